@@ -1,0 +1,3 @@
+export * from './commandHandler.ts';
+export * from './errors.ts';
+export * from './port.ts';

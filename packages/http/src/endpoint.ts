@@ -1,0 +1,115 @@
+/**
+ * An endpoint as a value: what it takes, what it answers and who may call it. The app mounts it, checks a
+ * request against it in the documented order, and the OpenAPI document is made from the same schemas.
+ */
+import type { Environment } from '@coffer/kernel';
+import type { z } from 'zod';
+
+/** Who calls, as the credential says. Nothing else says which app and environment a request is about. */
+export interface AppCaller {
+  readonly kind: 'secret' | 'publishable';
+  readonly appId: string;
+  readonly scopeId: string;
+  readonly environment: Environment;
+  readonly keyId: string;
+}
+
+export interface OperatorCaller {
+  readonly kind: 'operator';
+}
+
+export type Caller = AppCaller | OperatorCaller;
+
+/** `sk`, `pk`: an app's key. `operator`: the installation's operator token (admin API). */
+export type CredentialKind = 'sk' | 'pk' | 'operator' | 'none';
+
+export interface RequestContext {
+  readonly requestId: string;
+  /** Milliseconds of `performance.now()` by which the answer must be on its way. */
+  readonly deadlineMs: number;
+  /** Goes into the metadata of the events: `key:<id>` or `operator`. */
+  readonly actor: string;
+  /** The value of the request header, if any. */
+  readonly header: (name: string) => string | undefined;
+  /** Aborted when the client has gone away: for endpoints that stream. */
+  readonly signal: AbortSignal;
+}
+
+export interface Reply {
+  readonly status: number;
+  /** Serialized once. Undefined for 204. */
+  readonly body?: unknown;
+  /** Adds `Idempotency-Replayed: true`. */
+  readonly replayed?: boolean;
+  /** JSON lines instead of a body: streamed with back-pressure as application/x-ndjson. */
+  readonly lines?: AsyncIterable<unknown>;
+}
+
+export type CallerOf<Credential extends CredentialKind> = Credential extends 'sk' | 'pk'
+  ? AppCaller
+  : Credential extends 'operator'
+    ? OperatorCaller
+    : undefined;
+
+export interface EndpointRequest<Credential extends CredentialKind, Params, Query, Body> {
+  readonly caller: CallerOf<Credential>;
+  /** Path parameters as they stand in the path: an id of the wrong form is an absent one (404), not a 400. */
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  readonly context: RequestContext;
+}
+
+export interface EndpointDefinition<
+  Credential extends CredentialKind = CredentialKind,
+  Path extends string = string,
+  Query = unknown,
+  Body = unknown,
+> {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Below the base address, with `:name` parameters. */
+  readonly path: Path;
+  readonly credential: Credential;
+  /** One line, imperative, for the OpenAPI document. */
+  readonly summary: string;
+  /** What a caller must know beyond the schemas. */
+  readonly description?: string;
+  /** Strict objects: an unknown query parameter or body field is refused. */
+  readonly query?: z.ZodType<Query, unknown>;
+  readonly body?: z.ZodType<Body, unknown>;
+  /** 64 KiB unless said otherwise. */
+  readonly bodyLimitBytes?: number;
+  readonly success: { readonly status: 200 | 201 | 204; readonly schema?: z.ZodType };
+  /** Codes of the catalogue beyond the common ones (credentials, parsing, limits, service). */
+  readonly errors: readonly string[];
+  readonly handle: (
+    request: EndpointRequest<Credential, PathParams<Path>, Query, Body>,
+  ) => Promise<Reply> | Reply;
+}
+
+/** `{ userId: string }` of `/users/:userId/accounts`. */
+export type PathParams<Path extends string> = Path extends `${string}:${infer Param}/${infer Rest}`
+  ? { readonly [Name in Param]: string } & PathParams<`/${Rest}`>
+  : Path extends `${string}:${infer Param}`
+    ? { readonly [Name in Param]: string }
+    : object;
+
+/** An endpoint whose types have done their work: what the app mounts. */
+export interface Endpoint extends Omit<EndpointDefinition, 'handle' | 'query' | 'body'> {
+  readonly query?: z.ZodType;
+  readonly body?: z.ZodType;
+  readonly handle: (
+    request: EndpointRequest<never, Readonly<Record<string, string>>, unknown, unknown>,
+  ) => Promise<Reply> | Reply;
+}
+
+/** Checks an endpoint's types against each other, then forgets them. */
+export function endpoint<
+  Credential extends CredentialKind,
+  const Path extends string,
+  Query = undefined,
+  Body = undefined,
+>(definition: EndpointDefinition<Credential, Path, Query, Body>): Endpoint {
+  // The app parses query and body with these very schemas and resolves this very credential first.
+  return definition as unknown as Endpoint;
+}

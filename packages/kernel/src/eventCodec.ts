@@ -1,0 +1,118 @@
+/**
+ * Between domain events (bigint, typed) and what is on disk (JSON text). Stored names and shapes are for
+ * ever: add optional fields, upcast an old version beside its schema, or use a new name.
+ */
+import { z } from 'zod';
+
+/** What a codec needs of a stored event. `data` and `metadata` are JSON texts. */
+export interface StoredEvent {
+  readonly type: string;
+  readonly data: string;
+  readonly metadata: string;
+}
+
+export interface EncodedEvent {
+  readonly type: string;
+  readonly data: string;
+  /** Goes into the metadata as `v`. */
+  readonly schemaVersion: number;
+}
+
+export interface EventCodec<Event> {
+  readonly types: readonly string[];
+  readonly encode: (event: Event) => EncodedEvent;
+  /** Throws `UnknownEventError` on a type or version this release does not know: never a guess. */
+  readonly decode: (stored: StoredEvent) => Event;
+}
+
+/** A stream holds an event that this release cannot read; deciding on it would be a guess. */
+export class UnknownEventError extends Error {
+  override readonly name = 'UnknownEventError';
+}
+
+/** Facts about an event that are not the event: kept as flat JSON beside it. */
+export interface EventMetadata {
+  /** The request that led to it; the same for all that follows from one request. */
+  readonly correlationId: string;
+  /** Id of the event that led to it, when a process wrote it. */
+  readonly causationId?: string;
+  /** Who: `key:<id>`, `operator`. An act that follows from a cause keeps the cause's actor. */
+  readonly actor: string;
+  /** ISO 8601 UTC with milliseconds. */
+  readonly occurredAt: string;
+}
+
+const storedMetadata = z.object({
+  v: z.int().positive(),
+  correlationId: z.string(),
+  causationId: z.string().optional(),
+  actor: z.string(),
+  occurredAt: z.string(),
+});
+export type StoredMetadata = z.infer<typeof storedMetadata>;
+
+export function encodeMetadata(metadata: EventMetadata, schemaVersion: number): string {
+  return JSON.stringify({ v: schemaVersion, ...metadata });
+}
+
+export function decodeMetadata(text: string): StoredMetadata {
+  return storedMetadata.parse(JSON.parse(text));
+}
+
+interface EventDefinition {
+  /** The current version; 1 unless said otherwise. */
+  readonly version?: number;
+  readonly data: z.ZodType<unknown, unknown>;
+  /** From the JSON of version n (the key) to that of version n + 1. */
+  readonly upcasts?: Readonly<Record<number, (data: unknown) => unknown>>;
+}
+
+type EventOf<Definitions extends Readonly<Record<string, EventDefinition>>> = {
+  [Type in keyof Definitions & string]: {
+    readonly type: Type;
+    readonly data: Readonly<z.output<Definitions[Type]['data']>>;
+  };
+}[keyof Definitions & string];
+
+/** The union of a codec's events: `type PlaySessionEvent = EventIn<typeof playSessionEvents>`. */
+export type EventIn<Codec> = Codec extends EventCodec<infer Event> ? Event : never;
+
+/** A codec for the events of one stream type, from one zod schema per event. */
+export function eventCodec<const Definitions extends Readonly<Record<string, EventDefinition>>>(
+  definitions: Definitions,
+): EventCodec<EventOf<Definitions>> {
+  const byType = new Map<string, EventDefinition>(Object.entries(definitions));
+  const definitionOf = (type: string): EventDefinition => {
+    const definition = byType.get(type);
+    if (!definition) throw new UnknownEventError(`This release does not know the event type ${type}.`);
+    return definition;
+  };
+
+  return {
+    types: [...byType.keys()],
+    encode: (event) => {
+      const definition = definitionOf(event.type);
+      return {
+        type: event.type,
+        data: JSON.stringify(z.encode(definition.data, event.data)),
+        schemaVersion: definition.version ?? 1,
+      };
+    },
+    decode: (stored) => {
+      const definition = definitionOf(stored.type);
+      const current = definition.version ?? 1;
+      let data: unknown = JSON.parse(stored.data);
+      if (current > 1 || definition.upcasts) {
+        const { v } = decodeMetadata(stored.metadata);
+        if (v > current) {
+          throw new UnknownEventError(
+            `This release reads ${stored.type} up to version ${current}, not ${v}.`,
+          );
+        }
+        for (let version = v; version < current; version++) data = definition.upcasts?.[version]?.(data);
+      }
+      // The definition was found by the type, so its schema is that of this member of the union.
+      return { type: stored.type, data: z.decode(definition.data, data) } as EventOf<Definitions>;
+    },
+  };
+}

@@ -1,0 +1,48 @@
+/**
+ * Our ids are TypeIDs: a prefix, an underscore, and a UUID as 26 characters of lower-case base32.
+ * Source: contract "Common rules", rows Ids and Caller's ids.
+ */
+import { TypeID } from 'typeid-js';
+import { v5, v7 } from 'uuid';
+import { z } from 'zod';
+
+export type IdPrefix = 'app' | 'scp' | 'usr' | 'idn' | 'wlt' | 'whk' | 'ses' | 'mov' | 'evt' | 'key';
+
+/** The namespace of every name-based id in Coffer. On disk for ever: another value would break retries. */
+const NAMESPACE = '6f6b1f0e-8f57-5d0c-9c0e-3c1f7d2a4b61';
+
+/** A fresh, time-ordered id. Not for `domain/`: it reads the clock and the random source. */
+export function newId(prefix: IdPrefix): string {
+  return TypeID.fromUUID(prefix, v7()).toString();
+}
+
+/** The id that follows from the parts, the same for ever (UUIDv5). The parts are joined unambiguously. */
+export function idFromParts(prefix: IdPrefix, ...parts: readonly string[]): string {
+  return TypeID.fromUUID(prefix, uuidFromParts(...parts)).toString();
+}
+
+/** The UUID that follows from the parts, the same for ever (UUIDv5): ids of events that follow from a cause. */
+export function uuidFromParts(...parts: readonly string[]): string {
+  return v5(JSON.stringify(parts), NAMESPACE);
+}
+
+const SUFFIX = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
+
+/** Whether the text has the form of one of our ids. An id of the wrong form is an absent one, not an error. */
+export function isId(prefix: IdPrefix, text: string): boolean {
+  return text.startsWith(`${prefix}_`) && SUFFIX.test(text.slice(prefix.length + 1));
+}
+
+const callerIdOf = (maximum: number) =>
+  z
+    .string()
+    .regex(
+      new RegExp(`^[A-Za-z0-9._:-]{1,${maximum}}$`),
+      `must be 1 to ${maximum} characters of A-Z, a-z, 0-9, ".", "_", ":" and "-"`,
+    );
+
+/** `transactionUuid`, `poolId`, `betId`, `gameCode`, `gameKey`, `roundId`. */
+export const callerId = callerIdOf(64);
+
+/** `ref`, `idemKey`, `idempotencyKey`. */
+export const longCallerId = callerIdOf(128);

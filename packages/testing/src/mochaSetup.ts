@@ -1,0 +1,2 @@
+/** Run once before and after all specs. */
+export {};
