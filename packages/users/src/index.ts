@@ -1,1 +1,5 @@
-export {};
+export { type UserEvent, userEvents } from './domain/user.events.ts';
+export type { RegisteredUser, Standing, UserState } from './domain/user.ts';
+export { user, userStreamName } from './domain/user.ts';
+export { usersErrors } from './errors.ts';
+export * from './users.ts';

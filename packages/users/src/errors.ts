@@ -1,0 +1,19 @@
+import { rejecterFor } from '@coffer/kernel';
+
+/** Every refusal of the users area, in order of precedence. */
+export const usersErrors = {
+  'users/not_found': {
+    status: 404,
+    message: 'There is no such user in the scope and environment of this app. Check the id and the key used.',
+  },
+  'users/idempotency_conflict': {
+    status: 409,
+    message: 'This user id is registered already, through another app. Register under another id.',
+  },
+  'users/suspended': {
+    status: 403,
+    message: 'The user is suspended. Play already open may be finished; an operator can reinstate the user.',
+  },
+} as const;
+
+export const reject = rejecterFor(usersErrors);
