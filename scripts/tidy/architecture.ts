@@ -1,0 +1,91 @@
+/** The shape of the repository as data: who may import whom. The picture is in `docs/architecture.md`. */
+
+/** The bounded contexts: they never import each other's code, only published event types where they react. */
+export const CONTEXTS: readonly string[] = [
+  'accounts',
+  'auth',
+  'custody',
+  'ledger',
+  'portal',
+  'referrals',
+  'treasury',
+  'users',
+  'wallets',
+  'webhooks',
+];
+
+/** Contexts in whose decisions a floating-point number could be money. */
+export const MONEY_CONTEXTS: readonly string[] = [
+  'accounts',
+  'custody',
+  'ledger',
+  'moves',
+  'referrals',
+  'treasury',
+];
+
+const CONTEXT_ARROWS: readonly string[] = [
+  'consumers',
+  'database',
+  'event-store',
+  'http',
+  'kernel',
+  'read-models',
+];
+
+/** What each package that is no context may import of the others. `testing` may import all of them. */
+const ARROWS: Readonly<Record<string, readonly string[]>> = {
+  kernel: [],
+  database: [],
+  'embedded-postgres': [],
+  'event-store': ['kernel'],
+  http: ['kernel'],
+  consumers: ['database', 'event-store', 'kernel'],
+  'read-models': ['consumers', 'database', 'event-store', 'kernel'],
+};
+
+/** The packages that `name` may import; undefined when `name` is in no list yet. */
+export function arrowsOf(name: string): readonly string[] | undefined {
+  return CONTEXTS.includes(name) ? CONTEXT_ARROWS : ARROWS[name];
+}
+
+/** Third-party clients that stay behind one door each: package name to the folders that may import it. */
+export const DOORS: Readonly<Record<string, readonly string[]>> = {
+  pg: [
+    'packages/consumers/',
+    'packages/database/',
+    'packages/embedded-postgres/',
+    'packages/event-store/src/postgres/',
+    'packages/portal/',
+    'packages/read-models/',
+    'packages/testing/',
+  ],
+  express: ['packages/http/'],
+  'embedded-postgres': ['packages/embedded-postgres/'],
+};
+
+/** `ledger` of `packages/ledger/src/routes.ts`; undefined outside `packages/`. */
+export function packageOf(path: string): string | undefined {
+  return /^packages\/([^/]+)\//.exec(path)?.[1];
+}
+
+/** `packages/ledger` of `packages/ledger/src/routes.ts`; undefined outside the workspaces. */
+export function workspaceOf(path: string): string | undefined {
+  return /^(?:packages|services)\/[^/]+(?=\/)/.exec(path)?.[0];
+}
+
+export const isSource = (path: string) => /\.(ts|mts|mjs)$/.test(path);
+
+/** Specs, contract suites and benches: what runs only while testing or measuring. */
+export const isTestCode = (path: string) =>
+  /\.(spec|contract|bench)\.ts$/.test(path) ||
+  path.startsWith('packages/testing/') ||
+  path.startsWith('scripts/');
+
+/** Pure code: `packages/<context>/src/domain/`, without its specs. */
+export const isDomain = (path: string) =>
+  /^packages\/[^/]+\/src\/domain\//.test(path) && isSource(path) && !isTestCode(path);
+
+/** Files that react to what other contexts have published. */
+export const isReaction = (path: string) =>
+  /\.(process|projection|reactions)(\.int|\.e2e)?(\.spec)?\.ts$/.test(path);

