@@ -1,14 +1,35 @@
 /**
  * The path of every write: state from the cache, decide, append at the revision decided on.
- * (Interface; the implementation follows.)
+ *
+ * Commands for one stream queue in its lane, so one process never races itself. While an append is in
+ * flight the next commands wait; then all that wait are decided together, each on the state that the one
+ * before it left, and appended once. No answer leaves before that append has committed.
+ *
+ * What cached state may answer: an append accepted at its revision, and the replay of a committed write. A
+ * refusal, an answer without an event and a query are confirmed current first, by the append that went with
+ * them or by asking the store for the stream's head: so a second process never causes a false refusal.
  */
-import type { EventMetadata, StreamType } from '@coffer/kernel';
-import type { RecordedEvent } from './port.ts';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Decision, type EventMetadata, encodeMetadata, fold, type StreamType } from '@coffer/kernel';
+import {
+  LogRewrittenError,
+  OutcomeUnknownError,
+  StoreOverloadedError,
+  StoreUnreachableError,
+  WrongExpectedRevisionError,
+} from './errors.ts';
+import { createHeadProber } from './headProber.ts';
+import type { EventStore, EventToAppend, StreamEvent } from './port.ts';
+import { isSnapshotDue, SNAPSHOT_MIN_EVENTS, type SnapshotStore } from './snapshots.ts';
+import { type CachedState, createStateCache } from './stateCache.ts';
 
 export interface Outcome<Answer> {
   readonly answer: Answer;
   /** The answer repeats that of an earlier write. */
   readonly replayed: boolean;
+  /** What this command appended; empty when nothing new happened. */
+  readonly appended: readonly StreamEvent[];
 }
 
 export type Settled<Answer> =
@@ -46,7 +67,393 @@ export interface CommandHandler {
     stream: string,
     context: Pick<CommandContext, 'deadlineMs'>,
   ): Promise<State>;
+
+  /** For metrics. */
+  stats(): { readonly pending: number; readonly cachedBytes: number; readonly cachedStreams: number };
 }
 
-/** What is given to `load`'s fold for a page of a stream. */
-export type RecordedPage = readonly RecordedEvent[];
+export interface CommandHandlerOptions {
+  readonly store: EventStore;
+  readonly cacheBytes?: number;
+  /** Commands that may wait, over all streams, before the next one is refused. */
+  readonly maxPending?: number;
+  readonly snapshots?: SnapshotStore;
+  /** A snapshot that cannot be saved costs time on a later cold fold, nothing else. */
+  readonly onSnapshotError?: (error: unknown) => void;
+}
+
+/** So many commands are decided for one append at most; a group of `executeAll` is never split. */
+const MAX_COMMANDS_PER_APPEND = 128;
+/** Stops adding commands to an append well below what the store takes in one. */
+const MAX_BYTES_PER_APPEND = 256 * 1024;
+/** Another process won the revision so many times in a row: give up with "try again". */
+const MAX_CONFLICTS = 100;
+const RETRY_DELAYS_MS = [10, 50, 100, 250, 500];
+
+/** A call: its commands, decided one after the other and appended together. */
+interface Work {
+  readonly decides: readonly ((state: unknown) => Decision<unknown, unknown>)[];
+  readonly context: CommandContext | undefined;
+  readonly deadlineMs: number;
+  readonly resolve: (results: readonly Settled<unknown>[]) => void;
+  readonly reject: (reason: unknown) => void;
+  settled: boolean;
+}
+
+type AnyStreamType = StreamType<unknown, unknown, unknown, unknown>;
+
+interface Lane {
+  readonly type: AnyStreamType;
+  readonly stream: string;
+  readonly queue: Work[];
+}
+
+/** What was decided for some works: to be appended at once, then answered. */
+interface Round {
+  readonly works: readonly Work[];
+  readonly results: readonly (readonly Settled<unknown>[])[];
+  readonly events: readonly EventToAppend[];
+  readonly state: unknown;
+  /** Nothing but replays of committed writes: may be answered without asking the store. */
+  readonly onlyReplays: boolean;
+}
+
+export function createCommandHandler(options: CommandHandlerOptions): CommandHandler {
+  const { store, snapshots } = options;
+  const maxPending = options.maxPending ?? 10_000;
+  const cache = createStateCache(options.cacheBytes ?? 64 * 1024 * 1024);
+  const probeHead = createHeadProber(store);
+  const lanes = new Map<string, Lane>();
+  const lastSnapshots = new Map<string, number>();
+  let pending = 0;
+
+  function enqueue(
+    type: AnyStreamType,
+    stream: string,
+    work: Pick<Work, 'decides' | 'context' | 'deadlineMs'>,
+  ): Promise<readonly Settled<unknown>[]> {
+    if (pending >= maxPending) {
+      return Promise.reject(new StoreOverloadedError(`${pending} commands are waiting already.`));
+    }
+    return new Promise((resolve, reject) => {
+      pending += 1;
+      const entry: Work = { ...work, resolve, reject, settled: false };
+      const lane = lanes.get(stream);
+      if (lane) {
+        lane.queue.push(entry);
+        return;
+      }
+      const opened: Lane = { type, stream, queue: [entry] };
+      lanes.set(stream, opened);
+      // A failure outside a round is this code's own mistake: it is answered to all that wait.
+      void runLane(opened);
+    });
+  }
+
+  async function runLane(lane: Lane): Promise<void> {
+    while (lane.queue.length > 0) {
+      const works = takeWorks(lane.queue);
+      try {
+        await settle(lane, works);
+      } catch (error) {
+        for (const work of works) refuse(work, error);
+      }
+    }
+    lanes.delete(lane.stream);
+  }
+
+  /** Decides the works and appends what they decided, again and again until it stands or time is up. */
+  async function settle(lane: Lane, taken: readonly Work[]): Promise<void> {
+    let works = taken;
+    let current = cache.get(lane.stream) ?? (await readFrom(lane, undefined));
+    for (let conflicts = 0; conflicts <= MAX_CONFLICTS; conflicts++) {
+      const round = decideRound(lane, works, current);
+      // Works that no longer fitted in this append go first in the next one.
+      lane.queue.unshift(...works.slice(round.works.length));
+      works = round.works;
+
+      if (round.events.length === 0) {
+        if (round.onlyReplays || (await isCurrent(lane, current))) return answer(round);
+        current = await readFrom(lane, current);
+        continue;
+      }
+      const accepted = await appendUntilKnown(lane, round, current);
+      if (accepted === 'timeUp') return;
+      if (accepted === 'conflict') {
+        current = await readFrom(lane, current);
+        continue;
+      }
+      const revision = current.revision + round.events.length;
+      remember(lane, round.state, revision, round.events.at(-1)?.id);
+      answer(round);
+      takeSnapshotWhenDue(lane, revision);
+      return;
+    }
+    throw new StoreOverloadedError(`Other processes keep writing to ${lane.stream}.`);
+  }
+
+  function decideRound(lane: Lane, works: readonly Work[], current: CachedState<unknown>): Round {
+    const events: EventToAppend[] = [];
+    const results: Settled<unknown>[][] = [];
+    let state = current.state;
+    let bytes = 0;
+    let onlyReplays = true;
+    for (const work of works) {
+      if (results.length > 0 && bytes > MAX_BYTES_PER_APPEND) break;
+      const settled: Settled<unknown>[] = [];
+      for (const decide of work.decides) {
+        try {
+          const decision = decide(state);
+          // Everything that can throw comes before anything of this command is kept.
+          let next = state;
+          for (const event of decision.events) next = lane.type.evolve(next, event);
+          const appended = encode(lane, work, decision.events, current.revision + 1 + events.length);
+          state = next;
+          for (const event of appended) {
+            events.push(event);
+            bytes += event.data.length + event.metadata.length;
+          }
+          onlyReplays &&= decision.replayed === true;
+          settled.push({
+            status: 'decided',
+            answer: decision.answer,
+            replayed: decision.replayed === true,
+            appended,
+          });
+        } catch (reason) {
+          onlyReplays = false;
+          settled.push({ status: 'refused', reason });
+        }
+      }
+      results.push(settled);
+    }
+    return { works: works.slice(0, results.length), results, events, state, onlyReplays };
+  }
+
+  /**
+   * Appends the round. An unknown outcome is retried with the same events at the same revision, which the
+   * store recognizes; each work whose time is up meanwhile is told so, and the state is dropped with the last.
+   */
+  async function appendUntilKnown(
+    lane: Lane,
+    round: Round,
+    current: CachedState<unknown>,
+  ): Promise<'accepted' | 'conflict' | 'timeUp'> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await store.append({
+          stream: lane.stream,
+          expectedRevision: current.revision < 0 ? 'noStream' : current.revision,
+          events: round.events,
+          ...(current.lastEventId === undefined ? {} : { expectedLastEventId: current.lastEventId }),
+        });
+        return 'accepted';
+      } catch (error) {
+        if (error instanceof WrongExpectedRevisionError) return 'conflict';
+        if (error instanceof LogRewrittenError) {
+          cache.delete(lane.stream);
+          return 'conflict';
+        }
+        if (!(error instanceof OutcomeUnknownError || error instanceof StoreUnreachableError)) throw error;
+        const delayMs = RETRY_DELAYS_MS[Math.min(attempt, RETRY_DELAYS_MS.length - 1)] ?? 0;
+        const now = performance.now();
+        for (const work of round.works) if (now + delayMs >= work.deadlineMs) refuse(work, error);
+        if (round.works.every((work) => work.settled)) {
+          cache.delete(lane.stream);
+          return 'timeUp';
+        }
+        await delay(delayMs);
+      }
+    }
+  }
+
+  async function isCurrent(lane: Lane, current: CachedState<unknown>): Promise<boolean> {
+    const head = await probeHead(lane.stream);
+    return (head?.revision ?? -1) === current.revision && head?.eventId === current.lastEventId;
+  }
+
+  /** Folds on from the state given; from a snapshot or the beginning when that is no longer in the log. */
+  async function readFrom(
+    lane: Lane,
+    known: CachedState<unknown> | undefined,
+  ): Promise<CachedState<unknown>> {
+    if (known && known.revision >= 0) {
+      const folded = await foldFrom(lane, known);
+      if (folded) return folded;
+      cache.delete(lane.stream);
+      lastSnapshots.delete(lane.stream);
+    }
+    return coldFold(lane);
+  }
+
+  async function coldFold(lane: Lane): Promise<CachedState<unknown>> {
+    let state = lane.type.initialState;
+    let revision = -1;
+    let lastEventId: string | undefined;
+    let mayHaveSnapshot = snapshots !== undefined && lane.type.snapshot !== undefined;
+    for await (const page of store.readStream(lane.stream)) {
+      state = fold(lane.type, state, page);
+      revision += page.length;
+      lastEventId = page.at(-1)?.id;
+      // Only a stream with many pages is worth the question.
+      if (mayHaveSnapshot && revision + 1 >= SNAPSHOT_MIN_EVENTS / 2) {
+        mayHaveSnapshot = false;
+        const folded = await foldFromSnapshot(lane, revision);
+        if (folded) return folded;
+      }
+    }
+    return remember(lane, state, revision, lastEventId);
+  }
+
+  async function foldFromSnapshot(lane: Lane, foldedTo: number): Promise<CachedState<unknown> | undefined> {
+    const snapshot = await snapshots?.load(lane.stream, lane.type.version);
+    if (!snapshot || snapshot.revision <= foldedTo || !lane.type.snapshot) return undefined;
+    lastSnapshots.set(lane.stream, snapshot.revision);
+    return foldFrom(lane, {
+      state: lane.type.snapshot.decode(snapshot.state),
+      revision: snapshot.revision,
+      lastEventId: snapshot.eventId,
+      bytes: 0,
+    });
+  }
+
+  /** Undefined when the stream no longer holds the last event folded: it was rewritten. */
+  async function foldFrom(
+    lane: Lane,
+    known: CachedState<unknown>,
+  ): Promise<CachedState<unknown> | undefined> {
+    let state = known.state;
+    let revision = known.revision;
+    let lastEventId = known.lastEventId;
+    let isFirst = true;
+    for await (const page of store.readStream(lane.stream, { fromRevision: known.revision })) {
+      if (isFirst && page[0]?.id !== known.lastEventId) return undefined;
+      const unseen = isFirst ? page.slice(1) : page;
+      isFirst = false;
+      state = fold(lane.type, state, unseen);
+      revision += unseen.length;
+      lastEventId = unseen.at(-1)?.id ?? lastEventId;
+    }
+    return isFirst ? undefined : remember(lane, state, revision, lastEventId);
+  }
+
+  function remember(
+    lane: Lane,
+    state: unknown,
+    revision: number,
+    lastEventId: string | undefined,
+  ): CachedState<unknown> {
+    const entry = { state, revision, lastEventId, bytes: lane.type.sizeOf(state) + lane.stream.length };
+    // A stream that does not exist is not worth its room, and ids that nobody opened are without number.
+    if (revision >= 0) cache.set(lane.stream, entry);
+    return entry;
+  }
+
+  function takeSnapshotWhenDue(lane: Lane, revision: number): void {
+    const { snapshot, version } = lane.type;
+    if (!snapshots || !snapshot || revision < SNAPSHOT_MIN_EVENTS) return;
+    if (!isSnapshotDue(revision, lastSnapshots.get(lane.stream) ?? 0)) return;
+    const entry = cache.get(lane.stream);
+    if (entry?.lastEventId === undefined) return;
+    lastSnapshots.set(lane.stream, revision);
+    snapshots
+      .save(lane.stream, version, {
+        revision,
+        eventId: entry.lastEventId,
+        state: snapshot.encode(entry.state),
+      })
+      .catch((error: unknown) => options.onSnapshotError?.(error));
+  }
+
+  function answer(round: Round): void {
+    round.works.forEach((work, index) => {
+      if (work.settled) return;
+      work.settled = true;
+      pending -= 1;
+      work.resolve(round.results[index] ?? []);
+    });
+  }
+
+  function refuse(work: Work, reason: unknown): void {
+    if (work.settled) return;
+    work.settled = true;
+    pending -= 1;
+    work.reject(reason);
+  }
+
+  return {
+    async execute(type, stream, command, context) {
+      const [settled] = await enqueue(untyped(type), stream, {
+        decides: [(state) => untyped(type).decide(state, command)],
+        context,
+        deadlineMs: context.deadlineMs,
+      });
+      return unwrap(settled);
+    },
+    async executeAll(type, stream, commands, context) {
+      const results = await enqueue(untyped(type), stream, {
+        decides: commands.map((command) => (state: unknown) => untyped(type).decide(state, command)),
+        context,
+        deadlineMs: context.deadlineMs,
+      });
+      return results as readonly Settled<never>[];
+    },
+    async load(type, stream, context) {
+      const [settled] = await enqueue(untyped(type), stream, {
+        decides: [(state) => ({ events: [], answer: state })],
+        context: undefined,
+        deadlineMs: context.deadlineMs,
+      });
+      return unwrap(settled).answer;
+    },
+    stats: () => ({ pending, cachedBytes: cache.bytes, cachedStreams: cache.entries }),
+  };
+}
+
+/** Commands that wait, in order, as many as one append should carry; a call of several is never split. */
+function takeWorks(queue: Work[]): Work[] {
+  let commands = 0;
+  let count = 0;
+  while (count < queue.length) {
+    commands += queue[count]?.decides.length ?? 0;
+    if (count > 0 && commands > MAX_COMMANDS_PER_APPEND) break;
+    count += 1;
+  }
+  return queue.splice(0, count);
+}
+
+function encode(
+  lane: Lane,
+  work: Work,
+  events: readonly unknown[],
+  firstRevision: number,
+): readonly StreamEvent[] {
+  const { context } = work;
+  if (events.length === 0 || !context) return [];
+  return events.map((event, index) => {
+    const { type, data, schemaVersion } = lane.type.codec.encode(event);
+    return {
+      id: context.eventIdOf?.(index) ?? randomUUID(),
+      type,
+      data,
+      metadata: encodeMetadata(context.metadata, schemaVersion),
+      stream: lane.stream,
+      revision: firstRevision + index,
+    };
+  });
+}
+
+/**
+ * Lanes hold streams of every type side by side. A stream's name begins with its type's category, so all
+ * that meets in one lane has one type, and what its caller is given back is what that type made.
+ */
+function untyped<Command, Event, State, Answer>(
+  type: StreamType<Command, Event, State, Answer>,
+): AnyStreamType {
+  return type as unknown as AnyStreamType;
+}
+
+function unwrap(settled: Settled<unknown> | undefined): Outcome<never> {
+  if (settled?.status !== 'decided') throw settled?.reason;
+  return { ...settled, answer: settled.answer as never };
+}

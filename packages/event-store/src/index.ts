@@ -1,3 +1,5 @@
+export * from './causedBy.ts';
 export * from './commandHandler.ts';
 export * from './errors.ts';
 export * from './port.ts';
+export type { Snapshot, SnapshotStore } from './snapshots.ts';

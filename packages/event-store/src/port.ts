@@ -17,9 +17,13 @@ export interface EventToAppend {
   readonly metadata: string;
 }
 
-export interface RecordedEvent extends EventToAppend {
+/** An event with its place in its stream: what a reaction needs to know of its cause. */
+export interface StreamEvent extends EventToAppend {
   readonly stream: string;
   readonly revision: number;
+}
+
+export interface RecordedEvent extends StreamEvent {
   readonly position: Position;
   /** When the store recorded it, by the store's clock. */
   readonly recordedAt: Date;

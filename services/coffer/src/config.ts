@@ -1,0 +1,73 @@
+/**
+ * Configuration: the environment, checked at once, so that a wrong start prints every problem it has.
+ * Each variable is described in `docs/operating/README.md`.
+ */
+import { resolve } from 'node:path';
+import { z } from 'zod';
+
+export const roles = ['api', 'projector', 'process-manager'] as const;
+export type Role = (typeof roles)[number];
+
+const flag = z.enum(['0', '1', 'true', 'false']).transform((text) => text === '1' || text === 'true');
+const wholeNumber = (minimum: number, maximum: number) =>
+  z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.int().min(minimum).max(maximum));
+
+const environmentVariables = z.object({
+  COFFER_DATA_DIR: z.string().min(1).default('.data'),
+  PORT: wholeNumber(0, 65_535).default(8080),
+  HOST: z.string().min(1).default('127.0.0.1'),
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  COFFER_TRUST_PROXY: z.string().optional(),
+  COFFER_METRICS_PUBLIC: flag.default(false),
+  COFFER_SECRETS_KEY: z
+    .string()
+    .regex(/^[A-Za-z0-9+/]{43}=$/, 'must be 32 bytes in base64 (openssl rand -base64 32)')
+    .optional(),
+  COFFER_OPERATOR_TOKEN: z.string().min(32, 'must have at least 32 characters').optional(),
+  COFFER_REQUEST_TIMEOUT_MS: wholeNumber(100, 120_000).default(10_000),
+  COFFER_MAX_CONCURRENT_REQUESTS: wholeNumber(1, 100_000).default(4_000),
+  COFFER_CACHE_MIB: wholeNumber(1, 65_536).default(64),
+  COFFER_SK_RATE_PER_MINUTE: wholeNumber(1, 100_000_000).optional(),
+  COFFER_REACTION_GRACE_MS: wholeNumber(0, 60_000).default(2_000),
+  COFFER_FAIL_POINT: z.string().optional(),
+});
+
+export type Config = ReturnType<typeof configFrom>;
+
+/** A start that cannot work, with all that is wrong with it. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError';
+}
+
+/** Throws a `ConfigurationError` that lists every problem. */
+export function configFrom(environment: NodeJS.ProcessEnv) {
+  const parsed = environmentVariables.safeParse(withoutEmpty(environment));
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
+    throw new ConfigurationError(`The configuration is wrong:\n${problems.join('\n')}`);
+  }
+  const variables = parsed.data;
+  return {
+    dataFolder: resolve(variables.COFFER_DATA_DIR),
+    port: variables.PORT,
+    host: variables.HOST,
+    databaseUrl: variables.DATABASE_URL,
+    logLevel: variables.LOG_LEVEL,
+    trustProxy: variables.COFFER_TRUST_PROXY,
+    metricsPublic: variables.COFFER_METRICS_PUBLIC,
+    secretsKey: variables.COFFER_SECRETS_KEY && Buffer.from(variables.COFFER_SECRETS_KEY, 'base64'),
+    operatorToken: variables.COFFER_OPERATOR_TOKEN,
+    requestTimeoutMs: variables.COFFER_REQUEST_TIMEOUT_MS,
+    maxConcurrentRequests: variables.COFFER_MAX_CONCURRENT_REQUESTS,
+    cacheBytes: variables.COFFER_CACHE_MIB * 1024 * 1024,
+    secretKeyRatePerMinute: variables.COFFER_SK_RATE_PER_MINUTE,
+    reactionGraceMs: variables.COFFER_REACTION_GRACE_MS,
+    failPoint: variables.COFFER_FAIL_POINT,
+  };
+}
+
+/** `PORT=` in a shell script means "not set". */
+function withoutEmpty(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+}
