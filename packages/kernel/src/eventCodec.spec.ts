@@ -1,0 +1,134 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { z } from 'zod';
+import { amount, MAX_AMOUNT } from './amounts.ts';
+import { fold } from './decider.ts';
+import {
+  decodeMetadata,
+  type EventIn,
+  encodeMetadata,
+  eventCodec,
+  type StoredEvent,
+  UnknownEventError,
+} from './eventCodec.ts';
+
+const metadata = {
+  correlationId: 'request-1',
+  actor: 'key:key_1',
+  occurredAt: '2026-01-31T12:00:00.000Z',
+};
+
+const stored = (type: string, data: unknown, version = 1): StoredEvent => ({
+  type,
+  data: JSON.stringify(data),
+  metadata: encodeMetadata(metadata, version),
+});
+
+const chips = eventCodec({
+  ChipsBought: { data: z.object({ amount, note: z.string().optional() }) },
+  ChipsSold: {
+    version: 3,
+    data: z.object({ amount, to: z.string() }),
+    upcasts: {
+      // Version 1 knew no buyer, version 2 called it `buyer`.
+      1: (data) => ({ ...z.object({ amount: z.string() }).parse(data), buyer: 'house' }),
+      2: (data) => {
+        const { buyer, ...rest } = z.object({ amount: z.string(), buyer: z.string() }).parse(data);
+        return { ...rest, to: buyer };
+      },
+    },
+  },
+});
+type ChipsEvent = EventIn<typeof chips>;
+
+describe('an event codec', () => {
+  it('lists its types', () => expect(chips.types).to.deep.equal(['ChipsBought', 'ChipsSold']));
+
+  it('writes money as text and says which version it wrote', () => {
+    const bought: ChipsEvent = { type: 'ChipsBought', data: { amount: MAX_AMOUNT } };
+    expect(chips.encode(bought)).to.deep.equal({
+      type: 'ChipsBought',
+      data: '{"amount":"18446744073709551615"}',
+      schemaVersion: 1,
+    });
+    expect(chips.encode({ type: 'ChipsSold', data: { amount: 1n, to: 'p' } }).schemaVersion).to.equal(3);
+  });
+
+  it('reads back what it wrote', () =>
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: MAX_AMOUNT }), fc.string(), (value, to) => {
+        const sold: ChipsEvent = { type: 'ChipsSold', data: { amount: value, to } };
+        const { type, data, schemaVersion } = chips.encode(sold);
+        const read = chips.decode({ type, data, metadata: encodeMetadata(metadata, schemaVersion) });
+        expect(read).to.deep.equal(sold);
+      }),
+    ));
+
+  it('reads an event from before an optional field existed', () =>
+    expect(chips.decode(stored('ChipsBought', { amount: '5' }))).to.deep.equal({
+      type: 'ChipsBought',
+      data: { amount: 5n },
+    }));
+
+  for (const [version, data] of [
+    [1, { amount: '5' }],
+    [2, { amount: '5', buyer: 'house' }],
+    [3, { amount: '5', to: 'house' }],
+  ] as const) {
+    it(`reads version ${version} as today's event`, () =>
+      expect(chips.decode(stored('ChipsSold', data, version))).to.deep.equal({
+        type: 'ChipsSold',
+        data: { amount: 5n, to: 'house' },
+      }));
+  }
+
+  it('never guesses at a version of a later release', () =>
+    expect(() => chips.decode(stored('ChipsSold', { amount: '5', to: 'p' }, 4))).to.throw(
+      UnknownEventError,
+      'This release reads ChipsSold up to version 3, not 4.',
+    ));
+
+  it('never guesses at a later version of an event that still is in its first', () =>
+    expect(() => chips.decode(stored('ChipsBought', { amount: '5' }, 2))).to.throw(UnknownEventError));
+
+  it('never guesses at a type of a later release', () => {
+    expect(() => chips.decode(stored('ChipsBurnt', {}))).to.throw(UnknownEventError, 'ChipsBurnt');
+    for (const inherited of ['constructor', '__proto__', 'toString']) {
+      expect(() => chips.decode(stored(inherited, {})), inherited).to.throw(UnknownEventError);
+    }
+  });
+
+  it('refuses data that is not what the schema says, rather than fold it', () => {
+    expect(() => chips.decode(stored('ChipsBought', { amount: 5 }))).to.throw();
+    expect(() => chips.decode(stored('ChipsBought', {}))).to.throw();
+    expect(() => chips.decode({ ...stored('ChipsBought', {}), data: 'no JSON' })).to.throw();
+  });
+
+  it('never writes what it could not read', () =>
+    expect(() => chips.encode({ type: 'ChipsBought', data: { amount: -1n } })).to.throw());
+});
+
+describe('event metadata', () => {
+  it('is flat JSON with the schema version first', () =>
+    expect(encodeMetadata({ ...metadata, causationId: 'e-1' }, 2)).to.equal(
+      '{"v":2,"correlationId":"request-1","actor":"key:key_1","occurredAt":"2026-01-31T12:00:00.000Z","causationId":"e-1"}',
+    ));
+
+  it('is read back, with and without a cause', () => {
+    expect(decodeMetadata(encodeMetadata(metadata, 1))).to.deep.equal({ v: 1, ...metadata });
+    const caused = { ...metadata, causationId: 'e-1' };
+    expect(decodeMetadata(encodeMetadata(caused, 7))).to.deep.equal({ v: 7, ...caused });
+  });
+
+  it('is refused without its version', () =>
+    expect(() => decodeMetadata(JSON.stringify(metadata))).to.throw());
+});
+
+describe('a fold', () => {
+  it('decodes each event and evolves from the state given', () => {
+    const total = { codec: chips, evolve: (state: bigint, event: ChipsEvent) => state + event.data.amount };
+    const history = [stored('ChipsBought', { amount: '5' }), stored('ChipsSold', { amount: '2' }, 1)];
+    expect(fold(total, 10n, history)).to.equal(17n);
+    expect(fold(total, 10n, [])).to.equal(10n);
+  });
+});
