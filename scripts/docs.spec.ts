@@ -1,0 +1,65 @@
+/** The lists in docs/ say what the code says, in both directions: a row without code is as wrong as code without a row. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { errorCatalogues, eventFixtures, eventTypesByCategory, ROOT } from './docs/contexts.ts';
+import { errorRows, readErrorTable, readEventTables, withErrorTable } from './docs/tables.ts';
+
+const page = (name: string) => readFileSync(join(ROOT, 'docs', name), 'utf8');
+
+describe('docs/errors.md', () => {
+  it('lists every error of the code, and no other, with its status and message', async () => {
+    expect(
+      readErrorTable(page('errors.md')),
+      'Run: node scripts/writeErrorDocs.ts (and read the difference before you commit it).',
+    ).to.deep.equal(errorRows(await errorCatalogues()));
+  });
+
+  it('names each code once, in the form <area>/<reason>', async () => {
+    const codes = errorRows(await errorCatalogues()).map(({ code }) => code);
+    expect(new Set(codes).size, 'a code stands in two catalogues').to.equal(codes.length);
+    for (const code of codes) expect(code).to.match(/^[a-z]+(?:_[a-z]+)*\/[a-z]+(?:_[a-z]+)*$/);
+  });
+
+  it('says in whole sentences what is wrong', async () => {
+    for (const { code, message } of errorRows(await errorCatalogues())) {
+      expect(message, code).to.match(/^[A-Z].*\.$/);
+    }
+  });
+
+  it('is read as it is written', () => {
+    const rows = [
+      { code: 'a/b', status: 409, message: 'This | that.' },
+      { code: 'a/c', status: 404, message: 'Nothing.' },
+    ];
+    const written = withErrorTable('# Errors\n\n| code | status | message |\n|---|---|---|\n| old |\n', rows);
+    expect(readErrorTable(written)).to.deep.equal(rows);
+    expect(written)
+      .to.match(/^# Errors\n\n/)
+      .and.not.to.include('old');
+  });
+});
+
+describe('docs/events.md', () => {
+  const documented = readEventTables(page('events.md'));
+
+  it('lists every event type of every stream, and no other', async () => {
+    const inCode = [...(await eventTypesByCategory())].flatMap(([category, types]) =>
+      types.map((type) => `${category} ${type}`),
+    );
+    expect(documented.map(({ category, type }) => `${category} ${type}`)).to.have.members(inCode);
+  });
+
+  it('names the fields that are on disk, and no others', () => {
+    const fixtures = eventFixtures();
+    for (const { type, required, optional } of documented) {
+      const stored = fixtures.filter((fixture) => fixture.type === type).map(({ data }) => Object.keys(data));
+      expect(stored.length, `${type} has no fixture in domain/fixtures`).to.be.greaterThan(0);
+      expect([...required, ...optional], `the fields of ${type}`).to.include.members(stored.flat());
+      expect(stored.flat(), `fields of ${type} that no fixture has`).to.include.members([
+        ...required,
+        ...optional,
+      ]);
+    }
+  });
+});
