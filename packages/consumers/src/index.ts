@@ -1,1 +1,14 @@
-export {};
+export * from './consumer.ts';
+export {
+  type ConsumerKey,
+  consumersTableSql,
+  createConsumersTable,
+  readCheckpoint,
+} from './consumersTable.ts';
+export { LostLeaseError, PoisonEventError } from './errors.ts';
+export { type MonotonicClock, monotonicClock } from './monotonicClock.ts';
+export { type ConsumerState, type ConsumerStatus, hasReached } from './progress.ts';
+export { type Projection, projecting } from './projecting.ts';
+export { type ReactingOptions, reacting } from './reacting.ts';
+export type { PendingFigures, Reaction } from './reactor.ts';
+export type { ConsumerWork, RunningWork, Session } from './work.ts';

@@ -1,0 +1,199 @@
+/**
+ * One runner for everything that reads the log. Any number of processes may start the same consumer: the one
+ * with the lease reads, the others stand by, and a write of one that lost it cannot stand.
+ */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Pool } from '@coffer/database';
+import { type EventStore, type LogPlace, LogRewrittenError } from '@coffer/event-store';
+import { type ConsumerKey, readCheckpoint, saveCheckpoint } from './consumersTable.ts';
+import { LostLeaseError, messageOf, PoisonEventError } from './errors.ts';
+import { type Lease, takeLease } from './lease.ts';
+import { backOffMs, pause } from './monotonicClock.ts';
+import { type ConsumerStatus, createProgress } from './progress.ts';
+import type { ConsumerWork, RunningWork, Session } from './work.ts';
+
+/** The consumer has stopped for good and someone must look: nothing was skipped, nothing more is done. */
+export interface ConsumerAlarm {
+  readonly consumer: string;
+  readonly code: 'store/log_rewritten' | 'consumer/poison_event';
+  readonly reason: string;
+  /** The event to blame, where it is one. */
+  readonly event: PoisonEventError['event'] | undefined;
+  readonly error: Error;
+}
+
+export interface ConsumerOptions extends ConsumerKey {
+  readonly pool: Pool;
+  readonly store: Pick<EventStore, 'subscribeToAll' | 'head' | 'distance' | 'comparePositions'>;
+  readonly work: ConsumerWork;
+  readonly onAlarm: (alarm: ConsumerAlarm) => void;
+  /** Told of what went wrong and will be tried again: for the log. */
+  readonly onTrouble: (trouble: { readonly consumer: string; readonly error: unknown }) => void;
+  /** Events a page. Default 2,000. */
+  readonly pageSize?: number;
+  /** How long the lease outlives its holder. Default 10,000 ms. */
+  readonly leaseMs?: number;
+  /** How often a runner that stands by asks for the lease. Default 1,000 ms. */
+  readonly standbyPollMs?: number;
+  /** Between attempts after trouble: doubling from the first to the most. Default 200 ms to 10,000 ms. */
+  readonly firstRetryMs?: number;
+  readonly mostRetryMs?: number;
+}
+
+export interface Consumer {
+  readonly status: () => ConsumerStatus;
+  /** Finishes what is in flight, saves, releases the lease. */
+  readonly stop: () => Promise<void>;
+}
+
+/** How often the end of the log is looked at, to know the lag. */
+const HEAD_POLL_MS = 1_000;
+
+export function startConsumer(options: ConsumerOptions): Consumer {
+  const { name, schema, pool, store } = options;
+  const { pageSize = 2_000, leaseMs = 10_000, standbyPollMs = 1_000 } = options;
+  const { firstRetryMs = 200, mostRetryMs = 10_000 } = options;
+  const key: ConsumerKey = { schema, name };
+  const owner = `${hostname()}:${process.pid}:${randomUUID()}`;
+  const progress = createProgress(name, store);
+  const stopping = new AbortController();
+  const headAtStart = firstAnswer(() => store.head());
+  let running: RunningWork | undefined;
+  let readSome = false;
+
+  const ended = Promise.all([runUntilStopped().finally(() => stopping.abort()), watchHead()]);
+  return {
+    status: () => progress.status(running?.pending()),
+    async stop() {
+      stopping.abort();
+      await ended;
+    },
+  };
+
+  async function runUntilStopped(): Promise<void> {
+    let failures = 0;
+    while (!stopping.signal.aborted) {
+      readSome = false;
+      try {
+        await runOnce();
+        failures = 0;
+      } catch (error) {
+        if (error instanceof LogRewrittenError || error instanceof PoisonEventError)
+          return stopForGood(error);
+        failures = readSome ? 1 : failures + 1;
+        troubled(error);
+        const waitMs =
+          error instanceof LostLeaseError ? standbyPollMs : backOffMs(failures, firstRetryMs, mostRetryMs);
+        await pause(waitMs, stopping.signal);
+      }
+    }
+    progress.stopped(undefined);
+  }
+
+  async function runOnce(): Promise<void> {
+    const session = new AbortController();
+    let failure: unknown;
+    const fail = (error: unknown) => {
+      failure ??= error;
+      session.abort();
+    };
+    const onLost = () => fail(new LostLeaseError(name));
+    const lease = await takeLease({ pool, key, owner, leaseMs, onLost, onTrouble: troubled });
+    if (!lease) {
+      progress.standingBy(await readCheckpoint(pool, key), await headAtStart());
+      return pause(standbyPollMs, stopping.signal);
+    }
+
+    const work = beginWork(lease, AbortSignal.any([stopping.signal, session.signal]), fail);
+    running = work;
+    try {
+      await readLog(lease.place, work, session);
+    } catch (error) {
+      fail(error);
+    }
+    progress.interrupted();
+    await work.end();
+    // A process that could not go on leaves its last checkpoint where it is: that is always safe.
+    if (failure === undefined) await work.saveLast().catch(fail);
+    running = undefined;
+    await lease.release();
+    if (failure !== undefined) throw failure;
+  }
+
+  function beginWork(lease: Lease, signal: AbortSignal, fail: (error: unknown) => void): RunningWork {
+    const { epoch, place } = lease;
+    progress.reading(place);
+    const save: Session['save'] = (db, from, to) => saveCheckpoint(db, key, epoch, { from, to });
+    return options.work.begin({ pool, place, leaseMs, signal, fail, save, onTrouble: troubled });
+  }
+
+  /** Returns when told to stop; the session is over then in any case. */
+  async function readLog(
+    after: LogPlace | undefined,
+    work: RunningWork,
+    session: AbortController,
+  ): Promise<void> {
+    const signal = AbortSignal.any([stopping.signal, session.signal]);
+    const messages = store.subscribeToAll({ after, signal, pageSize })[Symbol.asyncIterator]();
+    let upcoming = messages.next();
+    try {
+      for (;;) {
+        const { done, value: message } = await upcoming;
+        if (signal.aborted) return;
+        if (done) throw new Error('The subscription to the log ended by itself.');
+        // The next page is on its way while this one is taken; its failure is met when it is awaited.
+        upcoming = messages.next();
+        upcoming.catch(() => undefined);
+        if (message.kind === 'caughtUp') {
+          work.caughtUp();
+          progress.caughtUp();
+        } else {
+          await work.take(message.events);
+          const last = message.events.at(-1);
+          if (last) progress.took(last);
+          readSome = true;
+        }
+      }
+    } finally {
+      // The subscription ends by its signal, so that nothing reads on when the lease is given back.
+      session.abort();
+      await messages.return?.();
+    }
+  }
+
+  function troubled(error: unknown): void {
+    progress.troubled(messageOf(error));
+    options.onTrouble({ consumer: name, error });
+  }
+
+  function stopForGood(error: LogRewrittenError | PoisonEventError): void {
+    const reason = `${error.code}: ${error.message}`;
+    progress.stopped(reason);
+    const event = error instanceof PoisonEventError ? error.event : undefined;
+    // Both classes have just this one code each.
+    const code = error.code as ConsumerAlarm['code'];
+    options.onAlarm({ consumer: name, code, reason, event, error });
+  }
+
+  async function watchHead(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        progress.sawHead(await store.head());
+      } catch (error) {
+        progress.lostSightOfHead();
+        options.onTrouble({ consumer: name, error });
+      }
+      await pause(HEAD_POLL_MS, stopping.signal);
+    }
+  }
+}
+
+/** Asks until it is answered once, then gives that answer for ever. */
+function firstAnswer<Answer>(ask: () => Promise<Answer>): () => Promise<Answer> {
+  let answered: { readonly answer: Answer } | undefined;
+  return async () => {
+    answered ??= { answer: await ask() };
+    return answered.answer;
+  };
+}

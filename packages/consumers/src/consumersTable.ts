@@ -1,0 +1,119 @@
+/**
+ * One row per consumer: who runs it now, and the place in the log that it has reached. The table has the same
+ * shape wherever it stands: projections keep theirs beside their rows, processes among the records.
+ */
+import { type Pool, type Queryable, withTransaction } from '@coffer/database';
+import type { LogPlace, Position } from '@coffer/event-store';
+import { LostLeaseError } from './errors.ts';
+
+/** Where a consumer's row stands. */
+export interface ConsumerKey {
+  /** `records`, or the schema of the projection's tables. */
+  readonly schema: string;
+  readonly name: string;
+}
+
+/** `position` and `event_id` are null until the first checkpoint; `epoch` counts the takeovers. */
+export const consumersTableSql = (schema: string) => `
+create table if not exists ${schema}.consumers (
+  name text primary key,
+  position text,
+  event_id text,
+  epoch bigint not null default 0,
+  owner text,
+  leased_until timestamptz,
+  updated_at timestamptz not null default clock_timestamp(),
+  check ((position is null) = (event_id is null))
+)`;
+
+/** Any constant: "create if not exists" by two at once fails for one of them, so they take turns. */
+const CREATION_LOCK = 7_263_002;
+
+/** Creates the table if it is not there. The schema must exist. */
+export async function createConsumersTable(pool: Pool, schema: string): Promise<void> {
+  await withTransaction(pool, async (client) => {
+    await client.query('select pg_advisory_xact_lock($1)', [CREATION_LOCK]);
+    await client.query(consumersTableSql(schema));
+  });
+}
+
+interface PlaceColumns {
+  readonly position: string | null;
+  readonly event_id: string | null;
+}
+
+/** The checkpoint that stands; undefined before the first. */
+export async function readCheckpoint(db: Queryable, key: ConsumerKey): Promise<LogPlace | undefined> {
+  const { rows } = await db.query<PlaceColumns>(
+    `select position, event_id from ${key.schema}.consumers where name = $1`,
+    [key.name],
+  );
+  return placeIn(rows[0]);
+}
+
+/** Moves the checkpoint, unless another runner has: then `LostLeaseError`, and the transaction must not commit. */
+export async function saveCheckpoint(
+  db: Queryable,
+  key: ConsumerKey,
+  epoch: string,
+  { from, to }: { readonly from: LogPlace | undefined; readonly to: LogPlace | undefined },
+): Promise<void> {
+  const { rowCount } = await db.query(
+    `update ${key.schema}.consumers
+        set position = $4, event_id = $5, updated_at = clock_timestamp()
+      where name = $1 and epoch = $2 and position is not distinct from $3`,
+    [key.name, epoch, from?.position ?? null, to?.position ?? null, to?.eventId ?? null],
+  );
+  if (rowCount !== 1) throw new LostLeaseError(key.name);
+}
+
+/**
+ * Takes the lease if it is free, has run out, or is this owner's already, by the database's clock. The epoch
+ * goes up, which ends every right of whoever held it before.
+ */
+export async function acquire(
+  db: Queryable,
+  key: ConsumerKey,
+  owner: string,
+  leaseMs: number,
+): Promise<{ readonly epoch: string; readonly place: LogPlace | undefined } | undefined> {
+  await db.query(`insert into ${key.schema}.consumers (name) values ($1) on conflict do nothing`, [key.name]);
+  const { rows } = await db.query<PlaceColumns & { readonly epoch: string }>(
+    `update ${key.schema}.consumers
+        set epoch = epoch + 1, owner = $2, updated_at = clock_timestamp(),
+            leased_until = clock_timestamp() + $3 * interval '1 millisecond'
+      where name = $1 and (leased_until is null or leased_until < clock_timestamp() or owner = $2)
+      returning epoch, position, event_id`,
+    [key.name, owner, leaseMs],
+  );
+  return rows[0] && { epoch: rows[0].epoch, place: placeIn(rows[0]) };
+}
+
+/** False when the lease has been taken over. */
+export async function renew(
+  db: Queryable,
+  key: ConsumerKey,
+  epoch: string,
+  leaseMs: number,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update ${key.schema}.consumers set leased_until = clock_timestamp() + $3 * interval '1 millisecond'
+      where name = $1 and epoch = $2`,
+    [key.name, epoch, leaseMs],
+  );
+  return rowCount === 1;
+}
+
+/** Lets the next one in at once. Does nothing when the lease has been taken over. */
+export async function release(db: Queryable, key: ConsumerKey, epoch: string): Promise<void> {
+  await db.query(
+    `update ${key.schema}.consumers set owner = null, leased_until = null where name = $1 and epoch = $2`,
+    [key.name, epoch],
+  );
+}
+
+function placeIn(row: PlaceColumns | undefined): LogPlace | undefined {
+  if (row?.position == null || row.event_id == null) return undefined;
+  // The store gave this very text as a position when the checkpoint was saved.
+  return { position: row.position as Position, eventId: row.event_id };
+}

@@ -1,0 +1,27 @@
+import type { RecordedEvent } from '@coffer/event-store';
+
+/** Another runner has taken over, or the checkpoint is not where this one left it: its writes must not stand. */
+export class LostLeaseError extends Error {
+  override readonly name = 'LostLeaseError';
+
+  constructor(consumer: string) {
+    super(`The lease of consumer ${consumer} is no longer held here.`);
+  }
+}
+
+/** An event that a consumer cannot take. It is never skipped: a skipped money event is a wrong balance. */
+export class PoisonEventError extends Error {
+  override readonly name = 'PoisonEventError';
+  readonly code = 'consumer/poison_event';
+  readonly event: Pick<RecordedEvent, 'stream' | 'revision' | 'type'>;
+
+  constructor({ stream, revision, type }: PoisonEventError['event'], cause: unknown) {
+    super(`${type} at revision ${revision} of ${stream} cannot be taken: ${messageOf(cause)}`, { cause });
+    this.event = { stream, revision, type };
+  }
+}
+
+/** What a thrown value says: not everything that is thrown is an error. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,0 +1,118 @@
+/** How far a consumer is, for metrics, readiness and the operator. */
+import type { EventStore, LogPlace, Position, RecordedEvent } from '@coffer/event-store';
+import type { PendingFigures } from './reactor.ts';
+
+export type ConsumerState = 'standby' | 'catchingUp' | 'live' | 'stopped';
+
+export interface ConsumerStatus {
+  readonly name: string;
+  /** `standby`: another runner has the lease, or the database is away. `stopped`: for good, see `reason`. */
+  readonly state: ConsumerState;
+  /** Of the last event taken (on standby: the checkpoint); undefined at the beginning of the log. */
+  readonly position: Position | undefined;
+  /** The end that the log had when this runner started has been reached, here or by who holds the lease. */
+  readonly caughtUpOnce: boolean;
+  /** Undefined where the store cannot count, or cannot be asked just now. */
+  readonly lagEvents: number | undefined;
+  /** Undefined before anything was read. */
+  readonly lagSeconds: number | undefined;
+  /** Why it stopped, or the trouble it is in now. */
+  readonly reason: string | undefined;
+  /** Only for a consumer that reacts, and only while it holds the lease. */
+  readonly pending: PendingFigures | undefined;
+}
+
+type Log = Pick<EventStore, 'comparePositions' | 'distance'>;
+
+/** Whether a checkpoint is at or past a place in the log; the place of an empty log is always reached. */
+export function hasReached(
+  log: Pick<EventStore, 'comparePositions'>,
+  checkpoint: LogPlace | undefined,
+  target: LogPlace | undefined,
+): boolean {
+  if (!target) return true;
+  return checkpoint !== undefined && log.comparePositions(checkpoint.position, target.position) >= 0;
+}
+
+export type Progress = ReturnType<typeof createProgress>;
+
+export function createProgress(name: string, log: Log) {
+  let state: ConsumerState = 'standby';
+  let position: Position | undefined;
+  let lastRecordedAt: Date | undefined;
+  let caughtUpOnce = false;
+  let reason: string | undefined;
+  /** Undefined: not known. An empty log is known to have no head. */
+  let head: { readonly place: LogPlace | undefined } | undefined;
+  let atHeadMs: number | undefined;
+
+  return {
+    reading(from: LogPlace | undefined): void {
+      state = 'catchingUp';
+      position = from?.position;
+      reason = undefined;
+    },
+    took(last: RecordedEvent): void {
+      position = last.position;
+      lastRecordedAt = last.recordedAt;
+      reason = undefined;
+    },
+    caughtUp(): void {
+      state = 'live';
+      caughtUpOnce = true;
+      atHeadMs = performance.now();
+    },
+    standingBy(checkpoint: LogPlace | undefined, headAtStart: LogPlace | undefined): void {
+      state = 'standby';
+      position = checkpoint?.position;
+      reason = undefined;
+      caughtUpOnce ||= hasReached(log, checkpoint, headAtStart);
+    },
+    troubled(message: string): void {
+      reason = message;
+    },
+    interrupted(): void {
+      state = 'standby';
+    },
+    stopped(why: string | undefined): void {
+      state = 'stopped';
+      reason = why;
+    },
+    sawHead(place: LogPlace | undefined): void {
+      head = { place };
+      if (lagOf(place) === 0) atHeadMs = performance.now();
+    },
+    lostSightOfHead(): void {
+      head = undefined;
+    },
+    status(pending: PendingFigures | undefined): ConsumerStatus {
+      const lagEvents = head && lagOf(head.place);
+      return {
+        name,
+        state,
+        position,
+        caughtUpOnce,
+        lagEvents,
+        lagSeconds: lagSeconds(lagEvents),
+        reason,
+        pending,
+      };
+    },
+  };
+
+  function lagOf(headPlace: LogPlace | undefined): number | undefined {
+    if (!headPlace) return 0;
+    if (position !== undefined && log.comparePositions(position, headPlace.position) >= 0) return 0;
+    return log.distance(position, headPlace.position);
+  }
+
+  /** The age of the last event taken, or the time since the end was last reached, whichever is shorter. */
+  function lagSeconds(lagEvents: number | undefined): number | undefined {
+    if (lagEvents === 0) return 0;
+    const ages = [
+      lastRecordedAt && Date.now() - lastRecordedAt.getTime(),
+      atHeadMs === undefined ? undefined : performance.now() - atHeadMs,
+    ].filter((age) => age !== undefined);
+    return ages.length === 0 ? undefined : Math.max(0, Math.min(...ages)) / 1000;
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * The transactional kind of consumer: the rows of a page and the checkpoint in one transaction, so that a
+ * crash at any instant leaves both or neither.
+ */
+import { type Client, type Queryable, withTransaction } from '@coffer/database';
+import type { RecordedEvent } from '@coffer/event-store';
+import { PoisonEventError } from './errors.ts';
+import { type ConsumerWork, placeOf, type RunningWork, type Session } from './work.ts';
+
+export interface Projection {
+  /** Folds the page in memory and writes one statement per table. Applied to what it has seen, it changes nothing. */
+  readonly apply: (db: Queryable, events: readonly RecordedEvent[]) => Promise<void>;
+}
+
+/** Applies each page to all of the projections. */
+export function projecting(projections: readonly Projection[]): ConsumerWork {
+  return { begin: (session) => beginProjecting(projections, session) };
+}
+
+function beginProjecting(projections: readonly Projection[], session: Session): RunningWork {
+  let place = session.place;
+
+  return { take, caughtUp() {}, async end() {}, async saveLast() {}, pending: () => undefined };
+
+  async function take(events: readonly RecordedEvent[]): Promise<void> {
+    const [first] = events;
+    if (!first) return;
+    try {
+      await applyInTransaction(events);
+    } catch (error) {
+      if (!(error instanceof CannotApply)) throw error;
+      if (events.length === 1) throw new PoisonEventError(first, error.cause);
+      // Halves until the event that is to blame stands alone, with all before it applied.
+      const middle = Math.ceil(events.length / 2);
+      await take(events.slice(0, middle));
+      await take(events.slice(middle));
+    }
+  }
+
+  async function applyInTransaction(events: readonly RecordedEvent[]): Promise<void> {
+    const reached = events.map(placeOf).at(-1);
+    await withTransaction(session.pool, async (client) => {
+      // A process that is frozen in here must not keep the rows locked for its successor.
+      await client.query(`set local idle_in_transaction_session_timeout = ${Math.ceil(session.leaseMs)}`);
+      await applyAll(client, events);
+      await session.save(client, place, reached);
+    });
+    place = reached;
+  }
+
+  async function applyAll(client: Client, events: readonly RecordedEvent[]): Promise<void> {
+    const { db, isPassing } = watched(client);
+    try {
+      for (const projection of projections) await projection.apply(db, events);
+    } catch (error) {
+      throw isPassing(error) ? error : new CannotApply('The page cannot be applied.', { cause: error });
+    }
+  }
+}
+
+class CannotApply extends Error {}
+
+/** Data exception and integrity constraint violation: the same rows will fail again. */
+const BAD_DATA = /^2[23]/;
+
+/** Tells a database that failed (and may be back) from events that cannot be applied (and never will be). */
+function watched(client: Client): { db: Queryable; isPassing: (error: unknown) => boolean } {
+  const fromDatabase = new Set<unknown>();
+  const query = async (...args: Parameters<Client['query']>) => {
+    try {
+      return await client.query(...args);
+    } catch (error) {
+      fromDatabase.add(error);
+      throw error;
+    }
+  };
+  return {
+    // The same arguments and the same answer: only the overloads cannot be spelled for a wrapper.
+    db: { query: query as unknown as Queryable['query'] },
+    isPassing: (error) => fromDatabase.has(error) && !BAD_DATA.test(sqlState(error)),
+  };
+}
+
+function sqlState(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}

@@ -1,0 +1,72 @@
+/**
+ * The kind of consumer that acts outside its database. Its checkpoint stands just before the oldest cause
+ * that is still pending, which is what makes a crash at any instant harmless.
+ */
+import { systemClock } from '@coffer/kernel';
+import { type MonotonicClock, monotonicClock } from './monotonicClock.ts';
+import { createReactor, type Reaction, type ReactorOptions } from './reactor.ts';
+import type { ConsumerWork, RunningWork, Session } from './work.ts';
+
+export interface ReactingOptions extends ReactorOptions {
+  /** The checkpoint is saved at most this often. Default 1,000 ms. */
+  readonly saveEveryMs?: number;
+  /** How long stopping waits for acts in flight; they are idempotent, so leaving them is safe. Default 5,000 ms. */
+  readonly finishWithinMs?: number;
+  readonly clock?: MonotonicClock;
+}
+
+export function reacting(reactions: readonly Reaction[], options: ReactingOptions = {}): ConsumerWork {
+  const names = new Set(reactions.map(({ name }) => name));
+  if (names.size !== reactions.length) throw new Error('Two reactions of one consumer have the same name.');
+  return { begin: (session) => beginReacting(reactions, options, session) };
+}
+
+function beginReacting(
+  reactions: readonly Reaction[],
+  options: ReactingOptions,
+  session: Session,
+): RunningWork {
+  const { clock = monotonicClock, saveEveryMs = 1_000, finishWithinMs = 5_000 } = options;
+  const { signal, place, onTrouble } = session;
+  const reactor = createReactor({
+    reactions,
+    options,
+    clock,
+    wallClock: systemClock,
+    place,
+    signal,
+    onTrouble,
+  });
+  let saved = place;
+  let saving: Promise<void> = Promise.resolve();
+  let cancelSave = clock.after(saveEveryMs, saveInBackground);
+
+  return {
+    take: reactor.take,
+    caughtUp: reactor.caughtUp,
+    pending: reactor.figures,
+    async end() {
+      cancelSave();
+      const { promise: late, resolve } = Promise.withResolvers<void>();
+      const cancel = clock.after(finishWithinMs, resolve);
+      await Promise.race([reactor.idle(), late]);
+      cancel();
+      await saving;
+    },
+    saveLast: save,
+  };
+
+  function saveInBackground(): void {
+    saving = save().catch(session.fail);
+    saving.then(() => {
+      if (!signal.aborted) cancelSave = clock.after(saveEveryMs, saveInBackground);
+    });
+  }
+
+  async function save(): Promise<void> {
+    const reached = reactor.place();
+    if (reached?.position === saved?.position) return;
+    await session.save(session.pool, saved, reached);
+    saved = reached;
+  }
+}

@@ -1,0 +1,38 @@
+/** What a consumer does with the events: the two kinds are `projecting` and `reacting`. */
+import type { Pool, Queryable } from '@coffer/database';
+import type { LogPlace, RecordedEvent } from '@coffer/event-store';
+import type { PendingFigures } from './reactor.ts';
+
+/** One time of holding the lease. */
+export interface Session {
+  readonly pool: Pool;
+  /** The checkpoint to go on from. */
+  readonly place: LogPlace | undefined;
+  /** Milliseconds that the lease lasts without renewal. */
+  readonly leaseMs: number;
+  /** Moves the checkpoint by compare-and-set; throws `LostLeaseError`. */
+  readonly save: (db: Queryable, from: LogPlace | undefined, to: LogPlace | undefined) => Promise<void>;
+  /** Aborted when the consumer stops or the lease is gone. */
+  readonly signal: AbortSignal;
+  /** Ends the session, from outside of `take`. */
+  readonly fail: (error: unknown) => void;
+  /** Told of what went wrong and will be tried again. */
+  readonly onTrouble: (error: unknown) => void;
+}
+
+export interface RunningWork {
+  /** Takes a page; the next one is read when this is done. Throws `PoisonEventError`. */
+  readonly take: (events: readonly RecordedEvent[]) => Promise<void>;
+  readonly caughtUp: () => void;
+  /** Finishes what has begun and begins nothing more. */
+  readonly end: () => Promise<void>;
+  /** After `end`, while the lease is still held: saves what is not saved yet. */
+  readonly saveLast: () => Promise<void>;
+  readonly pending: () => PendingFigures | undefined;
+}
+
+export interface ConsumerWork {
+  readonly begin: (session: Session) => RunningWork;
+}
+
+export const placeOf = ({ position, id }: RecordedEvent): LogPlace => ({ position, eventId: id });
