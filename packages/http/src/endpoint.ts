@@ -27,10 +27,10 @@ export interface RequestContext {
   readonly requestId: string;
   /** Milliseconds of `performance.now()` by which the answer must be on its way. */
   readonly deadlineMs: number;
-  /** Goes into the metadata of the events: `key:<id>` or `operator`. */
+  /** Goes into the metadata of the events: `key:<id>`, `operator`, or `anonymous` where no credential is taken. */
   readonly actor: string;
   /** The value of the request header, if any. */
-  readonly header: (name: string) => string | undefined;
+  header(name: string): string | undefined;
   /** Aborted when the client has gone away: for endpoints that stream. */
   readonly signal: AbortSignal;
 }
@@ -44,6 +44,9 @@ export interface Reply {
   /** JSON lines instead of a body: streamed with back-pressure as application/x-ndjson. */
   readonly lines?: AsyncIterable<unknown>;
 }
+
+/** Groups of endpoints that share a rate limit. */
+export type RateLimitGroup = 'signIn';
 
 export type CallerOf<Credential extends CredentialKind> = Credential extends 'sk' | 'pk'
   ? AppCaller
@@ -79,7 +82,21 @@ export interface EndpointDefinition<
   readonly body?: z.ZodType<Body, unknown>;
   /** 64 KiB unless said otherwise. */
   readonly bodyLimitBytes?: number;
-  readonly success: { readonly status: 200 | 201 | 204; readonly schema?: z.ZodType };
+  /** Replaces the app's request timeout: for the few operator's requests that may take long. */
+  readonly timeoutMs?: number;
+  readonly rateLimit?: RateLimitGroup;
+  /**
+   * The feature switch: throws the rejection of a feature that is off for this caller. Runs after the
+   * credential and before rate limit and body, where the documented order has it.
+   */
+  readonly admit?: (caller: CallerOf<Credential>) => Promise<void> | void;
+  readonly success: {
+    readonly status: 200 | 201 | 204;
+    /** Of the body or, with `lines`, of each line. */
+    readonly schema?: z.ZodType;
+    /** The reply is JSON lines (`Reply.lines`). */
+    readonly lines?: true;
+  };
   /** Codes of the catalogue beyond the common ones (credentials, parsing, limits, service). */
   readonly errors: readonly string[];
   readonly handle: (
@@ -95,9 +112,10 @@ export type PathParams<Path extends string> = Path extends `${string}:${infer Pa
     : object;
 
 /** An endpoint whose types have done their work: what the app mounts. */
-export interface Endpoint extends Omit<EndpointDefinition, 'handle' | 'query' | 'body'> {
+export interface Endpoint extends Omit<EndpointDefinition, 'handle' | 'query' | 'body' | 'admit'> {
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;
+  readonly admit?: (caller: never) => Promise<void> | void;
   readonly handle: (
     request: EndpointRequest<never, Readonly<Record<string, string>>, unknown, unknown>,
   ) => Promise<Reply> | Reply;

@@ -1,1 +1,14 @@
+export { type AppOptions, createApp } from './app.ts';
+export type { Credentials } from './authenticate.ts';
 export * from './endpoint.ts';
+export { httpErrors } from './errors.ts';
+export type { ErrorOf, KnownFailure } from './failure.ts';
+export { createLogger, type LogDestination, type Logger, type LoggerOptions } from './logger.ts';
+export { createMetricsRegistry } from './metrics.ts';
+export { type OpenApiDocument, openApiDocument } from './openApi.ts';
+export type { Rate } from './rateLimiter.ts';
+export { DEFAULT_RATE_LIMITS, type RateLimits } from './rateLimits.ts';
+export { createRedactor } from './redact.ts';
+export { type RunningServer, type ServerOptions, startServer } from './server.ts';
+export type { Readiness } from './system.ts';
+export { parseTrustProxy, type TrustProxy } from './trustProxy.ts';

@@ -1,0 +1,201 @@
+/**
+ * Everything below the base address: finds the endpoint, runs the checks in the documented order, calls the
+ * handler, answers. Source: contract, Order of checks.
+ */
+import type { ErrorCatalog } from '@coffer/kernel';
+import type { Request, Response } from 'express';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { actorOf, authenticate, type Credentials } from './authenticate.ts';
+import type { Caller, Endpoint, Reply } from './endpoint.ts';
+import { reject } from './errors.ts';
+import { type ErrorOf, type Failure, failureOf } from './failure.ts';
+import { createFailureLog } from './failureLog.ts';
+import { sendLines } from './lines.ts';
+import { createHttpMetrics } from './metrics.ts';
+import { type MountedEndpoint, mount } from './mount.ts';
+import { parseRequest, readJson, takesBody } from './parseRequest.ts';
+import { createRateGate, type RateLimits } from './rateLimits.ts';
+import { ClientGoneError } from './readBody.ts';
+import { apiHeaders, sendFailure, sendJson } from './reply.ts';
+import { HttpRequestContext, requestIdOf } from './requestContext.ts';
+
+export interface ApiOptions extends Credentials {
+  readonly endpoints: readonly Endpoint[];
+  /** Every code that anything behind the app may throw. */
+  readonly catalog: ErrorCatalog;
+  readonly errorOf: ErrorOf;
+  readonly logger: Logger;
+  readonly metrics: Registry;
+  readonly rateLimits: RateLimits;
+  /** Requests served at a time; one more is refused with `service/overloaded`. */
+  readonly maxConcurrentRequests: number;
+  /** After it a handler's outcome counts as unknown; `RequestContext.deadlineMs` tells the handler. */
+  readonly requestTimeoutMs: number;
+  /** Compares every reply with its endpoint's schema: for specs. */
+  readonly checkReplies?: boolean;
+  /** Monotonic, for the rate limits. */
+  readonly nowMs?: () => number;
+}
+
+/** Serves one request. `path` is below the base address, still percent-encoded. Never rejects. */
+export type Serve = (request: Request, response: Response, path: string, queryText: string) => Promise<void>;
+
+/** A handler should keep its deadline by itself; this long after it the caller is answered anyway. */
+const OVERRUN_MS = 1_000;
+const CLIENT_GONE_STATUS = 499;
+
+interface Call {
+  readonly request: Request;
+  readonly response: Response;
+  readonly requestId: string;
+  readonly queryText: string;
+  /** Whether the handler has begun: from then on we cannot tell what has been done. */
+  phase: 'before' | 'receiving' | 'handling';
+  timer: NodeJS.Timeout | undefined;
+}
+
+export function createApi(options: ApiOptions): Serve {
+  const { catalog, errorOf, maxConcurrentRequests } = options;
+  let inFlight = 0;
+  const metrics = createHttpMetrics(options.metrics, () => inFlight);
+  const table = mount(options.endpoints, catalog, metrics, options.requestTimeoutMs);
+  const observeUnmatched = metrics.forRoute('any', 'unmatched');
+  const rateGate = createRateGate(options.rateLimits, options.nowMs ?? (() => performance.now()));
+  const failureLog = createFailureLog(options.logger);
+
+  return async (request, response, path, queryText) => {
+    const startedMs = performance.now();
+    const requestId = requestIdOf(request);
+    const call: Call = { request, response, requestId, queryText, phase: 'before', timer: undefined };
+    const found = table.find(request.method, path);
+    if (found.kind !== 'found') {
+      refuseRoute(call, found.kind === 'otherMethod' ? found.allow : undefined);
+      observeUnmatched(response.statusCode, secondsSince(startedMs));
+      return;
+    }
+    const { target, params } = found;
+    if (inFlight >= maxConcurrentRequests) {
+      fail(call, target, reject('service/overloaded'));
+      target.observe(response.statusCode, secondsSince(startedMs));
+      return;
+    }
+    inFlight++;
+    call.timer = setTimeout(onOverrun, target.timeoutMs + OVERRUN_MS, call, target);
+    try {
+      await serve(call, target, params);
+    } catch (error) {
+      fail(call, target, error);
+    } finally {
+      clearTimeout(call.timer);
+      inFlight--;
+      const status =
+        response.destroyed && !response.writableFinished ? CLIENT_GONE_STATUS : response.statusCode;
+      target.observe(status, secondsSince(startedMs));
+    }
+  };
+
+  async function serve(call: Call, mounted: MountedEndpoint, params: Readonly<Record<string, string>>) {
+    const { request, response, requestId } = call;
+    const { endpoint } = mounted;
+    const pending = authenticate(endpoint.credential, request.headers.authorization, options);
+    const caller = pending instanceof Promise ? await pending : pending;
+    // The endpoint's own credential was resolved for it, so the caller is of the kind its functions take.
+    if (endpoint.admit) await endpoint.admit(caller as never);
+    rateGate.check(endpoint.rateLimit, caller, () => request.ip);
+
+    call.phase = 'receiving';
+    const json = takesBody(mounted) ? await readJson(request, response, mounted.bodyLimitBytes) : undefined;
+    const { query, body } = parseRequest(mounted, call.queryText, json);
+
+    call.phase = 'handling';
+    call.timer?.refresh();
+    const context = contextOf(call, mounted, caller);
+    const reply = await endpoint.handle({ caller: caller as never, params, query, body, context });
+    // Past the deadline the caller was answered already; gone, there is nobody to answer.
+    if (response.headersSent || response.destroyed) return;
+    if (options.checkReplies) assertReply(endpoint, reply);
+    const headers = apiHeaders(requestId);
+    if (reply.replayed) headers['Idempotency-Replayed'] = 'true';
+    if (!reply.lines) {
+      sendJson(response, reply.status, headers, bodyText(endpoint, reply));
+      return;
+    }
+    clearTimeout(call.timer);
+    await sendLines(response, reply.status, headers, reply.lines, (error) =>
+      failureLog.broken(error, { requestId, route: routeOf(mounted) }),
+    );
+  }
+
+  function fail(call: Call, mounted: MountedEndpoint, error: unknown): void {
+    const { request, response, requestId } = call;
+    if (error instanceof ClientGoneError) return;
+    const failure = failureOf(error, catalog, errorOf);
+    failureLog.failed(failure, error, { requestId, route: routeOf(mounted) });
+    if (!response.headersSent && !response.destroyed) send(request, response, failure, requestId);
+  }
+
+  function refuseRoute({ request, response, requestId }: Call, allow: readonly string[] | undefined): void {
+    const error = allow ? reject('request/method_not_allowed', { allow }) : reject('request/not_found');
+    if (allow) response.setHeader('Allow', allow.join(', '));
+    send(request, response, failureOf(error, catalog, errorOf), requestId);
+  }
+
+  function onOverrun(call: Call, mounted: MountedEndpoint): void {
+    // How long a body may take is the server's matter, which ends the connection.
+    if (call.phase === 'receiving') {
+      call.timer?.refresh();
+      return;
+    }
+    fail(
+      call,
+      mounted,
+      reject(call.phase === 'handling' ? 'service/outcome_unknown' : 'service/unavailable'),
+    );
+  }
+}
+
+function send(request: Request, response: Response, failure: Failure, requestId: string): void {
+  sendFailure(request, response, failure, apiHeaders(requestId));
+}
+
+function contextOf(
+  { request, response, requestId }: Call,
+  mounted: MountedEndpoint,
+  caller: Caller | undefined,
+) {
+  return new HttpRequestContext(request, response, {
+    requestId,
+    deadlineMs: performance.now() + mounted.timeoutMs,
+    actor: actorOf(caller),
+  });
+}
+
+function bodyText(endpoint: Endpoint, reply: Reply): string | undefined {
+  if (reply.status === 204) return undefined;
+  const text = JSON.stringify(reply.body);
+  // Undefined also comes of a body that is no JSON at all, such as a function.
+  if (text === undefined)
+    throw new Error(`${endpoint.method} ${endpoint.path} answered ${reply.status} without a body.`);
+  return text;
+}
+
+function assertReply(endpoint: Endpoint, reply: Reply): void {
+  const { status, schema } = endpoint.success;
+  const where = `${endpoint.method} ${endpoint.path}`;
+  if (reply.status !== status && reply.status < 300) {
+    throw new Error(`${where} answered ${reply.status} where ${status} is declared.`);
+  }
+  if (!schema || reply.lines || reply.status !== status) return;
+  const checked = schema.safeParse(JSON.parse(JSON.stringify(reply.body)));
+  if (!checked.success)
+    throw new Error(`${where} answered another shape than declared: ${checked.error.message}`);
+}
+
+function routeOf({ endpoint }: MountedEndpoint): string {
+  return `${endpoint.method} ${endpoint.path}`;
+}
+
+function secondsSince(startedMs: number): number {
+  return (performance.now() - startedMs) / 1000;
+}

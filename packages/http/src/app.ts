@@ -1,0 +1,112 @@
+/** The Express application: the API below /v1, and health, metrics and documentation beside it. */
+import type { ErrorCatalog } from '@coffer/kernel';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import { type ApiOptions, createApi } from './api.ts';
+import { catalogEndpoint } from './catalogEndpoint.ts';
+import { docsPage } from './docsPage.ts';
+import { httpErrors, reject } from './errors.ts';
+import { failureOf } from './failure.ts';
+import { createFailureLog } from './failureLog.ts';
+import { openApiDocument, openApiEndpoint } from './openApi.ts';
+import { DEFAULT_RATE_LIMITS, type RateLimits } from './rateLimits.ts';
+import { apiHeaders, sendFailure } from './reply.ts';
+import { requestIdOf } from './requestContext.ts';
+import { healthz, metricsPage, type Readiness, readyz } from './system.ts';
+import type { TrustProxy } from './trustProxy.ts';
+
+export interface AppOptions
+  extends Omit<ApiOptions, 'rateLimits' | 'maxConcurrentRequests' | 'requestTimeoutMs'> {
+  readonly readiness: () => Promise<Readiness>;
+  /** The product's version. */
+  readonly version: string;
+  /** Whose forwarded address is believed: see `parseTrustProxy`. Default: nobody's. */
+  readonly trustProxy?: TrustProxy;
+  readonly rateLimits?: RateLimits;
+  /** Default 1,000. */
+  readonly maxConcurrentRequests?: number;
+  /** Default 10,000. */
+  readonly requestTimeoutMs?: number;
+  /** Shows /metrics to peers of other machines too. */
+  readonly openMetrics?: boolean;
+}
+
+/** Throws on endpoints that clash or declare unknown codes. */
+export function createApp(options: AppOptions): Express {
+  const catalog: ErrorCatalog = { ...options.catalog, ...httpErrors };
+  const described = [...options.endpoints, catalogEndpoint(catalog)];
+  const document = openApiDocument({ endpoints: described, catalog, version: options.version });
+  const serve = createApi({
+    rateLimits: DEFAULT_RATE_LIMITS,
+    maxConcurrentRequests: 1_000,
+    requestTimeoutMs: 10_000,
+    ...options,
+    catalog,
+    endpoints: [...described, openApiEndpoint(document)],
+  });
+
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('etag', false);
+  app.set('query parser', false);
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+  app.set('trust proxy', options.trustProxy ?? false);
+  app.use(apiBelow('/v1', serve));
+  app.use(securityHeaders);
+  app.route('/healthz').get(healthz(options.version)).all(onlyGet);
+  app.route('/readyz').get(readyz(options.readiness)).all(onlyGet);
+  app
+    .route('/metrics')
+    .get(metricsPage(options.metrics, options.openMetrics ?? false))
+    .all(onlyGet);
+  app.route('/docs').get(docsPage(document)).all(onlyGet);
+  app.use(nothingHere);
+  app.use(envelope(options, catalog));
+  return app;
+}
+
+/** Mounted without a pattern: the first and only thing that a request to the API passes in Express. */
+function apiBelow(base: string, serve: ReturnType<typeof createApi>): RequestHandler {
+  return (request, response, next) => {
+    const target = originForm(request.url);
+    if (!target.startsWith(base)) return next();
+    const mark = target.indexOf('?');
+    const path = target.slice(base.length, mark < 0 ? undefined : mark);
+    if (path !== '' && !path.startsWith('/')) return next();
+    serve(request, response, path, mark < 0 ? '' : target.slice(mark + 1)).catch(next);
+  };
+}
+
+/** Proxies may send `GET http://host/path`; anything else without a slash in front is at no address of ours. */
+function originForm(target: string): string {
+  if (target.startsWith('/')) return target;
+  return /^https?:\/\/[^/?#]*(\/.*)$/i.exec(target)?.[1] ?? '';
+}
+
+const securityHeaders: RequestHandler = (request, response, next) => {
+  for (const [name, value] of Object.entries(apiHeaders(requestIdOf(request)))) {
+    if (value !== undefined) response.setHeader(name, value);
+  }
+  next();
+};
+
+const onlyGet: RequestHandler = (_request, response) => {
+  response.setHeader('Allow', 'GET, HEAD');
+  throw reject('request/method_not_allowed', { allow: ['GET', 'HEAD'] });
+};
+
+const nothingHere: RequestHandler = () => {
+  throw reject('request/not_found');
+};
+
+function envelope(options: AppOptions, catalog: ErrorCatalog): ErrorRequestHandler {
+  const failureLog = createFailureLog(options.logger);
+  // Express knows an error handler by its four parameters.
+  return (error, request, response, _next) => {
+    const requestId = String(response.getHeader('X-Request-Id') ?? requestIdOf(request));
+    const failure = failureOf(error, catalog, options.errorOf);
+    failureLog.failed(failure, error, { requestId, route: `${request.method} ${request.path}` });
+    if (response.headersSent) response.destroy();
+    else sendFailure(request, response, failure, apiHeaders(requestId));
+  };
+}

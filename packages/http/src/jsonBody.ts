@@ -1,0 +1,87 @@
+/** From the bytes of a body to a JSON value that is safe to look at. */
+import { isUtf8 } from 'node:buffer';
+import type { IncomingHttpHeaders } from 'node:http';
+import { reject } from './errors.ts';
+import { type Issue, pathText } from './issues.ts';
+
+const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*(?:utf-?8|"utf-?8")\s*)?;?\s*$/i;
+
+export function hasBody(headers: IncomingHttpHeaders): boolean {
+  if (headers['transfer-encoding'] !== undefined) return true;
+  const length = headers['content-length'];
+  return length !== undefined && length !== '0';
+}
+
+/** Throws `request/unsupported_media_type` unless the body is plain JSON in UTF-8. */
+export function checkMediaType(headers: IncomingHttpHeaders): void {
+  const type = headers['content-type'];
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw reject('request/unsupported_media_type');
+  }
+  if (type === 'application/json') return;
+  if (type === undefined || !JSON_TYPE.test(type)) throw reject('request/unsupported_media_type');
+}
+
+/** Throws `request/malformed_json`. A byte order mark is refused, as RFC 8259 has it for senders. */
+export function parseJson(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw reject('request/malformed_json');
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    throw reject('request/malformed_json');
+  }
+}
+
+/** Deeper than any body we document, and shallow enough for every recursive function behind us. */
+export const MAX_JSON_DEPTH = 32;
+
+/**
+ * The first thing in the value that no schema should have to think about: text that is no Unicode or holds
+ * a NUL (Postgres stores neither), a field called `__proto__`, nesting beyond `MAX_JSON_DEPTH`.
+ */
+export function findUnsafeJson(value: unknown): Issue | undefined {
+  return unsafeAt(value, []);
+}
+
+function unsafeAt(value: unknown, path: PropertyKey[]): Issue | undefined {
+  if (typeof value === 'string') return isSafeText(value) ? undefined : issueAt(path, UNSAFE_TEXT);
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (path.length >= MAX_JSON_DEPTH) return issueAt(path, 'is nested too deeply');
+
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) {
+      const issue = unsafeIn(value[index], index, path);
+      if (issue) return issue;
+    }
+    return undefined;
+  }
+  for (const key in value) {
+    if (key === '__proto__') return issueAt([...path, key], 'unrecognized field');
+    if (!isSafeText(key)) return issueAt(path, 'has a field whose name is not Unicode text without NUL');
+    const issue = unsafeIn(Reflect.get(value, key), key, path);
+    if (issue) return issue;
+  }
+  return undefined;
+}
+
+function unsafeIn(value: unknown, key: PropertyKey, path: PropertyKey[]): Issue | undefined {
+  // Texts are most of what a body holds: they are looked at without touching the path.
+  if (typeof value === 'string' ? isSafeText(value) : typeof value !== 'object' || value === null) {
+    return undefined;
+  }
+  path.push(key);
+  const issue = unsafeAt(value, path);
+  path.pop();
+  return issue;
+}
+
+const UNSAFE_TEXT = 'must be Unicode text without NUL';
+
+function isSafeText(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0');
+}
+
+function issueAt(path: readonly PropertyKey[], message: string): Issue {
+  return { path: pathText(path), message };
+}

@@ -1,0 +1,47 @@
+/** Numbers about requests and the process, for Prometheus. */
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+/** A registry with the process's own metrics. One a process: `collectDefaultMetrics` starts observers. */
+export function createMetricsRegistry(): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  return registry;
+}
+
+export interface HttpMetrics {
+  /** The observer of one route: status and seconds of each request. */
+  readonly forRoute: (method: string, route: string) => (status: number, seconds: number) => void;
+}
+
+/** `route` is the template, so that the number of series is bounded by the number of endpoints. */
+export function createHttpMetrics(registry: Registry, inFlight: () => number): HttpMetrics {
+  const duration = new Histogram({
+    name: 'coffer_http_request_duration_seconds',
+    help: 'From the request line to the end of the answer, by route template and status.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [registry],
+  });
+  new Gauge({
+    name: 'coffer_http_requests_in_flight',
+    help: 'Requests being served now.',
+    registers: [registry],
+    collect() {
+      this.set(inFlight());
+    },
+  });
+
+  return {
+    forRoute: (method, route) => {
+      const byStatus = new Map<number, Histogram.Internal<'method' | 'route' | 'status'>>();
+      return (status, seconds) => {
+        let series = byStatus.get(status);
+        if (!series) {
+          series = duration.labels(method, route, String(status));
+          byStatus.set(status, series);
+        }
+        series.observe(seconds);
+      };
+    },
+  };
+}

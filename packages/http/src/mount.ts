@@ -1,0 +1,42 @@
+/** What is made once of each endpoint, so that a request finds it ready. */
+import type { ErrorCatalog } from '@coffer/kernel';
+import { z } from 'zod';
+import type { Endpoint } from './endpoint.ts';
+import type { HttpMetrics } from './metrics.ts';
+import { DEFAULT_BODY_LIMIT_BYTES } from './readBody.ts';
+import { createRouteTable, type RouteTable } from './routeTable.ts';
+
+export interface MountedEndpoint {
+  readonly endpoint: Endpoint;
+  readonly query: z.ZodType | undefined;
+  readonly body: z.ZodType | undefined;
+  readonly bodyLimitBytes: number;
+  readonly timeoutMs: number;
+  readonly observe: (status: number, seconds: number) => void;
+}
+
+/** Throws on a code that the catalogue does not have and on two endpoints at one place: found at the start, not by a caller. */
+export function mount(
+  endpoints: readonly Endpoint[],
+  catalog: ErrorCatalog,
+  metrics: HttpMetrics,
+  requestTimeoutMs: number,
+): RouteTable<MountedEndpoint> {
+  const table = createRouteTable<MountedEndpoint>();
+  for (const endpoint of endpoints) {
+    const { method, path } = endpoint;
+    const unlisted = endpoint.errors.filter((code) => !Object.hasOwn(catalog, code));
+    if (unlisted.length > 0) {
+      throw new Error(`${method} ${path} declares codes that no catalogue has: ${unlisted.join(', ')}.`);
+    }
+    table.add(method, path, {
+      endpoint,
+      query: endpoint.query && z.compile(endpoint.query),
+      body: endpoint.body && z.compile(endpoint.body),
+      bodyLimitBytes: endpoint.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES,
+      timeoutMs: endpoint.timeoutMs ?? requestTimeoutMs,
+      observe: metrics.forRoute(method, path),
+    });
+  }
+  return table;
+}

@@ -1,0 +1,293 @@
+/**
+ * The OpenAPI 3.1 document, made from the endpoints and the very schemas that check requests. Codecs show
+ * their wire side, so an amount is a string here too.
+ */
+import type { ErrorCatalog } from '@coffer/kernel';
+import { z } from 'zod';
+import { type CredentialKind, type Endpoint, endpoint } from './endpoint.ts';
+import { exampleOf } from './exampleOf.ts';
+
+export type JsonSchema = { readonly [keyword: string]: unknown };
+
+export interface OpenApiSource {
+  readonly endpoints: readonly Endpoint[];
+  readonly catalog: ErrorCatalog;
+  /** The product's version. */
+  readonly version: string;
+}
+
+export interface MediaType {
+  readonly schema: JsonSchema;
+  readonly example?: unknown;
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
+}
+
+export interface ResponseObject {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly content?: Readonly<Record<string, MediaType>>;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query';
+  readonly required: boolean;
+  readonly description?: string;
+  readonly schema: JsonSchema;
+}
+
+export interface Operation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description?: string;
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: {
+    readonly required: boolean;
+    readonly content: Readonly<Record<string, MediaType>>;
+  };
+  readonly responses: Readonly<Record<string, ResponseObject>>;
+}
+
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0';
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly servers: readonly { readonly url: string }[];
+  readonly tags: readonly { readonly name: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly headers: Readonly<Record<string, unknown>>;
+    readonly securitySchemes: Readonly<Record<string, unknown>>;
+  };
+}
+
+const SECURITY: Readonly<Record<CredentialKind, readonly Readonly<Record<string, readonly string[]>>[]>> = {
+  sk: [{ secretKey: [] }],
+  pk: [{ publishableKey: [] }],
+  operator: [{ operatorToken: [] }],
+  none: [],
+};
+
+const SECURITY_SCHEMES = {
+  secretKey: { type: 'http', scheme: 'bearer', description: 'A secret key (sk_…): game backends only.' },
+  publishableKey: { type: 'http', scheme: 'bearer', description: 'A publishable key (pk_…).' },
+  operatorToken: { type: 'http', scheme: 'bearer', description: "The installation's operator token." },
+};
+
+const HEADERS = {
+  'X-Request-Id': {
+    description: 'The id sent, or one made here. Quote it when you report a problem.',
+    schema: { type: 'string' },
+  },
+  'Idempotency-Replayed': {
+    description: '"true" when the answer repeats that of an earlier, identical write.',
+    schema: { type: 'string', const: 'true' },
+  },
+  'Retry-After': { description: 'Seconds to wait before trying again.', schema: { type: 'integer' } },
+};
+
+const ERROR_SCHEMA: JsonSchema = {
+  type: 'object',
+  description: 'Branch on the code, never on the message.',
+  properties: {
+    code: { type: 'string', description: '<area>/<reason>', examples: ['request/invalid'] },
+    message: { type: 'string' },
+    details: { type: 'object', description: 'Depends on the code; empty when there is nothing to add.' },
+  },
+  required: ['code', 'message', 'details'],
+};
+
+export function openApiDocument({ endpoints, catalog, version }: OpenApiSource): OpenApiDocument {
+  const schemas: Record<string, JsonSchema> = { Error: ERROR_SCHEMA };
+  const paths: Record<string, Record<string, Operation>> = {};
+  const tags = new Set<string>();
+  for (const described of endpoints) {
+    const path = described.path.replaceAll(/:([A-Za-z0-9_]+)/g, '{$1}');
+    const operation = operationOf(described, catalog, schemas);
+    for (const tag of operation.tags) tags.add(tag);
+    paths[path] = { ...paths[path], [described.method.toLowerCase()]: operation };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Coffer',
+      version,
+      description:
+        'Custodial wallet and off-chain play ledger for games. Amounts are base-unit integers as strings. ' +
+        'The key decides the environment, test or live. Fields that are not documented are refused.',
+    },
+    servers: [{ url: '/v1' }],
+    tags: [...tags].map((name) => ({ name })),
+    paths,
+    components: { schemas, headers: HEADERS, securitySchemes: SECURITY_SCHEMES },
+  };
+}
+
+/** GET /openapi.json. The document is serialized once. */
+export function openApiEndpoint(document: OpenApiDocument): Endpoint {
+  const reply = { status: 200, body: document };
+  return endpoint({
+    method: 'GET',
+    path: '/openapi.json',
+    credential: 'none',
+    summary: 'Get this document',
+    success: { status: 200 },
+    errors: [],
+    handle: () => reply,
+  });
+}
+
+function operationOf(
+  described: Endpoint,
+  catalog: ErrorCatalog,
+  schemas: Record<string, JsonSchema>,
+): Operation {
+  const { method, path, credential, summary, description, body, success } = described;
+  const operationId = operationIdOf(method, path);
+  const parameters = [...pathParameters(path), ...queryParameters(described.query, schemas)];
+  const component = (schema: z.ZodType, role: string) =>
+    addComponent(schema, `${operationId}${role}`, schemas);
+
+  return {
+    operationId,
+    tags: [path.split('/')[1] ?? ''],
+    summary,
+    ...(description && { description }),
+    security: SECURITY[credential],
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && {
+      requestBody: {
+        required: true,
+        content: { 'application/json': mediaType(component(body, 'Request'), schemas) },
+      },
+    }),
+    responses: {
+      [success.status]: {
+        description: success.status === 204 ? 'Done; no body.' : 'Done.',
+        headers: headerRefs('X-Request-Id', ...(method === 'GET' ? [] : ['Idempotency-Replayed'])),
+        ...(success.schema && {
+          content: {
+            [success.lines ? 'application/x-ndjson' : 'application/json']: mediaType(
+              component(success.schema, success.lines ? 'Line' : 'Response'),
+              schemas,
+            ),
+          },
+        }),
+      },
+      ...errorResponses(described, catalog),
+    },
+  };
+}
+
+/** `postLedgerBet` of POST /ledger/bet; `getUsersUserIdAccounts` of GET /users/:userId/accounts. */
+function operationIdOf(method: string, path: string): string {
+  const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+function mediaType(schema: JsonSchema, schemas: Readonly<Record<string, JsonSchema>>): MediaType {
+  return { schema, example: exampleOf(schema, schemas) };
+}
+
+function pathParameters(path: string): readonly Parameter[] {
+  return [...path.matchAll(/:([A-Za-z0-9_]+)/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+}
+
+function queryParameters(
+  schema: z.ZodType | undefined,
+  schemas: Record<string, JsonSchema>,
+): readonly Parameter[] {
+  if (!schema) return [];
+  const json = jsonSchemaOf(schema, schemas);
+  const required = Array.isArray(json.required) ? json.required : [];
+  return Object.entries(Object(json.properties)).map(([name, property]) => {
+    const { description, ...rest } = Object(property);
+    return {
+      name,
+      in: 'query',
+      required: required.includes(name),
+      ...(typeof description === 'string' && { description }),
+      schema: rest,
+    };
+  });
+}
+
+/** A schema with an id (`.meta({ id })`) keeps it as its component's name; any other is named after its operation. */
+function addComponent(schema: z.ZodType, name: string, schemas: Record<string, JsonSchema>): JsonSchema {
+  const id = schema.meta()?.id;
+  const named = id ?? name;
+  if (id === undefined || !schemas[id]) schemas[named] = jsonSchemaOf(schema, schemas);
+  return { $ref: `#/components/schemas/${named}` };
+}
+
+function jsonSchemaOf(schema: z.ZodType, schemas: Record<string, JsonSchema>): JsonSchema {
+  const generated = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  const { $schema: _dialect, $defs: definitions, id: _id, ...rest } = relinked(generated);
+  for (const [name, definition] of Object.entries(Object(definitions))) {
+    const { id: _definitionId, ...withoutId } = Object(definition);
+    schemas[name] ??= withoutId;
+  }
+  return rest;
+}
+
+/** Definitions stand beside each schema where zod puts them and in one place in the document. */
+function relinked(schema: object): Record<string, unknown> {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'));
+}
+
+function headerRefs(...names: readonly string[]): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** The codes an endpoint can answer with beyond its own, by what it takes. */
+function commonErrors({ credential, method, body, query, rateLimit }: Endpoint): readonly string[] {
+  const codes = ['service/internal', 'service/overloaded', 'service/unavailable'];
+  if (credential !== 'none') {
+    codes.push('auth/missing_credentials', 'auth/invalid_key', 'auth/wrong_credential_kind');
+  }
+  if (body) codes.push('request/unsupported_media_type', 'request/too_large', 'request/malformed_json');
+  if (body || query) codes.push('request/invalid');
+  if (rateLimit || credential === 'sk') codes.push('request/rate_limited');
+  if (method !== 'GET') codes.push('service/outcome_unknown');
+  return codes;
+}
+
+function errorResponses(
+  described: Endpoint,
+  catalog: ErrorCatalog,
+): Readonly<Record<string, ResponseObject>> {
+  const codesByStatus = new Map<number, string[]>();
+  for (const code of new Set([...described.errors, ...commonErrors(described)])) {
+    const { status } = catalog[code as keyof ErrorCatalog] ?? { status: 500 };
+    codesByStatus.set(status, [...(codesByStatus.get(status) ?? []), code]);
+  }
+  return Object.fromEntries(
+    [...codesByStatus].map(([status, codes]) => [status, errorResponse(status, codes, catalog)]),
+  );
+}
+
+function errorResponse(status: number, codes: readonly string[], catalog: ErrorCatalog): ResponseObject {
+  const messageOf = (code: string) => catalog[code as keyof ErrorCatalog]?.message ?? '';
+  const retryable = status === 429 || status === 503;
+  return {
+    description: codes.join(', '),
+    headers: headerRefs('X-Request-Id', ...(retryable ? ['Retry-After'] : [])),
+    content: {
+      'application/json': {
+        schema: {
+          allOf: [{ $ref: '#/components/schemas/Error' }, { properties: { code: { enum: codes } } }],
+        },
+        examples: Object.fromEntries(
+          codes.map((code) => [code, { value: { code, message: messageOf(code), details: {} } }]),
+        ),
+      },
+    },
+  };
+}

@@ -1,0 +1,53 @@
+/**
+ * Reads a body whole, up to a limit. Written against the stream itself: half the cost of a general body
+ * parser, and nothing is read before the caller of the endpoint is known.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { reject } from './errors.ts';
+
+/** 64 KiB. Source: contract, Common rules, row Bodies. */
+export const DEFAULT_BODY_LIMIT_BYTES = 64 * 1024;
+
+/** The client went away before its request was complete: there is nobody to answer. */
+export class ClientGoneError extends Error {
+  override readonly name = 'ClientGoneError';
+}
+
+/** Throws `request/too_large` as soon as that is certain, and `ClientGoneError`. */
+export function readBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  limitBytes: number,
+): Promise<Buffer> {
+  const declared = request.headers['content-length'];
+  if (declared !== undefined && Number(declared) > limitBytes) {
+    return Promise.reject(reject('request/too_large', { limitBytes }));
+  }
+  if (request.destroyed) return Promise.reject(new ClientGoneError('The client went away before sending.'));
+  if (awaitsContinue(request)) response.writeContinue();
+
+  return new Promise((resolve, fail) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length;
+      chunks.push(chunk);
+      if (size <= limitBytes) return;
+      request.off('data', onData);
+      request.pause();
+      fail(reject('request/too_large', { limitBytes }));
+    };
+    request.on('data', onData);
+    request.once('end', () => {
+      const [first] = chunks;
+      resolve(first && chunks.length === 1 ? first : Buffer.concat(chunks, size));
+    });
+    // Comes after `end` too, when it no longer matters.
+    request.once('close', () => fail(new ClientGoneError('The client went away while sending.')));
+  });
+}
+
+/** The client waits for `100 Continue` before it sends the body. */
+export function awaitsContinue(request: IncomingMessage): boolean {
+  return request.headers.expect?.toLowerCase() === '100-continue';
+}

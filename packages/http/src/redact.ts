@@ -1,0 +1,53 @@
+/**
+ * Takes secrets out of a line of JSON, wherever in it they stand: fields, messages, stacks. Works on the
+ * finished line, because a list of field paths would miss the next place somebody logs.
+ */
+
+const REDACTED = '[redacted]';
+
+const SECRET_FIELD_NAMES = [
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'set-cookie',
+  'password',
+  'secret',
+  'clientSecret',
+  'signingSecret',
+  'token',
+  'accessToken',
+  'refreshToken',
+  'operatorToken',
+  'portalToken',
+  'botToken',
+  'apiKey',
+  'secretKey',
+  'privateKey',
+  'masterKey',
+  'initData',
+  'otp',
+].join('|');
+
+const SECRETS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
+  // Fields of the line itself, then of JSON within a text of the line (its quotes are escaped).
+  [new RegExp(`("(?:${SECRET_FIELD_NAMES})"\\s*:\\s*)"(?:[^"\\\\]|\\\\.)*"`, 'gi'), `$1"${REDACTED}"`],
+  [new RegExp(`(\\\\+"(?:${SECRET_FIELD_NAMES})\\\\+"\\s*:\\s*\\\\+")[^"\\\\]*`, 'gi'), `$1${REDACTED}`],
+  [/((?:sk|pk)_(?:test|live)_)[A-Za-z0-9_-]+/g, `$1${REDACTED}`],
+  [/(whsec_)[A-Za-z0-9+/=_-]+/g, `$1${REDACTED}`],
+  [/\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]+/gi, `$1 ${REDACTED}`],
+  // A JSON web token: three base64url parts, the first of which begins with {".
+  [/\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g, REDACTED],
+  // The password in a connection string.
+  [/([a-z][a-z0-9+.-]*:\/\/[^\s:@/"\\]*:)[^\s@/"\\]+(?=@)/gi, `$1${REDACTED}`],
+];
+
+/** `known`: exact secrets of this process, such as its operator token. */
+export function createRedactor(known: readonly string[]): (line: string) => string {
+  const texts = known.filter((text) => text !== '').map((text) => JSON.stringify(text).slice(1, -1));
+  return (line) => {
+    let clean = line;
+    for (const text of texts) clean = clean.replaceAll(text, REDACTED);
+    for (const [pattern, replacement] of SECRETS) clean = clean.replace(pattern, replacement);
+    return clean;
+  };
+}

@@ -1,0 +1,69 @@
+/** Puts an answer on the wire: headers, length, and a sane end for a body that was not read. */
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Failure } from './failure.ts';
+import { hasBody } from './jsonBody.ts';
+import { awaitsContinue, DEFAULT_BODY_LIMIT_BYTES } from './readBody.ts';
+
+/** How long we go on taking (and dropping) a body that we refused, so that the client can read why. */
+const LINGER_MS = 1_000;
+
+/** Headers of every answer below the base address. */
+export function apiHeaders(requestId: string): OutgoingHttpHeaders {
+  return {
+    'X-Request-Id': requestId,
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  };
+}
+
+/** `text` undefined: no body (204). */
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  headers: OutgoingHttpHeaders,
+  text: string | undefined,
+): void {
+  if (text !== undefined) {
+    headers['Content-Type'] = 'application/json; charset=utf-8';
+    headers['Content-Length'] = Buffer.byteLength(text);
+  }
+  response.writeHead(status, headers);
+  response.end(text);
+}
+
+/** The error envelope. Whatever of the request is still on its way is dropped in bounded time. */
+export function sendFailure(
+  request: IncomingMessage,
+  response: ServerResponse,
+  failure: Failure,
+  headers: OutgoingHttpHeaders,
+): void {
+  if (failure.retryAfterSeconds !== undefined) headers['Retry-After'] = failure.retryAfterSeconds;
+  if (failure.status === 401) headers['WWW-Authenticate'] = 'Bearer';
+  if (!leavesMuchUnread(request)) {
+    sendJson(response, failure.status, headers, failure.body);
+    return;
+  }
+  headers['Content-Type'] = 'application/json; charset=utf-8';
+  headers['Content-Length'] = Buffer.byteLength(failure.body);
+  headers.Connection = 'close';
+  response.writeHead(failure.status, headers);
+  // The answer is complete with this. To close at once while the client still sends would reset the
+  // connection and destroy the answer on its way, so the end waits for the client, but not for long.
+  response.write(failure.body);
+  const timer = setTimeout(() => response.end(), LINGER_MS);
+  request.once('close', () => {
+    clearTimeout(timer);
+    response.end();
+  });
+  request.once('end', () => response.end());
+  request.resume();
+}
+
+/** A small rest is dropped by Node itself and the connection goes on. */
+function leavesMuchUnread(request: IncomingMessage): boolean {
+  if (request.complete || !hasBody(request.headers)) return false;
+  if (awaitsContinue(request)) return true;
+  const declared = request.headers['content-length'];
+  return declared === undefined || Number(declared) > DEFAULT_BODY_LIMIT_BYTES;
+}

@@ -1,0 +1,54 @@
+/** What a handler is told about its request beside the request itself. */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestContext } from './endpoint.ts';
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
+
+/** The id sent, if it has the right form, else a new one. Source: contract, Common rules, row Request id. */
+export function requestIdOf(request: IncomingMessage): string {
+  const sent = request.headers['x-request-id'];
+  return typeof sent === 'string' && REQUEST_ID.test(sent) ? sent : randomUUID();
+}
+
+/** A class, so that a request that needs neither header nor signal makes no closure and no controller. */
+export class HttpRequestContext implements RequestContext {
+  readonly requestId: string;
+  readonly deadlineMs: number;
+  readonly actor: string;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  #abort: AbortController | undefined;
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    facts: { readonly requestId: string; readonly deadlineMs: number; readonly actor: string },
+  ) {
+    this.requestId = facts.requestId;
+    this.deadlineMs = facts.deadlineMs;
+    this.actor = facts.actor;
+    this.#request = request;
+    this.#response = response;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#request.headers[name.toLowerCase()];
+    return typeof value === 'string' ? value : value?.join(', ');
+  }
+
+  get signal(): AbortSignal {
+    this.#abort ??= abortedWithout(this.#response);
+    return this.#abort.signal;
+  }
+}
+
+function abortedWithout(response: ServerResponse): AbortController {
+  const controller = new AbortController();
+  const abortUnlessAnswered = (): void => {
+    if (!response.writableFinished) controller.abort(new Error('The client has gone away.'));
+  };
+  if (response.closed) abortUnlessAnswered();
+  else response.once('close', abortUnlessAnswered);
+  return controller;
+}

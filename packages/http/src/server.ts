@@ -1,0 +1,149 @@
+/** The HTTP server around the app: bounds on slow and broken clients, and an orderly end. */
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { httpErrors } from './errors.ts';
+
+export interface ServerOptions {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** From the first byte until the headers are complete. Default 10 s. */
+  readonly headersTimeoutMs?: number;
+  /** From the first byte until the body is complete. Default 30 s. */
+  readonly requestTimeoutMs?: number;
+  /** Default 10,000; a connection beyond is closed at once. */
+  readonly maxConnections?: number;
+}
+
+export interface RunningServer {
+  /** `http://host:port`, without a path. */
+  readonly url: string;
+  readonly port: number;
+  /**
+   * Takes no new connection, closes idle ones, lets requests in flight finish for `graceMs`, then closes
+   * what is left. Resolves when all connections are closed.
+   */
+  stop(graceMs: number): Promise<void>;
+}
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+const MAX_HEADER_BYTES = 16 * 1024;
+/** Longer than the idle timeout of common load balancers, so that it is never us who cut a reused connection. */
+const KEEP_ALIVE_MS = 65_000;
+/** A connection on which nothing moves in either direction. */
+const STALLED_MS = 120_000;
+/** How often overdue requests are looked for, and, while stopping, connections that have become idle. */
+const CHECK_INTERVAL_MS = 1_000;
+const STOP_CHECK_INTERVAL_MS = 20;
+const LINGER_MS = 1_000;
+
+/** Rejects when the port is taken. */
+export async function startServer(app: Handler, options: ServerOptions): Promise<RunningServer> {
+  const server = createServer({
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: options.headersTimeoutMs ?? 10_000,
+    requestTimeout: options.requestTimeoutMs ?? 30_000,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, options.requestTimeoutMs ?? CHECK_INTERVAL_MS),
+    // Node would refuse without our envelope; `withHost` refuses with it.
+    requireHostHeader: false,
+  });
+  server.maxConnections = options.maxConnections ?? 10_000;
+  server.timeout = STALLED_MS;
+  const handler = withHost(app);
+  server.on('request', handler);
+  // The app says `100 Continue` itself, once it wants the body; other expectations are ignored.
+  server.on('checkContinue', handler);
+  server.on('checkExpectation', handler);
+  server.on('clientError', answerBrokenRequest);
+  await listen(server, options);
+
+  // An HTTP server on host and port has an address of this form.
+  const { port } = server.address() as AddressInfo;
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  let stopped: Promise<void> | undefined;
+  return {
+    url: `http://${host}:${port}`,
+    port,
+    stop: (graceMs) => {
+      stopped ??= stop(server, graceMs);
+      return stopped;
+    },
+  };
+}
+
+function listen(server: Server, { host, port }: ServerOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port, backlog: 1024 }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+async function stop(server: Server, graceMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  // `close` looks for idle connections once; those that finish a request later would stay open.
+  const sweep = setInterval(() => server.closeIdleConnections(), STOP_CHECK_INTERVAL_MS);
+  const end = setTimeout(() => server.closeAllConnections(), graceMs);
+  server.prependListener('request', (_request, response) => {
+    response.shouldKeepAlive = false;
+  });
+  await closed;
+  clearInterval(sweep);
+  clearTimeout(end);
+}
+
+function withHost(app: Handler): Handler {
+  return (request, response) => {
+    if (request.headers.host === undefined && request.httpVersion === '1.1') {
+      const { status, text, headers } = rawFailure('request/malformed');
+      response.writeHead(status, { ...headers, Connection: 'close' }).end(text);
+      return;
+    }
+    app(request, response);
+  };
+}
+
+/** What the parser refuses never becomes a request, so the envelope is written by hand. */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const { status, reason, text, headers } = rawFailure(codeOfParserError(error.code));
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  socket.end([`HTTP/1.1 ${status} ${reason}`, ...head, 'Connection: close', '', text].join('\r\n'));
+  // The client gets a moment to read it; to destroy at once could reset the answer on its way.
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(timer));
+}
+
+function codeOfParserError(code: string | undefined) {
+  if (code === 'HPE_HEADER_OVERFLOW') return 'request/headers_too_large';
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request/timeout';
+  return 'request/malformed';
+}
+
+const REASONS = {
+  'request/headers_too_large': 'Request Header Fields Too Large',
+  'request/timeout': 'Request Timeout',
+  'request/malformed': 'Bad Request',
+} as const;
+
+function rawFailure(code: keyof typeof REASONS) {
+  const { status, message } = httpErrors[code];
+  const text = JSON.stringify({ code, message, details: {} });
+  const headers = {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(text),
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    'X-Request-Id': randomUUID(),
+  };
+  return { status, reason: REASONS[code], text, headers };
+}
