@@ -63,3 +63,15 @@ describe('docs/events.md', () => {
     }
   });
 });
+
+describe('docs/operating/README.md', () => {
+  it('lists every variable of the configuration, and no other', () => {
+    const config = readFileSync(join(ROOT, 'services/coffer/src/config.ts'), 'utf8');
+    const section = page('operating/README.md')
+      .split(/^## /m)
+      .find((part) => part.startsWith('Settings'));
+    const documented = [...(section ?? '').matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name);
+    const read = [...config.matchAll(/^ {2}([A-Z][A-Z_]+):/gm)].map(([, name]) => name);
+    expect(documented).to.have.members(read);
+  });
+});
