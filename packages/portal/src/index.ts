@@ -1,1 +1,28 @@
-export {};
+export type { AppDirectory, AppDirectoryOptions, MaybePromise } from './appDirectory.ts';
+export { createAppDirectory } from './appDirectory.ts';
+export type { App } from './apps.ts';
+export type { BootstrapOptions, BootstrapResult } from './bootstrapDemo.ts';
+export { bootstrapDemo } from './bootstrapDemo.ts';
+export * from './bootstrapFile.ts';
+export type { Currency } from './currencies.ts';
+export type {
+  AdjustedFunds,
+  PastMoment,
+  PortalAccount,
+  PortalAccounts,
+  PortalAdjustment,
+  PortalFunds,
+} from './endpoints/accounts.ts';
+export type { PortalPlaySessions } from './endpoints/playSessions.ts';
+export type { PortalDependencies } from './endpoints/portalEndpoints.ts';
+export { portalEndpoints } from './endpoints/portalEndpoints.ts';
+export type { PortalUser, PortalUsers } from './endpoints/users.ts';
+export { portalErrors } from './errors.ts';
+export type { Keyring, KeyringOptions } from './keyring.ts';
+export { createKeyring } from './keyring.ts';
+export { migrateRecords } from './migrate.ts';
+export * from './operatorFile.ts';
+export type { SecretBox } from './secretBox.ts';
+export { createSecretBox } from './secretBox.ts';
+export type { SettingKey, SettingValues } from './settings.ts';
+export type { StoredEventLine } from './storedEventLine.ts';

@@ -1,0 +1,31 @@
+/** Base58 as Solana writes addresses: 32 bytes, no checksum. */
+
+const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+const ADDRESS_BYTES = 32;
+const ADDRESS_MAX_LENGTH = 44;
+
+export function encodeBase58(bytes: Uint8Array): string {
+  let value = bytes.length === 0 ? 0n : BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
+  let text = '';
+  for (; value > 0n; value /= 58n) text = ALPHABET.charAt(Number(value % 58n)) + text;
+  // Each leading zero byte is written as a leading "1": the number alone would lose them.
+  for (const byte of bytes) {
+    if (byte !== 0) break;
+    text = `1${text}`;
+  }
+  return text;
+}
+
+/** Whether the text is the one base58 writing of 32 bytes. */
+export function isBase58Address(text: string): boolean {
+  if (text.length > ADDRESS_MAX_LENGTH) return false;
+  let value = 0n;
+  for (const character of text) {
+    const digit = ALPHABET.indexOf(character);
+    if (digit < 0) return false;
+    value = value * 58n + BigInt(digit);
+  }
+  const leadingZeros = /^1*/.exec(text)?.[0].length ?? 0;
+  const significantBytes = value === 0n ? 0 : Math.ceil(value.toString(16).length / 2);
+  return leadingZeros + significantBytes === ADDRESS_BYTES;
+}

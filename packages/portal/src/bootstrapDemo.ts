@@ -1,0 +1,110 @@
+/**
+ * The app "Demo" of an empty embedded installation. Keys are known once, so they are made first and kept in
+ * the file, and the rows are made from the file: killed in between, the next start goes on with that file.
+ * Source: contract, Apps, keys, currencies.
+ */
+import { generateKeyPairSync, randomBytes, randomInt } from 'node:crypto';
+import type { Pool } from '@coffer/database';
+import { type Clock, type Environment, idFromParts, newId } from '@coffer/kernel';
+import { type AdminChange, createAdminTransaction } from './adminActions.ts';
+import { mintToken } from './apiKey.ts';
+import { insertApp } from './apps.ts';
+import { encodeBase58 } from './base58.ts';
+import { type BootstrapContent, readBootstrapFile, writeBootstrapFile } from './bootstrapFile.ts';
+import { addCurrency } from './currencies.ts';
+import { insertKey } from './keys.ts';
+import type { SecretBox } from './secretBox.ts';
+import { storeSettings } from './settingRecords.ts';
+import { parseSettingChange } from './settings.ts';
+
+/** Any constant: services that start at once must take the same lock. */
+const BOOTSTRAP_LOCK = 7_263_002;
+
+export interface BootstrapOptions {
+  readonly pool: Pool;
+  readonly secretBox: SecretBox;
+  readonly clock: Clock;
+  /** Where `bootstrap.json` is kept. */
+  readonly path: string;
+  /** What this start serves at; a file of an earlier start is brought up to date with it. */
+  readonly addresses: Pick<BootstrapContent, 'baseUrl' | 'portalUrl' | 'portalToken'>;
+}
+
+export interface BootstrapResult {
+  /** Undefined when the installation has apps and no file: secret keys cannot be shown again. */
+  readonly content: BootstrapContent | undefined;
+  /** True when this very call made the app: the moment to show its keys. */
+  readonly created: boolean;
+}
+
+/** Makes the app on an installation without one; else only brings the addresses of the file up to date. */
+export function bootstrapDemo(options: BootstrapOptions): Promise<BootstrapResult> {
+  const { pool, clock, secretBox, path, addresses } = options;
+  const transaction = createAdminTransaction(pool, clock);
+  return transaction({ actor: 'bootstrap', requestId: 'bootstrap' }, async (change) => {
+    await change.client.query('select pg_advisory_xact_lock($1)', [BOOTSTRAP_LOCK]);
+    const { rowCount } = await change.client.query('select 1 from records.apps limit 1');
+    const isEmpty = rowCount === 0;
+    const earlier = await readBootstrapFile(path);
+    if (!earlier && !isEmpty) return { content: undefined, created: false };
+
+    const content: BootstrapContent = { ...(earlier ?? mintContent()), ...addresses };
+    if (JSON.stringify(content) !== JSON.stringify(earlier)) await writeBootstrapFile(path, content);
+    if (isEmpty) await insertDemo(change, content, secretBox);
+    return { content, created: isEmpty };
+  });
+}
+
+function mintContent(): Omit<BootstrapContent, 'baseUrl' | 'portalUrl' | 'portalToken'> {
+  const keysOf = (environment: Environment) => ({
+    publishable: mintToken('publishable', environment),
+    secret: mintToken('secret', environment),
+  });
+  // The form of a messenger's bot token: a bot id, a colon, 35 characters.
+  const botToken = `${randomInt(10 ** 9, 10 ** 10)}:${randomBytes(27).toString('base64url').slice(0, 35)}`;
+  return {
+    appId: newId('app'),
+    keys: { test: keysOf('test'), live: keysOf('live') },
+    messenger: { botToken },
+  };
+}
+
+async function insertDemo(
+  change: AdminChange,
+  { appId, keys, messenger }: BootstrapContent,
+  secretBox: SecretBox,
+): Promise<void> {
+  const app = { appId, name: 'Demo', scopeId: idFromParts('scp', appId), createdAt: change.at };
+  await insertApp(change.client, app);
+  await change.record('apps.create', appId, { name: app.name, scopeId: app.scopeId });
+
+  for (const environment of ['test', 'live'] as const) {
+    const place = { appId, environment };
+    await insertKey(change, place, 'publishable', keys[environment].publishable);
+    await insertKey(change, place, 'secret', keys[environment].secret);
+  }
+
+  await addCurrency(change, appId, {
+    id: 1,
+    code: 'SOL',
+    decimals: 9,
+    mint: { test: 'native', live: 'native' },
+  });
+  const chip = { id: 2, code: 'CHIP', decimals: 6, mint: { test: randomMint(), live: null } };
+  await addCurrency(change, appId, chip);
+
+  const values = {
+    allowedAuthMethods: ['siws', 'messenger', 'email'],
+    poolEscrowEnabled: true,
+    botToken: messenger.botToken,
+  };
+  const changes = Object.entries(values).map(([name, value]) => parseSettingChange(name, value));
+  await storeSettings(change, appId, changes, secretBox);
+}
+
+/** A public key whose secret key nobody has. */
+function randomMint(): string {
+  const { publicKey } = generateKeyPairSync('ed25519');
+  const { x = '' } = publicKey.export({ format: 'jwk' });
+  return encodeBase58(Buffer.from(x, 'base64url'));
+}

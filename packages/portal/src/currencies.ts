@@ -1,0 +1,93 @@
+/** The currencies of an app. One that is made never changes. Source: contract, Apps, keys, currencies. */
+import type { Queryable } from '@coffer/database';
+import { z } from 'zod';
+import type { AdminChange } from './adminActions.ts';
+import { isBase58Address } from './base58.ts';
+import { reject } from './errors.ts';
+
+const MAX_CURRENCY_ID = 2 ** 31 - 1;
+const NATIVE_DECIMALS = 9;
+/** An amount is at most 2^64 - 1, which is 20 digits. */
+const MAX_DECIMALS = 19;
+
+const mintAddress = z
+  .string()
+  .refine((text) => text === 'native' || isBase58Address(text), 'must be "native" or a base58 mint address')
+  .nullable()
+  .default(null);
+
+export const currency = z
+  .strictObject({
+    id: z.int().min(1).max(MAX_CURRENCY_ID),
+    code: z.string().regex(/^[A-Z][A-Z0-9_]{1,15}$/, 'must be 2 to 16 of A-Z, 0-9 and "_", a letter first'),
+    decimals: z.int().min(0).max(MAX_DECIMALS),
+    /** Null (or left out) where the currency is not on that chain. */
+    mint: z.strictObject({ test: mintAddress, live: mintAddress }).default({ test: null, live: null }),
+  })
+  .refine(
+    ({ mint, decimals }) =>
+      decimals === NATIVE_DECIMALS || (mint.test !== 'native' && mint.live !== 'native'),
+    { path: ['decimals'], message: `must be ${NATIVE_DECIMALS} for the native currency` },
+  );
+
+export interface Currency {
+  readonly id: number;
+  readonly code: string;
+  readonly decimals: number;
+  /** `native`, a base58 mint address, or null where the currency is not on that chain. */
+  readonly mint: { readonly test: string | null; readonly live: string | null };
+}
+
+interface CurrencyRow {
+  readonly currency_id: number;
+  readonly code: string;
+  readonly decimals: number;
+  readonly test_mint: string | null;
+  readonly live_mint: string | null;
+}
+
+const currencyOf = (row: CurrencyRow): Currency => ({
+  id: row.currency_id,
+  code: row.code,
+  decimals: row.decimals,
+  mint: { test: row.test_mint, live: row.live_mint },
+});
+
+/** By id. */
+export async function listCurrencies(queryable: Queryable, appId: string): Promise<readonly Currency[]> {
+  const { rows } = await queryable.query<CurrencyRow>(
+    `select currency_id, code, decimals, test_mint, live_mint from records.currencies
+      where app_id = $1 order by currency_id`,
+    [appId],
+  );
+  return rows.map(currencyOf);
+}
+
+/** The same currency again answers the same. Throws `portal/currency_exists`. */
+export async function addCurrency(
+  change: AdminChange,
+  appId: string,
+  wanted: Currency,
+): Promise<{ readonly replayed: boolean }> {
+  const { rowCount } = await change.client.query(
+    `insert into records.currencies (app_id, currency_id, code, decimals, test_mint, live_mint, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing`,
+    [appId, wanted.id, wanted.code, wanted.decimals, wanted.mint.test, wanted.mint.live, change.at],
+  );
+  if (rowCount === 1) {
+    await change.record('currencies.add', appId, { currency: wanted });
+    return { replayed: false };
+  }
+
+  const all = await listCurrencies(change.client, appId);
+  const existing = all.filter(({ id, code }) => id === wanted.id || code === wanted.code);
+  if (existing.length === 1 && existing[0] && isSame(existing[0], wanted)) return { replayed: true };
+  throw reject('portal/currency_exists', { existing });
+}
+
+const isSame = (one: Currency, other: Currency): boolean =>
+  one.id === other.id &&
+  one.code === other.code &&
+  one.decimals === other.decimals &&
+  one.mint.test === other.mint.test &&
+  one.mint.live === other.mint.live;

@@ -1,0 +1,130 @@
+/** A player's off-chain funds, as an operator sees and adjusts them. */
+import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
+import { type Environment, figure, longCallerId, positiveAmount } from '@coffer/kernel';
+import { z } from 'zod';
+import type { Currency } from '../currencies.ts';
+import { reject } from '../errors.ts';
+import type { PortalOptions } from './portalEndpoints.ts';
+import { placeOf } from './subject.ts';
+
+export interface PortalFunds {
+  readonly available: bigint;
+  readonly held: bigint;
+}
+
+export interface PortalAccount {
+  readonly appId: string;
+  readonly scopeId: string;
+  readonly environment: Environment;
+  readonly userId: string;
+  readonly currency: Currency;
+}
+
+/** A moment of the past: by the clock, or by a position of the log. */
+export type PastMoment =
+  | { readonly kind: 'time'; readonly time: Date }
+  | { readonly kind: 'position'; readonly position: string };
+
+export interface PortalAdjustment extends PortalAccount {
+  readonly amount: bigint;
+  /** Once per account. */
+  readonly ref: string;
+  readonly reason: string | undefined;
+}
+
+/** What the portal needs of the accounts context. Throws `users/not_found` and the rules' own rejections. */
+export interface PortalAccounts {
+  /** Now when `at` is undefined. */
+  readonly show: (
+    account: PortalAccount & { readonly at: PastMoment | undefined },
+    context: RequestContext,
+  ) => Promise<PortalFunds>;
+  readonly credit: (adjustment: PortalAdjustment, context: RequestContext) => Promise<AdjustedFunds>;
+  readonly debit: (adjustment: PortalAdjustment, context: RequestContext) => Promise<AdjustedFunds>;
+}
+
+export interface AdjustedFunds {
+  readonly answer: PortalFunds;
+  readonly replayed: boolean;
+}
+
+const fundsBody = z.object({ available: figure, held: figure });
+const rendered = (funds: PortalFunds) =>
+  z.encode(fundsBody, { available: funds.available, held: funds.held });
+
+const ISO_TIME = /^\d{4}-\d{2}-\d{2}(?:T[0-9:.]+(?:Z|[+-]\d{2}:\d{2}))?$/;
+
+/** A time is ISO 8601; anything else is a position. */
+const pastMoment = z
+  .string()
+  .min(1)
+  .max(64)
+  .refine((text) => !ISO_TIME.test(text) || !Number.isNaN(Date.parse(text)), 'is no such time');
+
+const momentOf = (text: string | undefined): PastMoment | undefined => {
+  if (text === undefined) return undefined;
+  return ISO_TIME.test(text) ? { kind: 'time', time: new Date(text) } : { kind: 'position', position: text };
+};
+
+const ACCOUNT_ERRORS = [
+  'portal/app_not_found',
+  'portal/environment_not_found',
+  'portal/unknown_currency',
+  'users/not_found',
+];
+
+export const accountEndpoints = ({
+  directory,
+  accounts,
+}: Pick<PortalOptions, 'directory' | 'accounts'>): readonly Endpoint[] => {
+  const accountOf = async (
+    params: { readonly appId: string; readonly environment: string; readonly userId: string },
+    code: string,
+  ): Promise<PortalAccount> => {
+    const { app, environment } = await placeOf(directory, params);
+    const currency = await directory.currencyByCode(app.appId, code);
+    if (!currency) throw reject('portal/unknown_currency', { currency: code });
+    return { appId: app.appId, scopeId: app.scopeId, environment, userId: params.userId, currency };
+  };
+
+  const adjustment = (direction: 'credit' | 'debit'): Endpoint =>
+    endpoint({
+      method: 'POST',
+      path: `/portal/app/:appId/:environment/users/:userId/accounts/${direction}`,
+      credential: 'operator',
+      summary: `Adjust a player's funds: ${direction}`,
+      description: 'Once per ref: the same adjustment again answers the same.',
+      body: z.strictObject({
+        currency: z.string(),
+        amount: positiveAmount,
+        ref: longCallerId,
+        reason: z.string().trim().min(1).max(200).optional(),
+      }),
+      success: { status: 200, schema: fundsBody },
+      errors: ACCOUNT_ERRORS,
+      handle: async ({ params, body: { currency, amount, ref, reason }, context }) => {
+        const account = await accountOf(params, currency);
+        const { answer, replayed } = await accounts[direction]({ ...account, amount, ref, reason }, context);
+        return { status: 200, body: rendered(answer), replayed };
+      },
+    });
+
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/portal/app/:appId/:environment/users/:userId/accounts',
+      credential: 'operator',
+      summary: "Show a player's funds in one currency, now or as they were",
+      query: z.strictObject({ currency: z.string(), at: pastMoment.optional() }),
+      success: { status: 200, schema: fundsBody },
+      errors: ACCOUNT_ERRORS,
+      handle: async ({ params, query, context }) => {
+        const account = await accountOf(params, query.currency);
+        const funds = await accounts.show({ ...account, at: momentOf(query.at) }, context);
+        return { status: 200, body: rendered(funds) };
+      },
+    }),
+    adjustment('credit'),
+    adjustment('debit'),
+  ];
+};

@@ -1,0 +1,51 @@
+import { type Endpoint, endpoint } from '@coffer/http';
+import { z } from 'zod';
+import { type App, createApp, listApps } from '../apps.ts';
+import type { PortalOptions } from './portalEndpoints.ts';
+import { idempotencyKeyOf } from './subject.ts';
+
+const appBody = z.object({
+  appId: z.string(),
+  name: z.string(),
+  scopeId: z.string(),
+  createdAt: z.iso.datetime(),
+});
+
+const rendered = ({ appId, name, scopeId, createdAt }: App) => ({ appId, name, scopeId, createdAt });
+
+export const appEndpoints = ({
+  pool,
+  transaction,
+}: Pick<PortalOptions, 'pool' | 'transaction'>): readonly Endpoint[] => [
+  endpoint({
+    method: 'POST',
+    path: '/portal/apps',
+    credential: 'operator',
+    summary: 'Create an app',
+    description:
+      'With the header Idempotency-Key the same request answers the same app; without it each call makes one.',
+    body: z.strictObject({
+      name: z.string().trim().min(1).max(100),
+      /** The scope of an existing app, to share its users and wallets. */
+      scope: z.string().optional(),
+    }),
+    success: { status: 200, schema: appBody },
+    errors: ['portal/scope_not_found', 'portal/idempotency_conflict'],
+    handle: async ({ body, context }) => {
+      const idempotencyKey = idempotencyKeyOf(context);
+      const { app, replayed } = await transaction(context, (change) =>
+        createApp(change, { name: body.name, scopeId: body.scope, idempotencyKey }),
+      );
+      return { status: 200, body: rendered(app), replayed };
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/portal/apps',
+    credential: 'operator',
+    summary: 'List the apps',
+    success: { status: 200, schema: z.object({ items: z.array(appBody) }) },
+    errors: [],
+    handle: async () => ({ status: 200, body: { items: (await listApps(pool)).map(rendered) } }),
+  }),
+];

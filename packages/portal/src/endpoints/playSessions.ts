@@ -1,0 +1,77 @@
+/** Stranded play sessions, as an operator finds and settles them. */
+import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
+import { callerId } from '@coffer/kernel';
+import { z } from 'zod';
+import type { PortalOptions } from './portalEndpoints.ts';
+import { type AppPlace, placeOf } from './subject.ts';
+
+/** What the portal needs of the ledger; bodies are answered as they come. */
+export interface PortalPlaySessions {
+  readonly list: (
+    request: AppPlace & {
+      readonly userId: string | undefined;
+      readonly status: 'open' | 'settled' | undefined;
+      readonly limit: number;
+      readonly cursor: string | undefined;
+    },
+    context: RequestContext,
+  ) => Promise<{ readonly items: readonly unknown[]; readonly nextCursor: string | null }>;
+  readonly settle: (
+    request: AppPlace & { readonly sessionId: string; readonly transactionUuid: string | undefined },
+    context: RequestContext,
+  ) => Promise<{ readonly answer: unknown; readonly replayed: boolean }>;
+}
+
+const DEFAULT_LIMIT = 50;
+const limit = z
+  .string()
+  .regex(/^(?:[1-9]\d?|1\d\d|200)$/, 'must be 1 to 200')
+  .transform(Number)
+  .default(DEFAULT_LIMIT);
+
+export const playSessionEndpoints = ({
+  directory,
+  playSessions,
+}: Pick<PortalOptions, 'directory' | 'playSessions'>): readonly Endpoint[] => [
+  endpoint({
+    method: 'GET',
+    path: '/portal/app/:appId/:environment/sessions',
+    credential: 'operator',
+    summary: 'List play sessions',
+    query: z.strictObject({
+      userId: z.string().optional(),
+      status: z.enum(['open', 'settled']).optional(),
+      limit,
+      cursor: z.string().optional(),
+    }),
+    success: {
+      status: 200,
+      schema: z.object({ items: z.array(z.unknown()), nextCursor: z.string().nullable() }),
+    },
+    errors: ['portal/app_not_found', 'portal/environment_not_found'],
+    handle: async ({ params, query, context }) => {
+      const place = await placeOf(directory, params);
+      const { userId, status, cursor } = query;
+      const page = await playSessions.list({ ...place, userId, status, limit: query.limit, cursor }, context);
+      return { status: 200, body: page };
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/portal/app/:appId/:environment/sessions/:sessionId/settle',
+    credential: 'operator',
+    summary: 'Settle a play session',
+    description: 'As POST /ledger/settle: open bets count as lost, and a repeat answers the same.',
+    body: z.strictObject({ transactionUuid: callerId.optional() }),
+    success: { status: 200 },
+    errors: ['portal/app_not_found', 'portal/environment_not_found'],
+    handle: async ({ params, body, context }) => {
+      const place = await placeOf(directory, params);
+      const { answer, replayed } = await playSessions.settle(
+        { ...place, sessionId: params.sessionId, transactionUuid: body.transactionUuid },
+        context,
+      );
+      return { status: 200, body: answer, replayed };
+    },
+  }),
+];

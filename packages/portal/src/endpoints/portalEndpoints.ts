@@ -1,0 +1,51 @@
+/** The admin API: what the operator's command line talks to. Source: contract, The command line. */
+import type { Pool } from '@coffer/database';
+import type { EventStore } from '@coffer/event-store';
+import type { Endpoint } from '@coffer/http';
+import type { Clock } from '@coffer/kernel';
+import { type AdminTransaction, createAdminTransaction } from '../adminActions.ts';
+import type { AppDirectory } from '../appDirectory.ts';
+import type { SecretBox } from '../secretBox.ts';
+import { accountEndpoints, type PortalAccounts } from './accounts.ts';
+import { appEndpoints } from './apps.ts';
+import { currencyEndpoints } from './currencies.ts';
+import { keyEndpoints } from './keys.ts';
+import { type PortalPlaySessions, playSessionEndpoints } from './playSessions.ts';
+import { settingEndpoints } from './settings.ts';
+import { streamEndpoints } from './streams.ts';
+import { type PortalUsers, userEndpoints } from './users.ts';
+
+/** What the portal reads of the event store; it never writes to it. */
+export type LogReader = Pick<EventStore, 'readAll' | 'readStream' | 'head' | 'comparePositions'>;
+
+export interface PortalDependencies {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly secretBox: SecretBox;
+  /** The one that serves requests, so that a change is seen by them at once. */
+  readonly directory: AppDirectory;
+  readonly eventStore: LogReader;
+  readonly users: PortalUsers;
+  readonly accounts: PortalAccounts;
+  readonly playSessions: PortalPlaySessions;
+}
+
+/** What each group of endpoints picks from. */
+export interface PortalOptions extends PortalDependencies {
+  readonly transaction: AdminTransaction;
+}
+
+export function portalEndpoints(dependencies: PortalDependencies): readonly Endpoint[] {
+  const { pool, clock } = dependencies;
+  const options = { ...dependencies, transaction: createAdminTransaction(pool, clock) };
+  return [
+    ...appEndpoints(options),
+    ...keyEndpoints(options),
+    ...currencyEndpoints(options),
+    ...settingEndpoints(options),
+    ...userEndpoints(options),
+    ...accountEndpoints(options),
+    ...playSessionEndpoints(options),
+    ...streamEndpoints(options),
+  ];
+}

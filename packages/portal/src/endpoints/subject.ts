@@ -1,0 +1,40 @@
+/** What an admin request is about: the app and the environment of its path. */
+
+import type { RequestContext } from '@coffer/http';
+import { type Environment, environment as environmentSchema, longCallerId, Rejection } from '@coffer/kernel';
+import type { AppDirectory } from '../appDirectory.ts';
+import type { App } from '../apps.ts';
+import { reject } from '../errors.ts';
+
+export interface AppPlace {
+  readonly app: App;
+  readonly environment: Environment;
+}
+
+/** Throws `portal/app_not_found`. */
+export async function appOf(directory: AppDirectory, appId: string): Promise<App> {
+  const app = await directory.app(appId);
+  if (!app) throw reject('portal/app_not_found', { appId });
+  return app;
+}
+
+/** Throws `portal/app_not_found`, `portal/environment_not_found`. */
+export async function placeOf(
+  directory: AppDirectory,
+  params: { readonly appId: string; readonly environment: string },
+): Promise<AppPlace> {
+  const app = await appOf(directory, params.appId);
+  const environment = environmentSchema.safeParse(params.environment);
+  if (!environment.success) throw reject('portal/environment_not_found', { environment: params.environment });
+  return { app, environment: environment.data };
+}
+
+/** The header `Idempotency-Key`, which makes a creation safe to repeat. Throws `request/invalid`. */
+export function idempotencyKeyOf(context: RequestContext): string | undefined {
+  const text = context.header('idempotency-key');
+  if (text === undefined) return undefined;
+  const parsed = longCallerId.safeParse(text);
+  if (parsed.success) return parsed.data;
+  const message = parsed.error.issues[0]?.message;
+  throw new Rejection('request/invalid', { issues: [{ path: 'Idempotency-Key', message }] });
+}

@@ -1,0 +1,130 @@
+/** Users, as an operator registers, suspends and reinstates them. */
+import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
+import { type Environment, idFromParts, isId } from '@coffer/kernel';
+import { z } from 'zod';
+import type { PortalOptions } from './portalEndpoints.ts';
+import { idempotencyKeyOf, placeOf } from './subject.ts';
+
+export interface PortalUser {
+  readonly userId: string;
+  readonly appId: string;
+  readonly registeredAt: string;
+  readonly status: 'active' | 'suspended';
+}
+
+interface UserPlace {
+  readonly environment: Environment;
+  readonly scopeId: string;
+  readonly userId: string;
+}
+
+interface Outcome {
+  readonly answer: PortalUser;
+  readonly replayed: boolean;
+}
+
+/** What the portal needs of the users context; all but `register` throw `users/not_found`. */
+export interface PortalUsers {
+  readonly register: (
+    request: {
+      readonly environment: Environment;
+      readonly scopeId: string;
+      readonly appId: string;
+      readonly userId?: string | undefined;
+    },
+    context: RequestContext,
+  ) => Promise<Outcome>;
+  readonly suspend: (
+    place: UserPlace & { readonly reason?: string | undefined },
+    context: RequestContext,
+  ) => Promise<Outcome>;
+  readonly reinstate: (place: UserPlace, context: RequestContext) => Promise<Outcome>;
+  readonly show: (place: UserPlace, context: RequestContext) => Promise<PortalUser>;
+}
+
+const status = z.enum(['active', 'suspended']);
+const standingBody = z.object({ userId: z.string(), status });
+
+const PLACE_ERRORS = ['portal/app_not_found', 'portal/environment_not_found'];
+const USER_ERRORS = [...PLACE_ERRORS, 'users/not_found'];
+
+export const userEndpoints = ({
+  directory,
+  users,
+}: Pick<PortalOptions, 'directory' | 'users'>): readonly Endpoint[] => [
+  endpoint({
+    method: 'POST',
+    path: '/portal/app/:appId/:environment/users',
+    credential: 'operator',
+    summary: 'Register a user without sign-in',
+    description: 'With a userId or the header Idempotency-Key the same request answers the same user.',
+    body: z.strictObject({
+      userId: z
+        .string()
+        .refine((text) => isId('usr', text), 'must be usr_ and 26 characters of lower-case base32')
+        .optional(),
+    }),
+    success: { status: 200, schema: z.object({ userId: z.string() }) },
+    errors: [...PLACE_ERRORS, 'users/idempotency_conflict'],
+    handle: async ({ params, body, context }) => {
+      const { app, environment } = await placeOf(directory, params);
+      const { appId, scopeId } = app;
+      const key = idempotencyKeyOf(context);
+      const followingId = key && idFromParts('usr', 'portal', environment, appId, key);
+      const { answer, replayed } = await users.register(
+        { environment, scopeId, appId, userId: body.userId ?? followingId },
+        context,
+      );
+      return { status: 200, body: { userId: answer.userId }, replayed };
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/portal/app/:appId/:environment/users/:userId',
+    credential: 'operator',
+    summary: 'Show a user',
+    success: {
+      status: 200,
+      schema: standingBody.extend({ appId: z.string(), registeredAt: z.iso.datetime() }),
+    },
+    errors: USER_ERRORS,
+    handle: async ({ params, context }) => {
+      const { app, environment } = await placeOf(directory, params);
+      const place = { environment, scopeId: app.scopeId, userId: params.userId };
+      const { userId, appId, registeredAt, status: standing } = await users.show(place, context);
+      return { status: 200, body: { userId, status: standing, appId, registeredAt } };
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/portal/app/:appId/:environment/users/:userId/suspend',
+    credential: 'operator',
+    summary: 'Suspend a user',
+    description: 'Suspending a suspended user changes nothing. Write no personal data into the reason.',
+    body: z.strictObject({ reason: z.string().trim().min(1).max(200).optional() }),
+    success: { status: 200, schema: standingBody },
+    errors: USER_ERRORS,
+    handle: async ({ params, body, context }) => {
+      const { app, environment } = await placeOf(directory, params);
+      const place = { environment, scopeId: app.scopeId, userId: params.userId, reason: body.reason };
+      const { answer } = await users.suspend(place, context);
+      return { status: 200, body: { userId: answer.userId, status: answer.status } };
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/portal/app/:appId/:environment/users/:userId/reinstate',
+    credential: 'operator',
+    summary: 'Reinstate a suspended user',
+    description: 'Reinstating an active user changes nothing.',
+    body: z.strictObject({}),
+    success: { status: 200, schema: standingBody },
+    errors: USER_ERRORS,
+    handle: async ({ params, context }) => {
+      const { app, environment } = await placeOf(directory, params);
+      const place = { environment, scopeId: app.scopeId, userId: params.userId };
+      const { answer } = await users.reinstate(place, context);
+      return { status: 200, body: { userId: answer.userId, status: answer.status } };
+    },
+  }),
+];

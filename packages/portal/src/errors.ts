@@ -1,0 +1,61 @@
+import { rejecterFor } from '@coffer/kernel';
+
+/** Every refusal of the admin API, in order of precedence. */
+export const portalErrors = {
+  'portal/app_not_found': {
+    status: 404,
+    message: 'There is no such app. `coffer apps list` shows those there are.',
+  },
+  'portal/environment_not_found': {
+    status: 404,
+    message: 'The environment in the path is "test" or "live".',
+  },
+  'portal/scope_not_found': {
+    status: 404,
+    message: 'No app has this scope. Name the scope of an existing app, or none for a scope of its own.',
+  },
+  'portal/key_not_found': {
+    status: 404,
+    message: 'The app has no such key in this environment. `coffer keys list` shows those there are.',
+  },
+  'portal/key_ambiguous': {
+    status: 409,
+    message: 'Several keys are meant by this. Name one of those in the details.',
+  },
+  'portal/key_inactive': {
+    status: 409,
+    message: 'The key is revoked or was rotated before, so it cannot be rotated. Create a new one.',
+  },
+  'portal/unknown_currency': {
+    status: 404,
+    message: 'The app has no such currency. `coffer currencies list` shows those there are.',
+  },
+  'portal/currency_exists': {
+    status: 409,
+    message:
+      'The app has another currency under this id or code. A currency never changes: choose another id and code.',
+  },
+  'portal/unknown_setting': {
+    status: 400,
+    message:
+      'There is no such setting. The details list those there are; "test." and "live." may stand before.',
+  },
+  'portal/invalid_setting': {
+    status: 400,
+    message: 'The value does not fit the setting. The details say why; nothing was set.',
+  },
+  'portal/idempotency_conflict': {
+    status: 409,
+    message: 'This Idempotency-Key was used with other content. Use a new key for a new request.',
+  },
+  'portal/stream_not_found': {
+    status: 404,
+    message: 'There is no such stream. `coffer streams list` shows those there are.',
+  },
+  'portal/invalid_position': {
+    status: 400,
+    message: 'This is not a position of this log. Give the `position` of an exported event, unchanged.',
+  },
+} as const;
+
+export const reject = rejecterFor(portalErrors);

@@ -1,0 +1,61 @@
+/**
+ * Who calls, by the key presented. On the path of every request, so a known key costs a hash and a map.
+ * An answer is at most 900 ms old, so that a revoked key is refused within a second, in every process.
+ * Source: contract, Apps, keys, currencies.
+ */
+import type { Pool } from '@coffer/database';
+import type { AppCaller } from '@coffer/http';
+import type { Clock } from '@coffer/kernel';
+import { hashToken, isToken } from './apiKey.ts';
+import { createCoalescingCache } from './coalescingCache.ts';
+import { createKeyLookup, type FoundKey } from './keyLookup.ts';
+
+const MAX_AGE_MS = 900;
+/** Unknown keys are remembered too; this bounds what a flood of them takes. */
+const MAX_REMEMBERED_KEYS = 20_000;
+
+export interface Keyring {
+  /**
+   * The caller whose key this is; undefined for a key that is unknown, revoked or past its grace. Returned
+   * at once where it is known. Rejects with a database error: without an answer nobody is let in.
+   */
+  readonly resolveKey: (token: string) => AppCaller | undefined | Promise<AppCaller | undefined>;
+  /** Waits for what is still being written. */
+  readonly close: () => Promise<void>;
+}
+
+export interface KeyringOptions {
+  /** Decides when a grace is over, and is written as the time of last use. */
+  readonly clock: Clock;
+  /** Measures how old an answer is; must never go back. Default: `performance.now`. */
+  readonly nowMs?: () => number;
+  /** Told when a time of last use could not be written, which refuses nobody. */
+  readonly onWriteFailure: (error: unknown) => void;
+}
+
+export function createKeyring(pool: Pool, options: KeyringOptions): Keyring {
+  const { clock, onWriteFailure, nowMs = () => performance.now() } = options;
+  const lookup = createKeyLookup(pool, { clock, onWriteFailure });
+  const cache = createCoalescingCache<FoundKey | undefined>({
+    load: lookup.find,
+    lifetimeMs: MAX_AGE_MS,
+    maximumEntries: MAX_REMEMBERED_KEYS,
+    nowMs,
+  });
+
+  const callerOf = (found: FoundKey | undefined): AppCaller | undefined => {
+    if (!found) return undefined;
+    // Only keys in their grace cost a look at the clock.
+    if (found.expiresAt && found.expiresAt <= clock()) return undefined;
+    return found.caller;
+  };
+
+  return {
+    resolveKey: (token) => {
+      if (!isToken(token)) return undefined;
+      const found = cache.get(hashToken(token));
+      return found instanceof Promise ? found.then(callerOf) : callerOf(found);
+    },
+    close: lookup.close,
+  };
+}

@@ -1,0 +1,55 @@
+/**
+ * Secrets at rest: AES-256-GCM, each value with its own random nonce and bound to its place, so that a row
+ * copied to another app, environment or key does not open.
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { z } from 'zod';
+
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+
+const bytes = z.base64();
+export const sealedValue = z.strictObject({
+  version: z.literal(1),
+  nonce: bytes,
+  ciphertext: bytes,
+  tag: bytes,
+});
+export type SealedValue = z.infer<typeof sealedValue>;
+
+export interface SecretBox {
+  /** `place` is kept nowhere: who opens the value must name the same one. */
+  readonly seal: (text: string, place: string) => SealedValue;
+  /** Throws when the key or the place is another, or a byte was changed. */
+  readonly open: (sealed: unknown, place: string) => string;
+}
+
+/** Takes a key of 32 bytes. */
+export function createSecretBox(key: Uint8Array): SecretBox {
+  if (key.length !== KEY_BYTES) {
+    throw new Error(`The key of the settings must have ${KEY_BYTES} bytes; this one has ${key.length}.`);
+  }
+  return {
+    seal: (text, place) => {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(place));
+      const ciphertext = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+      return {
+        version: 1,
+        nonce: nonce.toString('base64'),
+        ciphertext: ciphertext.toString('base64'),
+        tag: cipher.getAuthTag().toString('base64'),
+      };
+    },
+    open: (sealed, place) => {
+      const { nonce, ciphertext, tag } = sealedValue.parse(sealed);
+      const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64'), {
+        authTagLength: 16,
+      });
+      decipher.setAAD(Buffer.from(place)).setAuthTag(Buffer.from(tag, 'base64'));
+      return Buffer.concat([decipher.update(Buffer.from(ciphertext, 'base64')), decipher.final()]).toString(
+        'utf8',
+      );
+    },
+  };
+}
