@@ -5,11 +5,14 @@
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { codeRules } from './tidy/codeRules.ts';
+import { documentRules } from './tidy/documentRules.ts';
 import { importRules } from './tidy/importRules.ts';
 import { manifestRules } from './tidy/manifestRules.ts';
 import { explain, file } from './tidy/rule.ts';
 import { codeOf, importsOf, packageNameOf } from './tidy/sourceText.ts';
 import { readTree } from './tidy/tree.ts';
+
+const rules = [...importRules, ...codeRules, ...manifestRules, ...documentRules];
 
 /** The rules must spell what they forbid, so they are not measured by themselves. */
 const isTidyItself = (path: string) => path.startsWith('scripts/tidy');
@@ -19,7 +22,7 @@ describe('the code', () => {
     ({ path }) => !isTidyItself(path),
   );
 
-  for (const rule of [...importRules, ...codeRules, ...manifestRules]) {
+  for (const rule of rules) {
     it(rule.title, () => {
       const findings = rule.find(tree);
       if (findings.length > 0) expect.fail(explain(rule, findings));
@@ -28,7 +31,7 @@ describe('the code', () => {
 });
 
 describe('the rules about the code', () => {
-  for (const rule of [...importRules, ...codeRules, ...manifestRules]) {
+  for (const rule of rules) {
     it(`see what breaks: ${rule.title}`, () => {
       for (const sample of rule.refuses)
         expect(rule.find(sample), JSON.stringify(sample)).not.to.deep.equal([]);

@@ -1,0 +1,108 @@
+/** What the documents must have: a changelog in shape, a README per package, links that lead somewhere. */
+import { posix } from 'node:path';
+import { type Finding, file, lineAt, type Rule, type SourceFile } from './rule.ts';
+
+const CHANGE_KINDS = ['Breaking', 'Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security'];
+
+/** Every section is `Unreleased` or a version with its date; its parts are in the order of `CHANGE_KINDS`. */
+function changelogFindings({ path, text }: SourceFile): readonly Finding[] {
+  const findings: Finding[] = [];
+  const lines = text.split('\n');
+  const sections = lines.filter((line) => line.startsWith('## '));
+  if (lines[0] !== '# Changelog')
+    findings.push({ path, line: 1, found: 'does not begin with "# Changelog"' });
+  if (sections[0] !== '## [Unreleased]') {
+    findings.push({ path, line: 1, found: 'has not "## [Unreleased]" as its first section' });
+  }
+  let last = -1;
+  for (const [index, line] of lines.entries()) {
+    const complain = (found: string) => findings.push({ path, line: index + 1, found });
+    if (line.startsWith('## ')) {
+      last = -1;
+      if (!/^## \[(?:Unreleased|\d+\.\d+\.\d+)\](?: - \d{4}-\d{2}-\d{2})?$/.test(line)) complain(line);
+    } else if (line.startsWith('### ')) {
+      const kind = CHANGE_KINDS.indexOf(line.slice(4));
+      if (kind < 0) complain(`${line}: the kinds are ${CHANGE_KINDS.join(', ')}`);
+      else if (kind <= last) complain(`${line}: the kinds stand in the order ${CHANGE_KINDS.join(', ')}`);
+      last = Math.max(last, kind);
+    }
+  }
+  return findings;
+}
+
+const changelogShape: Rule = {
+  title: 'keeps the changelog in shape',
+  why: 'people who run Coffer read it before they upgrade: breaking lines first, each with its reason.',
+  instead: `"# Changelog", then "## [Unreleased]", then "### " parts among ${CHANGE_KINDS.join(', ')}, in that order.`,
+  find: (files) => {
+    const changelog = files.find(({ path }) => path === 'CHANGELOG.md');
+    return changelog
+      ? changelogFindings(changelog)
+      : [{ path: 'CHANGELOG.md', line: 1, found: 'is missing' }];
+  },
+  refuses: [
+    [],
+    [file('CHANGELOG.md', '# Changelog\n\n## [1.0.0] - 2026-01-31\n')],
+    [file('CHANGELOG.md', '# Changelog\n\n## [Unreleased]\n\n### Improved\n')],
+    [file('CHANGELOG.md', '# Changelog\n\n## [Unreleased]\n\n### Fixed\n\n### Breaking\n')],
+  ],
+  accepts: [
+    [
+      file(
+        'CHANGELOG.md',
+        '# Changelog\n\n## [Unreleased]\n\n### Breaking\n\n### Added\n\n## [1.0.0] - 2026-01-31\n\n### Added\n',
+      ),
+    ],
+  ],
+};
+
+const packagesExplained: Rule = {
+  title: 'gives every package a README',
+  why: "a folder that does not say what it is for gets what does not belong there; a package's words are defined once, in its README.",
+  instead: 'write a README.md beside package.json: what it is, its words, its public face.',
+  find: (files) => {
+    const paths = new Set(files.map(({ path }) => path));
+    return files
+      .filter(({ path }) => /^(?:packages|services)\/[^/]+\/package\.json$/.test(path))
+      .filter(({ path }) => !paths.has(path.replace('package.json', 'README.md')))
+      .map(({ path }) => ({ path, line: 1, found: 'has no README.md beside it' }));
+  },
+  refuses: [[file('packages/http/package.json', '{}')]],
+  accepts: [[file('packages/http/package.json', '{}'), file('packages/http/README.md', '# http\n')]],
+};
+
+/** The target of every link of a document that is a path in the repository, with its line. */
+function linksOf({ path, text }: SourceFile): readonly { target: string; line: number }[] {
+  return [...text.matchAll(/\]\((?!\w+:|#)([^)#\s]+)/g)].map((match) => ({
+    target: posix.join(posix.dirname(path), match[1] ?? ''),
+    line: lineAt(text, match.index),
+  }));
+}
+
+const linksLead: Rule = {
+  title: 'links only to what is there',
+  why: 'a dead link sends the reader away at the moment they wanted to know more.',
+  instead: 'link the file by its path from the document, or drop the link.',
+  find: (files) => {
+    const paths = new Set(files.map(({ path }) => path));
+    // A link to a folder is shown with its README.
+    const isThere = (target: string) => paths.has(target) || paths.has(posix.join(target, 'README.md'));
+    return files
+      .filter(({ path }) => path.endsWith('.md'))
+      .flatMap((source) =>
+        linksOf(source)
+          .filter(({ target }) => !isThere(target))
+          .map(({ target, line }) => ({ path: source.path, line, found: `links to ${target}` })),
+      );
+  },
+  refuses: [[file('docs/README.md', 'Read [this](architecture.md).\n')]],
+  accepts: [
+    [
+      file('docs/README.md', '[a](adr/), [b](../README.md#run-it), [c](https://example.com/d), [e](#f)\n'),
+      file('docs/adr/README.md', '# Decisions\n'),
+      file('README.md', '# Coffer\n'),
+    ],
+  ],
+};
+
+export const documentRules: readonly Rule[] = [changelogShape, packagesExplained, linksLead];
