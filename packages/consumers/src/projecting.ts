@@ -29,7 +29,11 @@ function beginProjecting(projections: readonly Projection[], session: Session): 
       await applyInTransaction(events);
     } catch (error) {
       if (!(error instanceof CannotApply)) throw error;
-      if (events.length === 1) throw new PoisonEventError(first, error.cause);
+      if (events.length === 1) {
+        // The rows may have been changed by whoever took the lease: then the event is not to blame.
+        await session.save(session.pool, place, place);
+        throw new PoisonEventError(first, error.cause);
+      }
       // Halves until the event that is to blame stands alone, with all before it applied.
       const middle = Math.ceil(events.length / 2);
       await take(events.slice(0, middle));

@@ -1,0 +1,69 @@
+/** The list of play sessions. Source: contract, Ledger, GET /ledger/sessions. */
+import type { Queryable } from '@coffer/database';
+import type { Environment } from '@coffer/kernel';
+import { listRows } from './listRows.ts';
+import type { Page, PageRequest } from './pages.ts';
+import { column, type RowTable, rowTable } from './rowTable.ts';
+
+export type PlaySessionStatus = 'open' | 'settled';
+
+/** Amounts in base units; times in ISO 8601 UTC with milliseconds. */
+export interface PlaySessionRow {
+  readonly sessionId: string;
+  readonly revision: number;
+  readonly appId: string;
+  readonly environment: Environment;
+  readonly userId: string;
+  readonly gameCode: string;
+  readonly currency: string;
+  readonly currencyId: number;
+  readonly lockAmount: bigint;
+  /** In play while open, the payout once settled. */
+  readonly balance: bigint;
+  /** Accepted bets less those rolled back before the settlement. */
+  readonly totalBet: bigint;
+  readonly totalWin: bigint;
+  /** `payout`, `net` and `settledAt` are null while the session is open. */
+  readonly payout: bigint | null;
+  readonly net: bigint | null;
+  readonly status: PlaySessionStatus;
+  readonly openedAt: string;
+  readonly settledAt: string | null;
+}
+
+export const playSessionTable: RowTable<PlaySessionRow> = rowTable('play_sessions', 'sessionId', {
+  sessionId: column.text(),
+  revision: column.integer,
+  appId: column.text(),
+  environment: column.text(),
+  userId: column.text(),
+  gameCode: column.text(),
+  currency: column.text(),
+  currencyId: column.integer,
+  lockAmount: column.amount,
+  balance: column.amount,
+  totalBet: column.amount,
+  totalWin: column.amount,
+  payout: column.optional(column.amount),
+  net: column.optional(column.amount),
+  status: column.text(),
+  openedAt: column.instant,
+  settledAt: column.optional(column.instant),
+});
+
+export interface PlaySessionQuery extends PageRequest {
+  readonly appId: string;
+  readonly environment: Environment;
+  readonly userId?: string | undefined;
+  readonly status?: PlaySessionStatus | undefined;
+}
+
+/**
+ * Newest first. Pages do not shift while sessions are opened; one that leaves the filter meanwhile (a status)
+ * is no longer met. Throws `InvalidCursorError`.
+ */
+export function listPlaySessions(db: Queryable, query: PlaySessionQuery): Promise<Page<PlaySessionRow>> {
+  const { appId, environment, userId, status } = query;
+  const filter = { app_id: appId, environment, user_id: userId, status };
+  return listRows(db, playSessionTable, 'newestFirst', filter, query);
+}

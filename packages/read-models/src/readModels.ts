@@ -1,0 +1,55 @@
+/** The one consumer that keeps all read models: they share a page, a transaction and a checkpoint. */
+import {
+  type Consumer,
+  type ConsumerOptions,
+  type ConsumerWork,
+  hasReached,
+  projecting,
+  readCheckpoint,
+  startConsumer,
+} from '@coffer/consumers';
+import type { Queryable } from '@coffer/database';
+import type { EventStore, LogPlace } from '@coffer/event-store';
+import { type PlaySessionRow, playSessionTable } from './playSessions.ts';
+import { projectRows, type RowProjection } from './rowProjection.ts';
+import { liveReadSchema } from './schema.ts';
+import { streamsProjection, streamTable } from './streams.ts';
+
+export const READ_MODELS_CONSUMER = 'readModels';
+
+/** Each is the pure function of the context whose events it reads. */
+export interface ReadModelProjections {
+  readonly playSessions: RowProjection<PlaySessionRow>;
+}
+
+export function readModelsWork(schema: string, { playSessions }: ReadModelProjections): ConsumerWork {
+  return projecting([
+    projectRows(schema, playSessionTable, playSessions),
+    projectRows(schema, streamTable, streamsProjection),
+  ]);
+}
+
+/** Fills the schema given: that which is live (`liveReadSchema`), or a new version beside it. */
+export function startReadModels(
+  options: Omit<ConsumerOptions, 'name' | 'work'> & { readonly projections: ReadModelProjections },
+): Consumer {
+  const { projections, ...rest } = options;
+  return startConsumer({
+    ...rest,
+    name: READ_MODELS_CONSUMER,
+    work: readModelsWork(options.schema, projections),
+  });
+}
+
+/**
+ * Whether the live read models have reached the place that was the head of the log when the service started
+ * (`store.head()`), whichever node fills them: what readiness asks.
+ */
+export async function caughtUpSince(
+  db: Queryable,
+  store: Pick<EventStore, 'comparePositions'>,
+  start: LogPlace | undefined,
+): Promise<boolean> {
+  const key = { schema: await liveReadSchema(db), name: READ_MODELS_CONSUMER };
+  return hasReached(store, await readCheckpoint(db, key), start);
+}

@@ -1,0 +1,109 @@
+/** Rows of a read model in their table: read by key, written many at a time, decoded with their types. */
+import type { Queryable } from '@coffer/database';
+
+/** One value on its way to and from the database; the text of an amount, never a floating-point number. */
+export interface Column<Value> {
+  readonly encode: (value: Value) => string | number | null;
+  readonly decode: (stored: unknown) => Value;
+}
+
+const text = <Text extends string>(): Column<Text> => ({
+  encode: (value) => value,
+  // The table holds only what was encoded from this very type.
+  decode: (stored) => stored as Text,
+});
+const integer: Column<number> = { encode: (value) => value, decode: Number };
+const amount: Column<bigint> = { encode: String, decode: (stored) => BigInt(String(stored)) };
+/** ISO 8601 UTC with milliseconds. */
+const instant: Column<string> = {
+  encode: (value) => value,
+  decode: (stored) => new Date(String(stored instanceof Date ? stored.toISOString() : stored)).toISOString(),
+};
+const optional = <Value>(column: Column<Value>): Column<Value | null> => ({
+  encode: (value) => (value === null ? null : column.encode(value)),
+  decode: (stored) => (stored === null ? null : column.decode(stored)),
+});
+
+export const column = { text, integer, amount, instant, optional };
+
+/** What every row has: the revision of the last event that is in it. */
+export interface ProjectedRow {
+  readonly revision: number;
+}
+
+/** A row with its number in the order in which the rows came into being. */
+export interface StoredRow<Row> {
+  readonly row: Row;
+  readonly ordinal: bigint;
+}
+
+export interface RowTable<Row extends ProjectedRow> {
+  readonly name: string;
+  readonly keyOf: (row: Row) => string;
+  readonly read: (
+    db: Queryable,
+    schema: string,
+    keys: readonly string[],
+  ) => Promise<Map<string, StoredRow<Row>>>;
+  /** Inserts and updates in one statement. */
+  readonly write: (db: Queryable, schema: string, rows: readonly StoredRow<Row>[]) => Promise<void>;
+  readonly lastOrdinal: (db: Queryable, schema: string) => Promise<bigint>;
+  readonly decode: (stored: Readonly<Record<string, unknown>>) => StoredRow<Row>;
+}
+
+/** The table `name` with a column for each field of the row (`userId` is in `user_id`). */
+export function rowTable<Row extends ProjectedRow>(
+  name: string,
+  key: keyof Row & string,
+  columns: { readonly [Field in keyof Row]: Column<Row[Field]> },
+): RowTable<Row> {
+  const fields = (Object.keys(columns) as (keyof Row & string)[]).map(
+    (field) => [field, snakeCase(field)] as const,
+  );
+  const names = ['ordinal', ...fields.map(([, stored]) => stored)];
+  const keyName = snakeCase(key);
+  const changes = names
+    .filter((stored) => stored !== keyName)
+    .map((stored) => `${stored} = excluded.${stored}`);
+
+  const decode: RowTable<Row>['decode'] = (stored) => ({
+    ordinal: column.amount.decode(stored.ordinal),
+    // `fields` are all the fields of a row, so nothing of its type is missing.
+    row: Object.fromEntries(
+      fields.map(([field, storedName]) => [field, columns[field].decode(stored[storedName])]),
+    ) as unknown as Row,
+  });
+  const encode = ({ row, ordinal }: StoredRow<Row>) => ({
+    ordinal: column.amount.encode(ordinal),
+    ...Object.fromEntries(
+      fields.map(([field, storedName]) => [storedName, columns[field].encode(row[field])]),
+    ),
+  });
+  const keyOf = (row: Row) => String(row[key]);
+
+  return {
+    name,
+    keyOf,
+    decode,
+    async read(db, schema, keys) {
+      const { rows } = await db.query(`select * from ${schema}.${name} where ${keyName} = any($1)`, [keys]);
+      return new Map(rows.map(decode).map((stored) => [keyOf(stored.row), stored]));
+    },
+    async write(db, schema, rows) {
+      await db.query(
+        `insert into ${schema}.${name} (${names.join(', ')})
+         select ${names.join(', ')} from json_populate_recordset(null::${schema}.${name}, $1)
+         on conflict (${keyName}) do update set ${changes.join(', ')}`,
+        [JSON.stringify(rows.map(encode))],
+      );
+    },
+    async lastOrdinal(db, schema) {
+      const { rows } = await db.query(`select coalesce(max(ordinal), 0) as ordinal from ${schema}.${name}`);
+      return column.amount.decode(rows[0]?.ordinal);
+    },
+  };
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

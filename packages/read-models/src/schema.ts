@@ -1,0 +1,95 @@
+/**
+ * Where the rows of the read models live. All of a schema `read_v<version>`, its checkpoint included, follows
+ * from the log, so it is never altered: another shape, or a rebuild, fills a new version beside the old one,
+ * and readers move by the pointer.
+ */
+import { fileURLToPath } from 'node:url';
+import { consumersTableSql } from '@coffer/consumers';
+import { type Client, migrate, type Pool, type Queryable, withTransaction } from '@coffer/database';
+
+/** Raised with every change of the tables below; this release reads no other shape. */
+export const READ_SHAPE = 1;
+
+const MIGRATIONS = fileURLToPath(new URL('../migrations', import.meta.url));
+
+/** Any constant: two processes that start at once take turns. */
+const CREATION_LOCK = 7_263_003;
+
+export const readSchemaOf = (version: number) => `read_v${version}`;
+
+/** Brings the pointer, and the schema that it names for this shape, into being. */
+export async function migrateReadModels(pool: Pool): Promise<void> {
+  await migrate(pool, 'records', MIGRATIONS);
+  await withTransaction(pool, async (client) => {
+    await client.query('select pg_advisory_xact_lock($1)', [CREATION_LOCK]);
+    await client.query(
+      `insert into records.read_pointer (shape, version)
+       select $1, coalesce(max(version), 0) + 1 from records.read_pointer
+       on conflict (shape) do nothing`,
+      [READ_SHAPE],
+    );
+    await createReadSchema(client, await liveReadSchema(client));
+  });
+}
+
+/** The schema to read from. Every reader asks here, so that moving the pointer moves them all. */
+export async function liveReadSchema(db: Queryable): Promise<string> {
+  const { rows } = await db.query<{ version: number }>(
+    'select version from records.read_pointer where shape = $1',
+    [READ_SHAPE],
+  );
+  const [pointer] = rows;
+  if (!pointer) throw new Error(`No read model of shape ${READ_SHAPE} is live. Run the migrations.`);
+  return readSchemaOf(pointer.version);
+}
+
+/** Creates the tables, empty, where they are not there yet. */
+export async function createReadSchema(client: Client, schema: string): Promise<void> {
+  await client.query(`create schema if not exists ${schema}`);
+  await client.query(consumersTableSql(schema));
+  await client.query(tablesSql(schema));
+}
+
+/**
+ * `ordinal` numbers the rows in the order in which they came into being in the log: the same in every rebuild,
+ * so that lists have one order and cursors survive. `revision` is that of the last event in the row.
+ */
+const tablesSql = (schema: string) => `
+create table if not exists ${schema}.play_sessions (
+  session_id text collate "C" primary key,
+  ordinal bigint not null unique,
+  revision integer not null,
+  app_id text not null,
+  environment text not null,
+  user_id text not null,
+  game_code text not null,
+  currency text not null,
+  currency_id integer not null,
+  lock_amount numeric not null,
+  balance numeric not null,
+  total_bet numeric not null,
+  total_win numeric not null,
+  payout numeric,
+  net numeric,
+  status text not null check (status in ('open', 'settled')),
+  opened_at timestamptz not null,
+  settled_at timestamptz
+);
+create index if not exists play_sessions_of_app
+  on ${schema}.play_sessions (app_id, environment, ordinal);
+create index if not exists play_sessions_of_user
+  on ${schema}.play_sessions (app_id, environment, user_id, ordinal);
+create index if not exists play_sessions_open
+  on ${schema}.play_sessions (app_id, environment, ordinal) where status = 'open';
+
+create table if not exists ${schema}.streams (
+  stream text collate "C" primary key,
+  ordinal bigint not null unique,
+  revision integer not null,
+  category text not null,
+  environment text,
+  owner text
+);
+create index if not exists streams_of_owner
+  on ${schema}.streams (owner, environment, ordinal);
+`;
