@@ -1,2 +1,7 @@
 /** Run once before and after all specs. */
-export {};
+import { stopSharedServer } from './postgres.ts';
+
+/** Ends what the specs shared, so that the run can end by itself. */
+export async function mochaGlobalTeardown(): Promise<void> {
+  await stopSharedServer();
+}

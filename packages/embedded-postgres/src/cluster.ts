@@ -1,0 +1,107 @@
+/** Makes the cluster, once: prepared beside its place and renamed into it, so a killed start leaves no half. */
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chown, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Account } from './account.ts';
+import type { Binaries } from './binaries.ts';
+import { EmbeddedPostgresError } from './errors.ts';
+import { hasCode, statIfThere, syncFolder } from './files.ts';
+import type { Logger } from './logger.ts';
+import type { Place } from './place.ts';
+import { isAlive } from './processes.ts';
+
+export const SUPERUSER = 'coffer';
+
+const run = promisify(execFile);
+const INITDB_LIMIT_MS = 120_000;
+
+export interface ClusterOptions {
+  readonly account: Account | undefined;
+  readonly binaries: Binaries;
+  /** False for databases that nobody will miss after a power cut. */
+  readonly durable: boolean;
+  readonly logger: Logger;
+}
+
+/** Does nothing when the cluster is there. Two callers at once end with one cluster. */
+export async function ensureCluster(place: Place, options: ClusterOptions): Promise<void> {
+  if (await statIfThere(place.dataFolder)) return;
+
+  const parent = dirname(place.clusterFolder);
+  await removeAbandonedDrafts(place);
+  const draft = join(parent, `${draftPrefix(place)}${process.pid}`);
+  try {
+    await initialize(draft, options);
+    await rename(draft, place.clusterFolder);
+    await syncFolder(parent);
+    options.logger.info({ clusterFolder: place.clusterFolder }, 'made a new Postgres cluster');
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    // Another service was faster, and its cluster is whole.
+    if (!hasCode(error, 'ENOTEMPTY', 'EEXIST')) throw error;
+  }
+}
+
+/**
+ * The folder stays the service's own and holds what its account must not rewrite (password, log); the
+ * folders `data` and `socket` are the account's.
+ */
+async function initialize(folder: string, { account, binaries, durable }: ClusterOptions): Promise<void> {
+  const passwordFile = join(folder, 'password');
+  const data = join(folder, 'data');
+  await mkdir(folder, { mode: account ? 0o711 : 0o700 });
+  for (const made of [data, join(folder, 'socket')]) {
+    await mkdir(made, { mode: 0o700 });
+    if (account) await chown(made, account.uid, account.gid);
+  }
+  const password = await open(passwordFile, 'wx', 0o600);
+  try {
+    await password.writeFile(`${randomBytes(32).toString('hex')}\n`);
+    // Handed over for as long as initdb reads it.
+    if (account) await password.chown(account.uid, account.gid);
+    await runInitdb(binaries.initdb, data, passwordFile, durable, account);
+    if (account) await password.chown(0, 0);
+    await password.sync();
+  } finally {
+    await password.close();
+  }
+  if (durable) await syncFolder(folder);
+}
+
+async function runInitdb(
+  initdb: string,
+  data: string,
+  passwordFile: string,
+  durable: boolean,
+  account: Account | undefined,
+): Promise<void> {
+  const args = [
+    ...['--pgdata', data, '--username', SUPERUSER, '--pwfile', passwordFile],
+    ...['--auth', 'scram-sha-256', '--encoding', 'UTF8', '--locale', 'C', '--no-instructions'],
+    ...(durable ? [] : ['--no-sync']),
+  ];
+  try {
+    // Its working folder must be one that the account can enter.
+    await run(initdb, args, { ...account, cwd: '/', env: { LC_ALL: 'C' }, timeout: INITDB_LIMIT_MS });
+  } catch (cause) {
+    const output = cause instanceof Error && 'stderr' in cause ? String(cause.stderr).trim() : String(cause);
+    throw new EmbeddedPostgresError(`initdb could not make a cluster: ${output || String(cause)}`, { cause });
+  }
+}
+
+function draftPrefix(place: Place): string {
+  return `.${basename(place.clusterFolder)}.draft-`;
+}
+
+async function removeAbandonedDrafts(place: Place): Promise<void> {
+  const parent = dirname(place.clusterFolder);
+  for (const name of await readdir(parent)) {
+    if (!name.startsWith(draftPrefix(place))) continue;
+    const pid = Number(name.slice(draftPrefix(place).length));
+    if (pid === process.pid || !isAlive(pid)) {
+      await rm(join(parent, name), { recursive: true, force: true, maxRetries: 5 });
+    }
+  }
+}

@@ -1,0 +1,128 @@
+/** A real PostgreSQL in the data folder, owned by one service at a time. */
+import { readFile } from 'node:fs/promises';
+import pg from 'pg';
+import { accountForCluster, unprivilegedAccount } from './account.ts';
+import { findBinaries } from './binaries.ts';
+import { type ClusterOptions, ensureCluster, SUPERUSER } from './cluster.ts';
+import { DataFolderInUseError, EmbeddedPostgresError } from './errors.ts';
+import { type Logger, silentLogger } from './logger.ts';
+import { acquireDataFolder, type Ownership } from './ownership.ts';
+import { findPlace, type Place, rememberInitialized } from './place.ts';
+import { ensurePostmaster, isConfiguredAs, type Postmaster, stopPostmaster } from './postmaster.ts';
+
+export interface EmbeddedPostgresOptions {
+  /** The data folder; made when it is not there. */
+  readonly folder: string;
+  /** Made when they are not there. */
+  readonly databases: readonly string[];
+  readonly logger?: Logger;
+  /** True unless said otherwise: what is committed survives a power cut. */
+  readonly durable?: boolean;
+  /** The folder is no longer ours, or its server is gone: stop working on it. Never called after `stop`. */
+  readonly onLost?: (error: Error) => void;
+}
+
+export interface EmbeddedPostgres {
+  /** For one of the databases, as the cluster's superuser. */
+  connectionString(database: string): string;
+  /** For the database `postgres`. */
+  readonly adminConnectionString: string;
+  readonly postmasterPid: number;
+  /** Fast shutdown: open connections are ended, what is committed is kept. Resolves when no process is left. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the server of the data folder, or takes over the one that a killed service left running, and owns
+ * the folder until `stop`. Throws `DataFolderInUseError` when another service owns it, whose server goes on.
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const { folder, logger = silentLogger, durable = true } = options;
+  if (process.platform === 'win32') {
+    throw new EmbeddedPostgresError('The embedded Postgres needs Linux or macOS. Set DATABASE_URL instead.');
+  }
+  const unprivileged = await unprivilegedAccount();
+  const place = await findPlace(folder, unprivileged, logger);
+  const account = await accountForCluster(place.dataFolder, unprivileged);
+  const cluster: ClusterOptions = {
+    account,
+    binaries: await findBinaries(account, logger),
+    durable,
+    logger,
+  };
+  await ensureCluster(place, cluster);
+  await rememberInitialized(place);
+
+  const password = (await readFile(place.passwordFile, 'utf8')).trim();
+  const { postmaster, ownership } = await startAndOwn(place, cluster, password, options);
+  const connectionString = (database: string) => connectionStringOf(postmaster, password, database);
+  const stop = async () => {
+    // Stopped while the folder is still ours: released first, the next owner could lose its server to us.
+    await ownership.release(() => stopPostmaster(place, postmaster.pid));
+    logger.info({ postmasterPid: postmaster.pid }, 'stopped Postgres');
+  };
+  try {
+    await createMissingDatabases(connectionString('postgres'), options.databases);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  logger.info({ port: postmaster.port, postmasterPid: postmaster.pid }, 'Postgres is ready');
+  return {
+    connectionString,
+    adminConnectionString: connectionString('postgres'),
+    postmasterPid: postmaster.pid,
+    stop,
+  };
+}
+
+/** A server that was found on its way out, or one configured by other code, is met once; more is a fault. */
+const MOST_ATTEMPTS = 3;
+
+async function startAndOwn(
+  place: Place,
+  cluster: ClusterOptions,
+  password: string,
+  options: EmbeddedPostgresOptions,
+): Promise<{ postmaster: Postmaster; ownership: Ownership }> {
+  const { folder, onLost } = options;
+  for (let attempt = 1; ; attempt += 1) {
+    const postmaster = await ensurePostmaster(place, cluster);
+    try {
+      const ownership = await acquireDataFolder({
+        folder,
+        adminConnectionString: connectionStringOf(postmaster, password, 'postgres'),
+        logger: cluster.logger,
+        onLost: onLost ?? (() => {}),
+      });
+      if (attempt === MOST_ATTEMPTS || (await isConfiguredAs(cluster, place, postmaster))) {
+        return { postmaster, ownership };
+      }
+      cluster.logger.info({ postmasterPid: postmaster.pid }, 'restarts a Postgres of another configuration');
+      await ownership.release(() => stopPostmaster(place, postmaster.pid));
+    } catch (error) {
+      if (error instanceof DataFolderInUseError || attempt === MOST_ATTEMPTS) throw error;
+    }
+  }
+}
+
+function connectionStringOf({ port }: Postmaster, password: string, database: string): string {
+  return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
+}
+
+async function createMissingDatabases(
+  adminConnectionString: string,
+  databases: readonly string[],
+): Promise<void> {
+  const client = new pg.Client({ connectionString: adminConnectionString });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ datname: string }>('select datname from pg_database');
+    const present = new Set(rows.map((row) => row.datname));
+    for (const database of databases) {
+      if (!present.has(database)) await client.query(`create database ${client.escapeIdentifier(database)}`);
+    }
+  } finally {
+    await client.end();
+  }
+}
