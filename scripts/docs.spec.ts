@@ -50,13 +50,24 @@ describe('docs/events.md', () => {
     expect(documented.map(({ category, type }) => `${category} ${type}`)).to.have.members(inCode);
   });
 
+  it('has a fixture of every event type, as it stands on disk', () => {
+    const fixtures = new Set(eventFixtures().map(({ type }) => type));
+    const missing = documented.map(({ type }) => type).filter((type) => !fixtures.has(type));
+    expect(missing, 'Add src/domain/fixtures/<Event>.v1.json to the package.').to.deep.equal([]);
+  });
+
   it('names the fields that are on disk, and no others', () => {
     const fixtures = eventFixtures();
     for (const { type, required, optional } of documented) {
-      const stored = fixtures.filter((fixture) => fixture.type === type).map(({ data }) => Object.keys(data));
-      expect(stored.length, `${type} has no fixture in domain/fixtures`).to.be.greaterThan(0);
+      const versions = fixtures.filter((fixture) => fixture.type === type);
+      if (versions.length === 0) continue;
+      // The page tells today's shape; older ones live on in the upcasts.
+      const newest = Math.max(...versions.map(({ metadata }) => metadata.v));
+      const stored = versions
+        .filter(({ metadata }) => metadata.v === newest)
+        .map(({ data }) => Object.keys(data));
       expect([...required, ...optional], `the fields of ${type}`).to.include.members(stored.flat());
-      expect(stored.flat(), `fields of ${type} that no fixture has`).to.include.members([
+      expect(stored.flat(), `fields that no fixture of ${type} has`).to.include.members([
         ...required,
         ...optional,
       ]);

@@ -48,6 +48,7 @@ describe('the rules about the code', () => {
       "} from 'several-lines/deep';",
       "export * from './re-exported.ts';",
       "const lazy = await import('lazy');",
+      "const place = import.meta.resolve('resolved');",
       "// import 'in-a-comment';",
       'const words = "import \'in-a-string\'";',
     ].join('\n');
@@ -57,6 +58,7 @@ describe('the rules about the code', () => {
       '5 several-lines/deep',
       '6 ./re-exported.ts',
       '7 lazy',
+      '8 resolved',
     ]);
   });
 

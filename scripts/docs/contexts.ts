@@ -14,7 +14,11 @@ export type Catalogue = z.infer<typeof catalogue>;
 
 const codec = z.object({ types: z.array(z.string()), encode: z.function(), decode: z.function() });
 
-const fixture = z.object({ type: z.string(), data: z.record(z.string(), z.unknown()) });
+const fixture = z.object({
+  type: z.string(),
+  data: z.record(z.string(), z.unknown()),
+  metadata: z.object({ v: z.int() }).default({ v: 1 }),
+});
 export type EventFixture = z.infer<typeof fixture>;
 
 async function exportsOf(pattern: string): Promise<readonly { path: string; value: unknown }[]> {

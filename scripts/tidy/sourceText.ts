@@ -26,9 +26,9 @@ export interface Import {
 }
 
 const IMPORT =
-  /(?:^|[\n;])[^\S\n]*(?:import|export)\s+(?:type\s+)?(?:[\w$*{}\s,]+?\s+from\s+)?(['"])([^'"\n]+)\1|\bimport\(\s*(['"])([^'"\n]+)\3\s*\)/g;
+  /(?:^|[\n;])[^\S\n]*(?:import|export)\s+(?:type\s+)?(?:[\w$*{}\s,]+?\s+from\s+)?(['"])([^'"\n]+)\1|\b(?:import|import\.meta\.resolve|require\.resolve)\(\s*(['"])([^'"\n]+)\3\s*\)/g;
 
-/** Every import, re-export and literal dynamic import of a file. */
+/** Every import, re-export, literal dynamic import and literal resolve of a file. */
 export function importsOf(file: SourceFile): readonly Import[] {
   const text = withoutComments(file.text);
   return [...text.matchAll(IMPORT)].map((match) => {
