@@ -1,1 +1,16 @@
-export {};
+export * from './domain/account.events.ts';
+export {
+  type Account,
+  type AccountAnswer,
+  type AccountCommand,
+  type AccountStreamParts,
+  account,
+  accountStream,
+  type CloseAnswer,
+  type EntryAnswer,
+  type HoldAnswer,
+  type OpenHold,
+  parseAccountStream,
+} from './domain/account.ts';
+export * from './domain/accountIds.ts';
+export { accountsErrors } from './errors.ts';

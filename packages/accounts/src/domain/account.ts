@@ -1,0 +1,297 @@
+/**
+ * One player's off-chain funds in one currency: what is available, and what holds keep apart for a play
+ * session, a stake or a cash-out. Source: contract, Money model.
+ */
+import assert from 'node:assert/strict';
+import {
+  type Decision,
+  type Environment,
+  parseStreamName,
+  type StreamType,
+  streamName,
+} from '@coffer/kernel';
+import { Map as PersistentMap } from 'immutable';
+import { reject } from '../errors.ts';
+import { type AccountEvent, accountEvents, type EntryReason } from './account.events.ts';
+import { decodeAccount, encodeAccount } from './account.snapshot.ts';
+import { callerKeyOf, type EntryId, type HoldId, type HoldPurpose, purposeOf } from './accountIds.ts';
+
+// Stream
+
+const CATEGORY = 'account';
+
+export function accountStream(
+  environment: Environment,
+  appId: string,
+  userId: string,
+  currencyId: number,
+): string {
+  return streamName(CATEGORY, environment, appId, `${userId}.${currencyId}`);
+}
+
+export interface AccountStreamParts {
+  readonly environment: Environment;
+  readonly appId: string;
+  readonly userId: string;
+  readonly currencyId: number;
+}
+
+const ACCOUNT_ID = /^(usr_[0-9a-z]{26})\.(0|[1-9][0-9]*)$/;
+
+/** Whose account a stream is, or undefined for any other stream. */
+export function parseAccountStream(stream: string): AccountStreamParts | undefined {
+  const parts = parseStreamName(stream);
+  const match = parts?.category === CATEGORY ? ACCOUNT_ID.exec(parts.id) : null;
+  if (!parts || !match) return undefined;
+  const [, userId = '', currencyId] = match;
+  return { environment: parts.environment, appId: parts.owner, userId, currencyId: Number(currencyId) };
+}
+
+// Commands and answers
+
+interface EntryContent {
+  readonly entryId: EntryId;
+  readonly amount: bigint;
+  readonly reason: EntryReason;
+  readonly note?: string | undefined;
+}
+
+export type AccountCommand =
+  | ({ readonly type: 'CreditAccount' } & EntryContent)
+  | ({ readonly type: 'DebitAccount' } & EntryContent)
+  | {
+      readonly type: 'HoldFunds';
+      readonly holdId: HoldId;
+      readonly amount: bigint;
+      readonly purpose: HoldPurpose;
+      readonly request: Readonly<Record<string, string>>;
+    }
+  | { readonly type: 'CloseHold'; readonly holdId: HoldId; readonly payout: bigint };
+
+export type AccountAnswer = EntryAnswer | HoldAnswer | CloseAnswer;
+
+/** The balances just after the entry, also when it is repeated much later. */
+export interface EntryAnswer {
+  readonly outcome: 'booked';
+  readonly available: bigint;
+  readonly held: bigint;
+}
+
+/** The context that asked for the hold makes its own errors of these: only `held` is an event. */
+export type HoldAnswer =
+  | { readonly outcome: 'held'; readonly available: bigint; readonly held: bigint }
+  | { readonly outcome: 'alreadyHeld'; readonly hold: OpenHold }
+  /** The hold has been and gone; its id is dead and the act that it was for must not run. */
+  | { readonly outcome: 'closed' }
+  | { readonly outcome: 'insufficient'; readonly available: bigint };
+
+export interface CloseAnswer {
+  readonly outcome: 'holdClosed';
+  readonly payout: bigint;
+}
+
+// State
+
+export interface OpenHold {
+  readonly amount: bigint;
+  readonly purpose: HoldPurpose;
+  readonly request: Readonly<Record<string, string>>;
+  readonly heldAtRevision: number;
+}
+
+export interface Entry {
+  readonly operation: 'credit' | 'debit';
+  readonly amount: bigint;
+  readonly reason: EntryReason;
+  readonly note: string | undefined;
+  readonly available: bigint;
+  readonly held: bigint;
+  readonly revision: number;
+}
+
+/** The maps are persistent: waiting commands are decided on tentative states that may be dropped. */
+export interface Account {
+  /** Of the last event folded; -1 before the first. */
+  readonly revision: number;
+  readonly available: bigint;
+  readonly held: bigint;
+  readonly entries: PersistentMap<EntryId, Entry>;
+  readonly openHolds: PersistentMap<HoldId, OpenHold>;
+  /** Payouts of the holds that are gone. */
+  readonly closedHolds: PersistentMap<HoldId, bigint>;
+}
+
+const initialState: Account = {
+  revision: -1,
+  available: 0n,
+  held: 0n,
+  entries: PersistentMap(),
+  openHolds: PersistentMap(),
+  closedHolds: PersistentMap(),
+};
+
+// Decide
+
+type AccountDecision = Decision<AccountEvent, AccountAnswer>;
+type CommandOf<Type extends AccountCommand['type']> = Extract<AccountCommand, { type: Type }>;
+
+export function decide(account: Account, command: AccountCommand): AccountDecision {
+  switch (command.type) {
+    case 'CreditAccount':
+      return enter(account, 'credit', command);
+    case 'DebitAccount':
+      return enter(account, 'debit', command);
+    case 'HoldFunds':
+      return holdFunds(account, command);
+    case 'CloseHold':
+      return closeHold(account, command);
+    default:
+      return assertNever(command);
+  }
+}
+
+const ENTRY_KIND = { deposit: 'deposit', adjustment: 'adjust', earnings: 'earnings', rollback: 'rollback' };
+
+function enter(account: Account, operation: Entry['operation'], content: EntryContent): AccountDecision {
+  const { entryId, amount, reason, note } = content;
+  assert(entryId.startsWith(`${ENTRY_KIND[reason]}:`), `${entryId} is no id for the reason ${reason}`);
+  assert(amount >= 0n, 'an entry is not negative');
+
+  const seen = account.entries.get(entryId);
+  if (seen) {
+    const field = firstDifference(seen, operation, content);
+    if (field) throw reject('accounts/idempotency_conflict', { key: callerKeyOf(entryId), field });
+    return {
+      events: [],
+      answer: { outcome: 'booked', available: seen.available, held: seen.held },
+      replayed: true,
+    };
+  }
+  if (operation === 'debit' && amount > account.available) {
+    throw reject('accounts/insufficient_funds', { available: account.available, amount });
+  }
+
+  const available = operation === 'credit' ? account.available + amount : account.available - amount;
+  const { held } = account;
+  return {
+    events: [
+      {
+        type: operation === 'credit' ? 'AccountCredited' : 'AccountDebited',
+        data: { entryId, amount, reason, ...(note === undefined ? {} : { note }), available, held },
+      },
+    ],
+    answer: { outcome: 'booked', available, held },
+  };
+}
+
+function firstDifference(
+  seen: Entry,
+  operation: Entry['operation'],
+  { amount, reason, note }: EntryContent,
+): string | undefined {
+  if (seen.operation !== operation || seen.reason !== reason) return 'operation';
+  if (seen.amount !== amount) return 'amount';
+  if (seen.note !== note) return 'reason';
+  return undefined;
+}
+
+function holdFunds(account: Account, command: CommandOf<'HoldFunds'>): AccountDecision {
+  const { holdId, amount, purpose, request } = command;
+  assert.equal(purposeOf(holdId), purpose, `${holdId} is no id for the purpose ${purpose}`);
+  assert(amount >= 0n, 'a hold is not negative');
+
+  const hold = account.openHolds.get(holdId);
+  // Not a replay: the hold may have been closed by another node, so the answer needs confirming.
+  if (hold) return { events: [], answer: { outcome: 'alreadyHeld', hold } };
+  if (account.closedHolds.has(holdId)) return { events: [], answer: { outcome: 'closed' } };
+  if (amount > account.available) {
+    return { events: [], answer: { outcome: 'insufficient', available: account.available } };
+  }
+
+  return {
+    events: [{ type: 'FundsHeld', data: { holdId, amount, purpose, request } }],
+    answer: { outcome: 'held', available: account.available - amount, held: account.held + amount },
+  };
+}
+
+function closeHold(account: Account, { holdId, payout }: CommandOf<'CloseHold'>): AccountDecision {
+  assert(payout >= 0n, 'a payout is not negative');
+
+  const answer: CloseAnswer = { outcome: 'holdClosed', payout };
+  const closedWith = account.closedHolds.get(holdId);
+  if (closedWith !== undefined) {
+    assert.equal(closedWith, payout, `${holdId} was closed with another payout`);
+    return { events: [], answer, replayed: true };
+  }
+  const hold = account.openHolds.get(holdId);
+  assert(hold, `${holdId} was never held`);
+
+  return { events: [{ type: 'HoldClosed', data: { holdId, held: hold.amount, payout } }], answer };
+}
+
+// Evolve
+
+export function evolve(account: Account, event: AccountEvent): Account {
+  const revision = account.revision + 1;
+  switch (event.type) {
+    case 'AccountCredited':
+    case 'AccountDebited': {
+      const { entryId, amount, reason, note, available, held } = event.data;
+      const operation = event.type === 'AccountCredited' ? 'credit' : 'debit';
+      assert.equal(available, account.available + (operation === 'credit' ? amount : -amount));
+      assert.equal(held, account.held);
+      return {
+        ...account,
+        revision,
+        available,
+        entries: account.entries.set(entryId, { operation, amount, reason, note, available, held, revision }),
+      };
+    }
+    case 'FundsHeld': {
+      const { holdId, amount, purpose, request } = event.data;
+      return {
+        ...account,
+        revision,
+        available: account.available - amount,
+        held: account.held + amount,
+        openHolds: account.openHolds.set(holdId, { amount, purpose, request, heldAtRevision: revision }),
+      };
+    }
+    case 'HoldClosed': {
+      const { holdId, held, payout } = event.data;
+      assert.equal(account.openHolds.get(holdId)?.amount, held);
+      return {
+        ...account,
+        revision,
+        available: account.available + payout,
+        held: account.held - held,
+        openHolds: account.openHolds.delete(holdId),
+        closedHolds: account.closedHolds.set(holdId, payout),
+      };
+    }
+    default:
+      return assertNever(event);
+  }
+}
+
+function assertNever(value: never): never {
+  throw new assert.AssertionError({ message: `unknown to the account: ${JSON.stringify(value)}` });
+}
+
+// Stream type
+
+/** Roughly, by what the maps keep for each entry and hold; the figures only have to bound the cache. */
+function sizeOf({ entries, openHolds, closedHolds }: Account): number {
+  return 1_000 + entries.size * 400 + openHolds.size * 1_000 + closedHolds.size * 250;
+}
+
+export const account: StreamType<AccountCommand, AccountEvent, Account, AccountAnswer> = {
+  category: CATEGORY,
+  version: 1,
+  codec: accountEvents,
+  initialState,
+  decide,
+  evolve,
+  sizeOf,
+  snapshot: { encode: encodeAccount, decode: decodeAccount },
+};

@@ -1,0 +1,15 @@
+import { type ErrorCatalog, rejecterFor } from '@coffer/kernel';
+
+/** What the accounts refuse, in the order of the checks. Source: contract, Common rules and Money model. */
+export const accountsErrors = {
+  'accounts/idempotency_conflict': {
+    status: 409,
+    message: 'This reference was used before with other content; `field` names the first difference.',
+  },
+  'accounts/insufficient_funds': {
+    status: 409,
+    message: 'The amount exceeds the available funds of the account.',
+  },
+} as const satisfies ErrorCatalog;
+
+export const reject = rejecterFor(accountsErrors);

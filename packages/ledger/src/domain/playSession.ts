@@ -1,0 +1,507 @@
+/**
+ * A play session: funds locked for one game, bets and wins against their balance, settled once.
+ * Source: contract, Ledger: the table of edge cases and the order of state checks.
+ */
+import assert from 'node:assert/strict';
+import { type Decision, type Environment, type StreamType, streamName } from '@coffer/kernel';
+import { Map as PersistentMap, Set as PersistentSet } from 'immutable';
+import { reject } from '../errors.ts';
+import type { PlaySessionAnswer } from './playSession.answers.ts';
+import { type PlaySessionEvent, playSessionEvents } from './playSession.events.ts';
+import { decodePlaySession, encodePlaySession } from './playSession.snapshot.ts';
+import type {
+  AccountOwner,
+  Bet,
+  KnownSession,
+  OpenSession,
+  PlaySession,
+  Rollback,
+  SessionTerms,
+  SettledSession,
+  Transaction,
+} from './playSession.state.ts';
+
+export type { OpenedAnswer, PlaySessionAnswer } from './playSession.answers.ts';
+export type { PlaySession } from './playSession.state.ts';
+
+// Stream
+
+const CATEGORY = 'playSession';
+
+export function playSessionStream(environment: Environment, appId: string, sessionId: string): string {
+  return streamName(CATEGORY, environment, appId, sessionId);
+}
+
+// Commands
+
+export type PlaySessionCommand =
+  | ({ readonly type: 'OpenSession' } & SessionTerms)
+  | {
+      readonly type: 'PlaceBet';
+      readonly transactionUuid: string;
+      readonly amount: bigint;
+      readonly roundId?: string | undefined;
+    }
+  | {
+      readonly type: 'CreditWin';
+      readonly transactionUuid: string;
+      readonly betTransactionUuid: string;
+      readonly amount: bigint;
+      readonly roundId?: string | undefined;
+    }
+  | { readonly type: 'RollBackBet'; readonly transactionUuid: string; readonly betTransactionUuid: string }
+  | {
+      readonly type: 'SettleSession';
+      readonly transactionUuid?: string | undefined;
+      /** ISO 8601 UTC with milliseconds. */
+      readonly at: string;
+    };
+
+// State
+
+const initialState: PlaySession = { status: 'unknown', revision: -1 };
+
+/** Bets, wins and rollbacks that a session keeps before it takes no more bets. */
+export const MAX_SESSION_WRITES = 100_000;
+
+// Decide
+
+type PlaySessionDecision = Decision<PlaySessionEvent, PlaySessionAnswer>;
+type CommandOf<Type extends PlaySessionCommand['type']> = Extract<PlaySessionCommand, { type: Type }>;
+
+export function decide(session: PlaySession, command: PlaySessionCommand): PlaySessionDecision {
+  if (command.type === 'OpenSession') return openSession(session, command);
+  if (session.status === 'unknown') throw reject('ledger/session_not_found');
+  switch (command.type) {
+    case 'PlaceBet':
+      return placeBet(session, command);
+    case 'CreditWin':
+      return creditWin(session, command);
+    case 'RollBackBet':
+      return rollBackBet(session, command);
+    case 'SettleSession':
+      return settleSession(session, command);
+    default:
+      return assertNever(command);
+  }
+}
+
+function openSession(session: PlaySession, command: CommandOf<'OpenSession'>): PlaySessionDecision {
+  const { type: _, ...terms } = command;
+  if (session.status !== 'unknown') {
+    const field = openDifference(session.terms, terms);
+    return field
+      ? { events: [], answer: { outcome: 'lost', field, owner: ownerOf(session.terms) } }
+      : { events: [], answer: openedAnswer(session.terms), replayed: true };
+  }
+
+  return { events: [{ type: 'SessionOpened', data: terms }], answer: openedAnswer(terms) };
+}
+
+/**
+ * The first field in which a request to open differs from what the session was opened with. The time is
+ * none of it: a repeat has a later one.
+ */
+export function openDifference(
+  opened: SessionTerms,
+  request: Omit<SessionTerms, 'sessionId' | 'currencyId' | 'openedAt'>,
+): string | undefined {
+  return (['userId', 'gameCode', 'currency', 'lockAmount', 'transactionUuid'] as const).find(
+    (field) => opened[field] !== request[field],
+  );
+}
+
+function placeBet(session: KnownSession, command: CommandOf<'PlaceBet'>): PlaySessionDecision {
+  const { transactionUuid, amount, roundId } = command;
+  const { balance, transactions, rememberedBets } = session;
+  const seen = transactions.get(transactionUuid);
+  if (seen) {
+    if (seen.kind !== 'bet') throw conflict(transactionUuid, 'operation');
+    if (seen.amount !== amount) throw conflict(transactionUuid, 'amount');
+    if (seen.roundId !== roundId) throw conflict(transactionUuid, 'roundId');
+    // Its stake was given back: to answer "accepted" again would start an unpaid round.
+    if (seen.fate === 'rolledBack') throw reject('ledger/bet_rolled_back', { balance });
+    return {
+      events: [],
+      answer: betAnswer(session, transactionUuid, amount, seen.balance),
+      replayed: true,
+    };
+  }
+  if (rememberedBets.has(transactionUuid)) throw reject('ledger/bet_rolled_back', { balance });
+  if (session.status === 'settled') throw reject('ledger/session_settled');
+  if (transactions.size >= MAX_SESSION_WRITES) throw reject('ledger/session_full');
+  if (amount > balance) throw reject('ledger/insufficient_balance', { balance, amount });
+
+  const after = balance - amount;
+  return {
+    events: [
+      {
+        type: 'BetPlaced',
+        data: { transactionUuid, amount, ...optional('roundId', roundId), balance: after },
+      },
+    ],
+    answer: betAnswer(session, transactionUuid, amount, after),
+  };
+}
+
+function creditWin(session: KnownSession, command: CommandOf<'CreditWin'>): PlaySessionDecision {
+  const { transactionUuid, betTransactionUuid, amount, roundId } = command;
+  assert.notEqual(transactionUuid, betTransactionUuid);
+  const { balance } = session;
+  const seen = session.transactions.get(transactionUuid);
+  if (seen) {
+    if (seen.kind !== 'win') throw conflict(transactionUuid, 'operation');
+    if (seen.betTransactionUuid !== betTransactionUuid) throw conflict(transactionUuid, 'betTransactionUuid');
+    if (seen.amount !== amount) throw conflict(transactionUuid, 'amount');
+    if (seen.roundId !== roundId) throw conflict(transactionUuid, 'roundId');
+    return { events: [], answer: winAnswer(session, command, seen.balance), replayed: true };
+  }
+  const bet = betNamed(session, betTransactionUuid);
+  if (bet?.fate === 'rolledBack' || session.rememberedBets.has(betTransactionUuid)) {
+    throw reject('ledger/bet_rolled_back', { balance });
+  }
+  if (session.status === 'settled') throw reject('ledger/session_settled');
+  if (!bet) throw reject('ledger/bet_not_found');
+
+  const after = balance + amount;
+  return {
+    events: [
+      {
+        type: 'WinCredited',
+        data: {
+          transactionUuid,
+          betTransactionUuid,
+          amount,
+          ...optional('roundId', roundId),
+          balance: after,
+        },
+      },
+    ],
+    answer: winAnswer(session, command, after),
+  };
+}
+
+function rollBackBet(session: KnownSession, command: CommandOf<'RollBackBet'>): PlaySessionDecision {
+  const { transactionUuid, betTransactionUuid } = command;
+  assert.notEqual(transactionUuid, betTransactionUuid);
+  const { balance } = session;
+  const seen = session.transactions.get(transactionUuid);
+  if (seen) {
+    if (seen.kind !== 'rollback' && seen.kind !== 'rememberedRollback') {
+      throw conflict(transactionUuid, 'operation');
+    }
+    if (seen.betTransactionUuid !== betTransactionUuid) throw conflict(transactionUuid, 'betTransactionUuid');
+    const answer =
+      seen.kind === 'rollback'
+        ? rolledBackAnswer(session, command, seen)
+        : unmovedAnswer(session, command, 'remembered', seen.balance);
+    return { events: [], answer, replayed: true };
+  }
+  const bet = betNamed(session, betTransactionUuid);
+  // Both keep nothing, so that a retry loop under ever new uuids ends without growing the stream.
+  if (bet?.fate === 'rolledBack') {
+    return { events: [], answer: unmovedAnswer(session, command, 'already_rolled_back', balance) };
+  }
+  if (session.rememberedBets.has(betTransactionUuid)) {
+    return { events: [], answer: unmovedAnswer(session, command, 'remembered', balance) };
+  }
+  if (bet?.fate === 'won') throw reject('ledger/bet_already_won');
+
+  if (!bet) {
+    return {
+      events: [{ type: 'RollbackRemembered', data: { transactionUuid, betTransactionUuid, balance } }],
+      answer: unmovedAnswer(session, command, 'remembered', balance),
+    };
+  }
+  const { amount } = bet;
+  const late = session.status === 'settled';
+  const after = late ? balance : balance + amount;
+  return {
+    events: [
+      {
+        type: 'BetRolledBack',
+        data: {
+          transactionUuid,
+          betTransactionUuid,
+          amount,
+          balance: after,
+          ...(late ? { late: ownerOf(session.terms) } : {}),
+        },
+      },
+    ],
+    answer: rolledBackAnswer(session, command, {
+      amount,
+      balance: after,
+      late,
+      revision: session.revision + 1,
+    }),
+  };
+}
+
+function settleSession(session: KnownSession, command: CommandOf<'SettleSession'>): PlaySessionDecision {
+  const { transactionUuid, at } = command;
+  const seen = transactionUuid === undefined ? undefined : session.transactions.get(transactionUuid);
+  if (transactionUuid !== undefined && seen && seen.kind !== 'settle') {
+    throw conflict(transactionUuid, 'operation');
+  }
+  if (session.status === 'settled') return { events: [], answer: settledAnswer(session), replayed: true };
+
+  const { terms, totalBet, totalWin, balance: payout } = session;
+  const { userId, currency, currencyId, lockAmount } = terms;
+  const figures = { totalBet, totalWin, payout, net: payout - lockAmount, settledAt: at };
+  return {
+    events: [
+      {
+        type: 'SessionSettled',
+        data: {
+          ...optional('transactionUuid', transactionUuid),
+          userId,
+          currency,
+          currencyId,
+          lockAmount,
+          ...figures,
+        },
+      },
+    ],
+    answer: settledAnswer({ terms, settlement: { ...figures, revision: session.revision + 1 } }),
+  };
+}
+
+/** The bet of this uuid, undefined when nothing is known under it. */
+function betNamed({ transactions }: KnownSession, betTransactionUuid: string): Bet | undefined {
+  const named = transactions.get(betTransactionUuid);
+  if (named && named.kind !== 'bet') throw reject('ledger/not_a_bet');
+  return named;
+}
+
+function conflict(transactionUuid: string, field: string): Error {
+  return reject('ledger/transaction_conflict', { transactionUuid, field });
+}
+
+function ownerOf({ userId, currencyId }: SessionTerms): AccountOwner {
+  return { userId, currencyId };
+}
+
+/** An absent field stays absent: stored facts have no nulls. */
+function optional<Name extends string>(name: Name, value: string | undefined) {
+  return (value === undefined ? {} : { [name]: value }) as { [N in Name]?: string };
+}
+
+// Answers
+
+function openedAnswer({ transactionUuid: _, ...terms }: SessionTerms): PlaySessionAnswer {
+  return { outcome: 'opened', ...terms };
+}
+
+function betAnswer({ terms }: KnownSession, transactionUuid: string, amount: bigint, balance: bigint) {
+  return { outcome: 'betAccepted', sessionId: terms.sessionId, transactionUuid, amount, balance } as const;
+}
+
+function winAnswer(
+  { terms }: KnownSession,
+  { transactionUuid, betTransactionUuid, amount }: CommandOf<'CreditWin'>,
+  balance: bigint,
+) {
+  const { sessionId } = terms;
+  return {
+    outcome: 'winAccepted',
+    sessionId,
+    transactionUuid,
+    betTransactionUuid,
+    amount,
+    balance,
+  } as const;
+}
+
+function rolledBackAnswer(
+  { terms }: KnownSession,
+  { transactionUuid, betTransactionUuid }: CommandOf<'RollBackBet'>,
+  { amount, balance, late, revision }: Omit<Rollback, 'kind' | 'betTransactionUuid'>,
+): PlaySessionAnswer {
+  const { sessionId } = terms;
+  return {
+    outcome: 'rollback',
+    sessionId,
+    transactionUuid,
+    betTransactionUuid,
+    amount,
+    balance,
+    status: 'rolled_back',
+    late: late ? { ...ownerOf(terms), revision } : undefined,
+  };
+}
+
+function unmovedAnswer(
+  { terms }: KnownSession,
+  { transactionUuid, betTransactionUuid }: CommandOf<'RollBackBet'>,
+  status: 'remembered' | 'already_rolled_back',
+  balance: bigint,
+): PlaySessionAnswer {
+  const { sessionId } = terms;
+  return {
+    outcome: 'rollback',
+    sessionId,
+    transactionUuid,
+    betTransactionUuid,
+    amount: 0n,
+    balance,
+    status,
+    late: undefined,
+  };
+}
+
+function settledAnswer({
+  terms,
+  settlement,
+}: Pick<SettledSession, 'terms' | 'settlement'>): PlaySessionAnswer {
+  const { sessionId, userId, currency, currencyId, lockAmount } = terms;
+  return { outcome: 'settled', sessionId, userId, currency, currencyId, lockAmount, ...settlement };
+}
+
+// Evolve
+
+export function evolve(session: PlaySession, event: PlaySessionEvent): PlaySession {
+  if (event.type === 'SessionOpened') {
+    assert.equal(session.status, 'unknown');
+    return {
+      status: 'open',
+      revision: 0,
+      terms: event.data,
+      balance: event.data.lockAmount,
+      totalBet: 0n,
+      totalWin: 0n,
+      transactions: PersistentMap(),
+      rememberedBets: PersistentSet(),
+    };
+  }
+  assert(session.status !== 'unknown', `${event.type} before SessionOpened`);
+  const revision = session.revision + 1;
+  switch (event.type) {
+    case 'BetPlaced': {
+      const { transactionUuid, amount, roundId, balance } = event.data;
+      assertOpen(session);
+      assert(balance === session.balance - amount);
+      return {
+        ...session,
+        revision,
+        balance,
+        totalBet: session.totalBet + amount,
+        transactions: session.transactions.set(transactionUuid, {
+          kind: 'bet',
+          revision,
+          amount,
+          roundId,
+          balance,
+          fate: 'open',
+        }),
+      };
+    }
+    case 'WinCredited': {
+      const { transactionUuid, betTransactionUuid, amount, roundId, balance } = event.data;
+      assertOpen(session);
+      assert(balance === session.balance + amount);
+      return {
+        ...session,
+        revision,
+        balance,
+        totalWin: session.totalWin + amount,
+        transactions: withFate(session, betTransactionUuid, 'won').set(transactionUuid, {
+          kind: 'win',
+          revision,
+          betTransactionUuid,
+          amount,
+          roundId,
+          balance,
+        }),
+      };
+    }
+    case 'BetRolledBack': {
+      const { transactionUuid, betTransactionUuid, amount, balance } = event.data;
+      const late = event.data.late !== undefined;
+      assert(late === (session.status === 'settled'));
+      assert(balance === (late ? session.balance : session.balance + amount));
+      return {
+        ...session,
+        revision,
+        balance,
+        totalBet: late ? session.totalBet : session.totalBet - amount,
+        transactions: withFate(session, betTransactionUuid, 'rolledBack').set(transactionUuid, {
+          kind: 'rollback',
+          revision,
+          betTransactionUuid,
+          amount,
+          balance,
+          late,
+        }),
+      };
+    }
+    case 'RollbackRemembered': {
+      const { transactionUuid, betTransactionUuid, balance } = event.data;
+      return {
+        ...session,
+        revision,
+        transactions: session.transactions.set(transactionUuid, {
+          kind: 'rememberedRollback',
+          revision,
+          betTransactionUuid,
+          balance,
+        }),
+        rememberedBets: session.rememberedBets.add(betTransactionUuid),
+      };
+    }
+    case 'SessionSettled': {
+      const { transactionUuid, totalBet, totalWin, payout, net, settledAt } = event.data;
+      assertOpen(session);
+      assert(payout === session.balance);
+      return {
+        ...session,
+        status: 'settled',
+        revision,
+        settlement: { totalBet, totalWin, payout, net, settledAt, revision },
+        transactions:
+          transactionUuid === undefined
+            ? session.transactions
+            : session.transactions.set(transactionUuid, { kind: 'settle', revision }),
+      };
+    }
+    default:
+      return assertNever(event);
+  }
+}
+
+function assertOpen(session: KnownSession): asserts session is OpenSession {
+  assert(session.status === 'open', 'the session is settled');
+}
+
+function withFate(
+  { transactions }: KnownSession,
+  betTransactionUuid: string,
+  fate: Bet['fate'],
+): PersistentMap<string, Transaction> {
+  const bet = transactions.get(betTransactionUuid);
+  assert(bet?.kind === 'bet', `${betTransactionUuid} is no bet`);
+  return bet.fate === fate ? transactions : transactions.set(betTransactionUuid, { ...bet, fate });
+}
+
+function assertNever(value: never): never {
+  throw new assert.AssertionError({ message: `unknown to the play session: ${JSON.stringify(value)}` });
+}
+
+// Stream type
+
+/** Roughly, by what the maps keep for each write; the figure only has to bound the cache. */
+function sizeOf(session: PlaySession): number {
+  if (session.status === 'unknown') return 100;
+  return 1_500 + session.transactions.size * 400 + session.rememberedBets.size * 150;
+}
+
+export const playSession: StreamType<PlaySessionCommand, PlaySessionEvent, PlaySession, PlaySessionAnswer> = {
+  category: CATEGORY,
+  version: 1,
+  codec: playSessionEvents,
+  initialState,
+  decide,
+  evolve,
+  sizeOf,
+  snapshot: { encode: encodePlaySession, decode: decodePlaySession },
+};
