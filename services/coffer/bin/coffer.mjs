@@ -1,1 +1,57 @@
 #!/usr/bin/env node
+// Plain JavaScript for any Node from 20 on: it only sees to it that the program runs on Node 24, which the
+// repository brings itself as the package `node`.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const MINIMUM_MAJOR = 24;
+const major = Number(process.versions.node.split('.')[0]);
+
+if (major >= MINIMUM_MAJOR) {
+  leaveWithTheLauncher();
+  const { main } = await import('../src/main.ts');
+  // Loaded only when called for: every other command starts without a database driver and a web server.
+  const runService = async (roles) => (await import('../src/run.ts')).run(roles);
+  process.exitCode = await main(process.argv.slice(2), runService);
+} else {
+  runOnOwnNode();
+}
+
+function runOnOwnNode() {
+  const folder = dirname(createRequire(import.meta.url).resolve('node/package.json'));
+  const node = join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+  if (!existsSync(node)) {
+    process.stderr.write(`Node ${MINIMUM_MAJOR} is missing from node_modules. Run "npm install" again.\n`);
+    process.exit(1);
+  }
+  // The channel carries nothing: it tells the program when its launcher is gone.
+  const child = spawn(node, [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  });
+  child.on('error', (error) => {
+    process.stderr.write(`${node} cannot be started: ${error.message}\n`);
+    process.exit(1);
+  });
+  for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT']) {
+    process.on(signal, () => {
+      // A terminal gives Ctrl-C to both processes: passed on, the program would get it twice.
+      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
+    });
+  }
+  child.on('exit', (code, signal) => {
+    if (!signal) process.exit(code ?? 1);
+    // To whoever waits for us we end as the program did.
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}
+
+/** A launcher that is killed hard takes the program with it: nobody else would know of it any more. */
+function leaveWithTheLauncher() {
+  if (!process.channel) return;
+  process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+  process.channel.unref();
+}

@@ -1,0 +1,131 @@
+/** Calls to the admin API of the running service. */
+import { z } from 'zod';
+import type { Connection } from './connection.ts';
+import { CommandFailure, EXIT, noService } from './failure.ts';
+
+const ANSWER_TIMEOUT_MS = 60_000;
+
+const errorEnvelope = z.object({
+  code: z.string(),
+  message: z.string(),
+  details: z.record(z.string(), z.unknown()),
+});
+
+export type Query = Readonly<Record<string, string | undefined>>;
+
+export interface PostOptions {
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** Every call throws a `CommandFailure` for a refusal and where no service answers. */
+export interface AdminApi {
+  readonly get: (path: string, query?: Query) => Promise<unknown>;
+  readonly post: (path: string, body: unknown, options?: PostOptions) => Promise<unknown>;
+  /** The text of each JSON line, as it was sent. */
+  readonly lines: (path: string, query?: Query) => AsyncIterable<string>;
+}
+
+/** A path from parts that may hold anything. */
+export const pathOf = (...segments: readonly string[]): string =>
+  `/portal/${segments.map(encodeURIComponent).join('/')}`;
+
+export function createAdminApi(connect: () => Promise<Connection>): AdminApi {
+  const call = async (path: string, query: Query, init: RequestInit): Promise<Response> => {
+    const { baseUrl, token } = await connect();
+    const url = new URL(`${baseUrl}${path}`);
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined) url.searchParams.set(name, value);
+    }
+    const response = await send(url, baseUrl, {
+      ...init,
+      headers: { ...init.headers, authorization: `Bearer ${token}` },
+    });
+    if (!response.ok) throw await refusalOf(response, baseUrl);
+    return response;
+  };
+  const inTime = () => AbortSignal.timeout(ANSWER_TIMEOUT_MS);
+
+  return {
+    get: async (path, query = {}) => jsonOf(await call(path, query, { signal: inTime() })),
+    post: async (path, body, { idempotencyKey } = {}) => {
+      const headers = {
+        'content-type': 'application/json',
+        ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+      };
+      return jsonOf(
+        await call(path, {}, { method: 'POST', body: JSON.stringify(body), headers, signal: inTime() }),
+      );
+    },
+    lines: async function* (path, query = {}) {
+      const response = await call(path, query, {});
+      if (response.body) yield* linesOf(response.body);
+    },
+  };
+}
+
+async function send(url: URL, baseUrl: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch (error) {
+    throw connectionFailure(error, `No running service answers at ${baseUrl}. Start it with "npm start".`);
+  }
+}
+
+async function jsonOf(response: Response): Promise<unknown> {
+  try {
+    return await response.json();
+  } catch (error) {
+    throw connectionFailure(error, 'The connection broke before the answer was complete.');
+  }
+}
+
+function connectionFailure(error: unknown, message: string): CommandFailure {
+  if (error instanceof Error && error.name === 'TimeoutError') {
+    const text = `service/outcome_unknown: no answer after ${ANSWER_TIMEOUT_MS / 1000} s.`;
+    return new CommandFailure(EXIT.refused, text, { cause: error });
+  }
+  return noService(message, error);
+}
+
+async function refusalOf(response: Response, baseUrl: string): Promise<CommandFailure> {
+  const text = await response.text();
+  const envelope = errorEnvelope.safeParse(parsedJson(text));
+  if (!envelope.success) return noService(`What answers at ${baseUrl} (${response.status}) is not Coffer.`);
+  const { code, message, details } = envelope.data;
+  const rest = Object.keys(details).length > 0 ? `\n${JSON.stringify(details)}` : '';
+  return new CommandFailure(EXIT.refused, `${code}: ${message}${rest}`);
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  let last: string | undefined;
+  try {
+    for await (const chunk of body) {
+      const pieces = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+      rest = pieces.pop() ?? '';
+      for (const piece of pieces) {
+        last = piece;
+        yield piece;
+      }
+    }
+  } catch (error) {
+    throw noService(`The connection broke; what was printed is not all.${resumption(last)}`, error);
+  }
+  if (rest !== '') throw noService(`The last line is cut off.${resumption(last)}`);
+}
+
+/** The service breaks the connection rather than end a part as if it were the whole. */
+function resumption(line: string | undefined): string {
+  const seen = z.object({ position: z.string() }).safeParse(parsedJson(line ?? ''));
+  return seen.success ? ` Resume with --after ${seen.data.position}` : '';
+}

@@ -1,0 +1,45 @@
+/** What every command works with: the admin API, and where it prints. */
+import type { Writable } from 'node:stream';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type AdminApi, createAdminApi } from './adminApi.ts';
+import { findConnection, type Variables } from './connection.ts';
+import { tableOf, write } from './output.ts';
+
+/** What the process gives to the command line; a spec gives its own. */
+export interface CliSurroundings {
+  readonly variables: Variables;
+  readonly workingFolder: string;
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+}
+
+export interface Cli {
+  readonly api: AdminApi;
+  readonly stdout: Writable;
+  /** Prints the answer as `--json` says; the table is made of it unless given. */
+  readonly print: (command: Command, answer: unknown, table?: (answer: unknown) => string) => Promise<void>;
+}
+
+export function createCli({ variables, workingFolder, stdout }: CliSurroundings): Cli {
+  return {
+    api: createAdminApi(() => findConnection(variables, workingFolder)),
+    stdout,
+    print: (command, answer, table = tableOf) =>
+      write(stdout, `${wantsJson(command) ? JSON.stringify(answer, null, 2) : table(answer)}\n`),
+  };
+}
+
+export const wantsJson = (command: Command): boolean => command.optsWithGlobals().json === true;
+
+export const appOption = (): Option => new Option('--app <id>', 'the app').makeOptionMandatory();
+
+export const environmentOption = (): Option =>
+  new Option('--env <environment>', 'the environment').choices(['test', 'live']);
+
+export const userOption = (): Option => new Option('--user <id>', 'the user');
+
+/** For options that take a whole number: anything else is wrong usage. */
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}

@@ -1,0 +1,49 @@
+import type { Command } from 'commander';
+import { pathOf } from '../adminApi.ts';
+import { appOption, type Cli, environmentOption, userOption } from '../cli.ts';
+
+interface AccountOptions {
+  readonly app: string;
+  readonly env: string;
+  readonly user: string;
+  readonly currency: string;
+}
+
+interface AdjustOptions extends AccountOptions {
+  readonly amount: string;
+  readonly ref: string;
+  readonly reason?: string;
+}
+
+export function registerAccounts(program: Command, { api, print }: Cli): void {
+  const accounts = program.command('accounts').description("players' off-chain funds");
+  const accountCommand = (name: string) =>
+    accounts
+      .command(name)
+      .addOption(appOption())
+      .addOption(environmentOption().makeOptionMandatory())
+      .addOption(userOption().makeOptionMandatory())
+      .requiredOption('--currency <code>', 'the code of the currency');
+
+  accountCommand('show')
+    .description("show a player's funds, now or as they were")
+    .option('--at <moment>', 'a time (ISO 8601) or a position of the log')
+    .action(async ({ at, ...account }: AccountOptions & { readonly at?: string }, command: Command) => {
+      const { app, env, user, currency } = account;
+      const path = pathOf('app', app, env, 'users', user, 'accounts');
+      await print(command, await api.get(path, { currency, at }));
+    });
+
+  for (const direction of ['credit', 'debit'] as const) {
+    accountCommand(direction)
+      .description(`adjust a player's funds: ${direction}; once per --ref`)
+      .requiredOption('--amount <units>', 'in base units')
+      .requiredOption('--ref <ref>', 'the same adjustment under the same ref is made once')
+      .option('--reason <text>', 'why, without personal data: it is kept for ever')
+      .action(async ({ app, env, user, ...adjustment }: AdjustOptions, command: Command) => {
+        const { currency, amount, ref, reason } = adjustment;
+        const path = pathOf('app', app, env, 'users', user, 'accounts', direction);
+        await print(command, await api.post(path, { currency, amount, ref, reason }));
+      });
+  }
+}

@@ -1,0 +1,59 @@
+import type { Command } from 'commander';
+import { pathOf } from '../adminApi.ts';
+import { type Cli, environmentOption, wantsJson } from '../cli.ts';
+import { isRow, rowsTable, write } from '../output.ts';
+
+interface LogOptions {
+  readonly env?: string;
+  readonly app?: string;
+  readonly after?: string;
+}
+
+export function registerStreams(program: Command, { api, stdout }: Cli): void {
+  const streams = program.command('streams').description('the events as they are stored');
+  const logCommand = (name: string) =>
+    streams
+      .command(name)
+      .addOption(environmentOption())
+      .option('--app <id>', 'only what belongs to this app or its scope')
+      .option('--after <position>', 'only what stands after this position of the log');
+  const queryOf = ({ env, app, after }: LogOptions) => ({ environment: env, app, after });
+
+  /** Lines go through as they are sent: reading and writing them again could change a stored text. */
+  const printLines = async (command: Command, lines: AsyncIterable<string>): Promise<void> => {
+    if (!wantsJson(command)) {
+      for await (const line of lines) await write(stdout, `${line}\n`);
+      return;
+    }
+    let before = '[';
+    for await (const line of lines) {
+      await write(stdout, `${before}\n${line}`);
+      before = ',';
+    }
+    await write(stdout, before === '[' ? '[]\n' : '\n]\n');
+  };
+
+  logCommand('list')
+    .description('list the streams in the order of their first events')
+    .action(async (options: LogOptions, command: Command) => {
+      const lines = api.lines(pathOf('streams'), queryOf(options));
+      if (wantsJson(command)) return printLines(command, lines);
+      const rows: unknown[] = [];
+      for await (const line of lines) rows.push(JSON.parse(line));
+      await write(stdout, `${rowsTable(rows.filter(isRow))}\n`);
+    });
+
+  streams
+    .command('show')
+    .description('print the events of one stream, as JSON lines')
+    .argument('<name>', 'the name of the stream')
+    .action((name: string, _options: unknown, command: Command) =>
+      printLines(command, api.lines(pathOf('streams', name))),
+    );
+
+  logCommand('export')
+    .description('print the log in order, as JSON lines; resume with the last position and --after')
+    .action((options: LogOptions, command: Command) =>
+      printLines(command, api.lines(pathOf('log'), queryOf(options))),
+    );
+}

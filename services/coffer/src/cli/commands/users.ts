@@ -1,0 +1,56 @@
+import type { Command } from 'commander';
+import { pathOf } from '../adminApi.ts';
+import { appOption, type Cli, environmentOption, userOption } from '../cli.ts';
+
+interface CreateOptions {
+  readonly app: string;
+  readonly env: string;
+  readonly user?: string;
+  readonly idempotencyKey?: string;
+}
+
+interface UserOptions {
+  readonly app: string;
+  readonly env: string;
+  readonly user: string;
+  readonly reason?: string;
+}
+
+export function registerUsers(program: Command, { api, print }: Cli): void {
+  const users = program.command('users').description('users, without sign-in');
+  const userCommand = (name: string) =>
+    users.command(name).addOption(appOption()).addOption(environmentOption().makeOptionMandatory());
+
+  userCommand('create')
+    .description('register a user')
+    .addOption(userOption())
+    .option('--idempotency-key <key>', 'makes it safe to repeat the command')
+    .action(async ({ app, env, user, idempotencyKey }: CreateOptions, command: Command) => {
+      const path = pathOf('app', app, env, 'users');
+      await print(command, await api.post(path, { userId: user }, { idempotencyKey }));
+    });
+
+  userCommand('show')
+    .description('show how a user stands')
+    .addOption(userOption().makeOptionMandatory())
+    .action(async ({ app, env, user }: UserOptions, command: Command) => {
+      await print(command, await api.get(pathOf('app', app, env, 'users', user)));
+    });
+
+  userCommand('suspend')
+    .description('suspend a user')
+    .addOption(userOption().makeOptionMandatory())
+    .option('--reason <text>', 'why, without personal data: it is kept for ever')
+    .action(async ({ app, env, user, reason }: UserOptions, command: Command) => {
+      const path = pathOf('app', app, env, 'users', user, 'suspend');
+      await print(command, await api.post(path, { reason }));
+    });
+
+  userCommand('reinstate')
+    .description('reinstate a suspended user')
+    .addOption(userOption().makeOptionMandatory())
+    .action(async ({ app, env, user }: UserOptions, command: Command) => {
+      const path = pathOf('app', app, env, 'users', user, 'reinstate');
+      await print(command, await api.post(path, {}));
+    });
+}

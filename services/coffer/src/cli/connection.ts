@@ -1,0 +1,46 @@
+/** Where the running service is, and the token that proves the operator to it. */
+import { resolve } from 'node:path';
+import { operatorFilePath, readOperatorFile } from '@coffer/portal/operatorFile';
+import { CommandFailure, EXIT, noService } from './failure.ts';
+
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+export interface Connection {
+  /** The base address: ends with /v1. */
+  readonly baseUrl: string;
+  readonly token: string;
+}
+
+/** `COFFER_URL` and `COFFER_OPERATOR_TOKEN`, and what of them is not set from the data folder. */
+export async function findConnection(variables: Variables, workingFolder: string): Promise<Connection> {
+  // A variable that is set to nothing is one that is not set.
+  const url = variables.COFFER_URL || undefined;
+  const token = variables.COFFER_OPERATOR_TOKEN || undefined;
+  if (url && token) return { baseUrl: baseUrlOf(url), token };
+
+  const dataFolder = resolve(workingFolder, variables.COFFER_DATA_DIR || '.data');
+  const operator = await operatorIn(dataFolder);
+  if (!operator) {
+    throw noService(
+      `No running service: there is no ${operatorFilePath(dataFolder)}. Start one with "npm start", or set COFFER_DATA_DIR, or COFFER_URL and COFFER_OPERATOR_TOKEN.`,
+    );
+  }
+  return { baseUrl: url ? baseUrlOf(url) : operator.baseUrl, token: token ?? operator.token };
+}
+
+async function operatorIn(dataFolder: string): Promise<Connection | undefined> {
+  try {
+    const found = await readOperatorFile(dataFolder);
+    return found && { baseUrl: baseUrlOf(found.url), token: found.token };
+  } catch (error) {
+    throw noService(error instanceof Error ? error.message : String(error), error);
+  }
+}
+
+function baseUrlOf(url: string): string {
+  if (!URL.canParse(url) || !/^https?:/.test(url)) {
+    throw new CommandFailure(EXIT.wrongUsage, `This is not the http address of a service: ${url}`);
+  }
+  const trimmed = url.replace(/\/+$/, '');
+  return trimmed.endsWith('/v1') ? trimmed : `${trimmed}/v1`;
+}

@@ -1,0 +1,67 @@
+/** The command line as a whole. Source: contract, The command line. */
+import { Command, CommanderError } from 'commander';
+import { type CliSurroundings, createCli } from './cli.ts';
+import { registerAccounts } from './commands/accounts.ts';
+import { registerApps } from './commands/apps.ts';
+import { registerCurrencies } from './commands/currencies.ts';
+import { registerKeys } from './commands/keys.ts';
+import { registerSessions } from './commands/sessions.ts';
+import { registerSettings } from './commands/settings.ts';
+import { registerStreams } from './commands/streams.ts';
+import { registerUsers } from './commands/users.ts';
+import { CommandFailure, EXIT } from './failure.ts';
+import { write } from './output.ts';
+
+/** Runs the service until it is told to stop. Loaded only when called for, so that the rest starts quickly. */
+export type RunService = (roles: readonly string[]) => Promise<void>;
+
+/** The program with all its commands. It throws where commander would end the process. */
+export function buildProgram(surroundings: CliSurroundings, runService: RunService): Command {
+  const { stdout, stderr } = surroundings;
+  const program = new Command('coffer')
+    .description('A custodial wallet and off-chain play ledger for games.')
+    .option('--json', 'print one JSON document instead of a table')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => void stdout.write(text),
+      writeErr: (text) => void stderr.write(text),
+    })
+    .exitOverride();
+
+  program
+    .command('run')
+    .description('run the service: all roles unless some are named')
+    .argument('[roles...]', 'what this process does')
+    .action((roles: readonly string[]) => runService(roles));
+
+  const cli = createCli(surroundings);
+  registerApps(program, cli);
+  registerKeys(program, cli);
+  registerCurrencies(program, cli);
+  registerSettings(program, cli);
+  registerUsers(program, cli);
+  registerAccounts(program, cli);
+  registerSessions(program, cli);
+  registerStreams(program, cli);
+  return program;
+}
+
+/** Runs one command and returns the exit code. Only a mistake of ours is thrown. */
+export async function runProgram(
+  argv: readonly string[],
+  surroundings: CliSurroundings,
+  runService: RunService,
+): Promise<number> {
+  try {
+    await buildProgram(surroundings, runService).parseAsync(argv, { from: 'user' });
+    return EXIT.done;
+  } catch (error) {
+    if (error instanceof CommandFailure) {
+      await write(surroundings.stderr, `${error.message}\n`);
+      return error.exitCode;
+    }
+    // Commander has already said what is wrong; asking for help is not wrong.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.wrongUsage;
+    throw error;
+  }
+}
