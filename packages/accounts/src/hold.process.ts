@@ -1,0 +1,114 @@
+/**
+ * The one process of all holds: what a hold was taken for comes about, and what the other side decided
+ * reaches the account, also when the request that began it died. It knows no purpose: what the acts are, and
+ * how they show in the log, is given by the service. Source: architecture, Processes.
+ */
+import type { Reaction } from '@coffer/consumers';
+import type { RecordedEvent } from '@coffer/event-store';
+import { accountEvents } from './domain/account.events.ts';
+import type { EntryId, HoldId, HoldPurpose } from './domain/accountIds.ts';
+
+/** A hold on the account of this stream: two players may try the same act, so the id alone is not enough. */
+export interface HoldPlace {
+  readonly account: string;
+  readonly holdId: HoldId;
+}
+
+export interface EntryPlace {
+  readonly account: string;
+  readonly entryId: EntryId;
+}
+
+/** What the holds of one purpose are for. */
+export interface HoldAct {
+  /** The hold on which the act that this event records was built; undefined for every other event. */
+  readonly holdOf: (event: RecordedEvent) => HoldPlace | undefined;
+  /**
+   * Carries out the act that the `FundsHeld` event was for, or closes the hold in full where it can never be.
+   * Idempotent; throws on passing trouble.
+   */
+  readonly act: (held: RecordedEvent) => Promise<void>;
+}
+
+/** What events of one kind, on another stream, owe to an account: a hold closed, or an amount credited. */
+export interface AccountDue {
+  readonly name: string;
+  readonly dueOf: (event: RecordedEvent) => HoldPlace | EntryPlace | undefined;
+  /** Closes or credits. Idempotent; throws on passing trouble. */
+  readonly act: (cause: RecordedEvent) => Promise<void>;
+}
+
+/** The reactions of the hold process, for `reacting`. A hold without an act for its purpose stops the process. */
+export function holdReactions(
+  acts: Readonly<Partial<Record<HoldPurpose, HoldAct>>>,
+  dues: readonly AccountDue[],
+): readonly Reaction[] {
+  return [actsOnHolds(acts), ...dues.map(settlesDue)];
+}
+
+function actsOnHolds(acts: Readonly<Partial<Record<HoldPurpose, HoldAct>>>): Reaction {
+  const known = Object.values(acts);
+  return {
+    name: 'actOnHold',
+    causeOf(event) {
+      if (event.type !== 'FundsHeld') return undefined;
+      const held = accountEvents.decode(event);
+      if (held.type !== 'FundsHeld') return undefined;
+      actFor(held.data.purpose);
+      return { key: keyOf({ account: event.stream, holdId: held.data.holdId }), target: event.stream };
+    },
+    effectOf(event) {
+      const closed = closedHoldOf(event);
+      if (closed) return keyOf(closed);
+      for (const { holdOf } of known) {
+        const place = holdOf(event);
+        if (place) return keyOf(place);
+      }
+      return undefined;
+    },
+    async act(cause) {
+      const held = accountEvents.decode(cause);
+      if (held.type === 'FundsHeld') await actFor(held.data.purpose).act(cause);
+    },
+  };
+
+  function actFor(purpose: HoldPurpose): HoldAct {
+    const act = acts[purpose];
+    if (!act) throw new Error(`This release does not know what a hold for "${purpose}" is for.`);
+    return act;
+  }
+}
+
+function settlesDue({ name, dueOf, act }: AccountDue): Reaction {
+  return {
+    name,
+    causeOf(event) {
+      const due = dueOf(event);
+      return due && { key: keyOf(due), target: due.account };
+    },
+    effectOf(event) {
+      const effect = closedHoldOf(event) ?? creditedEntryOf(event);
+      return effect && keyOf(effect);
+    },
+    act,
+  };
+}
+
+function closedHoldOf(event: RecordedEvent): HoldPlace | undefined {
+  if (event.type !== 'HoldClosed') return undefined;
+  const closed = accountEvents.decode(event);
+  return closed.type === 'HoldClosed' ? { account: event.stream, holdId: closed.data.holdId } : undefined;
+}
+
+function creditedEntryOf(event: RecordedEvent): EntryPlace | undefined {
+  if (event.type !== 'AccountCredited') return undefined;
+  const credited = accountEvents.decode(event);
+  return credited.type === 'AccountCredited'
+    ? { account: event.stream, entryId: credited.data.entryId }
+    : undefined;
+}
+
+/** Stream names have no space, and ids of holds and entries differ by their kind. */
+function keyOf(place: HoldPlace | EntryPlace): string {
+  return `${place.account} ${'holdId' in place ? place.holdId : place.entryId}`;
+}
