@@ -1,0 +1,106 @@
+import { expect } from 'chai';
+import { createRateLimiter, rateKeyOfAddress } from './rateLimiter.ts';
+import { ask, bearer, PUBLISHABLE_KEY, simpleEndpoint, startWorld } from './testing.ts';
+import { parseTrustProxy } from './trustProxy.ts';
+
+describe('a rate limit', () => {
+  it('allows the burst at once, then one per interval', () => {
+    let nowMs = 1_000;
+    const limiter = createRateLimiter({ perMinute: 300, burst: 3 }, () => nowMs);
+    expect([1, 2, 3].map(() => limiter.take('a'))).to.deep.equal([0, 0, 0]);
+    expect(limiter.take('a')).to.equal(1);
+    expect(limiter.take('b'), 'another key').to.equal(0);
+    nowMs += 200;
+    expect(limiter.take('a')).to.equal(0);
+    expect(limiter.take('a')).to.equal(1);
+    nowMs += 60_000;
+    expect(
+      [1, 2, 3].map(() => limiter.take('a')),
+      'full again, and no fuller',
+    ).to.deep.equal([0, 0, 0]);
+    expect(limiter.take('a')).to.equal(1);
+  });
+
+  it('says in whole seconds when the next one will pass', () => {
+    const limiter = createRateLimiter({ perMinute: 6, burst: 1 }, () => 0);
+    limiter.take('a');
+    expect(limiter.take('a')).to.equal(10);
+  });
+
+  it('remembers a bounded number of keys, the last used ones', () => {
+    const limiter = createRateLimiter({ perMinute: 1, burst: 1 }, () => 0, 2);
+    for (const key of ['a', 'b', 'c']) limiter.take(key);
+    expect(limiter.take('c')).to.be.greaterThan(0);
+    expect(limiter.take('a')).to.equal(0);
+  });
+
+  it('counts an IPv6 network as one client and a mapped address as its IPv4', () => {
+    expect(rateKeyOfAddress('2001:db8:1:2:3:4:5:6')).to.equal(rateKeyOfAddress('2001:db8:1:2::9'));
+    expect(rateKeyOfAddress('2001:db8:1:3::9')).to.not.equal(rateKeyOfAddress('2001:db8:1:2::9'));
+    expect(rateKeyOfAddress('::ffff:192.0.2.1')).to.equal('192.0.2.1');
+    expect(rateKeyOfAddress('::1')).to.equal('0:0:0:0::/64');
+  });
+
+  const signIn = simpleEndpoint({
+    method: 'POST',
+    path: '/sign-in',
+    credential: 'pk',
+    rateLimit: 'signIn',
+    handle: () => ({ status: 200, body: {} }),
+  });
+  const perIp = { signIn: { perIp: { perMinute: 60, burst: 2 }, perKey: undefined }, secretKey: undefined };
+  const signInFrom = (base: string, forwardedFor: string) =>
+    ask(`${base}/sign-in`, {
+      method: 'POST',
+      headers: { ...bearer(PUBLISHABLE_KEY), 'x-forwarded-for': forwardedFor },
+    });
+
+  it('is by connection: a forwarded address is not believed unless configured', async () => {
+    await using world = await startWorld({ endpoints: [signIn], rateLimits: perIp, nowMs: () => 0 });
+    expect((await signInFrom(world.base, '192.0.2.1')).status).to.equal(200);
+    expect((await signInFrom(world.base, '192.0.2.2')).status).to.equal(200);
+    const third = await signInFrom(world.base, '192.0.2.3');
+    expect(third.status).to.equal(429);
+    expect(third.code).to.equal('request/rate_limited');
+    expect(third.headers.get('retry-after')).to.equal('1');
+    expect(third.body.details).to.deep.equal({ retryAfterSeconds: 1 });
+  });
+
+  it('is by the address that a trusted proxy names', async () => {
+    const trustProxy = parseTrustProxy('loopback');
+    await using world = await startWorld({
+      endpoints: [signIn],
+      rateLimits: perIp,
+      nowMs: () => 0,
+      trustProxy,
+    });
+    for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) {
+      expect((await signInFrom(world.base, address)).status).to.equal(200);
+    }
+    await signInFrom(world.base, '192.0.2.1');
+    expect((await signInFrom(world.base, '192.0.2.1')).status).to.equal(429);
+  });
+
+  it('is by key as well', async () => {
+    const rateLimits = {
+      signIn: { perIp: undefined, perKey: { perMinute: 60, burst: 1 } },
+      secretKey: undefined,
+    };
+    await using world = await startWorld({ endpoints: [signIn], rateLimits, nowMs: () => 0 });
+    expect((await signInFrom(world.base, '192.0.2.1')).status).to.equal(200);
+    expect((await signInFrom(world.base, '192.0.2.1')).status).to.equal(429);
+  });
+
+  it('reads whom to trust from the setting', () => {
+    for (const [text, trust] of [
+      [undefined, false],
+      ['', false],
+      ['false', false],
+      ['true', true],
+      ['2', 2],
+      ['loopback, 10.0.0.0/8', ['loopback', '10.0.0.0/8']],
+    ] as const) {
+      expect(parseTrustProxy(text)).to.deep.equal(trust);
+    }
+  });
+});
