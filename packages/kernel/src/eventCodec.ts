@@ -59,6 +59,14 @@ export function decodeMetadata(text: string): StoredMetadata {
   return storedMetadata.parse(JSON.parse(text));
 }
 
+const LEADING_VERSION = /^\{"v":([1-9][0-9]{0,8})[,}]/;
+
+/** We write the version first, so that a fold need not parse the metadata of every event. */
+function schemaVersionOf(metadata: string): number {
+  const version = LEADING_VERSION.exec(metadata)?.[1];
+  return version === undefined ? decodeMetadata(metadata).v : Number(version);
+}
+
 interface EventDefinition {
   /** The current version; 1 unless said otherwise. */
   readonly version?: number;

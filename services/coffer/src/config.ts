@@ -10,7 +10,11 @@ export type Role = (typeof roles)[number];
 
 const flag = z.enum(['0', '1', 'true', 'false']).transform((text) => text === '1' || text === 'true');
 const wholeNumber = (minimum: number, maximum: number) =>
-  z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.int().min(minimum).max(maximum));
+  z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.int().min(minimum).max(maximum));
 
 const environmentVariables = z.object({
   COFFER_DATA_DIR: z.string().min(1).default('.data'),

@@ -1,0 +1,159 @@
+/**
+ * What the other contexts and the operator do with a player's funds: each a command on one account stream.
+ * Source: contract, Money model; architecture, Processes.
+ */
+import assert from 'node:assert/strict';
+import {
+  type CommandContext,
+  type CommandHandler,
+  causedBy,
+  type EventStore,
+  type Outcome,
+  readEvent,
+  type StreamEvent,
+} from '@coffer/event-store';
+import type { Environment } from '@coffer/kernel';
+import { accountEvents } from './domain/account.events.ts';
+import { account, accountStream, type OpenHold, parseAccountStream } from './domain/account.ts';
+import { adjustmentEntryId, type EntryId, type HoldId, type HoldPurpose } from './domain/accountIds.ts';
+
+/** One player's funds in one currency. */
+export interface AccountKey {
+  readonly environment: Environment;
+  readonly appId: string;
+  readonly userId: string;
+  readonly currencyId: number;
+}
+
+/** Base units. */
+export interface AccountFigures {
+  readonly available: bigint;
+  readonly held: bigint;
+}
+
+/** An operator's adjustment, idempotent on `ref` for this account. */
+export interface Adjustment {
+  readonly ref: string;
+  readonly amount: bigint;
+  /** The operator's own words. */
+  readonly note?: string | undefined;
+}
+
+export interface HoldOrder {
+  readonly holdId: HoldId;
+  readonly amount: bigint;
+  readonly purpose: HoldPurpose;
+  /** The whole command that the hold is for: whoever finishes it needs nothing else. */
+  readonly request: Readonly<Record<string, string>>;
+}
+
+export type HoldResult =
+  /** The event that holds the funds: the act that follows is a function of it. */
+  | { readonly outcome: 'held'; readonly cause: StreamEvent }
+  /** Held before; whether for the same request is for the caller to compare. */
+  | { readonly outcome: 'alreadyHeld'; readonly hold: OpenHold; readonly cause: StreamEvent }
+  /** Held and given back or paid out before: this hold id is dead, nothing may be built on it. */
+  | { readonly outcome: 'closed' }
+  | { readonly outcome: 'insufficient'; readonly available: bigint };
+
+export type Accounts = ReturnType<typeof createAccounts>;
+
+export function createAccounts(dependencies: {
+  readonly handler: CommandHandler;
+  readonly store: Pick<EventStore, 'readStream'>;
+}) {
+  const { handler, store } = dependencies;
+
+  return {
+    /** Available and held, current. Zero for an account that nothing has happened to. */
+    async figures(key: AccountKey, context: Pick<CommandContext, 'deadlineMs'>): Promise<AccountFigures> {
+      const { available, held } = await handler.load(account, streamOf(key), context);
+      return { available, held };
+    },
+
+    /** Adds to the available funds, once a `ref`. Throws `accounts/idempotency_conflict`. */
+    credit(key: AccountKey, { ref, amount, note }: Adjustment, context: CommandContext) {
+      return adjust(key, 'CreditAccount', ref, amount, note, context);
+    },
+
+    /** Takes from the available funds, once a `ref`. Throws `accounts/insufficient_funds` as well. */
+    debit(key: AccountKey, { ref, amount, note }: Adjustment, context: CommandContext) {
+      return adjust(key, 'DebitAccount', ref, amount, note, context);
+    },
+
+    /** The reserve step of reserve, act, close. */
+    async hold(key: AccountKey, order: HoldOrder, context: CommandContext): Promise<HoldResult> {
+      const stream = streamOf(key);
+      const { answer, appended } = await handler.execute(
+        account,
+        stream,
+        { type: 'HoldFunds', ...order },
+        context,
+      );
+      switch (answer.outcome) {
+        case 'held': {
+          const [cause] = appended;
+          assert(cause, `holding ${order.holdId} on ${stream} left no event`);
+          return { outcome: 'held', cause };
+        }
+        case 'alreadyHeld': {
+          const cause = await readEvent(store, stream, answer.hold.heldAtRevision);
+          return { outcome: 'alreadyHeld', hold: answer.hold, cause };
+        }
+        case 'closed':
+        case 'insufficient':
+          return answer;
+        default:
+          throw new assert.AssertionError({ message: `no answer to a hold: ${answer.outcome}` });
+      }
+    },
+
+    /** The close step: the payout becomes available, the rest goes where the hold's purpose says. */
+    async closeHold(
+      key: AccountKey,
+      close: { readonly holdId: HoldId; readonly payout: bigint },
+      cause: StreamEvent,
+      deadlineMs: number,
+    ): Promise<void> {
+      const stream = streamOf(key);
+      const context = causedBy(cause, stream, deadlineMs);
+      await handler.execute(account, stream, { type: 'CloseHold', ...close }, context);
+    },
+
+    /** A stake given back after its session was settled: the house pays it into the available funds. */
+    async creditLateRollback(
+      key: AccountKey,
+      entry: { readonly entryId: EntryId; readonly amount: bigint },
+      cause: StreamEvent,
+      deadlineMs: number,
+    ): Promise<void> {
+      const stream = streamOf(key);
+      const context = causedBy(cause, stream, deadlineMs);
+      await handler.execute(
+        account,
+        stream,
+        { type: 'CreditAccount', reason: 'rollback', ...entry },
+        context,
+      );
+    },
+  };
+
+  async function adjust(
+    key: AccountKey,
+    type: 'CreditAccount' | 'DebitAccount',
+    ref: string,
+    amount: bigint,
+    note: string | undefined,
+    context: CommandContext,
+  ): Promise<Outcome<AccountFigures>> {
+    const entry = { type, entryId: adjustmentEntryId(ref), amount, reason: 'adjustment', note } as const;
+    const outcome = await handler.execute(account, streamOf(key), entry, context);
+    const { answer } = outcome;
+    assert(answer.outcome === 'booked');
+    return { ...outcome, answer: { available: answer.available, held: answer.held } };
+  }
+}
+
+function streamOf({ environment, appId, userId, currencyId }: AccountKey): string {
+  return accountStream(environment, appId, userId, currencyId);
+}

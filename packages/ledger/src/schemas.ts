@@ -1,0 +1,159 @@
+/** Request and answer shapes of the ledger group. Source: contract, Ledger. */
+import { amount, callerId } from '@coffer/kernel';
+import { z } from 'zod';
+
+/** An id of the wrong form is an absent one, so any text will do here. */
+const sessionId = z.string();
+const amountText = z.string().meta({ description: 'Base units, as a decimal string.', example: '2500000' });
+const signedText = z
+  .string()
+  .meta({ description: 'Base units, as a signed decimal string.', example: '-2500000' });
+const timestamp = z.string().meta({ description: 'ISO 8601 UTC with milliseconds.' });
+const currency = z.string().meta({ description: "The app's currency code.", example: 'CHIP' });
+
+// Requests
+
+export const openSessionBody = z.strictObject({
+  userId: z.string(),
+  gameCode: callerId,
+  currency: z.string(),
+  lockAmount: amount,
+  transactionUuid: callerId.optional(),
+});
+
+const bet = { transactionUuid: callerId, amount, roundId: callerId.optional() };
+const win = { transactionUuid: callerId, betTransactionUuid: callerId, amount, roundId: callerId.optional() };
+const rollback = { transactionUuid: callerId, betTransactionUuid: callerId };
+
+const namesAnotherWrite = (write: { transactionUuid: string; betTransactionUuid: string }) =>
+  write.transactionUuid !== write.betTransactionUuid;
+const SAME_UUID = {
+  path: ['betTransactionUuid'],
+  message: 'must name another write than transactionUuid does',
+};
+
+export const betBody = z.strictObject({ sessionId, ...bet });
+export const winBody = z.strictObject({ sessionId, ...win }).refine(namesAnotherWrite, SAME_UUID);
+export const rollbackBody = z.strictObject({ sessionId, ...rollback }).refine(namesAnotherWrite, SAME_UUID);
+export const sessionBody = z.strictObject({ sessionId });
+export const settleBody = z.strictObject({ sessionId, transactionUuid: callerId.optional() });
+
+const operation = z.discriminatedUnion('op', [
+  z.strictObject({ op: z.literal('bet'), ...bet }),
+  z.strictObject({ op: z.literal('win'), ...win }).refine(namesAnotherWrite, SAME_UUID),
+  z.strictObject({ op: z.literal('rollback'), ...rollback }).refine(namesAnotherWrite, SAME_UUID),
+]);
+export const batchBody = z.strictObject({ sessionId, operations: z.array(operation).min(1).max(1_000) });
+
+export type OpenSessionBody = z.output<typeof openSessionBody>;
+export type BetBody = z.output<typeof betBody>;
+export type WinBody = z.output<typeof winBody>;
+export type RollbackBody = z.output<typeof rollbackBody>;
+export type BatchOperation = z.output<typeof operation>;
+
+const limit = z
+  .string()
+  .regex(/^[1-9][0-9]{0,2}$/, 'must be a whole number from 1 to 200')
+  .transform(Number)
+  .refine((value) => value <= 200, 'must be a whole number from 1 to 200');
+export const DEFAULT_PAGE_SIZE = 50;
+
+export const transactionsQuery = z.strictObject({
+  limit: limit.optional(),
+  cursor: z.string().max(200).optional(),
+});
+export const sessionsQuery = z.strictObject({
+  userId: z.string().max(64).optional(),
+  status: z.enum(['open', 'settled']).optional(),
+  limit: limit.optional(),
+  cursor: z.string().max(500).optional(),
+});
+
+// Answers
+
+export const openedSession = z.object({
+  sessionId,
+  userId: z.string(),
+  gameCode: z.string(),
+  currency,
+  lockAmount: amountText,
+  balance: amountText,
+  status: z.literal('open'),
+  openedAt: timestamp,
+});
+export const placedBet = z.object({
+  sessionId,
+  transactionUuid: z.string(),
+  amount: amountText,
+  balance: amountText,
+  status: z.literal('accepted'),
+});
+export const creditedWin = z.object({
+  sessionId,
+  transactionUuid: z.string(),
+  betTransactionUuid: z.string(),
+  amount: amountText,
+  balance: amountText,
+  status: z.literal('accepted'),
+});
+export const rolledBackBet = z.object({
+  sessionId,
+  transactionUuid: z.string(),
+  betTransactionUuid: z.string(),
+  amount: amountText,
+  balance: amountText,
+  status: z.enum(['rolled_back', 'remembered', 'already_rolled_back']),
+});
+export const sessionBalance = z.object({
+  sessionId,
+  userId: z.string(),
+  currency,
+  balance: amountText,
+  status: z.enum(['open', 'settled']),
+});
+export const settledSession = z.object({
+  sessionId,
+  userId: z.string(),
+  currency,
+  lockAmount: amountText,
+  totalBet: amountText,
+  totalWin: amountText,
+  payout: amountText,
+  net: signedText,
+  status: z.literal('settled'),
+  settledAt: timestamp,
+});
+export const batchResults = z.object({
+  results: z.array(z.object({ status: z.int(), body: z.record(z.string(), z.unknown()) })),
+});
+export const sessionDetails = z.object({
+  sessionId,
+  userId: z.string(),
+  gameCode: z.string(),
+  currency,
+  lockAmount: amountText,
+  balance: amountText,
+  status: z.enum(['open', 'settled']),
+  openedAt: timestamp,
+  totalBet: amountText,
+  totalWin: amountText,
+  payout: amountText.nullable(),
+  net: signedText.nullable(),
+  settledAt: timestamp.nullable(),
+});
+export const sessionPage = z.object({ items: z.array(sessionDetails), nextCursor: z.string().nullable() });
+export const transactionPage = z.object({
+  items: z.array(
+    z.object({
+      transactionUuid: z.string(),
+      kind: z.enum(['bet', 'win', 'rollback']),
+      amount: amountText,
+      betTransactionUuid: z.string().nullable(),
+      roundId: z.string().nullable(),
+      status: z.enum(['accepted', 'rolled_back', 'remembered']),
+      balance: amountText,
+      at: timestamp,
+    }),
+  ),
+  nextCursor: z.string().nullable(),
+});
