@@ -109,16 +109,14 @@ export function eventCodec<const Definitions extends Readonly<Record<string, Eve
     decode: (stored) => {
       const definition = definitionOf(stored.type);
       const current = definition.version ?? 1;
-      let data: unknown = JSON.parse(stored.data);
-      if (current > 1 || definition.upcasts) {
-        const { v } = decodeMetadata(stored.metadata);
-        if (v > current) {
-          throw new UnknownEventError(
-            `This release reads ${stored.type} up to version ${current}, not ${v}.`,
-          );
-        }
-        for (let version = v; version < current; version++) data = definition.upcasts?.[version]?.(data);
+      const version = schemaVersionOf(stored.metadata);
+      if (version > current) {
+        throw new UnknownEventError(
+          `This release reads ${stored.type} up to version ${current}, not ${version}.`,
+        );
       }
+      let data: unknown = JSON.parse(stored.data);
+      for (let from = version; from < current; from++) data = definition.upcasts?.[from]?.(data);
       // The definition was found by the type, so its schema is that of this member of the union.
       return { type: stored.type, data: z.decode(definition.data, data) } as EventOf<Definitions>;
     },
