@@ -33,15 +33,15 @@ export interface AppOptions
 /** Throws on endpoints that clash or declare unknown codes. */
 export function createApp(options: AppOptions): Express {
   const catalog: ErrorCatalog = { ...options.catalog, ...httpErrors };
-  const described = [...options.endpoints, catalogEndpoint(catalog)];
-  const document = openApiDocument({ endpoints: described, catalog, version: options.version });
+  const endpoints = [...options.endpoints, catalogEndpoint(catalog), openApiEndpoint(() => document)];
+  const document = openApiDocument({ endpoints, catalog, version: options.version });
   const serve = createApi({
     rateLimits: DEFAULT_RATE_LIMITS,
     maxConcurrentRequests: 1_000,
     requestTimeoutMs: 10_000,
     ...options,
     catalog,
-    endpoints: [...described, openApiEndpoint(document)],
+    endpoints,
   });
 
   const app = express();

@@ -63,7 +63,11 @@ describe('a body', () => {
   });
   after(() => world.stop(0));
 
-  const post = (path: string, body: string | Uint8Array<ArrayBuffer> | undefined, headers: Record<string, string> = asJson) =>
+  const post = (
+    path: string,
+    body: string | Uint8Array<ArrayBuffer> | undefined,
+    headers: Record<string, string> = asJson,
+  ) =>
     ask(`${world.base}${path}`, {
       method: 'POST',
       headers: { ...bearer(SECRET_KEY), ...headers },

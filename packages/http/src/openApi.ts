@@ -125,9 +125,8 @@ export function openApiDocument({ endpoints, catalog, version }: OpenApiSource):
   };
 }
 
-/** GET /openapi.json. The document is serialized once. */
-export function openApiEndpoint(document: OpenApiDocument): Endpoint {
-  const reply = { status: 200, body: document };
+/** GET /openapi.json. Asks for the document when it is asked for it, because the document describes it too. */
+export function openApiEndpoint(document: () => OpenApiDocument): Endpoint {
   return endpoint({
     method: 'GET',
     path: '/openapi.json',
@@ -135,7 +134,7 @@ export function openApiEndpoint(document: OpenApiDocument): Endpoint {
     summary: 'Get this document',
     success: { status: 200 },
     errors: [],
-    handle: () => reply,
+    handle: () => ({ status: 200, body: document() }),
   });
 }
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createRateLimiter, rateKeyOfAddress } from './rateLimiter.ts';
-import { ask, bearer, PUBLISHABLE_KEY, simpleEndpoint, startWorld } from './testing.ts';
+import { ask, bearer, PUBLISHABLE_KEY, SECRET_KEY, simpleEndpoint, startWorld } from './testing.ts';
 import { parseTrustProxy } from './trustProxy.ts';
 
 describe('a rate limit', () => {
@@ -89,6 +89,22 @@ describe('a rate limit', () => {
     await using world = await startWorld({ endpoints: [signIn], rateLimits, nowMs: () => 0 });
     expect((await signInFrom(world.base, '192.0.2.1')).status).to.equal(200);
     expect((await signInFrom(world.base, '192.0.2.1')).status).to.equal(429);
+  });
+
+  it('on secret keys is off by default and by key where it is set', async () => {
+    const endpoints = [
+      simpleEndpoint({ path: '/a', credential: 'sk', handle: () => ({ status: 200, body: {} }) }),
+    ];
+    const secretKey = { perMinute: 60, burst: 1 };
+    const rateLimits = { signIn: { perIp: undefined, perKey: undefined }, secretKey };
+    await using world = await startWorld({ endpoints, rateLimits, nowMs: () => 0 });
+    await using unlimited = await startWorld({ endpoints, nowMs: () => 0 });
+    const headers = bearer(SECRET_KEY);
+    expect((await ask(`${world.base}/a`, { headers })).status).to.equal(200);
+    expect((await ask(`${world.base}/a`, { headers })).code).to.equal('request/rate_limited');
+    for (let index = 0; index < 300; index++) {
+      expect((await ask(`${unlimited.base}/a`, { headers })).status).to.equal(200);
+    }
   });
 
   it('reads whom to trust from the setting', () => {

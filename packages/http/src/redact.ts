@@ -34,9 +34,11 @@ const SECRETS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [new RegExp(`(\\\\+"(?:${SECRET_FIELD_NAMES})\\\\+"\\s*:\\s*\\\\+")[^"\\\\]*`, 'gi'), `$1${REDACTED}`],
   [/((?:sk|pk)_(?:test|live)_)[A-Za-z0-9_-]+/g, `$1${REDACTED}`],
   [/(whsec_)[A-Za-z0-9+/=_-]+/g, `$1${REDACTED}`],
-  [/\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]+/gi, `$1 ${REDACTED}`],
+  // No word boundary in front: after a line break, which JSON writes as \n, there is none.
+  [/(Bearer\s+)[A-Za-z0-9._~+/=-]+/gi, `$1${REDACTED}`],
+  [/(Basic\s+)[A-Za-z0-9+/=]{16,}/gi, `$1${REDACTED}`],
   // A JSON web token: three base64url parts, the first of which begins with {".
-  [/\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g, REDACTED],
+  [/eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g, REDACTED],
   // The password in a connection string.
   [/([a-z][a-z0-9+.-]*:\/\/[^\s:@/"\\]*:)[^\s@/"\\]+(?=@)/gi, `$1${REDACTED}`],
 ];

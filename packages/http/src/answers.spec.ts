@@ -1,0 +1,231 @@
+import { Rejection } from '@coffer/kernel';
+import { expect } from 'chai';
+import { type Endpoint, endpoint } from './endpoint.ts';
+import { asJson, ask, bearer, buy, rejectShop, SECRET_KEY, simpleEndpoint, startWorld } from './testing.ts';
+
+class StoreAwayError extends Error {}
+
+const failing = (path: string, fail: () => never): Endpoint =>
+  simpleEndpoint({ path, errors: ['shop/closed'], handle: fail });
+
+describe('an answer', () => {
+  it('echoes a request id of the right form and makes one otherwise', async () => {
+    await using world = await startWorld();
+    const idFor = async (sent?: string) => {
+      const headers: Record<string, string> = sent === undefined ? {} : { 'x-request-id': sent };
+      return (await ask(`${world.base}/nowhere`, { headers })).headers.get('x-request-id');
+    };
+    expect(await idFor('Ab.9_-')).to.equal('Ab.9_-');
+    expect(await idFor('a'.repeat(128))).to.equal('a'.repeat(128));
+    for (const wrong of [undefined, 'a'.repeat(129), 'a b', 'a,b', 'é']) {
+      expect(await idFor(wrong), wrong).to.match(/^[0-9a-f-]{36}$/);
+    }
+  });
+
+  it('carries the same few headers whether it succeeds or not, and no trace of the framework', async () => {
+    await using world = await startWorld();
+    const bought = await ask(`${world.base}/shop/purchases`, {
+      method: 'POST',
+      headers: { ...bearer(SECRET_KEY), ...asJson },
+      body: '{"item":"a","price":"1"}',
+    });
+    const lost = await ask(`${world.base}/nowhere`);
+    for (const { headers } of [bought, lost]) {
+      expect(headers.get('content-type')).to.equal('application/json; charset=utf-8');
+      expect(headers.get('cache-control')).to.equal('no-store');
+      expect(headers.get('x-content-type-options')).to.equal('nosniff');
+      for (const absent of ['x-powered-by', 'etag', 'server'])
+        expect(headers.has(absent), absent).to.equal(false);
+    }
+  });
+
+  it('says when it is a replay, and has no body with 204', async () => {
+    const endpoints = [
+      simpleEndpoint({ path: '/again', handle: () => ({ status: 200, body: { a: 1 }, replayed: true }) }),
+      simpleEndpoint({ path: '/gone', success: { status: 204 }, handle: () => ({ status: 204 }) }),
+    ];
+    await using world = await startWorld({ endpoints });
+    expect((await ask(`${world.base}/again`)).headers.get('idempotency-replayed')).to.equal('true');
+    const gone = await fetch(`${world.base}/gone`);
+    expect([gone.status, await gone.text()]).to.deep.equal([204, '']);
+    const head = await fetch(`${world.base}/again`, { method: 'HEAD' });
+    expect([head.status, head.headers.get('content-length'), await head.text()]).to.deep.equal([
+      200,
+      '7',
+      '',
+    ]);
+  });
+
+  it('gives the handler who calls, what is asked, and until when', async () => {
+    const context = endpoint({
+      method: 'GET',
+      path: '/context',
+      credential: 'sk',
+      summary: 'Tell the context',
+      success: { status: 200 },
+      errors: [],
+      handle: ({ caller, context }) => ({
+        status: 200,
+        body: {
+          keyId: caller.keyId,
+          actor: context.actor,
+          requestId: context.requestId,
+          header: context.header('X-Some'),
+          inTime: context.deadlineMs > performance.now(),
+        },
+      }),
+    });
+    await using world = await startWorld({ endpoints: [context] });
+    const headers = { ...bearer(SECRET_KEY), 'x-request-id': 'r1', 'x-some': 'thing' };
+    expect((await ask(`${world.base}/context`, { headers })).body).to.deep.equal({
+      keyId: 'key_1',
+      actor: 'key:key_1',
+      requestId: 'r1',
+      header: 'thing',
+      inTime: true,
+    });
+  });
+
+  it('to a rejection is the entry of the catalogue, with amounts as text', async () => {
+    const endpoints = [
+      failing('/poor', () => {
+        throw rejectShop('shop/too_poor', { price: 2n ** 64n, nested: [{ balance: 1n }] });
+      }),
+    ];
+    await using world = await startWorld({ endpoints });
+    const answer = await ask(`${world.base}/poor`);
+    expect(answer.status).to.equal(409);
+    expect(answer.body).to.deep.equal({
+      code: 'shop/too_poor',
+      message: 'The price exceeds the balance.',
+      details: { price: '18446744073709551616', nested: [{ balance: '1' }] },
+    });
+    expect(world.logLines, 'a refusal is no line').to.deep.equal([]);
+  });
+
+  const circular: Record<string, unknown> = {};
+  circular.self = circular;
+  const mistakes: readonly (readonly [string, () => never])[] = [
+    ['an error', () => expect.fail('the password is hunter2')],
+    [
+      'an unlisted code',
+      () => {
+        throw new Rejection('shop/unlisted', { balance: 1n });
+      },
+    ],
+    [
+      'a code named like a method',
+      () => {
+        throw new Rejection('toString');
+      },
+    ],
+    [
+      'details that are no JSON',
+      () => {
+        throw rejectShop('shop/closed', circular);
+      },
+    ],
+    [
+      'no error at all',
+      () => {
+        throw undefined;
+      },
+    ],
+  ];
+  for (const [what, mistake] of mistakes) {
+    it(`to ${what} says nothing, and the log says all`, async () => {
+      await using world = await startWorld({ endpoints: [failing('/broken', mistake)] });
+      const answer = await ask(`${world.base}/broken`, { headers: { 'x-request-id': 'r-42' } });
+      expect(answer.status).to.equal(500);
+      expect(answer.code).to.equal('service/internal');
+      expect(answer.body.details).to.deep.equal({});
+      expect(JSON.stringify(answer.body)).to.not.include('hunter2');
+      expect(world.logLines).to.have.lengthOf(1);
+      expect(JSON.parse(world.logLines[0] ?? '')).to.include({
+        level: 'error',
+        requestId: 'r-42',
+        route: 'GET /broken',
+      });
+    });
+  }
+
+  it('that breaks its own schema is a mistake of ours, where replies are checked', async () => {
+    const wrong = simpleEndpoint({
+      ...buy,
+      path: '/wrong',
+      method: 'GET',
+      credential: 'none',
+      handle: () => ({ status: 201, body: { item: 1 } }),
+    });
+    const { body: _none, ...withoutBody } = wrong;
+    await using world = await startWorld({ endpoints: [withoutBody] });
+    expect((await ask(`${world.base}/wrong`)).code).to.equal('service/internal');
+    expect(world.logLines[0]).to.include('answered another shape than declared');
+  });
+
+  it('to a failure of what we stand on is what the composition root says, with Retry-After', async () => {
+    const endpoints = [
+      failing('/away', () => {
+        throw new StoreAwayError('connection refused');
+      }),
+    ];
+    await using world = await startWorld({
+      endpoints,
+      errorOf: (error) =>
+        error instanceof StoreAwayError ? { code: 'service/unavailable', retryAfterSeconds: 7 } : undefined,
+    });
+    for (let index = 0; index < 3; index++) {
+      const answer = await ask(`${world.base}/away`);
+      expect(answer.status).to.equal(503);
+      expect(answer.code).to.equal('service/unavailable');
+      expect(answer.headers.get('retry-after')).to.equal('7');
+    }
+    expect(world.logLines, 'one line says enough for a while').to.have.lengthOf(1);
+  });
+
+  it('comes in bounded time: a handler that overruns is answered for, and its outcome is unknown', async () => {
+    const released = Promise.withResolvers<void>();
+    const slow = simpleEndpoint({
+      path: '/slow',
+      handle: async () => {
+        await released.promise;
+        return { status: 200, body: {} };
+      },
+    });
+    await using world = await startWorld({ endpoints: [slow], requestTimeoutMs: 1 });
+    const answer = await ask(`${world.base}/slow`);
+    expect(answer.status).to.equal(503);
+    expect(answer.code).to.equal('service/outcome_unknown');
+    expect(answer.headers.get('retry-after')).to.equal('1');
+    released.resolve();
+  });
+
+  it('to one request too many is 503 at once, and the place is free again afterwards', async () => {
+    const released = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const slow = simpleEndpoint({
+      path: '/slow',
+      handle: async () => {
+        begun.resolve();
+        await released.promise;
+        return { status: 200, body: {} };
+      },
+    });
+    await using world = await startWorld({ endpoints: [slow], maxConcurrentRequests: 1 });
+    const first = ask(`${world.base}/slow`);
+    await begun.promise;
+    const second = await ask(`${world.base}/slow`);
+    expect(second.status).to.equal(503);
+    expect(second.code).to.equal('service/overloaded');
+    expect(second.headers.get('retry-after')).to.equal('1');
+    released.resolve();
+    expect((await first).status).to.equal(200);
+    expect((await ask(`${world.base}/slow`)).status).to.equal(200);
+  });
+
+  it('of an app whose endpoints contradict each other or the catalogue is never given', async () => {
+    const one = simpleEndpoint({ path: '/a', errors: ['shop/unlisted'], handle: () => ({ status: 200 }) });
+    const failure = await startWorld({ endpoints: [one] }).catch((error: Error) => error.message);
+    expect(failure).to.equal('GET /a declares codes that no catalogue has: shop/unlisted.');
+  });
+});

@@ -1,0 +1,115 @@
+import { positiveAmount } from '@coffer/kernel';
+import { expect } from 'chai';
+import { z } from 'zod';
+import { endpoint } from './endpoint.ts';
+import { httpErrors } from './errors.ts';
+import { openApiDocument } from './openApi.ts';
+import { ask, buy, shopErrors, startWorld } from './testing.ts';
+
+const thing = z.strictObject({ id: z.string(), price: positiveAmount }).meta({ id: 'Thing' });
+const show = endpoint({
+  method: 'GET',
+  path: '/things/:thingId',
+  credential: 'pk',
+  summary: 'Show things',
+  description: 'All of them.',
+  query: z.strictObject({ limit: z.string().describe('At most so many.').optional(), after: z.string() }),
+  success: { status: 200, schema: z.strictObject({ things: z.array(thing) }) },
+  errors: ['shop/closed'],
+  handle: () => ({ status: 200, body: { things: [] } }),
+});
+
+describe('the OpenAPI document', () => {
+  const document = openApiDocument({
+    endpoints: [buy, show],
+    catalog: { ...httpErrors, ...shopErrors },
+    version: '1.2.3',
+  });
+  const purchase = document.paths['/shop/purchases']?.post;
+  const things = document.paths['/things/{thingId}']?.get;
+
+  it('describes the body by the schema that checks it: amounts are text, unknown fields are refused', () => {
+    expect(purchase?.requestBody?.content['application/json']?.schema).to.deep.equal({
+      $ref: '#/components/schemas/postShopPurchasesRequest',
+    });
+    expect(document.components.schemas.postShopPurchasesRequest).to.deep.equal({
+      type: 'object',
+      properties: {
+        item: { type: 'string', minLength: 1 },
+        price: { type: 'string', pattern: '^(0|[1-9][0-9]{0,19})$' },
+        note: { type: 'string' },
+      },
+      required: ['item', 'price'],
+      additionalProperties: false,
+    });
+  });
+
+  it('gives an example that the schema itself accepts', () => {
+    const example = purchase?.requestBody?.content['application/json']?.example;
+    expect(buy.body?.safeParse(example).success).to.equal(true);
+  });
+
+  it('names the credential', () => {
+    expect(purchase?.security).to.deep.equal([{ secretKey: [] }]);
+    expect(things?.security).to.deep.equal([{ publishableKey: [] }]);
+    expect(document.components.securitySchemes).to.have.all.keys(
+      'secretKey',
+      'publishableKey',
+      'operatorToken',
+    );
+  });
+
+  it('lists path and query parameters', () => {
+    expect(things?.parameters).to.deep.equal([
+      { name: 'thingId', in: 'path', required: true, schema: { type: 'string' } },
+      {
+        name: 'limit',
+        in: 'query',
+        required: false,
+        description: 'At most so many.',
+        schema: { type: 'string' },
+      },
+      { name: 'after', in: 'query', required: true, schema: { type: 'string' } },
+    ]);
+  });
+
+  it('lists by status the codes of the endpoint and the common ones', () => {
+    const codes = Object.fromEntries(
+      Object.entries(purchase?.responses ?? {}).map(([status, { description }]) => [status, description]),
+    );
+    expect(codes).to.deep.equal({
+      '201': 'Done.',
+      '400': 'request/malformed_json, request/invalid',
+      '401': 'auth/missing_credentials, auth/invalid_key',
+      '403': 'auth/wrong_credential_kind',
+      '409': 'shop/too_poor',
+      '413': 'request/too_large',
+      '415': 'request/unsupported_media_type',
+      '429': 'request/rate_limited',
+      '500': 'service/internal',
+      '503': 'service/overloaded, service/unavailable, service/outcome_unknown',
+    });
+    expect(Object.keys(things?.responses ?? {})).to.include.members(['200', '400', '404']);
+    expect(things?.responses['404']?.content?.['application/json']?.examples).to.deep.equal({
+      'shop/closed': { value: { code: 'shop/closed', message: 'The shop is closed.', details: {} } },
+    });
+  });
+
+  it('keeps a schema with a name in one place, and every reference has its target', () => {
+    expect(document.components.schemas.Thing).to.have.property('type', 'object');
+    const references = [...JSON.stringify(document).matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)];
+    expect(references.length).to.be.greaterThan(5);
+    for (const [reference, kind, name] of references) {
+      expect(document.components, reference).to.have.nested.property(`${kind}.${name}`);
+    }
+    expect(JSON.stringify(document)).to.not.include('$defs');
+  });
+
+  it('is served, with the catalogue and itself', async () => {
+    await using world = await startWorld({ endpoints: [buy, show] });
+    const { status, body } = await ask(`${world.base}/openapi.json`);
+    expect(status).to.equal(200);
+    expect(body.openapi).to.equal('3.1.0');
+    expect(body.paths).to.include.keys('/shop/purchases', '/things/{thingId}', '/errors', '/openapi.json');
+  });
+});

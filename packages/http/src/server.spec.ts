@@ -1,0 +1,163 @@
+import { once } from 'node:events';
+import { expect } from 'chai';
+import { startServer } from './server.ts';
+import {
+  asJson,
+  ask,
+  bearer,
+  openSocket,
+  readToEnd,
+  readUntil,
+  SECRET_KEY,
+  simpleEndpoint,
+  startWorld,
+} from './testing.ts';
+
+const quick = simpleEndpoint({ path: '/quick', handle: () => ({ status: 200, body: { quick: true } }) });
+
+/** An endpoint that a spec holds open. */
+function held() {
+  const begun = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const slow = simpleEndpoint({
+    path: '/slow',
+    handle: async () => {
+      begun.resolve();
+      await released.promise;
+      return { status: 200, body: { slow: true } };
+    },
+  });
+  return { begun: begun.promise, release: released.resolve, endpoints: [slow, quick] };
+}
+
+describe('a request that is no valid HTTP', () => {
+  const rude: readonly (readonly [what: string, bytes: string, status: number, code: string])[] = [
+    ['is not HTTP at all', 'hello\r\n\r\n', 400, 'request/malformed'],
+    ['has no Host', 'GET /v1/quick HTTP/1.1\r\n\r\n', 400, 'request/malformed'],
+    [
+      'has two lengths',
+      'POST /v1/quick HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx',
+      400,
+      'request/malformed',
+    ],
+    [
+      'has a length and is chunked',
+      'POST /v1/quick HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      400,
+      'request/malformed',
+    ],
+    [
+      'has headers without end',
+      `GET /v1/quick HTTP/1.1\r\nHost: a\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`,
+      431,
+      'request/headers_too_large',
+    ],
+  ];
+  for (const [what, bytes, status, code] of rude) {
+    it(`because it ${what} gets ${status} ${code} in the envelope, and the connection ends`, async () => {
+      await using world = await startWorld({ endpoints: [quick] });
+      const socket = await openSocket(world.port);
+      socket.end(bytes);
+      const [head = '', body = ''] = (await readToEnd(socket)).split('\r\n\r\n');
+      expect(head).to.match(new RegExp(`^HTTP/1\\.1 ${status} `));
+      expect(head).to.match(/x-request-id: /i);
+      expect(JSON.parse(body)).to.include({ code }).and.have.property('details').that.deep.equals({});
+    });
+  }
+
+  it('may name the whole address, as proxies do', async () => {
+    await using world = await startWorld({ endpoints: [quick] });
+    const socket = await openSocket(world.port);
+    socket.end('GET http://coffer.example/v1/quick HTTP/1.1\r\nHost: coffer.example\r\n\r\n');
+    expect(await readToEnd(socket)).to.match(/^HTTP\/1\.1 200 /);
+  });
+});
+
+describe('a client that dawdles', () => {
+  for (const [what, bytes] of [
+    ['headers', 'POST /v1/shop/purchases HTTP/1.1\r\nHost: a\r\n'],
+    [
+      'body',
+      `POST /v1/shop/purchases HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${SECRET_KEY}\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"item"',
+    ],
+  ] as const) {
+    it(`over its ${what} is told 408 and cut off`, async () => {
+      await using world = await startWorld({ server: { headersTimeoutMs: 50, requestTimeoutMs: 100 } });
+      const socket = await openSocket(world.port);
+      socket.write(bytes);
+      const answer = await readToEnd(socket);
+      expect(answer).to.match(/^HTTP\/1\.1 408 /);
+      expect(answer).to.include('request/timeout');
+    });
+  }
+
+  it('and leaves in the middle of a body leaves nothing behind', async () => {
+    await using world = await startWorld({ maxConcurrentRequests: 1 });
+    const socket = await openSocket(world.port);
+    socket.write(
+      `POST /v1/shop/purchases HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${SECRET_KEY}\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n',
+    );
+    await readUntil(socket, '100 Continue');
+    socket.destroy();
+    const inFlight = async () =>
+      (await (await world.metrics.getSingleMetric('coffer_http_requests_in_flight'))?.get())?.values[0]
+        ?.value;
+    while ((await inFlight()) !== 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    const answer = await ask(`${world.base}/shop/purchases`, {
+      method: 'POST',
+      headers: { ...bearer(SECRET_KEY), ...asJson },
+      body: '{"item":"a","price":"1"}',
+    });
+    expect(answer.status).to.equal(201);
+    expect(world.logLines).to.deep.equal([]);
+  });
+});
+
+describe('stopping', () => {
+  it('lets what is in flight finish, takes nothing new and closes idle connections', async () => {
+    const { begun, release, endpoints } = held();
+    const world = await startWorld({ endpoints });
+    const idle = await openSocket(world.port);
+    idle.write('GET /v1/quick HTTP/1.1\r\nHost: a\r\n\r\n');
+    await readUntil(idle, '{"quick":true}');
+    const idleClosed = once(idle, 'close');
+
+    const inFlight = ask(`${world.base}/slow`);
+    await begun;
+    const stopped = world.stop(5_000);
+    await idleClosed;
+    const refused = await ask(`${world.base}/quick`).catch((error: Error) => error);
+    expect(refused).to.be.instanceOf(Error);
+    release();
+    expect((await inFlight).body).to.deep.equal({ slow: true });
+    await stopped;
+  });
+
+  it('is bounded: what has not finished by then is cut off', async () => {
+    const { begun, release, endpoints } = held();
+    const world = await startWorld({ endpoints });
+    const inFlight = ask(`${world.base}/slow`).catch((error: Error) => error);
+    await begun;
+    await world.stop(20);
+    expect(await inFlight).to.be.instanceOf(Error);
+    release();
+  });
+
+  it('twice is stopping once', async () => {
+    const world = await startWorld();
+    await Promise.all([world.stop(0), world.stop(0)]);
+    await world.stop(0);
+  });
+});
+
+describe('starting', () => {
+  it('fails on a port that is taken', async () => {
+    await using world = await startWorld();
+    const failure = await startServer(() => undefined, { host: '127.0.0.1', port: world.port }).catch(
+      (error: NodeJS.ErrnoException) => error.code,
+    );
+    expect(failure).to.equal('EADDRINUSE');
+  });
+});

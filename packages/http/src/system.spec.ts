@@ -1,0 +1,91 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { expect } from 'chai';
+import { isLocalPeer } from './system.ts';
+import { ask, buy, startWorld } from './testing.ts';
+
+describe('beside the API', () => {
+  it('/healthz says that the process is up', async () => {
+    await using world = await startWorld({ readiness: async () => ({ ready: false, reasons: ['store'] }) });
+    const answer = await ask(`${world.url}/healthz`);
+    expect([answer.status, answer.body]).to.deep.equal([200, { status: 'ok', version: '1.2.3' }]);
+  });
+
+  it('/readyz says what is missing', async () => {
+    await using ready = await startWorld();
+    expect((await ask(`${ready.url}/readyz`)).status).to.equal(200);
+    await using missing = await startWorld({
+      readiness: async () => ({ ready: false, reasons: ['The store cannot be reached.'] }),
+    });
+    const answer = await ask(`${missing.url}/readyz`);
+    expect(answer.status).to.equal(503);
+    expect(answer.code).to.equal('service/not_ready');
+    expect(answer.body.details).to.deep.equal({ reasons: ['The store cannot be reached.'] });
+  });
+
+  it('/readyz that cannot tell is an ordinary failure, and no secret', async () => {
+    await using world = await startWorld({ readiness: () => Promise.reject(new Error('postgres://a:b@c')) });
+    const answer = await ask(`${world.url}/readyz`);
+    expect([answer.status, answer.code]).to.deep.equal([500, 'service/internal']);
+    expect(answer.body.details).to.deep.equal({});
+  });
+
+  it('/metrics counts requests by template and status', async () => {
+    await using world = await startWorld();
+    await ask(`${world.base}/shop/purchases`, { method: 'POST' });
+    await ask(`${world.base}/shop/purchases/123`);
+    const text = await (await fetch(`${world.url}/metrics`)).text();
+    expect(text).to.include(
+      'coffer_http_request_duration_seconds_count{method="POST",route="/shop/purchases",status="401"} 1',
+    );
+    expect(text).to.include(
+      'coffer_http_request_duration_seconds_count{method="any",route="unmatched",status="404"} 1',
+    );
+    expect(text).to.include('coffer_http_requests_in_flight 0');
+    expect(text).to.not.include('123"');
+  });
+
+  it('/metrics is not there for what was forwarded, unless it is open', async () => {
+    const headers = { 'x-forwarded-for': '127.0.0.1' };
+    await using world = await startWorld({ trustProxy: true });
+    expect((await ask(`${world.url}/metrics`, { headers })).code).to.equal('request/not_found');
+    await using open = await startWorld({ openMetrics: true });
+    expect((await fetch(`${open.url}/metrics`, { headers })).status).to.equal(200);
+  });
+
+  it('only a loopback address is a peer on this machine', () => {
+    const from = (remoteAddress: string, headers: Record<string, string> = {}) => {
+      const socket = new Socket();
+      Object.defineProperty(socket, 'remoteAddress', { value: remoteAddress });
+      const request = new IncomingMessage(socket);
+      Object.assign(request.headers, headers);
+      return isLocalPeer(request);
+    };
+    for (const address of ['127.0.0.1', '127.8.9.1', '::1', '::ffff:127.0.0.1']) {
+      expect(from(address), address).to.equal(true);
+    }
+    for (const address of ['10.0.0.1', '128.0.0.1', '::ffff:10.0.0.1', '::2', '']) {
+      expect(from(address), address).to.equal(false);
+    }
+    expect(from('127.0.0.1', { forwarded: 'for=10.0.0.1' })).to.equal(false);
+    expect(from('127.0.0.1', { via: '1.1 proxy' })).to.equal(false);
+  });
+
+  it('every page takes GET only, in the envelope', async () => {
+    await using world = await startWorld();
+    for (const path of ['/healthz', '/readyz', '/metrics', '/docs']) {
+      const answer = await ask(`${world.url}${path}`, { method: 'POST' });
+      expect([answer.status, answer.code], path).to.deep.equal([405, 'request/method_not_allowed']);
+      expect(answer.headers.get('allow')).to.equal('GET, HEAD');
+    }
+  });
+});
+
+describe('the published catalogue', () => {
+  it('lists every code with status and message', async () => {
+    await using world = await startWorld({ endpoints: [buy] });
+    const { body } = await ask(`${world.base}/errors`);
+    expect(body.errors).to.deep.include({ code: 'shop/closed', status: 404, message: 'The shop is closed.' });
+    expect(body.errors).to.be.an('array').with.nested.property('[0].code', 'auth/invalid_key');
+  });
+});
