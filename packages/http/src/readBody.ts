@@ -38,12 +38,16 @@ export function readBody(
       fail(reject('request/too_large', { limitBytes }));
     };
     request.on('data', onData);
+    let ended = false;
     request.once('end', () => {
+      ended = true;
       const [first] = chunks;
       resolve(first && chunks.length === 1 ? first : Buffer.concat(chunks, size));
     });
-    // Comes after `end` too, when it no longer matters.
-    request.once('close', () => fail(new ClientGoneError('The client went away while sending.')));
+    // Comes after `end` too, where an error would be made, with its stack, for nobody.
+    request.once('close', () => {
+      if (!ended) fail(new ClientGoneError('The client went away while sending.'));
+    });
   });
 }
 
