@@ -1,3 +1,4 @@
+export type { Registry } from 'prom-client';
 export { type AppOptions, createApp } from './app.ts';
 export type { Credentials } from './authenticate.ts';
 export * from './endpoint.ts';
