@@ -1,0 +1,35 @@
+import { randomBytes } from 'node:crypto';
+import { expect } from 'chai';
+import { encodeBase58, isBase58Address } from './base58.ts';
+
+describe('base58', () => {
+  it('writes leading zero bytes as ones', () => {
+    expect(encodeBase58(new Uint8Array(32))).to.equal('1'.repeat(32));
+    expect(encodeBase58(Buffer.from('0000287fb4cd', 'hex'))).to.equal('11233QC4');
+  });
+
+  const rows: readonly [text: string, isAddress: boolean][] = [
+    ['So11111111111111111111111111111111111111112', true],
+    ['TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA', true],
+    ['1'.repeat(32), true],
+    ['1'.repeat(31), false],
+    ['1'.repeat(33), false],
+    ['So1111111111111111111111111111111111111111l2', false],
+    ['0o11111111111111111111111111111111111111112', false],
+    ['', false],
+    ['native', false],
+    ['z'.repeat(44), false],
+    ['2'.repeat(10_000), false],
+  ];
+  for (const [text, isAddress] of rows) {
+    it(`${isAddress ? 'takes' : 'refuses'} ${text.slice(0, 50)} as an address`, () => {
+      expect(isBase58Address(text)).to.equal(isAddress);
+    });
+  }
+
+  it('takes any 32 bytes it has written', () => {
+    for (let length = 0; length < 200; length++) {
+      expect(isBase58Address(encodeBase58(randomBytes(32)))).to.equal(true);
+    }
+  });
+});

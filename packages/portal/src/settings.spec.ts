@@ -1,0 +1,97 @@
+import { Rejection } from '@coffer/kernel';
+import { expect } from 'chai';
+import { parseSettingChange, settingKeys, valuesIn } from './settings.ts';
+
+const refusal = (name: string, value: unknown): Rejection => {
+  try {
+    parseSettingChange(name, value);
+  } catch (error) {
+    if (error instanceof Rejection) return error;
+    throw error;
+  }
+  throw new Error(`${name} was taken.`);
+};
+
+describe('a change of a setting', () => {
+  const taken: readonly [name: string, value: unknown, place: string, json: unknown][] = [
+    ['allowedAuthMethods', ['siws', 'email'], 'both', ['siws', 'email']],
+    ['allowedAuthMethods', 'siws, email', 'both', ['siws', 'email']],
+    ['allowedAuthMethods', '', 'both', []],
+    ['test.poolEscrowEnabled', true, 'test', true],
+    ['live.poolEscrowEnabled', 'false', 'live', false],
+    [
+      'allowedOrigins',
+      'https://play.example,http://127.0.0.1:3000',
+      'both',
+      ['https://play.example', 'http://127.0.0.1:3000'],
+    ],
+    ['exportFloor', '{"SOL":"1000"}', 'both', { SOL: '1000' }],
+    ['botToken', '12345', 'both', '12345'],
+    ['withdrawStepUpSeconds', 'off', 'both', 'off'],
+    ['withdrawStepUpSeconds', '900', 'both', 900],
+    ['shareLinkTemplates', { x: 'https://x.example/{code}' }, 'both', { x: 'https://x.example/{code}' }],
+    ['siwsStatement', null, 'both', undefined],
+  ];
+  for (const [name, value, place, json] of taken) {
+    it(`takes ${name}=${JSON.stringify(value)}`, () => {
+      expect(parseSettingChange(name, value)).to.deep.include({ place, json });
+    });
+  }
+
+  const refused: readonly [name: string, value: unknown][] = [
+    ['allowedAuthMethods', ['sms']],
+    ['allowedOrigins', 'https://play.example/'],
+    ['allowedOrigins', 'javascript:alert(1)'],
+    ['poolEscrowEnabled', 'yes'],
+    ['programAllowList', 'not-a-program'],
+    ['exportFloor', '{"SOL":"01"}'],
+    ['exportFloor', { SOL: 1000 }],
+    ['botToken', 'two words'],
+    ['custodyLockTimeoutSeconds', 0],
+    ['siwsStatement', 'two\nlines'],
+    ['shareLinkTemplates', { x: 'https://x.example/' }],
+  ];
+  for (const [name, value] of refused) {
+    it(`refuses ${name}=${JSON.stringify(value)} and says why`, () => {
+      const { code, details } = refusal(name, value);
+      expect(code).to.equal('portal/invalid_setting');
+      expect(details).to.have.property('setting', name);
+      expect(details.issues).not.to.deep.equal([]);
+    });
+  }
+
+  for (const name of ['poolEscrow', 'prod.botToken', 'test.', '', 'constructor', '__proto__']) {
+    it(`knows no setting "${name}", and lists those there are`, () => {
+      expect(refusal(name, true)).to.deep.include({
+        code: 'portal/unknown_setting',
+        details: { setting: name, known: settingKeys },
+      });
+    });
+  }
+});
+
+describe('the values that hold', () => {
+  const stored: Readonly<Record<string, unknown>> = {
+    'both/siwsStatement': 'Welcome',
+    'test/siwsStatement': 'Welcome to the test',
+    'both/exportFloor': { SOL: '1000' },
+    'live/withdrawStepUpSeconds': 300,
+  };
+  const values = {
+    test: valuesIn('test', (place, key) => stored[`${place}/${key}`]),
+    live: valuesIn('live', (place, key) => stored[`${place}/${key}`]),
+  };
+
+  it('are those of the environment, else those of both, else the defaults', () => {
+    expect(values.test.siwsStatement).to.equal('Welcome to the test');
+    expect(values.live.siwsStatement).to.equal('Welcome');
+    expect(values.test.withdrawStepUpSeconds).to.equal('off');
+    expect(values.live.withdrawStepUpSeconds).to.equal(300);
+    expect(values.live.custodyLockTimeoutSeconds).to.equal(900);
+    expect(values.live.botToken).to.equal(undefined);
+  });
+
+  it('hold amounts as bigints', () => {
+    expect(values.test.exportFloor).to.deep.equal({ SOL: 1000n });
+  });
+});

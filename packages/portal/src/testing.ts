@@ -1,0 +1,83 @@
+/** For this package's specs: a database with the portal's tables, and an operator's transaction. */
+import { createPool, type Pool } from '@coffer/database';
+import type { Position, RecordedEvent } from '@coffer/event-store';
+import { idFromParts, newId } from '@coffer/kernel';
+import { type AdminTransaction, createAdminTransaction } from './adminActions.ts';
+import { type App, insertApp } from './apps.ts';
+import type { LogReader } from './endpoints/portalEndpoints.ts';
+import { migrateRecords } from './migrate.ts';
+
+export interface PortalWorld {
+  readonly pool: Pool;
+  readonly transaction: AdminTransaction;
+  /** An app without keys, currencies and settings. */
+  readonly newApp: (name?: string) => Promise<App>;
+  readonly close: () => Promise<void>;
+}
+
+export const NOW = new Date('2026-03-01T12:00:00.000Z');
+export const OPERATOR = { actor: 'operator', requestId: 'req-1' };
+
+const openPool = (connectionString: string): Pool =>
+  createPool({
+    connectionString,
+    maxConnections: 4,
+    applicationName: 'portal spec',
+    onIdleError: (error) => {
+      throw error;
+    },
+  });
+
+/** For `createTestDatabase`: copies of it have the portal's tables. */
+export const portalTemplate = {
+  name: 'portal records',
+  prepare: async (connectionString: string): Promise<void> => {
+    const pool = openPool(connectionString);
+    await migrateRecords(pool);
+    await pool.end();
+  },
+};
+
+/** In a copy of the template, which is dropped when the world is closed. */
+export function startPortalWorld(database: {
+  readonly connectionString: string;
+  readonly drop: () => Promise<void>;
+}): PortalWorld {
+  const pool = openPool(database.connectionString);
+  return {
+    pool,
+    transaction: createAdminTransaction(pool, () => NOW),
+    newApp: async (name = 'Arcade') => {
+      const appId = newId('app');
+      const app = { appId, name, scopeId: idFromParts('scp', appId), createdAt: NOW };
+      await insertApp(pool, app);
+      return app;
+    },
+    close: async () => {
+      await pool.end();
+      await database.drop();
+    },
+  };
+}
+
+/** A log that is just a list: positions are whole numbers, and everything comes in one page. */
+export function eventLog(events: readonly RecordedEvent[]): LogReader {
+  const numberOf = (position: Position): number => {
+    if (!/^\d+$/.test(position)) throw new Error(`${position} is no position.`);
+    return Number(position);
+  };
+  const page = async function* (wanted: (event: RecordedEvent) => boolean) {
+    const found = events.filter(wanted);
+    if (found.length > 0) yield found;
+  };
+  return {
+    readAll: ({ from } = {}) =>
+      page(({ position }) => from === undefined || numberOf(position) > numberOf(from)),
+    readStream: (stream) => page((event) => event.stream === stream),
+    head: async () => {
+      const last = events.at(-1);
+      return last && { position: last.position, eventId: last.id };
+    },
+    comparePositions: (left, right) => numberOf(left) - numberOf(right),
+  };
+}
