@@ -16,6 +16,7 @@ export type {
 export type { PortalPlaySessions } from './endpoints/playSessions.ts';
 export type { PortalDependencies } from './endpoints/portalEndpoints.ts';
 export { portalEndpoints } from './endpoints/portalEndpoints.ts';
+export type { AppPlace } from './endpoints/subject.ts';
 export type { PortalUser, PortalUsers } from './endpoints/users.ts';
 export { portalErrors } from './errors.ts';
 export type { Keyring, KeyringOptions } from './keyring.ts';

@@ -1,21 +1,18 @@
 /** A player's off-chain funds, as an operator sees and adjusts them. */
 import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
-import { type Environment, figure, longCallerId, positiveAmount } from '@coffer/kernel';
+import { figure, longCallerId, positiveAmount } from '@coffer/kernel';
 import { z } from 'zod';
 import type { Currency } from '../currencies.ts';
 import { reject } from '../errors.ts';
 import type { PortalOptions } from './portalEndpoints.ts';
-import { placeOf } from './subject.ts';
+import { type AppPlace, placeOf } from './subject.ts';
 
 export interface PortalFunds {
   readonly available: bigint;
   readonly held: bigint;
 }
 
-export interface PortalAccount {
-  readonly appId: string;
-  readonly scopeId: string;
-  readonly environment: Environment;
+export interface PortalAccount extends AppPlace {
   readonly userId: string;
   readonly currency: Currency;
 }
@@ -81,10 +78,10 @@ export const accountEndpoints = ({
     params: { readonly appId: string; readonly environment: string; readonly userId: string },
     code: string,
   ): Promise<PortalAccount> => {
-    const { app, environment } = await placeOf(directory, params);
-    const currency = await directory.currencyByCode(app.appId, code);
+    const place = await placeOf(directory, params);
+    const currency = await directory.currencyByCode(place.appId, code);
     if (!currency) throw reject('portal/unknown_currency', { currency: code });
-    return { appId: app.appId, scopeId: app.scopeId, environment, userId: params.userId, currency };
+    return { ...place, userId: params.userId, currency };
   };
 
   const adjustment = (direction: 'credit' | 'debit'): Endpoint =>

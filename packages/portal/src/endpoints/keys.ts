@@ -79,8 +79,7 @@ export const keyEndpoints = ({
     success: { status: 200, schema: mintedBody },
     errors: ['portal/app_not_found', 'portal/environment_not_found'],
     handle: async ({ params, body, context }) => {
-      const { app, environment: ofKey } = await placeOf(directory, params);
-      const place = { appId: app.appId, environment: ofKey };
+      const place = await placeOf(directory, params);
       const { key, token } = await transaction(context, (change) => createKey(change, place, body.kind));
       return { status: 200, body: minted(key, token) };
     },
@@ -98,8 +97,7 @@ export const keyEndpoints = ({
     success: { status: 200, schema: mintedBody.extend({ previous: keyBody }) },
     errors: [...CHOICE_ERRORS, 'portal/key_inactive'],
     handle: async ({ params, body, context }) => {
-      const { app, environment: ofKey } = await placeOf(directory, params);
-      const place = { appId: app.appId, environment: ofKey };
+      const place = await placeOf(directory, params);
       const wanted = { ...chosen(body), graceSeconds: body.graceSeconds };
       const { key, token, previous } = await transaction(context, (change) =>
         rotateKey(change, place, wanted),
@@ -117,8 +115,7 @@ export const keyEndpoints = ({
     success: { status: 200, schema: keyBody },
     errors: CHOICE_ERRORS,
     handle: async ({ params, body, context }) => {
-      const { app, environment: ofKey } = await placeOf(directory, params);
-      const place = { appId: app.appId, environment: ofKey };
+      const place = await placeOf(directory, params);
       const { key, replayed } = await transaction(context, (change) =>
         revokeKey(change, place, chosen(body)),
       );

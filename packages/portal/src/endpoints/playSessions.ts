@@ -8,7 +8,8 @@ import { type AppPlace, placeOf } from './subject.ts';
 /** What the portal needs of the ledger; bodies are answered as they come. */
 export interface PortalPlaySessions {
   readonly list: (
-    request: AppPlace & {
+    place: AppPlace,
+    query: {
       readonly userId: string | undefined;
       readonly status: 'open' | 'settled' | undefined;
       readonly limit: number;
@@ -52,7 +53,7 @@ export const playSessionEndpoints = ({
     handle: async ({ params, query, context }) => {
       const place = await placeOf(directory, params);
       const { userId, status, cursor } = query;
-      const page = await playSessions.list({ ...place, userId, status, limit: query.limit, cursor }, context);
+      const page = await playSessions.list(place, { userId, status, limit: query.limit, cursor }, context);
       return { status: 200, body: page };
     },
   }),

@@ -7,7 +7,8 @@ import type { App } from '../apps.ts';
 import { reject } from '../errors.ts';
 
 export interface AppPlace {
-  readonly app: App;
+  readonly appId: string;
+  readonly scopeId: string;
   readonly environment: Environment;
 }
 
@@ -23,10 +24,10 @@ export async function placeOf(
   directory: AppDirectory,
   params: { readonly appId: string; readonly environment: string },
 ): Promise<AppPlace> {
-  const app = await appOf(directory, params.appId);
+  const { appId, scopeId } = await appOf(directory, params.appId);
   const environment = environmentSchema.safeParse(params.environment);
   if (!environment.success) throw reject('portal/environment_not_found', { environment: params.environment });
-  return { app, environment: environment.data };
+  return { appId, scopeId, environment: environment.data };
 }
 
 /** The header `Idempotency-Key`, which makes a creation safe to repeat. Throws `request/invalid`. */

@@ -67,8 +67,7 @@ export const userEndpoints = ({
     success: { status: 200, schema: z.object({ userId: z.string() }) },
     errors: [...PLACE_ERRORS, 'users/idempotency_conflict'],
     handle: async ({ params, body, context }) => {
-      const { app, environment } = await placeOf(directory, params);
-      const { appId, scopeId } = app;
+      const { appId, scopeId, environment } = await placeOf(directory, params);
       const key = idempotencyKeyOf(context);
       const followingId = key && idFromParts('usr', 'portal', environment, appId, key);
       const { answer, replayed } = await users.register(
@@ -89,8 +88,8 @@ export const userEndpoints = ({
     },
     errors: USER_ERRORS,
     handle: async ({ params, context }) => {
-      const { app, environment } = await placeOf(directory, params);
-      const place = { environment, scopeId: app.scopeId, userId: params.userId };
+      const { scopeId, environment } = await placeOf(directory, params);
+      const place = { environment, scopeId, userId: params.userId };
       const { userId, appId, registeredAt, status: standing } = await users.show(place, context);
       return { status: 200, body: { userId, status: standing, appId, registeredAt } };
     },
@@ -105,8 +104,8 @@ export const userEndpoints = ({
     success: { status: 200, schema: standingBody },
     errors: USER_ERRORS,
     handle: async ({ params, body, context }) => {
-      const { app, environment } = await placeOf(directory, params);
-      const place = { environment, scopeId: app.scopeId, userId: params.userId, reason: body.reason };
+      const { scopeId, environment } = await placeOf(directory, params);
+      const place = { environment, scopeId, userId: params.userId, reason: body.reason };
       const { answer } = await users.suspend(place, context);
       return { status: 200, body: { userId: answer.userId, status: answer.status } };
     },
@@ -121,8 +120,8 @@ export const userEndpoints = ({
     success: { status: 200, schema: standingBody },
     errors: USER_ERRORS,
     handle: async ({ params, context }) => {
-      const { app, environment } = await placeOf(directory, params);
-      const place = { environment, scopeId: app.scopeId, userId: params.userId };
+      const { scopeId, environment } = await placeOf(directory, params);
+      const place = { environment, scopeId, userId: params.userId };
       const { answer } = await users.reinstate(place, context);
       return { status: 200, body: { userId: answer.userId, status: answer.status } };
     },

@@ -1,0 +1,327 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { writeOperatorFile } from '@coffer/portal/operatorFile';
+import { expect } from 'chai';
+import { runProgram } from './program.ts';
+
+const TOKEN = 'the-operators-token';
+
+interface Asked {
+  readonly method: string | undefined;
+  readonly url: string | undefined;
+  readonly authorization: string | undefined;
+  readonly idempotencyKey: string | string[] | undefined;
+  readonly body: unknown;
+}
+
+/** What the service answers next; `breaksOff` ends the connection after the text. */
+interface Prepared {
+  readonly status: number;
+  readonly text: string;
+  readonly breaksOff?: boolean;
+}
+
+describe('the command line', () => {
+  let server: Server;
+  let url: string;
+  let asked: Asked[];
+  let prepared: Prepared;
+  let folder: string;
+
+  before(async () => {
+    server = createServer(async (request, response) => {
+      asked.push({
+        method: request.method,
+        url: request.url,
+        authorization: request.headers.authorization,
+        idempotencyKey: request.headers['idempotency-key'],
+        body: await bodyOf(request),
+      });
+      response.writeHead(prepared.status);
+      if (prepared.breaksOff) response.write(prepared.text, () => response.destroy());
+      else response.end(prepared.text);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    // A server on a port always has an address with one.
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  after(() => new Promise((resolve) => server.close(resolve)));
+
+  beforeEach(async () => {
+    asked = [];
+    prepared = { status: 200, text: '{}' };
+    folder = await mkdtemp(join(tmpdir(), 'coffer-cli-'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  const answers = (body: unknown, status = 200) => {
+    prepared = { status, text: JSON.stringify(body) };
+  };
+  const answersLines = (lines: readonly string[], breaksOff = false) => {
+    prepared = { status: 200, text: lines.map((line) => `${line}\n`).join(''), breaksOff };
+  };
+
+  const run = async (line: string, variables?: Readonly<Record<string, string>>) => {
+    const stdout = collector();
+    const stderr = collector();
+    const surroundings = {
+      variables: variables ?? { COFFER_URL: url, COFFER_OPERATOR_TOKEN: TOKEN },
+      workingFolder: folder,
+      stdout: stdout.stream,
+      stderr: stderr.stream,
+    };
+    const roles: string[] = [];
+    const exitCode = await runProgram(words(line), surroundings, async (given) => {
+      roles.push('run', ...given);
+    });
+    return { exitCode, stdout: stdout.text(), stderr: stderr.text(), roles };
+  };
+
+  describe('asks the admin API', () => {
+    const rows: readonly [line: string, request: string, body?: unknown][] = [
+      ['apps list', 'GET /apps'],
+      ['apps create --name Arcade', 'POST /apps', { name: 'Arcade' }],
+      ['apps create --name "Two words" --scope scp_1', 'POST /apps', { name: 'Two words', scope: 'scp_1' }],
+      ['keys list --app app_1', 'GET /app/app_1/keys'],
+      ['keys list --app app_1 --env live', 'GET /app/app_1/keys?environment=live'],
+      ['keys create --app app_1 --env test', 'POST /app/app_1/test/keys', {}],
+      [
+        'keys create --app app_1 --env live --kind publishable',
+        'POST /app/app_1/live/keys',
+        { kind: 'publishable' },
+      ],
+      [
+        'keys rotate --app app_1 --env test --grace 60',
+        'POST /app/app_1/test/keys/rotate',
+        { graceSeconds: 60 },
+      ],
+      [
+        'keys rotate --app app_1 --env test --key key_1',
+        'POST /app/app_1/test/keys/rotate',
+        { keyId: 'key_1', graceSeconds: 0 },
+      ],
+      [
+        'keys revoke --app app_1 --env test --key key_1',
+        'POST /app/app_1/test/keys/revoke',
+        { keyId: 'key_1' },
+      ],
+      ['currencies list --app app_1', 'GET /app/app_1/currencies'],
+      [
+        'currencies add --app app_1 --id 2 --code CHIP --decimals 6 --mint-test native',
+        'POST /app/app_1/currencies',
+        { id: 2, code: 'CHIP', decimals: 6, mint: { test: 'native' } },
+      ],
+      ['settings show --app app_1', 'GET /app/app_1/settings'],
+      [
+        'settings set --app app_1 poolEscrowEnabled=true test.botToken=1:a=b --unset live.botToken',
+        'POST /app/app_1/settings',
+        { settings: { poolEscrowEnabled: 'true', 'test.botToken': '1:a=b', 'live.botToken': null } },
+      ],
+      ['users create --app app_1 --env test', 'POST /app/app_1/test/users', {}],
+      ['users create --app app_1 --env test --user usr_1', 'POST /app/app_1/test/users', { userId: 'usr_1' }],
+      ['users show --app app_1 --env test --user usr_1', 'GET /app/app_1/test/users/usr_1'],
+      [
+        'users suspend --app app_1 --env test --user usr_1 --reason fraud',
+        'POST /app/app_1/test/users/usr_1/suspend',
+        { reason: 'fraud' },
+      ],
+      [
+        'users reinstate --app app_1 --env test --user usr_1',
+        'POST /app/app_1/test/users/usr_1/reinstate',
+        {},
+      ],
+      [
+        'accounts show --app app_1 --env test --user usr_1 --currency CHIP',
+        'GET /app/app_1/test/users/usr_1/accounts?currency=CHIP',
+      ],
+      [
+        'accounts show --app app_1 --env test --user usr_1 --currency CHIP --at 12',
+        'GET /app/app_1/test/users/usr_1/accounts?currency=CHIP&at=12',
+      ],
+      [
+        'accounts credit --app app_1 --env test --user usr_1 --currency CHIP --amount 18446744073709551615 --ref r-1',
+        'POST /app/app_1/test/users/usr_1/accounts/credit',
+        { currency: 'CHIP', amount: '18446744073709551615', ref: 'r-1' },
+      ],
+      [
+        'accounts debit --app app_1 --env test --user usr_1 --currency CHIP --amount 5 --ref r-2 --reason "by hand"',
+        'POST /app/app_1/test/users/usr_1/accounts/debit',
+        { currency: 'CHIP', amount: '5', ref: 'r-2', reason: 'by hand' },
+      ],
+      [
+        'sessions list --app app_1 --env test --status open --limit 10',
+        'GET /app/app_1/test/sessions?status=open&limit=10',
+      ],
+      [
+        'sessions settle --app app_1 --env test --session ses_1',
+        'POST /app/app_1/test/sessions/ses_1/settle',
+        {},
+      ],
+      ['streams list --env test', 'GET /streams?environment=test'],
+      ['streams show playSession-test.a/b', 'GET /streams/playSession-test.a%2Fb'],
+      ['streams export --app app_1 --after 7', 'GET /log?app=app_1&after=7'],
+    ];
+    for (const [line, request, body] of rows) {
+      it(line, async () => {
+        answersLines(['{"items":[]}']);
+        const { exitCode, stderr } = await run(`${line} --json`);
+        expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' });
+        expect(asked.map(({ method, url: path }) => `${method} ${path}`)).to.deep.equal([
+          request.replace(' ', ' /v1/portal'),
+        ]);
+        expect(asked[0]).to.deep.include({ authorization: `Bearer ${TOKEN}`, body });
+      });
+    }
+
+    it('with an Idempotency-Key when told so', async () => {
+      await run('users create --app app_1 --env test --idempotency-key once');
+      expect(asked[0]?.idempotencyKey).to.equal('once');
+    });
+  });
+
+  describe('prints', () => {
+    it('a table, or with --json one document, before or after the command', async () => {
+      answers({ items: [{ appId: 'app_1', name: 'Arcade' }] });
+      const table = await run('apps list');
+      expect(table.stdout)
+        .to.match(/appId.*name/)
+        .and.match(/app_1.*Arcade/);
+      for (const line of ['apps list --json', '--json apps list']) {
+        expect(JSON.parse((await run(line)).stdout)).to.deep.equal({
+          items: [{ appId: 'app_1', name: 'Arcade' }],
+        });
+      }
+    });
+
+    it('the settings of both environments beside each other', async () => {
+      answers({ test: { poolEscrowEnabled: true }, live: { poolEscrowEnabled: false }, stored: [] });
+      expect((await run('settings show --app app_1')).stdout).to.match(/poolEscrowEnabled.*true.*false/);
+    });
+
+    it('stored events as the very lines it was sent, or as one document', async () => {
+      const lines = ['{"position":"1","data":{"10":1.0,"2":0}}', '{"position":"2","data":{}}'];
+      answersLines(lines);
+      expect((await run('streams export')).stdout).to.equal(`${lines.join('\n')}\n`);
+      const { stdout } = await run('streams export --json');
+      expect(stdout).to.include(lines[0]);
+      expect(JSON.parse(stdout)).to.have.length(2);
+      answersLines([]);
+      expect((await run('streams export --json')).stdout).to.equal('[]\n');
+    });
+  });
+
+  describe('exits with', () => {
+    it('1 and the code on standard error when the service refuses', async () => {
+      answers({ code: 'portal/app_not_found', message: 'No such app.', details: { appId: 'app_1' } }, 404);
+      const { exitCode, stdout, stderr } = await run('keys list --app app_1 --json');
+      expect({ exitCode, stdout }).to.deep.equal({ exitCode: 1, stdout: '' });
+      expect(stderr).to.equal('portal/app_not_found: No such app.\n{"appId":"app_1"}\n');
+    });
+
+    const misuses = [
+      '',
+      'nonsense',
+      'apps',
+      'apps create',
+      'apps list --unknown',
+      'apps list extra',
+      'keys create --app app_1',
+      'keys create --app app_1 --env prod',
+      'keys rotate --app app_1 --env test --grace soon',
+      'currencies add --app app_1 --id 1.5 --code A --decimals 0',
+      'settings set --app app_1',
+      'settings set --app app_1 botToken',
+      'accounts credit --app app_1 --env test --user usr_1 --currency CHIP --amount 1',
+      'streams show',
+    ];
+    for (const line of misuses) {
+      it(`2 on wrong usage: coffer ${line}`, async () => {
+        const { exitCode, stdout, stderr } = await run(line);
+        expect({ exitCode, stdout, asked }).to.deep.equal({ exitCode: 2, stdout: '', asked: [] });
+        expect(stderr).not.to.equal('');
+      });
+    }
+
+    it('0 when asked for help', async () => {
+      const { exitCode, stdout } = await run('keys rotate --help');
+      expect(exitCode).to.equal(0);
+      expect(stdout).to.include('--grace <seconds>').and.include('--json');
+    });
+
+    it('3 without a service: none ever started here, none answers, or something else does', async () => {
+      const nowhere = await run('apps list', {});
+      expect(nowhere.exitCode).to.equal(3);
+      expect(nowhere.stderr).to.include('operator.json').and.include('npm start');
+
+      const silent = await run('apps list', {
+        COFFER_URL: 'http://127.0.0.1:1',
+        COFFER_OPERATOR_TOKEN: TOKEN,
+      });
+      expect(silent.exitCode).to.equal(3);
+      expect(silent.stderr).to.include('http://127.0.0.1:1/v1');
+
+      prepared = { status: 404, text: '<html>' };
+      expect(await run('apps list')).to.include({ exitCode: 3, stdout: '' });
+    });
+
+    it('3 and where to resume when the connection breaks in the middle of the log', async () => {
+      answersLines(['{"position":"41"}', '{"position":"42"}'], true);
+      const { exitCode, stdout, stderr } = await run('streams export');
+      expect(exitCode).to.equal(3);
+      expect(stdout).to.equal('{"position":"41"}\n{"position":"42"}\n');
+      expect(stderr).to.include('--after 42');
+    });
+  });
+
+  describe('finds the service', () => {
+    it('by the file that it leaves in its data folder', async () => {
+      await writeOperatorFile(folder, { url: `${url}/v1`, token: 'from-the-file' });
+      answers({ items: [] });
+      expect(await run('apps list', { COFFER_DATA_DIR: folder })).to.include({ exitCode: 0 });
+      expect(asked[0]).to.include({ url: '/v1/portal/apps', authorization: 'Bearer from-the-file' });
+    });
+
+    it('by COFFER_URL with or without the version, before the file', async () => {
+      await writeOperatorFile(folder, { url: 'http://127.0.0.1:1/v1', token: 'from-the-file' });
+      for (const COFFER_URL of [url, `${url}/`, `${url}/v1`, `${url}/v1/`]) {
+        await run('apps list', { COFFER_DATA_DIR: folder, COFFER_URL });
+      }
+      expect(asked.map((request) => request.url)).to.deep.equal(Array(4).fill('/v1/portal/apps'));
+      expect(asked[0]?.authorization).to.equal('Bearer from-the-file');
+    });
+  });
+
+  it('hands `run` and its roles to the service', async () => {
+    expect(await run('run api projector')).to.deep.include({
+      exitCode: 0,
+      roles: ['run', 'api', 'projector'],
+    });
+    expect((await run('run')).roles).to.deep.equal(['run']);
+  });
+});
+
+async function bodyOf(request: IncomingMessage): Promise<unknown> {
+  let text = '';
+  for await (const chunk of request) text += chunk;
+  return text === '' ? undefined : JSON.parse(text);
+}
+
+/** The words of a shell line, quotes taken off. */
+function words(line: string): readonly string[] {
+  return [...line.matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word);
+}
+
+function collector() {
+  const chunks: Buffer[] = [];
+  const stream = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      chunks.push(chunk);
+      done();
+    },
+  });
+  return { stream, text: () => Buffer.concat(chunks).toString() };
+}
