@@ -46,7 +46,7 @@ export function createUsers({
   handler,
   clock,
 }: {
-  readonly handler: CommandHandler;
+  readonly handler: Pick<CommandHandler, 'execute' | 'load'>;
   readonly clock: Clock;
 }): Users {
   const execute = (place: UserPlace, command: UserCommand, context: UsersContext, at: Date) => {
