@@ -11,6 +11,7 @@ import {
   streamName,
 } from '@coffer/kernel';
 import { Map as PersistentMap } from 'immutable';
+import { z } from 'zod';
 import { reject } from '../errors.ts';
 import { type AccountEvent, accountEvents, type EntryReason } from './account.events.ts';
 import { decodeAccount, encodeAccount } from './account.snapshot.ts';
@@ -43,8 +44,9 @@ export function parseAccountStream(stream: string): AccountStreamParts | undefin
   const parts = parseStreamName(stream);
   const match = parts?.category === CATEGORY ? ACCOUNT_ID.exec(parts.id) : null;
   if (!parts || !match) return undefined;
-  const [, userId = '', currencyId] = match;
-  return { environment: parts.environment, appId: parts.owner, userId, currencyId: Number(currencyId) };
+  const [, userId = '', digits = ''] = match;
+  const currencyId = z.int().parse(JSON.parse(digits));
+  return { environment: parts.environment, appId: parts.owner, userId, currencyId };
 }
 
 // Commands and answers

@@ -1,8 +1,12 @@
-/**
- * What a decision answers, and the JSON bodies made of it, keys in the documented order.
- * Source: contract, Ledger. A body never changes: a repeat years later is answered with the very same one.
- */
-import type { AccountOwner, KnownSession } from './playSession.state.ts';
+/** What a decision on a play session answers. Each is made of the state alone, so a repeat finds it again. */
+import {
+  type AccountOwner,
+  type KnownSession,
+  ownerOf,
+  type Rollback,
+  type SessionTerms,
+  type SettledSession,
+} from './playSession.state.ts';
 
 export type PlaySessionAnswer =
   | OpenedAnswer
@@ -78,110 +82,72 @@ export interface SettledAnswer {
   readonly revision: number;
 }
 
-export function openedBody(answer: OpenedAnswer) {
-  return {
-    sessionId: answer.sessionId,
-    userId: answer.userId,
-    gameCode: answer.gameCode,
-    currency: answer.currency,
-    lockAmount: answer.lockAmount.toString(),
-    balance: answer.lockAmount.toString(),
-    status: 'open',
-    openedAt: answer.openedAt,
-  } as const;
+export function openedAnswer({ transactionUuid: _, ...terms }: SessionTerms): OpenedAnswer {
+  return { outcome: 'opened', ...terms };
 }
 
-export function betBody(answer: BetAnswer) {
-  return {
-    sessionId: answer.sessionId,
-    transactionUuid: answer.transactionUuid,
-    amount: answer.amount.toString(),
-    balance: answer.balance.toString(),
-    status: 'accepted',
-  } as const;
+export function betAnswer(
+  { terms }: KnownSession,
+  { transactionUuid, amount }: Pick<BetAnswer, 'transactionUuid' | 'amount'>,
+  balance: bigint,
+): BetAnswer {
+  return { outcome: 'betAccepted', sessionId: terms.sessionId, transactionUuid, amount, balance };
 }
 
-export function winBody(answer: WinAnswer) {
-  return {
-    sessionId: answer.sessionId,
-    transactionUuid: answer.transactionUuid,
-    betTransactionUuid: answer.betTransactionUuid,
-    amount: answer.amount.toString(),
-    balance: answer.balance.toString(),
-    status: 'accepted',
-  } as const;
+export function winAnswer(
+  { terms }: KnownSession,
+  { transactionUuid, betTransactionUuid, amount }: Pick<WinAnswer, keyof BetReference | 'amount'>,
+  balance: bigint,
+): WinAnswer {
+  const { sessionId } = terms;
+  return { outcome: 'winAccepted', sessionId, transactionUuid, betTransactionUuid, amount, balance };
 }
 
-export function rollbackBody(answer: RollbackAnswer) {
-  return {
-    sessionId: answer.sessionId,
-    transactionUuid: answer.transactionUuid,
-    betTransactionUuid: answer.betTransactionUuid,
-    amount: answer.amount.toString(),
-    balance: answer.balance.toString(),
-    status: answer.status,
-  };
+interface BetReference {
+  readonly transactionUuid: string;
+  readonly betTransactionUuid: string;
 }
 
-export function settledBody(answer: SettledAnswer) {
+export function rolledBackAnswer(
+  { terms }: KnownSession,
+  { transactionUuid, betTransactionUuid }: BetReference,
+  { amount, balance, late, revision }: Omit<Rollback, 'kind' | 'betTransactionUuid'>,
+): RollbackAnswer {
   return {
-    sessionId: answer.sessionId,
-    userId: answer.userId,
-    currency: answer.currency,
-    lockAmount: answer.lockAmount.toString(),
-    totalBet: answer.totalBet.toString(),
-    totalWin: answer.totalWin.toString(),
-    payout: answer.payout.toString(),
-    net: answer.net.toString(),
-    status: 'settled',
-    settledAt: answer.settledAt,
-  } as const;
-}
-
-/** The body of any answer that has one. */
-export function answerBody(answer: Exclude<PlaySessionAnswer, LostAnswer>) {
-  switch (answer.outcome) {
-    case 'opened':
-      return openedBody(answer);
-    case 'betAccepted':
-      return betBody(answer);
-    case 'winAccepted':
-      return winBody(answer);
-    case 'rollback':
-      return rollbackBody(answer);
-    case 'settled':
-      return settledBody(answer);
-  }
-}
-
-/** `POST /ledger/balance`: after the settlement the payout. */
-export function balanceBody({ terms, balance, status }: KnownSession) {
-  return {
+    outcome: 'rollback',
     sessionId: terms.sessionId,
-    userId: terms.userId,
-    currency: terms.currency,
-    balance: balance.toString(),
-    status,
+    transactionUuid,
+    betTransactionUuid,
+    amount,
+    balance,
+    status: 'rolled_back',
+    late: late ? { ...ownerOf(terms), revision } : undefined,
   };
 }
 
-/** A session as it is now: the body of the opening, with totals; the settlement's are null before it. */
-export function sessionBody(session: KnownSession) {
-  const { terms, balance, status, totalBet, totalWin } = session;
-  const settlement = session.status === 'settled' ? session.settlement : undefined;
+/** A rollback that moved nothing. */
+export function unmovedAnswer(
+  { terms }: KnownSession,
+  { transactionUuid, betTransactionUuid }: BetReference,
+  status: 'remembered' | 'already_rolled_back',
+  balance: bigint,
+): RollbackAnswer {
   return {
+    outcome: 'rollback',
     sessionId: terms.sessionId,
-    userId: terms.userId,
-    gameCode: terms.gameCode,
-    currency: terms.currency,
-    lockAmount: terms.lockAmount.toString(),
-    balance: balance.toString(),
+    transactionUuid,
+    betTransactionUuid,
+    amount: 0n,
+    balance,
     status,
-    openedAt: terms.openedAt,
-    totalBet: totalBet.toString(),
-    totalWin: totalWin.toString(),
-    payout: settlement ? settlement.payout.toString() : null,
-    net: settlement ? settlement.net.toString() : null,
-    settledAt: settlement ? settlement.settledAt : null,
+    late: undefined,
   };
+}
+
+export function settledAnswer({
+  terms,
+  settlement,
+}: Pick<SettledSession, 'terms' | 'settlement'>): SettledAnswer {
+  const { sessionId, userId, currency, currencyId, lockAmount } = terms;
+  return { outcome: 'settled', sessionId, userId, currency, currencyId, lockAmount, ...settlement };
 }

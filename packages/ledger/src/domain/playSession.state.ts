@@ -1,5 +1,7 @@
 /** What a play session remembers of its events: enough to decide, and to answer every repeat as before. */
-import type { Map as PersistentMap, Set as PersistentSet } from 'immutable';
+import assert from 'node:assert/strict';
+import { Map as PersistentMap, Set as PersistentSet } from 'immutable';
+import type { PlaySessionEvent } from './playSession.events.ts';
 
 /** What the session was opened with. */
 export interface SessionTerms {
@@ -106,3 +108,132 @@ export interface SettledSession extends SessionFacts {
 
 export type KnownSession = OpenSession | SettledSession;
 export type PlaySession = UnknownSession | KnownSession;
+
+export const initialState: PlaySession = { status: 'unknown', revision: -1 };
+
+export function ownerOf({ userId, currencyId }: SessionTerms): AccountOwner {
+  return { userId, currencyId };
+}
+
+export function evolve(session: PlaySession, event: PlaySessionEvent): PlaySession {
+  if (event.type === 'SessionOpened') {
+    assert.equal(session.status, 'unknown');
+    return {
+      status: 'open',
+      revision: 0,
+      terms: event.data,
+      balance: event.data.lockAmount,
+      totalBet: 0n,
+      totalWin: 0n,
+      transactions: PersistentMap(),
+      rememberedBets: PersistentSet(),
+    };
+  }
+  assert(session.status !== 'unknown', `${event.type} before SessionOpened`);
+  const revision = session.revision + 1;
+  switch (event.type) {
+    case 'BetPlaced': {
+      const { transactionUuid, amount, roundId, balance } = event.data;
+      assertOpen(session);
+      assert(balance === session.balance - amount);
+      return {
+        ...session,
+        revision,
+        balance,
+        totalBet: session.totalBet + amount,
+        transactions: session.transactions.set(transactionUuid, {
+          kind: 'bet',
+          revision,
+          amount,
+          roundId,
+          balance,
+          fate: 'open',
+        }),
+      };
+    }
+    case 'WinCredited': {
+      const { transactionUuid, betTransactionUuid, amount, roundId, balance } = event.data;
+      assertOpen(session);
+      assert(balance === session.balance + amount);
+      return {
+        ...session,
+        revision,
+        balance,
+        totalWin: session.totalWin + amount,
+        transactions: withFate(session, betTransactionUuid, 'won').set(transactionUuid, {
+          kind: 'win',
+          revision,
+          betTransactionUuid,
+          amount,
+          roundId,
+          balance,
+        }),
+      };
+    }
+    case 'BetRolledBack': {
+      const { transactionUuid, betTransactionUuid, amount, balance } = event.data;
+      const late = event.data.late !== undefined;
+      assert(late === (session.status === 'settled'));
+      assert(balance === (late ? session.balance : session.balance + amount));
+      return {
+        ...session,
+        revision,
+        balance,
+        totalBet: late ? session.totalBet : session.totalBet - amount,
+        transactions: withFate(session, betTransactionUuid, 'rolledBack').set(transactionUuid, {
+          kind: 'rollback',
+          revision,
+          betTransactionUuid,
+          amount,
+          balance,
+          late,
+        }),
+      };
+    }
+    case 'RollbackRemembered': {
+      const { transactionUuid, betTransactionUuid, balance } = event.data;
+      return {
+        ...session,
+        revision,
+        transactions: session.transactions.set(transactionUuid, {
+          kind: 'rememberedRollback',
+          revision,
+          betTransactionUuid,
+          balance,
+        }),
+        rememberedBets: session.rememberedBets.add(betTransactionUuid),
+      };
+    }
+    case 'SessionSettled': {
+      const { transactionUuid, totalBet, totalWin, payout, net, settledAt } = event.data;
+      assertOpen(session);
+      assert(payout === session.balance);
+      return {
+        ...session,
+        status: 'settled',
+        revision,
+        settlement: { totalBet, totalWin, payout, net, settledAt, revision },
+        transactions:
+          transactionUuid === undefined
+            ? session.transactions
+            : session.transactions.set(transactionUuid, { kind: 'settle', revision }),
+      };
+    }
+    default:
+      throw new assert.AssertionError({ message: `no event: ${JSON.stringify(event satisfies never)}` });
+  }
+}
+
+function assertOpen(session: KnownSession): asserts session is OpenSession {
+  assert(session.status === 'open', 'the session is settled');
+}
+
+function withFate(
+  { transactions }: KnownSession,
+  betTransactionUuid: string,
+  fate: Bet['fate'],
+): PersistentMap<string, Transaction> {
+  const bet = transactions.get(betTransactionUuid);
+  assert(bet?.kind === 'bet', `${betTransactionUuid} is no bet`);
+  return bet.fate === fate ? transactions : transactions.set(betTransactionUuid, { ...bet, fate });
+}

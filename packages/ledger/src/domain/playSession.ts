@@ -4,21 +4,26 @@
  */
 import assert from 'node:assert/strict';
 import { type Decision, type Environment, type StreamType, streamName } from '@coffer/kernel';
-import { Map as PersistentMap, Set as PersistentSet } from 'immutable';
 import { reject } from '../errors.ts';
-import type { PlaySessionAnswer } from './playSession.answers.ts';
+import {
+  betAnswer,
+  openedAnswer,
+  type PlaySessionAnswer,
+  rolledBackAnswer,
+  settledAnswer,
+  unmovedAnswer,
+  winAnswer,
+} from './playSession.answers.ts';
 import { type PlaySessionEvent, playSessionEvents } from './playSession.events.ts';
 import { decodePlaySession, encodePlaySession } from './playSession.snapshot.ts';
-import type {
-  AccountOwner,
-  Bet,
-  KnownSession,
-  OpenSession,
-  PlaySession,
-  Rollback,
-  SessionTerms,
-  SettledSession,
-  Transaction,
+import {
+  type Bet,
+  evolve,
+  initialState,
+  type KnownSession,
+  ownerOf,
+  type PlaySession,
+  type SessionTerms,
 } from './playSession.state.ts';
 
 export type { OpenedAnswer, PlaySessionAnswer } from './playSession.answers.ts';
@@ -57,10 +62,6 @@ export type PlaySessionCommand =
       readonly at: string;
     };
 
-// State
-
-const initialState: PlaySession = { status: 'unknown', revision: -1 };
-
 /** Bets, wins and rollbacks that a session keeps before it takes no more bets. */
 export const MAX_SESSION_WRITES = 100_000;
 
@@ -82,7 +83,7 @@ export function decide(session: PlaySession, command: PlaySessionCommand): PlayS
     case 'SettleSession':
       return settleSession(session, command);
     default:
-      return assertNever(command);
+      throw new assert.AssertionError({ message: `no command: ${JSON.stringify(command satisfies never)}` });
   }
 }
 
@@ -123,7 +124,7 @@ function placeBet(session: KnownSession, command: CommandOf<'PlaceBet'>): PlaySe
     if (seen.fate === 'rolledBack') throw reject('ledger/bet_rolled_back', { balance });
     return {
       events: [],
-      answer: betAnswer(session, transactionUuid, amount, seen.balance),
+      answer: betAnswer(session, command, seen.balance),
       replayed: true,
     };
   }
@@ -140,7 +141,7 @@ function placeBet(session: KnownSession, command: CommandOf<'PlaceBet'>): PlaySe
         data: { transactionUuid, amount, ...optional('roundId', roundId), balance: after },
       },
     ],
-    answer: betAnswer(session, transactionUuid, amount, after),
+    answer: betAnswer(session, command, after),
   };
 }
 
@@ -278,213 +279,9 @@ function conflict(transactionUuid: string, field: string): Error {
   return reject('ledger/transaction_conflict', { transactionUuid, field });
 }
 
-function ownerOf({ userId, currencyId }: SessionTerms): AccountOwner {
-  return { userId, currencyId };
-}
-
 /** An absent field stays absent: stored facts have no nulls. */
 function optional<Name extends string>(name: Name, value: string | undefined) {
   return (value === undefined ? {} : { [name]: value }) as { [N in Name]?: string };
-}
-
-// Answers
-
-function openedAnswer({ transactionUuid: _, ...terms }: SessionTerms): PlaySessionAnswer {
-  return { outcome: 'opened', ...terms };
-}
-
-function betAnswer({ terms }: KnownSession, transactionUuid: string, amount: bigint, balance: bigint) {
-  return { outcome: 'betAccepted', sessionId: terms.sessionId, transactionUuid, amount, balance } as const;
-}
-
-function winAnswer(
-  { terms }: KnownSession,
-  { transactionUuid, betTransactionUuid, amount }: CommandOf<'CreditWin'>,
-  balance: bigint,
-) {
-  const { sessionId } = terms;
-  return {
-    outcome: 'winAccepted',
-    sessionId,
-    transactionUuid,
-    betTransactionUuid,
-    amount,
-    balance,
-  } as const;
-}
-
-function rolledBackAnswer(
-  { terms }: KnownSession,
-  { transactionUuid, betTransactionUuid }: CommandOf<'RollBackBet'>,
-  { amount, balance, late, revision }: Omit<Rollback, 'kind' | 'betTransactionUuid'>,
-): PlaySessionAnswer {
-  const { sessionId } = terms;
-  return {
-    outcome: 'rollback',
-    sessionId,
-    transactionUuid,
-    betTransactionUuid,
-    amount,
-    balance,
-    status: 'rolled_back',
-    late: late ? { ...ownerOf(terms), revision } : undefined,
-  };
-}
-
-function unmovedAnswer(
-  { terms }: KnownSession,
-  { transactionUuid, betTransactionUuid }: CommandOf<'RollBackBet'>,
-  status: 'remembered' | 'already_rolled_back',
-  balance: bigint,
-): PlaySessionAnswer {
-  const { sessionId } = terms;
-  return {
-    outcome: 'rollback',
-    sessionId,
-    transactionUuid,
-    betTransactionUuid,
-    amount: 0n,
-    balance,
-    status,
-    late: undefined,
-  };
-}
-
-function settledAnswer({
-  terms,
-  settlement,
-}: Pick<SettledSession, 'terms' | 'settlement'>): PlaySessionAnswer {
-  const { sessionId, userId, currency, currencyId, lockAmount } = terms;
-  return { outcome: 'settled', sessionId, userId, currency, currencyId, lockAmount, ...settlement };
-}
-
-// Evolve
-
-export function evolve(session: PlaySession, event: PlaySessionEvent): PlaySession {
-  if (event.type === 'SessionOpened') {
-    assert.equal(session.status, 'unknown');
-    return {
-      status: 'open',
-      revision: 0,
-      terms: event.data,
-      balance: event.data.lockAmount,
-      totalBet: 0n,
-      totalWin: 0n,
-      transactions: PersistentMap(),
-      rememberedBets: PersistentSet(),
-    };
-  }
-  assert(session.status !== 'unknown', `${event.type} before SessionOpened`);
-  const revision = session.revision + 1;
-  switch (event.type) {
-    case 'BetPlaced': {
-      const { transactionUuid, amount, roundId, balance } = event.data;
-      assertOpen(session);
-      assert(balance === session.balance - amount);
-      return {
-        ...session,
-        revision,
-        balance,
-        totalBet: session.totalBet + amount,
-        transactions: session.transactions.set(transactionUuid, {
-          kind: 'bet',
-          revision,
-          amount,
-          roundId,
-          balance,
-          fate: 'open',
-        }),
-      };
-    }
-    case 'WinCredited': {
-      const { transactionUuid, betTransactionUuid, amount, roundId, balance } = event.data;
-      assertOpen(session);
-      assert(balance === session.balance + amount);
-      return {
-        ...session,
-        revision,
-        balance,
-        totalWin: session.totalWin + amount,
-        transactions: withFate(session, betTransactionUuid, 'won').set(transactionUuid, {
-          kind: 'win',
-          revision,
-          betTransactionUuid,
-          amount,
-          roundId,
-          balance,
-        }),
-      };
-    }
-    case 'BetRolledBack': {
-      const { transactionUuid, betTransactionUuid, amount, balance } = event.data;
-      const late = event.data.late !== undefined;
-      assert(late === (session.status === 'settled'));
-      assert(balance === (late ? session.balance : session.balance + amount));
-      return {
-        ...session,
-        revision,
-        balance,
-        totalBet: late ? session.totalBet : session.totalBet - amount,
-        transactions: withFate(session, betTransactionUuid, 'rolledBack').set(transactionUuid, {
-          kind: 'rollback',
-          revision,
-          betTransactionUuid,
-          amount,
-          balance,
-          late,
-        }),
-      };
-    }
-    case 'RollbackRemembered': {
-      const { transactionUuid, betTransactionUuid, balance } = event.data;
-      return {
-        ...session,
-        revision,
-        transactions: session.transactions.set(transactionUuid, {
-          kind: 'rememberedRollback',
-          revision,
-          betTransactionUuid,
-          balance,
-        }),
-        rememberedBets: session.rememberedBets.add(betTransactionUuid),
-      };
-    }
-    case 'SessionSettled': {
-      const { transactionUuid, totalBet, totalWin, payout, net, settledAt } = event.data;
-      assertOpen(session);
-      assert(payout === session.balance);
-      return {
-        ...session,
-        status: 'settled',
-        revision,
-        settlement: { totalBet, totalWin, payout, net, settledAt, revision },
-        transactions:
-          transactionUuid === undefined
-            ? session.transactions
-            : session.transactions.set(transactionUuid, { kind: 'settle', revision }),
-      };
-    }
-    default:
-      return assertNever(event);
-  }
-}
-
-function assertOpen(session: KnownSession): asserts session is OpenSession {
-  assert(session.status === 'open', 'the session is settled');
-}
-
-function withFate(
-  { transactions }: KnownSession,
-  betTransactionUuid: string,
-  fate: Bet['fate'],
-): PersistentMap<string, Transaction> {
-  const bet = transactions.get(betTransactionUuid);
-  assert(bet?.kind === 'bet', `${betTransactionUuid} is no bet`);
-  return bet.fate === fate ? transactions : transactions.set(betTransactionUuid, { ...bet, fate });
-}
-
-function assertNever(value: never): never {
-  throw new assert.AssertionError({ message: `unknown to the play session: ${JSON.stringify(value)}` });
 }
 
 // Stream type
