@@ -1,0 +1,84 @@
+/**
+ * Reads answers off a keep-alive connection with as little work as it takes to know where one ends: the
+ * load generator shares its cores with what it measures. One request is in flight at a time.
+ */
+
+export interface AnswerReader {
+  /** True when this chunk completed the answer. Throws on anything but HTTP/1.1 with a content length. */
+  read(chunk: Buffer): boolean;
+  /** Of the answer just completed. */
+  readonly status: number;
+  /** Of the answer just completed; empty unless bodies are kept or the status is an unexpected one. */
+  readonly body: string;
+}
+
+const END_OF_HEAD = Buffer.from('\r\n\r\n');
+const LENGTH_HEADER = Buffer.from('\r\nContent-Length: ');
+const STATUS_OFFSET = 'HTTP/1.1 '.length;
+const SPACE = 0x20;
+const ZERO = 0x30;
+const NINE = 0x39;
+
+/** Bodies of answers with another status than `expectedStatus` are kept in any case: they say what is wrong. */
+export function createAnswerReader(expectedStatus: number, keepsBodies: boolean): AnswerReader {
+  let head: Buffer | undefined;
+  let missingBytes = 0;
+  let inBody = false;
+  let status = 0;
+  let parts: Buffer[] = [];
+
+  function readHead(chunk: Buffer): Buffer | undefined {
+    const bytes = head ? Buffer.concat([head, chunk]) : chunk;
+    const end = bytes.indexOf(END_OF_HEAD);
+    if (end < 0) {
+      // The chunk's memory is used again for the next one.
+      head = Buffer.from(bytes);
+      return undefined;
+    }
+    head = undefined;
+    status = statusOf(bytes);
+    missingBytes = lengthOf(bytes, end);
+    inBody = true;
+    parts = [];
+    return bytes.subarray(end + END_OF_HEAD.length);
+  }
+
+  return {
+    read(chunk) {
+      const rest = inBody ? chunk : readHead(chunk);
+      if (!rest) return false;
+      if (rest.length > missingBytes) throw new Error('An answer is longer than it says.');
+      if (keepsBodies || status !== expectedStatus) parts.push(Buffer.from(rest));
+      missingBytes -= rest.length;
+      inBody = missingBytes > 0;
+      return !inBody;
+    },
+    get status() {
+      return status;
+    },
+    get body() {
+      return Buffer.concat(parts).toString('utf8');
+    },
+  };
+}
+
+function statusOf(bytes: Buffer): number {
+  if (bytes[STATUS_OFFSET - 1] !== SPACE || bytes[STATUS_OFFSET + 3] !== SPACE)
+    throw new Error('This is not HTTP/1.1.');
+  return numberAt(bytes, STATUS_OFFSET);
+}
+
+function lengthOf(bytes: Buffer, end: number): number {
+  const found = bytes.indexOf(LENGTH_HEADER);
+  if (found < 0 || found >= end) throw new Error('An answer does not say how long it is.');
+  return numberAt(bytes, found + LENGTH_HEADER.length);
+}
+
+function numberAt(bytes: Buffer, offset: number): number {
+  let value = 0;
+  for (let index = offset; ; index++) {
+    const digit = bytes[index] ?? 0;
+    if (digit < ZERO || digit > NINE) return value;
+    value = value * 10 + digit - ZERO;
+  }
+}

@@ -1,0 +1,29 @@
+import { expect } from 'chai';
+import { judge, median, ratios } from './bars.ts';
+
+describe('the bars of the benchmark', () => {
+  it('are judged by the median of the rounds', () => {
+    expect(judge('betAt64', [0.1, 0.55, 0.9])).to.include({ value: 0.55, passed: true });
+    expect(judge('betAt64', [0.9, 0.54, 0.1])).to.include({ value: 0.54, passed: false });
+  });
+
+  it('may be an upper limit', () => {
+    expect(judge('memory', [400])).to.include({ passed: true, limit: 'at most 400 MiB' });
+    expect(judge('memory', [400.5])).to.include({ passed: false });
+  });
+
+  it('are not passed by measuring nothing', () => {
+    expect(() => judge('batch', [])).to.throw('Nothing was measured.');
+    expect(() => judge('batch', [Number.NaN])).to.throw('Nothing was measured.');
+    expect(() => judge('batch', [5 / 0])).to.throw('Nothing was measured.');
+  });
+
+  it('compare figures of the same round', () => {
+    expect(ratios([10, 30], [20, 40])).to.deep.equal([0.5, 0.75]);
+    expect(() => ratios([10], [20, 40])).to.throw('same rounds');
+  });
+
+  it('take the mean of the two in the middle of an even number', () => {
+    expect(median([4, 1, 3, 2])).to.equal(2.5);
+  });
+});

@@ -1,0 +1,60 @@
+/** What the figures are held against, and how a verdict is reached. Source: docs/benchmarks.md, The bars. */
+
+/** One comparison: a figure, or a ratio of two figures of the same round. */
+export interface Bar {
+  readonly name: string;
+  /** The ratio (or figure) must be at least, or at most, the limit. */
+  readonly atLeast?: number;
+  readonly atMost?: number;
+  readonly unit: 'x' | 'MiB';
+}
+
+export const BARS = {
+  betAt64: { name: 'bet / no-op, 64 connections', atLeast: 0.55, unit: 'x' },
+  betAt256: { name: 'bet / no-op, 256 connections', atLeast: 0.75, unit: 'x' },
+  hotSessionAt64: { name: 'hot session / no-op, 64 connections', atLeast: 0.3, unit: 'x' },
+  batch: { name: 'bets in batches / single bets', atLeast: 5, unit: 'x' },
+  append: { name: 'conditional append / bare insert', atLeast: 0.6, unit: 'x' },
+  replay: { name: 'replay / bare select', atLeast: 0.6, unit: 'x' },
+  memory: { name: 'memory of the service after 200,000 bets', atMost: 400, unit: 'MiB' },
+} as const satisfies Readonly<Record<string, Bar>>;
+
+export type BarName = keyof typeof BARS;
+
+export interface Verdict {
+  readonly bar: BarName;
+  readonly name: string;
+  readonly value: number;
+  /** The value of each round; the verdict is on their median. */
+  readonly rounds: readonly number[];
+  readonly limit: string;
+  readonly passed: boolean;
+}
+
+/** The verdict on the median of the rounds. Throws when there is no round: nothing measured is no pass. */
+export function judge(bar: BarName, rounds: readonly number[]): Verdict {
+  const { name, atLeast, atMost, unit }: Bar = BARS[bar];
+  const value = median(rounds);
+  const passed = (atLeast === undefined || value >= atLeast) && (atMost === undefined || value <= atMost);
+  const limit = [
+    ...(atLeast === undefined ? [] : [`at least ${atLeast}`]),
+    ...(atMost === undefined ? [] : [`at most ${atMost}`]),
+  ].join(', ');
+  return { bar, name, value, rounds, limit: `${limit} ${unit}`, passed };
+}
+
+/** Round by round, so that a slow moment of the machine meets both sides of a ratio. */
+export function ratios(measured: readonly number[], yardstick: readonly number[]): readonly number[] {
+  if (measured.length !== yardstick.length)
+    throw new Error('The two sides were not measured in the same rounds.');
+  return measured.map((value, round) => value / (yardstick[round] ?? Number.NaN));
+}
+
+/** Throws on an empty list and on anything that is not a finite number. */
+export function median(values: readonly number[]): number {
+  if (values.length === 0 || !values.every(Number.isFinite)) throw new Error('Nothing was measured.');
+  const sorted = values.toSorted((left, right) => left - right);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
+}

@@ -1,0 +1,125 @@
+/**
+ * The load generator: a process of its own that keeps so many requests in flight and notes how long each
+ * took. Takes one order at a time from its parent; any unexpected answer ends the order with a failure.
+ */
+import { type Connection, type ConnectionEvents, openConnection } from './connection.ts';
+import { type LoadOrder, type LoadOutcome, type LoadReport, monotonicUs } from './load.ts';
+import {
+  createUuidSource,
+  cycleThrough,
+  type PreparedRequest,
+  prepareBatch,
+  prepareBet,
+} from './preparedRequest.ts';
+
+/** Reserved once, so that noting a latency allocates nothing. */
+const latenciesMs = new Float64Array(4_000_000);
+const DRAIN_LIMIT_MS = 30_000;
+const uuids = createUuidSource();
+
+process.on('message', (order: LoadOrder) => {
+  carryOut(order).then(
+    (report) => reply({ kind: 'report', report }),
+    (error: unknown) =>
+      reply({ kind: 'failure', message: error instanceof Error ? error.message : String(error) }),
+  );
+});
+// The parent is gone: nobody is left to report to.
+process.on('disconnect', () => process.exit(0));
+
+function reply(outcome: LoadOutcome): void {
+  process.send?.(outcome);
+}
+
+async function carryOut(order: LoadOrder): Promise<LoadReport> {
+  const { target, connections, sessionIds, betsPerRequest, until } = order;
+  const nextSession = cycleThrough(sessionIds);
+  const isBatch = betsPerRequest > 1;
+  const prepare = (): PreparedRequest =>
+    isBatch
+      ? prepareBatch(target, uuids, nextSession, betsPerRequest)
+      : prepareBet(target, uuids, nextSession);
+
+  const finished = Promise.withResolvers<void>();
+  // Awaited only once all connections are open; a failure before that must not count as unhandled.
+  finished.promise.catch(() => undefined);
+  let noted = 0;
+  let answersInAll = 0;
+  let inFlight = 0;
+  let unsent = until.kind === 'answers' ? until.answers : Number.POSITIVE_INFINITY;
+  let measuring = until.kind === 'answers';
+
+  const sendOn = (connection: Connection): void => {
+    unsent -= 1;
+    inFlight += 1;
+    connection.send();
+  };
+  const events: ConnectionEvents = {
+    onAnswer(connection, latencyMs) {
+      answersInAll += 1;
+      inFlight -= 1;
+      if (measuring) {
+        if (noted === latenciesMs.length) throw new Error('There are more answers than can be noted.');
+        latenciesMs[noted++] = latencyMs;
+      }
+      if (unsent > 0) sendOn(connection);
+      else if (inFlight === 0) finished.resolve();
+    },
+    onFailure: finished.reject,
+    checkBody: isBatch ? (body) => checkBatch(body, betsPerRequest) : undefined,
+  };
+
+  const opened: Connection[] = [];
+  try {
+    for (let index = 0; index < connections; index++) {
+      opened.push(await openConnection(target.port, prepare(), events));
+    }
+    let fromUs = monotonicUs();
+    for (const connection of opened) if (unsent > 0) sendOn(connection);
+    if (until.kind === 'time') {
+      await Promise.race([pause(until.rampMs), finished.promise]);
+      measuring = true;
+      fromUs = monotonicUs();
+      await Promise.race([pause(until.measuredMs), finished.promise]);
+      measuring = false;
+      unsent = 0;
+    }
+    const measuredToUs = until.kind === 'time' ? monotonicUs() : undefined;
+    if (inFlight > 0) await Promise.race([finished.promise, tooLate()]);
+    const toUs = measuredToUs ?? monotonicUs();
+    const sorted = latenciesMs.subarray(0, noted).sort();
+    return {
+      answers: noted,
+      measuredSeconds: (toUs - fromUs) / 1e6,
+      p50Ms: quantile(sorted, 0.5),
+      p99Ms: quantile(sorted, 0.99),
+      answersInAll,
+      fromUs,
+      toUs,
+    };
+  } finally {
+    for (const connection of opened) connection.close();
+  }
+}
+
+/** 200 of the batch says nothing about its bets: each has a status of its own. */
+function checkBatch(body: string, bets: number): void {
+  let accepted = 0;
+  for (let at = body.indexOf('"status":200'); at >= 0; at = body.indexOf('"status":200', at + 1))
+    accepted += 1;
+  if (accepted !== bets)
+    throw new Error(`Of ${bets} bets ${accepted} were accepted: ${body.slice(0, 1_000)}`);
+}
+
+function quantile(sorted: Float64Array, share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}
+
+function pause(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs));
+}
+
+async function tooLate(): Promise<never> {
+  await pause(DRAIN_LIMIT_MS);
+  throw new Error(`Answers were still missing ${DRAIN_LIMIT_MS} ms after the last request.`);
+}

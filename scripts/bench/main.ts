@@ -1,0 +1,77 @@
+/**
+ * `npm run bench`: measures Coffer against a no-op route and a bare Postgres, in one run on one machine, and
+ * says which bars it passes. What is measured and how to read it: docs/benchmarks.md.
+ *
+ * Ends with 0 when all bars are passed, 1 when one is missed, 2 when it could not be measured.
+ */
+import { parseArgs } from 'node:util';
+import type { Run } from './children.ts';
+import { measureHttp } from './httpRows.ts';
+import { FULL_PLAN, SHORT_PLAN } from './plan.ts';
+import { profileBets } from './profileBets.ts';
+import { resultOf, textOf } from './report.ts';
+import { startService } from './service.ts';
+import { measureStore } from './store.ts';
+
+const USAGE = `npm run bench -- [--full] [--json] [--profile <file>]
+
+  --full            longer and more rounds, for figures to keep (about 15 minutes)
+  --json            the result as JSON on standard output
+  --profile <file>  no bars: bets at 64 and 256 connections under a CPU profiler, the profile in <file>
+`;
+
+const { values: flags } = parseArgs({
+  options: {
+    full: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    profile: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+if (flags.help) process.stdout.write(USAGE);
+else process.exitCode = await underControl(bench);
+
+async function bench(run: Run): Promise<number> {
+  const plan = flags.full ? FULL_PLAN : SHORT_PLAN;
+  if (flags.profile !== undefined) {
+    process.stdout.write(await profileBets(run, plan, flags.profile));
+    return 0;
+  }
+  const store = await measureStore(run, plan);
+  run.progress('starting the service');
+  const service = await startService(run, {});
+  const http = await measureHttp(run, service, plan);
+  await service.stop();
+  const result = resultOf(plan, http, store);
+  process.stdout.write(flags.json ? `${JSON.stringify(result, null, 2)}\n` : `\n${textOf(result)}`);
+  return result.passed ? 0 : 1;
+}
+
+/** Runs the work, bounded in time and by Ctrl-C, and stops and removes whatever it has started and made. */
+async function underControl(work: (run: Run) => Promise<number>): Promise<number> {
+  const stopping = new AbortController();
+  const { limitMs } = flags.full ? FULL_PLAN : SHORT_PLAN;
+  const stop = (why: string) => stopping.abort(new Error(why));
+  const timer = setTimeout(stop, limitMs, `The run was not over after ${limitMs / 1_000} s.`);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => stop(`Stopped by ${signal}.`));
+  }
+  const stopped = new Promise<never>((_, reject) => {
+    stopping.signal.addEventListener('abort', () => reject(stopping.signal.reason));
+  });
+  const stack = new AsyncDisposableStack();
+  const progress = (line: string): void => {
+    process.stderr.write(`bench: ${line}\n`);
+  };
+  try {
+    return await Promise.race([work({ stack, signal: stopping.signal, progress }), stopped]);
+  } catch (error) {
+    progress(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    return 2;
+  } finally {
+    clearTimeout(timer);
+    stopping.abort(new Error('The run is over.'));
+    await stack.disposeAsync();
+  }
+}

@@ -1,0 +1,55 @@
+/** How long each part is measured. The short plan takes about 90 seconds; the long one is for figures to keep. */
+
+export interface BenchPlan {
+  readonly name: 'short' | 'full';
+  /** A run that takes longer is broken: it is stopped and nothing is reported. */
+  readonly limitMs: number;
+  /** How often the routes take turns at 64 connections; the other connection counts take fewer. */
+  readonly rounds: number;
+  readonly fewerRounds: number;
+  /** Not counted: sockets open, caches fill. */
+  readonly rampMs: number;
+  readonly measuredMs: number;
+  /** Once for each route before anything is counted, so that both servers run compiled code. */
+  readonly warmUpMs: number;
+  readonly storeRounds: number;
+  readonly storeMeasuredMs: number;
+  readonly replayRounds: number;
+}
+
+export const SHORT_PLAN: BenchPlan = {
+  name: 'short',
+  limitMs: 300_000,
+  rounds: 3,
+  fewerRounds: 2,
+  rampMs: 300,
+  measuredMs: 1_700,
+  warmUpMs: 2_000,
+  storeRounds: 3,
+  storeMeasuredMs: 1_500,
+  replayRounds: 3,
+};
+
+export const FULL_PLAN: BenchPlan = {
+  name: 'full',
+  limitMs: 1_800_000,
+  rounds: 7,
+  fewerRounds: 5,
+  rampMs: 1_000,
+  measuredMs: 8_000,
+  warmUpMs: 10_000,
+  storeRounds: 7,
+  storeMeasuredMs: 6_000,
+  replayRounds: 7,
+};
+
+export const OPEN_SESSIONS = 1_000;
+/** All connections are busy with batches of so many bets each. */
+export const BATCH_CONNECTIONS = 4;
+export const BETS_PER_BATCH = 1_000;
+/** After so many bets the memory of the service is looked at. */
+export const BETS_BEFORE_MEMORY = 200_000;
+
+export const STORE_APPENDS_IN_FLIGHT = 256;
+export const STORE_ROWS_PER_BATCH = 128;
+export const REPLAY_PAGE_EVENTS = 1_000;

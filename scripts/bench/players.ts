@@ -1,0 +1,78 @@
+/** Players with funds and their open sessions, made over HTTP as an operator and a game would. */
+import type { ServiceUnderTest } from './service.ts';
+
+const CURRENCY = 'CHIP';
+/** Players share the sessions among them: one account stream must not be what opening them waits for. */
+const SESSIONS_PER_PLAYER = 20;
+const LOCK_AMOUNT = '1000000000000';
+const CREDIT_AMOUNT = '1000000000000000';
+const REQUESTS_IN_FLIGHT = 32;
+
+export interface PlayersOptions {
+  readonly service: ServiceUnderTest;
+  readonly signal: AbortSignal;
+}
+
+/** So many open sessions with more in each than a run can bet. */
+export async function openSessions(options: PlayersOptions, count: number): Promise<readonly string[]> {
+  const players = await inParallel(Math.ceil(count / SESSIONS_PER_PLAYER), () => createPlayer(options));
+  return inParallel(count, (index) => openSession(options, players[index % players.length] ?? ''));
+}
+
+async function createPlayer({ service, signal }: PlayersOptions): Promise<string> {
+  const { operator, boot } = service;
+  const users = `${operator.url}/portal/app/${boot.appId}/test/users`;
+  const { userId } = await post(users, operator.token, {}, 'userId', signal);
+  const credit = { currency: CURRENCY, amount: CREDIT_AMOUNT, ref: 'bench' };
+  await post(`${users}/${userId}/accounts/credit`, operator.token, credit, 'available', signal);
+  return userId;
+}
+
+async function openSession({ service, signal }: PlayersOptions, userId: string): Promise<string> {
+  const body = { userId, gameCode: 'bench', currency: CURRENCY, lockAmount: LOCK_AMOUNT };
+  const secretKey = service.boot.keys.test.secret;
+  const opened = await post(`${service.operator.url}/ledger/sessions`, secretKey, body, 'sessionId', signal);
+  return opened.sessionId;
+}
+
+/** The answer's field of that name, which must be text. Throws on any answer but 200 and 201. */
+async function post<Field extends string>(
+  url: string,
+  token: string,
+  body: object,
+  field: Field,
+  signal: AbortSignal,
+): Promise<Readonly<Record<Field, string>>> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal,
+  });
+  const text = await response.text();
+  if (response.status !== 200 && response.status !== 201) {
+    throw new Error(`POST ${new URL(url).pathname} answered ${response.status}: ${text}`);
+  }
+  const answer: Record<string, unknown> = JSON.parse(text);
+  const value = answer[field];
+  if (typeof value !== 'string')
+    throw new Error(`POST ${new URL(url).pathname} answered without ${field}: ${text}`);
+  // One field is all that its callers need.
+  return { [field]: value } as Record<Field, string>;
+}
+
+async function inParallel<Value>(
+  count: number,
+  work: (index: number) => Promise<Value>,
+): Promise<readonly Value[]> {
+  const values: Value[] = new Array(count);
+  let next = 0;
+  const worker = async () => {
+    while (next < count) {
+      const index = next++;
+      values[index] = await work(index);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(count, REQUESTS_IN_FLIGHT) }, worker));
+  return values;
+}

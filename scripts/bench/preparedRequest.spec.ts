@@ -1,0 +1,49 @@
+import { expect } from 'chai';
+import { batchBody, betBody } from '../../packages/ledger/src/schemas.ts';
+import {
+  createUuidSource,
+  cycleThrough,
+  type PreparedRequest,
+  prepareBatch,
+  prepareBet,
+} from './preparedRequest.ts';
+
+const target = { port: 1, path: '/v1/ledger/bet', secretKey: 'sk_test_x' };
+
+function bodyOf({ bytes }: PreparedRequest): unknown {
+  const [head = '', body = ''] = bytes.toString('utf8').split('\r\n\r\n');
+  expect(head).to.include(`\r\nContent-Length: ${Buffer.byteLength(body)}`);
+  return JSON.parse(body);
+}
+
+describe('the prepared requests of the load generator', () => {
+  it('are bets, each with a uuid of its own, on one session after another', () => {
+    const request = prepareBet(target, createUuidSource(), cycleThrough(['ses_a', 'ses_b']));
+    const seen = new Set<string>();
+    const sessions: string[] = [];
+    for (let turn = 0; turn < 25; turn++) {
+      request.renew();
+      const { sessionId, transactionUuid } = betBody.parse(bodyOf(request));
+      seen.add(transactionUuid);
+      sessions.push(sessionId);
+    }
+    expect(seen.size).to.equal(25);
+    expect(new Set(sessions)).to.deep.equal(new Set(['ses_a', 'ses_b']));
+  });
+
+  it('are batches of bets on one session, no uuid twice', () => {
+    const request = prepareBatch(target, createUuidSource(), cycleThrough(['ses_a', 'ses_b']), 40);
+    const seen = new Set<string>();
+    for (let turn = 0; turn < 3; turn++) {
+      request.renew();
+      for (const { transactionUuid } of batchBody.parse(bodyOf(request)).operations)
+        seen.add(transactionUuid);
+    }
+    expect(seen.size).to.equal(120);
+  });
+
+  it('need sessions of one width', () => {
+    expect(() => cycleThrough([])).to.throw('one width');
+    expect(() => cycleThrough(['ses_a', 'ses_ab'])).to.throw('one width');
+  });
+});

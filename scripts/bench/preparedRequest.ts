@@ -1,0 +1,121 @@
+/**
+ * Requests as bytes that are ready to be sent: before each sending only the session and the uuids are
+ * written over in place, all of which have a fixed width.
+ */
+import { randomBytes } from 'node:crypto';
+
+export interface Target {
+  readonly port: number;
+  /** From the root, with the version segment. */
+  readonly path: string;
+  readonly secretKey: string;
+}
+
+export interface PreparedRequest {
+  readonly bytes: Buffer;
+  /** Makes it another request: the next session, uuids never used before. */
+  renew(): void;
+}
+
+/** Uuids of one load generator: random first, counted at the end. */
+export interface UuidSource {
+  readonly prefix: string;
+  /** Writes the digits that tell the next uuid from the others. */
+  writeNext(bytes: Buffer, offset: number): void;
+}
+
+/** Hands out the sessions in turn, to all connections of a stretch together. */
+export type SessionCycle = () => string;
+
+const COUNTED_DIGITS = 12;
+const ZERO = 0x30;
+const UUID_FIELD = '"transactionUuid":"';
+
+export function createUuidSource(): UuidSource {
+  const random = randomBytes(12).toString('hex');
+  const prefix = `${random.slice(0, 8)}-${random.slice(8, 12)}-4${random.slice(13, 16)}-8${random.slice(17, 20)}-`;
+  let count = 0;
+  return {
+    prefix,
+    writeNext(bytes, offset) {
+      count += 1;
+      let rest = count;
+      for (let index = offset + COUNTED_DIGITS - 1; index >= offset; index--) {
+        bytes[index] = ZERO + (rest % 10);
+        rest = Math.floor(rest / 10);
+      }
+    },
+  };
+}
+
+export function cycleThrough(sessionIds: readonly string[]): SessionCycle {
+  const [first] = sessionIds;
+  if (!first || sessionIds.some((id) => id.length !== first.length)) {
+    throw new Error('Sessions of one width are needed, at least one.');
+  }
+  let next = 0;
+  return () => {
+    const sessionId = sessionIds[next] ?? first;
+    next = (next + 1) % sessionIds.length;
+    return sessionId;
+  };
+}
+
+/** The body of a bet: also what the no-op route is sent. */
+export function prepareBet(target: Target, uuids: UuidSource, nextSession: SessionCycle): PreparedRequest {
+  const body = `{"sessionId":"${nextSession()}",${UUID_FIELD}${emptyUuid(uuids)}","amount":"1"}`;
+  return prepared(target, body, uuids, nextSession);
+}
+
+/** `bets` bets on one session; on the next session at the next renewal. */
+export function prepareBatch(
+  target: Target,
+  uuids: UuidSource,
+  nextSession: SessionCycle,
+  bets: number,
+): PreparedRequest {
+  const operation = `{"op":"bet",${UUID_FIELD}${emptyUuid(uuids)}","amount":"1"}`;
+  const operations = Array.from({ length: bets }, () => operation).join(',');
+  return prepared(
+    target,
+    `{"sessionId":"${nextSession()}","operations":[${operations}]}`,
+    uuids,
+    nextSession,
+  );
+}
+
+const emptyUuid = ({ prefix }: UuidSource) => prefix + '0'.repeat(COUNTED_DIGITS);
+
+function prepared(
+  { port, path, secretKey }: Target,
+  body: string,
+  uuids: UuidSource,
+  nextSession: SessionCycle,
+): PreparedRequest {
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    `Host: 127.0.0.1:${port}`,
+    `Authorization: Bearer ${secretKey}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ].join('\r\n');
+  const bytes = Buffer.from(`${head}\r\n\r\n${body}`, 'latin1');
+  const sessionOffset = bytes.indexOf('"sessionId":"') + '"sessionId":"'.length;
+  const countedOffsets = offsetsOf(bytes, UUID_FIELD).map(
+    (offset) => offset + UUID_FIELD.length + uuids.prefix.length,
+  );
+  return {
+    bytes,
+    renew() {
+      bytes.write(nextSession(), sessionOffset, 'latin1');
+      for (const offset of countedOffsets) uuids.writeNext(bytes, offset);
+    },
+  };
+}
+
+function offsetsOf(bytes: Buffer, text: string): readonly number[] {
+  const offsets: number[] = [];
+  for (let offset = bytes.indexOf(text); offset >= 0; offset = bytes.indexOf(text, offset + 1))
+    offsets.push(offset);
+  return offsets;
+}

@@ -1,0 +1,152 @@
+/** The service under test: the very program that `npm start` runs, over a data folder of its own. */
+import { chmod, mkdir, mkdtemp, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { removeDataFolder, startEmbeddedPostgres } from '@coffer/embedded-postgres';
+import {
+  type BootstrapContent,
+  bootstrapFilePath,
+  type OperatorFile,
+  readBootstrapFile,
+  readOperatorFile,
+} from '@coffer/portal';
+import { SUPERUSER } from '../../packages/embedded-postgres/src/cluster.ts';
+import { silentLogger } from '../../packages/embedded-postgres/src/logger.ts';
+import { findPlace } from '../../packages/embedded-postgres/src/place.ts';
+import { type Child, type Run, spawnNode, stopChild } from './children.ts';
+
+const PROGRAM = join(import.meta.dirname, '../../services/coffer/bin/coffer.mjs');
+const DATABASE = 'coffer';
+const START_LIMIT_MS = 60_000;
+const STOP_LIMIT_MS = 20_000;
+const POLL_DELAY_MS = 50;
+
+export interface ServiceUnderTest {
+  readonly port: number;
+  /** `http://host:port` */
+  readonly origin: string;
+  readonly boot: BootstrapContent;
+  readonly operator: OperatorFile;
+  /** Of the service's own database, for the no-op server's keyring. */
+  readonly databaseUrl: string;
+  readonly child: Child;
+  /** Waits for the end, by which a CPU profile is written. */
+  stop(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  /** The file that receives a CPU profile of the whole run. */
+  readonly profile?: { readonly folder: string; readonly name: string } | undefined;
+}
+
+export async function startService(run: Run, { profile }: ServiceOptions): Promise<ServiceUnderTest> {
+  const dataFolder = await temporaryFolder(run);
+  const child = spawnNode(run, [PROGRAM, 'run'], {
+    name: 'The service',
+    env: {
+      ...cleanEnvironment(),
+      COFFER_DATA_DIR: dataFolder,
+      PORT: '0',
+      HOST: '127.0.0.1',
+      LOG_LEVEL: 'warn',
+    },
+    stopLimitMs: STOP_LIMIT_MS,
+    execArgv: profile
+      ? ['--cpu-prof', '--cpu-prof-dir', profile.folder, '--cpu-prof-name', profile.name]
+      : [],
+  });
+  const { boot, operator } = await Promise.race([child.ended, filesOf(dataFolder, run.signal)]);
+  const { origin, port } = new URL(operator.url);
+  await Promise.race([child.ended, ready(origin, run.signal)]);
+  return {
+    port: Number(port),
+    origin,
+    boot,
+    operator,
+    databaseUrl: await databaseUrlOf(dataFolder),
+    child,
+    stop: () => stopChild(child.process, STOP_LIMIT_MS),
+  };
+}
+
+/** A folder that is removed with the run, with the server in it stopped, should its service have been killed. */
+export async function temporaryFolder(run: Run): Promise<string> {
+  run.signal.throwIfAborted();
+  const folder = await mkdtemp(join(tmpdir(), 'coffer-bench-'));
+  run.stack.defer(async () => {
+    if (await hasPostmaster(folder)) await (await startEmbeddedPostgres({ folder, databases: [] })).stop();
+    await removeDataFolder(folder);
+  });
+  // Postgres runs as another user when we are root, and must be able to pass through.
+  await chmod(folder, 0o711);
+  return folder;
+}
+
+async function hasPostmaster(folder: string): Promise<boolean> {
+  return (await postmasterLines(folder)) !== undefined;
+}
+
+async function postmasterLines(folder: string): Promise<readonly string[] | undefined> {
+  const place = await findPlace(folder, undefined, silentLogger);
+  const text = await readFile(join(place.dataFolder, 'postmaster.pid'), 'utf8').catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  return text?.split('\n');
+}
+
+/** The service keeps its database's address to itself, so it is read where Postgres writes it. */
+async function databaseUrlOf(folder: string): Promise<string> {
+  const lines = await postmasterLines(folder);
+  const port = lines?.[3];
+  if (!port) throw new Error('The service runs without an embedded Postgres.');
+  const place = await findPlace(folder, undefined, silentLogger);
+  const password = (await readFile(place.passwordFile, 'utf8')).trim();
+  return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${DATABASE}`;
+}
+
+/** Nothing that is set for another service may reach this one. */
+export function cleanEnvironment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(
+    ([name]) =>
+      !name.startsWith('COFFER_') && !['DATABASE_URL', 'PORT', 'HOST', 'NODE_OPTIONS'].includes(name),
+  );
+  return Object.fromEntries(kept);
+}
+
+async function filesOf(dataFolder: string, signal: AbortSignal) {
+  return untilDefined('its bootstrap and operator files', signal, async () => {
+    const boot = await readBootstrapFile(bootstrapFilePath(dataFolder));
+    const operator = await readOperatorFile(dataFolder);
+    return boot && operator ? { boot, operator } : undefined;
+  });
+}
+
+function ready(origin: string, signal: AbortSignal): Promise<true> {
+  return untilDefined('a 200 of /readyz', signal, async () => {
+    const response = await fetch(`${origin}/readyz`, { signal }).catch(() => undefined);
+    await response?.arrayBuffer();
+    return response?.status === 200 ? true : undefined;
+  });
+}
+
+async function untilDefined<Value>(
+  what: string,
+  signal: AbortSignal,
+  look: () => Promise<Value | undefined>,
+): Promise<Value> {
+  const deadlineMs = performance.now() + START_LIMIT_MS;
+  while (performance.now() < deadlineMs) {
+    const value = await look();
+    if (value !== undefined) return value;
+    await delay(POLL_DELAY_MS, undefined, { signal });
+  }
+  throw new Error(`The service did not give ${what} within ${START_LIMIT_MS} ms.`);
+}
+
+/** Made when it is not there; profiles are kept after the run. */
+export async function profileFolder(path: string): Promise<string> {
+  await mkdir(path, { recursive: true });
+  return path;
+}
