@@ -1,1 +1,2 @@
+export * from './givenWhenThen.ts';
 export * from './postgres.ts';
