@@ -69,25 +69,22 @@ export function createBareInserts(pool: Pool, table: string): BareInserts {
   };
 }
 
-interface BareRow {
-  readonly position: string;
-}
-
 /** Reads the first rows page by page, as plain rows. Returns how many there were. */
 export async function selectBare(pool: Pool, table: string, limit: number): Promise<number> {
   let after = '0';
   let count = 0;
   while (count < limit) {
-    const { rows } = await pool.query<BareRow>({
+    const { rows } = await pool.query<[string]>({
       name: 'bench_bare_select',
       text: `select position, stream, revision, id, type, data, metadata, created from ${table}
               where position > $1 order by position limit $2`,
       values: [after, Math.min(REPLAY_PAGE_EVENTS, limit - count)],
+      rowMode: 'array',
     });
     count += rows.length;
     const last = rows.at(-1);
     if (!last) break;
-    after = last.position;
+    after = last[0];
   }
   return count;
 }
