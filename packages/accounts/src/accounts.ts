@@ -9,12 +9,12 @@ import {
   causedBy,
   type EventStore,
   type Outcome,
+  type RecordedEvent,
   readEvent,
   type StreamEvent,
 } from '@coffer/event-store';
-import type { Environment } from '@coffer/kernel';
-import { accountEvents } from './domain/account.events.ts';
-import { account, accountStream, type OpenHold, parseAccountStream } from './domain/account.ts';
+import { type Environment, fold } from '@coffer/kernel';
+import { account, accountStream, type OpenHold } from './domain/account.ts';
 import { adjustmentEntryId, type EntryId, type HoldId, type HoldPurpose } from './domain/accountIds.ts';
 
 /** One player's funds in one currency. */
@@ -69,6 +69,18 @@ export function createAccounts(dependencies: {
     async figures(key: AccountKey, context: Pick<CommandContext, 'deadlineMs'>): Promise<AccountFigures> {
       const { available, held } = await handler.load(account, streamOf(key), context);
       return { available, held };
+    },
+
+    /** Available and held just after the last of the account's events that the test says were there. */
+    async figuresAt(key: AccountKey, wasThere: (event: RecordedEvent) => boolean): Promise<AccountFigures> {
+      let state = account.initialState;
+      for await (const page of store.readStream(streamOf(key))) {
+        const past = page.filter(wasThere);
+        state = fold(account, state, past);
+        // A stream is in the order of the log, so nothing of the past comes after the first that is not.
+        if (past.length < page.length) break;
+      }
+      return { available: state.available, held: state.held };
     },
 
     /** Adds to the available funds, once a `ref`. Throws `accounts/idempotency_conflict`. */

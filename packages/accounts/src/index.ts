@@ -1,3 +1,5 @@
+export * from './accountFacts.ts';
+export * from './accounts.ts';
 export * from './domain/account.events.ts';
 export {
   type Account,
@@ -14,3 +16,6 @@ export {
 } from './domain/account.ts';
 export * from './domain/accountIds.ts';
 export { accountsErrors } from './errors.ts';
+export * from './hold.process.ts';
+export * from './postings.ts';
+export { accountEndpoints } from './routes.ts';

@@ -3,7 +3,7 @@ export { type AppOptions, createApp } from './app.ts';
 export type { Credentials } from './authenticate.ts';
 export * from './endpoint.ts';
 export { httpErrors } from './errors.ts';
-export type { ErrorOf, KnownFailure } from './failure.ts';
+export { type ErrorOf, failureOf, type KnownFailure } from './failure.ts';
 export { createLogger, type LogDestination, type Logger, type LoggerOptions } from './logger.ts';
 export { createMetricsRegistry } from './metrics.ts';
 export { type OpenApiDocument, openApiDocument } from './openApi.ts';

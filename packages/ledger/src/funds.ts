@@ -48,23 +48,13 @@ export interface Funds {
     deadlineMs: number,
   ): Promise<void>;
 
-  /** What an account event did to a hold of a play session, or for a late rollback; undefined for others. */
+  /** The hold that an account's event opened for a play session; undefined for every other event. */
   readonly opened: (event: StreamEvent) => OpenedSessionHold | undefined;
-  readonly closed: (event: StreamEvent) => SessionHold | undefined;
-  readonly credited: (event: StreamEvent) => LateCredit | undefined;
 }
 
-export interface SessionHold {
+export interface OpenedSessionHold {
   readonly account: PlayerAccount;
   readonly holdId: SessionHoldId;
-}
-
-export interface OpenedSessionHold extends SessionHold {
   readonly amount: bigint;
   readonly request: Readonly<Record<string, string>>;
-}
-
-export interface LateCredit {
-  readonly account: PlayerAccount;
-  readonly entryId: RollbackEntryId;
 }

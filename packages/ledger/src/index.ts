@@ -1,4 +1,5 @@
 export * from './domain/playSession.answers.ts';
+export * from './domain/playSession.bodies.ts';
 export * from './domain/playSession.events.ts';
 export type * from './domain/playSession.state.ts';
 export {
@@ -9,3 +10,9 @@ export {
   playSessionStream,
 } from './domain/playSession.ts';
 export { ledgerErrors } from './errors.ts';
+export type { Funds, PlayerAccount, SessionHoldId } from './funds.ts';
+export { sessionDues, sessionHoldAct } from './playSession.reactions.ts';
+export { playSessionsProjection } from './playSessions.projection.ts';
+export { createPlaySessions, type PlaySessions } from './playSessions.ts';
+export { ledgerEndpoints } from './routes.ts';
+export { createListTransactions } from './transactions.ts';

@@ -3,95 +3,71 @@
  * began them have died: the hold process carries it out. Source: architecture, Processes; ADR 0006.
  */
 import type { RecordedEvent } from '@coffer/event-store';
-import { playSessionEvents } from './domain/playSession.events.ts';
-import type { Funds, LateCredit, PlayerAccount, SessionHold } from './funds.ts';
+import { type PlaySessionEvent, playSessionEvents } from './domain/playSession.events.ts';
+import type { PlayerAccount, RollbackEntryId, SessionHoldId } from './funds.ts';
 import { type PlaySessions, playSessionPlace } from './playSessions.ts';
-
-/** As the process runner takes it. */
-export interface LedgerReaction {
-  readonly name: string;
-  readonly causeOf: (event: RecordedEvent) => { readonly key: string; readonly target: string } | undefined;
-  readonly effectOf: (event: RecordedEvent) => string | undefined;
-  readonly act: (cause: RecordedEvent) => Promise<void>;
-}
 
 /** How long one attempt of the process may take; it tries again. */
 const ACT_WITHIN_MS = 10_000;
 const deadline = () => performance.now() + ACT_WITHIN_MS;
 
-export function playSessionReactions(
-  funds: Pick<Funds, 'opened' | 'closed' | 'credited'>,
-  carryOut: PlaySessions['carryOut'],
-): readonly LedgerReaction[] {
+export interface ReactionDependencies {
+  /** The stream of a player's account. */
+  readonly accountStreamOf: (account: PlayerAccount) => string;
+  readonly carryOut: PlaySessions['carryOut'];
+}
+
+/** For holds of purpose `session`: the open, which shows as `SessionOpened`. */
+export function sessionHoldAct({ accountStreamOf, carryOut }: ReactionDependencies) {
+  return {
+    holdOf(event: RecordedEvent) {
+      const opened = decodedAs(event, 'SessionOpened');
+      return opened && holdPlace(event, opened.data, accountStreamOf);
+    },
+    async act(held: RecordedEvent): Promise<void> {
+      await carryOut.open(held, deadline());
+    },
+  };
+}
+
+/** What sessions owe to accounts: the payout of a settlement, the stake of a late rollback. */
+export function sessionDues({ accountStreamOf, carryOut }: ReactionDependencies) {
   return [
     {
-      name: 'open',
-      causeOf: (event) => awaiting(event, holdKey(funds.opened(event))),
-      // Opened with this hold, or lost to another account's and given back.
-      effectOf: (event) => holdKey(sessionOpened(event)) ?? holdKey(funds.closed(event)),
-      act: async (cause) => {
-        await carryOut.open(cause, deadline());
+      name: 'payOutSession',
+      dueOf(event: RecordedEvent) {
+        const settled = decodedAs(event, 'SessionSettled');
+        return settled && holdPlace(event, settled.data, accountStreamOf);
       },
-    },
-    {
-      name: 'close',
-      causeOf: (event) => awaiting(event, holdKey(sessionSettled(event))),
-      effectOf: (event) => holdKey(funds.closed(event)),
-      act: (cause) => carryOut.close(cause, deadline()),
+      act: (cause: RecordedEvent) => carryOut.close(cause, deadline()),
     },
     {
       name: 'creditLateRollback',
-      causeOf: (event) => awaiting(event, creditKey(lateRollback(event))),
-      effectOf: (event) => creditKey(funds.credited(event)),
-      act: (cause) => carryOut.creditLateRollback(cause, deadline()),
+      dueOf(event: RecordedEvent) {
+        const rolledBack = decodedAs(event, 'BetRolledBack');
+        if (!rolledBack?.data.late) return undefined;
+        const { environment, appId, sessionId } = playSessionPlace(event.stream);
+        const entryId: RollbackEntryId = `rollback:${sessionId}/${rolledBack.data.transactionUuid}`;
+        const account = accountStreamOf({ environment, appId, ...rolledBack.data.late });
+        return { account, entryId };
+      },
+      act: (cause: RecordedEvent) => carryOut.creditLateRollback(cause, deadline()),
     },
   ];
 }
 
-/** Acts are kept in order for the stream of their cause. */
-function awaiting(event: RecordedEvent, key: string | undefined) {
-  return key === undefined ? undefined : { key, target: event.stream };
-}
-
-function holdKey(hold: SessionHold | undefined): string | undefined {
-  return hold && `${accountKey(hold.account)} ${hold.holdId}`;
-}
-
-function creditKey(credit: LateCredit | undefined): string | undefined {
-  return credit && `${accountKey(credit.account)} ${credit.entryId}`;
-}
-
-function accountKey({ environment, appId, userId, currencyId }: PlayerAccount): string {
-  return `${environment}.${appId}.${userId}.${currencyId}`;
-}
-
-function sessionOpened(event: RecordedEvent): SessionHold | undefined {
-  if (event.type !== 'SessionOpened') return undefined;
-  const decoded = playSessionEvents.decode(event);
-  return decoded.type === 'SessionOpened' ? holdOf(event, decoded.data) : undefined;
-}
-
-function sessionSettled(event: RecordedEvent): SessionHold | undefined {
-  if (event.type !== 'SessionSettled') return undefined;
-  const decoded = playSessionEvents.decode(event);
-  return decoded.type === 'SessionSettled' ? holdOf(event, decoded.data) : undefined;
-}
-
-function holdOf(
+function holdPlace(
   { stream }: RecordedEvent,
   { userId, currencyId }: { readonly userId: string; readonly currencyId: number },
-): SessionHold {
+  accountStreamOf: ReactionDependencies['accountStreamOf'],
+) {
   const { environment, appId, sessionId } = playSessionPlace(stream);
-  return { account: { environment, appId, userId, currencyId }, holdId: `session:${sessionId}` };
+  const holdId: SessionHoldId = `session:${sessionId}`;
+  return { account: accountStreamOf({ environment, appId, userId, currencyId }), holdId };
 }
 
-function lateRollback(event: RecordedEvent): LateCredit | undefined {
-  if (event.type !== 'BetRolledBack') return undefined;
-  const decoded = playSessionEvents.decode(event);
-  if (decoded.type !== 'BetRolledBack' || !decoded.data.late) return undefined;
-  const { environment, appId, sessionId } = playSessionPlace(event.stream);
-  return {
-    account: { environment, appId, ...decoded.data.late },
-    entryId: `rollback:${sessionId}/${decoded.data.transactionUuid}`,
-  };
+/** Most events of the log are bets: the type is looked at before anything is decoded. */
+function decodedAs<Type extends PlaySessionEvent['type']>(event: RecordedEvent, type: Type) {
+  if (event.type !== type) return undefined;
+  return playSessionEvents.decode(event) as Extract<PlaySessionEvent, { type: Type }>;
 }

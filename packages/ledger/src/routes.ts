@@ -3,7 +3,7 @@ import type { Settled } from '@coffer/event-store';
 import { type AppCaller, type Endpoint, endpoint, type RequestContext } from '@coffer/http';
 import { callerId, Rejection } from '@coffer/kernel';
 import type { PlaySessionAnswer } from './domain/playSession.answers.ts';
-import { answerBody, balanceBody, sessionBody as detailsBody } from './domain/playSession.answers.ts';
+import { answerBody, balanceBody, sessionBody as detailsBody } from './domain/playSession.bodies.ts';
 import { ledgerErrors } from './errors.ts';
 import type { PlaySessions, WriteCommand } from './playSessions.ts';
 import * as schemas from './schemas.ts';

@@ -60,7 +60,10 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
     logLevel: variables.LOG_LEVEL,
     trustProxy: variables.COFFER_TRUST_PROXY,
     metricsPublic: variables.COFFER_METRICS_PUBLIC,
-    secretsKey: variables.COFFER_SECRETS_KEY && Buffer.from(variables.COFFER_SECRETS_KEY, 'base64'),
+    secretsKey:
+      variables.COFFER_SECRETS_KEY === undefined
+        ? undefined
+        : Buffer.from(variables.COFFER_SECRETS_KEY, 'base64'),
     operatorToken: variables.COFFER_OPERATOR_TOKEN,
     requestTimeoutMs: variables.COFFER_REQUEST_TIMEOUT_MS,
     maxConcurrentRequests: variables.COFFER_MAX_CONCURRENT_REQUESTS,

@@ -88,7 +88,9 @@ export function decide(session: PlaySession, command: PlaySessionCommand): PlayS
 }
 
 function openSession(session: PlaySession, command: CommandOf<'OpenSession'>): PlaySessionDecision {
-  const { type: _, ...terms } = command;
+  const { type: _, transactionUuid, ...rest } = command;
+  // An absent field stays absent: stored facts have no empty ones.
+  const terms: SessionTerms = { ...rest, ...(transactionUuid === undefined ? {} : { transactionUuid }) };
   if (session.status !== 'unknown') {
     const field = openDifference(session.terms, terms);
     return field
@@ -138,7 +140,7 @@ function placeBet(session: KnownSession, command: CommandOf<'PlaceBet'>): PlaySe
     events: [
       {
         type: 'BetPlaced',
-        data: { transactionUuid, amount, ...optional('roundId', roundId), balance: after },
+        data: { transactionUuid, amount, ...(roundId === undefined ? {} : { roundId }), balance: after },
       },
     ],
     answer: betAnswer(session, command, after),
@@ -173,7 +175,7 @@ function creditWin(session: KnownSession, command: CommandOf<'CreditWin'>): Play
           transactionUuid,
           betTransactionUuid,
           amount,
-          ...optional('roundId', roundId),
+          ...(roundId === undefined ? {} : { roundId }),
           balance: after,
         },
       },
@@ -255,7 +257,7 @@ function settleSession(session: KnownSession, command: CommandOf<'SettleSession'
       {
         type: 'SessionSettled',
         data: {
-          ...optional('transactionUuid', transactionUuid),
+          ...(transactionUuid === undefined ? {} : { transactionUuid }),
           userId,
           currency,
           currencyId,
@@ -277,11 +279,6 @@ function betNamed({ transactions }: KnownSession, betTransactionUuid: string): B
 
 function conflict(transactionUuid: string, field: string): Error {
   return reject('ledger/transaction_conflict', { transactionUuid, field });
-}
-
-/** An absent field stays absent: stored facts have no nulls. */
-function optional<Name extends string>(name: Name, value: string | undefined) {
-  return (value === undefined ? {} : { [name]: value }) as { [N in Name]?: string };
 }
 
 // Stream type

@@ -1,0 +1,265 @@
+import { givenWhenThen } from '@coffer/testing';
+import { expect } from 'chai';
+import type { AccountEvent } from './account.events.ts';
+import { type AccountCommand, account, accountStream, parseAccountStream } from './account.ts';
+import {
+  adjustmentEntryId,
+  callerKeyOf,
+  cashoutHoldId,
+  depositEntryId,
+  earningsEntryId,
+  rollbackEntryId,
+  sessionHoldId,
+  stakeHoldId,
+} from './accountIds.ts';
+
+const given = givenWhenThen(account);
+
+const adjust = (ref: string, amount: bigint, note?: string) => ({
+  entryId: adjustmentEntryId(ref),
+  amount,
+  reason: 'adjustment' as const,
+  ...(note === undefined ? {} : { note }),
+});
+const credit = (ref: string, amount: bigint, note?: string): AccountCommand => ({
+  type: 'CreditAccount',
+  ...adjust(ref, amount, note),
+});
+const debit = (ref: string, amount: bigint, note?: string): AccountCommand => ({
+  type: 'DebitAccount',
+  ...adjust(ref, amount, note),
+});
+const credited = (
+  ref: string,
+  amount: bigint,
+  available: bigint,
+  held = 0n,
+  note?: string,
+): AccountEvent => ({
+  type: 'AccountCredited',
+  data: { ...adjust(ref, amount, note), available, held },
+});
+const debited = (ref: string, amount: bigint, available: bigint, held = 0n): AccountEvent => ({
+  type: 'AccountDebited',
+  data: { ...adjust(ref, amount), available, held },
+});
+
+const holdId = sessionHoldId('ses_1');
+const request = { gameCode: 'dice', lockAmount: '40' };
+const hold = (amount: bigint): AccountCommand => ({
+  type: 'HoldFunds',
+  holdId,
+  amount,
+  purpose: 'session',
+  request,
+});
+const held = (amount: bigint): AccountEvent => ({
+  type: 'FundsHeld',
+  data: { holdId, amount, purpose: 'session', request },
+});
+const close = (payout: bigint): AccountCommand => ({ type: 'CloseHold', holdId, payout });
+const closed = (heldAmount: bigint, payout: bigint): AccountEvent => ({
+  type: 'HoldClosed',
+  data: { holdId, held: heldAmount, payout },
+});
+
+describe('account: entries', () => {
+  it('adds a credit to the available funds', () =>
+    given(credited('a', 100n, 100n))
+      .when(credit('b', 5n))
+      .thenHappened(credited('b', 5n, 105n))
+      .andAnswers({ outcome: 'booked', available: 105n, held: 0n }));
+
+  it('takes a debit from the available funds, down to nothing', () =>
+    given(credited('a', 100n, 100n))
+      .when(debit('b', 100n))
+      .thenHappened(debited('b', 100n, 0n))
+      .andAnswers({ outcome: 'booked', available: 0n, held: 0n }));
+
+  it('refuses a debit larger than what is available', () =>
+    given(credited('a', 100n, 100n), held(40n))
+      .when(debit('b', 61n))
+      .thenRejects('accounts/insufficient_funds', { available: 60n, amount: 61n }));
+
+  it('refuses a debit of an account that nothing has happened to', () =>
+    given().when(debit('a', 1n)).thenRejects('accounts/insufficient_funds', { available: 0n, amount: 1n }));
+
+  it('answers a repeat with the balances of the first time', () =>
+    given(credited('a', 100n, 100n), held(40n), credited('b', 7n, 67n, 40n))
+      .when(credit('a', 100n))
+      .thenNothingHappened()
+      .andReplays({ outcome: 'booked', available: 100n, held: 0n }));
+
+  it('repeats a debit although the funds are gone', () =>
+    given(credited('a', 100n, 100n), debited('b', 100n, 0n))
+      .when(debit('b', 100n))
+      .thenNothingHappened()
+      .andReplays({ outcome: 'booked', available: 0n, held: 0n }));
+
+  for (const [field, command] of [
+    ['operation', debit('a', 99n, 'another')],
+    ['amount', credit('a', 99n, 'another')],
+    ['reason', credit('a', 100n, 'another')],
+    ['reason', credit('a', 100n)],
+  ] as const) {
+    it(`names ${field} as the first difference of ${command.type} under a key used before`, () =>
+      given(credited('a', 100n, 100n, 0n, 'promotion'))
+        .when(command)
+        .thenRejects('accounts/idempotency_conflict', { key: 'a', field }));
+  }
+
+  it('finds a conflict before it looks at the funds', () =>
+    given(credited('a', 100n, 100n))
+      .when(debit('a', 1_000n))
+      .thenRejects('accounts/idempotency_conflict', { key: 'a', field: 'operation' }));
+
+  it('keeps kinds of entries apart', () =>
+    given(credited('a', 100n, 100n))
+      .when({ type: 'CreditAccount', entryId: depositEntryId('a'), amount: 3n, reason: 'deposit' })
+      .thenAnswers({ outcome: 'booked', available: 103n, held: 0n }));
+
+  it('takes an id of another kind than the reason for a mistake of ours', () => {
+    const command: AccountCommand = {
+      type: 'CreditAccount',
+      entryId: depositEntryId('a'),
+      amount: 3n,
+      reason: 'adjustment',
+    };
+    expect(() => account.decide(account.initialState, command)).to.throw(/no id for the reason/);
+  });
+
+  it('names the part of an id that the caller chose', () => {
+    expect(callerKeyOf(adjustmentEntryId('r:1'))).to.equal('r:1');
+    expect(callerKeyOf(earningsEntryId('k'))).to.equal('k');
+    expect(callerKeyOf(rollbackEntryId('ses_1', 'u:1'))).to.equal('u:1');
+  });
+});
+
+describe('account: holds', () => {
+  it('keeps the amount apart', () =>
+    given(credited('a', 100n, 100n))
+      .when(hold(40n))
+      .thenHappened(held(40n))
+      .andAnswers({ outcome: 'held', available: 60n, held: 40n }));
+
+  it('holds nothing of nothing', () =>
+    given().when(hold(0n)).thenHappened(held(0n)).andAnswers({ outcome: 'held', available: 0n, held: 0n }));
+
+  it('answers what is held already, with the place of its event, as nothing to be trusted unconfirmed', () =>
+    given(credited('a', 100n, 100n), held(40n))
+      .when(hold(41n))
+      .thenNothingHappened()
+      .andAnswers({
+        outcome: 'alreadyHeld',
+        hold: { amount: 40n, purpose: 'session', request, heldAtRevision: 1 },
+      }));
+
+  it('says what is available when that is too little', () =>
+    given(credited('a', 100n, 100n))
+      .when(hold(101n))
+      .thenNothingHappened()
+      .andAnswers({ outcome: 'insufficient', available: 100n }));
+
+  it('never holds again under the id of a closed hold', () =>
+    given(credited('a', 100n, 100n), held(40n), closed(40n, 40n))
+      .when(hold(40n))
+      .thenNothingHappened()
+      .andAnswers({ outcome: 'closed' }));
+
+  it('does not let held funds be held twice', () =>
+    given(credited('a', 100n, 100n), held(40n))
+      .when({
+        type: 'HoldFunds',
+        holdId: stakeHoldId('p', 'b'),
+        amount: 61n,
+        purpose: 'stake',
+        request: {},
+      })
+      .thenNothingHappened()
+      .andAnswers({ outcome: 'insufficient', available: 60n }));
+
+  for (const payout of [0n, 40n, 90n]) {
+    it(`makes a payout of ${payout} available when it closes`, () => {
+      given(credited('a', 100n, 100n), held(40n))
+        .when(close(payout))
+        .thenHappened(closed(40n, payout))
+        .andAnswers({ outcome: 'holdClosed', payout });
+      given(credited('a', 100n, 100n), held(40n), closed(40n, payout))
+        .when(credit('b', 1n))
+        .thenAnswers({ outcome: 'booked', available: 61n + payout, held: 0n });
+    });
+  }
+
+  it('repeats a close', () =>
+    given(credited('a', 100n, 100n), held(40n), closed(40n, 90n))
+      .when(close(90n))
+      .thenNothingHappened()
+      .andReplays({ outcome: 'holdClosed', payout: 90n }));
+
+  it('takes another payout, or a hold that never was, for a mistake of ours', () => {
+    const history = [credited('a', 100n, 100n), held(40n), closed(40n, 90n)];
+    const after = history.reduce(account.evolve, account.initialState);
+    expect(() => account.decide(after, close(89n))).to.throw(/another payout/);
+    expect(() => account.decide(account.initialState, close(0n))).to.throw(/never held/);
+  });
+
+  it('takes an id of another kind than the purpose for a mistake of ours', () => {
+    const command: AccountCommand = {
+      type: 'HoldFunds',
+      holdId: cashoutHoldId('r'),
+      amount: 0n,
+      purpose: 'session',
+      request,
+    };
+    expect(() => account.decide(account.initialState, command)).to.throw(/no id for the purpose/);
+  });
+});
+
+describe('account: stream and snapshot', () => {
+  const appId = 'app_01h455vb4pex5vsknk084sn02q';
+  const userId = 'usr_01h455vb4pex5vsknk084sn02r';
+
+  it('names an account by user and currency, and reads the name back', () => {
+    const stream = accountStream('live', appId, userId, 12);
+    expect(stream).to.equal(`account-live.${appId}.${userId}.12`);
+    expect(parseAccountStream(stream)).to.deep.equal({ environment: 'live', appId, userId, currencyId: 12 });
+  });
+
+  it('reads no other name as an account', () => {
+    for (const name of [
+      `playSession-live.${appId}.${userId}.12`,
+      `account-live.${appId}.${userId}`,
+      `account-live.${appId}.${userId}.012`,
+      `account-live.${appId}.${appId}.12`,
+      'account',
+    ]) {
+      expect(parseAccountStream(name), name).to.equal(undefined);
+    }
+  });
+
+  it('comes back from a snapshot as it went in', () => {
+    const history = [
+      credited('a', 100n, 100n, 0n, 'promotion'),
+      held(40n),
+      closed(40n, 90n),
+      debited('b', 1n, 149n),
+      {
+        type: 'FundsHeld',
+        data: { holdId: stakeHoldId('p', 'b'), amount: 9n, purpose: 'stake', request: { poolId: 'p' } },
+      } as const,
+    ];
+    const state = history.reduce(account.evolve, account.initialState);
+    const { encode, decode } = account.snapshot ?? expect.fail('accounts have snapshots');
+    const restored = decode(JSON.parse(JSON.stringify(encode(state))));
+
+    expect(plain(restored)).to.deep.equal(plain(state));
+    expect(account.sizeOf(state)).to.be.greaterThan(account.sizeOf(account.initialState));
+  });
+
+  const plain = ({ entries, openHolds, closedHolds, ...rest }: typeof account.initialState) => ({
+    ...rest,
+    entries: entries.toObject(),
+    openHolds: openHolds.toObject(),
+    closedHolds: closedHolds.toObject(),
+  });
+});

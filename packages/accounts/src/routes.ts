@@ -1,0 +1,47 @@
+/** A player's funds in each of the app's currencies. Source: contract, Ledger, GET /users/:userId/accounts. */
+import { type AppCaller, type Endpoint, endpoint, type RequestContext } from '@coffer/http';
+import { z } from 'zod';
+import type { Accounts } from './accounts.ts';
+
+export interface AccountRouteDependencies {
+  readonly accounts: Pick<Accounts, 'figures'>;
+  readonly currencies: (
+    appId: string,
+  ) =>
+    | readonly { readonly id: number; readonly code: string }[]
+    | Promise<readonly { readonly id: number; readonly code: string }[]>;
+  /** Throws `users/not_found`. */
+  readonly requireUser: (
+    user: Pick<AppCaller, 'scopeId' | 'environment'> & { readonly userId: string },
+    deadline: Pick<RequestContext, 'deadlineMs'>,
+  ) => Promise<unknown>;
+}
+
+const figureText = z.string().meta({ description: 'Base units, as a decimal string.', example: '2500000' });
+const accountList = z.object({
+  items: z.array(
+    z.object({ currency: z.string(), currencyId: z.int(), available: figureText, held: figureText }),
+  ),
+});
+
+export function accountEndpoints(dependencies: AccountRouteDependencies): readonly Endpoint[] {
+  const { accounts, currencies, requireUser } = dependencies;
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/users/:userId/accounts',
+      credential: 'sk',
+      summary: "A player's available and held funds, in each of the app's currencies",
+      success: { status: 200, schema: accountList },
+      errors: ['users/not_found'],
+      handle: async ({ caller, params: { userId }, context }) => {
+        await requireUser({ ...caller, userId }, context);
+        const items = (await currencies(caller.appId)).map(async ({ id, code }) => {
+          const { available, held } = await accounts.figures({ ...caller, userId, currencyId: id }, context);
+          return { currency: code, currencyId: id, available: available.toString(), held: held.toString() };
+        });
+        return { status: 200, body: { items: await Promise.all(items) } };
+      },
+    }),
+  ];
+}

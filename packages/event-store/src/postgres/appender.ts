@@ -1,0 +1,358 @@
+/**
+ * Group commit: appends that wait are sent together, one call of `log.append_v1` a batch, over a few
+ * connections of their own. Batches of several connections and processes take turns in the database, by the
+ * lock in the function; nothing here has to be right for the log to be.
+ */
+import pg from 'pg';
+import { checkAppend } from '../appendRequest.ts';
+import {
+  InvalidAppendError,
+  LogRewrittenError,
+  OutcomeUnknownError,
+  StoreOverloadedError,
+  StoreUnreachableError,
+  WrongExpectedRevisionError,
+} from '../errors.ts';
+import type { AppendRequest, AppendResult, ExpectedRevision, Position } from '../port.ts';
+import { int4Array, int8Array, textArray, uuidArray } from './binaryArrays.ts';
+
+export interface AppenderOptions {
+  readonly connectionString: string;
+  readonly applicationName: string;
+  readonly connections: number;
+  readonly maxQueuedEntries: number;
+  readonly maxQueuedBytes: number;
+  /** Called after a batch in which something was written. */
+  readonly onAppended: () => void;
+  /** Finds the events of a retry: the position of the last where all stand at the place expected. */
+  readonly findAppended: (request: AppendRequest) => Promise<Position | undefined>;
+}
+
+export interface Appender {
+  append(request: AppendRequest): Promise<AppendResult>;
+  /** Sends what is queued, then ends the connections. */
+  close(): Promise<void>;
+}
+
+/** One batch carries at most so many events; a larger single append goes alone. */
+const MAX_BATCH_EVENTS = 128;
+/** The server ends a transaction that lasts longer, so that a frozen client cannot keep the lock. */
+const TRANSACTION_TIMEOUT_MS = 10_000;
+/** A reply that has not come by then will not come. */
+const REPLY_TIMEOUT_MS = 15_000;
+
+interface Entry {
+  readonly request: AppendRequest;
+  readonly bytes: number;
+  readonly resolve: (result: AppendResult) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+interface Connection {
+  client: pg.Client | undefined;
+  busy: boolean;
+}
+
+type BatchRow = readonly [
+  base: string,
+  verdicts: readonly number[],
+  currentRevisions: readonly (string | null)[],
+  foundRevisions: readonly (string | null)[] | null,
+  foundPositions: readonly (string | null)[] | null,
+];
+const VERDICT = { appended: 0, conflict: 1, rewritten: 2, present: 3 } as const;
+
+const EXPECTED = { noStream: -1, any: -2, streamExists: -4 } as const;
+const expectedCode = (expected: ExpectedRevision): number =>
+  typeof expected === 'number' ? expected : EXPECTED[expected];
+
+const APPEND = {
+  name: 'coffer-append-v1',
+  text: `select base, verdicts, current_revisions, found_revisions, found_positions
+         from log.append_v1($1::text[], $2::bigint[], $3::uuid[],
+                            $4::int[], $5::uuid[], $6::text[], $7::text[], $8::text[])`,
+  rowMode: 'array',
+} as const;
+
+export function createAppender(options: AppenderOptions): Appender {
+  const queue: Entry[] = [];
+  let queuedBytes = 0;
+  const connections = Array.from(
+    { length: options.connections },
+    (): Connection => ({
+      client: undefined,
+      busy: false,
+    }),
+  );
+  const streamsInFlight = new Set<string>();
+  let pumpScheduled = false;
+  let closed = false;
+  let onIdle: () => void = () => undefined;
+
+  return {
+    append(request) {
+      try {
+        const bytes = checkAppend(request);
+        if (closed) throw new StoreUnreachableError('The store is closed.');
+        if (queue.length >= options.maxQueuedEntries || queuedBytes + bytes > options.maxQueuedBytes) {
+          throw new StoreOverloadedError(`${queue.length} appends are waiting already.`);
+        }
+        return new Promise((resolve, reject) => {
+          queue.push({ request, bytes, resolve, reject });
+          queuedBytes += bytes;
+          schedulePump();
+        });
+      } catch (error) {
+        return Promise.reject(error);
+      }
+    },
+    async close() {
+      closed = true;
+      if (!isIdle()) {
+        await new Promise<void>((resolve) => {
+          onIdle = resolve;
+        });
+      }
+      await Promise.all(connections.map(({ client }) => client?.end()));
+    },
+  };
+
+  /** At the end of the tick, so that appends of one tick share a batch. */
+  function schedulePump(): void {
+    if (pumpScheduled) return;
+    pumpScheduled = true;
+    setImmediate(() => {
+      pumpScheduled = false;
+      pump();
+    });
+  }
+
+  function pump(): void {
+    for (const connection of connections) {
+      if (queue.length === 0) break;
+      if (connection.busy) continue;
+      const batch = takeBatch();
+      if (batch.length === 0) break;
+      connection.busy = true;
+      void sendOn(connection, batch);
+    }
+    if (isIdle()) onIdle();
+  }
+
+  function isIdle(): boolean {
+    return queue.length === 0 && connections.every(({ busy }) => !busy);
+  }
+
+  /** The oldest entries, at most one a stream and none of a stream that is in flight: they keep their order. */
+  function takeBatch(): Entry[] {
+    const batch: Entry[] = [];
+    const passedOver = new Set<string>();
+    let events = 0;
+    let index = 0;
+    while (index < queue.length) {
+      const entry = queue[index];
+      if (!entry) break;
+      const { stream } = entry.request;
+      if (streamsInFlight.has(stream) || passedOver.has(stream)) {
+        passedOver.add(stream);
+        index += 1;
+        continue;
+      }
+      if (batch.length > 0 && events + entry.request.events.length > MAX_BATCH_EVENTS) break;
+      events += entry.request.events.length;
+      streamsInFlight.add(stream);
+      queuedBytes -= entry.bytes;
+      batch.push(entry);
+      if (index === 0) queue.shift();
+      else queue.splice(index, 1);
+    }
+    return batch;
+  }
+
+  async function sendOn(connection: Connection, batch: readonly Entry[]): Promise<void> {
+    try {
+      await send(connection, batch);
+    } finally {
+      for (const { request } of batch) streamsInFlight.delete(request.stream);
+      connection.busy = false;
+      pump();
+    }
+  }
+
+  async function send(connection: Connection, batch: readonly Entry[]): Promise<void> {
+    let client: pg.Client;
+    try {
+      connection.client ??= await connect(connection);
+      client = connection.client;
+    } catch (cause) {
+      const error = new StoreUnreachableError('The event store cannot be reached.', { cause });
+      for (const { reject } of batch) reject(error);
+      return;
+    }
+    let row: BatchRow;
+    try {
+      row = await withinReplyTime(client.query<BatchRow[]>({ ...APPEND, values: parametersOf(batch) }));
+    } catch (error) {
+      await failed(connection, batch, error);
+      return;
+    }
+    await settle(batch, row);
+  }
+
+  async function failed(connection: Connection, batch: readonly Entry[], cause: unknown): Promise<void> {
+    if (!isStatementError(cause)) {
+      drop(connection);
+      const error = new OutcomeUnknownError('The connection failed before the append was answered.', {
+        cause,
+      });
+      for (const { reject } of batch) reject(error);
+      return;
+    }
+    // The whole batch was rolled back. One entry's data must not decide its neighbours': each goes alone.
+    if (batch.length > 1) {
+      for (const entry of batch) await send(connection, [entry]);
+      return;
+    }
+    const error = isDataError(cause)
+      ? new InvalidAppendError('The database refused the data of the append.', { cause })
+      : new StoreUnreachableError('The database could not take the append; nothing was written.', { cause });
+    batch[0]?.reject(error);
+  }
+
+  async function settle(batch: readonly Entry[], row: BatchRow): Promise<void> {
+    const [base, verdicts, currentRevisions, foundRevisions, foundPositions] = row;
+    let position = BigInt(base);
+    const denied: Promise<void>[] = [];
+    let wroteSome = false;
+    batch.forEach(({ request, resolve, reject }, index) => {
+      const current = currentRevisions[index] ?? undefined;
+      switch (verdicts[index]) {
+        case VERDICT.appended: {
+          wroteSome = true;
+          position += BigInt(request.events.length);
+          const revision = (current === undefined ? -1 : Number(current)) + request.events.length;
+          resolve({ revision, position: position.toString() as Position, alreadyAppended: false });
+          break;
+        }
+        case VERDICT.present:
+          resolve({
+            revision: Number(foundRevisions?.[index]),
+            position: `${foundPositions?.[index]}` as Position,
+            alreadyAppended: true,
+          });
+          break;
+        case VERDICT.rewritten:
+          reject(
+            new LogRewrittenError(`Stream ${request.stream} holds another event than was read from it.`),
+          );
+          break;
+        default:
+          denied.push(resolveDenied({ request, resolve, reject }, current));
+      }
+    });
+    if (wroteSome) options.onAppended();
+    await Promise.all(denied);
+  }
+
+  /** Not at the revision expected: a retry whose events stand there already, or a conflict. */
+  async function resolveDenied(
+    { request, resolve, reject }: Pick<Entry, 'request' | 'resolve' | 'reject'>,
+    current: string | undefined,
+  ): Promise<void> {
+    const { stream, expectedRevision, events } = request;
+    const actual = current === undefined ? undefined : Number(current);
+    try {
+      const position = await options.findAppended(request);
+      if (position === undefined) {
+        reject(new WrongExpectedRevisionError(stream, expectedRevision, actual));
+      } else {
+        const first = expectedRevision === 'noStream' ? 0 : Number(expectedRevision) + 1;
+        resolve({ revision: first + events.length - 1, position, alreadyAppended: true });
+      }
+    } catch (error) {
+      reject(error);
+    }
+  }
+
+  async function connect(connection: Connection): Promise<pg.Client> {
+    const client = new pg.Client({
+      connectionString: options.connectionString,
+      application_name: options.applicationName,
+      connectionTimeoutMillis: 5_000,
+      keepAlive: true,
+      options: `-c transaction_timeout=${TRANSACTION_TIMEOUT_MS} -c default_transaction_isolation=read\\ committed`,
+    });
+    // A lost connection is met by the next batch, or by the one in flight.
+    client.on('error', () => {
+      if (connection.client === client) drop(connection);
+    });
+    await client.connect();
+    return client;
+  }
+
+  function drop(connection: Connection): void {
+    const { client } = connection;
+    connection.client = undefined;
+    client?.end().catch(() => undefined);
+  }
+}
+
+function parametersOf(batch: readonly Entry[]): Buffer[] {
+  const eventEntries: number[] = [];
+  const ids: string[] = [];
+  const types: string[] = [];
+  const datas: string[] = [];
+  const metadatas: string[] = [];
+  batch.forEach(({ request }, index) => {
+    for (const { id, type, data, metadata } of request.events) {
+      eventEntries.push(index + 1);
+      ids.push(id);
+      types.push(type);
+      datas.push(data);
+      metadatas.push(metadata);
+    }
+  });
+  return [
+    textArray(batch.map(({ request }) => request.stream)),
+    int8Array(batch.map(({ request }) => expectedCode(request.expectedRevision))),
+    uuidArray(batch.map(({ request }) => request.expectedLastEventId ?? null)),
+    int4Array(eventEntries),
+    uuidArray(ids),
+    textArray(types),
+    textArray(datas),
+    textArray(metadatas),
+  ];
+}
+
+/** A server that stays silent is as good as a lost connection: the outcome is unknown. */
+async function withinReplyTime(reply: Promise<pg.QueryArrayResult<BatchRow[]>>): Promise<BatchRow> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => reject(new Error(`No reply within ${REPLY_TIMEOUT_MS} ms.`)),
+    REPLY_TIMEOUT_MS,
+  );
+  try {
+    const { rows } = await Promise.race([reply, late]);
+    // One call, one row of this very shape.
+    return rows[0] as unknown as BatchRow;
+  } finally {
+    clearTimeout(timer);
+    // Of a reply that comes too late nobody wants to know any more: the outcome was told as unknown.
+    reply.catch(() => undefined);
+  }
+}
+
+/**
+ * The statement failed and was rolled back; the connection lives. Class 08 (connection) and 57 (operator
+ * intervention, a shutdown) are not sure of that, nor is 25P04, the transaction timeout.
+ * https://www.postgresql.org/docs/18/errcodes-appendix.html
+ */
+function isStatementError(error: unknown): error is pg.DatabaseError {
+  if (!(error instanceof pg.DatabaseError)) return false;
+  return error.severity === 'ERROR' && !/^(08|57|25P04)/.test(error.code ?? '');
+}
+
+/** Class 22, data exception, and 54, program limit exceeded. */
+function isDataError(error: pg.DatabaseError): boolean {
+  return /^(22|54)/.test(error.code ?? '');
+}

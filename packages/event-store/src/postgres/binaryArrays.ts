@@ -1,0 +1,69 @@
+/**
+ * One-dimensional arrays in Postgres's binary format. The driver would write text, and escaping every quote of
+ * a batch of JSON costs more than the append. Layout: src/backend/utils/adt/arrayfuncs.c, `array_send`.
+ */
+
+/** https://www.postgresql.org/docs/18/catalog-pg-type.html */
+const OID = { int4: 23, int8: 20, text: 25, uuid: 2950 } as const;
+const HEADER_BYTES = 20;
+const NULL_LENGTH = -1;
+
+export function textArray(values: readonly string[]): Buffer {
+  let bytes = HEADER_BYTES;
+  const lengths = values.map((value) => Buffer.byteLength(value));
+  for (const length of lengths) bytes += 4 + length;
+  const buffer = Buffer.allocUnsafe(bytes);
+  let offset = writeHeader(buffer, OID.text, values.length, false);
+  values.forEach((value, index) => {
+    const length = lengths[index] ?? 0;
+    offset = buffer.writeInt32BE(length, offset);
+    buffer.write(value, offset, length, 'utf8');
+    offset += length;
+  });
+  return buffer;
+}
+
+export function int4Array(values: readonly number[]): Buffer {
+  const buffer = Buffer.allocUnsafe(HEADER_BYTES + values.length * 8);
+  let offset = writeHeader(buffer, OID.int4, values.length, false);
+  for (const value of values) {
+    offset = buffer.writeInt32BE(4, offset);
+    offset = buffer.writeInt32BE(value, offset);
+  }
+  return buffer;
+}
+
+export function int8Array(values: readonly number[]): Buffer {
+  const buffer = Buffer.allocUnsafe(HEADER_BYTES + values.length * 12);
+  let offset = writeHeader(buffer, OID.int8, values.length, false);
+  for (const value of values) {
+    offset = buffer.writeInt32BE(8, offset);
+    offset = buffer.writeBigInt64BE(BigInt(value), offset);
+  }
+  return buffer;
+}
+
+/** Each a UUID in its canonical text form, or null. */
+export function uuidArray(values: readonly (string | null)[]): Buffer {
+  const nulls = values.filter((value) => value === null).length;
+  const buffer = Buffer.allocUnsafe(HEADER_BYTES + values.length * 4 + (values.length - nulls) * 16);
+  let offset = writeHeader(buffer, OID.uuid, values.length, nulls > 0);
+  for (const value of values) {
+    if (value === null) {
+      offset = buffer.writeInt32BE(NULL_LENGTH, offset);
+    } else {
+      offset = buffer.writeInt32BE(16, offset);
+      offset += buffer.write(value.replaceAll('-', ''), offset, 'hex');
+    }
+  }
+  return buffer;
+}
+
+function writeHeader(buffer: Buffer, elementOid: number, length: number, hasNulls: boolean): number {
+  buffer.writeInt32BE(1, 0); // dimensions
+  buffer.writeInt32BE(hasNulls ? 1 : 0, 4);
+  buffer.writeInt32BE(elementOid, 8);
+  buffer.writeInt32BE(length, 12);
+  buffer.writeInt32BE(1, 16); // lower bound
+  return HEADER_BYTES;
+}

@@ -1,0 +1,158 @@
+/** Reads of the log, page by page, the next page on its way while one is handled. */
+import type { Pool } from '@coffer/database';
+import { StoreUnreachableError } from '../errors.ts';
+import type {
+  AppendRequest,
+  EventPages,
+  LogPlace,
+  Position,
+  ReadAllOptions,
+  ReadStreamOptions,
+  RecordedEvent,
+  StreamHead,
+} from '../port.ts';
+import { EVENT_COLUMNS, type EventRow, recordedEvent } from './rows.ts';
+
+export const PAGE_SIZE = 1_000;
+/** Larger than every bigint that can be a revision or a position. */
+const BEYOND_ALL = '9223372036854775807';
+
+export type LogReader = ReturnType<typeof createLogReader>;
+
+export function createLogReader(pool: Pool) {
+  async function query<Row extends readonly unknown[]>(
+    name: string,
+    text: string,
+    values: readonly unknown[],
+  ): Promise<readonly Row[]> {
+    try {
+      const { rows } = await pool.query<Row[]>({ name, text, values: [...values], rowMode: 'array' });
+      // In array mode each row is the tuple of the columns asked for.
+      return rows as unknown as Row[];
+    } catch (cause) {
+      throw new StoreUnreachableError('The event store cannot be read.', { cause });
+    }
+  }
+
+  const streamPage = (direction: 'forwards' | 'backwards', stream: string, from: string, limit: number) =>
+    direction === 'forwards'
+      ? query<EventRow>(
+          'coffer-stream-forwards',
+          `select ${EVENT_COLUMNS} from log.events where stream = $1 and revision >= $2 order by revision limit $3`,
+          [stream, from, limit],
+        )
+      : query<EventRow>(
+          'coffer-stream-backwards',
+          `select ${EVENT_COLUMNS} from log.events where stream = $1 and revision <= $2 order by revision desc limit $3`,
+          [stream, from, limit],
+        );
+
+  const logPage = (direction: 'forwards' | 'backwards', from: string, limit: number) =>
+    direction === 'forwards'
+      ? query<EventRow>(
+          'coffer-log-forwards',
+          `select ${EVENT_COLUMNS} from log.events where position > $1 order by position limit $2`,
+          [from, limit],
+        )
+      : query<EventRow>(
+          'coffer-log-backwards',
+          `select ${EVENT_COLUMNS} from log.events where position < $1 order by position desc limit $2`,
+          [from, limit],
+        );
+
+  return {
+    readStream(stream: string, options: ReadStreamOptions = {}): EventPages {
+      const { direction = 'forwards', fromRevision, limit = Infinity } = options;
+      const first =
+        fromRevision === undefined && direction === 'backwards' ? BEYOND_ALL : `${fromRevision ?? 0}`;
+      const step = direction === 'forwards' ? 1 : -1;
+      return pages(
+        limit,
+        (from, size) => streamPage(direction, stream, from, size),
+        first,
+        ([, , revision]) => `${Number(revision) + step}`,
+      );
+    },
+
+    readAll({ direction = 'forwards', from, limit = Infinity }: ReadAllOptions = {}): EventPages {
+      const first = from ?? (direction === 'forwards' ? '0' : BEYOND_ALL);
+      return pages(
+        limit,
+        (after, size) => logPage(direction, after, size),
+        first,
+        ([position]) => position,
+      );
+    },
+
+    /** From the place given, which is the first row when it still stands; events after it follow. */
+    async pageFrom(after: LogPlace | undefined, size: number): Promise<readonly RecordedEvent[]> {
+      const rows = await query<EventRow>(
+        'coffer-log-from',
+        `select ${EVENT_COLUMNS} from log.events where position >= $1 order by position limit $2`,
+        [after?.position ?? '1', after ? size + 1 : size],
+      );
+      return rows.map(recordedEvent);
+    },
+
+    async head(): Promise<LogPlace | undefined> {
+      const [row] = await query<readonly [string, string]>(
+        'coffer-log-head',
+        'select position, id from log.events order by position desc limit 1',
+        [],
+      );
+      return row && { position: row[0] as Position, eventId: row[1] };
+    },
+
+    async heads(streams: readonly string[]): Promise<readonly (StreamHead | undefined)[]> {
+      const rows = await query<readonly [string | null, string | null]>(
+        'coffer-stream-heads',
+        `select latest.revision, latest.id
+         from unnest($1::text[]) with ordinality as wanted(stream, number)
+         left join lateral (
+           select revision, id from log.events e where e.stream = wanted.stream order by revision desc limit 1
+         ) latest on true
+         order by wanted.number`,
+        [[...streams]],
+      );
+      return rows.map(([revision, eventId]) =>
+        revision === null || eventId === null ? undefined : { revision: Number(revision), eventId },
+      );
+    },
+
+    /** The position of the last of the request's events, when all stand at the place they were meant for. */
+    async findAppended({ stream, expectedRevision, events }: AppendRequest): Promise<Position | undefined> {
+      if (expectedRevision === 'any' || expectedRevision === 'streamExists') return undefined;
+      const first = expectedRevision === 'noStream' ? 0 : expectedRevision + 1;
+      const rows = await streamPage('forwards', stream, `${first}`, events.length);
+      const found = rows.map(recordedEvent);
+      const isRetry =
+        found.length === events.length &&
+        events.every(({ id }, index) => found[index]?.id === id.toLowerCase());
+      return isRetry ? found.at(-1)?.position : undefined;
+    },
+  };
+}
+
+/** `nextFrom` names where the page after a row begins. */
+async function* pages(
+  limit: number,
+  fetch: (from: string, size: number) => Promise<readonly EventRow[]>,
+  firstFrom: string,
+  nextFrom: (last: EventRow) => string,
+): EventPages {
+  let left = limit;
+  let size = Math.min(left, PAGE_SIZE);
+  let upcoming = left > 0 ? fetch(firstFrom, size) : undefined;
+  while (upcoming) {
+    const rows: readonly EventRow[] = await upcoming;
+    const last = rows.at(-1);
+    if (!last) return;
+    left -= rows.length;
+    const wanted = size;
+    size = Math.min(left, PAGE_SIZE);
+    upcoming = rows.length === wanted && left > 0 ? fetch(nextFrom(last), size) : undefined;
+    // Met when it is awaited; a reader that stops before does not want to know.
+    upcoming?.catch(() => undefined);
+    yield rows.map(recordedEvent);
+  }
+}

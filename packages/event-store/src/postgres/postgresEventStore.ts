@@ -1,0 +1,72 @@
+/** The event store on Postgres: the embedded default, and what one machine can hold. ADR 0003. */
+import { join } from 'node:path';
+import { createPool, migrate, type Pool } from '@coffer/database';
+import type { EventStore } from '../port.ts';
+import { createAppender } from './appender.ts';
+import { createLogReader } from './logReader.ts';
+import { subscription } from './subscription.ts';
+import { createWakeups } from './wakeups.ts';
+
+export interface PostgresEventStoreOptions {
+  readonly connectionString: string;
+  /** Shown in `pg_stat_activity`. */
+  readonly applicationName: string;
+  /** Batches in flight at a time. Default 2: more only wait for each other's lock. */
+  readonly appendConnections?: number;
+  /** Connections for reads. Default 8. */
+  readonly readConnections?: number;
+  /** Appends that may wait. Default 10,000. */
+  readonly maxQueuedAppends?: number;
+  /** Their bytes. Default 64 MiB. */
+  readonly maxQueuedBytes?: number;
+}
+
+/** Creates or updates the schema `log`. */
+export async function migrateLog(pool: Pool): Promise<void> {
+  await migrate(pool, 'log', join(import.meta.dirname, 'migrations'));
+}
+
+/** Connects when it is first used. The schema `log` must be there (`migrateLog`). */
+export function createPostgresEventStore(options: PostgresEventStoreOptions): EventStore {
+  const { connectionString, applicationName } = options;
+  const pool = createPool({
+    connectionString,
+    applicationName: `${applicationName}-read`,
+    maxConnections: options.readConnections ?? 8,
+    // The next read makes a new connection and fails on its own if it cannot.
+    onIdleError: () => undefined,
+  });
+  const reader = createLogReader(pool);
+  const wakeups = createWakeups({ connectionString, applicationName });
+  const appender = createAppender({
+    connectionString,
+    applicationName: `${applicationName}-append`,
+    connections: options.appendConnections ?? 2,
+    maxQueuedEntries: options.maxQueuedAppends ?? 10_000,
+    maxQueuedBytes: options.maxQueuedBytes ?? 64 * 1024 * 1024,
+    onAppended: wakeups.wake,
+    findAppended: reader.findAppended,
+  });
+
+  return {
+    append: appender.append,
+    heads: reader.heads,
+    readStream: reader.readStream,
+    readAll: reader.readAll,
+    head: reader.head,
+    subscribeToAll(subscribeOptions) {
+      wakeups.listen();
+      return subscription(reader, wakeups, subscribeOptions);
+    },
+    comparePositions(left, right) {
+      const difference = BigInt(left) - BigInt(right);
+      return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+    },
+    distance: (from, to) => Number(BigInt(to) - BigInt(from ?? 0)),
+    async close() {
+      await appender.close();
+      await wakeups.close();
+      await pool.end();
+    },
+  };
+}

@@ -1,0 +1,95 @@
+/**
+ * Follows the log. Each page is asked for from the last event delivered, which must still be there, and must be
+ * dense: a log that was put back to an older state is noticed before anything of it is delivered.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { LogRewrittenError, StoreUnreachableError } from '../errors.ts';
+import type { LogPlace, RecordedEvent, SubscribeOptions, SubscriptionMessage } from '../port.ts';
+import { type LogReader, PAGE_SIZE } from './logReader.ts';
+import type { Wakeups } from './wakeups.ts';
+
+/** Notifications can be lost (a pooler, a dropped connection); the log is looked at this often anyway. */
+const POLL_MS = 500;
+const RETRY_DELAYS_MS = [50, 100, 250, 500, 1_000, 2_000];
+
+export async function* subscription(
+  reader: LogReader,
+  wakeups: Wakeups,
+  { after, signal, pageSize = PAGE_SIZE }: SubscribeOptions,
+): AsyncIterable<SubscriptionMessage> {
+  let place = after;
+  let isLive = false;
+  let upcoming: Promise<readonly RecordedEvent[]> | undefined;
+  while (!signal.aborted) {
+    // Asked for before reading: what is appended meanwhile is not waited for.
+    const wakeup = wakeups.next();
+    upcoming ??= fetchPage(place);
+    const events: readonly RecordedEvent[] = await upcoming;
+    upcoming = undefined;
+    if (signal.aborted) return;
+    const last = events.at(-1);
+    if (last) {
+      place = { position: last.position, eventId: last.id };
+      if (events.length === pageSize) {
+        isLive = false;
+        upcoming = fetchPage(place);
+        upcoming.catch(() => undefined);
+      }
+      yield { kind: 'events', events };
+    }
+    if (events.length === pageSize) continue;
+    if (!isLive) {
+      isLive = true;
+      yield { kind: 'caughtUp' };
+    }
+    await wokenOrPolled(wakeup, signal);
+  }
+
+  /** The events after the place; asks again while the store is away. */
+  async function fetchPage(from: LogPlace | undefined): Promise<readonly RecordedEvent[]> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return eventsAfter(from, await reader.pageFrom(from, pageSize));
+      } catch (error) {
+        if (!(error instanceof StoreUnreachableError) || signal.aborted) throw error;
+        const waitMs = RETRY_DELAYS_MS[Math.min(attempt, RETRY_DELAYS_MS.length - 1)];
+        await pause(waitMs ?? 0, signal);
+        if (signal.aborted) return [];
+      }
+    }
+  }
+}
+
+/** Without the event at the place, whose presence it proves. Throws `LogRewrittenError`. */
+function eventsAfter(place: LogPlace | undefined, found: readonly RecordedEvent[]): readonly RecordedEvent[] {
+  if (place && (found[0]?.position !== place.position || found[0].id !== place.eventId)) {
+    throw new LogRewrittenError(
+      `The log does not hold event ${place.eventId} at position ${place.position} any more.`,
+    );
+  }
+  let expected = BigInt(place?.position ?? 0);
+  const events = place ? found.slice(1) : found;
+  for (const { position } of events) {
+    expected += 1n;
+    if (BigInt(position) !== expected) {
+      throw new LogRewrittenError(`The log has position ${position} where ${expected} must stand.`);
+    }
+  }
+  return events;
+}
+
+async function wokenOrPolled(wakeup: Promise<void>, signal: AbortSignal): Promise<void> {
+  const poll = new AbortController();
+  const either = AbortSignal.any([signal, poll.signal]);
+  await Promise.race([wakeup, pause(POLL_MS, either)]);
+  poll.abort();
+}
+
+/** Ends early, without a word, when the signal says so. */
+async function pause(waitMs: number, signal: AbortSignal): Promise<void> {
+  try {
+    await delay(waitMs, undefined, { signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}

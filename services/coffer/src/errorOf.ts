@@ -1,0 +1,33 @@
+/** What the failures of the store and the database mean to a caller. Source: contract, Common rules. */
+import {
+  EventTooLargeError,
+  OutcomeUnknownError,
+  StoreOverloadedError,
+  StoreUnreachableError,
+} from '@coffer/event-store';
+import type { KnownFailure } from '@coffer/http';
+import { UnknownEventError } from '@coffer/kernel';
+
+/**
+ * Connection failures of node and of Postgres: https://www.postgresql.org/docs/18/errcodes-appendix.html
+ * classes 08 (connection exception), 53 (insufficient resources) and 57P (operator intervention).
+ */
+const AWAY = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOENT|08...|53...|57P..)$/;
+
+export function errorOf(error: unknown): KnownFailure | undefined {
+  if (error instanceof OutcomeUnknownError) return { code: 'service/outcome_unknown' };
+  if (error instanceof StoreOverloadedError) return { code: 'service/overloaded' };
+  if (error instanceof StoreUnreachableError) return { code: 'service/unavailable' };
+  if (error instanceof UnknownEventError) return { code: 'service/unavailable' };
+  if (error instanceof EventTooLargeError) return { code: 'request/too_large' };
+  return isDatabaseAway(error) ? { code: 'service/unavailable' } : undefined;
+}
+
+function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if ('code' in error && typeof error.code === 'string') return AWAY.test(error.code);
+  // The driver's own words, which carry no code.
+  return /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/.test(
+    error.message,
+  );
+}

@@ -1,0 +1,65 @@
+/**
+ * The installation's own secrets: from the environment, else made once and kept in the data folder, mode 0600.
+ * Source: contract, Apps, keys, currencies (encrypted at rest) and The command line (operator token).
+ */
+import { randomBytes } from 'node:crypto';
+import { chmod, link, readFile, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Config } from './config.ts';
+
+const stored = z.object({ secretsKey: z.string(), operatorToken: z.string() });
+
+export interface InstallationSecrets {
+  /** 32 bytes, by which secret settings are sealed. Lost, those settings must be set again. */
+  readonly secretsKey: Uint8Array;
+  readonly operatorToken: string;
+  /** Exact texts that must never come out in a log. */
+  readonly texts: readonly string[];
+}
+
+export async function installationSecrets(config: Config): Promise<InstallationSecrets> {
+  const kept =
+    config.secretsKey && config.operatorToken
+      ? undefined
+      : await keptSecrets(join(config.dataFolder, 'secrets.json'));
+  const secretsKey = config.secretsKey ?? Buffer.from(kept?.secretsKey ?? '', 'base64');
+  const operatorToken = config.operatorToken ?? kept?.operatorToken ?? '';
+  return { secretsKey, operatorToken, texts: [operatorToken, Buffer.from(secretsKey).toString('base64')] };
+}
+
+/** Made whole under another name and then linked: of two first starts, both read what one of them made. */
+async function keptSecrets(path: string): Promise<z.infer<typeof stored>> {
+  const existing = await readKept(path);
+  if (existing) return existing;
+  const fresh = {
+    secretsKey: randomBytes(32).toString('base64'),
+    operatorToken: `op_${randomBytes(32).toString('base64url')}`,
+  };
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  await writeFile(draft, `${JSON.stringify(fresh, null, 2)}\n`, { mode: 0o600, flush: true });
+  await chmod(draft, 0o600);
+  try {
+    await link(draft, path);
+  } catch (error) {
+    if (!isCode(error, 'EEXIST')) throw error;
+  } finally {
+    await unlink(draft);
+  }
+  const kept = await readKept(path);
+  if (!kept) throw new Error(`${path} was just written and cannot be read.`);
+  return kept;
+}
+
+async function readKept(path: string): Promise<z.infer<typeof stored> | undefined> {
+  try {
+    return stored.parse(JSON.parse(await readFile(path, 'utf8')));
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return undefined;
+    throw new Error(`${path} cannot be read as the secrets of this installation.`, { cause: error });
+  }
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}

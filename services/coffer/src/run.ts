@@ -1,0 +1,150 @@
+/** `coffer run`: from a configuration to a running service, until it is told to stop. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createPool, type Pool } from '@coffer/database';
+import { startEmbeddedPostgres } from '@coffer/embedded-postgres';
+import { createLogger, type Logger } from '@coffer/http';
+import { systemClock } from '@coffer/kernel';
+import {
+  type BootstrapContent,
+  bootstrapDemo,
+  bootstrapFilePath,
+  createSecretBox,
+  writeOperatorFile,
+} from '@coffer/portal';
+import { roles as allRoles, type Config, ConfigurationError, configFrom, type Role } from './config.ts';
+import { installationSecrets } from './installationSecrets.ts';
+import { migrateAll, type Service, startService } from './service.ts';
+import { VERSION } from './version.ts';
+
+/** The name of the database in the embedded server. */
+const DATABASE = 'coffer';
+
+/** Returns when the service has stopped. Throws a `ConfigurationError` or what made the start impossible. */
+export async function run(names: readonly string[]): Promise<void> {
+  const config = configFrom(process.env);
+  const roles = rolesFrom(names);
+  await mkdir(config.dataFolder, { recursive: true });
+  const secrets = await installationSecrets(config);
+  const logger = createLogger({ level: config.logLevel, secrets: secrets.texts });
+  const stopping = stopSignal(logger);
+
+  const database = await openDatabase(config, logger, (error) => {
+    logger.fatal({ err: error }, 'the database of the data folder is lost: this service stops');
+    process.kill(process.pid, 'SIGTERM');
+  });
+  let service: Service | undefined;
+  try {
+    await withPool(database.url, migrateAll);
+    service = await startService({ config, roles, databaseUrl: database.url, logger, ...secrets });
+    if (service.url) await announce(config, service.url, database, secrets, logger);
+    await stopping;
+  } finally {
+    await service?.stop();
+    await database.stop();
+    logger.info('stopped');
+  }
+}
+
+function rolesFrom(names: readonly string[]): readonly Role[] {
+  if (names.length === 0) return allRoles;
+  return names.map((name) => {
+    const role = allRoles.find((known) => known === name);
+    if (role) return role;
+    throw new ConfigurationError(`There is no role "${name}". The roles are: ${allRoles.join(', ')}.`);
+  });
+}
+
+/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
+function stopSignal(logger: Logger): Promise<void> {
+  return new Promise((resolve) => {
+    let told = false;
+    const onSignal = (signal: NodeJS.Signals) => {
+      if (told) process.exit(130);
+      told = true;
+      logger.info({ signal }, 'stopping');
+      resolve();
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+    process.on('SIGHUP', onSignal);
+  });
+}
+
+interface Database {
+  readonly url: string;
+  readonly isEmbedded: boolean;
+  readonly stop: () => Promise<void>;
+}
+
+async function openDatabase(
+  { databaseUrl, dataFolder }: Config,
+  logger: Logger,
+  onLost: (error: Error) => void,
+): Promise<Database> {
+  if (databaseUrl !== undefined) return { url: databaseUrl, isEmbedded: false, stop: async () => undefined };
+  const postgres = await startEmbeddedPostgres({ folder: dataFolder, databases: [DATABASE], logger, onLost });
+  return { url: postgres.connectionString(DATABASE), isEmbedded: true, stop: postgres.stop };
+}
+
+/** Tells the command line and a first user where the service is; an empty installation gets the app "Demo". */
+async function announce(
+  config: Config,
+  url: string,
+  database: Database,
+  secrets: { readonly operatorToken: string; readonly secretsKey: Uint8Array },
+  logger: Logger,
+): Promise<void> {
+  const baseUrl = `${url}/v1`;
+  await writeOperatorFile(config.dataFolder, { url: baseUrl, token: secrets.operatorToken });
+  logger.info({ url: baseUrl, version: VERSION, dataFolder: config.dataFolder }, 'ready');
+  if (!database.isEmbedded) return;
+
+  const path = bootstrapFilePath(config.dataFolder);
+  const { content, created } = await withPool(database.url, (pool) =>
+    bootstrapDemo({
+      pool,
+      secretBox: createSecretBox(secrets.secretsKey),
+      clock: systemClock,
+      path,
+      addresses: { baseUrl, portalUrl: `${baseUrl}/portal`, portalToken: secrets.operatorToken },
+    }),
+  );
+  // For the eyes of whoever started it, on the terminal and past the log, which never holds a key.
+  process.stderr.write(welcome(url, config.dataFolder, created ? content : undefined));
+}
+
+async function withPool<Result>(
+  connectionString: string,
+  work: (pool: Pool) => Promise<Result>,
+): Promise<Result> {
+  const pool = createPool({
+    connectionString,
+    applicationName: 'coffer-start',
+    maxConnections: 2,
+    onIdleError: () => undefined,
+  });
+  try {
+    return await work(pool);
+  } finally {
+    await pool.end();
+  }
+}
+
+function welcome(url: string, dataFolder: string, demo: BootstrapContent | undefined): string {
+  const lines = ['', `  Coffer ${VERSION} is ready at ${url}/v1`, `  The API to read: ${url}/docs`];
+  if (demo) {
+    lines.push(
+      '',
+      `  The app "Demo" (${demo.appId}) was made for you. Its secret keys are shown this once;`,
+      `  all of its keys are kept in ${join(dataFolder, 'bootstrap.json')}`,
+      '',
+      `    test  ${demo.keys.test.publishable}`,
+      `          ${demo.keys.test.secret}`,
+      `    live  ${demo.keys.live.publishable}`,
+      `          ${demo.keys.live.secret}`,
+    );
+  }
+  lines.push('', '  Ctrl-C stops it.', '', '');
+  return lines.join('\n');
+}

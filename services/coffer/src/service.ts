@@ -1,0 +1,259 @@
+/**
+ * The composition root: the only place that knows which real things stand behind the ports. What it starts it
+ * stops, in the reverse order.
+ */
+import { timingSafeEqual } from 'node:crypto';
+import {
+  accountEndpoints,
+  accountStream,
+  accountsErrors,
+  createAccounts,
+  holdReactions,
+} from '@coffer/accounts';
+import { type Consumer, createConsumersTable, reacting, startConsumer } from '@coffer/consumers';
+import { createPool, type Pool } from '@coffer/database';
+import { createCommandHandler, type EventStore } from '@coffer/event-store';
+import {
+  createPostgresEventStore,
+  createPostgresSnapshotStore,
+  migrateLog,
+  migrateSnapshots,
+} from '@coffer/event-store/postgres';
+import {
+  createApp,
+  createMetricsRegistry,
+  DEFAULT_RATE_LIMITS,
+  type Endpoint,
+  failureOf,
+  httpErrors,
+  type Logger,
+  parseTrustProxy,
+  type RunningServer,
+  startServer,
+} from '@coffer/http';
+import { type ErrorCatalog, systemClock } from '@coffer/kernel';
+import {
+  createListTransactions,
+  createPlaySessions,
+  ledgerEndpoints,
+  ledgerErrors,
+  type PlayerAccount,
+  playSessionsProjection,
+  sessionDues,
+  sessionHoldAct,
+} from '@coffer/ledger';
+import {
+  createAppDirectory,
+  createKeyring,
+  createSecretBox,
+  migrateRecords,
+  portalEndpoints,
+  portalErrors,
+} from '@coffer/portal';
+import { caughtUpSince, liveReadSchema, migrateReadModels, startReadModels } from '@coffer/read-models';
+import { createUsers, usersErrors } from '@coffer/users';
+import type { Config, Role } from './config.ts';
+import { errorOf } from './errorOf.ts';
+import { failPointFrom } from './failPoints.ts';
+import { ledgerFunds } from './ledgerFunds.ts';
+import { observeService } from './observe.ts';
+import { playSessionLists } from './playSessionLists.ts';
+import { portalAccounts, portalPlaySessions } from './portalPorts.ts';
+import { VERSION } from './version.ts';
+
+export const catalog: ErrorCatalog = {
+  ...httpErrors,
+  ...usersErrors,
+  ...portalErrors,
+  ...accountsErrors,
+  ...ledgerErrors,
+};
+
+/** Requests in flight may finish for so long after a SIGTERM. Source: architecture, Running it. */
+const STOP_GRACE_MS = 8_000;
+
+export interface ServiceOptions {
+  readonly config: Config;
+  readonly roles: readonly Role[];
+  readonly databaseUrl: string;
+  readonly secretsKey: Uint8Array;
+  readonly operatorToken: string;
+  readonly logger: Logger;
+}
+
+export interface Service {
+  /** Without a path; undefined where this process does not serve the API. */
+  readonly url: string | undefined;
+  readonly stop: () => Promise<void>;
+}
+
+/** Creates or updates every schema. Safe to run by several processes at once. */
+export async function migrateAll(pool: Pool): Promise<void> {
+  await migrateLog(pool);
+  await migrateSnapshots(pool);
+  await migrateRecords(pool);
+  await createConsumersTable(pool, 'records');
+  await migrateReadModels(pool);
+}
+
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { config, roles, databaseUrl, logger } = options;
+  const stops: (() => Promise<void>)[] = [];
+  const stop = async () => {
+    for (const stopOne of stops.splice(0).reverse()) await stopOne();
+  };
+  try {
+    const pool = createPool({
+      connectionString: databaseUrl,
+      applicationName: 'coffer',
+      onIdleError: (error) => logger.warn({ err: error }, 'a database connection was lost'),
+    });
+    stops.push(() => pool.end());
+    const store = createPostgresEventStore({ connectionString: databaseUrl, applicationName: 'coffer-log' });
+    stops.push(() => store.close());
+    const headAtStart = await store.head();
+
+    const contexts = createContexts(options, pool, store);
+    stops.push(() => contexts.keyring.close());
+    const consumers = await startConsumers(options, pool, store, contexts);
+    stops.push(async () => {
+      await Promise.all(consumers.map((consumer) => consumer.stop()));
+    });
+    const metrics = createMetricsRegistry();
+    observeService(metrics, { handler: contexts.handler, consumers });
+
+    const server = roles.includes('api') ? await serve() : undefined;
+    return { url: server?.url, stop };
+
+    async function serve(): Promise<RunningServer> {
+      const app = createApp({
+        endpoints: contexts.endpoints,
+        catalog,
+        errorOf,
+        resolveKey: contexts.keyring.resolveKey,
+        isOperatorToken: operatorTokenCheck(options.operatorToken),
+        logger,
+        metrics,
+        readiness: async () => {
+          const ready = await caughtUpSince(pool, store, headAtStart);
+          return { ready, reasons: ready ? [] : ['The read models have not caught up since the start.'] };
+        },
+        version: VERSION,
+        trustProxy: parseTrustProxy(config.trustProxy),
+        rateLimits: rateLimitsOf(config),
+        maxConcurrentRequests: config.maxConcurrentRequests,
+        requestTimeoutMs: config.requestTimeoutMs,
+        openMetrics: config.metricsPublic,
+      });
+      const running = await startServer(app, { host: config.host, port: config.port });
+      stops.push(() => running.stop(STOP_GRACE_MS));
+      return running;
+    }
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** The contexts, wired: what one needs of another it is given here. */
+function createContexts({ config, secretsKey, logger }: ServiceOptions, pool: Pool, store: EventStore) {
+  const clock = systemClock;
+  const secretBox = createSecretBox(secretsKey);
+  const directory = createAppDirectory(pool, { secretBox });
+  const keyring = createKeyring(pool, {
+    clock,
+    onWriteFailure: (error) => logger.warn({ err: error }, 'the time a key was last used was not kept'),
+  });
+  const handler = createCommandHandler({
+    store,
+    cacheBytes: config.cacheBytes,
+    snapshots: createPostgresSnapshotStore(pool),
+    onSnapshotError: (error) => logger.warn({ err: error }, 'a snapshot was not kept'),
+  });
+  const users = createUsers({ handler, clock });
+  const accounts = createAccounts({ handler, store });
+  const playSessions = createPlaySessions({
+    handler,
+    store,
+    clock,
+    failPoint: failPointFrom(config.failPoint),
+    funds: ledgerFunds(accounts),
+    users,
+    currencyByCode: directory.currencyByCode,
+  });
+  const lists = playSessionLists(pool);
+
+  const endpoints: readonly Endpoint[] = [
+    ...ledgerEndpoints({
+      playSessions,
+      listTransactions: createListTransactions(store),
+      listSessions: lists,
+      envelopeOf: (error) => {
+        const { status, body } = failureOf(error, catalog, errorOf);
+        return { status, body: JSON.parse(body) };
+      },
+    }),
+    ...accountEndpoints({ accounts, currencies: directory.currencies, requireUser: users.show }),
+    ...portalEndpoints({
+      pool,
+      clock,
+      secretBox,
+      directory,
+      eventStore: store,
+      users,
+      accounts: portalAccounts({ accounts, users, clock, store }),
+      playSessions: portalPlaySessions(playSessions, lists),
+    }),
+  ];
+  const reaction = {
+    accountStreamOf: ({ environment, appId, userId, currencyId }: PlayerAccount) =>
+      accountStream(environment, appId, userId, currencyId),
+    carryOut: playSessions.carryOut,
+  };
+  const reactions = holdReactions({ session: sessionHoldAct(reaction) }, sessionDues(reaction));
+  return { handler, keyring, endpoints, reactions };
+}
+
+async function startConsumers(
+  { config, roles, logger }: ServiceOptions,
+  pool: Pool,
+  store: EventStore,
+  { reactions }: Pick<ReturnType<typeof createContexts>, 'reactions'>,
+): Promise<readonly Consumer[]> {
+  const shared = {
+    pool,
+    store,
+    onAlarm: ({ consumer, code, reason, event, error }: ConsumerAlarmLike) =>
+      logger.error({ consumer, code, event, err: error }, `${consumer} has stopped: ${reason}`),
+    onTrouble: ({ consumer, error }: { readonly consumer: string; readonly error: unknown }) =>
+      logger.warn({ consumer, err: error }, `${consumer} is in trouble and will try again`),
+  };
+  const consumers: Consumer[] = [];
+  if (roles.includes('projector')) {
+    const schema = await liveReadSchema(pool);
+    consumers.push(
+      startReadModels({ ...shared, schema, projections: { playSessions: playSessionsProjection } }),
+    );
+  }
+  if (roles.includes('process-manager')) {
+    const work = reacting(reactions, { graceMs: config.reactionGraceMs });
+    consumers.push(startConsumer({ ...shared, schema: 'records', name: 'holds', work }));
+  }
+  return consumers;
+}
+
+type ConsumerAlarmLike = Parameters<Parameters<typeof startConsumer>[0]['onAlarm']>[0];
+
+function operatorTokenCheck(operatorToken: string): (token: string) => boolean {
+  const expected = Buffer.from(operatorToken);
+  return (token) => {
+    const given = Buffer.from(token);
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  };
+}
+
+function rateLimitsOf({ secretKeyRatePerMinute }: Config) {
+  if (secretKeyRatePerMinute === undefined) return DEFAULT_RATE_LIMITS;
+  const secretKey = { perMinute: secretKeyRatePerMinute, burst: secretKeyRatePerMinute };
+  return { ...DEFAULT_RATE_LIMITS, secretKey };
+}
