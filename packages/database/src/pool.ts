@@ -34,6 +34,11 @@ export async function withTransaction<Result>(
 ): Promise<Result> {
   const client = await pool.connect();
   let failure: Error | undefined;
+  const noteLoss = (error: Error) => {
+    failure = error;
+  };
+  // A connection that is lost fails the query in flight or the next one; unheard, it would end the process.
+  client.on('error', noteLoss);
   try {
     await client.query('begin');
     const result = await work(client);
@@ -46,6 +51,8 @@ export async function withTransaction<Result>(
     });
     throw error;
   } finally {
+    // One that is lost may say so again while it is taken down.
+    if (!failure) client.off('error', noteLoss);
     client.release(failure);
   }
 }

@@ -1,0 +1,436 @@
+import { createPool, type Pool } from '@coffer/database';
+import { type EventStore, LogRewrittenError, type Position, type RecordedEvent } from '@coffer/event-store';
+import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { expect } from 'chai';
+import { type Consumer, type ConsumerAlarm, type ConsumerOptions, startConsumer } from './consumer.ts';
+import { createConsumersTable, readCheckpoint } from './consumersTable.ts';
+import { takeLease } from './lease.ts';
+import { type Projection, projecting } from './projecting.ts';
+import { reacting } from './reacting.ts';
+import type { Reaction } from './reactor.ts';
+import type { ConsumerWork } from './work.ts';
+
+const SCHEMA = 'read_v1';
+const NAME = 'counting';
+
+describe('a consumer', () => {
+  let database: TestDatabase;
+  let pool: Pool;
+  let log: TestLog;
+  let running: Consumer[];
+  let alarms: ConsumerAlarm[];
+  let troubles: unknown[];
+
+  beforeEach(async () => {
+    database = await createTestDatabase({ name: 'consumers', prepare });
+    pool = createPool({
+      connectionString: database.connectionString,
+      applicationName: 'spec',
+      onIdleError() {},
+    });
+    log = testLog();
+    running = [];
+    alarms = [];
+    troubles = [];
+  });
+
+  afterEach(async () => {
+    await Promise.all(running.map((consumer) => consumer.stop()));
+    await pool.end();
+    await database.drop();
+  });
+
+  function start(work: ConsumerWork, more: Partial<ConsumerOptions> = {}): Consumer {
+    const consumer = startConsumer({
+      name: NAME,
+      schema: SCHEMA,
+      pool,
+      store: log.store,
+      work,
+      onAlarm: (alarm) => alarms.push(alarm),
+      onTrouble: ({ error }) => troubles.push(error),
+      pageSize: 10,
+      standbyPollMs: 5,
+      firstRetryMs: 5,
+      ...more,
+    });
+    running.push(consumer);
+    return consumer;
+  }
+
+  const checkpoint = async () => (await readCheckpoint(pool, { schema: SCHEMA, name: NAME }))?.position;
+  const leaseOf = async () =>
+    (await pool.query(`select epoch, owner, leased_until from ${SCHEMA}.consumers`)).rows[0];
+  const rows = async () =>
+    (await pool.query(`select position, writer from ${SCHEMA}.seen order by position`)).rows.map(
+      ({ position, writer }) => `${position} ${writer}`,
+    );
+
+  describe('that projects', () => {
+    it('applies every event once, and moves its checkpoint with the rows', async () => {
+      log.append(25);
+      const consumer = start(projecting([writesRows('A')]));
+      await until(() => consumer.status().state === 'live');
+      log.append(3);
+      await until(async () => (await checkpoint()) === '28');
+      expect(await rows()).to.have.length(28);
+      expect(consumer.status()).to.include({ position: '28', caughtUpOnce: true, reason: undefined });
+    });
+
+    it('goes on where it stopped', async () => {
+      log.append(5);
+      const first = start(projecting([writesRows('A')]));
+      await until(() => first.status().state === 'live');
+      await first.stop();
+      expect((await leaseOf()).owner).to.equal(null);
+      log.append(2);
+      const second = start(projecting([writesRows('B')]));
+      await until(() => second.status().state === 'live');
+      expect(await rows()).to.deep.equal(['1 A', '2 A', '3 A', '4 A', '5 A', '6 B', '7 B']);
+    });
+
+    it('leaves neither rows nor checkpoint when it dies between them, then does both', async () => {
+      log.append(3);
+      let deaths = 0;
+      const diesOnce: Projection = {
+        async apply(db) {
+          deaths += 1;
+          if (deaths === 1) await db.query('select pg_terminate_backend(pg_backend_pid())');
+          else if (deaths === 2) expect(await rows()).to.deep.equal([]);
+        },
+      };
+      const consumer = start(projecting([writesRows('A'), diesOnce]));
+      await until(() => consumer.status().state === 'live');
+      expect(deaths).to.equal(2);
+      expect(await rows()).to.deep.equal(['1 A', '2 A', '3 A']);
+      expect(await checkpoint()).to.equal('3');
+      expect(alarms).to.deep.equal([]);
+    });
+
+    it('cannot write any more when another has taken its lease', async () => {
+      log.append(3);
+      const hasWritten = Promise.withResolvers<void>();
+      const goesOn = Promise.withResolvers<void>();
+      const freezes: Projection = {
+        async apply() {
+          hasWritten.resolve();
+          await goesOn.promise;
+        },
+      };
+      const loser = start(projecting([writesRows('loser'), freezes]), { standbyPollMs: 60_000 });
+      await hasWritten.promise;
+      const winner = start(projecting([writesRows('winner')]));
+      await pool.query(
+        `update ${SCHEMA}.consumers set leased_until = clock_timestamp() - interval '1 second'`,
+      );
+      await until(async () => (await leaseOf()).epoch === '2');
+      goesOn.resolve();
+      await until(() => winner.status().state === 'live');
+      await until(() => loser.status().state === 'standby');
+      expect(await rows()).to.deep.equal(['1 winner', '2 winner', '3 winner']);
+      expect(String(troubles)).to.include('no longer held');
+      expect(alarms).to.deep.equal([]);
+    });
+
+    it('stands by while another reads, tells that it has caught up, and takes over when the other stops', async () => {
+      log.append(3);
+      const first = start(projecting([writesRows('A')]));
+      await until(() => first.status().state === 'live');
+      const second = start(projecting([writesRows('B')]));
+      await until(() => second.status().caughtUpOnce);
+      expect(second.status()).to.include({ state: 'standby', position: '3' });
+      await first.stop();
+      log.append(1);
+      await until(() => second.status().position === '4');
+      expect(await rows()).to.deep.equal(['1 A', '2 A', '3 A', '4 B']);
+    });
+
+    const poisons: Record<string, Projection> = {
+      'an event that its projection throws on': {
+        async apply(_db, events) {
+          if (events.some(({ revision }) => revision === 3)) throw new Error('unheard of');
+        },
+      },
+      'an event whose rows the database refuses': {
+        async apply(db, events) {
+          const values = events.map(({ revision }) => (revision === 3 ? 'many' : '1'));
+          await db.query('select count(amount::numeric) from unnest($1::text[]) as amount', [values]);
+        },
+      },
+    };
+    for (const [poison, projection] of Object.entries(poisons)) {
+      it(`stops before ${poison}, names it, and lets go of its lease`, async () => {
+        log.append(8);
+        const consumer = start(projecting([writesRows('A'), projection]));
+        await until(() => consumer.status().state === 'stopped');
+        expect(alarms).to.have.length(1);
+        expect(alarms[0]).to.deep.include({
+          consumer: NAME,
+          code: 'consumer/poison_event',
+          event: { stream: 'things', revision: 3, type: 'Happened' },
+        });
+        expect(consumer.status().reason).to.include(
+          'consumer/poison_event: Happened at revision 3 of things',
+        );
+        expect(await rows()).to.deep.equal(['1 A', '2 A', '3 A']);
+        expect(await checkpoint()).to.equal('3');
+        expect((await leaseOf()).owner).to.equal(null);
+      });
+    }
+
+    it('stops for good when the log was rewritten', async () => {
+      log.append(2);
+      const consumer = start(projecting([writesRows('A')]));
+      await until(() => consumer.status().state === 'live');
+      log.rewrite();
+      await until(() => consumer.status().state === 'stopped');
+      expect(alarms[0]).to.include({ consumer: NAME, code: 'store/log_rewritten', event: undefined });
+      expect(consumer.status().reason).to.include('store/log_rewritten');
+      expect(await checkpoint()).to.equal('2');
+      expect((await leaseOf()).owner).to.equal(null);
+    });
+
+    it('knows how far behind it is', async () => {
+      log.append(30);
+      const hasPage = Promise.withResolvers<void>();
+      const goesOn = Promise.withResolvers<void>();
+      let pages = 0;
+      const waitsInSecondPage: Projection = {
+        async apply() {
+          pages += 1;
+          if (pages < 2) return;
+          hasPage.resolve();
+          await goesOn.promise;
+        },
+      };
+      const consumer = start(projecting([waitsInSecondPage]));
+      await hasPage.promise;
+      await until(() => consumer.status().lagEvents !== undefined);
+      expect(consumer.status()).to.include({ state: 'catchingUp', position: '10', lagEvents: 20 });
+      goesOn.resolve();
+      await until(() => consumer.status().state === 'live');
+      expect(consumer.status()).to.include({ lagEvents: 0, lagSeconds: 0 });
+    });
+  });
+
+  describe('that reacts', () => {
+    it('keeps its checkpoint just before the oldest pending cause, and moves it on when the effect appears', async () => {
+      const world = debts(['b']);
+      log.append(2, 'Other');
+      log.append(1, 'Owed', 'a');
+      log.append(1, 'Owed', 'b');
+      const consumer = start(reacting([world.reaction], { saveEveryMs: 5, firstRetryMs: 5 }));
+      await until(async () => (await checkpoint()) === '3');
+      expect(world.acts).to.include.members(['a', 'b']);
+      expect(consumer.status().pending).to.include({ count: 1 });
+      world.mend('b');
+      await until(async () => (await checkpoint()) === String(log.length()));
+      expect(consumer.status().pending).to.include({ count: 0, oldestSeconds: 0 });
+    });
+
+    it('is followed by one that acts on exactly what is pending', async () => {
+      const first = debts(['b']);
+      for (const key of ['a', 'b', 'c']) log.append(1, 'Owed', key);
+      const crashed = start(reacting([first.reaction], { saveEveryMs: 60_000 }));
+      await until(() => crashed.status().pending?.count === 1);
+      await crashed.stop();
+      expect(await checkpoint()).to.equal('1');
+
+      const second = debts([]);
+      start(reacting([second.reaction], { saveEveryMs: 5 }));
+      await until(async () => (await checkpoint()) === String(log.length()));
+      expect(second.acts).to.deep.equal(['b']);
+    });
+
+    it('finishes the act it is in before it lets go of its lease', async () => {
+      log.append(1, 'Owed', 'a');
+      const begun = Promise.withResolvers<void>();
+      const goesOn = Promise.withResolvers<void>();
+      const { reaction } = debts([]);
+      const consumer = start(
+        reacting([
+          {
+            ...reaction,
+            async act() {
+              begun.resolve();
+              await goesOn.promise;
+            },
+          },
+        ]),
+      );
+      await begun.promise;
+      const stopped = consumer.stop();
+      expect((await leaseOf()).owner).to.be.a('string');
+      goesOn.resolve();
+      await stopped;
+      expect((await leaseOf()).owner).to.equal(null);
+      expect(await checkpoint()).to.equal(undefined);
+    });
+
+    it('stops before an event that it cannot understand', async () => {
+      const { reaction } = debts([]);
+      log.append(2, 'Other');
+      log.append(1, 'Garbled');
+      const consumer = start(reacting([reaction]));
+      await until(() => consumer.status().state === 'stopped');
+      expect(alarms[0]?.event).to.deep.equal({ stream: 'things', revision: 2, type: 'Garbled' });
+    });
+  });
+
+  describe('and its lease', () => {
+    it('is lost by its own clock when it cannot be renewed', async () => {
+      const lost = Promise.withResolvers<void>();
+      const lease = await takeLease({
+        pool,
+        key: { schema: SCHEMA, name: NAME },
+        owner: 'A',
+        leaseMs: 60,
+        onLost: lost.resolve,
+        onTrouble: (error) => troubles.push(error),
+      });
+      const blocker = await pool.connect();
+      try {
+        await blocker.query('begin');
+        await blocker.query(`select * from ${SCHEMA}.consumers for update`);
+        await lost.promise;
+      } finally {
+        await blocker.query('rollback');
+        blocker.release();
+      }
+      await lease?.release();
+      expect(troubles).to.deep.equal([]);
+    });
+
+    it('is had by one at a time, and by the next as soon as it is let go', async () => {
+      const key = { schema: SCHEMA, name: NAME };
+      const shared = { pool, key, leaseMs: 60_000, onLost() {}, onTrouble() {} };
+      const first = await takeLease({ ...shared, owner: 'A' });
+      expect(first?.epoch).to.equal('1');
+      expect(await takeLease({ ...shared, owner: 'B' })).to.equal(undefined);
+      await first?.release();
+      const second = await takeLease({ ...shared, owner: 'B' });
+      expect(second?.epoch).to.equal('2');
+      await second?.release();
+    });
+  });
+
+  /** Debts are paid by appending `Paid`, but for the keys given, until they are mended. */
+  function debts(failing: readonly string[]) {
+    const acts: string[] = [];
+    const broken = new Set(failing);
+    const keyOf = (event: RecordedEvent): string => JSON.parse(event.data);
+    const reaction: Reaction = {
+      name: 'pay',
+      causeOf(event) {
+        if (event.type === 'Garbled') throw new Error('no such event');
+        return event.type === 'Owed' ? { key: keyOf(event), target: keyOf(event) } : undefined;
+      },
+      effectOf: (event) => (event.type === 'Paid' ? keyOf(event) : undefined),
+      async act(cause) {
+        acts.push(keyOf(cause));
+        if (broken.has(keyOf(cause))) throw new Error('not now');
+        log.append(1, 'Paid', keyOf(cause));
+      },
+    };
+    return { acts, reaction, mend: (key: string) => broken.delete(key) };
+  }
+});
+
+async function prepare(connectionString: string): Promise<void> {
+  const pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
+  await pool.query(`create schema ${SCHEMA}`);
+  await createConsumersTable(pool, SCHEMA);
+  await pool.query(`create table ${SCHEMA}.seen (position integer primary key, writer text not null)`);
+  await pool.end();
+}
+
+/** One row per event, so that one applied twice is refused by the database. */
+const writesRows = (writer: string): Projection => ({
+  async apply(db, events) {
+    await db.query(`insert into ${SCHEMA}.seen select unnest($1::integer[]), $2`, [
+      events.map(({ position }) => position),
+      writer,
+    ]);
+  },
+});
+
+/** Polls; a condition that never comes true is ended by the spec's timeout. */
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 2));
+}
+
+interface TestLog {
+  readonly store: ConsumerOptions['store'];
+  readonly append: (count: number, type?: string, data?: string) => void;
+  readonly rewrite: () => void;
+  readonly length: () => number;
+}
+
+/** A log of one stream whose positions are 1, 2, 3 …, and which can be rewritten. */
+function testLog(): TestLog {
+  const events: RecordedEvent[] = [];
+  let isRewritten = false;
+  let changed = Promise.withResolvers<void>();
+  const wake = () => {
+    changed.resolve();
+    changed = Promise.withResolvers<void>();
+  };
+
+  async function* subscribeToAll({
+    after,
+    signal,
+    pageSize = 100,
+  }: Parameters<EventStore['subscribeToAll']>[0]) {
+    const aborted = new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => resolve());
+    });
+    let reached = Number(after?.position ?? 0);
+    let isBehind = true;
+    while (!signal.aborted) {
+      if (isRewritten) throw new LogRewrittenError('The log is another one.');
+      const page = events.slice(reached, reached + pageSize);
+      if (page.length > 0) {
+        reached += page.length;
+        yield { kind: 'events', events: page } as const;
+      } else if (isBehind) {
+        isBehind = false;
+        yield { kind: 'caughtUp' } as const;
+      } else {
+        await Promise.race([changed.promise, aborted]);
+      }
+    }
+  }
+
+  return {
+    length: () => events.length,
+    append(count, type = 'Happened', key = '') {
+      for (let index = 0; index < count; index += 1) {
+        const revision = events.length;
+        events.push({
+          id: `event ${revision}`,
+          type,
+          data: JSON.stringify(key),
+          metadata: '{}',
+          stream: 'things',
+          revision,
+          position: String(revision + 1) as Position,
+          recordedAt: new Date(),
+        });
+      }
+      wake();
+    },
+    rewrite() {
+      isRewritten = true;
+      wake();
+    },
+    store: {
+      subscribeToAll,
+      async head() {
+        const last = events.at(-1);
+        return last && { position: last.position, eventId: last.id };
+      },
+      comparePositions: (left, right) => Number(left) - Number(right),
+      distance: (from, to) => Number(to) - Number(from ?? 0),
+    },
+  };
+}
