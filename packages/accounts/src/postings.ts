@@ -67,6 +67,6 @@ function rowsOf(event: AccountEvent): readonly Posting[] {
       ];
     }
     default:
-      throw new assert.AssertionError({ message: `no event: ${JSON.stringify(event satisfies never)}` });
+      throw new assert.AssertionError({ message: 'no such event', actual: event satisfies never });
   }
 }

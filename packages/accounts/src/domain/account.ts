@@ -148,7 +148,7 @@ export function decide(account: Account, command: AccountCommand): AccountDecisi
     case 'CloseHold':
       return closeHold(account, command);
     default:
-      return assertNever(command);
+      throw new assert.AssertionError({ message: 'no such command', actual: command satisfies never });
   }
 }
 
@@ -272,12 +272,8 @@ export function evolve(account: Account, event: AccountEvent): Account {
       };
     }
     default:
-      return assertNever(event);
+      throw new assert.AssertionError({ message: 'no such event', actual: event satisfies never });
   }
-}
-
-function assertNever(value: never): never {
-  throw new assert.AssertionError({ message: `unknown to the account: ${JSON.stringify(value)}` });
 }
 
 // Stream type

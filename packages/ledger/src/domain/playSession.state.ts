@@ -220,7 +220,7 @@ export function evolve(session: PlaySession, event: PlaySessionEvent): PlaySessi
       };
     }
     default:
-      throw new assert.AssertionError({ message: `no event: ${JSON.stringify(event satisfies never)}` });
+      throw new assert.AssertionError({ message: 'no such event', actual: event satisfies never });
   }
 }
 

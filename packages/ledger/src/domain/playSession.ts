@@ -83,7 +83,7 @@ export function decide(session: PlaySession, command: PlaySessionCommand): PlayS
     case 'SettleSession':
       return settleSession(session, command);
     default:
-      throw new assert.AssertionError({ message: `no command: ${JSON.stringify(command satisfies never)}` });
+      throw new assert.AssertionError({ message: 'no such command', actual: command satisfies never });
   }
 }
 
