@@ -2,12 +2,13 @@
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import type { Run } from './children.ts';
-import { type CpuProfile, selfTimes } from './cpuProfile.ts';
+import { busyTimes, type CpuProfile, type Share } from './cpuProfile.ts';
 import { prepareHttpBench } from './httpRows.ts';
 import type { BenchPlan } from './plan.ts';
 import { profileFolder, startService } from './service.ts';
 
 const FUNCTIONS_SHOWN = 40;
+const PACKAGES_SHOWN = 15;
 const CONNECTIONS = [64, 256];
 
 export async function profileBets(run: Run, plan: BenchPlan, file: string): Promise<string> {
@@ -31,15 +32,18 @@ export async function profileBets(run: Run, plan: BenchPlan, file: string): Prom
 
   const profile: CpuProfile = JSON.parse(await readFile(path, 'utf8'));
   const lines = stretches.flatMap(({ connections, report }) => {
-    const { functions, idleShare } = selfTimes(profile, report.fromUs, report.toUs);
+    const { functions, packages, idleShare } = busyTimes(profile, report.fromUs, report.toUs);
     return [
       `bet at ${connections} connections: ${Math.round(report.answers / report.measuredSeconds)} requests/s, ` +
         `main thread idle ${(idleShare * 100).toFixed(1)} %`,
-      ...functions
-        .slice(0, FUNCTIONS_SHOWN)
-        .map(({ name, share }) => `  ${(share * 100).toFixed(1).padStart(5)} %  ${name}`),
+      ...linesOf(packages.slice(0, PACKAGES_SHOWN)),
+      '',
+      ...linesOf(functions.slice(0, FUNCTIONS_SHOWN)),
       '',
     ];
   });
   return `${lines.join('\n')}The profile is in ${path}\n`;
 }
+
+const linesOf = (shares: readonly Share[]) =>
+  shares.map(({ name, share }) => `  ${(share * 100).toFixed(1).padStart(5)} %  ${name}`);
