@@ -1,0 +1,161 @@
+
+table read_v1.consumers
+  column name text not null
+  column "position" text
+  column event_id text
+  column epoch bigint not null default 0
+  column owner text
+  column leased_until timestamp with time zone
+  column updated_at timestamp with time zone not null default clock_timestamp()
+  constraint consumers_check CHECK ((("position" IS NULL) = (event_id IS NULL)))
+  constraint consumers_pkey PRIMARY KEY (name)
+  CREATE UNIQUE INDEX consumers_pkey ON read_v1.consumers USING btree (name)
+
+table read_v1.play_sessions
+  column session_id text collate "C" not null
+  column ordinal bigint not null
+  column revision integer not null
+  column app_id text not null
+  column environment text not null
+  column user_id text not null
+  column game_code text not null
+  column currency text not null
+  column currency_id integer not null
+  column lock_amount numeric not null
+  column balance numeric not null
+  column total_bet numeric not null
+  column total_win numeric not null
+  column payout numeric
+  column net numeric
+  column status text not null
+  column opened_at timestamp with time zone not null
+  column settled_at timestamp with time zone
+  constraint play_sessions_ordinal_key UNIQUE (ordinal)
+  constraint play_sessions_pkey PRIMARY KEY (session_id)
+  constraint play_sessions_status_check CHECK ((status = ANY (ARRAY['open'::text, 'settled'::text])))
+  CREATE INDEX play_sessions_of_app ON read_v1.play_sessions USING btree (app_id, environment, ordinal)
+  CREATE INDEX play_sessions_of_user ON read_v1.play_sessions USING btree (app_id, environment, user_id, ordinal)
+  CREATE INDEX play_sessions_open ON read_v1.play_sessions USING btree (app_id, environment, ordinal) WHERE (status = 'open'::text)
+  CREATE UNIQUE INDEX play_sessions_ordinal_key ON read_v1.play_sessions USING btree (ordinal)
+  CREATE UNIQUE INDEX play_sessions_pkey ON read_v1.play_sessions USING btree (session_id)
+
+table read_v1.streams
+  column stream text collate "C" not null
+  column ordinal bigint not null
+  column revision integer not null
+  column category text not null
+  column environment text
+  column owner text
+  constraint streams_ordinal_key UNIQUE (ordinal)
+  constraint streams_pkey PRIMARY KEY (stream)
+  CREATE INDEX streams_of_owner ON read_v1.streams USING btree (owner, environment, ordinal)
+  CREATE UNIQUE INDEX streams_ordinal_key ON read_v1.streams USING btree (ordinal)
+  CREATE UNIQUE INDEX streams_pkey ON read_v1.streams USING btree (stream)
+
+table records.admin_actions
+  column action_id bigint not null generated always as identity
+  column at timestamp with time zone not null
+  column actor text not null
+  column request_id text not null
+  column action text not null
+  column app_id text
+  column details jsonb not null
+  constraint admin_actions_pkey PRIMARY KEY (action_id)
+  CREATE UNIQUE INDEX admin_actions_pkey ON records.admin_actions USING btree (action_id)
+
+table records.api_keys
+  column key_id text collate "C" not null
+  column app_id text collate "C" not null
+  column environment text not null
+  column kind text not null
+  column token_sha256 text collate "C" not null
+  column hint text not null
+  column publishable_token text
+  column created_at timestamp with time zone not null
+  column expires_at timestamp with time zone
+  column revoked_at timestamp with time zone
+  column last_used_at timestamp with time zone
+  constraint api_keys_app_id_fkey FOREIGN KEY (app_id) REFERENCES records.apps(app_id)
+  constraint api_keys_check CHECK (((kind = 'publishable'::text) = (publishable_token IS NOT NULL)))
+  constraint api_keys_environment_check CHECK ((environment = ANY (ARRAY['test'::text, 'live'::text])))
+  constraint api_keys_kind_check CHECK ((kind = ANY (ARRAY['secret'::text, 'publishable'::text])))
+  constraint api_keys_pkey PRIMARY KEY (key_id)
+  constraint api_keys_token_sha256_check CHECK ((token_sha256 ~ '^[0-9a-f]{64}$'::text))
+  constraint api_keys_token_sha256_key UNIQUE (token_sha256)
+  CREATE INDEX api_keys_by_app ON records.api_keys USING btree (app_id, environment, kind)
+  CREATE UNIQUE INDEX api_keys_pkey ON records.api_keys USING btree (key_id)
+  CREATE UNIQUE INDEX api_keys_token_sha256_key ON records.api_keys USING btree (token_sha256)
+
+table records.apps
+  column app_id text collate "C" not null
+  column name text not null
+  column scope_id text collate "C" not null
+  column created_at timestamp with time zone not null
+  constraint apps_pkey PRIMARY KEY (app_id)
+  CREATE INDEX apps_by_scope ON records.apps USING btree (scope_id)
+  CREATE UNIQUE INDEX apps_pkey ON records.apps USING btree (app_id)
+
+table records.consumers
+  column name text not null
+  column "position" text
+  column event_id text
+  column epoch bigint not null default 0
+  column owner text
+  column leased_until timestamp with time zone
+  column updated_at timestamp with time zone not null default clock_timestamp()
+  constraint consumers_check CHECK ((("position" IS NULL) = (event_id IS NULL)))
+  constraint consumers_pkey PRIMARY KEY (name)
+  CREATE UNIQUE INDEX consumers_pkey ON records.consumers USING btree (name)
+
+table records.currencies
+  column app_id text collate "C" not null
+  column currency_id integer not null
+  column code text collate "C" not null
+  column decimals smallint not null
+  column test_mint text
+  column live_mint text
+  column created_at timestamp with time zone not null
+  constraint currencies_app_id_code_key UNIQUE (app_id, code)
+  constraint currencies_app_id_fkey FOREIGN KEY (app_id) REFERENCES records.apps(app_id)
+  constraint currencies_currency_id_check CHECK ((currency_id > 0))
+  constraint currencies_pkey PRIMARY KEY (app_id, currency_id)
+  CREATE UNIQUE INDEX currencies_app_id_code_key ON records.currencies USING btree (app_id, code)
+  CREATE UNIQUE INDEX currencies_pkey ON records.currencies USING btree (app_id, currency_id)
+  CREATE TRIGGER currencies_are_immutable BEFORE DELETE OR UPDATE ON records.currencies FOR EACH ROW EXECUTE FUNCTION records.refuse_change_of_currency()
+
+table records.migrations
+  column name text not null
+  column sha256 text not null
+  column applied_at timestamp with time zone not null default now()
+  constraint migrations_pkey PRIMARY KEY (name)
+  CREATE UNIQUE INDEX migrations_pkey ON records.migrations USING btree (name)
+
+table records.read_pointer
+  column shape integer not null
+  column version integer not null
+  column moved_at timestamp with time zone not null default clock_timestamp()
+  constraint read_pointer_pkey PRIMARY KEY (shape)
+  constraint read_pointer_version_key UNIQUE (version)
+  CREATE UNIQUE INDEX read_pointer_pkey ON records.read_pointer USING btree (shape)
+  CREATE UNIQUE INDEX read_pointer_version_key ON records.read_pointer USING btree (version)
+
+CREATE OR REPLACE FUNCTION records.refuse_change_of_currency()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'A currency is never changed or removed. Add another one.';
+end
+$function$
+
+
+table records.settings
+  column app_id text collate "C" not null
+  column environment text not null
+  column key text collate "C" not null
+  column value jsonb not null
+  column updated_at timestamp with time zone not null
+  constraint settings_app_id_fkey FOREIGN KEY (app_id) REFERENCES records.apps(app_id)
+  constraint settings_environment_check CHECK ((environment = ANY (ARRAY['both'::text, 'test'::text, 'live'::text])))
+  constraint settings_pkey PRIMARY KEY (app_id, environment, key)
+  CREATE UNIQUE INDEX settings_pkey ON records.settings USING btree (app_id, environment, key)

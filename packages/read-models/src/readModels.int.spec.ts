@@ -1,0 +1,313 @@
+import { createConsumersTable, type Session } from '@coffer/consumers';
+import { createPool, type Pool, withTransaction } from '@coffer/database';
+import type { LogPlace, Position, RecordedEvent } from '@coffer/event-store';
+import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { expect } from 'chai';
+import { InvalidCursorError } from './pages.ts';
+import { listPlaySessions, type PlaySessionRow } from './playSessions.ts';
+import { caughtUpSince, READ_MODELS_CONSUMER, readModelsWork } from './readModels.ts';
+import type { RowProjection } from './rowProjection.ts';
+import { createReadSchema, liveReadSchema, migrateReadModels, READ_SHAPE } from './schema.ts';
+import { listStreams } from './streams.ts';
+
+const APP = `app_${'0'.repeat(26)}`;
+const OTHER_APP = `app_${'0'.repeat(25)}1`;
+
+describe('the read models', () => {
+  let database: TestDatabase;
+  let pool: Pool;
+
+  beforeEach(async () => {
+    database = await createTestDatabase({
+      name: 'readModels',
+      prepare: (url) => withPool(url, migrateReadModels),
+    });
+    pool = createPool({
+      connectionString: database.connectionString,
+      applicationName: 'spec',
+      onIdleError() {},
+    });
+  });
+
+  afterEach(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  /** Applies a page as the consumer does, but for the lease. */
+  async function take(events: readonly RecordedEvent[], schema = 'read_v1'): Promise<void> {
+    const session: Session = {
+      pool,
+      place: undefined,
+      leaseMs: 10_000,
+      save: async () => undefined,
+      signal: new AbortController().signal,
+      fail() {},
+      onTrouble() {},
+    };
+    await readModelsWork(schema, { playSessions }).begin(session).take(events);
+  }
+
+  const dump = async (schema = 'read_v1') => {
+    const { rows: sessions } = await pool.query(`select * from ${schema}.play_sessions order by ordinal`);
+    const { rows: streams } = await pool.query(`select * from ${schema}.streams order by ordinal`);
+    return { sessions, streams };
+  };
+  const sessionsOf = async (query: Partial<Parameters<typeof listPlaySessions>[1]> = {}) =>
+    listPlaySessions(pool, { appId: APP, environment: 'test', limit: 50, ...query });
+  const idsOf = ({ items }: { readonly items: readonly PlaySessionRow[] }) =>
+    items.map(({ sessionId }) => sessionId);
+
+  it('hold the rows of the events, each with its own types', async () => {
+    await take([opened('s1', { balance: HUGE }), bet('s1', 1, 7n), settled('s1', 2)]);
+    const { items } = await sessionsOf();
+    expect(items).to.deep.equal([
+      {
+        ...rowOf('s1', APP),
+        revision: 2,
+        lockAmount: HUGE,
+        balance: HUGE - 7n,
+        totalBet: 7n,
+        payout: HUGE - 7n,
+        net: -7n,
+        status: 'settled',
+        settledAt: '2026-01-01T01:00:00.000Z',
+      },
+    ]);
+    expect((await listStreams(pool, { limit: 10 })).items).to.deep.equal([
+      {
+        stream: `playSession-test.${APP}.s1`,
+        revision: 2,
+        category: 'playSession',
+        environment: 'test',
+        owner: APP,
+      },
+    ]);
+  });
+
+  it('go on from the rows that are there, and change nothing when a page comes again', async () => {
+    await take([opened('s1'), opened('s2'), bet('s1', 1, 7n)]);
+    const last = [bet('s1', 2, 1n), opened('s3'), settled('s2', 1)];
+    await take(last);
+    const before = await dump();
+    expect(
+      before.sessions.map(({ session_id, ordinal, revision }) => [session_id, ordinal, revision]),
+    ).to.deep.equal([
+      ['s1', '1', 2],
+      ['s2', '2', 1],
+      ['s3', '3', 0],
+    ]);
+    await take(last);
+    expect(await dump()).to.deep.equal(before);
+  });
+
+  it('are the same however the log is cut into pages', async () => {
+    const log = [
+      opened('s1'),
+      bet('s1', 1, 7n),
+      opened('s2'),
+      bet('s2', 1, 2n),
+      bet('s1', 2, 1n),
+      settled('s1', 3),
+    ];
+    await withTransaction(pool, (client) => createReadSchema(client, 'read_v2'));
+    await take(log);
+    for (const event of log) await take([event], 'read_v2');
+    expect(await dump('read_v2')).to.deep.equal(await dump());
+  });
+
+  it('refuse a page with a hole, and keep nothing of it', async () => {
+    await take([opened('s1')]);
+    const before = await dump();
+    let thrown: unknown;
+    await take([bet('s1', 2, 7n)]).catch((error: unknown) => {
+      thrown = error;
+    });
+    expect(thrown).to.have.property('code', 'consumer/poison_event');
+    expect(await dump()).to.deep.equal(before);
+  });
+
+  it('know a stream whose name is not one of ours', async () => {
+    await take([{ ...opened('s1'), stream: 'strange' }]);
+    expect((await listStreams(pool, { category: 'strange', limit: 1 })).items).to.deep.equal([
+      { stream: 'strange', revision: 0, category: 'strange', environment: null, owner: null },
+    ]);
+  });
+
+  describe('as a list', () => {
+    beforeEach(async () => {
+      await take([
+        opened('s1'),
+        opened('s2', { userId: 'usr_2' }),
+        opened('s3'),
+        opened('s4', { appId: OTHER_APP }),
+        opened('s5'),
+        settled('s3', 1),
+      ]);
+    });
+
+    it('show one app and environment, newest first', async () => {
+      expect(idsOf(await sessionsOf())).to.deep.equal(['s5', 's3', 's2', 's1']);
+      expect(idsOf(await sessionsOf({ environment: 'live' }))).to.deep.equal([]);
+      expect(idsOf(await sessionsOf({ appId: OTHER_APP }))).to.deep.equal(['s4']);
+    });
+
+    it('show one user, or one status, or both', async () => {
+      expect(idsOf(await sessionsOf({ userId: 'usr_1' }))).to.deep.equal(['s5', 's3', 's1']);
+      expect(idsOf(await sessionsOf({ status: 'open' }))).to.deep.equal(['s5', 's2', 's1']);
+      expect(idsOf(await sessionsOf({ userId: 'usr_1', status: 'settled' }))).to.deep.equal(['s3']);
+    });
+
+    it('go on where the page before ended, whatever has been opened since', async () => {
+      const first = await sessionsOf({ limit: 2 });
+      expect(idsOf(first)).to.deep.equal(['s5', 's3']);
+      await take([opened('s6')]);
+      const second = await sessionsOf({ limit: 2, cursor: first.nextCursor ?? '' });
+      expect(idsOf(second)).to.deep.equal(['s2', 's1']);
+      expect(second.nextCursor).to.equal(null);
+    });
+
+    it('refuse a cursor of another filter, of another list, and none of theirs', async () => {
+      const { nextCursor } = await sessionsOf({ limit: 2 });
+      const cursor = nextCursor ?? '';
+      for (const query of [
+        { userId: 'usr_1', cursor },
+        { environment: 'live' as const, cursor },
+        { cursor: 'x' },
+      ]) {
+        expect(await failureOf(() => sessionsOf(query))).to.be.instanceOf(InvalidCursorError);
+      }
+      expect(await failureOf(() => listStreams(pool, { limit: 1, cursor }))).to.be.instanceOf(
+        InvalidCursorError,
+      );
+    });
+
+    it('show streams in the order in which they began', async () => {
+      const first = await listStreams(pool, { owner: APP, category: 'playSession', limit: 3 });
+      expect(first.items.map(({ stream }) => stream.split('.').at(-1))).to.deep.equal(['s1', 's2', 's3']);
+      const next = { owner: APP, category: 'playSession', limit: 3, cursor: first.nextCursor ?? '' };
+      expect(
+        (await listStreams(pool, next)).items.map(({ stream }) => stream.split('.').at(-1)),
+      ).to.deep.equal(['s5']);
+    });
+  });
+
+  it('are found through the pointer, of the shape that this release reads', async () => {
+    expect(await liveReadSchema(pool)).to.equal('read_v1');
+    await take([opened('s1')]);
+    await withTransaction(pool, (client) => createReadSchema(client, 'read_v2'));
+    await pool.query('insert into records.read_pointer (shape, version) values ($1, 3)', [READ_SHAPE + 1]);
+    expect(idsOf(await sessionsOf())).to.deep.equal(['s1']);
+    await pool.query('update records.read_pointer set version = 2 where shape = $1', [READ_SHAPE]);
+    expect(idsOf(await sessionsOf())).to.deep.equal([]);
+  });
+
+  it('come into being once, however often and by however many they are migrated', async () => {
+    await take([opened('s1')]);
+    await Promise.all([
+      migrateReadModels(pool),
+      migrateReadModels(pool),
+      createConsumersTable(pool, 'records'),
+    ]);
+    expect(idsOf(await sessionsOf())).to.deep.equal(['s1']);
+  });
+
+  it('have caught up when their checkpoint has reached the head that the log had', async () => {
+    const log = { comparePositions: (left: Position, right: Position) => Number(left) - Number(right) };
+    expect(await caughtUpSince(pool, log, undefined)).to.equal(true);
+    expect(await caughtUpSince(pool, log, placeAt(5))).to.equal(false);
+    await pool.query('insert into read_v1.consumers (name, position, event_id) values ($1, 4, 4)', [
+      READ_MODELS_CONSUMER,
+    ]);
+    expect(await caughtUpSince(pool, log, placeAt(5))).to.equal(false);
+    await pool.query('update read_v1.consumers set position = 5');
+    expect(await caughtUpSince(pool, log, placeAt(5))).to.equal(true);
+  });
+});
+
+/** The widest amount, with more digits than a floating-point number has. */
+const HUGE = 2n ** 64n - 1n;
+
+interface Fact {
+  readonly appId: string;
+  readonly userId: string;
+  readonly balance: bigint;
+}
+
+const rowOf = (sessionId: string, appId: string): PlaySessionRow => ({
+  sessionId,
+  revision: 0,
+  appId,
+  environment: 'test',
+  userId: 'usr_1',
+  gameCode: 'dice',
+  currency: 'CHIP',
+  currencyId: 2,
+  lockAmount: 100n,
+  balance: 100n,
+  totalBet: 0n,
+  totalWin: 0n,
+  payout: null,
+  net: null,
+  status: 'open',
+  openedAt: '2026-01-01T00:00:00.000Z',
+  settledAt: null,
+});
+
+/** Plays with bets and settlements only: the rules of the real ones are the ledger's. */
+const playSessions: RowProjection<PlaySessionRow> = {
+  keyOf: ({ stream }) => (stream.startsWith('playSession-') ? stream.split('.').at(-1) : undefined),
+  evolve(row, { type, data, revision, stream }) {
+    const [, appId = '', sessionId = ''] = stream.split('.');
+    const fact: { userId: string; amount: string } = JSON.parse(data);
+    const amount = BigInt(fact.amount);
+    if (!row) {
+      return { ...rowOf(sessionId, appId), userId: fact.userId, lockAmount: amount, balance: amount };
+    }
+    if (type === 'Bet') {
+      return { ...row, revision, balance: row.balance - amount, totalBet: row.totalBet + amount };
+    }
+    const settledAt = '2026-01-01T01:00:00.000Z';
+    const net = row.balance - row.lockAmount;
+    return { ...row, revision, payout: row.balance, net, status: 'settled', settledAt };
+  },
+};
+
+const opened = (sessionId: string, { appId = APP, userId = 'usr_1', balance = 100n }: Partial<Fact> = {}) =>
+  recorded('Opened', sessionId, 0, balance, { appId, userId });
+const bet = (sessionId: string, revision: number, amount: bigint) =>
+  recorded('Bet', sessionId, revision, amount);
+const settled = (sessionId: string, revision: number) => recorded('Settled', sessionId, revision, 0n);
+
+function recorded(
+  type: string,
+  sessionId: string,
+  revision: number,
+  amount: bigint,
+  { appId = APP, userId = 'usr_1' }: Partial<Fact> = {},
+): RecordedEvent {
+  const data = JSON.stringify({ userId, amount: amount.toString() });
+  const stream = `playSession-test.${appId}.${sessionId}`;
+  const { position, eventId: id } = placeAt(1);
+  return { id, type, data, metadata: '{}', stream, revision, position, recordedAt: new Date(0) };
+}
+
+const placeAt = (position: number): LogPlace => ({
+  position: String(position) as Position,
+  eventId: `${position}`,
+});
+
+async function failureOf(run: () => Promise<unknown>): Promise<unknown> {
+  try {
+    await run();
+  } catch (error) {
+    return error;
+  }
+  throw new Error('It did not fail.');
+}
+
+async function withPool(connectionString: string, use: (pool: Pool) => Promise<void>): Promise<void> {
+  const pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
+  await use(pool);
+  await pool.end();
+}
