@@ -79,6 +79,10 @@ export interface ServiceOptions {
   readonly secretsKey: Uint8Array;
   readonly operatorToken: string;
   readonly logger: Logger;
+  /** For specs: compares every reply with the schema that its endpoint declares. */
+  readonly checkReplies?: boolean;
+  /** For specs: stands between the service and its event store. */
+  readonly wrapStore?: (store: EventStore) => EventStore;
 }
 
 export interface Service {
@@ -109,8 +113,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       onIdleError: (error) => logger.warn({ err: error }, 'a database connection was lost'),
     });
     stops.push(() => pool.end());
-    const store = createPostgresEventStore({ connectionString: databaseUrl, applicationName: 'coffer-log' });
-    stops.push(() => store.close());
+    const ownStore = createPostgresEventStore({
+      connectionString: databaseUrl,
+      applicationName: 'coffer-log',
+    });
+    stops.push(() => ownStore.close());
+    const store = options.wrapStore?.(ownStore) ?? ownStore;
     const headAtStart = await store.head();
 
     const contexts = createContexts(options, pool, store);
@@ -144,6 +152,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         maxConcurrentRequests: config.maxConcurrentRequests,
         requestTimeoutMs: config.requestTimeoutMs,
         openMetrics: config.metricsPublic,
+        checkReplies: options.checkReplies ?? false,
       });
       const running = await startServer(app, { host: config.host, port: config.port });
       stops.push(() => running.stop(STOP_GRACE_MS));

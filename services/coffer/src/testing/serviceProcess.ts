@@ -1,0 +1,192 @@
+/**
+ * The real program as child processes, as an operator starts and kills it. Whatever a suite has started ends
+ * with the suite, also when it fails or is itself killed.
+ */
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import type { Role } from '../config.ts';
+import { eventually } from './eventually.ts';
+
+const PROGRAM = fileURLToPath(import.meta.resolve('../../bin/coffer.mjs'));
+const GUARDIAN = fileURLToPath(import.meta.resolve('./dataFolderGuardian.ts'));
+
+export const OPERATOR_TOKEN = 'the-operator-token-of-the-process-specs';
+
+/** By name and value; what the environment of the specs says of the service is not passed on. */
+export type Variables = Readonly<Record<string, string>>;
+
+export interface ProcessEnd {
+  readonly exitCode: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface ServiceProcess {
+  readonly pid: number;
+  /** Without a path. */
+  readonly url: string;
+  readonly dataFolder: string;
+  /** All that it has printed so far. */
+  readonly logs: () => string;
+  readonly ended: Promise<ProcessEnd>;
+  /** A power cut, as far as one process can have it. Resolves when the process is gone. */
+  readonly kill9: () => Promise<void>;
+  /** Resolves when the process has left, which it has to do within its own limit. */
+  readonly terminate: (signal?: 'SIGTERM' | 'SIGINT') => Promise<ProcessEnd>;
+}
+
+export interface ServiceStart {
+  readonly roles?: readonly Role[];
+  readonly variables?: Variables;
+  /** Default: a new one. */
+  readonly dataFolder?: string;
+  /**
+   * `ready`: the read models have caught up, which after a kill waits until the lease of the killed one has
+   * run out. `listening`: it answers.
+   */
+  readonly until?: 'listening' | 'ready';
+}
+
+export interface ServiceProcesses {
+  /** A folder that is removed at the end, with the database server in it. */
+  readonly newDataFolder: () => Promise<string>;
+  /** `coffer run`. Throws with its logs when it ends before it answers. */
+  readonly start: (start: ServiceStart) => Promise<ServiceProcess>;
+  /** Any command of the program, to its end. */
+  readonly command: (args: readonly string[], variables: Variables) => Promise<ProcessEnd>;
+}
+
+interface Child {
+  readonly process: ChildProcess;
+  readonly logs: () => string;
+  readonly ended: Promise<ProcessEnd>;
+}
+
+/** Called in a `describe`: what is started through it ends after the last test. */
+export function serviceProcesses(): ServiceProcesses {
+  const children = new Set<Child>();
+  const guardians: ChildProcess[] = [];
+
+  after('no process is left', async function () {
+    this.timeout(60_000);
+    for (const child of children) child.process.kill('SIGKILL');
+    await Promise.all([...children].map(({ ended }) => ended));
+    await Promise.all(guardians.map(endGuardian));
+  });
+
+  return { newDataFolder, start, command: (args, variables) => launch(args, variables).ended };
+
+  async function newDataFolder(): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'coffer-process-spec-'));
+    // When the specs run as root the database server does not, and has to pass through this folder.
+    await chmod(folder, 0o711);
+    guardians.push(
+      fork(GUARDIAN, [folder], { detached: true, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
+    );
+    return folder;
+  }
+
+  async function start(options: ServiceStart): Promise<ServiceProcess> {
+    const { roles = [], variables = {}, until = 'ready' } = options;
+    const dataFolder = options.dataFolder ?? (await newDataFolder());
+    const child = launch(['run', ...roles], {
+      PORT: '0',
+      COFFER_DATA_DIR: dataFolder,
+      COFFER_OPERATOR_TOKEN: OPERATOR_TOKEN,
+      ...variables,
+    });
+    let hasEnded = false;
+    void child.ended.then(() => {
+      hasEnded = true;
+    });
+    const refuseToWait = () => {
+      if (hasEnded) throw new Error(`The service ended before it was ready:\n${child.logs()}`);
+    };
+    const url = await eventually(`a line of the log that says where the service is:\n${child.logs()}`, () => {
+      refuseToWait();
+      return urlIn(child.logs());
+    });
+    if (until === 'ready') {
+      await eventually(`${url}/readyz is answered with yes`, async () => {
+        refuseToWait();
+        return (await isOk(`${url}/readyz`)) || undefined;
+      });
+    }
+    const { pid } = child.process;
+    if (pid === undefined) throw new Error('A process that answers has a pid.');
+    return {
+      pid,
+      url,
+      dataFolder,
+      logs: child.logs,
+      ended: child.ended,
+      async kill9() {
+        child.process.kill('SIGKILL');
+        await child.ended;
+      },
+      terminate(signal = 'SIGTERM') {
+        child.process.kill(signal);
+        return child.ended;
+      },
+    };
+  }
+
+  function launch(args: readonly string[], variables: Variables): Child {
+    const { PATH = '', HOME = '' } = process.env;
+    const launched = spawn(process.execPath, [PROGRAM, ...args], {
+      env: { PATH, HOME, NODE_COMPILE_CACHE: join(tmpdir(), 'coffer-spec-compile-cache'), ...variables },
+      // The channel carries nothing: the program ends when it breaks, so that it cannot outlive the specs.
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    const stdout = textOf(launched.stdout);
+    const stderr = textOf(launched.stderr);
+    const ended = once(launched, 'close').then(([exitCode, signal]): ProcessEnd => {
+      children.delete(child);
+      return { exitCode, signal, stdout: stdout(), stderr: stderr() };
+    });
+    const child: Child = { process: launched, logs: () => stdout() + stderr(), ended };
+    children.add(child);
+    return child;
+  }
+}
+
+async function endGuardian(guardian: ChildProcess): Promise<void> {
+  if (guardian.exitCode === null && guardian.connected) {
+    const exit = once(guardian, 'exit');
+    guardian.disconnect();
+    await exit;
+  }
+  if (guardian.exitCode !== 0)
+    throw new Error('A data folder could not be cleaned up; see the message above.');
+}
+
+function textOf(stream: NodeJS.ReadableStream | null): () => string {
+  let text = '';
+  stream?.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  return () => text;
+}
+
+const readyLine = z.object({ msg: z.literal('ready'), url: z.string() });
+
+function urlIn(logs: string): string | undefined {
+  for (const line of logs.split('\n').slice(0, -1)) {
+    if (!line.startsWith('{')) continue;
+    const ready = readyLine.safeParse(JSON.parse(line));
+    if (ready.success) return new URL(ready.data.url).origin;
+  }
+  return undefined;
+}
+
+async function isOk(url: string): Promise<boolean> {
+  const response = await fetch(url);
+  await response.arrayBuffer();
+  return response.ok;
+}

@@ -1,0 +1,76 @@
+/** The whole service in this process, on a database of its own, for specs that speak HTTP. */
+import { randomBytes } from 'node:crypto';
+import { createPool } from '@coffer/database';
+import type { EventStore } from '@coffer/event-store';
+import { createLogger } from '@coffer/http';
+import { createTestDatabase, type TestDatabaseTemplate } from '@coffer/testing';
+import { configFrom, roles } from '../config.ts';
+import { migrateAll, startService } from '../service.ts';
+import { type Client, createClient } from './client.ts';
+
+export interface World {
+  /** `http://host:port`, without a path. */
+  readonly url: string;
+  readonly client: Client;
+  readonly databaseUrl: string;
+  /** What the service has logged from level `info` on, one JSON object each. */
+  readonly logLines: readonly string[];
+  /** Stops the service and drops its database. Fails with the connections that were left open. */
+  readonly stop: () => Promise<void>;
+}
+
+export interface WorldOptions {
+  /** Variables of the service's environment that differ from the default. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Puts something between the service and its event store, to hold appends or to make them fail. */
+  readonly wrapStore?: (store: EventStore) => EventStore;
+}
+
+/** Copies of it have every table of the service. */
+export const serviceTemplate: TestDatabaseTemplate = {
+  name: 'service',
+  prepare: async (connectionString) => {
+    const pool = createPool({
+      connectionString,
+      applicationName: 'service template',
+      maxConnections: 1,
+      onIdleError: (error) => {
+        throw error;
+      },
+    });
+    await migrateAll(pool);
+    await pool.end();
+  },
+};
+
+export async function startWorld({ environment = {}, wrapStore }: WorldOptions = {}): Promise<World> {
+  const database = await createTestDatabase(serviceTemplate);
+  const operatorToken = `op_${randomBytes(32).toString('base64url')}`;
+  const logLines: string[] = [];
+  try {
+    const service = await startService({
+      config: configFrom({ PORT: '0', ...environment }),
+      roles,
+      databaseUrl: database.connectionString,
+      secretsKey: randomBytes(32),
+      operatorToken,
+      logger: createLogger({ level: 'info', destination: { write: (line) => logLines.push(line) } }),
+      checkReplies: true,
+      ...(wrapStore && { wrapStore }),
+    });
+    const url = String(service.url);
+    return {
+      url,
+      client: createClient({ baseUrl: `${url}/v1`, operatorToken }),
+      databaseUrl: database.connectionString,
+      logLines,
+      stop: async () => {
+        await service.stop();
+        await database.drop();
+      },
+    };
+  } catch (error) {
+    await database.drop();
+    throw error;
+  }
+}
