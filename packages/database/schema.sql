@@ -1,4 +1,126 @@
 
+table cache.migrations
+  column name text not null
+  column sha256 text not null
+  column applied_at timestamp with time zone not null default now()
+  constraint migrations_pkey PRIMARY KEY (name)
+  CREATE UNIQUE INDEX migrations_pkey ON cache.migrations USING btree (name)
+
+table cache.snapshots
+  column stream text collate "C" not null
+  column decider_version integer not null
+  column revision bigint not null
+  column event_id uuid not null
+  column state text not null
+  column taken_at timestamp with time zone not null default now()
+  constraint snapshots_pkey PRIMARY KEY (stream, decider_version)
+  CREATE UNIQUE INDEX snapshots_pkey ON cache.snapshots USING btree (stream, decider_version)
+
+CREATE OR REPLACE FUNCTION log.append_v1(entry_stream text[], entry_expected bigint[], entry_expected_id uuid[], event_entry integer[], event_id uuid[], event_type text[], event_data text[], event_metadata text[], OUT base bigint, OUT verdicts integer[], OUT current_revisions bigint[], OUT found_revisions bigint[], OUT found_positions bigint[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  locked_at timestamptz;
+  current_ids uuid[];
+begin
+  perform pg_advisory_xact_lock(7263000);
+
+  select coalesce(max(e.position), 0) into base from log.events e;
+  locked_at := clock_timestamp();
+
+  -- The last event of each stream by an ordered limit-1 subquery: a join could scan the growing table.
+  select array_agg(latest.revision order by entry.number), array_agg(latest.id order by entry.number)
+    into current_revisions, current_ids
+    from unnest(entry_stream) with ordinality as entry(stream, number)
+    left join lateral (
+      select e.revision, e.id from log.events e
+      where e.stream = entry.stream order by e.revision desc limit 1
+    ) latest on true;
+
+  select array_agg(
+      case
+        when entry.expected = -2 then 0
+        when entry.expected = -4 then case when entry.revision is null then 1 else 0 end
+        when entry.expected <> coalesce(entry.revision, -1) then 1
+        when entry.expected_id <> entry.id then 2
+        else 0
+      end order by entry.number)
+    into verdicts
+    from unnest(entry_expected, entry_expected_id, current_revisions, current_ids)
+      with ordinality as entry(expected, expected_id, revision, id, number);
+
+  -- Without an exact revision a retry can only be told by its ids, looked for among the stream's last 1,000.
+  if -2 = any(entry_expected) or -4 = any(entry_expected) then
+    select array_agg(weak.verdict order by entry.number),
+           array_agg(weak.revision order by entry.number),
+           array_agg(weak.position order by entry.number)
+      into verdicts, found_revisions, found_positions
+      from unnest(verdicts, entry_expected, current_revisions, entry_stream)
+        with ordinality as entry(verdict, expected, current_revision, stream, number)
+      cross join lateral (
+        select
+          case
+            when entry.verdict <> 0 or entry.expected >= -1 then entry.verdict
+            -- The first id decides. Unknown: all are written. Known: all must be.
+            when (array_agg(seen.revision order by wanted.place))[1] is null then 0
+            when count(*) = count(seen.revision) then 3
+            else 1
+          end as verdict,
+          max(seen.revision) as revision, max(seen.position) as position
+        from (
+          select ids.id, ids.place
+          from unnest(event_entry, event_id) with ordinality as ids(entry, id, place)
+          where ids.entry = entry.number
+        ) wanted
+        left join lateral (
+          select e.revision, e.position from log.events e
+          where e.stream = entry.stream and e.revision > entry.current_revision - 1000 and e.id = wanted.id
+          order by e.revision desc limit 1
+        ) seen on true
+      ) weak;
+  end if;
+
+  insert into log.events (position, stream, revision, id, type, data, metadata, created)
+  select
+    base + row_number() over (order by event.number),
+    entry_stream[event.entry],
+    coalesce(current_revisions[event.entry], -1)
+      + row_number() over (partition by event.entry order by event.number),
+    event.id, event.type, event.data, event.metadata, locked_at
+  from unnest(event_entry, event_id, event_type, event_data, event_metadata)
+    with ordinality as event(entry, id, type, data, metadata, number)
+  where verdicts[event.entry] = 0;
+
+  if found then
+    perform pg_notify('coffer_log', '');
+  end if;
+end
+$function$
+
+
+table log.events
+  column "position" bigint not null
+  column stream text collate "C" not null
+  column revision bigint not null
+  column id uuid not null
+  column type text collate "C" not null
+  column data text not null
+  column metadata text not null
+  column created timestamp with time zone not null
+  constraint events_pkey PRIMARY KEY ("position")
+  constraint events_stream_revision UNIQUE (stream, revision)
+  CREATE UNIQUE INDEX events_pkey ON log.events USING btree ("position")
+  CREATE UNIQUE INDEX events_stream_revision ON log.events USING btree (stream, revision)
+
+table log.migrations
+  column name text not null
+  column sha256 text not null
+  column applied_at timestamp with time zone not null default now()
+  constraint migrations_pkey PRIMARY KEY (name)
+  CREATE UNIQUE INDEX migrations_pkey ON log.migrations USING btree (name)
+
 table read_v1.consumers
   column name text not null
   column "position" text
@@ -38,19 +160,6 @@ table read_v1.play_sessions
   CREATE INDEX play_sessions_open ON read_v1.play_sessions USING btree (app_id, environment, ordinal) WHERE (status = 'open'::text)
   CREATE UNIQUE INDEX play_sessions_ordinal_key ON read_v1.play_sessions USING btree (ordinal)
   CREATE UNIQUE INDEX play_sessions_pkey ON read_v1.play_sessions USING btree (session_id)
-
-table read_v1.streams
-  column stream text collate "C" not null
-  column ordinal bigint not null
-  column revision integer not null
-  column category text not null
-  column environment text
-  column owner text
-  constraint streams_ordinal_key UNIQUE (ordinal)
-  constraint streams_pkey PRIMARY KEY (stream)
-  CREATE INDEX streams_of_owner ON read_v1.streams USING btree (owner, environment, ordinal)
-  CREATE UNIQUE INDEX streams_ordinal_key ON read_v1.streams USING btree (ordinal)
-  CREATE UNIQUE INDEX streams_pkey ON read_v1.streams USING btree (stream)
 
 table records.admin_actions
   column action_id bigint not null generated always as identity

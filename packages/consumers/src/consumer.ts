@@ -32,6 +32,8 @@ export interface ConsumerOptions extends ConsumerKey {
   readonly onTrouble: (trouble: { readonly consumer: string; readonly error: unknown }) => void;
   /** Events a page. Default 2,000. */
   readonly pageSize?: number;
+  /** Once live, a page at most this often. Default 100 ms: a page costs a transaction, however small it is. */
+  readonly minPageIntervalMs?: number;
   /** How long the lease outlives its holder. Default 10,000 ms. */
   readonly leaseMs?: number;
   /** How often a runner that stands by asks for the lease. Default 1,000 ms. */
@@ -52,7 +54,7 @@ const HEAD_POLL_MS = 1_000;
 
 export function startConsumer(options: ConsumerOptions): Consumer {
   const { name, schema, pool, store } = options;
-  const { pageSize = 2_000, leaseMs = 10_000, standbyPollMs = 1_000 } = options;
+  const { pageSize = 2_000, minPageIntervalMs = 100, leaseMs = 10_000, standbyPollMs = 1_000 } = options;
   const { firstRetryMs = 200, mostRetryMs = 10_000 } = options;
   const key: ConsumerKey = { schema, name };
   const owner = `${hostname()}:${process.pid}:${randomUUID()}`;
@@ -135,7 +137,7 @@ export function startConsumer(options: ConsumerOptions): Consumer {
     session: AbortController,
   ): Promise<void> {
     const signal = AbortSignal.any([stopping.signal, session.signal]);
-    const messages = store.subscribeToAll({ after, signal, pageSize })[Symbol.asyncIterator]();
+    const messages = store.subscribeToAll({ after, signal, pageSize, minPageIntervalMs })[Symbol.asyncIterator]();
     let upcoming = messages.next();
     try {
       for (;;) {

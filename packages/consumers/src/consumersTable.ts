@@ -27,7 +27,7 @@ create table if not exists ${schema}.consumers (
 )`;
 
 /** Any constant: "create if not exists" by two at once fails for one of them, so they take turns. */
-const CREATION_LOCK = 7_263_002;
+const CREATION_LOCK = 7_263_004;
 
 /** Creates the table if it is not there. The schema must exist. */
 export async function createConsumersTable(pool: Pool, schema: string): Promise<void> {

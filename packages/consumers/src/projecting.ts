@@ -46,6 +46,9 @@ function beginProjecting(projections: readonly Projection[], session: Session): 
     await withTransaction(session.pool, async (client) => {
       // A process that is frozen in here must not keep the rows locked for its successor.
       await client.query(`set local idle_in_transaction_session_timeout = ${Math.ceil(session.leaseMs)}`);
+      // Rows and checkpoint are lost together or not at all, and what is lost is read again: no need to wait
+      // for the disk, on which the appends wait.
+      await client.query('set local synchronous_commit = off');
       await applyAll(client, events);
       await session.save(client, place, reached);
     });

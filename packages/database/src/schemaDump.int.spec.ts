@@ -4,6 +4,7 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { createConsumersTable } from '@coffer/consumers';
+import { migrateLog, migrateSnapshots } from '@coffer/event-store/postgres';
 import { migrateRecords } from '@coffer/portal';
 import { migrateReadModels } from '@coffer/read-models';
 import { createTestDatabase } from '@coffer/testing';
@@ -12,11 +13,13 @@ import { createPool, type Pool } from './pool.ts';
 import { dumpSchemas } from './schemaDump.ts';
 
 const MIGRATIONS: readonly ((pool: Pool) => Promise<void>)[] = [
+  migrateLog,
+  migrateSnapshots,
   migrateRecords,
   migrateReadModels,
   (pool) => createConsumersTable(pool, 'records'),
 ];
-const SCHEMAS = ['log', 'read_v1', 'records'];
+const SCHEMAS = ['cache', 'log', 'read_v1', 'records'];
 const FILE = new URL('../schema.sql', import.meta.url);
 
 describe('the schema', () => {

@@ -87,6 +87,11 @@ export interface SubscribeOptions {
   readonly signal: AbortSignal;
   /** At most so many events in a page. */
   readonly pageSize?: number;
+  /**
+   * Once live, a page comes at most this often: what arrives meanwhile comes with the next one. For a reader
+   * whose work costs by the page. Default 0: as soon as there is something.
+   */
+  readonly minPageIntervalMs?: number;
 }
 
 export type SubscriptionMessage =

@@ -14,4 +14,3 @@ export {
 } from './readModels.ts';
 export { foldRow, type RowProjection } from './rowProjection.ts';
 export { createReadSchema, liveReadSchema, migrateReadModels, READ_SHAPE, readSchemaOf } from './schema.ts';
-export { listStreams, type StreamQuery, type StreamRow } from './streams.ts';

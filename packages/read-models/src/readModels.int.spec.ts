@@ -8,7 +8,6 @@ import { listPlaySessions, type PlaySessionRow } from './playSessions.ts';
 import { caughtUpSince, READ_MODELS_CONSUMER, readModelsWork } from './readModels.ts';
 import type { RowProjection } from './rowProjection.ts';
 import { createReadSchema, liveReadSchema, migrateReadModels, READ_SHAPE } from './schema.ts';
-import { listStreams } from './streams.ts';
 
 const APP = `app_${'0'.repeat(26)}`;
 const OTHER_APP = `app_${'0'.repeat(25)}1`;
@@ -50,8 +49,7 @@ describe('the read models', () => {
 
   const dump = async (schema = 'read_v1') => {
     const { rows: sessions } = await pool.query(`select * from ${schema}.play_sessions order by ordinal`);
-    const { rows: streams } = await pool.query(`select * from ${schema}.streams order by ordinal`);
-    return { sessions, streams };
+    return { sessions };
   };
   const sessionsOf = async (query: Partial<Parameters<typeof listPlaySessions>[1]> = {}) =>
     listPlaySessions(pool, { appId: APP, environment: 'test', limit: 50, ...query });
@@ -72,15 +70,6 @@ describe('the read models', () => {
         net: -7n,
         status: 'settled',
         settledAt: '2026-01-01T01:00:00.000Z',
-      },
-    ]);
-    expect((await listStreams(pool, { limit: 10 })).items).to.deep.equal([
-      {
-        stream: `playSession-test.${APP}.s1`,
-        revision: 2,
-        category: 'playSession',
-        environment: 'test',
-        owner: APP,
       },
     ]);
   });
@@ -127,13 +116,6 @@ describe('the read models', () => {
     expect(await dump()).to.deep.equal(before);
   });
 
-  it('know a stream whose name is not one of ours', async () => {
-    await take([{ ...opened('s1'), stream: 'strange' }]);
-    expect((await listStreams(pool, { category: 'strange', limit: 1 })).items).to.deep.equal([
-      { stream: 'strange', revision: 0, category: 'strange', environment: null, owner: null },
-    ]);
-  });
-
   describe('as a list', () => {
     beforeEach(async () => {
       await take([
@@ -167,7 +149,7 @@ describe('the read models', () => {
       expect(second.nextCursor).to.equal(null);
     });
 
-    it('refuse a cursor of another filter, of another list, and none of theirs', async () => {
+    it('refuse a cursor of another filter, and none of theirs', async () => {
       const { nextCursor } = await sessionsOf({ limit: 2 });
       const cursor = nextCursor ?? '';
       for (const query of [
@@ -177,18 +159,6 @@ describe('the read models', () => {
       ]) {
         expect(await failureOf(() => sessionsOf(query))).to.be.instanceOf(InvalidCursorError);
       }
-      expect(await failureOf(() => listStreams(pool, { limit: 1, cursor }))).to.be.instanceOf(
-        InvalidCursorError,
-      );
-    });
-
-    it('show streams in the order in which they began', async () => {
-      const first = await listStreams(pool, { owner: APP, category: 'playSession', limit: 3 });
-      expect(first.items.map(({ stream }) => stream.split('.').at(-1))).to.deep.equal(['s1', 's2', 's3']);
-      const next = { owner: APP, category: 'playSession', limit: 3, cursor: first.nextCursor ?? '' };
-      expect(
-        (await listStreams(pool, next)).items.map(({ stream }) => stream.split('.').at(-1)),
-      ).to.deep.equal(['s5']);
     });
   });
 

@@ -13,7 +13,6 @@ import type { EventStore, LogPlace } from '@coffer/event-store';
 import { type PlaySessionRow, playSessionTable } from './playSessions.ts';
 import { projectRows, type RowProjection } from './rowProjection.ts';
 import { liveReadSchema } from './schema.ts';
-import { streamsProjection, streamTable } from './streams.ts';
 
 export const READ_MODELS_CONSUMER = 'readModels';
 
@@ -23,10 +22,7 @@ export interface ReadModelProjections {
 }
 
 export function readModelsWork(schema: string, { playSessions }: ReadModelProjections): ConsumerWork {
-  return projecting([
-    projectRows(schema, playSessionTable, playSessions),
-    projectRows(schema, streamTable, streamsProjection),
-  ]);
+  return projecting([projectRows(schema, playSessionTable, playSessions)]);
 }
 
 /** Fills the schema given: that which is live (`liveReadSchema`), or a new version beside it. */

@@ -81,15 +81,4 @@ create index if not exists play_sessions_of_user
   on ${schema}.play_sessions (app_id, environment, user_id, ordinal);
 create index if not exists play_sessions_open
   on ${schema}.play_sessions (app_id, environment, ordinal) where status = 'open';
-
-create table if not exists ${schema}.streams (
-  stream text collate "C" primary key,
-  ordinal bigint not null unique,
-  revision integer not null,
-  category text not null,
-  environment text,
-  owner text
-);
-create index if not exists streams_of_owner
-  on ${schema}.streams (owner, environment, ordinal);
 `;

@@ -31,7 +31,7 @@ const environmentVariables = z.object({
   COFFER_OPERATOR_TOKEN: z.string().min(32, 'must have at least 32 characters').optional(),
   COFFER_REQUEST_TIMEOUT_MS: wholeNumber(100, 120_000).default(10_000),
   COFFER_MAX_CONCURRENT_REQUESTS: wholeNumber(1, 100_000).default(4_000),
-  COFFER_CACHE_MIB: wholeNumber(1, 65_536).default(64),
+  COFFER_CACHE_MIB: wholeNumber(1, 65_536).default(128),
   COFFER_SK_RATE_PER_MINUTE: wholeNumber(1, 100_000_000).optional(),
   COFFER_REACTION_GRACE_MS: wholeNumber(0, 60_000).default(2_000),
   COFFER_FAIL_POINT: z.string().optional(),

@@ -15,7 +15,7 @@ const RETRY_DELAYS_MS = [50, 100, 250, 500, 1_000, 2_000];
 export async function* subscription(
   reader: LogReader,
   wakeups: Wakeups,
-  { after, signal, pageSize = PAGE_SIZE }: SubscribeOptions,
+  { after, signal, pageSize = PAGE_SIZE, minPageIntervalMs = 0 }: SubscribeOptions,
 ): AsyncIterable<SubscriptionMessage> {
   let place = after;
   let isLive = false;
@@ -42,6 +42,7 @@ export async function* subscription(
       isLive = true;
       yield { kind: 'caughtUp' };
     }
+    if (minPageIntervalMs > 0) await pause(minPageIntervalMs, signal);
     await wokenOrPolled(wakeup, signal);
   }
 
