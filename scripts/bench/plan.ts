@@ -4,8 +4,9 @@ export interface BenchPlan {
   readonly name: 'short' | 'full';
   /** A run that takes longer is broken: it is stopped and nothing is reported. */
   readonly limitMs: number;
-  /** How often the routes take turns at 64 connections; the other connection counts take fewer. */
+  /** How often the routes take turns: short turns and many, so that noise of the machine meets all alike. */
   readonly rounds: number;
+  /** At 1 connection, on which no bar stands. */
   readonly fewerRounds: number;
   /** Not counted: sockets open, caches fill. */
   readonly rampMs: number;
@@ -20,26 +21,26 @@ export interface BenchPlan {
 export const SHORT_PLAN: BenchPlan = {
   name: 'short',
   limitMs: 300_000,
-  rounds: 3,
+  rounds: 6,
   fewerRounds: 2,
-  rampMs: 300,
-  measuredMs: 1_700,
+  rampMs: 200,
+  measuredMs: 800,
   warmUpMs: 2_000,
-  storeRounds: 3,
-  storeMeasuredMs: 1_500,
+  storeRounds: 5,
+  storeMeasuredMs: 900,
   replayRounds: 3,
 };
 
 export const FULL_PLAN: BenchPlan = {
   name: 'full',
   limitMs: 1_800_000,
-  rounds: 7,
-  fewerRounds: 5,
-  rampMs: 1_000,
-  measuredMs: 8_000,
+  rounds: 15,
+  fewerRounds: 7,
+  rampMs: 500,
+  measuredMs: 4_000,
   warmUpMs: 10_000,
-  storeRounds: 7,
-  storeMeasuredMs: 6_000,
+  storeRounds: 15,
+  storeMeasuredMs: 3_000,
   replayRounds: 7,
 };
 

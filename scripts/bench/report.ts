@@ -16,6 +16,8 @@ export interface BenchResult {
   readonly routes: readonly RouteFigures[];
   readonly store: readonly StoreLine[];
   readonly memory: HttpFigures['memory'];
+  /** The fastest turn of the no-op route against its slowest at the same connections: how quiet the machine was. */
+  readonly spreadOfNoop: number;
   readonly verdicts: readonly Verdict[];
   readonly passed: boolean;
 }
@@ -86,10 +88,13 @@ export function resultOf(plan: BenchPlan, http: HttpFigures, store: StoreFigures
       { what: 'replay, events', perSecond: median(store.replayedPerSecond) },
     ],
     memory: http.memory,
+    spreadOfNoop: Math.max(spreadOf(noopAt64), spreadOf(rates('noop', 256))),
     verdicts,
     passed: verdicts.every(({ passed }) => passed),
   };
 }
+
+const spreadOf = (values: readonly number[]) => Math.max(...values) / Math.min(...values);
 
 function figuresOf(row: RouteRow): RouteFigures {
   const requestsPerSecond = median(perSecond(row));
@@ -111,7 +116,11 @@ const ROUTE_WORDS: Readonly<Record<RouteName, string>> = {
   batch: 'POST /ledger/batch, 1,000 bets each',
 };
 
-export function textOf({ machine, plan, routes, store, memory, verdicts, passed }: BenchResult): string {
+/** A machine that is as good as idle stays below it. */
+const BUSY_SPREAD = 1.3;
+
+export function textOf(result: BenchResult): string {
+  const { machine, plan, routes, store, memory, spreadOfNoop, verdicts, passed } = result;
   const whole = (value: number) => Math.round(value).toLocaleString('en-US');
   const short = (value: number) => value.toFixed(value < 10 ? 2 : 1);
   return [
@@ -145,6 +154,11 @@ export function textOf({ machine, plan, routes, store, memory, verdicts, passed 
       ]),
     ]),
     '',
+    ...(spreadOfNoop > BUSY_SPREAD
+      ? [
+          `The machine was busy with something else: the no-op route varied by a factor of ${short(spreadOfNoop)}.`,
+        ]
+      : []),
     passed ? 'All bars are passed.' : 'Not all bars are passed.',
     '',
   ].join('\n');
