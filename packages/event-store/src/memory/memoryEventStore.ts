@@ -107,9 +107,10 @@ function streamSlice(
   events: readonly RecordedEvent[],
   { direction = 'forwards', fromRevision, limit = Infinity }: ReadStreamOptions = {},
 ): readonly RecordedEvent[] {
-  if (direction === 'forwards') return events.slice(fromRevision ?? 0).slice(0, limit);
+  // A negative number would count from the end.
+  if (direction === 'forwards') return events.slice(Math.max(fromRevision ?? 0, 0)).slice(0, limit);
   return events
-    .slice(0, (fromRevision ?? Infinity) + 1)
+    .slice(0, Math.max((fromRevision ?? Infinity) + 1, 0))
     .reverse()
     .slice(0, limit);
 }
@@ -152,6 +153,7 @@ async function* follow(
     if (last) {
       place = placeOf(last);
       yield { kind: 'events', events };
+      if (ended.aborted) return;
     }
     if (events.length === pageSize) {
       isLive = false;

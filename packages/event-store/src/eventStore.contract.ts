@@ -1,0 +1,509 @@
+/** What every event store must do, whatever it stands on: each adapter's spec runs this suite. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import {
+  EventTooLargeError,
+  InvalidAppendError,
+  LogRewrittenError,
+  StoreOverloadedError,
+  WrongExpectedRevisionError,
+} from './errors.ts';
+import {
+  type AppendRequest,
+  type EventPages,
+  type EventStore,
+  type EventToAppend,
+  MAX_APPEND_BYTES,
+  type Position,
+  type RecordedEvent,
+} from './port.ts';
+import { type AppendRule, appendRules } from './rules.ts';
+import { subscriptionContract } from './subscription.contract.ts';
+
+export interface EventStoreHarness {
+  readonly store: EventStore;
+  /** Another store on the same log, as another process has it. */
+  another(options?: { readonly maxQueuedAppends?: number }): EventStore;
+  /** A well-formed position that the log has not reached. */
+  readonly positionBeyondEnd: Position;
+  /** Closes every store it gave and removes the log. */
+  close(): Promise<void>;
+}
+
+export type MakeHarness = () => Promise<EventStoreHarness>;
+
+export const streamName = () => `spec-test.app.${randomUUID()}`;
+
+export function newEvent(fields: Partial<EventToAppend> = {}): EventToAppend {
+  return { id: randomUUID(), type: 'Happened', data: '{"what":"this"}', metadata: '{}', ...fields };
+}
+
+export const newEvents = (count: number) => Array.from({ length: count }, () => newEvent());
+
+export async function allOf(pages: EventPages): Promise<RecordedEvent[]> {
+  const events: RecordedEvent[] = [];
+  for await (const page of pages) events.push(...page);
+  return events;
+}
+
+/** What the promise is rejected with; fails when it is not. */
+export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => expect.fail('It was accepted.'),
+    (reason: unknown) => reason,
+  );
+}
+
+const idsOf = (events: readonly { readonly id: string }[]) => events.map(({ id }) => id);
+
+export function eventStoreContract(name: string, makeHarness: MakeHarness): void {
+  describe(`event store: ${name}`, () => {
+    let harness: EventStoreHarness;
+    let store: EventStore;
+    before(async () => {
+      harness = await makeHarness();
+      store = harness.store;
+    });
+    after(() => harness.close());
+
+    const contentsOf = async (stream: string) => idsOf(await allOf(store.readStream(stream)));
+
+    describe('the outcome of an append', () => {
+      for (const rule of appendRules) it(rule.rule, () => holdsRule(store, rule));
+    });
+
+    describe('an append', () => {
+      it('gives every event its revision, a higher position than all before, and a time', async () => {
+        const stream = streamName();
+        const before = Date.now();
+        const [first, second] = [newEvent({ type: 'First' }), newEvent({ type: 'Second' })];
+        const one = await store.append({ stream, expectedRevision: 'noStream', events: [first] });
+        const two = await store.append({ stream, expectedRevision: 0, events: [second] });
+        const events = await allOf(store.readStream(stream));
+        expect(events.map(({ recordedAt, ...event }) => event)).to.deep.equal([
+          { ...first, stream, revision: 0, position: one.position },
+          { ...second, stream, revision: 1, position: two.position },
+        ]);
+        expect(store.comparePositions(one.position, two.position)).to.be.lessThan(0);
+        expect(store.comparePositions(two.position, one.position)).to.be.greaterThan(0);
+        expect(store.comparePositions(one.position, one.position)).to.equal(0);
+        for (const { recordedAt } of events) {
+          // The store's clock may be another one than ours.
+          expect(Math.abs(recordedAt.getTime() - before)).to.be.lessThan(60_000);
+        }
+      });
+
+      it('writes all of its events or none', async () => {
+        const stream = streamName();
+        const events = newEvents(200);
+        await store.append({ stream, expectedRevision: 'noStream', events });
+        expect(await contentsOf(stream)).to.deep.equal(idsOf(events));
+        const refused = [...newEvents(200)];
+        await rejectionOf(store.append({ stream, expectedRevision: 100, events: refused }));
+        expect(await contentsOf(stream)).to.deep.equal(idsOf(events));
+      });
+
+      it('returns data and metadata byte for byte', async () => {
+        const texts = [
+          JSON.stringify({ z: 'é🎲 漢\u2028', a: 'lone \ud800 surrogate', nul: '\0' }),
+          '{"b":1,"a":2,"b":3}',
+          '{"amount":123456789012345678901234567890.10,"tiny":1e-7}',
+          '{ "spaces" :\t"kept" ,\n"quotes":"\\"\\\\{}\\u0000" }',
+          '{}',
+        ];
+        const stream = streamName();
+        const events = texts.map((text, index) =>
+          newEvent({ type: `Kind ${index} é🎲`, data: text, metadata: text }),
+        );
+        await store.append({ stream, expectedRevision: 'noStream', events });
+        const stored = await allOf(store.readStream(stream));
+        expect(stored.map(({ id, type, data, metadata }) => ({ id, type, data, metadata }))).to.deep.equal(
+          events,
+        );
+      });
+
+      it('knows an event id in either case of its letters', async () => {
+        const stream = streamName();
+        const id = 'ABCDEF12-3456-4789-8ABC-DEF012345678';
+        const request: AppendRequest = { stream, expectedRevision: 'noStream', events: [newEvent({ id })] };
+        await store.append(request);
+        expect((await store.append(request)).alreadyAppended).to.equal(true);
+        expect((await store.heads([stream]))[0]?.eventId).to.equal(id.toLowerCase());
+        await store.append({ stream, expectedRevision: 0, expectedLastEventId: id, events: newEvents(1) });
+      });
+
+      it('keeps streams apart whose names differ by case, accent or length only', async () => {
+        const stem = streamName();
+        const names = [stem, `${stem}a`, `${stem}A`, `${stem}á`, `${stem}aa`];
+        for (const stream of names) {
+          await store.append({ stream, expectedRevision: 'noStream', events: newEvents(1) });
+        }
+        expect((await store.heads(names)).map((head) => head?.revision)).to.deep.equal([0, 0, 0, 0, 0]);
+      });
+
+      it('takes one as large as the limit, and refuses a larger one with nothing written', async () => {
+        const stream = streamName();
+        const empty = newEvent({ data: '{"text":""}' });
+        const rest =
+          MAX_APPEND_BYTES -
+          [empty.id, empty.type, empty.data, empty.metadata].reduce((sum, { length }) => sum + length, 0);
+        const sized = (bytes: number) => newEvent({ data: `{"text":"${'x'.repeat(bytes)}"}` });
+        await store.append({ stream, expectedRevision: 'noStream', events: [sized(rest)] });
+
+        const tooLarge = await rejectionOf(
+          store.append({ stream, expectedRevision: 0, events: [sized(rest + 1)] }),
+        );
+        expect(tooLarge).to.be.instanceOf(EventTooLargeError);
+        const together = await rejectionOf(
+          store.append({ stream, expectedRevision: 0, events: [sized(rest / 2), sized(rest / 2)] }),
+        );
+        expect(together).to.be.instanceOf(EventTooLargeError);
+        expect((await store.heads([stream]))[0]?.revision).to.equal(0);
+      });
+
+      const good = { expectedRevision: 'noStream' } as const;
+      const mistakes: readonly (readonly [string, Omit<AppendRequest, 'stream'>])[] = [
+        ['no event', { ...good, events: [] }],
+        ['an id that is no UUID', { ...good, events: [newEvent({ id: 'not-a-uuid' })] }],
+        ['a NUL in a type', { ...good, events: [newEvent({ type: 'Nul\0' })] }],
+        ['an empty type', { ...good, events: [newEvent({ type: '' })] }],
+        ['a NUL in the data', { ...good, events: [newEvent({ data: '{"a":"\0"}' })] }],
+        ['half a character in the data', { ...good, events: [newEvent({ data: '{"a":"\ud800"}' })] }],
+        ['half a character in the metadata', { ...good, events: [newEvent({ metadata: '{"a":"\udc00"}' })] }],
+        ['a negative revision', { expectedRevision: -1, events: newEvents(1) }],
+        ['a broken revision', { expectedRevision: 0.5, events: newEvents(1) }],
+        ['an expected event that is no UUID', { ...good, expectedLastEventId: 'x', events: newEvents(1) }],
+      ];
+      it('with a mistake in it fails alone, not its neighbours', async () => {
+        const appends = mistakes.map(([mistake, request]) => {
+          const stream = streamName();
+          return {
+            mistake,
+            stream,
+            neighbour: store.append({
+              stream: streamName(),
+              expectedRevision: 'noStream',
+              events: newEvents(1),
+            }),
+            failure: rejectionOf(store.append({ stream, ...request })),
+          };
+        });
+        for (const { mistake, stream, neighbour, failure } of appends) {
+          expect(await failure, mistake).to.be.instanceOf(InvalidAppendError);
+          expect((await neighbour).alreadyAppended).to.equal(false);
+          expect(await contentsOf(stream), mistake).to.deep.equal([]);
+        }
+      });
+
+      it('to a stream without a name, or with half a character in it, is a mistake', async () => {
+        for (const stream of ['', 'nul\0', 'half \ud800']) {
+          const request: AppendRequest = { stream, expectedRevision: 'any', events: newEvents(1) };
+          expect(await rejectionOf(store.append(request))).to.be.instanceOf(InvalidAppendError);
+        }
+      });
+
+      it('that the queue has no room for is refused at once with nothing written', async () => {
+        const small = harness.another({ maxQueuedAppends: 4 });
+        const streams = Array.from({ length: 64 }, streamName);
+        const results = await Promise.allSettled(
+          streams.map((stream) =>
+            small.append({ stream, expectedRevision: 'noStream', events: newEvents(1) }),
+          ),
+        );
+        const refused = results.filter((result) => result.status === 'rejected');
+        expect(refused.length).to.be.within(1, 60);
+        for (const { reason } of refused) expect(reason).to.be.instanceOf(StoreOverloadedError);
+        const heads = await store.heads(streams);
+        expect(heads.map((head) => (head ? 'fulfilled' : 'rejected'))).to.deep.equal(
+          results.map(({ status }) => status),
+        );
+        // There is room again.
+        await small.append({ stream: streamName(), expectedRevision: 'noStream', events: newEvents(1) });
+      });
+    });
+
+    describe('appends at the same time', () => {
+      it('let exactly one win each revision, from whichever process', async () => {
+        const stream = streamName();
+        const stores = [store, harness.another(), harness.another()];
+        for (const expectedRevision of ['noStream', 0, 1, 2] as const) {
+          const attempts = Array.from({ length: 24 }, (_, index) => ({
+            event: newEvent(),
+            store: stores[index % stores.length] ?? store,
+          }));
+          const results = await Promise.allSettled(
+            attempts.map((attempt) =>
+              attempt.store.append({ stream, expectedRevision, events: [attempt.event] }),
+            ),
+          );
+          const winners = attempts.filter((_, index) => results[index]?.status === 'fulfilled');
+          expect(winners).to.have.length(1);
+          for (const result of results) {
+            if (result.status === 'fulfilled') continue;
+            expect(result.reason).to.be.instanceOf(WrongExpectedRevisionError);
+            expect(result.reason).to.include({ stream, expected: expectedRevision });
+          }
+          const revision = expectedRevision === 'noStream' ? 0 : expectedRevision + 1;
+          expect((await store.heads([stream]))[0]).to.deep.equal({ revision, eventId: winners[0]?.event.id });
+        }
+      });
+
+      it('to one stream in one process are written in the order they were asked for', async () => {
+        const stream = streamName();
+        const events = newEvents(300);
+        await Promise.all(
+          events.map((event) => store.append({ stream, expectedRevision: 'any', events: [event] })),
+        );
+        expect(await contentsOf(stream)).to.deep.equal(idsOf(events));
+      });
+
+      it('have positions in the order of their commits: one that began later stands later', async () => {
+        const other = harness.another();
+        let last: Position | undefined;
+        for (let round = 0; round < 10; round++) {
+          const results = await Promise.all(
+            Array.from({ length: 20 }, (_, index) =>
+              (index % 2 ? store : other).append({
+                stream: streamName(),
+                expectedRevision: 'noStream',
+                events: newEvents(1 + (index % 3)),
+              }),
+            ),
+          );
+          const positions = results.map(({ position }) => position).sort(store.comparePositions);
+          expect(new Set(positions).size).to.equal(positions.length);
+          const [first] = positions;
+          if (last && first) expect(store.comparePositions(last, first)).to.be.lessThan(0);
+          last = positions.at(-1);
+        }
+      });
+
+      it('of the same retry write its events once', async () => {
+        const request: AppendRequest = {
+          stream: streamName(),
+          expectedRevision: 'noStream',
+          events: newEvents(3),
+        };
+        const other = harness.another();
+        const results = await Promise.all(
+          Array.from({ length: 12 }, (_, index) => (index % 2 ? store : other).append(request)),
+        );
+        expect(results.filter(({ alreadyAppended }) => !alreadyAppended)).to.have.length(1);
+        for (const { revision, position } of results) {
+          expect({ revision, position }).to.deep.equal({ revision: 2, position: results[0]?.position });
+        }
+        expect(await contentsOf(request.stream)).to.deep.equal(idsOf(request.events));
+      });
+    });
+
+    describe('heads', () => {
+      it('are the newest events of the streams, in the order asked', async () => {
+        const [one, two, none] = [streamName(), streamName(), streamName()];
+        const events = newEvents(3);
+        await store.append({ stream: one, expectedRevision: 'noStream', events });
+        await store.append({ stream: two, expectedRevision: 'noStream', events: events.slice(0, 1) });
+        expect(await store.heads([two, none, one, two])).to.deep.equal([
+          { revision: 0, eventId: events[0]?.id },
+          undefined,
+          { revision: 2, eventId: events[2]?.id },
+          { revision: 0, eventId: events[0]?.id },
+        ]);
+        expect(await store.heads([])).to.deep.equal([]);
+      });
+    });
+
+    describe('reading a stream', () => {
+      const stream = streamName();
+      const events = newEvents(2_500);
+      before(async () => {
+        // Three appends, and events of another stream between them.
+        for (const [start, end] of [
+          [0, 900],
+          [900, 1_800],
+          [1_800, 2_500],
+        ] as const) {
+          await store.append({
+            stream,
+            expectedRevision: start === 0 ? 'noStream' : start - 1,
+            events: events.slice(start, end),
+          });
+          await store.append({ stream: streamName(), expectedRevision: 'noStream', events: newEvents(1) });
+        }
+      });
+
+      it('gives all its events in order', async () => {
+        const read = await allOf(store.readStream(stream));
+        expect(idsOf(read)).to.deep.equal(idsOf(events));
+        expect(read.map(({ revision }) => revision)).to.deep.equal(events.map((_, index) => index));
+      });
+
+      it('gives them backwards', async () => {
+        expect(idsOf(await allOf(store.readStream(stream, { direction: 'backwards' })))).to.deep.equal(
+          idsOf(events).reverse(),
+        );
+      });
+
+      for (const [fromRevision, limit] of [
+        [0, 1],
+        [1_000, undefined],
+        [999, 1_001],
+        [2_499, 10],
+        [1, 0],
+      ] as const) {
+        const range = { fromRevision, ...(limit === undefined ? {} : { limit }) };
+        it(`begins at revision ${fromRevision} and ends after ${limit ?? 'all'}, in both directions`, async () => {
+          expect(idsOf(await allOf(store.readStream(stream, range)))).to.deep.equal(
+            idsOf(events.slice(fromRevision).slice(0, limit)),
+          );
+          const backwards = await allOf(store.readStream(stream, { ...range, direction: 'backwards' }));
+          expect(idsOf(backwards)).to.deep.equal(
+            idsOf(
+              events
+                .slice(0, fromRevision + 1)
+                .reverse()
+                .slice(0, limit),
+            ),
+          );
+        });
+      }
+
+      it('that is not there, or beyond its end, gives nothing', async () => {
+        expect(await allOf(store.readStream(streamName()))).to.deep.equal([]);
+        expect(await allOf(store.readStream(stream, { fromRevision: 2_500 }))).to.deep.equal([]);
+        const backwards = store.readStream(stream, { fromRevision: 9_999, direction: 'backwards', limit: 1 });
+        expect(idsOf(await allOf(backwards))).to.deep.equal([events.at(-1)?.id]);
+      });
+
+      it('may be given up in the middle', async () => {
+        for await (const page of store.readStream(stream)) {
+          expect(page[0]?.id).to.equal(events[0]?.id);
+          break;
+        }
+        expect(await allOf(store.readStream(stream, { limit: 1 }))).to.have.length(1);
+      });
+    });
+
+    describe('the whole log', () => {
+      let fresh: EventStoreHarness;
+      let events: RecordedEvent[];
+      before(async () => {
+        fresh = await makeHarness();
+      });
+      after(() => fresh.close());
+
+      it('is empty at first', async () => {
+        expect(await fresh.store.head()).to.equal(undefined);
+        expect(await allOf(fresh.store.readAll())).to.deep.equal([]);
+        expect(await allOf(fresh.store.readAll({ direction: 'backwards' }))).to.deep.equal([]);
+      });
+
+      it('gives every event in the order of positions, which is that of the appends', async () => {
+        const written: EventToAppend[] = [];
+        for (let append = 0; append < 30; append++) {
+          const batch = newEvents(77);
+          await fresh.store.append({ stream: streamName(), expectedRevision: 'noStream', events: batch });
+          written.push(...batch);
+        }
+        events = await allOf(fresh.store.readAll());
+        expect(idsOf(events)).to.deep.equal(idsOf(written));
+        events.slice(1).forEach((event, index) => {
+          const before = events[index]?.position ?? event.position;
+          expect(fresh.store.comparePositions(before, event.position)).to.be.lessThan(0);
+        });
+      });
+
+      it('is read on after a position, or backwards from before it', async () => {
+        const middle = events[1_200];
+        const after = await allOf(fresh.store.readAll(middle ? { from: middle.position } : {}));
+        expect(idsOf(after)).to.deep.equal(idsOf(events.slice(1_201)));
+        const before = fresh.store.readAll({
+          direction: 'backwards',
+          limit: 1_100,
+          ...(middle ? { from: middle.position } : {}),
+        });
+        expect(idsOf(await allOf(before))).to.deep.equal(idsOf(events.slice(100, 1_200).reverse()));
+        expect(idsOf(await allOf(fresh.store.readAll({ direction: 'backwards', limit: 2 })))).to.deep.equal(
+          idsOf(events.slice(-2).reverse()),
+        );
+        expect(await allOf(fresh.store.readAll({ limit: 1 }))).to.deep.equal(events.slice(0, 1));
+      });
+
+      it('ends with its head, and knows how far it is to it or that it cannot tell', async () => {
+        const last = events.at(-1);
+        const head = await fresh.store.head();
+        expect(head).to.deep.equal({ position: last?.position, eventId: last?.id });
+        if (!head) return;
+        const middle = events[1_200]?.position;
+        expect(fresh.store.distance(undefined, head.position)).to.be.oneOf([events.length, undefined]);
+        expect(fresh.store.distance(middle, head.position)).to.be.oneOf([events.length - 1_201, undefined]);
+      });
+    });
+
+    subscriptionContract(() => harness, makeHarness);
+
+    it('finishes what is queued before it closes, and takes nothing afterwards', async () => {
+      const closing = harness.another();
+      const streams = Array.from({ length: 300 }, streamName);
+      const appends = streams.map((stream) =>
+        closing.append({ stream, expectedRevision: 'noStream', events: newEvents(1) }),
+      );
+      await closing.close();
+      expect((await Promise.all(appends)).every(({ revision }) => revision === 0)).to.equal(true);
+      expect((await store.heads(streams)).every((head) => head?.revision === 0)).to.equal(true);
+      const late = closing.append({ stream: streamName(), expectedRevision: 'any', events: newEvents(1) });
+      expect(await rejectionOf(late)).to.be.instanceOf(Error);
+    });
+  });
+}
+
+async function holdsRule(store: EventStore, rule: AppendRule): Promise<void> {
+  const ids = new Map<string, string>();
+  const idOf = (letter: string): string => {
+    const id = ids.get(letter) ?? randomUUID();
+    ids.set(letter, id);
+    return id;
+  };
+  const fill = async (stream: string, letters: readonly string[]) => {
+    for (const [index, letter] of letters.entries()) {
+      const expectedRevision = index === 0 ? 'noStream' : index - 1;
+      await store.append({ stream, expectedRevision, events: [newEvent({ id: idOf(letter) })] });
+    }
+  };
+  const stream = streamName();
+  await fill(stream, rule.given);
+  await fill(streamName(), rule.givenElsewhere ?? []);
+  const before = await allOf(store.readStream(stream));
+
+  const attempt = store.append({
+    stream,
+    expectedRevision: rule.expectedRevision,
+    events: rule.events.map((letter) => newEvent({ id: idOf(letter) })),
+    ...(rule.expectedLastEvent === undefined ? {} : { expectedLastEventId: idOf(rule.expectedLastEvent) }),
+  });
+  const { outcome } = rule;
+  if ('wrongRevision' in outcome) {
+    const error = await rejectionOf(attempt);
+    expect(error).to.be.instanceOf(WrongExpectedRevisionError);
+    expect(error).to.include({
+      stream,
+      expected: rule.expectedRevision,
+      actual: outcome.wrongRevision.actual,
+    });
+  } else if ('logRewritten' in outcome) {
+    expect(await rejectionOf(attempt)).to.be.instanceOf(LogRewrittenError);
+  } else {
+    const result = await attempt;
+    const revision = 'appendedAt' in outcome ? outcome.appendedAt : outcome.foundAt;
+    const last = (await allOf(store.readStream(stream)))[revision];
+    expect(result).to.deep.equal({
+      revision,
+      position: last?.position,
+      alreadyAppended: 'foundAt' in outcome,
+    });
+  }
+
+  const written = 'appendedAt' in outcome ? rule.events : [];
+  const after = await allOf(store.readStream(stream));
+  expect(after.slice(0, before.length)).to.deep.equal(before);
+  expect(idsOf(after)).to.deep.equal([...rule.given, ...written].map(idOf));
+}

@@ -1,0 +1,84 @@
+import { expect } from 'chai';
+import { OutcomeUnknownError, StoreUnreachableError } from '../errors.ts';
+import { allOf, eventStoreContract, newEvents, rejectionOf, streamName } from '../eventStore.contract.ts';
+import type { AppendRequest, Position } from '../port.ts';
+import { type AppendFault, createMemoryEventStore } from './memoryEventStore.ts';
+import { createMemoryLog } from './memoryLog.ts';
+
+eventStoreContract('memory', async () => {
+  const log = createMemoryLog();
+  const stores = [createMemoryEventStore({ log })] as const;
+  const others: { close(): Promise<void> }[] = [];
+  return {
+    store: stores[0],
+    another(options = {}) {
+      const other = createMemoryEventStore({ log, ...options });
+      others.push(other);
+      return other;
+    },
+    positionBeyondEnd: '1000000' as Position,
+    async close() {
+      await Promise.all([...stores, ...others].map((store) => store.close()));
+    },
+  };
+});
+
+describe('the faults of the memory store', () => {
+  const faulty = (...faults: (AppendFault | Promise<AppendFault>)[]) =>
+    createMemoryEventStore({ faults: () => faults.shift() });
+  const request = (): AppendRequest => ({
+    stream: streamName(),
+    expectedRevision: 'noStream',
+    events: newEvents(2),
+  });
+
+  it('"fail" writes nothing', async () => {
+    const store = faulty('fail');
+    const append = request();
+    expect(await rejectionOf(store.append(append))).to.be.instanceOf(StoreUnreachableError);
+    expect((await store.append(append)).alreadyAppended).to.equal(false);
+  });
+
+  it('"loseReply" writes all, and the retry finds it', async () => {
+    const store = faulty('loseReply');
+    const append = request();
+    expect(await rejectionOf(store.append(append))).to.be.instanceOf(OutcomeUnknownError);
+    expect((await store.append(append)).alreadyAppended).to.equal(true);
+    expect(await allOf(store.readAll())).to.have.length(2);
+  });
+
+  it('"loseReply" hides a refusal as well', async () => {
+    const store = faulty('loseReply');
+    const append = store.append({ ...request(), expectedRevision: 7 });
+    expect(await rejectionOf(append)).to.be.instanceOf(OutcomeUnknownError);
+  });
+
+  it('a promise holds back its append and those behind it in the stream, no other', async () => {
+    const gate = Promise.withResolvers<AppendFault>();
+    const store = faulty(gate.promise);
+    const first = request();
+    const order: string[] = [];
+    const held = store.append(first).then(() => order.push('held'));
+    const behind = store
+      .append({ stream: first.stream, expectedRevision: 1, events: newEvents(1) })
+      .then(() => order.push('behind'));
+    await store.append(request());
+    order.push('other');
+    gate.resolve(undefined);
+    await Promise.all([held, behind]);
+    expect(order).to.deep.equal(['other', 'held', 'behind']);
+  });
+});
+
+describe('a memory log that is rewound', () => {
+  it('holds its first events only', async () => {
+    const log = createMemoryLog();
+    const store = createMemoryEventStore({ log });
+    const stream = streamName();
+    const events = newEvents(3);
+    await store.append({ stream, expectedRevision: 'noStream', events });
+    log.rewindTo(1);
+    expect(await store.heads([stream])).to.deep.equal([{ revision: 0, eventId: events[0]?.id }]);
+    expect(await allOf(store.readAll())).to.have.length(1);
+  });
+});

@@ -1,0 +1,244 @@
+/**
+ * What an append comes to, one vector a case: data, so that every backend is held to the very same rules. They
+ * are those of EventStoreDB's writer, as far as one stream that is never deleted can show them.
+ *
+ * Events go by letters: the same letter is the same event id, in whichever stream it stands.
+ */
+import type { ExpectedRevision } from './port.ts';
+
+export type AppendOutcome =
+  /** Written; the last event has this revision. */
+  | { readonly appendedAt: number }
+  /** Nothing written: the very events are there already, the last of them at this revision. */
+  | { readonly foundAt: number }
+  /** Nothing written: `WrongExpectedRevisionError` with this actual revision. */
+  | { readonly wrongRevision: { readonly actual: number | undefined } }
+  /** Nothing written: `LogRewrittenError`. */
+  | { readonly logRewritten: true };
+
+export interface AppendRule {
+  readonly rule: string;
+  /** What the stream holds before, appended one by one. */
+  readonly given: readonly string[];
+  /** What another stream holds. */
+  readonly givenElsewhere?: readonly string[];
+  readonly expectedRevision: ExpectedRevision;
+  readonly expectedLastEvent?: string;
+  readonly events: readonly string[];
+  readonly outcome: AppendOutcome;
+}
+
+export const appendRules: readonly AppendRule[] = [
+  // 1. The expected revision is the current one: accepted, and event ids are not looked at at all.
+  {
+    rule: 'a new stream begins with "noStream"',
+    given: [],
+    expectedRevision: 'noStream',
+    events: ['a', 'b'],
+    outcome: { appendedAt: 1 },
+  },
+  {
+    rule: 'the current revision is accepted',
+    given: ['a', 'b'],
+    expectedRevision: 1,
+    events: ['c'],
+    outcome: { appendedAt: 2 },
+  },
+  {
+    rule: 'at the current revision an event id may come a second time',
+    given: ['a'],
+    expectedRevision: 0,
+    events: ['a'],
+    outcome: { appendedAt: 1 },
+  },
+  {
+    rule: 'an id that another stream holds means nothing',
+    given: [],
+    givenElsewhere: ['a'],
+    expectedRevision: 'noStream',
+    events: ['a'],
+    outcome: { appendedAt: 0 },
+  },
+
+  // 2. The expected revision is passed: only a retry, told by the ids at the places expected, is a success.
+  {
+    rule: 'a retry is found',
+    given: ['a', 'b'],
+    expectedRevision: 0,
+    events: ['b'],
+    outcome: { foundAt: 1 },
+  },
+  {
+    rule: 'a retry of the first append is found',
+    given: ['a', 'b'],
+    expectedRevision: 'noStream',
+    events: ['a', 'b'],
+    outcome: { foundAt: 1 },
+  },
+  {
+    rule: 'a retry is found behind later events',
+    given: ['a', 'b', 'c', 'd', 'e'],
+    expectedRevision: 0,
+    events: ['b', 'c'],
+    outcome: { foundAt: 2 },
+  },
+  {
+    rule: 'a retry is found by the caller who names the event at the expected revision',
+    given: ['a', 'b', 'c'],
+    expectedRevision: 0,
+    expectedLastEvent: 'a',
+    events: ['b'],
+    outcome: { foundAt: 1 },
+  },
+  {
+    rule: 'other events at a passed revision are refused',
+    given: ['a', 'b'],
+    expectedRevision: 0,
+    events: ['x'],
+    outcome: { wrongRevision: { actual: 1 } },
+  },
+  {
+    rule: 'a stream that exists is not begun again',
+    given: ['a', 'b'],
+    expectedRevision: 'noStream',
+    events: ['x'],
+    outcome: { wrongRevision: { actual: 1 } },
+  },
+  {
+    rule: 'a retry whose last event differs is refused, and nothing of it written',
+    given: ['a', 'b', 'c'],
+    expectedRevision: 0,
+    events: ['b', 'x'],
+    outcome: { wrongRevision: { actual: 2 } },
+  },
+  {
+    rule: 'a retry that goes on behind the end is refused, and nothing of it written',
+    given: ['a', 'b'],
+    expectedRevision: 0,
+    events: ['b', 'c'],
+    outcome: { wrongRevision: { actual: 1 } },
+  },
+  {
+    rule: 'a retry at another place is refused',
+    given: ['a', 'b', 'c'],
+    expectedRevision: 0,
+    events: ['c'],
+    outcome: { wrongRevision: { actual: 2 } },
+  },
+  {
+    rule: 'a retry in another order is refused',
+    given: ['a', 'b', 'c'],
+    expectedRevision: 0,
+    events: ['c', 'b'],
+    outcome: { wrongRevision: { actual: 2 } },
+  },
+
+  // 3. The expected revision is not reached.
+  {
+    rule: 'a revision beyond the end is refused',
+    given: ['a'],
+    expectedRevision: 1,
+    events: ['b'],
+    outcome: { wrongRevision: { actual: 0 } },
+  },
+  {
+    rule: 'a revision of a stream that is not there is refused',
+    given: [],
+    expectedRevision: 0,
+    events: ['a'],
+    outcome: { wrongRevision: { actual: undefined } },
+  },
+  {
+    rule: 'a revision beyond the end is refused whatever the ids are',
+    given: ['a', 'b'],
+    expectedRevision: 2,
+    events: ['b'],
+    outcome: { wrongRevision: { actual: 1 } },
+  },
+
+  // 4. No exact revision: a retry is told by ids among the recent events of the stream, which is a weak check.
+  {
+    rule: '"any" begins a stream',
+    given: [],
+    expectedRevision: 'any',
+    events: ['a'],
+    outcome: { appendedAt: 0 },
+  },
+  {
+    rule: '"any" goes on with a stream',
+    given: ['a'],
+    expectedRevision: 'any',
+    events: ['b', 'c'],
+    outcome: { appendedAt: 2 },
+  },
+  {
+    rule: '"any" finds a recent retry',
+    given: ['a', 'b', 'c', 'd'],
+    expectedRevision: 'any',
+    events: ['b', 'c'],
+    outcome: { foundAt: 2 },
+  },
+  {
+    rule: '"any" does not take the event of another stream for a retry',
+    given: ['a'],
+    givenElsewhere: ['x'],
+    expectedRevision: 'any',
+    events: ['x'],
+    outcome: { appendedAt: 1 },
+  },
+  {
+    rule: '"streamExists" goes on with a stream',
+    given: ['a'],
+    expectedRevision: 'streamExists',
+    events: ['b'],
+    outcome: { appendedAt: 1 },
+  },
+  {
+    rule: '"streamExists" finds a recent retry',
+    given: ['a', 'b'],
+    expectedRevision: 'streamExists',
+    events: ['b'],
+    outcome: { foundAt: 1 },
+  },
+  {
+    rule: '"streamExists" refuses a stream that is not there',
+    given: [],
+    expectedRevision: 'streamExists',
+    events: ['a'],
+    outcome: { wrongRevision: { actual: undefined } },
+  },
+
+  // 5. An append of several events of which some are known: the first id decides.
+  {
+    rule: '"any" refuses events of which the first is known and a later one is not',
+    given: ['a', 'b'],
+    expectedRevision: 'any',
+    events: ['b', 'x'],
+    outcome: { wrongRevision: { actual: 1 } },
+  },
+  {
+    rule: '"any" writes all events when the first is unknown, also those that are known',
+    given: ['a', 'b'],
+    expectedRevision: 'any',
+    events: ['x', 'b'],
+    outcome: { appendedAt: 3 },
+  },
+
+  // Ours: a caller may name the event it has seen at the expected revision.
+  {
+    rule: 'the event named at the current revision is there',
+    given: ['a', 'b'],
+    expectedRevision: 1,
+    expectedLastEvent: 'b',
+    events: ['c'],
+    outcome: { appendedAt: 2 },
+  },
+  {
+    rule: 'another event than the one named at the current revision means that the log was rewritten',
+    given: ['a', 'b'],
+    expectedRevision: 1,
+    expectedLastEvent: 'x',
+    events: ['c'],
+    outcome: { logRewritten: true },
+  },
+];

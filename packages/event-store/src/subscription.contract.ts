@@ -1,0 +1,201 @@
+/** The part of the contract that is about following the log. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { LogRewrittenError } from './errors.ts';
+import {
+  type EventStoreHarness,
+  type MakeHarness,
+  newEvents,
+  rejectionOf,
+  streamName,
+} from './eventStore.contract.ts';
+import type { EventStore, LogPlace, RecordedEvent, SubscribeOptions } from './port.ts';
+
+/** A subscription that notes what it is told, and can be waited for. */
+function follow(store: EventStore, options: Omit<SubscribeOptions, 'signal'> = {}) {
+  const stopping = new AbortController();
+  const told: (RecordedEvent | 'caughtUp')[] = [];
+  const pageSizes: number[] = [];
+  let change = Promise.withResolvers<void>();
+  const ended = (async () => {
+    for await (const message of store.subscribeToAll({ ...options, signal: stopping.signal })) {
+      if (message.kind === 'events') {
+        told.push(...message.events);
+        pageSizes.push(message.events.length);
+      } else told.push(message.kind);
+      const { resolve } = change;
+      change = Promise.withResolvers<void>();
+      resolve();
+    }
+  })();
+  return {
+    told,
+    pageSizes,
+    ended,
+    ids: () => told.filter((entry) => entry !== 'caughtUp').map(({ id }) => id),
+    async until(isReached: () => boolean): Promise<void> {
+      while (!isReached()) await Promise.race([change.promise, ended]);
+    },
+    async stop(): Promise<void> {
+      stopping.abort();
+      await ended;
+    },
+  };
+}
+
+export function subscriptionContract(harnessOf: () => EventStoreHarness, makeHarness: MakeHarness): void {
+  const writeTo = async (store: EventStore, count: number): Promise<string[]> => {
+    const events = newEvents(count);
+    await store.append({ stream: streamName(), expectedRevision: 'noStream', events });
+    return events.map(({ id }) => id);
+  };
+  const headOf = async (store: EventStore): Promise<LogPlace> => {
+    const head = await store.head();
+    return head ?? expect.fail('The log is empty.');
+  };
+
+  describe('a subscription', () => {
+    let harness: EventStoreHarness;
+    let store: EventStore;
+    before(async () => {
+      harness = harnessOf();
+      store = harness.store;
+      await writeTo(store, 1);
+    });
+
+    it('from the start gives every event in order, then says that it has caught up', async () => {
+      const fresh = await makeHarness();
+      const written = [...(await writeTo(fresh.store, 500)), ...(await writeTo(fresh.store, 750))];
+      const reader = follow(fresh.store, { pageSize: 100 });
+      await reader.until(() => reader.told.includes('caughtUp'));
+      expect(reader.ids()).to.deep.equal(written);
+      expect(reader.told.indexOf('caughtUp')).to.equal(written.length);
+      expect(Math.max(...reader.pageSizes)).to.be.at.most(100);
+      await reader.stop();
+      await fresh.close();
+    });
+
+    it('to an empty log has caught up at once', async () => {
+      const fresh = await makeHarness();
+      const reader = follow(fresh.store);
+      await reader.until(() => reader.told.includes('caughtUp'));
+      const written = await writeTo(fresh.store, 2);
+      await reader.until(() => reader.ids().length === 2);
+      expect(reader.ids()).to.deep.equal(written);
+      await reader.stop();
+      await fresh.close();
+    });
+
+    it('after a place gives what stands behind it', async () => {
+      const after = await headOf(store);
+      const written = await writeTo(store, 3);
+      const reader = follow(store, { after });
+      await reader.until(() => reader.told.includes('caughtUp'));
+      expect(reader.ids()).to.deep.equal(written);
+      await reader.stop();
+    });
+
+    it('after the head has caught up before anything comes', async () => {
+      const reader = follow(store, { after: await headOf(store) });
+      await reader.until(() => reader.told.length > 0);
+      expect(reader.told).to.deep.equal(['caughtUp']);
+      await reader.stop();
+    });
+
+    it('goes on live, woken by appends of this process and of others, and does not catch up again', async () => {
+      const other = harness.another();
+      const reader = follow(store, { after: await headOf(store) });
+      await reader.until(() => reader.told.includes('caughtUp'));
+      const written: string[] = [];
+      for (let round = 0; round < 6; round++) {
+        written.push(...(await writeTo(round % 2 ? store : other, 2)));
+        await reader.until(() => reader.ids().length === written.length);
+      }
+      expect(reader.ids()).to.deep.equal(written);
+      expect(reader.told.filter((entry) => entry === 'caughtUp')).to.have.length(1);
+      await reader.stop();
+    });
+
+    it('that fell behind says so by catching up again', async () => {
+      const after = await headOf(store);
+      const stopping = new AbortController();
+      let events = 0;
+      const caughtUpAt: number[] = [];
+      for await (const message of store.subscribeToAll({ after, signal: stopping.signal, pageSize: 10 })) {
+        if (message.kind === 'events') events += message.events.length;
+        else caughtUpAt.push(events);
+        // While the consumer is at it the log grows by several pages.
+        if (caughtUpAt.length === 1 && events === 0) await writeTo(store, 35);
+        if (caughtUpAt.length === 2) stopping.abort();
+      }
+      expect(caughtUpAt).to.deep.equal([0, 35]);
+    });
+
+    it('misses nothing and repeats nothing while many write', async () => {
+      const after = await headOf(store);
+      const other = harness.another();
+      const reader = follow(store, { after, pageSize: 50 });
+      const written = await Promise.all(
+        Array.from({ length: 400 }, (_, index) => writeTo(index % 2 ? store : other, 1 + (index % 3))),
+      );
+      const ids = written.flat();
+      await reader.until(() => reader.ids().length >= ids.length);
+      expect(reader.ids()).to.have.length(ids.length).and.to.have.members(ids);
+      const positions = reader.told.filter((entry) => entry !== 'caughtUp').map(({ position }) => position);
+      expect(positions).to.deep.equal([...positions].sort(store.comparePositions));
+      await reader.stop();
+    });
+
+    it('ends when it is aborted: before it begins, while it waits, and in the middle of the events', async () => {
+      const aborted = store.subscribeToAll({ signal: AbortSignal.abort() });
+      for await (const message of aborted) expect.fail(`It went on with ${message.kind}.`);
+
+      const waiting = follow(store, { after: await headOf(store) });
+      await waiting.until(() => waiting.told.includes('caughtUp'));
+      await waiting.stop();
+
+      await writeTo(store, 30);
+      const stopping = new AbortController();
+      let pages = 0;
+      for await (const message of store.subscribeToAll({ signal: stopping.signal, pageSize: 10 })) {
+        expect(message.kind).to.equal('events');
+        pages += 1;
+        stopping.abort();
+      }
+      expect(pages).to.equal(1);
+    });
+
+    it('may be left in the middle', async () => {
+      await writeTo(store, 30);
+      for await (const message of store.subscribeToAll({
+        signal: new AbortController().signal,
+        pageSize: 10,
+      })) {
+        expect(message.kind).to.equal('events');
+        break;
+      }
+    });
+
+    it('ends when its store closes', async () => {
+      const other = harness.another();
+      const reader = follow(other, { after: await headOf(store) });
+      await reader.until(() => reader.told.includes('caughtUp'));
+      await other.close();
+      await reader.ended;
+    });
+
+    it('refuses a place whose position holds another event, for the log was rewritten', async () => {
+      const { position } = await headOf(store);
+      const reader = follow(store, { after: { position, eventId: randomUUID() } });
+      expect(await rejectionOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
+      expect(reader.told).to.deep.equal([]);
+    });
+
+    it('refuses a place beyond the end, for the log was rewritten', async () => {
+      const { eventId } = await headOf(store);
+      const reader = follow(store, { after: { position: harness.positionBeyondEnd, eventId } });
+      expect(await rejectionOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
+      expect(reader.told).to.deep.equal([]);
+    });
+  });
+}
