@@ -77,13 +77,52 @@ const stored = z.discriminatedUnion('status', [
   }),
 ]);
 
-export function encodePlaySession(session: PlaySession): unknown {
-  if (session.status === 'unknown') return z.encode(stored, session);
-  return z.encode(stored, {
-    ...session,
-    transactions: Array.from(session.transactions, ([uuid, transaction]) => ({ uuid, ...transaction })),
+/** Written out, because a long session is encoded while requests wait, and a schema takes several times as long. */
+export function encodePlaySession(session: PlaySession): z.input<typeof stored> {
+  if (session.status === 'unknown') return session;
+  const { revision, terms, balance, totalBet, totalWin } = session;
+  const facts = {
+    revision,
+    terms: { ...terms, lockAmount: terms.lockAmount.toString() },
+    balance: balance.toString(),
+    totalBet: totalBet.toString(),
+    totalWin: totalWin.toString(),
+    transactions: Array.from(session.transactions, ([uuid, transaction]) =>
+      encodeTransaction(uuid, transaction),
+    ),
     rememberedBets: [...session.rememberedBets],
-  });
+  };
+  if (session.status === 'open') return { status: 'open', ...facts };
+  const { settlement } = session;
+  return {
+    status: 'settled',
+    ...facts,
+    settlement: {
+      ...settlement,
+      totalBet: settlement.totalBet.toString(),
+      totalWin: settlement.totalWin.toString(),
+      payout: settlement.payout.toString(),
+      net: settlement.net.toString(),
+    },
+  };
+}
+
+function encodeTransaction(uuid: string, transaction: Transaction): z.input<typeof storedTransaction> {
+  switch (transaction.kind) {
+    case 'bet':
+    case 'win':
+    case 'rollback':
+      return {
+        uuid,
+        ...transaction,
+        amount: transaction.amount.toString(),
+        balance: transaction.balance.toString(),
+      };
+    case 'rememberedRollback':
+      return { uuid, ...transaction, balance: transaction.balance.toString() };
+    case 'settle':
+      return { uuid, ...transaction };
+  }
 }
 
 export function decodePlaySession(snapshot: unknown): PlaySession {
