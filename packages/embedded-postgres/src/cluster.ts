@@ -16,6 +16,8 @@ export const SUPERUSER = 'coffer';
 
 const run = promisify(execFile);
 const INITDB_LIMIT_MS = 120_000;
+/** Of this process. */
+const draftsInWork = new Set<string>();
 
 export interface ClusterOptions {
   readonly account: Account | undefined;
@@ -31,7 +33,8 @@ export async function ensureCluster(place: Place, options: ClusterOptions): Prom
 
   const parent = dirname(place.clusterFolder);
   await removeAbandonedDrafts(place);
-  const draft = join(parent, `${draftPrefix(place)}${process.pid}`);
+  const draft = join(parent, `${draftPrefix(place)}${process.pid}-${randomBytes(4).toString('hex')}`);
+  draftsInWork.add(draft);
   try {
     await initialize(draft, options);
     await rename(draft, place.clusterFolder);
@@ -41,6 +44,8 @@ export async function ensureCluster(place: Place, options: ClusterOptions): Prom
     await rm(draft, { recursive: true, force: true });
     // Another service was faster, and its cluster is whole.
     if (!hasCode(error, 'ENOTEMPTY', 'EEXIST')) throw error;
+  } finally {
+    draftsInWork.delete(draft);
   }
 }
 
@@ -99,9 +104,10 @@ async function removeAbandonedDrafts(place: Place): Promise<void> {
   const parent = dirname(place.clusterFolder);
   for (const name of await readdir(parent)) {
     if (!name.startsWith(draftPrefix(place))) continue;
-    const pid = Number(name.slice(draftPrefix(place).length));
-    if (pid === process.pid || !isAlive(pid)) {
-      await rm(join(parent, name), { recursive: true, force: true, maxRetries: 5 });
-    }
+    const pid = Number.parseInt(name.slice(draftPrefix(place).length), 10);
+    const draft = join(parent, name);
+    // In a container the service that died had the same pid as this one.
+    const isInWork = pid === process.pid ? draftsInWork.has(draft) : isAlive(pid);
+    if (!isInWork) await rm(draft, { recursive: true, force: true, maxRetries: 5 });
   }
 }

@@ -1,14 +1,22 @@
 /** A real PostgreSQL in the data folder, owned by one service at a time. */
 import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { accountForCluster, unprivilegedAccount } from './account.ts';
 import { findBinaries } from './binaries.ts';
 import { type ClusterOptions, ensureCluster, SUPERUSER } from './cluster.ts';
-import { DataFolderInUseError, EmbeddedPostgresError } from './errors.ts';
+import { EmbeddedPostgresError } from './errors.ts';
+import { hasCode } from './files.ts';
 import { type Logger, silentLogger } from './logger.ts';
 import { acquireDataFolder, type Ownership } from './ownership.ts';
 import { findPlace, type Place, rememberInitialized } from './place.ts';
-import { ensurePostmaster, isConfiguredAs, type Postmaster, stopPostmaster } from './postmaster.ts';
+import {
+  ensurePostmaster,
+  isConfiguredAs,
+  isPostmasterOf,
+  type Postmaster,
+  stopPostmaster,
+} from './postmaster.ts';
 
 export interface EmbeddedPostgresOptions {
   /** The data folder; made when it is not there. */
@@ -76,8 +84,9 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   };
 }
 
-/** A server that was found on its way out, or one configured by other code, is met once; more is a fault. */
-const MOST_ATTEMPTS = 3;
+/** A server that another service is stopping, or that recovers from a crash, answers so for a while. */
+const CONNECT_LIMIT_MS = 60_000;
+const CONNECT_RETRY_DELAY_MS = 100;
 
 async function startAndOwn(
   place: Place,
@@ -85,26 +94,38 @@ async function startAndOwn(
   password: string,
   options: EmbeddedPostgresOptions,
 ): Promise<{ postmaster: Postmaster; ownership: Ownership }> {
-  const { folder, onLost } = options;
-  for (let attempt = 1; ; attempt += 1) {
+  const { logger } = cluster;
+  const deadline = performance.now() + CONNECT_LIMIT_MS;
+  let isRestarted = false;
+  for (;;) {
     const postmaster = await ensurePostmaster(place, cluster);
     try {
       const ownership = await acquireDataFolder({
-        folder,
+        folder: options.folder,
         adminConnectionString: connectionStringOf(postmaster, password, 'postgres'),
-        logger: cluster.logger,
-        onLost: onLost ?? (() => {}),
+        isServerRunning: () => isPostmasterOf(postmaster.pid, place),
+        logger,
+        onLost: options.onLost ?? ((error) => logger.warn({ err: error }, 'lost the data folder')),
       });
-      if (attempt === MOST_ATTEMPTS || (await isConfiguredAs(cluster, place, postmaster))) {
-        return { postmaster, ownership };
-      }
-      cluster.logger.info({ postmasterPid: postmaster.pid }, 'restarts a Postgres of another configuration');
+      // Left behind by a killed service: perhaps by one of another version, or with other settings.
+      if (isRestarted || (await isConfiguredAs(cluster, place, postmaster))) return { postmaster, ownership };
+      logger.info({ postmasterPid: postmaster.pid }, 'restarts a Postgres of another configuration');
       await ownership.release(() => stopPostmaster(place, postmaster.pid));
+      isRestarted = true;
     } catch (error) {
-      if (error instanceof DataFolderInUseError || attempt === MOST_ATTEMPTS) throw error;
+      if (!isNotReady(error) || performance.now() > deadline) throw error;
+      await delay(CONNECT_RETRY_DELAY_MS);
     }
   }
 }
+
+/** The server is starting up, recovering or shutting down: nothing is wrong with it. */
+function isNotReady(error: unknown): boolean {
+  return hasCode(error, 'ECONNREFUSED', 'ECONNRESET', CANNOT_CONNECT_NOW, ADMIN_SHUTDOWN);
+}
+
+const CANNOT_CONNECT_NOW = '57P03';
+const ADMIN_SHUTDOWN = '57P01';
 
 function connectionStringOf({ port }: Postmaster, password: string, database: string): string {
   return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${encodeURIComponent(database)}`;

@@ -5,7 +5,7 @@
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { DataFolderInUseError } from './errors.ts';
+import { DataFolderInUseError, EmbeddedPostgresError } from './errors.ts';
 import type { Logger } from './logger.ts';
 
 /** Any constant, taken in the database `postgres`: every service of a cluster must try the same lock. */
@@ -22,6 +22,8 @@ export interface OwnershipOptions {
   readonly folder: string;
   /** Of the database `postgres`. */
   readonly adminConnectionString: string;
+  /** Asked when the connection is lost: nobody waits for a server that is gone. */
+  readonly isServerRunning: () => Promise<boolean>;
   readonly logger: Logger;
   /** The folder is no longer ours, or its server is gone: whoever hears this must stop working on it. */
   readonly onLost: (error: Error) => void;
@@ -53,6 +55,11 @@ export async function acquireDataFolder(options: OwnershipOptions): Promise<Owne
         break;
       } catch (error) {
         if (error instanceof DataFolderInUseError || performance.now() > deadline) throw error;
+        if (!(await options.isServerRunning())) {
+          throw new EmbeddedPostgresError(`The Postgres server of ${options.folder} has died.`, {
+            cause: error,
+          });
+        }
         await delay(RETRY_DELAY_MS, undefined, { ref: false });
       }
     }

@@ -4,12 +4,13 @@
  * names the place, and nobody's permissions are changed.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { chmod, link, mkdir, rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { chmod, link, mkdir, rm, rmdir } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { type Account, firstClosedFolder } from './account.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 import { hasCode, readIfThere, statIfThere, syncFolder, writeDurably } from './files.ts';
 import type { Logger } from './logger.ts';
+import { socketFolderOf } from './socketFolder.ts';
 
 export const SYSTEM_FOLDER = '/var/lib/coffer';
 
@@ -67,7 +68,15 @@ export async function rememberInitialized(place: Place): Promise<void> {
 /** Deletes a data folder with its cluster, wherever that is. Only for folders nothing runs in any more. */
 export async function removeDataFolder(folder: string): Promise<void> {
   const pointer = await readPointer(join(resolve(folder), POINTER_FILE));
-  if (pointer) await rm(pointer.clusterFolder, { recursive: true, force: true });
+  const clusterFolder = pointer?.clusterFolder ?? join(resolve(folder), 'postgres');
+  await rm(socketFolderOf(clusterFolder).path, { recursive: true, force: true });
+  await rm(clusterFolder, { recursive: true, force: true });
+  if (pointer) {
+    await rmdir(dirname(clusterFolder)).catch((error: unknown) => {
+      // An earlier cluster of the same folder is still there: not ours to delete.
+      if (!hasCode(error, 'ENOTEMPTY', 'ENOENT')) throw error;
+    });
+  }
   await rm(folder, { recursive: true, force: true });
 }
 

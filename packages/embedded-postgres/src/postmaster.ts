@@ -1,16 +1,15 @@
 /** One server process over one cluster: found, started, stopped. Who may use it is decided elsewhere. */
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { chown, lstat, mkdir, open, stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Account } from './account.ts';
 import type { ClusterOptions } from './cluster.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 import { hasCode, readIfThere, statIfThere } from './files.ts';
 import type { Place } from './place.ts';
 import { commandLineOf, isAlive, signal } from './processes.ts';
+import { ensureSocketFolder } from './socketFolder.ts';
 
 export interface Postmaster {
   readonly pid: number;
@@ -23,8 +22,6 @@ const FAST_STOP_LIMIT_MS = 8_000;
 const IMMEDIATE_STOP_LIMIT_MS = 10_000;
 const POLL_DELAY_MS = 25;
 const LARGEST_LOG_BYTES = 10 * 1024 * 1024;
-/** The kernel's limit for the path of a socket is 104 bytes on macOS, 108 on Linux. */
-const LONGEST_SOCKET_PATH_BYTES = 100;
 
 /**
  * The server of this cluster, ready for connections: the one that runs already (another service's, or one
@@ -51,14 +48,25 @@ export async function ensurePostmaster(place: Place, options: ClusterOptions): P
   );
 }
 
+/** Undefined when no server runs over this cluster. */
+export async function findPostmaster(place: Place): Promise<Postmaster | undefined> {
+  const found = await readPidFile(place);
+  return found && (await isPostmasterOf(found.pid, place)) ? found : undefined;
+}
+
 /** Whether a server that was found runs the programs and settings that this code would start it with. */
 export async function isConfiguredAs(
   { account, binaries, durable }: ClusterOptions,
   place: Place,
   { pid, port }: Postmaster,
 ): Promise<boolean> {
-  const args = settings(place, port, await socketFolderOf(place, account), durable);
+  const args = settings(place, port, await ensureSocketFolder(place.clusterFolder, account), durable);
   return (await commandLineOf(pid)) === [binaries.postgres, ...args].join(' ').trim();
+}
+
+/** Whether this process is a server over this very cluster, and not another program by now. */
+export async function isPostmasterOf(pid: number, place: Place): Promise<boolean> {
+  return (await commandLineOf(pid)).includes(` -D ${place.dataFolder} `);
 }
 
 /** Fast shutdown, then immediate. Resolves when the server's process is gone. */
@@ -92,7 +100,7 @@ async function startOnce(
 ): Promise<StartOutcome> {
   const { account, binaries } = options;
   const port = (preferredPort && (await isFree(preferredPort))) || (await freePort());
-  const socketFolder = await socketFolderOf(place, account);
+  const socketFolder = await ensureSocketFolder(place.clusterFolder, account);
   const log = await open(place.logFile, (await logIsLarge(place)) ? 'w' : 'a', 0o600);
   const logStart = (await log.stat()).size;
   let exited = false;
@@ -122,8 +130,9 @@ async function startOnce(
   } finally {
     await log.close();
   }
-  if (failure)
+  if (failure) {
     throw new EmbeddedPostgresError(`Postgres cannot be run: ${failure.message}`, { cause: failure });
+  }
   const output = await endOfLog(place, logStart);
   if (/could not bind .*: Address already in use/.test(output)) return { kind: 'portTaken' };
   if (/lock file "[^"]+" already exists|shared memory block .* is still in use/.test(output)) {
@@ -179,10 +188,6 @@ async function readPidFile(place: Place): Promise<(Postmaster & { readonly ready
   return { pid, port: Number(lines[3]), ready: lines[7]?.trim() === 'ready' };
 }
 
-async function isPostmasterOf(pid: number, place: Place): Promise<boolean> {
-  return (await commandLineOf(pid)).includes(` -D ${place.dataFolder} `);
-}
-
 /** The port of the last run, so that an operator's tools keep working. */
 async function rememberedPort(place: Place): Promise<number | undefined> {
   const text = await readIfThere(join(place.dataFolder, 'postmaster.opts'));
@@ -210,27 +215,6 @@ function listenOn(port: number): Promise<number> {
     server.close(() => resolve(typeof address === 'object' && address ? address.port : port));
   });
   return promise;
-}
-
-/**
- * In the cluster's folder if the path is short enough for a socket, else a private folder in /tmp. None at
- * all when that name is taken by someone else: then the loopback address serves alone.
- */
-async function socketFolderOf(place: Place, account: Account | undefined): Promise<string | undefined> {
-  const inside = join(place.clusterFolder, 'socket');
-  if (Buffer.byteLength(join(inside, '.s.PGSQL.65535')) <= LONGEST_SOCKET_PATH_BYTES) return inside;
-
-  const hash = createHash('sha256').update(place.clusterFolder).digest('hex').slice(0, 16);
-  const short = `/tmp/coffer-${hash}`;
-  try {
-    await mkdir(short, { mode: 0o700 });
-    if (account) await chown(short, account.uid, account.gid);
-  } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error;
-  }
-  const stats = await lstat(short);
-  const isOurs = stats.isDirectory() && stats.uid === (account?.uid ?? process.getuid?.());
-  return isOurs && (stats.mode & 0o077) === 0 ? short : undefined;
 }
 
 async function logIsLarge(place: Place): Promise<boolean> {

@@ -76,6 +76,8 @@ export async function createTestDatabase(template?: TestDatabaseTemplate): Promi
 export async function startPrivateServer(): Promise<PrivateServer> {
   const supervisor = fork(fileURLToPath(import.meta.resolve('./postgresSupervisor.ts')), {
     detached: true,
+    // Flags of the specs' own process (a debugger's, for one) are none of its.
+    execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   // A spec run that forgets its server may still end; the supervisor then cleans up.
@@ -120,6 +122,8 @@ export async function stopSharedServer(): Promise<void> {
 async function startShared(): Promise<SharedServer> {
   const server = await startPrivateServer();
   const admin = new pg.Pool({ connectionString: server.connectionString, max: 2, allowExitOnIdle: true });
+  // The pool replaces an idle connection that broke; a query that fails says so itself.
+  admin.on('error', () => {});
   return { server, admin, templates: new Map() };
 }
 
@@ -143,6 +147,7 @@ async function start(supervisor: ChildProcess): Promise<{ connectionString: stri
 }
 
 async function request(supervisor: ChildProcess, command: SupervisorCommand): Promise<SupervisorReply> {
+  supervisor.ref();
   supervisor.channel?.ref();
   try {
     return await new Promise<SupervisorReply>((resolve, reject) => {
@@ -156,6 +161,7 @@ async function request(supervisor: ChildProcess, command: SupervisorCommand): Pr
       supervisor.send(command);
     });
   } finally {
+    supervisor.unref();
     supervisor.channel?.unref();
   }
 }
