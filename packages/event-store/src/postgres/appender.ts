@@ -15,6 +15,7 @@ import {
 } from '../errors.ts';
 import type { AppendRequest, AppendResult, ExpectedRevision, Position } from '../port.ts';
 import { int4Array, int8Array, textArray, uuidArray } from './binaryArrays.ts';
+import { isDataError, isStatementError } from './failures.ts';
 
 export interface AppenderOptions {
   readonly connectionString: string;
@@ -36,6 +37,8 @@ export interface Appender {
 
 /** One batch carries at most so many events; a larger single append goes alone. */
 const MAX_BATCH_EVENTS = 128;
+/** And so many bytes, so that a few large appends do not hold up the small ones of a whole batch. */
+const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 /** The server ends a transaction that lasts longer, so that a frozen client cannot keep the lock. */
 const TRANSACTION_TIMEOUT_MS = 10_000;
 /** A reply that has not come by then will not come. */
@@ -56,7 +59,7 @@ interface Connection {
 type BatchRow = readonly [
   base: string,
   verdicts: readonly number[],
-  currentRevisions: readonly (string | null)[],
+  currentRevisions: readonly string[],
   foundRevisions: readonly (string | null)[] | null,
   foundPositions: readonly (string | null)[] | null,
 ];
@@ -70,7 +73,7 @@ const APPEND = {
   name: 'coffer-append-v1',
   text: `select base, verdicts, current_revisions, found_revisions, found_positions
          from log.append_v1($1::text[], $2::bigint[], $3::uuid[],
-                            $4::int[], $5::uuid[], $6::text[], $7::text[], $8::text[])`,
+                            $4::int[], $5::int[], $6::uuid[], $7::text[], $8::text[], $9::text[])`,
   rowMode: 'array',
 } as const;
 
@@ -86,16 +89,19 @@ export function createAppender(options: AppenderOptions): Appender {
   );
   const streamsInFlight = new Set<string>();
   let pumpScheduled = false;
-  let closed = false;
+  /** Entries that were denied and may be retries: looked up meanwhile, they hold up no batch. */
+  let lookups = 0;
+  let closing: Promise<unknown> | undefined;
   let onIdle: () => void = () => undefined;
 
   return {
     append(request) {
       try {
         const bytes = checkAppend(request);
-        if (closed) throw new StoreUnreachableError('The store is closed.');
-        if (queue.length >= options.maxQueuedEntries || queuedBytes + bytes > options.maxQueuedBytes) {
-          throw new StoreOverloadedError(`${queue.length} appends are waiting already.`);
+        if (closing) throw new StoreUnreachableError('The store is closed.');
+        const waiting = queue.length + lookups;
+        if (waiting >= options.maxQueuedEntries || queuedBytes + bytes > options.maxQueuedBytes) {
+          throw new StoreOverloadedError(`${waiting} appends are waiting already.`);
         }
         return new Promise((resolve, reject) => {
           queue.push({ request, bytes, resolve, reject });
@@ -107,15 +113,19 @@ export function createAppender(options: AppenderOptions): Appender {
       }
     },
     async close() {
-      closed = true;
-      if (!isIdle()) {
-        await new Promise<void>((resolve) => {
-          onIdle = resolve;
-        });
-      }
-      await Promise.all(connections.map(({ client }) => client?.end()));
+      closing ??= endWhenIdle();
+      await closing;
     },
   };
+
+  async function endWhenIdle(): Promise<void> {
+    if (!isIdle()) {
+      await new Promise<void>((resolve) => {
+        onIdle = resolve;
+      });
+    }
+    await Promise.all(connections.map(({ client }) => client?.end()));
+  }
 
   /** At the end of the tick, so that appends of one tick share a batch. */
   function schedulePump(): void {
@@ -140,7 +150,7 @@ export function createAppender(options: AppenderOptions): Appender {
   }
 
   function isIdle(): boolean {
-    return queue.length === 0 && connections.every(({ busy }) => !busy);
+    return queue.length === 0 && lookups === 0 && connections.every(({ busy }) => !busy);
   }
 
   /** The oldest entries, at most one a stream and none of a stream that is in flight: they keep their order. */
@@ -148,6 +158,7 @@ export function createAppender(options: AppenderOptions): Appender {
     const batch: Entry[] = [];
     const passedOver = new Set<string>();
     let events = 0;
+    let bytes = 0;
     let index = 0;
     while (index < queue.length) {
       const entry = queue[index];
@@ -158,8 +169,9 @@ export function createAppender(options: AppenderOptions): Appender {
         index += 1;
         continue;
       }
-      if (batch.length > 0 && events + entry.request.events.length > MAX_BATCH_EVENTS) break;
       events += entry.request.events.length;
+      bytes += entry.bytes;
+      if (batch.length > 0 && (events > MAX_BATCH_EVENTS || bytes > MAX_BATCH_BYTES)) break;
       streamsInFlight.add(stream);
       queuedBytes -= entry.bytes;
       batch.push(entry);
@@ -196,7 +208,7 @@ export function createAppender(options: AppenderOptions): Appender {
       await failed(connection, batch, error);
       return;
     }
-    await settle(batch, row);
+    settle(batch, row);
   }
 
   async function failed(connection: Connection, batch: readonly Entry[], cause: unknown): Promise<void> {
@@ -219,18 +231,18 @@ export function createAppender(options: AppenderOptions): Appender {
     batch[0]?.reject(error);
   }
 
-  async function settle(batch: readonly Entry[], row: BatchRow): Promise<void> {
+  function settle(batch: readonly Entry[], row: BatchRow): void {
     const [base, verdicts, currentRevisions, foundRevisions, foundPositions] = row;
     let position = BigInt(base);
-    const denied: Promise<void>[] = [];
     let wroteSome = false;
-    batch.forEach(({ request, resolve, reject }, index) => {
-      const current = currentRevisions[index] ?? undefined;
+    batch.forEach((entry, index) => {
+      const { request, resolve, reject } = entry;
+      const current = Number(currentRevisions[index]);
       switch (verdicts[index]) {
         case VERDICT.appended: {
           wroteSome = true;
           position += BigInt(request.events.length);
-          const revision = (current === undefined ? -1 : Number(current)) + request.events.length;
+          const revision = current + request.events.length;
           resolve({ revision, position: position.toString() as Position, alreadyAppended: false });
           break;
         }
@@ -247,20 +259,20 @@ export function createAppender(options: AppenderOptions): Appender {
           );
           break;
         default:
-          denied.push(resolveDenied({ request, resolve, reject }, current));
+          void resolveDenied(entry, current);
       }
     });
     if (wroteSome) options.onAppended();
-    await Promise.all(denied);
   }
 
   /** Not at the revision expected: a retry whose events stand there already, or a conflict. */
   async function resolveDenied(
-    { request, resolve, reject }: Pick<Entry, 'request' | 'resolve' | 'reject'>,
-    current: string | undefined,
+    { request, resolve, reject }: Entry,
+    current: number,
   ): Promise<void> {
     const { stream, expectedRevision, events } = request;
-    const actual = current === undefined ? undefined : Number(current);
+    const actual = current < 0 ? undefined : current;
+    lookups += 1;
     try {
       const position = await options.findAppended(request);
       if (position === undefined) {
@@ -269,8 +281,13 @@ export function createAppender(options: AppenderOptions): Appender {
         const first = expectedRevision === 'noStream' ? 0 : Number(expectedRevision) + 1;
         resolve({ revision: first + events.length - 1, position, alreadyAppended: true });
       }
-    } catch (error) {
-      reject(error);
+    } catch (cause) {
+      // Nothing was written now; but if this is a retry, the append before it may stand in the log.
+      const message = 'It could not be looked up whether the append had succeeded before.';
+      reject(new OutcomeUnknownError(message, { cause }));
+    } finally {
+      lookups -= 1;
+      if (isIdle()) onIdle();
     }
   }
 
@@ -298,25 +315,28 @@ export function createAppender(options: AppenderOptions): Appender {
 }
 
 function parametersOf(batch: readonly Entry[]): Buffer[] {
-  const eventEntries: number[] = [];
+  const entryNumbers: number[] = [];
+  const places: number[] = [];
   const ids: string[] = [];
   const types: string[] = [];
   const datas: string[] = [];
   const metadatas: string[] = [];
   batch.forEach(({ request }, index) => {
-    for (const { id, type, data, metadata } of request.events) {
-      eventEntries.push(index + 1);
+    request.events.forEach(({ id, type, data, metadata }, place) => {
+      entryNumbers.push(index + 1);
+      places.push(place + 1);
       ids.push(id);
       types.push(type);
       datas.push(data);
       metadatas.push(metadata);
-    }
+    });
   });
   return [
     textArray(batch.map(({ request }) => request.stream)),
     int8Array(batch.map(({ request }) => expectedCode(request.expectedRevision))),
     uuidArray(batch.map(({ request }) => request.expectedLastEventId ?? null)),
-    int4Array(eventEntries),
+    int4Array(entryNumbers),
+    int4Array(places),
     uuidArray(ids),
     textArray(types),
     textArray(datas),
@@ -340,19 +360,4 @@ async function withinReplyTime(reply: Promise<pg.QueryArrayResult<BatchRow[]>>):
     // Of a reply that comes too late nobody wants to know any more: the outcome was told as unknown.
     reply.catch(() => undefined);
   }
-}
-
-/**
- * The statement failed and was rolled back; the connection lives. Class 08 (connection) and 57 (operator
- * intervention, a shutdown) are not sure of that, nor is 25P04, the transaction timeout.
- * https://www.postgresql.org/docs/18/errcodes-appendix.html
- */
-function isStatementError(error: unknown): error is pg.DatabaseError {
-  if (!(error instanceof pg.DatabaseError)) return false;
-  return error.severity === 'ERROR' && !/^(08|57|25P04)/.test(error.code ?? '');
-}
-
-/** Class 22, data exception, and 54, program limit exceeded. */
-function isDataError(error: pg.DatabaseError): boolean {
-  return /^(22|54)/.test(error.code ?? '');
 }

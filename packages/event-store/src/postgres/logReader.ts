@@ -11,9 +11,12 @@ import type {
   RecordedEvent,
   StreamHead,
 } from '../port.ts';
+import { isOwnMistake } from './failures.ts';
 import { EVENT_COLUMNS, type EventRow, recordedEvent } from './rows.ts';
 
 export const PAGE_SIZE = 1_000;
+/** A server that stays silent for so long is as good as away; without it a reader would wait for ever. */
+const READ_TIMEOUT_MS = 15_000;
 /** Larger than every bigint that can be a revision or a position. */
 const BEYOND_ALL = '9223372036854775807';
 
@@ -26,10 +29,12 @@ export function createLogReader(pool: Pool) {
     values: readonly unknown[],
   ): Promise<readonly Row[]> {
     try {
-      const { rows } = await pool.query<Row[]>({ name, text, values: [...values], rowMode: 'array' });
+      const timed = { name, text, values: [...values], query_timeout: READ_TIMEOUT_MS };
+      const { rows } = await pool.query<Row[]>({ ...timed, rowMode: 'array' });
       // In array mode each row is the tuple of the columns asked for.
       return rows as unknown as Row[];
     } catch (cause) {
+      if (isOwnMistake(cause)) throw cause;
       throw new StoreUnreachableError('The event store cannot be read.', { cause });
     }
   }

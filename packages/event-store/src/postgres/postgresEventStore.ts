@@ -48,6 +48,8 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
     findAppended: reader.findAppended,
   });
 
+  const closing = new AbortController();
+
   return {
     append: appender.append,
     heads: reader.heads,
@@ -56,7 +58,8 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
     head: reader.head,
     subscribeToAll(subscribeOptions) {
       wakeups.listen();
-      return subscription(reader, wakeups, subscribeOptions);
+      const signal = AbortSignal.any([subscribeOptions.signal, closing.signal]);
+      return subscription(reader, wakeups, { ...subscribeOptions, signal });
     },
     comparePositions(left, right) {
       const difference = BigInt(left) - BigInt(right);
@@ -64,9 +67,10 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
     },
     distance: (from, to) => Number(BigInt(to) - BigInt(from ?? 0)),
     async close() {
+      closing.abort();
       await appender.close();
       await wakeups.close();
-      await pool.end();
+      if (!pool.ending) await pool.end();
     },
   };
 }

@@ -19,31 +19,36 @@ export async function* subscription(
 ): AsyncIterable<SubscriptionMessage> {
   let place = after;
   let isLive = false;
-  let upcoming: Promise<readonly RecordedEvent[]> | undefined;
+  let upcoming = ask();
   while (!signal.aborted) {
-    // Asked for before reading: what is appended meanwhile is not waited for.
-    const wakeup = wakeups.next();
-    upcoming ??= fetchPage(place);
-    const events: readonly RecordedEvent[] = await upcoming;
-    upcoming = undefined;
+    const { wakeupsSeen, page } = upcoming;
+    const events = await page;
     if (signal.aborted) return;
     const last = events.at(-1);
-    if (last) {
-      place = { position: last.position, eventId: last.id };
-      if (events.length === pageSize) {
-        isLive = false;
-        upcoming = fetchPage(place);
-        upcoming.catch(() => undefined);
-      }
-      yield { kind: 'events', events };
+    if (last) place = { position: last.position, eventId: last.id };
+    const isFull = events.length === pageSize;
+    if (isFull) {
+      isLive = false;
+      upcoming = ask();
     }
-    if (events.length === pageSize) continue;
-    if (!isLive) {
+    if (last) yield { kind: 'events', events };
+    if (isFull) continue;
+    if (!isLive && !signal.aborted) {
       isLive = true;
       yield { kind: 'caughtUp' };
     }
     if (minPageIntervalMs > 0) await pause(minPageIntervalMs, signal);
-    await wokenOrPolled(wakeup, signal);
+    await wakeups.moreThan(wakeupsSeen, POLL_MS, signal);
+    upcoming = ask();
+  }
+
+  /** Wake-ups are counted before reading: one that comes meanwhile is not slept through. */
+  function ask(): { readonly wakeupsSeen: number; readonly page: Promise<readonly RecordedEvent[]> } {
+    const wakeupsSeen = wakeups.count;
+    const page = fetchPage(place);
+    // Met when it is awaited; a reader that stops before does not want to know.
+    page.catch(() => undefined);
+    return { wakeupsSeen, page };
   }
 
   /** The events after the place; asks again while the store is away. */
@@ -52,7 +57,7 @@ export async function* subscription(
       try {
         return eventsAfter(from, await reader.pageFrom(from, pageSize));
       } catch (error) {
-        if (!(error instanceof StoreUnreachableError) || signal.aborted) throw error;
+        if (!(error instanceof StoreUnreachableError)) throw error;
         const waitMs = RETRY_DELAYS_MS[Math.min(attempt, RETRY_DELAYS_MS.length - 1)];
         await pause(waitMs ?? 0, signal);
         if (signal.aborted) return [];
@@ -77,13 +82,6 @@ function eventsAfter(place: LogPlace | undefined, found: readonly RecordedEvent[
     }
   }
   return events;
-}
-
-async function wokenOrPolled(wakeup: Promise<void>, signal: AbortSignal): Promise<void> {
-  const poll = new AbortController();
-  const either = AbortSignal.any([signal, poll.signal]);
-  await Promise.race([wakeup, pause(POLL_MS, either)]);
-  poll.abort();
 }
 
 /** Ends early, without a word, when the signal says so. */

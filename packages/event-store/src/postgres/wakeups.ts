@@ -6,8 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 
 export interface Wakeups {
-  /** Resolves at the next wake-up after this call. */
-  next(): Promise<void>;
+  /** How many there were. Taken before reading, so that none is missed meanwhile. */
+  readonly count: number;
+  /** Resolves once there were more than `seen`, or after so long, or when the signal says so. */
+  moreThan(seen: number, atMostMs: number, signal: AbortSignal): Promise<void>;
   wake(): void;
   /** Begins to listen to other processes; once is enough. */
   listen(): void;
@@ -15,30 +17,47 @@ export interface Wakeups {
 }
 
 const RECONNECT_MS = 1_000;
+const CONNECT_TIMEOUT_MS = 5_000;
 
 export function createWakeups(options: {
   readonly connectionString: string;
   readonly applicationName: string;
 }): Wakeups {
-  let waiting = Promise.withResolvers<void>();
+  let count = 0;
+  const sleepers = new Set<() => void>();
   const closing = new AbortController();
   let listening: Promise<void> | undefined;
 
   const wake = (): void => {
-    const woken = waiting;
-    waiting = Promise.withResolvers<void>();
-    woken.resolve();
+    count += 1;
+    for (const rouse of [...sleepers]) rouse();
   };
 
   return {
-    next: () => waiting.promise,
+    get count() {
+      return count;
+    },
+    moreThan(seen, atMostMs, signal) {
+      if (count > seen || signal.aborted) return Promise.resolve();
+      // Everything of a sleep goes with it: an idle log is slept on for months, a moment at a time.
+      return new Promise((resolve) => {
+        const rouse = (): void => {
+          clearTimeout(timer);
+          signal.removeEventListener('abort', rouse);
+          sleepers.delete(rouse);
+          resolve();
+        };
+        const timer = setTimeout(rouse, atMostMs);
+        signal.addEventListener('abort', rouse);
+        sleepers.add(rouse);
+      });
+    },
     wake,
     listen() {
       listening ??= listenUntilClosed();
     },
     async close() {
       closing.abort();
-      wake();
       await listening;
     },
   };
@@ -49,6 +68,8 @@ export function createWakeups(options: {
         connectionString: options.connectionString,
         application_name: `${options.applicationName}-listen`,
         keepAlive: true,
+        connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+        query_timeout: CONNECT_TIMEOUT_MS,
       });
       const lost = Promise.withResolvers<void>();
       // Whatever ends the connection ends the wait; the next round makes another one.

@@ -20,14 +20,15 @@ comment on table log.events is 'Append only, by log.append_v1 alone. Never updat
 --
 -- entry_expected: a revision, or -1 no stream, -2 any, -4 stream exists. entry_expected_id: the id of the event
 -- at that revision where the caller knows it, else null. event_entry: the number of the event's entry, from 1;
--- events stand in the order of their entries.
+-- event_place: the event's place in its entry, from 1. Events stand in the order of their entries.
 --
 -- Answers the position before the batch and, for each entry: its verdict (0 appended, 1 conflict, 2 another
--- event than the expected id, 3 the very events were found), the stream's last revision before (null: none),
+-- event than the expected id, 3 the very events were found), the stream's last revision before (-1: none),
 -- and for verdict 3 the last revision and position found.
 create function log.append_v1(
   entry_stream text[], entry_expected bigint[], entry_expected_id uuid[],
-  event_entry int[], event_id uuid[], event_type text[], event_data text[], event_metadata text[],
+  event_entry int[], event_place int[], event_id uuid[], event_type text[], event_data text[],
+  event_metadata text[],
   out base bigint, out verdicts int[], out current_revisions bigint[],
   out found_revisions bigint[], out found_positions bigint[]
 )
@@ -36,33 +37,29 @@ set enable_seqscan = off
 as $$
 declare
   locked_at timestamptz;
-  current_ids uuid[];
 begin
   perform pg_advisory_xact_lock(7263000);
 
-  select coalesce(max(e.position), 0) into base from log.events e;
+  base := coalesce((select max(e.position) from log.events e), 0);
   locked_at := clock_timestamp();
 
   -- The last event of each stream by an ordered limit-1 subquery: a join could scan the growing table.
-  select array_agg(latest.revision order by entry.number), array_agg(latest.id order by entry.number)
-    into current_revisions, current_ids
-    from unnest(entry_stream) with ordinality as entry(stream, number)
+  select array_agg(coalesce(latest.revision, -1) order by entry.number),
+         array_agg(
+           case
+             when entry.expected = coalesce(latest.revision, -1)
+               then case when entry.expected_id <> latest.id then 2 else 0 end
+             when entry.expected >= -1 then 1
+             when entry.expected = -4 and latest.revision is null then 1
+             else 0
+           end order by entry.number)
+    into current_revisions, verdicts
+    from unnest(entry_stream, entry_expected, entry_expected_id)
+      with ordinality as entry(stream, expected, expected_id, number)
     left join lateral (
       select e.revision, e.id from log.events e
       where e.stream = entry.stream order by e.revision desc limit 1
     ) latest on true;
-
-  select array_agg(
-      case
-        when entry.expected = -2 then 0
-        when entry.expected = -4 then case when entry.revision is null then 1 else 0 end
-        when entry.expected <> coalesce(entry.revision, -1) then 1
-        when entry.expected_id <> entry.id then 2
-        else 0
-      end order by entry.number)
-    into verdicts
-    from unnest(entry_expected, entry_expected_id, current_revisions, current_ids)
-      with ordinality as entry(expected, expected_id, revision, id, number);
 
   -- Without an exact revision a retry can only be told by its ids, looked for among the stream's last 1,000.
   if -2 = any(entry_expected) or -4 = any(entry_expected) then
@@ -83,8 +80,7 @@ begin
           end as verdict,
           max(seen.revision) as revision, max(seen.position) as position
         from (
-          select ids.id, ids.place
-          from unnest(event_entry, event_id) with ordinality as ids(entry, id, place)
+          select ids.id, ids.place from unnest(event_entry, event_place, event_id) as ids(entry, place, id)
           where ids.entry = entry.number
         ) wanted
         left join lateral (
@@ -95,19 +91,25 @@ begin
       ) weak;
   end if;
 
-  insert into log.events (position, stream, revision, id, type, data, metadata, created)
-  select
-    base + row_number() over (order by event.number),
-    entry_stream[event.entry],
-    coalesce(current_revisions[event.entry], -1)
-      + row_number() over (partition by event.entry order by event.number),
-    event.id, event.type, event.data, event.metadata, locked_at
-  from unnest(event_entry, event_id, event_type, event_data, event_metadata)
-    with ordinality as event(entry, id, type, data, metadata, number)
-  where verdicts[event.entry] = 0;
-
-  if found then
-    perform pg_notify('coffer_log', '');
+  if 0 = all(verdicts) then
+    insert into log.events (position, stream, revision, id, type, data, metadata, created)
+    select base + event.number, entry_stream[event.entry], current_revisions[event.entry] + event.place,
+           event.id, event.type, event.data, event.metadata, locked_at
+    from unnest(event_entry, event_place, event_id, event_type, event_data, event_metadata)
+      with ordinality as event(entry, place, id, type, data, metadata, number);
+  elsif 0 = any(verdicts) then
+    -- Positions stay dense: those of the accepted events are counted, which the common case is spared.
+    insert into log.events (position, stream, revision, id, type, data, metadata, created)
+    select base + row_number() over (order by event.number),
+           entry_stream[event.entry], current_revisions[event.entry] + event.place,
+           event.id, event.type, event.data, event.metadata, locked_at
+    from unnest(event_entry, event_place, event_id, event_type, event_data, event_metadata)
+      with ordinality as event(entry, place, id, type, data, metadata, number)
+    where verdicts[event.entry] = 0;
+  else
+    return;
   end if;
+
+  perform pg_notify('coffer_log', '');
 end
 $$;

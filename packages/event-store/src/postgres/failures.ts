@@ -1,0 +1,25 @@
+/**
+ * What a failed query says about what was done. https://www.postgresql.org/docs/18/errcodes-appendix.html
+ */
+import pg from 'pg';
+
+/**
+ * The statement failed and was rolled back; the connection lives. Class 08 (connection) and 57 (operator
+ * intervention, a shutdown) are not sure of that, nor is 25P04, the transaction timeout. The severity is in the
+ * server's language: of the classes that are never fatal it need not be known.
+ */
+export function isStatementError(error: unknown): error is pg.DatabaseError {
+  if (!(error instanceof pg.DatabaseError)) return false;
+  const code = error.code ?? '';
+  return /^(22|23|40|42|54|55)/.test(code) || (error.severity === 'ERROR' && !/^(08|57|25P04)/.test(code));
+}
+
+/** Class 22, data exception, and 54, program limit exceeded. */
+export function isDataError(error: pg.DatabaseError): boolean {
+  return /^(22|54)/.test(error.code ?? '');
+}
+
+/** Class 22, data exception, and 42, syntax error or access rule violation: asking again will not help. */
+export function isOwnMistake(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && /^(22|42)/.test(error.code ?? '');
+}
