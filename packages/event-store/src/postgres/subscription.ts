@@ -39,7 +39,7 @@ export async function* subscription(
     }
     if (minPageIntervalMs > 0) await pause(minPageIntervalMs, signal);
     await wakeups.moreThan(wakeupsSeen, POLL_MS, signal);
-    upcoming = ask();
+    if (!signal.aborted) upcoming = ask();
   }
 
   /** Wake-ups are counted before reading: one that comes meanwhile is not slept through. */
