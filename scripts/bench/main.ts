@@ -65,13 +65,16 @@ async function underControl(work: (run: Run) => Promise<number>): Promise<number
     process.stderr.write(`bench: ${line}\n`);
   };
   try {
-    return await Promise.race([work({ stack, signal: stopping.signal, progress }), stopped]);
+    try {
+      return await Promise.race([work({ stack, signal: stopping.signal, progress }), stopped]);
+    } finally {
+      clearTimeout(timer);
+      stopping.abort(new Error('The run is over.'));
+      await stack.disposeAsync();
+    }
   } catch (error) {
-    progress(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    const isStop = error === stopping.signal.reason;
+    progress(error instanceof Error ? (!isStop && error.stack) || error.message : String(error));
     return 2;
-  } finally {
-    clearTimeout(timer);
-    stopping.abort(new Error('The run is over.'));
-    await stack.disposeAsync();
   }
 }

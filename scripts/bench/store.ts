@@ -23,11 +23,14 @@ const ANSWER_MARGIN_MS = 60_000;
 
 export async function measureStore(run: Run, plan: BenchPlan): Promise<StoreFigures> {
   run.progress('measuring the event store');
-  const folder = await temporaryFolder(run);
-  await using stack = new AsyncDisposableStack();
-  const postgres = await startEmbeddedPostgres({ folder, databases: [DATABASE] });
-  stack.defer(() => postgres.stop());
-  const worker = forkChild({ ...run, stack }, join(import.meta.dirname, 'storeWorker.ts'), {
+  const stack = run.stack.use(new AsyncDisposableStack());
+  const ownRun: Run = { ...run, stack };
+  const folder = await temporaryFolder(ownRun);
+  const starting = startEmbeddedPostgres({ folder, databases: [DATABASE] });
+  // Also a server that is still starting when the run is stopped; that it could not start is told below.
+  stack.defer(async () => (await starting.catch(() => undefined))?.stop());
+  const postgres = await starting;
+  const worker = forkChild(ownRun, join(import.meta.dirname, 'storeWorker.ts'), {
     name: 'The measuring of the event store',
     env: { ...cleanEnvironment(), DATABASE_URL: postgres.connectionString(DATABASE) },
     stopLimitMs: STOP_LIMIT_MS,
@@ -43,5 +46,6 @@ export async function measureStore(run: Run, plan: BenchPlan): Promise<StoreFigu
   run.progress(
     `replay ${figures.replayedPerSecond.map(Math.round)} of ${figures.bareSelectedPerSecond.map(Math.round)} a second`,
   );
+  await stack.disposeAsync();
   return figures;
 }
