@@ -16,40 +16,36 @@ table cache.snapshots
   constraint snapshots_pkey PRIMARY KEY (stream, decider_version)
   CREATE UNIQUE INDEX snapshots_pkey ON cache.snapshots USING btree (stream, decider_version)
 
-CREATE OR REPLACE FUNCTION log.append_v1(entry_stream text[], entry_expected bigint[], entry_expected_id uuid[], event_entry integer[], event_id uuid[], event_type text[], event_data text[], event_metadata text[], OUT base bigint, OUT verdicts integer[], OUT current_revisions bigint[], OUT found_revisions bigint[], OUT found_positions bigint[])
+CREATE OR REPLACE FUNCTION log.append_v1(entry_stream text[], entry_expected bigint[], entry_expected_id uuid[], event_entry integer[], event_place integer[], event_id uuid[], event_type text[], event_data text[], event_metadata text[], OUT base bigint, OUT verdicts integer[], OUT current_revisions bigint[], OUT found_revisions bigint[], OUT found_positions bigint[])
  RETURNS record
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
 AS $function$
 declare
   locked_at timestamptz;
-  current_ids uuid[];
 begin
   perform pg_advisory_xact_lock(7263000);
 
-  select coalesce(max(e.position), 0) into base from log.events e;
+  base := coalesce((select max(e.position) from log.events e), 0);
   locked_at := clock_timestamp();
 
   -- The last event of each stream by an ordered limit-1 subquery: a join could scan the growing table.
-  select array_agg(latest.revision order by entry.number), array_agg(latest.id order by entry.number)
-    into current_revisions, current_ids
-    from unnest(entry_stream) with ordinality as entry(stream, number)
+  select array_agg(coalesce(latest.revision, -1) order by entry.number),
+         array_agg(
+           case
+             when entry.expected = coalesce(latest.revision, -1)
+               then case when entry.expected_id <> latest.id then 2 else 0 end
+             when entry.expected >= -1 then 1
+             when entry.expected = -4 and latest.revision is null then 1
+             else 0
+           end order by entry.number)
+    into current_revisions, verdicts
+    from unnest(entry_stream, entry_expected, entry_expected_id)
+      with ordinality as entry(stream, expected, expected_id, number)
     left join lateral (
       select e.revision, e.id from log.events e
       where e.stream = entry.stream order by e.revision desc limit 1
     ) latest on true;
-
-  select array_agg(
-      case
-        when entry.expected = -2 then 0
-        when entry.expected = -4 then case when entry.revision is null then 1 else 0 end
-        when entry.expected <> coalesce(entry.revision, -1) then 1
-        when entry.expected_id <> entry.id then 2
-        else 0
-      end order by entry.number)
-    into verdicts
-    from unnest(entry_expected, entry_expected_id, current_revisions, current_ids)
-      with ordinality as entry(expected, expected_id, revision, id, number);
 
   -- Without an exact revision a retry can only be told by its ids, looked for among the stream's last 1,000.
   if -2 = any(entry_expected) or -4 = any(entry_expected) then
@@ -70,8 +66,7 @@ begin
           end as verdict,
           max(seen.revision) as revision, max(seen.position) as position
         from (
-          select ids.id, ids.place
-          from unnest(event_entry, event_id) with ordinality as ids(entry, id, place)
+          select ids.id, ids.place from unnest(event_entry, event_place, event_id) as ids(entry, place, id)
           where ids.entry = entry.number
         ) wanted
         left join lateral (
@@ -82,20 +77,26 @@ begin
       ) weak;
   end if;
 
-  insert into log.events (position, stream, revision, id, type, data, metadata, created)
-  select
-    base + row_number() over (order by event.number),
-    entry_stream[event.entry],
-    coalesce(current_revisions[event.entry], -1)
-      + row_number() over (partition by event.entry order by event.number),
-    event.id, event.type, event.data, event.metadata, locked_at
-  from unnest(event_entry, event_id, event_type, event_data, event_metadata)
-    with ordinality as event(entry, id, type, data, metadata, number)
-  where verdicts[event.entry] = 0;
-
-  if found then
-    perform pg_notify('coffer_log', '');
+  if 0 = all(verdicts) then
+    insert into log.events (position, stream, revision, id, type, data, metadata, created)
+    select base + event.number, entry_stream[event.entry], current_revisions[event.entry] + event.place,
+           event.id, event.type, event.data, event.metadata, locked_at
+    from unnest(event_entry, event_place, event_id, event_type, event_data, event_metadata)
+      with ordinality as event(entry, place, id, type, data, metadata, number);
+  elsif 0 = any(verdicts) then
+    -- Positions stay dense: those of the accepted events are counted, which the common case is spared.
+    insert into log.events (position, stream, revision, id, type, data, metadata, created)
+    select base + row_number() over (order by event.number),
+           entry_stream[event.entry], current_revisions[event.entry] + event.place,
+           event.id, event.type, event.data, event.metadata, locked_at
+    from unnest(event_entry, event_place, event_id, event_type, event_data, event_metadata)
+      with ordinality as event(entry, place, id, type, data, metadata, number)
+    where verdicts[event.entry] = 0;
+  else
+    return;
   end if;
+
+  perform pg_notify('coffer_log', '');
 end
 $function$
 
