@@ -1,0 +1,197 @@
+/**
+ * What must be true of a log in which nothing is in flight, whatever was killed while it was written: told
+ * from the exported events alone, by the published events and postings.
+ */
+import assert from 'node:assert/strict';
+import {
+  type Account,
+  type AccountEvent,
+  account,
+  accountEvents,
+  type BookAccount,
+  type HoldId,
+  parseAccountStream,
+  postingsOf,
+} from '@coffer/accounts';
+import { fold, parseStreamName, type StoredEvent } from '@coffer/kernel';
+import { type KnownSession, type PlaySessionEvent, playSession, playSessionEvents } from '@coffer/ledger';
+import type { Client } from './client.ts';
+
+export type LogLine = Readonly<Record<string, unknown>>;
+
+interface LoggedEvent extends StoredEvent {
+  readonly id: string;
+  readonly stream: string;
+  readonly revision: number;
+}
+
+/** Reads the whole log through the service and throws at the first thing that does not fit. */
+export async function expectBooksToBalance(client: Client): Promise<void> {
+  checkLog((await client.lines('/portal/log')).map(eventOf));
+}
+
+export function eventOf(line: LogLine): LoggedEvent {
+  return {
+    id: String(line.id),
+    stream: String(line.stream),
+    revision: Number(line.revision),
+    type: String(line.type),
+    data: typeof line.dataText === 'string' ? line.dataText : JSON.stringify(line.data),
+    metadata: typeof line.metadataText === 'string' ? line.metadataText : JSON.stringify(line.metadata),
+  };
+}
+
+export function checkLog(events: readonly LoggedEvent[]): void {
+  const streams = Map.groupBy(events, ({ stream }) => stream);
+  const ids = new Set(events.map(({ id }) => id));
+  assert.equal(ids.size, events.length, 'every event is in the log once');
+
+  const accounts = new Map<string, Account>();
+  const sessions = new Map<string, KnownSession>();
+  for (const [stream, own] of streams) {
+    assert.deepEqual(
+      own.map(({ revision }) => revision),
+      [...own.keys()],
+      `${stream} has every revision`,
+    );
+    const category = parseStreamName(stream)?.category;
+    if (category === account.category) accounts.set(stream, foldedAccount(stream, own));
+    if (category === playSession.category) sessions.set(stream, foldedSession(stream, own));
+  }
+  checkPostings(streams, accounts);
+  checkHolds(accounts, sessions);
+  checkLateRollbacks(streams, accounts);
+}
+
+function foldedAccount(stream: string, events: readonly LoggedEvent[]): Account {
+  let state = account.initialState;
+  for (const event of events) {
+    state = fold(account, state, [event]);
+    assert(state.available >= 0n, `${stream} is never overdrawn`);
+  }
+  const held = [...state.openHolds.values()].reduce((sum, { amount }) => sum + amount, 0n);
+  assert.equal(state.held, held, `${stream} holds what its holds say`);
+  return state;
+}
+
+function foldedSession(stream: string, events: readonly LoggedEvent[]): KnownSession {
+  const uuids = events.map((event) => playSessionEvents.decode(event)).flatMap(uuidOf);
+  assert.equal(new Set(uuids).size, uuids.length, `each uuid of ${stream} has one effect`);
+  const state = fold(playSession, playSession.initialState, events);
+  if (state.status === 'unknown') throw new Error(`${stream} was never opened.`);
+  return state;
+}
+
+function uuidOf(event: PlaySessionEvent): readonly string[] {
+  // The key of an open is a key of the app, not of the session.
+  if (event.type === 'SessionOpened' || event.data.transactionUuid === undefined) return [];
+  return [event.data.transactionUuid];
+}
+
+type Totals = Partial<Record<BookAccount, bigint>>;
+
+function checkPostings(
+  streams: ReadonlyMap<string, readonly LoggedEvent[]>,
+  accounts: ReadonlyMap<string, Account>,
+): void {
+  const booked = new Map<string, Totals>();
+  const standing = new Map<string, { available: bigint; held: bigint; adjusted: bigint }>();
+  for (const [stream, state] of accounts) {
+    const place = bookOf(stream);
+    const totals = booked.get(place) ?? {};
+    booked.set(place, totals);
+    const stands = standing.get(place) ?? { available: 0n, held: 0n, adjusted: 0n };
+    standing.set(place, stands);
+    stands.available += state.available;
+    stands.held += state.held;
+    for (const event of (streams.get(stream) ?? []).map(accountEvents.decode)) {
+      for (const posting of postingsOf(event)) {
+        totals[posting.account] = (totals[posting.account] ?? 0n) + posting.amount;
+      }
+      stands.adjusted += adjustmentOf(event);
+    }
+  }
+  for (const [place, totals] of booked) {
+    const { available = 0n, held = 0n, house = 0n, adjustments = 0n, ...others } = totals;
+    assert.deepEqual(others, {}, `no other accounts of the books are used in ${place}`);
+    assert.deepEqual(standing.get(place), { available, held, adjusted: -adjustments }, place);
+    assert.equal(available + held + house, -adjustments, `${place}: all that was put in is somewhere`);
+  }
+}
+
+/** The books are kept for each app, environment and currency. */
+function bookOf(stream: string): string {
+  const parts = parseAccountStream(stream);
+  if (!parts) throw new Error(`${stream} is no account.`);
+  return `${parts.environment}.${parts.appId}.${parts.currencyId}`;
+}
+
+function adjustmentOf(event: AccountEvent): bigint {
+  if (event.type === 'AccountCredited' && event.data.reason === 'adjustment') return event.data.amount;
+  if (event.type === 'AccountDebited' && event.data.reason === 'adjustment') return -event.data.amount;
+  return 0n;
+}
+
+/** A session is open exactly as long as its hold; the hold closes with what the settlement says. */
+function checkHolds(
+  accounts: ReadonlyMap<string, Account>,
+  sessions: ReadonlyMap<string, KnownSession>,
+): void {
+  const openHolds: string[] = [];
+  for (const [stream, { openHolds: open, closedHolds }] of accounts) {
+    for (const [holdId, { amount }] of open) openHolds.push(`${stream} ${holdId} ${amount}`);
+    for (const [holdId, payout] of closedHolds) {
+      const session = sessionOfHold(sessions, stream, holdId);
+      // Two players asked for the same session, and the other one has it.
+      if (accountOf(session) !== accountNameOf(stream)) continue;
+      assert.equal(session.status, 'settled', `${holdId} is closed`);
+      assert.equal(payout, session.balance, `the payout of ${holdId}`);
+    }
+  }
+  const openSessions = [...sessions]
+    .filter(([, { status }]) => status === 'open')
+    .map(([stream, { terms }]) => {
+      const { environment, owner } = parseStreamName(stream) ?? {};
+      const { userId, currencyId, sessionId, lockAmount } = terms;
+      return `account-${environment}.${owner}.${userId}.${currencyId} session:${sessionId} ${lockAmount}`;
+    });
+  assert.deepEqual(openHolds.sort(), openSessions.sort(), 'open holds and open sessions');
+}
+
+function sessionOfHold(
+  sessions: ReadonlyMap<string, KnownSession>,
+  accountStream: string,
+  holdId: HoldId,
+): KnownSession {
+  const { environment, owner } = parseStreamName(accountStream) ?? {};
+  const sessionId = holdId.slice(holdId.indexOf(':') + 1);
+  const session = sessions.get(`${playSession.category}-${environment}.${owner}.${sessionId}`);
+  if (!session) throw new Error(`${accountStream} closed ${holdId}, but that session was never opened.`);
+  return session;
+}
+
+const accountOf = ({ terms }: KnownSession): string => `${terms.userId}.${terms.currencyId}`;
+const accountNameOf = (stream: string): string => parseStreamName(stream)?.id ?? '';
+
+/** Each late rollback is paid once, and nothing is paid without one. */
+function checkLateRollbacks(
+  streams: ReadonlyMap<string, readonly LoggedEvent[]>,
+  accounts: ReadonlyMap<string, Account>,
+): void {
+  const owed: string[] = [];
+  for (const [stream, events] of streams) {
+    const parts = parseStreamName(stream);
+    if (parts?.category !== playSession.category) continue;
+    for (const event of events.map(playSessionEvents.decode)) {
+      if (event.type !== 'BetRolledBack' || !event.data.late) continue;
+      const { late, transactionUuid, amount } = event.data;
+      owed.push(`${late.userId}.${late.currencyId} rollback:${parts.id}/${transactionUuid} ${amount}`);
+    }
+  }
+  const paid = [...accounts].flatMap(([stream, { entries }]) =>
+    [...entries]
+      .filter(([, { reason }]) => reason === 'rollback')
+      .map(([entryId, { amount }]) => `${accountNameOf(stream)} ${entryId} ${amount}`),
+  );
+  assert.deepEqual(paid.sort(), owed.sort(), 'late rollbacks paid');
+}

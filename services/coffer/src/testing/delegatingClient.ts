@@ -1,0 +1,25 @@
+import type { Client } from './client.ts';
+
+/** Each call goes to the client that is next: over several nodes, or to the one that runs just now. */
+export function delegatingClient(next: () => Client): Client {
+  return {
+    get baseUrl() {
+      return next().baseUrl;
+    },
+    send: (...call) => next().send(...call),
+    get: (...call) => next().get(...call),
+    post: (...call) => next().post(...call),
+    lines: (...call) => next().lines(...call),
+  };
+}
+
+/** One after the other, in turn. */
+export function alternatingClient(clients: readonly Client[]): Client {
+  let calls = 0;
+  return delegatingClient(() => {
+    const client = clients[calls % clients.length];
+    if (!client) throw new Error('There is no client to alternate.');
+    calls += 1;
+    return client;
+  });
+}
