@@ -1,23 +1,8 @@
-import { createPool } from '@coffer/database';
 import { createTestDatabase } from '@coffer/testing';
+import { logTemplate } from '../../test/logTemplate.ts';
 import { eventStoreContract } from '../eventStore.contract.ts';
 import type { EventStore, Position } from '../port.ts';
-import { createPostgresEventStore, migrateLog } from './postgresEventStore.ts';
-
-export const logTemplate = {
-  name: 'log',
-  async prepare(connectionString: string): Promise<void> {
-    const pool = createPool({
-      connectionString,
-      applicationName: 'spec',
-      onIdleError: (error) => {
-        throw error;
-      },
-    });
-    await migrateLog(pool);
-    await pool.end();
-  },
-};
+import { createPostgresEventStore } from './postgresEventStore.ts';
 
 eventStoreContract('postgres', async () => {
   const database = await createTestDatabase(logTemplate);
@@ -32,6 +17,11 @@ eventStoreContract('postgres', async () => {
     store: open(),
     another: open,
     positionBeyondEnd: '1000000' as Position,
+    async rewindTo(length) {
+      await withPool(database.connectionString, (pool) =>
+        pool.query('delete from log.events where position > $1', [length]),
+      );
+    },
     async close() {
       await Promise.all(stores.map((store) => store.close()));
       await database.drop();
