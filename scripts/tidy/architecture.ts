@@ -38,7 +38,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
   database: [],
   'embedded-postgres': [],
-  'event-store': ['kernel'],
+  'event-store': ['database', 'kernel'],
   http: ['kernel'],
   consumers: ['database', 'event-store', 'kernel'],
   'read-models': ['consumers', 'database', 'event-store', 'kernel'],
@@ -80,6 +80,7 @@ export const isSource = (path: string) => /\.(ts|mts|mjs)$/.test(path);
 export const isTestCode = (path: string) =>
   /\.(spec|contract|bench)\.ts$/.test(path) ||
   path.startsWith('packages/testing/') ||
+  path.startsWith('services/coffer/src/testing/') ||
   path.startsWith('scripts/');
 
 /** Pure code: `packages/<context>/src/domain/`, without its specs. */

@@ -162,7 +162,8 @@ const TEST_ONLY = /^(@coffer\/testing|@coffer\/event-store\/(contract|memory)|ch
 const testToolsInTests: Rule = {
   title: 'uses testing tools in tests only',
   why: 'what a service imports, it ships: a memory store or a test world must never be reachable in production.',
-  instead: 'import them from *.spec.ts, *.contract.ts, *.bench.ts, scripts/ or packages/testing.',
+  instead:
+    'import them from *.spec.ts, *.contract.ts, *.bench.ts, scripts/, packages/testing or services/coffer/src/testing.',
   find: eachImport(
     (path) => isSource(path) && !isTestCode(path),
     (_path, specifier) => TEST_ONLY.test(specifier),

@@ -194,6 +194,18 @@ describe('command handler', () => {
     expect([appends.length, probes.length]).to.deep.equal([1, 0]);
   });
 
+  it('confirms a replay that a later write could have taken back', async () => {
+    const { store, probes } = watched();
+    const revocable = {
+      ...purse,
+      decide: (state: Purse, command: Spend) => ({ ...purse.decide(state, command), revocable: true }),
+    };
+    const handler = handlerOn(store);
+    await handler.execute(revocable, STREAM, spend('a', 30n), context());
+    await handler.execute(revocable, STREAM, spend('a', 30n), context());
+    expect(probes.length).to.equal(1);
+  });
+
   it('decides again when another process was faster', async () => {
     const shared = createMemoryEventStore();
     const [one, other] = [handlerOn(shared), handlerOn(shared)];

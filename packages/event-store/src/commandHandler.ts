@@ -5,9 +5,10 @@
  * flight the next commands wait; then all that wait are decided together, each on the state that the one
  * before it left, and appended once. No answer leaves before that append has committed.
  *
- * What cached state may answer: an append accepted at its revision, and the replay of a committed write. A
- * refusal, an answer without an event and a query are confirmed current first, by the append that went with
- * them or by asking the store for the stream's head: so a second process never causes a false refusal.
+ * What cached state may answer: an append accepted at its revision, and the replay of a committed write that
+ * no later one can take back. A refusal, an answer without an event and a query are confirmed current first,
+ * by the append that went with them or by asking the store for the stream's head: so a second process never
+ * causes a false refusal.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -114,7 +115,7 @@ interface Round {
   readonly results: readonly (readonly Settled<unknown>[])[];
   readonly events: readonly EventToAppend[];
   readonly state: unknown;
-  /** Nothing but replays of committed writes: may be answered without asking the store. */
+  /** Nothing but replays that no later write can take back: answered without asking the store. */
   readonly onlyReplays: boolean;
 }
 
@@ -213,7 +214,7 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
             events.push(event);
             bytes += event.data.length + event.metadata.length;
           }
-          onlyReplays &&= decision.replayed === true;
+          onlyReplays &&= decision.replayed === true && decision.revocable !== true;
           settled.push({
             status: 'decided',
             answer: decision.answer,

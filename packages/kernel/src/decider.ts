@@ -13,6 +13,11 @@ export interface Decision<Event, Answer> {
    * given from cached state; every other answer without an event is first confirmed to be current.
    */
   readonly replayed?: boolean;
+  /**
+   * True for a replay that a later write can take back (a bet, by its rollback): it is confirmed current, too,
+   * since another process may have taken it back.
+   */
+  readonly revocable?: boolean;
 }
 
 export interface Decider<Command, Event, State, Answer> {

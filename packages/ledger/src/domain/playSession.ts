@@ -128,6 +128,8 @@ function placeBet(session: KnownSession, command: CommandOf<'PlaceBet'>): PlaySe
       events: [],
       answer: betAnswer(session, command, seen.balance),
       replayed: true,
+      // Another process may have rolled it back meanwhile.
+      revocable: true,
     };
   }
   if (rememberedBets.has(transactionUuid)) throw reject('ledger/bet_rolled_back', { balance });
