@@ -26,6 +26,8 @@ export interface EventStoreHarness {
   another(options?: { readonly maxQueuedAppends?: number }): EventStore;
   /** A well-formed position that the log has not reached. */
   readonly positionBeyondEnd: Position;
+  /** Puts the log back to its first so many events, as the restore of an old backup does. */
+  rewindTo(length: number): Promise<void>;
   /** Closes every store it gave and removes the log. */
   close(): Promise<void>;
 }
@@ -110,6 +112,7 @@ export function eventStoreContract(name: string, makeHarness: MakeHarness): void
           '{"amount":123456789012345678901234567890.10,"tiny":1e-7}',
           '{ "spaces" :\t"kept" ,\n"quotes":"\\"\\\\{}\\u0000" }',
           '{}',
+          JSON.stringify({ long: 'é🎲"\\\n'.repeat(20_000) }),
         ];
         const stream = streamName();
         const events = texts.map((text, index) =>
@@ -172,7 +175,14 @@ export function eventStoreContract(name: string, makeHarness: MakeHarness): void
         ['half a character in the metadata', { ...good, events: [newEvent({ metadata: '{"a":"\udc00"}' })] }],
         ['a negative revision', { expectedRevision: -1, events: newEvents(1) }],
         ['a broken revision', { expectedRevision: 0.5, events: newEvents(1) }],
-        ['an expected event that is no UUID', { ...good, expectedLastEventId: 'x', events: newEvents(1) }],
+        [
+          'an expected event that is no UUID',
+          { expectedRevision: 0, expectedLastEventId: 'x', events: newEvents(1) },
+        ],
+        [
+          'an expected event where no revision is expected',
+          { ...good, expectedLastEventId: randomUUID(), events: newEvents(1) },
+        ],
       ];
       it('with a mistake in it fails alone, not its neighbours', async () => {
         const appends = mistakes.map(([mistake, request]) => {
@@ -200,6 +210,35 @@ export function eventStoreContract(name: string, makeHarness: MakeHarness): void
           const request: AppendRequest = { stream, expectedRevision: 'any', events: newEvents(1) };
           expect(await rejectionOf(store.append(request))).to.be.instanceOf(InvalidAppendError);
         }
+      });
+
+      it('that is refused decides nothing for those sent with it', async () => {
+        const taken = streamName();
+        await store.append({ stream: taken, expectedRevision: 'noStream', events: newEvents(1) });
+        const results = await Promise.allSettled(
+          Array.from({ length: 40 }, (_, index) =>
+            store.append({
+              stream: index % 4 === 0 ? taken : streamName(),
+              expectedRevision: 'noStream',
+              events: newEvents(2),
+            }),
+          ),
+        );
+        expect(results.map(({ status }) => status)).to.deep.equal(
+          results.map((_, index) => (index % 4 === 0 ? 'rejected' : 'fulfilled')),
+        );
+      });
+
+      it('is found again however much came after it, in whichever process it is retried', async () => {
+        const stream = streamName();
+        const request: AppendRequest = { stream, expectedRevision: 'noStream', events: newEvents(2) };
+        const { revision, position } = await store.append(request);
+        for (let last = revision; last < 3_000; last += 1_000) {
+          await store.append({ stream, expectedRevision: last, events: newEvents(1_000) });
+        }
+        const found = { revision, position, alreadyAppended: true };
+        expect(await harness.another().append(request)).to.deep.equal(found);
+        expect(await store.append(request)).to.deep.equal(found);
       });
 
       it('that the queue has no room for is refused at once with nothing written', async () => {

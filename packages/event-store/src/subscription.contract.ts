@@ -191,6 +191,20 @@ export function subscriptionContract(harnessOf: () => EventStoreHarness, makeHar
       expect(reader.told).to.deep.equal([]);
     });
 
+    for (const appendedSince of [0, 7]) {
+      it(`ends when the log is put back under it and ${appendedSince} other events were appended`, async () => {
+        const fresh = await makeHarness();
+        await writeTo(fresh.store, 5);
+        const reader = follow(fresh.store);
+        await reader.until(() => reader.told.includes('caughtUp'));
+        await fresh.rewindTo(2);
+        if (appendedSince > 0) await writeTo(fresh.store, appendedSince);
+        expect(await rejectionOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
+        expect(reader.ids()).to.have.length(5);
+        await fresh.close();
+      });
+    }
+
     it('refuses a place beyond the end, for the log was rewritten', async () => {
       const { eventId } = await headOf(store);
       const reader = follow(store, { after: { position: harness.positionBeyondEnd, eventId } });

@@ -17,6 +17,9 @@ eventStoreContract('memory', async () => {
       return other;
     },
     positionBeyondEnd: '1000000' as Position,
+    async rewindTo(length) {
+      log.rewindTo(length);
+    },
     async close() {
       await Promise.all([...stores, ...others].map((store) => store.close()));
     },

@@ -266,10 +266,7 @@ export function createAppender(options: AppenderOptions): Appender {
   }
 
   /** Not at the revision expected: a retry whose events stand there already, or a conflict. */
-  async function resolveDenied(
-    { request, resolve, reject }: Entry,
-    current: number,
-  ): Promise<void> {
+  async function resolveDenied({ request, resolve, reject }: Entry, current: number): Promise<void> {
     const { stream, expectedRevision, events } = request;
     const actual = current < 0 ? undefined : current;
     lookups += 1;

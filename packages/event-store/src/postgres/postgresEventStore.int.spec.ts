@@ -1,7 +1,7 @@
 import { createTestDatabase } from '@coffer/testing';
-import { logTemplate } from '../../test/logTemplate.ts';
 import { eventStoreContract } from '../eventStore.contract.ts';
 import type { EventStore, Position } from '../port.ts';
+import { logTemplate, withPool } from '../testing/logDatabase.ts';
 import { createPostgresEventStore } from './postgresEventStore.ts';
 
 eventStoreContract('postgres', async () => {
