@@ -4,12 +4,13 @@
  * names the place, and nobody's permissions are changed.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { chmod, link, mkdir, rm, rmdir } from 'node:fs/promises';
+import { chmod, link, mkdir, readdir, rm, rmdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Account, firstClosedFolder } from './account.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 import { hasCode, readIfThere, statIfThere, syncFolder, writeDurably } from './files.ts';
 import type { Logger } from './logger.ts';
+import { isAlive } from './processes.ts';
 import { socketFolderOf } from './socketFolder.ts';
 
 export const SYSTEM_FOLDER = '/var/lib/coffer';
@@ -44,6 +45,7 @@ export async function findPlace(
   if (await statIfThere(inside.dataFolder)) return inside;
 
   const pointerFile = join(resolve(folder), POINTER_FILE);
+  await removeAbandonedDrafts(resolve(folder));
   const known = await readPointer(pointerFile);
   if (known) return placeFrom(known, pointerFile);
   const closed = account && (await firstClosedFolder(folder, account));
@@ -143,6 +145,15 @@ async function createPointer(folder: string, pointerFile: string): Promise<Point
   const pointer = await readPointer(pointerFile);
   if (!pointer) throw new EmbeddedPostgresError(`${pointerFile} was deleted during the start.`);
   return pointer;
+}
+
+/** What a start that was killed while it wrote the pointer has left. */
+async function removeAbandonedDrafts(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const [, pid] = /^postgres\.json\..*?(\d+)$/.exec(name) ?? [];
+    // This process's own have the same names when written again.
+    if (pid && !isAlive(Number(pid))) await rm(join(folder, name), { force: true });
+  }
 }
 
 async function writePointer(pointerFile: string, pointer: Pointer): Promise<void> {

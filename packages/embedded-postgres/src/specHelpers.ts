@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import type { Account } from './account.ts';
+import { type Account, firstClosedFolder, unprivilegedAccount } from './account.ts';
 import {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
@@ -25,6 +25,10 @@ export interface OwnerProcess {
   stop(): Promise<void>;
 }
 
+const unprivileged = await unprivilegedAccount();
+/** A root user's own temporary folder may be closed to the server's user; these specs choose what is closed. */
+const openFolder = unprivileged && (await firstClosedFolder(tmpdir(), unprivileged)) ? '/tmp' : tmpdir();
+
 /** Folders and everything that runs in them, gone after each spec whatever its outcome. */
 export class Workbench {
   readonly #folders: string[] = [];
@@ -32,7 +36,7 @@ export class Workbench {
 
   /** `mode` 0700 is a folder that an unprivileged server's user cannot enter. */
   async folder(mode = 0o711, owner?: Account): Promise<string> {
-    const folder = await mkdtemp(join(tmpdir(), 'coffer-embedded-'));
+    const folder = await mkdtemp(join(openFolder, 'coffer-embedded-'));
     await chmod(folder, mode);
     if (owner) await chown(folder, owner.uid, owner.gid);
     this.#folders.push(folder);

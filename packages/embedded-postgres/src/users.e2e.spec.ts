@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -8,7 +8,7 @@ import { findBinaries, platformPackageFolder } from './binaries.ts';
 import { statIfThere } from './files.ts';
 import { silentLogger } from './logger.ts';
 import { SYSTEM_FOLDER } from './place.ts';
-import { query, Workbench } from './specHelpers.ts';
+import { query, until, Workbench } from './specHelpers.ts';
 
 /** Undefined for an ordinary user, who is the server's user too. What a spec expects follows from it. */
 const unprivileged = await unprivilegedAccount();
@@ -48,6 +48,18 @@ describe('the user that Postgres runs as', () => {
     const second = await bench.start(folder);
     expect(await query(second.connectionString('coffer'), 'select id from kept')).to.deep.equal([{ id: 7 }]);
     await second.stop();
+  });
+
+  it('finds no leavings of a start that was killed', async () => {
+    const folder = await bench.folder(0o700);
+    const killed = bench.spawnOwner(folder);
+    await until(async () => (await readdir(folder)).length > 0);
+    killed.kill('SIGKILL');
+    await until(() => killed.signalCode !== null);
+
+    const server = await bench.start(folder);
+    expect(await readdir(folder)).to.deep.equal([unprivileged ? 'postgres.json' : 'postgres']);
+    await server.stop();
   });
 
   it('can be an ordinary one, who needs nothing but a folder', async () => {
