@@ -137,7 +137,9 @@ export function startConsumer(options: ConsumerOptions): Consumer {
     session: AbortController,
   ): Promise<void> {
     const signal = AbortSignal.any([stopping.signal, session.signal]);
-    const messages = store.subscribeToAll({ after, signal, pageSize, minPageIntervalMs })[Symbol.asyncIterator]();
+    const messages = store
+      .subscribeToAll({ after, signal, pageSize, minPageIntervalMs })
+      [Symbol.asyncIterator]();
     let upcoming = messages.next();
     try {
       for (;;) {
