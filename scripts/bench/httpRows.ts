@@ -5,6 +5,7 @@ import type { LoadOrder, LoadOutcome, LoadReport } from './load.ts';
 import { NOOP_PATH } from './noop.ts';
 import {
   BATCH_CONNECTIONS,
+  BATCHES_PER_TURN,
   BETS_BEFORE_MEMORY,
   BETS_PER_BATCH,
   type BenchPlan,
@@ -107,6 +108,13 @@ export async function measureHttp(
 ): Promise<HttpFigures> {
   const bench = await prepareHttpBench(run, service);
   const { rampMs, measuredMs, warmUpMs, rounds, fewerRounds } = plan;
+  let memory: Omit<HttpFigures['memory'], 'largestResidentMiB'> | undefined;
+  // At work: what is let go of when all is quiet was still needed before.
+  const lookAtMemory = async (): Promise<void> => {
+    if (memory || bench.bets() < BETS_BEFORE_MEMORY) return;
+    const { residentMiB } = await processFigures(service.origin, run.signal);
+    memory = { bets: bench.bets(), residentMiB };
+  };
   const turns = async (
     routes: readonly [RouteName, number][],
     count: number,
@@ -115,8 +123,15 @@ export async function measureHttp(
     for (let round = 0; round < count; round++) {
       for (const [index, [route, connections]] of routes.entries()) {
         await bench.rest();
-        const report = await bench.measure(route, connections, { kind: 'time', rampMs, measuredMs });
+        const report = await bench.measure(
+          route,
+          connections,
+          route === 'batch'
+            ? { kind: 'answers', answers: BATCHES_PER_TURN }
+            : { kind: 'time', rampMs, measuredMs },
+        );
         reports[index]?.push(report);
+        await lookAtMemory();
         run.progress(
           `${route} at ${connections}: ${Math.round(report.answers / report.measuredSeconds)} requests/s`,
         );
@@ -164,17 +179,10 @@ export async function measureHttp(
     const answers = Math.ceil(missing / BETS_PER_BATCH);
     await bench.measure('batch', BATCH_CONNECTIONS, { kind: 'answers', answers });
   }
-  // Once at work and once more after it: what is let go of when all is quiet was still needed before.
-  const { residentMiB } = await processFigures(service.origin, run.signal);
+  await lookAtMemory();
+  if (!memory) throw new Error('There were too few bets to look at the memory.');
   await bench.rest();
-  return {
-    rows,
-    memory: {
-      bets: bench.bets(),
-      residentMiB,
-      largestResidentMiB: Math.max(residentMiB, bench.largestResidentMiB()),
-    },
-  };
+  return { rows, memory: { ...memory, largestResidentMiB: bench.largestResidentMiB() } };
 }
 
 async function startNoopServer(run: Run, databaseUrl: string): Promise<{ child: Child; port: number }> {

@@ -48,6 +48,8 @@ export const OPEN_SESSIONS = 1_000;
 /** All connections are busy with batches of so many bets each. */
 export const BATCH_CONNECTIONS = 4;
 export const BETS_PER_BATCH = 1_000;
+/** So few that the single bets of a run still count among the first 200,000. */
+export const BATCHES_PER_TURN = 20;
 /** After so many bets the memory of the service is looked at. */
 export const BETS_BEFORE_MEMORY = 200_000;
 
