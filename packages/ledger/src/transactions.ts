@@ -41,7 +41,7 @@ export function createListTransactions(store: Pick<EventStore, 'readStream'>): L
       for (const event of page) {
         if (event.revision > session.revision) return { items, nextCursor: null };
         const item = itemOf(event, session);
-        if (item && items.length === limit) return { items, nextCursor: String(revision) };
+        if (item && items.length === limit) return { items, nextCursor: cursorAt(revision, session) };
         if (item) items.push(item);
         revision = event.revision + 1;
       }
@@ -50,11 +50,16 @@ export function createListTransactions(store: Pick<EventStore, 'readStream'>): L
   };
 }
 
-/** A cursor is the revision to go on from. */
+/** A cursor is the revision to go on from, in this session: another session's list has none of these events. */
+function cursorAt(revision: number, { terms }: KnownSession): string {
+  return Buffer.from(`${terms.sessionId}.${revision}`).toString('base64url');
+}
+
 function firstRevision(cursor: string | undefined, session: KnownSession): number {
   if (cursor === undefined) return 0;
-  const revision = /^(0|[1-9][0-9]{0,8})$/.test(cursor) ? Number(cursor) : Number.NaN;
-  if (revision <= session.revision) return revision;
+  const [sessionId, text = ''] = Buffer.from(cursor, 'base64url').toString().split('.');
+  const revision = /^(0|[1-9][0-9]{0,8})$/.test(text) ? Number(text) : Number.NaN;
+  if (sessionId === session.terms.sessionId && revision <= session.revision) return revision;
   const issues = [{ path: 'cursor', message: 'is no cursor of this list; begin without one' }];
   throw new Rejection('request/invalid', { issues });
 }
