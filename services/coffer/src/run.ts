@@ -15,13 +15,22 @@ import {
 import { roles as allRoles, type Config, ConfigurationError, configFrom, type Role } from './config.ts';
 import { installationSecrets } from './installationSecrets.ts';
 import { migrateAll, type Service, startService } from './service.ts';
+import { startFailure } from './startFailure.ts';
 import { VERSION } from './version.ts';
 
 /** The name of the database in the embedded server. */
 const DATABASE = 'coffer';
 
-/** Returns when the service has stopped. Throws a `ConfigurationError` or what made the start impossible. */
+/** Returns when the service has stopped. Throws a `CommandFailure` that says why it could not start. */
 export async function run(names: readonly string[]): Promise<void> {
+  try {
+    await runUntilStopped(names);
+  } catch (error) {
+    throw startFailure(error) ?? error;
+  }
+}
+
+async function runUntilStopped(names: readonly string[]): Promise<void> {
   const config = configFrom(process.env);
   const roles = rolesFrom(names);
   await mkdir(config.dataFolder, { recursive: true });

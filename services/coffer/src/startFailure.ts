@@ -1,0 +1,31 @@
+/** A start that cannot work, in words for whoever started it; a stack trace is for our own mistakes only. */
+import { DataFolderInUseError, EmbeddedPostgresError } from '@coffer/embedded-postgres';
+import { CommandFailure, EXIT } from './cli/failure.ts';
+import { ConfigurationError } from './config.ts';
+import { errorOf } from './errorOf.ts';
+
+/** Undefined for what is no circumstance of the start but a mistake of ours. */
+export function startFailure(error: unknown): CommandFailure | undefined {
+  if (error instanceof ConfigurationError) return failure(EXIT.wrongUsage, error.message, error);
+  if (error instanceof DataFolderInUseError || error instanceof EmbeddedPostgresError) {
+    return failure(EXIT.refused, error.message, error);
+  }
+  if (!(error instanceof Error)) return undefined;
+  if ('code' in error && error.code === 'EADDRINUSE') {
+    const place = 'port' in error ? `The port ${error.port}` : 'The port';
+    return failure(
+      EXIT.refused,
+      `${place} is taken. Set PORT to another one, or to 0 for any free one.`,
+      error,
+    );
+  }
+  if (errorOf(error)?.code === 'service/unavailable') {
+    const message = `The database cannot be reached: ${error.message}\nCheck DATABASE_URL and that it is running.`;
+    return failure(EXIT.refused, message, error);
+  }
+  return undefined;
+}
+
+function failure(exitCode: number, message: string, cause: unknown): CommandFailure {
+  return new CommandFailure(exitCode, message, { cause });
+}
