@@ -12,7 +12,7 @@ import {
 import type { EventStore, LogPlace, RecordedEvent, SubscribeOptions } from './port.ts';
 
 /** A subscription that notes what it is told, and can be waited for. */
-function follow(store: EventStore, options: Omit<SubscribeOptions, 'signal'> = {}) {
+export function follow(store: EventStore, options: Omit<SubscribeOptions, 'signal'> = {}) {
   const stopping = new AbortController();
   const told: (RecordedEvent | 'caughtUp')[] = [];
   const pageSizes: number[] = [];
@@ -32,6 +32,7 @@ function follow(store: EventStore, options: Omit<SubscribeOptions, 'signal'> = {
     told,
     pageSizes,
     ended,
+    events: () => told.filter((entry) => entry !== 'caughtUp'),
     ids: () => told.filter((entry) => entry !== 'caughtUp').map(({ id }) => id),
     async until(isReached: () => boolean): Promise<void> {
       while (!isReached()) await Promise.race([change.promise, ended]);

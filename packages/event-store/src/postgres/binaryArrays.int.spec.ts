@@ -1,0 +1,54 @@
+import { createPool, type Pool } from '@coffer/database';
+import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { int4Array, int8Array, textArray, uuidArray } from './binaryArrays.ts';
+
+describe('arrays in binary', () => {
+  let database: TestDatabase;
+  let pool: Pool;
+  before(async () => {
+    database = await createTestDatabase();
+    const { connectionString } = database;
+    pool = createPool({ connectionString, applicationName: 'spec', onIdleError: () => undefined });
+  });
+  after(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  /** What Postgres understood, element by element, as text. */
+  async function understood(type: string, array: Buffer): Promise<readonly (string | null)[]> {
+    const { rows } = await pool.query<{ element: string | null }>(
+      `select element::text from unnest($1::${type}[]) with ordinality as given(element, number) order by number`,
+      [array],
+    );
+    return rows.map(({ element }) => element);
+  }
+  const readsBack = <Value>(elements: fc.Arbitrary<Value>, check: (values: Value[]) => Promise<void>) =>
+    fc.assert(fc.asyncProperty(fc.array(elements, { maxLength: 40 }), check), { numRuns: 60 });
+
+  it('carry every text that has no NUL', () =>
+    readsBack(
+      fc.string({ unit: 'binary', maxLength: 200 }).map((text) => text.replaceAll('\0', '')),
+      async (texts) => {
+        expect(await understood('text', textArray(texts))).to.deep.equal(texts);
+      },
+    ));
+
+  it('carry every int4', () =>
+    readsBack(fc.integer(), async (numbers) => {
+      expect(await understood('int4', int4Array(numbers))).to.deep.equal(numbers.map(String));
+    }));
+
+  it('carry every safe integer as int8', () =>
+    readsBack(fc.maxSafeInteger(), async (numbers) => {
+      expect(await understood('int8', int8Array(numbers))).to.deep.equal(numbers.map(String));
+    }));
+
+  it('carry UUIDs in either case, and nulls', () =>
+    readsBack(fc.option(fc.uuid().chain((id) => fc.constantFrom(id, id.toUpperCase()))), async (ids) => {
+      const stored = ids.map((id) => id?.toLowerCase() ?? null);
+      expect(await understood('uuid', uuidArray(ids))).to.deep.equal(stored);
+    }));
+});

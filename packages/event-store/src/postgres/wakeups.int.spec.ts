@@ -1,0 +1,65 @@
+import { createPool, type Pool } from '@coffer/database';
+import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { newEvents, streamName } from '../eventStore.contract.ts';
+import { logTemplate } from '../testing/logDatabase.ts';
+import { createPostgresEventStore } from './postgresEventStore.ts';
+import { createWakeups } from './wakeups.ts';
+
+/** No poll would come in the time of a spec. */
+const NEVER_MS = 3_600_000;
+
+describe('wake-ups', () => {
+  let database: TestDatabase;
+  let pool: Pool;
+  before(async () => {
+    database = await createTestDatabase(logTemplate);
+    const { connectionString } = database;
+    pool = createPool({ connectionString, applicationName: 'spec', onIdleError: () => undefined });
+  });
+  after(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  it('come with the appends of other processes, also after the connection was lost', async () => {
+    const { connectionString } = database;
+    const { signal } = new AbortController();
+    const wakeups = createWakeups({ connectionString, applicationName: 'listener' });
+    wakeups.listen();
+    // It wakes when it begins to listen, for what it may have missed.
+    await wakeups.moreThan(0, NEVER_MS, signal);
+
+    const other = createPostgresEventStore({ connectionString, applicationName: 'other' });
+    const wakesOnAppend = async (): Promise<void> => {
+      const seen = wakeups.count;
+      await other.append({ stream: streamName(), expectedRevision: 'noStream', events: newEvents(1) });
+      await wakeups.moreThan(seen, NEVER_MS, signal);
+    };
+    await wakesOnAppend();
+    await wakesOnAppend();
+
+    const seen = wakeups.count;
+    await pool.query(`select pg_terminate_backend(pid) from pg_stat_activity
+                      where application_name = 'listener-listen' and datname = current_database()`);
+    await wakeups.moreThan(seen, NEVER_MS, signal);
+    await wakesOnAppend();
+
+    await other.close();
+    await wakeups.close();
+  });
+
+  it('are not waited for when one came since, when time is up, or when it is aborted', async () => {
+    const { connectionString } = database;
+    const wakeups = createWakeups({ connectionString, applicationName: 'listener' });
+    const stopping = new AbortController();
+    const seen = wakeups.count;
+    wakeups.wake();
+    await wakeups.moreThan(seen, NEVER_MS, stopping.signal);
+    await wakeups.moreThan(wakeups.count, 1, stopping.signal);
+    const sleeping = wakeups.moreThan(wakeups.count, NEVER_MS, stopping.signal);
+    stopping.abort();
+    await sleeping;
+    await wakeups.moreThan(wakeups.count, NEVER_MS, stopping.signal);
+    await wakeups.close();
+  });
+});
