@@ -60,16 +60,22 @@ export async function prepareHttpBench(run: Run, service: ServiceUnderTest): Pro
   const ledger = (path: string): Target => ({ port: service.port, path: `/v1/ledger/${path}`, secretKey });
   const noopTarget: Target = { port: noop.port, path: `/v1${NOOP_PATH}`, secretKey };
   let bets = 0;
+  let requests = 0;
   let largestResidentMiB = 0;
 
+  /** Each turn goes on where the one before it stopped, or the first sessions would get most of the bets. */
+  const sessionsInTurn = (): readonly string[] => {
+    const next = requests % sessionIds.length;
+    return [...sessionIds.slice(next), ...sessionIds.slice(0, next)];
+  };
   const orderOf = async (route: RouteName): Promise<Omit<LoadOrder, 'connections' | 'until'>> => {
     switch (route) {
       case 'noop':
-        return { target: noopTarget, sessionIds, betsPerRequest: 1 };
+        return { target: noopTarget, sessionIds: sessionsInTurn(), betsPerRequest: 1 };
       case 'bet':
-        return { target: ledger('bet'), sessionIds, betsPerRequest: 1 };
+        return { target: ledger('bet'), sessionIds: sessionsInTurn(), betsPerRequest: 1 };
       case 'batch':
-        return { target: ledger('batch'), sessionIds, betsPerRequest: BETS_PER_BATCH };
+        return { target: ledger('batch'), sessionIds: sessionsInTurn(), betsPerRequest: BETS_PER_BATCH };
       case 'hotSession':
         // A new one each time: a session takes a bounded number of writes.
         return {
@@ -87,6 +93,7 @@ export async function prepareHttpBench(run: Run, service: ServiceUnderTest): Pro
         until.kind === 'time' ? until.rampMs + until.measuredMs + ANSWER_MARGIN_MS : FILL_LIMIT_MS;
       const answer = askChild(generator, order, durationMs);
       const report = reportOf(await Promise.race([answer, noop.child.ended, service.child.ended]), route);
+      requests += report.answersInAll;
       if (route !== 'noop') bets += report.answersInAll * order.betsPerRequest;
       return report;
     },
