@@ -1,14 +1,14 @@
 /** The part of the contract that is about following the log. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { LogRewrittenError } from './errors.ts';
 import {
   type EventStoreHarness,
   type MakeHarness,
   newEvents,
   rejectionOf,
   streamName,
-} from './eventStore.contract.ts';
+} from './contractTools.contract.ts';
+import { LogRewrittenError } from './errors.ts';
 import type { EventStore, LogPlace, RecordedEvent, SubscribeOptions } from './port.ts';
 
 /** A subscription that notes what it is told, and can be waited for. */

@@ -1,0 +1,42 @@
+/** What the parts of the contract share, and the specs of adapters with them. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import type { EventPages, EventStore, EventToAppend, Position, RecordedEvent } from './port.ts';
+
+export interface EventStoreHarness {
+  readonly store: EventStore;
+  /** Another store on the same log, as another process has it. */
+  another(options?: { readonly maxQueuedAppends?: number }): EventStore;
+  /** A well-formed position that the log has not reached. */
+  readonly positionBeyondEnd: Position;
+  /** Puts the log back to its first so many events, as the restore of an old backup does. */
+  rewindTo(length: number): Promise<void>;
+  /** Closes every store it gave and removes the log. */
+  close(): Promise<void>;
+}
+
+export type MakeHarness = () => Promise<EventStoreHarness>;
+
+export const streamName = () => `spec-test.app.${randomUUID()}`;
+
+export function newEvent(fields: Partial<EventToAppend> = {}): EventToAppend {
+  return { id: randomUUID(), type: 'Happened', data: '{"what":"this"}', metadata: '{}', ...fields };
+}
+
+export const newEvents = (count: number) => Array.from({ length: count }, () => newEvent());
+
+export async function allOf(pages: EventPages): Promise<RecordedEvent[]> {
+  const events: RecordedEvent[] = [];
+  for await (const page of pages) events.push(...page);
+  return events;
+}
+
+/** What the promise is rejected with; fails when it is not. */
+export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => expect.fail('It was accepted.'),
+    (reason: unknown) => reason,
+  );
+}
+
+export const idsOf = (events: readonly { readonly id: string }[]) => events.map(({ id }) => id);
