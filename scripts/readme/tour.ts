@@ -1,0 +1,47 @@
+/**
+ * The tour of the README: its shell blocks, and what each of them prints in the text block after it. Executed,
+ * so that it shows what a reader who copies and pastes will see.
+ */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const TOUR = /(?<=\n## Five minutes[^\n]*\n)[\s\S]*?(?=\n## )/;
+const STEP = /```sh\n([\s\S]*?)```\n(?:\n```text\n([\s\S]*?)```\n)?/g;
+/** Printed between the steps; no answer of ours has it. */
+const SEPARATOR = '\u001e';
+
+export function tourSteps(readme: string): readonly string[] {
+  const tour = TOUR.exec(readme)?.[0] ?? '';
+  return [...tour.matchAll(STEP)].map(([, commands = '']) => commands);
+}
+
+/** The README with these outputs, one a step. */
+export function withOutputs(readme: string, outputs: readonly string[]): string {
+  return readme.replace(TOUR, (tour) => {
+    let step = 0;
+    return tour.replace(STEP, (_, commands: string) => {
+      const output = outputs[step++] ?? '';
+      const shown = output.trim() === '' ? '' : `\n\`\`\`text\n${output.trimEnd()}\n\`\`\`\n`;
+      return `\`\`\`sh\n${commands}\`\`\`\n${shown}`;
+    });
+  });
+}
+
+/** Ids and times differ from run to run; nothing else may. */
+export function withoutChance(text: string): string {
+  return text
+    .replace(/\b(app|usr|ses|key)_[0-9a-z]{26}\b/g, '$1_…')
+    .replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>');
+}
+
+/** Runs the steps in one shell, as a reader does, in a folder that has the service's data folder as `.data`. */
+export async function runTour(steps: readonly string[], folder: string): Promise<readonly string[]> {
+  const bin = join(import.meta.dirname, '../../node_modules/.bin');
+  const script = ['npx() { "$@"; }', ...steps.map((step) => `${step}printf '\\x1e'`)].join('\n');
+  const { stdout } = await promisify(execFile)('bash', ['-c', script], {
+    cwd: folder,
+    env: { ...process.env, PATH: `${bin}:${process.env.PATH}` },
+  });
+  return stdout.split(SEPARATOR).slice(0, steps.length);
+}
