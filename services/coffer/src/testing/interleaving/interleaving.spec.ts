@@ -1,0 +1,229 @@
+/**
+ * Requests, repeats and the process that finishes what others began, all at once on two nodes. Afterwards
+ * each answer must be what the rules say of some state that the log had while the request was under way; the
+ * executable model, told the operations in the order of the log, must give the same answers and books; and
+ * nothing may be left half done.
+ */
+import assert from 'node:assert/strict';
+import { account, accountEvents, postingsOf } from '@coffer/accounts';
+import type { RecordedEvent } from '@coffer/event-store';
+import { parseStreamName } from '@coffer/kernel';
+import { type PlaySessionEvent, playSession, playSessionEvents } from '@coffer/ledger';
+import { createModel, type Operation } from '@coffer/ledger/model';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { type Answered, explanations, show, statesOf } from './explanation.ts';
+import { type Scenario, scenarios, USERS } from './scenarios.arbitrary.ts';
+import { CURRENCY, createTwoNodes, NoAnswer, type Random, type Request, type TwoNodes } from './twoNodes.ts';
+
+/** A run that comes across less than this would prove little. */
+const REACHED: readonly string[] = [
+  'credit accepted',
+  'debit accepted',
+  'debit accounts/insufficient_funds',
+  'open accepted',
+  'open ledger/insufficient_funds',
+  'open ledger/transaction_conflict',
+  'bet accepted',
+  'bet ledger/bet_rolled_back',
+  'bet ledger/insufficient_balance',
+  'bet ledger/session_settled',
+  'win accepted',
+  'win ledger/bet_not_found',
+  'rollback accepted',
+  'rollback ledger/bet_already_won',
+  'settle accepted',
+  'balance accepted',
+  'figures accepted',
+];
+
+describe('ledger: two nodes at once', function () {
+  this.timeout(30_000);
+
+  it('give answers and books of one order, whatever is lost, repeated or killed', async () => {
+    const seen = new Map<string, number>();
+    await fc.assert(
+      fc.asyncProperty(scenarios, fc.integer(), async (scenario, seed) => {
+        const random = randomFrom(seed);
+        const nodes = createTwoNodes(random);
+        const answers = await play(nodes, scenario, random);
+        answers.forEach(explanations(nodes));
+        compareWithModel(nodes, answers);
+        requireNothingHalfDone(nodes);
+        for (const { request, answer } of answers) {
+          const name = `${request.op} ${answer.accepted ? 'accepted' : answer.code}`;
+          seen.set(name, (seen.get(name) ?? 0) + 1);
+        }
+      }),
+      { numRuns: 400, endOnFailure: true },
+    );
+    // Histories in which nothing happens would prove nothing.
+    expect([...seen.keys()].sort()).to.include.members(REACHED);
+  });
+});
+
+const MOST_REPEATS = 50;
+
+async function play(
+  nodes: TwoNodes,
+  { beginnings, scripts }: Scenario,
+  random: Random,
+): Promise<readonly Answered[]> {
+  const answered: Answered[] = [];
+  const anyNode = () => (random() < 0.5 ? 0 : 1);
+
+  /** Until it is answered; some callers lose patience, or are killed themselves. */
+  const askPatiently = async (request: Request, firstNode: number) => {
+    for (let attempt = 0; attempt < MOST_REPEATS; attempt++) {
+      const from = nodes.log.events.length;
+      try {
+        const answer = await nodes.ask(attempt === 0 ? firstNode : anyNode(), request);
+        answered.push({ request, answer, from, to: nodes.log.events.length });
+        return;
+      } catch (error) {
+        if (!(error instanceof NoAnswer)) throw error;
+        if (random() < 0.1) return;
+      }
+    }
+    throw new Error('Repeats do not come to an end.');
+  };
+  const finishWithTrouble = async () => {
+    try {
+      await nodes.finish(anyNode());
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) throw error;
+    }
+  };
+
+  for (const request of beginnings) await askPatiently(request, 0);
+  await Promise.all(
+    scripts.map(async (script) => {
+      for (const next of script) {
+        if (next === 'finish') {
+          await finishWithTrouble();
+        } else {
+          const { request, copies } = next;
+          const asked = copies === 2 ? [0, 1] : [anyNode()];
+          await Promise.all(asked.map((node) => askPatiently(request, node)));
+        }
+      }
+    }),
+  );
+  nodes.calmDown();
+  await nodes.finish(anyNode());
+  return answered;
+}
+
+/** The operation that an event decided, undefined for those that only follow from another. */
+function operationOf(event: RecordedEvent): Operation | undefined {
+  const parts = parseStreamName(event.stream) ?? assert.fail();
+  if (parts.category === account.category) {
+    const booked = accountEvents.decode(event);
+    if (booked.type !== 'AccountCredited' && booked.type !== 'AccountDebited') return undefined;
+    if (booked.data.reason !== 'adjustment') return undefined;
+    const op = booked.type === 'AccountCredited' ? 'credit' : 'debit';
+    const [owner = ''] = parts.id.split('.');
+    const ref = booked.data.entryId.slice('adjust:'.length);
+    return { op, userId: owner, currency: CURRENCY.code, ref, amount: `${booked.data.amount}` };
+  }
+  return sessionOperation(parts.id, playSessionEvents.decode(event));
+}
+
+function sessionOperation(id: string, event: PlaySessionEvent): Operation {
+  switch (event.type) {
+    case 'SessionOpened': {
+      const { sessionId: _, currencyId: _id, openedAt, lockAmount, ...terms } = event.data;
+      return { op: 'open', ...terms, lockAmount: `${lockAmount}`, chosen: { sessionId: id, openedAt } };
+    }
+    case 'BetPlaced': {
+      const { transactionUuid, amount } = event.data;
+      return { op: 'bet', sessionId: id, transactionUuid, amount: `${amount}` };
+    }
+    case 'WinCredited': {
+      const { transactionUuid, betTransactionUuid, amount } = event.data;
+      return { op: 'win', sessionId: id, transactionUuid, betTransactionUuid, amount: `${amount}` };
+    }
+    case 'BetRolledBack':
+    case 'RollbackRemembered': {
+      const { transactionUuid, betTransactionUuid } = event.data;
+      return { op: 'rollback', sessionId: id, transactionUuid, betTransactionUuid };
+    }
+    case 'SessionSettled': {
+      const { transactionUuid, settledAt } = event.data;
+      return { op: 'settle', sessionId: id, transactionUuid, chosen: { settledAt } };
+    }
+  }
+}
+
+function compareWithModel({ log }: TwoNodes, answers: readonly Answered[]): void {
+  const model = createModel({ users: USERS, currencies: [CURRENCY.code] });
+  const bodies = new Map<string, string>();
+  for (const event of log.events) {
+    const operation = operationOf(event);
+    if (!operation) continue;
+    const answer = model.apply(operation);
+    assert(
+      answer.accepted && !answer.replayed,
+      `the model does not accept ${show(operation)}: ${show(answer)}`,
+    );
+    if ('sessionId' in operation) bodies.set(keyOf(operation), JSON.stringify(answer.body));
+  }
+  // Account figures between the steps of other flows are nothing that the model knows; sessions are.
+  for (const { request, answer } of answers) {
+    if (!answer.accepted || !('sessionId' in request) || request.op === 'balance') continue;
+    const body = bodies.get(keyOf(request));
+    if (body !== undefined) expect(answer.body).to.equal(body);
+  }
+  expect(booksOf(log.events)).to.deep.equal(model.books(CURRENCY.code));
+}
+
+/** Of what a session keeps. A settlement is answered again under any other uuid. */
+function keyOf(
+  write: Pick<Request | Operation, 'op'> & {
+    readonly sessionId: string;
+    readonly transactionUuid?: string | undefined;
+    readonly betTransactionUuid?: string;
+  },
+): string {
+  const { op, sessionId, transactionUuid, betTransactionUuid } = write;
+  if (op === 'settle') return `settle ${sessionId}`;
+  return `${op} ${sessionId} ${transactionUuid} ${betTransactionUuid}`;
+}
+
+function booksOf(events: readonly RecordedEvent[]) {
+  const totals = { available: 0n, held: 0n, house: 0n, adjustments: 0n };
+  for (const event of events) {
+    if (parseStreamName(event.stream)?.category !== account.category) continue;
+    for (const { account: name, amount } of postingsOf(accountEvents.decode(event))) {
+      assert(name in totals, `${name} has no place in these books`);
+      totals[name as keyof typeof totals] += name === 'adjustments' ? -amount : amount;
+    }
+  }
+  return totals;
+}
+
+function requireNothingHalfDone({ log }: TwoNodes): void {
+  const sessions = [...statesOf(playSession, log.events).values()].map((states) => states.at(-1)?.state);
+  const open = sessions.flatMap((session) => (session?.status === 'open' ? [session.terms] : []));
+  const accounts = [...statesOf(account, log.events)];
+  const holds = accounts.flatMap(([stream, states]) =>
+    [...(states.at(-1)?.state.openHolds.keys() ?? [])].map((holdId) => `${stream} ${holdId}`),
+  );
+  expect(holds).to.have.members(
+    open.map(({ userId: owner, sessionId: id }) => {
+      const [stream] = accounts.find(([name]) => name.includes(owner)) ?? [];
+      return `${stream} session:${id}`;
+    }),
+  );
+}
+
+/** The same numbers again for the same seed (mulberry32). */
+function randomFrom(seed: number): Random {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
