@@ -10,7 +10,10 @@ import {
   causedBy,
   type EventStore,
   type Outcome,
+  OutcomeUnknownError,
   type Settled,
+  StoreOverloadedError,
+  StoreUnreachableError,
   type StreamEvent,
 } from '@coffer/event-store';
 import type { RequestContext } from '@coffer/http';
@@ -137,9 +140,11 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
         if (field) throw conflictOf(transactionUuid, field);
       }
     }
-    const outcome = await openFromHold(hold.cause, context.deadlineMs);
-    failPoint('open.opened');
-    return outcome ?? requireReplay(await openedBefore(place, sessionId, request, context));
+    return afterFirstAppend(async () => {
+      const outcome = await openFromHold(hold.cause, context.deadlineMs);
+      failPoint('open.opened');
+      return outcome ?? requireReplay(await openedBefore(place, sessionId, request, context));
+    });
   }
 
   /**
@@ -229,8 +234,10 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
     const { answer } = outcome;
     assert(answer.outcome === 'settled');
     failPoint('settle.settled');
-    const cause = outcome.appended[0] ?? (await lastEvent(stream, ({ type }) => type === 'SessionSettled'));
-    await close(cause, context.deadlineMs);
+    await afterFirstAppend(async () => {
+      const cause = outcome.appended[0] ?? (await lastEvent(stream, ({ type }) => type === 'SessionSettled'));
+      await close(cause, context.deadlineMs);
+    });
     failPoint('settle.closed');
     return { ...outcome, answer };
   }
@@ -260,7 +267,9 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
   ): Promise<void> {
     if (answer.outcome !== 'rollback' || !answer.late) return;
     failPoint('lateRollback.rolledBack');
-    await creditLateRollback(appended[0] ?? (await rollbackEvent(stream, answer)), deadlineMs);
+    await afterFirstAppend(async () =>
+      creditLateRollback(appended[0] ?? (await rollbackEvent(stream, answer)), deadlineMs),
+    );
     failPoint('lateRollback.credited');
   }
 
@@ -289,6 +298,21 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
 
   function contextOf({ requestId, actor, deadlineMs }: LedgerRequest): CommandContext {
     return { metadata: { correlationId: requestId, actor, occurredAt: clock().toISOString() }, deadlineMs };
+  }
+}
+
+/**
+ * What a request does after its first append. A store that is away or full can then no longer mean that
+ * nothing was done, so the caller is told to repeat the request.
+ */
+async function afterFirstAppend<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof StoreUnreachableError || error instanceof StoreOverloadedError)) throw error;
+    throw new OutcomeUnknownError('The first append of the request stands, the next may not.', {
+      cause: error,
+    });
   }
 }
 

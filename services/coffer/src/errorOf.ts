@@ -10,9 +10,10 @@ import { UnknownEventError } from '@coffer/kernel';
 
 /**
  * Connection failures of node and of Postgres: https://www.postgresql.org/docs/18/errcodes-appendix.html
- * classes 08 (connection exception), 53 (insufficient resources) and 57P (operator intervention).
+ * classes 08 (connection exception), 53 (insufficient resources) and 57P (operator intervention), and what
+ * refuses a new connection: 28 (authorization), 3D000 (no such database), 55000 (it takes no connections).
  */
-const AWAY = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOENT|08...|53...|57P..)$/;
+const AWAY = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOENT|08...|28...|3D000|53...|55000|57P..)$/;
 
 export function errorOf(error: unknown): KnownFailure | undefined {
   if (error instanceof OutcomeUnknownError) return { code: 'service/outcome_unknown' };
