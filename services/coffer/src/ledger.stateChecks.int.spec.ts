@@ -1,11 +1,7 @@
 /** Which refusal answers when several would fit. Source: contract, Ledger, Order of state checks. */
-import { expect } from 'chai';
 import type { Answer, Fields } from './testing/client.ts';
 import { requireStatus } from './testing/client.ts';
 import { type PlayedSession, useLedger } from './testing/ledger.ts';
-
-const MAX_SESSION_WRITES = 100_000;
-const BATCH_SIZE = 1_000;
 
 describe('The order of state checks', () => {
   const ledger = useLedger();
@@ -40,7 +36,6 @@ describe('The order of state checks', () => {
   const ALREADY_WON = '409 ledger/bet_already_won';
   const SETTLED = '409 ledger/session_settled';
   const NOT_FOUND = '404 ledger/bet_not_found';
-  const FULL = '409 ledger/session_full';
   const INSUFFICIENT = '409 ledger/insufficient_balance';
 
   describe('while the session is open', () => {
@@ -118,40 +113,5 @@ describe('The order of state checks', () => {
         CONFLICT,
         { transactionUuid: 'open', field: 'operation' },
       ));
-  });
-
-  describe('when the session has taken 100,000 writes', function () {
-    this.timeout(60_000);
-    before(async () => {
-      await playASession();
-      const written = 6;
-      for (let first = written; first < MAX_SESSION_WRITES; first += BATCH_SIZE) {
-        const count = Math.min(BATCH_SIZE, MAX_SESSION_WRITES - first);
-        const bets = Array.from({ length: count }, (_, index) => ({
-          op: 'bet',
-          transactionUuid: `n${first + index}`,
-          amount: '0',
-        }));
-        requireStatus(await ledger.test.batch(session.sessionId, bets), 200);
-      }
-    });
-    expectTable([
-      [ROLLED_BACK, 'the remembered bet', write('bet', { transactionUuid: 'remembered', amount: '1' })],
-      [FULL, 'a new bet, larger than the balance', write('bet', { amount: '999' })],
-      [NOT_FOUND, 'a win for a bet never seen', write('win', { betTransactionUuid: 'unseen', amount: '1' })],
-    ]);
-    it('still pays wins, rolls back, replays and settles', async () => {
-      const { test } = ledger;
-      const { sessionId, userId } = session;
-      const goesOn = [
-        await test.bet({ sessionId, transactionUuid: 'n50000', amount: '0' }),
-        await test.win({ sessionId, betTransactionUuid: 'n99999', amount: '5' }),
-        await test.rollback({ sessionId, betTransactionUuid: 'open' }),
-        await test.rollback({ sessionId, betTransactionUuid: 'unseen' }),
-        await test.settle({ sessionId }),
-      ];
-      for (const answer of goesOn) requireStatus(answer, 200);
-      expect(await test.funds(userId)).to.deep.equal({ available: '105', held: '0' });
-    });
   });
 });

@@ -49,7 +49,7 @@ describe('The ledger in trouble', () => {
   const store = troubledStore();
   const ledger = useLedger({
     wrapStore: store.wrapStore,
-    environment: { COFFER_REQUEST_TIMEOUT_MS: '200', COFFER_REACTION_GRACE_MS: '0' },
+    environment: { COFFER_REQUEST_TIMEOUT_MS: '100', COFFER_REACTION_GRACE_MS: '0' },
   });
   afterEach(() => store.heal());
 

@@ -4,7 +4,7 @@ import { createPool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import { createLogger } from '@coffer/http';
 import { createTestDatabase, type TestDatabaseTemplate } from '@coffer/testing';
-import { configFrom, roles } from '../config.ts';
+import { roles as allRoles, configFrom, type Role } from '../config.ts';
 import { migrateAll, startService } from '../service.ts';
 import { type Client, createClient } from './client.ts';
 
@@ -22,6 +22,8 @@ export interface World {
 export interface WorldOptions {
   /** Variables of the service's environment that differ from the default. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Default: all of them. */
+  readonly roles?: readonly Role[];
   /** Puts something between the service and its event store, to hold appends or to make them fail. */
   readonly wrapStore?: (store: EventStore) => EventStore;
 }
@@ -43,7 +45,8 @@ export const serviceTemplate: TestDatabaseTemplate = {
   },
 };
 
-export async function startWorld({ environment = {}, wrapStore }: WorldOptions = {}): Promise<World> {
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const { environment = {}, roles = allRoles, wrapStore } = options;
   const database = await createTestDatabase(serviceTemplate);
   const operatorToken = `op_${randomBytes(32).toString('base64url')}`;
   const logLines: string[] = [];

@@ -1,0 +1,92 @@
+/** What the composed service says about itself: its errors and its API. */
+import { expect } from 'chai';
+import { catalog } from './service.ts';
+import { operationsOf } from './testing/declaredErrors.ts';
+import { startWorld, type World } from './testing/world.ts';
+
+/** Source: contract, Ledger, and the specification's table of endpoints. */
+const LEDGER_ENDPOINTS = [
+  'POST /ledger/sessions',
+  'POST /ledger/bet',
+  'POST /ledger/win',
+  'POST /ledger/rollback',
+  'POST /ledger/balance',
+  'POST /ledger/settle',
+  'POST /ledger/batch',
+  'GET /ledger/sessions',
+  'GET /ledger/sessions/{sessionId}',
+  'GET /ledger/sessions/{sessionId}/transactions',
+  'GET /users/{userId}/accounts',
+];
+
+describe('The service, about itself', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld();
+  });
+  after(() => world.stop());
+
+  const document = async () => (await world.client.get('/openapi.json', { key: null })).json;
+
+  it('lists every error there is, with its status, to anyone', async () => {
+    const { status, json } = await world.client.get('/errors', { key: null });
+    expect(status).to.equal(200);
+    const listed = Object.entries(catalog).map(([code, entry]) => ({ code, ...entry }));
+    expect(json.errors).to.have.deep.members(listed);
+    for (const { code } of listed) expect(code).to.match(/^[a-z]+\/[a-z_]+$/);
+  });
+
+  it('describes itself in OpenAPI 3.1, whole: every reference leads somewhere', async () => {
+    const described = await document();
+    expect(described.openapi).to.match(/^3\.1\.\d+$/);
+    expect(described.info).to.include.all.keys('title', 'version');
+    const references = JSON.stringify(described).matchAll(/"\$ref":"#\/([^"]+)"/g);
+    for (const [, path = ''] of references) {
+      const target = path.split('/').reduce((value, part) => Object(value)[part], described as unknown);
+      expect(target, path).to.be.an('object');
+    }
+    const ids = operationsIn(described).map((operation) => String(Object(operation).operationId));
+    expect(new Set(ids).size).to.equal(ids.length);
+    for (const operation of operationsIn(described)) {
+      expect(operation).to.include.all.keys('operationId', 'summary', 'security', 'responses');
+    }
+  });
+
+  it('names every endpoint of the ledger, each with parameters for its path', async () => {
+    const operations = operationsOf(await document());
+    const names = operations.map(({ method, path }) => `${method} ${path}`);
+    expect(names).to.include.members(LEDGER_ENDPOINTS);
+    const paths = Object(await document()).paths;
+    for (const { method, path } of operations) {
+      const { parameters = [] } = paths[path][method.toLowerCase()];
+      const inPath = parameters.filter((parameter: unknown) => Object(parameter).in === 'path');
+      expect(
+        inPath.map((parameter: unknown) => `{${Object(parameter).name}}`),
+        path,
+      ).to.deep.equal(path.match(/\{\w+\}/g) ?? []);
+    }
+  });
+
+  it('serves every operation that it names: none is an unknown address', async () => {
+    for (const { method, path } of operationsOf(await document())) {
+      if (method === 'GET' && !path.includes('{')) continue;
+      const { json } = await world.client.send(method, path.replaceAll(/\{\w+\}/g, 'x'), undefined, {
+        key: null,
+      });
+      expect(json.code, `${method} ${path}`).not.to.be.oneOf([
+        'request/not_found',
+        'request/method_not_allowed',
+      ]);
+    }
+  });
+
+  it('declares no error that the catalogue does not have', async () => {
+    for (const { codes, path } of operationsOf(await document())) {
+      for (const code of codes) expect(catalog, path).to.have.property(code);
+    }
+  });
+});
+
+function operationsIn(document: Readonly<Record<string, unknown>>): readonly object[] {
+  return Object.values(Object(document.paths)).flatMap((methods) => Object.values<object>(Object(methods)));
+}
