@@ -28,6 +28,8 @@ export function follow(store: EventStore, options: Omit<SubscribeOptions, 'signa
       resolve();
     }
   })();
+  // Met by whoever waits for it.
+  ended.catch(() => undefined);
   return {
     told,
     pageSizes,
@@ -35,7 +37,8 @@ export function follow(store: EventStore, options: Omit<SubscribeOptions, 'signa
     events: () => told.filter((entry) => entry !== 'caughtUp'),
     ids: () => told.filter((entry) => entry !== 'caughtUp').map(({ id }) => id),
     async until(isReached: () => boolean): Promise<void> {
-      while (!isReached()) await Promise.race([change.promise, ended]);
+      const endedEarly = ended.then(() => Promise.reject(new Error('The subscription ended before that.')));
+      while (!isReached()) await Promise.race([change.promise, endedEarly]);
     },
     async stop(): Promise<void> {
       stopping.abort();
@@ -58,6 +61,16 @@ export function subscriptionContract(harnessOf: () => EventStoreHarness, makeHar
   describe('a subscription', () => {
     let harness: EventStoreHarness;
     let store: EventStore;
+    const freshOnes: EventStoreHarness[] = [];
+    /** A log of its own, which is let go of also when the spec fails. */
+    const makeFresh = async (): Promise<EventStoreHarness> => {
+      const fresh = await makeHarness();
+      freshOnes.push(fresh);
+      return fresh;
+    };
+    afterEach(async () => {
+      for (const fresh of freshOnes.splice(0)) await fresh.close();
+    });
     before(async () => {
       harness = harnessOf();
       store = harness.store;
@@ -65,7 +78,7 @@ export function subscriptionContract(harnessOf: () => EventStoreHarness, makeHar
     });
 
     it('from the start gives every event in order, then says that it has caught up', async () => {
-      const fresh = await makeHarness();
+      const fresh = await makeFresh();
       const written = [...(await writeTo(fresh.store, 500)), ...(await writeTo(fresh.store, 750))];
       const reader = follow(fresh.store, { pageSize: 100 });
       await reader.until(() => reader.told.includes('caughtUp'));
@@ -73,18 +86,16 @@ export function subscriptionContract(harnessOf: () => EventStoreHarness, makeHar
       expect(reader.told.indexOf('caughtUp')).to.equal(written.length);
       expect(Math.max(...reader.pageSizes)).to.be.at.most(100);
       await reader.stop();
-      await fresh.close();
     });
 
     it('to an empty log has caught up at once', async () => {
-      const fresh = await makeHarness();
+      const fresh = await makeFresh();
       const reader = follow(fresh.store);
       await reader.until(() => reader.told.includes('caughtUp'));
       const written = await writeTo(fresh.store, 2);
       await reader.until(() => reader.ids().length === 2);
       expect(reader.ids()).to.deep.equal(written);
       await reader.stop();
-      await fresh.close();
     });
 
     it('after a place gives what stands behind it', async () => {
@@ -194,7 +205,7 @@ export function subscriptionContract(harnessOf: () => EventStoreHarness, makeHar
 
     for (const appendedSince of [0, 7]) {
       it(`ends when the log is put back under it and ${appendedSince} other events were appended`, async () => {
-        const fresh = await makeHarness();
+        const fresh = await makeFresh();
         await writeTo(fresh.store, 5);
         const reader = follow(fresh.store);
         await reader.until(() => reader.told.includes('caughtUp'));
@@ -202,7 +213,6 @@ export function subscriptionContract(harnessOf: () => EventStoreHarness, makeHar
         if (appendedSince > 0) await writeTo(fresh.store, appendedSince);
         expect(await rejectionOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
         expect(reader.ids()).to.have.length(5);
-        await fresh.close();
       });
     }
 

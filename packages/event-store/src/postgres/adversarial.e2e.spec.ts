@@ -3,66 +3,73 @@ import { randomUUID } from 'node:crypto';
 import { createPool, type Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
+import type { PoolClient } from 'pg';
+import type { EventStore } from '../port.ts';
 import { follow } from '../subscription.contract.ts';
 import { faultsOf } from '../testing/logCheck.ts';
 import { logTemplate, waitingAppends } from '../testing/logDatabase.ts';
-import { startWriter } from '../testing/writers.ts';
+import { startWriter, type Writer } from '../testing/writers.ts';
 import { createPostgresEventStore } from './postgresEventStore.ts';
 
 const LANES = 16;
 const APPENDS_PER_LANE = 50;
 
-const poolOf = ({ connectionString }: TestDatabase): Pool =>
-  createPool({ connectionString, applicationName: 'spec', onIdleError: () => undefined });
-
-/** Appends one event in a transaction of its own and leaves it open. */
-async function beginAppend(pool: Pool, id: string, stream: string) {
-  const client = await pool.connect();
-  await client.query('begin');
-  await client.query(
+/** One event, written in the transaction that the session is in. */
+async function appendIn(session: PoolClient, stream: string): Promise<string> {
+  const id = randomUUID();
+  await session.query(
     `select log.append_v1(array[$2], array[-2], array[null::uuid], array[1], array[1], array[$1::uuid],
        array['Slow'], array['{}'], array['{}'])`,
     [id, stream],
   );
-  return {
-    async end(how: 'commit' | 'rollback'): Promise<void> {
-      await client.query(how);
-      client.release();
-    },
-  };
+  return id;
 }
 
 describe('a log under adverse transactions', () => {
-  let database: TestDatabase;
-  let elsewhere: TestDatabase;
-  let pool: Pool;
-  let poolElsewhere: Pool;
+  const databases: TestDatabase[] = [];
+  const pools: Pool[] = [];
+  const sessions: PoolClient[] = [];
+  const writers: Writer[] = [];
+  let store: EventStore;
+
   before(async () => {
-    database = await createTestDatabase(logTemplate);
-    elsewhere = await createTestDatabase();
-    pool = poolOf(database);
-    poolElsewhere = poolOf(elsewhere);
+    for (const database of [await createTestDatabase(logTemplate), await createTestDatabase()]) {
+      const { connectionString } = database;
+      databases.push(database);
+      pools.push(createPool({ connectionString, applicationName: 'spec', onIdleError: () => undefined }));
+    }
+    const connectionString = databases[0]?.connectionString ?? '';
+    store = createPostgresEventStore({ connectionString, applicationName: 'reader' });
   });
   after(async () => {
-    await pool.end();
-    await poolElsewhere.end();
-    await database.drop();
-    await elsewhere.drop();
+    for (const session of sessions) session.release(true);
+    await Promise.all(writers.map((writer) => writer.kill()));
+    await store.close();
+    await Promise.all(pools.map((pool) => pool.end()));
+    for (const database of databases) await database.drop();
   });
+  const sessionIn = async (pool: Pool): Promise<PoolClient> => {
+    const session = await pool.connect();
+    sessions.push(session);
+    return session;
+  };
 
   it('gives a subscriber every acknowledged event once, in one order without gaps', async () => {
-    const { connectionString } = database;
-    // Each holds back the horizon that a reader would wait for, had it to wait for one.
-    const idle = [await poolElsewhere.connect(), await pool.connect(), await pool.connect()];
-    await idle[0]?.query('begin; create table held as select 1 as one');
-    await idle[1]?.query('begin; create table held as select 1 as one');
-    await idle[2]?.query('begin isolation level repeatable read; select count(*) from log.events');
+    const [pool, poolElsewhere] = pools;
+    if (!pool || !poolElsewhere) return expect.fail('There are two databases.');
 
-    const store = createPostgresEventStore({ connectionString, applicationName: 'reader' });
+    // Each holds back the horizon that a reader would wait for, had it to wait for one.
+    for (const session of [await sessionIn(poolElsewhere), await sessionIn(pool)]) {
+      await session.query('begin; create table held as select 1 as one');
+    }
+    const snapshot = await sessionIn(pool);
+    await snapshot.query('begin isolation level repeatable read; select count(*) from log.events');
+
     const early = follow(store, { pageSize: 37 });
-    const writers = ['one', 'two', 'three'].map((name) =>
-      startWriter({ connectionString, name, lanes: LANES, appendsPerLane: APPENDS_PER_LANE }),
-    );
+    for (const name of ['one', 'two', 'three']) {
+      const connectionString = databases[0]?.connectionString ?? '';
+      writers.push(startWriter({ connectionString, name, lanes: LANES, appendsPerLane: APPENDS_PER_LANE }));
+    }
     let areWriting = true;
     const written = Promise.all(writers.map(({ ended }) => ended)).finally(() => {
       areWriting = false;
@@ -70,21 +77,17 @@ describe('a log under adverse transactions', () => {
     written.catch(() => undefined);
 
     // Slow appends that others wait for; by turns committed and rolled back, so that their positions come again.
-    const kept: string[] = [];
-    const rolledBack: string[] = [];
+    const slow = await sessionIn(pool);
+    const ids = { commit: [] as string[], rollback: [] as string[] };
     for (let round = 0; areWriting && round < 40; round++) {
-      const id = randomUUID();
-      const append = await beginAppend(pool, id, `slow-spec.all.${round % 3}`);
+      const end = round % 2 === 0 ? 'rollback' : 'commit';
+      await slow.query('begin');
+      ids[end].push(await appendIn(slow, `slow-spec.all.${round % 3}`));
       await waitingAppends(pool, () => !areWriting);
-      const how = round % 2 === 0 ? 'rollback' : 'commit';
-      (how === 'commit' ? kept : rolledBack).push(id);
-      await append.end(how);
+      await slow.query(end);
     }
     await written;
-    for (const client of idle) {
-      await client.query('rollback');
-      client.release();
-    }
+    expect(ids.commit).not.to.deep.equal([]);
 
     const late = follow(store);
     const head = await store.head();
@@ -94,12 +97,9 @@ describe('a log under adverse transactions', () => {
       expect(acknowledged).to.have.length(3 * LANES * APPENDS_PER_LANE);
       expect(faultsOf(reader.events(), acknowledged)).to.deep.equal([]);
       const sent = acknowledged.flatMap(({ request }) => request.events.map(({ id }) => id));
-      expect(reader.ids())
-        .to.have.length(sent.length + kept.length)
-        .and.to.have.members([...sent, ...kept]);
-      expect(reader.ids()).not.to.include.any.members(rolledBack);
+      expect(reader.ids()).to.have.length(sent.length + ids.commit.length);
+      expect(reader.ids()).to.have.members([...sent, ...ids.commit]);
       await reader.stop();
     }
-    await store.close();
   });
 });

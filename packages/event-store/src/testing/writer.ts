@@ -33,6 +33,8 @@ let stopping = false;
 process.once('message', () => {
   stopping = true;
 });
+// Without a parent there is nobody to write for.
+process.once('disconnect', () => process.exit());
 
 await Promise.all(Array.from({ length: lanes }, (_, lane) => write(lane)));
 await store.close();

@@ -53,7 +53,8 @@ export function startWriter(options: WriterOptions): Writer {
     ended,
     unacknowledged: () => [...attempts.values()],
     async until(isReached) {
-      while (!isReached()) await Promise.race([change.promise, ended]);
+      const endedEarly = ended.then(() => Promise.reject(new Error('The writer ended before that.')));
+      while (!isReached()) await Promise.race([change.promise, endedEarly]);
     },
     async stop() {
       if (child.connected) child.send('stop');
