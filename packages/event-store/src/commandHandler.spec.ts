@@ -237,6 +237,16 @@ describe('command handler', () => {
     expect(await storedKeys(store)).to.deep.equal(['a']);
   });
 
+  it('never says that nothing was written once an attempt may have been', async () => {
+    const { store, faults } = watched();
+    const handler = handlerOn(store);
+    faults.push('loseReply', 'unreachable', 'unreachable', 'unreachable', 'unreachable');
+    const deadlineMs = performance.now() + 300;
+    const error = await refusal(handler.execute(purse, STREAM, spend('a', 10n), context({ deadlineMs })));
+    expect(error).to.be.instanceOf(OutcomeUnknownError);
+    expect(await storedKeys(store)).to.deep.equal(['a']);
+  });
+
   it('drops a state whose stream was rewritten and decides on what is there', async () => {
     const { store, faults } = watched();
     const handler = handlerOn(store);

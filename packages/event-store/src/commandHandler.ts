@@ -240,6 +240,7 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
     round: Round,
     current: CachedState<unknown>,
   ): Promise<'accepted' | 'conflict' | 'timeUp'> {
+    let unknown: OutcomeUnknownError | undefined;
     for (let attempt = 0; ; attempt++) {
       try {
         await store.append({
@@ -255,10 +256,12 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
           cache.delete(lane.stream);
           return 'conflict';
         }
-        if (!(error instanceof OutcomeUnknownError || error instanceof StoreUnreachableError)) throw error;
+        // Once an attempt may have been written, no later failure makes it unwritten.
+        if (error instanceof OutcomeUnknownError) unknown = error;
+        else if (!(error instanceof StoreUnreachableError || unknown)) throw error;
         const delayMs = RETRY_DELAYS_MS[Math.min(attempt, RETRY_DELAYS_MS.length - 1)] ?? 0;
         const now = performance.now();
-        for (const work of round.works) if (now + delayMs >= work.deadlineMs) refuse(work, error);
+        for (const work of round.works) if (now + delayMs >= work.deadlineMs) refuse(work, unknown ?? error);
         if (round.works.every((work) => work.settled)) {
           cache.delete(lane.stream);
           return 'timeUp';
