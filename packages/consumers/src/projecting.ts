@@ -10,6 +10,8 @@ import { type ConsumerWork, placeOf, type RunningWork, type Session } from './wo
 export interface Projection {
   /** Folds the page in memory and writes one statement per table. Applied to what it has seen, it changes nothing. */
   readonly apply: (db: Queryable, events: readonly RecordedEvent[]) => Promise<void>;
+  /** What it may remember of the rows is void: the lease is new, or a page was rolled back. */
+  readonly forget?: () => void;
 }
 
 /** Applies each page to all of the projections. */
@@ -19,6 +21,15 @@ export function projecting(projections: readonly Projection[]): ConsumerWork {
 
 function beginProjecting(projections: readonly Projection[], session: Session): RunningWork {
   let place = session.place;
+  const forgetAll = () => {
+    for (const projection of projections) projection.forget?.();
+  };
+  forgetAll();
+  // A process that is frozen in a transaction must not keep the rows locked for its successor. Rows and
+  // checkpoint are lost together or not at all, and what is lost is read again: no need to wait for the disk,
+  // on which the appends wait.
+  const settings = `set local idle_in_transaction_session_timeout = ${Math.ceil(session.leaseMs)};
+                    set local synchronous_commit = off`;
 
   return { take, caughtUp() {}, async end() {}, async saveLast() {}, pending: () => undefined };
 
@@ -42,16 +53,18 @@ function beginProjecting(projections: readonly Projection[], session: Session): 
   }
 
   async function applyInTransaction(events: readonly RecordedEvent[]): Promise<void> {
-    const reached = events.map(placeOf).at(-1);
-    await withTransaction(session.pool, async (client) => {
-      // A process that is frozen in here must not keep the rows locked for its successor.
-      await client.query(`set local idle_in_transaction_session_timeout = ${Math.ceil(session.leaseMs)}`);
-      // Rows and checkpoint are lost together or not at all, and what is lost is read again: no need to wait
-      // for the disk, on which the appends wait.
-      await client.query('set local synchronous_commit = off');
-      await applyAll(client, events);
-      await session.save(client, place, reached);
-    });
+    const last = events.at(-1);
+    const reached = last && placeOf(last);
+    try {
+      await withTransaction(session.pool, async (client) => {
+        await client.query(settings);
+        await applyAll(client, events);
+        await session.save(client, place, reached);
+      });
+    } catch (error) {
+      forgetAll();
+      throw error;
+    }
     place = reached;
   }
 

@@ -11,13 +11,21 @@ export interface RowProjection<Row extends ProjectedRow> {
   readonly evolve: (row: Row | undefined, event: RecordedEvent) => Row;
 }
 
-/** Reads the rows that a page concerns, folds the page over them in memory, writes those that changed. */
+/** Rows are few that change often: those of the sessions played now. The others are read when they are needed. */
+const MAX_REMEMBERED_ROWS = 10_000;
+
+/**
+ * Folds a page over the rows that it concerns, in memory, and writes those that changed. Rows that it has
+ * written are remembered, as nobody else writes them while it has the lease.
+ */
 export function projectRows<Row extends ProjectedRow>(
   schema: string,
   table: RowTable<Row>,
   projection: RowProjection<Row>,
 ): Projection {
+  const remembered = new Map<string, StoredRow<Row>>();
   return {
+    forget: () => remembered.clear(),
     async apply(db, events) {
       const eventsByKey = Map.groupBy(events, projection.keyOf);
       const concerned = [...eventsByKey].filter((entry): entry is [string, RecordedEvent[]] => {
@@ -25,9 +33,8 @@ export function projectRows<Row extends ProjectedRow>(
       });
       if (concerned.length === 0) return;
 
-      const stored = await table.read(
+      const stored = await rowsOf(
         db,
-        schema,
         concerned.map(([key]) => key),
       );
       const folded = concerned.map(([key, ofRow]) => ({
@@ -35,9 +42,23 @@ export function projectRows<Row extends ProjectedRow>(
         row: foldRow(projection, stored.get(key)?.row, ofRow),
       }));
       const changed = folded.filter(({ before, row }) => row !== undefined && row !== before?.row);
-      if (changed.length > 0) await table.write(db, schema, await numbered(db, changed));
+      if (changed.length === 0) return;
+      const rows = await numbered(db, changed);
+      await table.write(db, schema, rows);
+      if (remembered.size + rows.length > MAX_REMEMBERED_ROWS) remembered.clear();
+      for (const row of rows) remembered.set(table.keyOf(row.row), row);
     },
   };
+
+  async function rowsOf(db: Queryable, keys: readonly string[]): Promise<Map<string, StoredRow<Row>>> {
+    const unknown = keys.filter((key) => !remembered.has(key));
+    const rows = unknown.length > 0 ? await table.read(db, schema, unknown) : new Map();
+    for (const key of keys) {
+      const row = remembered.get(key);
+      if (row) rows.set(key, row);
+    }
+    return rows;
+  }
 
   /** A new row gets the next number: keys stand in the order in which they appear in the log. */
   async function numbered(

@@ -86,16 +86,21 @@ export function rowTable<Row extends ProjectedRow>(
     keyOf,
     decode,
     async read(db, schema, keys) {
-      const { rows } = await db.query(`select * from ${schema}.${name} where ${keyName} = any($1)`, [keys]);
+      const { rows } = await db.query({
+        name: `read ${schema}.${name}`,
+        text: `select * from ${schema}.${name} where ${keyName} = any($1)`,
+        values: [keys],
+      });
       return new Map(rows.map(decode).map((stored) => [keyOf(stored.row), stored]));
     },
     async write(db, schema, rows) {
-      await db.query(
-        `insert into ${schema}.${name} (${names.join(', ')})
-         select ${names.join(', ')} from json_populate_recordset(null::${schema}.${name}, $1)
-         on conflict (${keyName}) do update set ${changes.join(', ')}`,
-        [JSON.stringify(rows.map(encode))],
-      );
+      await db.query({
+        name: `write ${schema}.${name}`,
+        text: `insert into ${schema}.${name} (${names.join(', ')})
+               select ${names.join(', ')} from json_populate_recordset(null::${schema}.${name}, $1)
+               on conflict (${keyName}) do update set ${changes.join(', ')}`,
+        values: [JSON.stringify(rows.map(encode))],
+      });
     },
     async lastOrdinal(db, schema) {
       const { rows } = await db.query(`select coalesce(max(ordinal), 0) as ordinal from ${schema}.${name}`);
