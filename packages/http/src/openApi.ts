@@ -246,13 +246,14 @@ function headerRefs(...names: readonly string[]): Readonly<Record<string, unknow
 }
 
 /** The codes an endpoint can answer with beyond its own, by what it takes. */
-function commonErrors({ credential, method, body, query, rateLimit }: Endpoint): readonly string[] {
+function commonErrors({ credential, method, body, rateLimit }: Endpoint): readonly string[] {
   const codes = ['service/internal', 'service/overloaded', 'service/unavailable'];
   if (credential !== 'none') {
     codes.push('auth/missing_credentials', 'auth/invalid_key', 'auth/wrong_credential_kind');
   }
   if (body) codes.push('request/unsupported_media_type', 'request/too_large', 'request/malformed_json');
-  if (body || query) codes.push('request/invalid');
+  // Every request may carry a parameter that is not described, which is refused.
+  codes.push('request/invalid');
   if (rateLimit || credential === 'sk') codes.push('request/rate_limited');
   if (method !== 'GET') codes.push('service/outcome_unknown');
   return codes;
