@@ -2,3 +2,17 @@
 export type Clock = () => Date;
 
 export const systemClock: Clock = () => new Date();
+
+/** The instant as we write it, ISO 8601 UTC with milliseconds; requests of one millisecond share the text. */
+export function isoTimeOf(clock: Clock): string {
+  const now = clock();
+  const ms = now.getTime();
+  if (ms !== lastMs) {
+    lastMs = ms;
+    lastText = now.toISOString();
+  }
+  return lastText;
+}
+
+let lastMs = Number.NaN;
+let lastText = '';

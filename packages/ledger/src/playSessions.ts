@@ -23,6 +23,7 @@ import {
   type FailPoint,
   idFromParts,
   isId,
+  isoTimeOf,
   newId,
   parseStreamName,
   Rejection,
@@ -116,7 +117,7 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
     if (status !== 'active') await users.requireActive(user, context);
 
     failPoint('open.beforeHold');
-    const openedAt = clock().toISOString();
+    const openedAt = isoTimeOf(clock);
     const account: PlayerAccount = { environment, appId, userId, currencyId };
     const hold = await funds.hold(
       account,
@@ -228,7 +229,7 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
     const outcome = await handler.execute(
       playSession,
       stream,
-      { type: 'SettleSession', transactionUuid, at: clock().toISOString() },
+      { type: 'SettleSession', transactionUuid, at: isoTimeOf(clock) },
       contextOf(context),
     );
     const { answer } = outcome;
@@ -297,7 +298,7 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
   }
 
   function contextOf({ requestId, actor, deadlineMs }: LedgerRequest): CommandContext {
-    return { metadata: { correlationId: requestId, actor, occurredAt: clock().toISOString() }, deadlineMs };
+    return { metadata: { correlationId: requestId, actor, occurredAt: isoTimeOf(clock) }, deadlineMs };
   }
 }
 

@@ -110,7 +110,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const pool = createPool({
       connectionString: databaseUrl,
       applicationName: 'coffer',
-      onIdleError: (error) => logger.warn({ err: error }, 'a database connection was lost'),
+      // The driver hangs the whole connection on the error: its message is what anyone wants to read.
+      onIdleError: ({ message }) => logger.warn({ reason: message }, 'a database connection was lost'),
     });
     stops.push(() => pool.end());
     const ownStore = createPostgresEventStore({
