@@ -7,6 +7,7 @@ import { createLogger, type Logger } from '@coffer/http';
 import { systemClock } from '@coffer/kernel';
 import {
   type BootstrapContent,
+  type BootstrapResult,
   bootstrapDemo,
   bootstrapFilePath,
   createSecretBox,
@@ -106,21 +107,28 @@ async function announce(
 ): Promise<void> {
   const baseUrl = `${url}/v1`;
   await writeOperatorFile(config.dataFolder, { url: baseUrl, token: secrets.operatorToken });
+  const demo = database.isEmbedded ? await bootstrap(config, baseUrl, database, secrets) : undefined;
   logger.info({ url: baseUrl, version: VERSION, dataFolder: config.dataFolder }, 'ready');
-  if (!database.isEmbedded) return;
+  if (!demo) return;
+  // For the eyes of whoever started it, on the terminal and past the log, which never holds a key.
+  process.stderr.write(welcome(url, config.dataFolder, demo.created ? demo.content : undefined));
+}
 
-  const path = bootstrapFilePath(config.dataFolder);
-  const { content, created } = await withPool(database.url, (pool) =>
+function bootstrap(
+  config: Config,
+  baseUrl: string,
+  database: Database,
+  secrets: { readonly operatorToken: string; readonly secretsKey: Uint8Array },
+): Promise<BootstrapResult> {
+  return withPool(database.url, (pool) =>
     bootstrapDemo({
       pool,
       secretBox: createSecretBox(secrets.secretsKey),
       clock: systemClock,
-      path,
+      path: bootstrapFilePath(config.dataFolder),
       addresses: { baseUrl, portalUrl: `${baseUrl}/portal`, portalToken: secrets.operatorToken },
     }),
   );
-  // For the eyes of whoever started it, on the terminal and past the log, which never holds a key.
-  process.stderr.write(welcome(url, config.dataFolder, created ? content : undefined));
 }
 
 async function withPool<Result>(

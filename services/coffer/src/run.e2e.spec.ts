@@ -1,0 +1,292 @@
+/**
+ * `coffer run` and the command line as an operator meets them. Source: contract, Apps, keys, currencies and
+ * The command line.
+ */
+import { execFile } from 'node:child_process';
+import { readFile, stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { bootstrapFilePath, operatorFilePath } from '@coffer/portal';
+import { createTestDatabase } from '@coffer/testing';
+import { expect } from 'chai';
+import { z } from 'zod';
+import { expectBooksToBalance } from './testing/books.ts';
+import { createClient } from './testing/client.ts';
+import { eventually } from './testing/eventually.ts';
+import {
+  type ProcessEnd,
+  type ServiceProcess,
+  serviceProcesses,
+  type Variables,
+} from './testing/serviceProcess.ts';
+
+/** Without it the service makes a token of its own and leaves it in its data folder. */
+const OWN_TOKEN = { COFFER_OPERATOR_TOKEN: '' };
+const NO_STACK = /^\s+at /m;
+
+const keyPair = z.strictObject({ publishable: z.string(), secret: z.string() });
+const bootstrap = z.strictObject({
+  baseUrl: z.string().endsWith('/v1'),
+  appId: z.string().startsWith('app_'),
+  keys: z.strictObject({ test: keyPair, live: keyPair }),
+  messenger: z.strictObject({ botToken: z.string() }),
+  portalUrl: z.string(),
+  portalToken: z.string(),
+});
+
+describe('coffer run, with nothing but a data folder', function () {
+  // The first start makes a database cluster.
+  this.timeout(60_000);
+  const processes = serviceProcesses();
+  let dataFolder: string;
+  let service: ServiceProcess;
+  let userId: string;
+  let sessionId: string;
+
+  const start = async (until: 'ready' | 'listening' = 'ready') => {
+    service = await processes.start({ dataFolder, variables: OWN_TOKEN, until });
+  };
+  const readBootstrap = async () =>
+    bootstrap.parse(JSON.parse(await readFile(bootstrapFilePath(dataFolder), 'utf8')));
+  const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
+  const postmasterPid = async () =>
+    Number.parseInt(await readFile(join(dataFolder, 'postgres', 'data', 'postmaster.pid'), 'utf8'), 10);
+
+  const coffer = (line: string, variables: Variables = {}) =>
+    processes.command(line.split(' '), { COFFER_DATA_DIR: dataFolder, ...variables });
+  /** The one JSON document that a command prints. */
+  const answer = async (line: string) => {
+    const end = await coffer(`--json ${line}`);
+    expect(end, end.stderr).to.include({ exitCode: 0, stderr: '' });
+    return JSON.parse(end.stdout);
+  };
+  const inDemo = async () => `--app ${(await readBootstrap()).appId} --env test`;
+  const account = async () => `${await inDemo()} --user ${userId} --currency CHIP`;
+
+  before(async () => {
+    dataFolder = await processes.newDataFolder();
+    await start();
+  });
+
+  it('makes the app "Demo" and leaves its keys in a file that is only for its owner', async () => {
+    const { baseUrl, appId, keys } = await readBootstrap();
+    expect(baseUrl).to.equal(`${service.url}/v1`);
+    expect(await modeOf(bootstrapFilePath(dataFolder))).to.equal('600');
+    expect(await modeOf(operatorFilePath(dataFolder))).to.equal('600');
+    for (const environment of ['test', 'live'] as const) {
+      expect(keys[environment].publishable).to.match(new RegExp(`^pk_${environment}_`));
+      expect(keys[environment].secret).to.match(new RegExp(`^sk_${environment}_`));
+    }
+    expect((await answer(`currencies list --app ${appId}`)).items).to.deep.include.members([
+      { id: 1, code: 'SOL', decimals: 9, mint: { test: 'native', live: 'native' } },
+    ]);
+  });
+
+  it('shows the secret keys on the terminal, once, and never in the log', async () => {
+    const { keys } = await readBootstrap();
+    const logLines = service
+      .logs()
+      .split('\n')
+      .filter((line) => line.startsWith('{'));
+    for (const { secret } of [keys.test, keys.live]) {
+      expect(service.logs().split(secret)).to.have.length(2);
+      expect(logLines.join('\n')).not.to.include(secret);
+    }
+  });
+
+  it('registers players and adjusts their funds from the command line, once a reference', async () => {
+    userId = (await answer(`users create ${await inDemo()}`)).userId;
+    const credit = `accounts credit ${await account()} --amount 1000 --ref first --reason welcome`;
+    expect(await answer(credit)).to.deep.equal({ available: '1000', held: '0' });
+    expect(await answer(credit)).to.deep.equal({ available: '1000', held: '0' });
+    expect(await answer(`accounts debit ${await account()} --amount 100 --ref second`)).to.deep.equal({
+      available: '900',
+      held: '0',
+    });
+    const refused = await coffer(`accounts debit ${await account()} --amount 901 --ref third`);
+    expect(refused).to.include({ exitCode: 1, stdout: '' });
+    expect(refused.stderr).to.include('accounts/insufficient_funds').and.not.match(NO_STACK);
+    expect(await answer(`accounts show ${await account()}`)).to.deep.equal({ available: '900', held: '0' });
+  });
+
+  it('takes the keys of the file, and settles a stranded play session from the command line', async () => {
+    const { baseUrl, keys, portalToken } = await readBootstrap();
+    const client = createClient({ baseUrl, operatorToken: portalToken });
+    const opened = await client.post(
+      '/ledger/sessions',
+      { userId, gameCode: 'dice', currency: 'CHIP', lockAmount: '400' },
+      { key: keys.test.secret },
+    );
+    expect(opened.status, opened.text).to.equal(201);
+    sessionId = String(opened.json.sessionId);
+
+    const open = await eventually('the session is in the list', async () => {
+      const { items } = await answer(`sessions list ${await inDemo()} --status open`);
+      return items.length > 0 ? items : undefined;
+    });
+    expect(open).to.have.length(1);
+    expect(open[0]).to.include({ sessionId, userId, balance: '400' });
+    const settled = await answer(`sessions settle ${await inDemo()} --session ${sessionId}`);
+    expect(settled).to.include({ sessionId, payout: '400', status: 'settled' });
+    expect(await answer(`accounts show ${await account()}`)).to.deep.equal({ available: '900', held: '0' });
+  });
+
+  it('shows the events as they are stored, in order', async () => {
+    const { appId } = await readBootstrap();
+    const stream = `playSession-test.${appId}.${sessionId}`;
+    const [list, shown, exported] = await Promise.all([
+      coffer(`streams list --app ${appId} --env test`),
+      coffer(`streams show ${stream}`),
+      coffer(`streams export --app ${appId}`),
+    ]);
+    expect(list).to.include({ exitCode: 0 });
+    expect(list.stdout).to.include(stream);
+    const lines = (end: ProcessEnd) => end.stdout.trimEnd().split('\n');
+    expect(lines(shown).map((line) => JSON.parse(line).type)).to.deep.equal([
+      'SessionOpened',
+      'SessionSettled',
+    ]);
+    expect(lines(exported)).to.include.members(lines(shown));
+    expect(lines(exported).map((line) => JSON.parse(line).type)).to.deep.equal([
+      'UserRegistered',
+      'AccountCredited',
+      'AccountDebited',
+      'FundsHeld',
+      'SessionOpened',
+      'SessionSettled',
+      'HoldClosed',
+    ]);
+    expect(await coffer('streams show nonsense')).to.include({ exitCode: 1 });
+  });
+
+  it('says so to a second service on the same folder, and goes on unharmed', async () => {
+    const second = await coffer('run', { PORT: '0' });
+    expect(second).to.include({ exitCode: 1, signal: null });
+    expect(second.stderr).to.include(dataFolder).and.include(`pid ${service.pid}`).and.not.match(NO_STACK);
+    expect(await answer(`accounts show ${await account()}`)).to.deep.equal({ available: '900', held: '0' });
+  });
+
+  it('leaves no process behind when it is interrupted', async () => {
+    const pid = await postmasterPid();
+    expect(await isRunning(pid)).to.equal(true);
+    expect(await service.terminate('SIGINT')).to.include({ exitCode: 0, signal: null });
+    expect(await isRunning(pid)).to.equal(false);
+
+    const alone = await coffer(`accounts show ${await account()}`);
+    expect(alone).to.include({ exitCode: 3, stdout: '' });
+    expect(alone.stderr).to.include('npm start').and.not.match(NO_STACK);
+  });
+
+  it('has its funds, its users and its keys again after the next start', async () => {
+    const { baseUrl: _, portalUrl: _url, ...before } = await readBootstrap();
+    await start();
+    const { baseUrl, portalUrl: _after, ...after } = await readBootstrap();
+    expect(after).to.deep.equal(before);
+    expect(baseUrl).to.equal(`${service.url}/v1`);
+    expect(service.logs()).not.to.include(after.keys.test.secret);
+    expect(await answer(`accounts show ${await account()}`)).to.deep.equal({ available: '900', held: '0' });
+  });
+
+  it('goes on after it was killed hard, on the database server that was left running', async () => {
+    const pid = await postmasterPid();
+    await service.kill9();
+    expect(await isRunning(pid)).to.equal(true);
+    // The read models wait until the lease of the killed one has run out; the ledger does not.
+    await start('listening');
+    expect(await postmasterPid()).to.equal(pid);
+    const credit = `accounts credit ${await account()} --amount 50 --ref after-the-kill`;
+    expect(await answer(credit)).to.deep.equal({ available: '950', held: '0' });
+    const { baseUrl, portalToken } = await readBootstrap();
+    await expectBooksToBalance(createClient({ baseUrl, operatorToken: portalToken }));
+    expect(await service.terminate()).to.include({ exitCode: 0, signal: null });
+    expect(await isRunning(pid)).to.equal(false);
+  });
+});
+
+describe('coffer run, on a database that it is given', function () {
+  this.timeout(30_000);
+  const processes = serviceProcesses();
+
+  it('sets up an empty one, serves, makes no app, and leaves at SIGTERM', async () => {
+    const database = await createTestDatabase();
+    const dataFolder = await processes.newDataFolder();
+    const variables = { ...OWN_TOKEN, DATABASE_URL: database.connectionString };
+    const service = await processes.start({ dataFolder, variables });
+    const apps = await processes.command(['--json', 'apps', 'list'], { COFFER_DATA_DIR: dataFolder });
+    expect(apps).to.include({ exitCode: 0, stderr: '' });
+    expect(JSON.parse(apps.stdout)).to.deep.equal({ items: [] });
+    const end = await service.terminate();
+    expect(end).to.include({ exitCode: 0, signal: null, stderr: '' });
+    // Fails when a connection is still open.
+    await database.drop();
+  });
+
+  it('says when its port is taken', async () => {
+    const squatter = createServer().listen(0, '127.0.0.1');
+    await eventually('the port is taken', () => squatter.listening || undefined);
+    const address = squatter.address();
+    const port = typeof address === 'object' && address ? String(address.port) : '';
+    const database = await createTestDatabase();
+    const end = await processes.command(['run'], {
+      COFFER_DATA_DIR: await processes.newDataFolder(),
+      DATABASE_URL: database.connectionString,
+      PORT: port,
+    });
+    squatter.close();
+    expect(end).to.include({ exitCode: 1, signal: null });
+    expect(end.stderr).to.include(`The port ${port} is taken`).and.not.match(NO_STACK);
+    await database.drop();
+  });
+
+  it('says when the database does not answer', async () => {
+    const end = await processes.command(['run'], {
+      COFFER_DATA_DIR: await processes.newDataFolder(),
+      DATABASE_URL: 'postgres://nobody:nothing@127.0.0.1:1/nowhere',
+      PORT: '0',
+    });
+    expect(end).to.include({ exitCode: 1, signal: null });
+    expect(end.stderr).to.include('DATABASE_URL').and.not.match(NO_STACK);
+  });
+});
+
+describe('coffer run, with a wrong configuration', () => {
+  const processes = serviceProcesses();
+
+  it('prints every problem at once and starts nothing', async () => {
+    const end = await processes.command(['run'], {
+      PORT: 'eighty',
+      DATABASE_URL: 'mysql://localhost/coffer',
+      LOG_LEVEL: 'loud',
+      COFFER_SECRETS_KEY: 'short',
+      COFFER_OPERATOR_TOKEN: 'short',
+      COFFER_REACTION_GRACE_MS: '-1',
+    });
+    expect(end).to.include({ exitCode: 2, signal: null, stdout: '' });
+    expect(end.stderr).not.to.match(NO_STACK);
+    for (const name of [
+      'PORT',
+      'DATABASE_URL',
+      'LOG_LEVEL',
+      'COFFER_SECRETS_KEY',
+      'COFFER_OPERATOR_TOKEN',
+      'COFFER_REACTION_GRACE_MS',
+    ]) {
+      expect(end.stderr).to.match(new RegExp(`^  ${name}: `, 'm'));
+    }
+  });
+
+  it('names the roles there are', async () => {
+    const end = await processes.command(['run', 'api', 'croupier'], {});
+    expect(end).to.include({ exitCode: 2, signal: null, stdout: '' });
+    expect(end.stderr).to.include('croupier').and.include('process-manager').and.not.match(NO_STACK);
+  });
+});
+
+/** A process that has ended and whose parent has not asked how is none any more. */
+async function isRunning(pid: number): Promise<boolean> {
+  const state = await new Promise<string>((resolve) => {
+    // `ps` fails when there is no such process.
+    execFile('ps', ['-o', 'stat=', '-p', String(pid)], (_error, stdout) => resolve(stdout.trim()));
+  });
+  return state !== '' && !state.startsWith('Z');
+}
