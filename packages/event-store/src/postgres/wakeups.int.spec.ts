@@ -21,15 +21,25 @@ describe('wake-ups', () => {
     await database.drop();
   });
 
+  let open: { close(): Promise<void> }[] = [];
+  const opened = <Closable extends { close(): Promise<void> }>(closable: Closable): Closable => {
+    open.push(closable);
+    return closable;
+  };
+  afterEach(async () => {
+    await Promise.all(open.map((each) => each.close()));
+    open = [];
+  });
+
   it('come with the appends of other processes, also after the connection was lost', async () => {
     const { connectionString } = database;
     const { signal } = new AbortController();
-    const wakeups = createWakeups({ connectionString, applicationName: 'listener' });
+    const wakeups = opened(createWakeups({ connectionString, applicationName: 'listener' }));
     wakeups.listen();
     // It wakes when it begins to listen, for what it may have missed.
     await wakeups.moreThan(0, NEVER_MS, signal);
 
-    const other = createPostgresEventStore({ connectionString, applicationName: 'other' });
+    const other = opened(createPostgresEventStore({ connectionString, applicationName: 'other' }));
     const wakesOnAppend = async (): Promise<void> => {
       const seen = wakeups.count;
       await other.append({ stream: streamName(), expectedRevision: 'noStream', events: newEvents(1) });
@@ -43,14 +53,11 @@ describe('wake-ups', () => {
                       where application_name = 'listener-listen' and datname = current_database()`);
     await wakeups.moreThan(seen, NEVER_MS, signal);
     await wakesOnAppend();
-
-    await other.close();
-    await wakeups.close();
   });
 
   it('are not waited for when one came since, when time is up, or when it is aborted', async () => {
     const { connectionString } = database;
-    const wakeups = createWakeups({ connectionString, applicationName: 'listener' });
+    const wakeups = opened(createWakeups({ connectionString, applicationName: 'listener' }));
     const stopping = new AbortController();
     const seen = wakeups.count;
     wakeups.wake();
@@ -60,6 +67,5 @@ describe('wake-ups', () => {
     stopping.abort();
     await sleeping;
     await wakeups.moreThan(wakeups.count, NEVER_MS, stopping.signal);
-    await wakeups.close();
   });
 });

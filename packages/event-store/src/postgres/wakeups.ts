@@ -58,6 +58,7 @@ export function createWakeups(options: {
     },
     async close() {
       closing.abort();
+      wake();
       await listening;
     },
   };
