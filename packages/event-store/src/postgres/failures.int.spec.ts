@@ -29,7 +29,7 @@ describe('the Postgres event store', () => {
   let database: TestDatabase;
   let pool: Pool;
   let store: EventStore;
-  let opened: EventStore[];
+  let opened: { close(): Promise<void> }[];
   const open = (options: Partial<PostgresEventStoreOptions> = {}): EventStore => {
     const { connectionString } = database;
     const another = createPostgresEventStore({ connectionString, applicationName: 'spec', ...options });
@@ -92,6 +92,7 @@ describe('the Postgres event store', () => {
 
     it('the outcome is unknown; one that was written is found by the retry', async () => {
       const proxy = await createReplySwallower(database.connectionString);
+      opened.push(proxy);
       const proxied = open({ connectionString: proxy.connectionString, appendConnections: 1 });
       await proxied.append(requestOf(newEvents(1)));
       const request = requestOf(newEvents(2));
@@ -101,8 +102,6 @@ describe('the Postgres event store', () => {
       const retried = await proxied.append(request);
       expect(retried).to.deep.include({ revision: 1, alreadyAppended: true });
       expect((await store.head())?.position).to.equal(retried.position);
-      await proxied.close();
-      await proxy.close();
     });
 
     it('every append in flight is told, and every retry converges', async () => {
