@@ -15,7 +15,7 @@ import {
 } from '../errors.ts';
 import type { AppendRequest, AppendResult, ExpectedRevision, Position } from '../port.ts';
 import { int4Array, int8Array, textArray, uuidArray } from './binaryArrays.ts';
-import { isDataError, isStatementError } from './failures.ts';
+import { isDataError, isReadOnly, isStatementError } from './failures.ts';
 
 export interface AppenderOptions {
   readonly connectionString: string;
@@ -199,6 +199,7 @@ export function createAppender(options: AppenderOptions): Appender {
     } catch (cause) {
       const error = new StoreUnreachableError('The event store cannot be reached.', { cause });
       for (const { reject } of batch) reject(error);
+      if (connections.every(({ client: alive }) => alive === undefined)) refuseQueued(error);
       return;
     }
     let row: BatchRow;
@@ -211,6 +212,12 @@ export function createAppender(options: AppenderOptions): Appender {
     settle(batch, row);
   }
 
+  /** Nothing can be sent: what waits is told now, instead of each batch after a connection attempt of its own. */
+  function refuseQueued(error: StoreUnreachableError): void {
+    queuedBytes = 0;
+    for (const { reject } of queue.splice(0)) reject(error);
+  }
+
   async function failed(connection: Connection, batch: readonly Entry[], cause: unknown): Promise<void> {
     if (!isStatementError(cause)) {
       drop(connection);
@@ -220,6 +227,8 @@ export function createAppender(options: AppenderOptions): Appender {
       for (const { reject } of batch) reject(error);
       return;
     }
+    // A server that became a standby stays one for this connection; the next may find the one that writes.
+    if (isReadOnly(cause)) drop(connection);
     // The whole batch was rolled back. One entry's data must not decide its neighbours': each goes alone.
     if (batch.length > 1) {
       for (const entry of batch) await send(connection, [entry]);

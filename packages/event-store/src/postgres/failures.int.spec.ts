@@ -152,6 +152,26 @@ describe('the Postgres event store', () => {
       }
     });
 
+    it('what waits is told after one attempt a connection, not after one a batch', async () => {
+      let attempts = 0;
+      const server = createServer((socket) => {
+        attempts += 1;
+        socket.destroy();
+      }).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const address = server.address();
+      const url = new URL(database.connectionString);
+      url.port = String(typeof address === 'object' ? address?.port : '');
+      const away = open({ connectionString: url.href, appendConnections: 2 });
+      const waiting = Array.from({ length: 1_000 }, () => away.append(requestOf(newEvents(1))));
+      for (const result of await Promise.allSettled(waiting)) {
+        expect(result.status === 'rejected' && result.reason).to.be.instanceOf(StoreUnreachableError);
+      }
+      expect(attempts).to.be.within(1, 2);
+      server.close();
+      await once(server, 'close');
+    });
+
     it('a subscription keeps asking, and ends without a word when it is aborted or the store closes', async () => {
       const away = await unheard();
       const stopping = new AbortController();
@@ -164,6 +184,46 @@ describe('the Postgres event store', () => {
       await away.close();
       await drained[1];
     });
+  });
+
+  it('leaves a server that has become read-only, and finds the one that writes', async () => {
+    const setReadOnly = (value: 'on' | 'off') =>
+      pool.query(`do $$ begin execute format(
+        'alter database %I set default_transaction_read_only = ${value}', current_database()); end $$`);
+    await setReadOnly('on');
+    const request = requestOf(newEvents(1));
+    expect(await rejectionOf(store.append(request))).to.be.instanceOf(StoreUnreachableError);
+    // The setting is taken over by new connections only, as a standby that is promoted elsewhere would be.
+    await setReadOnly('off');
+    expect((await store.append(request)).alreadyAppended).to.equal(false);
+  });
+
+  it('reads by index, also with statements that were planned while the log was small', async () => {
+    for (let round = 0; round < 3; round++) await store.append(requestOf(newEvents(20)));
+    await pool.query('analyze log.events');
+    const stream = streamName();
+    await store.append(requestOf(newEvents(5), stream));
+    // From the sixth time on a prepared statement may keep one plan for all values.
+    for (let times = 0; times < 7; times++) {
+      expect(await allOf(store.readStream(stream))).to.have.length(5);
+      expect(await allOf(store.readStream(stream, { direction: 'backwards', limit: 2 }))).to.have.length(2);
+      expect(await store.heads([stream])).to.have.length(1);
+      expect(await allOf(store.readAll({ limit: 10 }))).to.have.length(10);
+      await store.head();
+    }
+    const scans = async () => {
+      const { rows } = await pool.query(
+        `select seq_scan::int as scans, (select count(*)::int from pg_stat_activity
+           where datname = current_database() and application_name = 'spec-read') as readers
+         from pg_stat_user_tables where schemaname = 'log' and relname = 'events'`,
+      );
+      return rows[0];
+    };
+    // A connection hands in its numbers when it ends, at the latest.
+    await store.close();
+    let counted = await scans();
+    while (counted.readers > 0) counted = await scans();
+    expect(counted.scans).to.equal(0);
   });
 
   it('refuses what its bytes have no room for', async () => {

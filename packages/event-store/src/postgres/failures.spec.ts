@@ -12,6 +12,7 @@ describe('a failure of Postgres', () => {
     ['FEHLER', '22021', true],
     ['ERROR', '23505', true],
     ['ERROR', '53100', true],
+    ['FEHLER', '25006', true],
     ['FATAL', '57P01', false],
     ['ERROR', '57014', false],
     ['FATAL', '25P04', false],

@@ -11,12 +11,19 @@ import pg from 'pg';
 export function isStatementError(error: unknown): error is pg.DatabaseError {
   if (!(error instanceof pg.DatabaseError)) return false;
   const code = error.code ?? '';
-  return /^(22|23|40|42|54|55)/.test(code) || (error.severity === 'ERROR' && !/^(08|57|25P04)/.test(code));
+  return (
+    /^(22|23|25006|40|42|54|55)/.test(code) || (error.severity === 'ERROR' && !/^(08|57|25P04)/.test(code))
+  );
 }
 
 /** Class 22, data exception, and 54, program limit exceeded. */
 export function isDataError(error: pg.DatabaseError): boolean {
   return /^(22|54)/.test(error.code ?? '');
+}
+
+/** 25006, read-only transaction: the server is a standby. */
+export function isReadOnly(error: pg.DatabaseError): boolean {
+  return error.code === '25006';
 }
 
 /** Class 22, data exception, and 42, syntax error or access rule violation: asking again will not help. */

@@ -1,6 +1,7 @@
 /** The event store on Postgres: the embedded default, and what one machine can hold. ADR 0003. */
 import { join } from 'node:path';
-import { createPool, migrate, type Pool } from '@coffer/database';
+import { migrate, type Pool } from '@coffer/database';
+import pg from 'pg';
 import type { EventStore } from '../port.ts';
 import { createAppender } from './appender.ts';
 import { createLogReader } from './logReader.ts';
@@ -21,6 +22,12 @@ export interface PostgresEventStoreOptions {
   readonly maxQueuedBytes?: number;
 }
 
+/**
+ * A prepared read keeps the plan it was given while the table was small, where scanning it all is cheapest, until
+ * the table is analyzed again; by then it may be large. Every read of the log has an index in its order.
+ */
+const READ_BY_INDEX = '-c enable_seqscan=off -c enable_bitmapscan=off';
+
 /** Creates or updates the schema `log`. */
 export async function migrateLog(pool: Pool): Promise<void> {
   await migrate(pool, 'log', join(import.meta.dirname, 'migrations'));
@@ -29,13 +36,15 @@ export async function migrateLog(pool: Pool): Promise<void> {
 /** Connects when it is first used. The schema `log` must be there (`migrateLog`). */
 export function createPostgresEventStore(options: PostgresEventStoreOptions): EventStore {
   const { connectionString, applicationName } = options;
-  const pool = createPool({
+  const pool = new pg.Pool({
     connectionString,
-    applicationName: `${applicationName}-read`,
-    maxConnections: options.readConnections ?? 8,
-    // The next read makes a new connection and fails on its own if it cannot.
-    onIdleError: () => undefined,
+    application_name: `${applicationName}-read`,
+    max: options.readConnections ?? 8,
+    connectionTimeoutMillis: 5_000,
+    options: READ_BY_INDEX,
   });
+  // The next read makes a new connection and fails on its own if it cannot.
+  pool.on('error', () => undefined);
   const reader = createLogReader(pool);
   const wakeups = createWakeups({ connectionString, applicationName });
   const appender = createAppender({
