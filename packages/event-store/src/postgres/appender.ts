@@ -1,7 +1,7 @@
 /**
- * Group commit: appends that wait are sent together, one call of `log.append_v1` a batch, over a few
- * connections of their own. Batches of several connections and processes take turns in the database, by the
- * lock in the function; nothing here has to be right for the log to be.
+ * Group commit: appends that wait are sent together, one call of `log.append_v1` a batch, over a connection of
+ * their own, the next batch on its way while one is carried out. Batches of several processes take turns in the
+ * database, by the lock in the function; nothing here has to be right for the log to be.
  */
 import pg from 'pg';
 import { checkAppend } from '../appendRequest.ts';
@@ -20,7 +20,6 @@ import { isDataError, isReadOnly, isStatementError } from './failures.ts';
 export interface AppenderOptions {
   readonly connectionString: string;
   readonly applicationName: string;
-  readonly connections: number;
   readonly maxQueuedEntries: number;
   readonly maxQueuedBytes: number;
   /** Called after a batch in which something was written. */
@@ -35,6 +34,12 @@ export interface Appender {
   close(): Promise<void>;
 }
 
+/**
+ * The second waits in the server's socket, so that it begins when the first has committed. Two connections
+ * would hand the lock from one process to the other instead: 28,000 to 33,000 appends/s where this has 36,000
+ * to 41,000, and one batch at a time 20,000 to 24,000.
+ */
+const BATCHES_IN_FLIGHT = 2;
 /** One batch carries at most so many events; a larger single append goes alone. */
 const MAX_BATCH_EVENTS = 128;
 /** And so many bytes, so that a few large appends do not hold up the small ones of a whole batch. */
@@ -49,11 +54,6 @@ interface Entry {
   readonly bytes: number;
   readonly resolve: (result: AppendResult) => void;
   readonly reject: (reason: unknown) => void;
-}
-
-interface Connection {
-  client: pg.Client | undefined;
-  busy: boolean;
 }
 
 type BatchRow = readonly [
@@ -77,16 +77,17 @@ const APPEND = {
   rowMode: 'array',
 } as const;
 
+/** An append that is acknowledged must survive a power cut, whatever the server's default is. */
+const DURABLE = `select set_config('synchronous_commit', 'on', false)
+                 where current_setting('synchronous_commit') = 'off'`;
+
 export function createAppender(options: AppenderOptions): Appender {
   const queue: Entry[] = [];
   let queuedBytes = 0;
-  const connections = Array.from(
-    { length: options.connections },
-    (): Connection => ({
-      client: undefined,
-      busy: false,
-    }),
-  );
+  /** The connection in use, or the one being made. */
+  let connected: Promise<pg.Client> | undefined;
+  let alive: pg.Client | undefined;
+  let inFlight = 0;
   const streamsInFlight = new Set<string>();
   let pumpScheduled = false;
   /** Entries that were denied and may be retries: looked up meanwhile, they hold up no batch. */
@@ -124,7 +125,11 @@ export function createAppender(options: AppenderOptions): Appender {
         onIdle = resolve;
       });
     }
-    await Promise.all(connections.map(({ client }) => client?.end()));
+    // One that could not be made needs no end.
+    await connected?.then(
+      (client) => client.end(),
+      () => undefined,
+    );
   }
 
   /** At the end of the tick, so that appends of one tick share a batch. */
@@ -138,19 +143,17 @@ export function createAppender(options: AppenderOptions): Appender {
   }
 
   function pump(): void {
-    for (const connection of connections) {
-      if (queue.length === 0) break;
-      if (connection.busy) continue;
+    while (inFlight < BATCHES_IN_FLIGHT) {
       const batch = takeBatch();
       if (batch.length === 0) break;
-      connection.busy = true;
-      void sendOn(connection, batch);
+      inFlight += 1;
+      void sendInTurn(batch);
     }
     if (isIdle()) onIdle();
   }
 
   function isIdle(): boolean {
-    return queue.length === 0 && lookups === 0 && connections.every(({ busy }) => !busy);
+    return queue.length === 0 && lookups === 0 && inFlight === 0;
   }
 
   /** The oldest entries, at most one a stream and none of a stream that is in flight: they keep their order. */
@@ -181,32 +184,31 @@ export function createAppender(options: AppenderOptions): Appender {
     return batch;
   }
 
-  async function sendOn(connection: Connection, batch: readonly Entry[]): Promise<void> {
+  async function sendInTurn(batch: readonly Entry[]): Promise<void> {
     try {
-      await send(connection, batch);
+      await send(batch);
     } finally {
       for (const { request } of batch) streamsInFlight.delete(request.stream);
-      connection.busy = false;
+      inFlight -= 1;
       pump();
     }
   }
 
-  async function send(connection: Connection, batch: readonly Entry[]): Promise<void> {
+  async function send(batch: readonly Entry[]): Promise<void> {
     let client: pg.Client;
     try {
-      connection.client ??= await connect(connection);
-      client = connection.client;
+      client = await connection();
     } catch (cause) {
       const error = new StoreUnreachableError('The event store cannot be reached.', { cause });
       for (const { reject } of batch) reject(error);
-      if (connections.every(({ client: alive }) => alive === undefined)) refuseQueued(error);
+      refuseQueued(error);
       return;
     }
     let row: BatchRow;
     try {
       row = await withinReplyTime(client.query<BatchRow[]>({ ...APPEND, values: parametersOf(batch) }));
     } catch (error) {
-      await failed(connection, batch, error);
+      await failed(client, batch, error);
       return;
     }
     settle(batch, row);
@@ -218,9 +220,9 @@ export function createAppender(options: AppenderOptions): Appender {
     for (const { reject } of queue.splice(0)) reject(error);
   }
 
-  async function failed(connection: Connection, batch: readonly Entry[], cause: unknown): Promise<void> {
+  async function failed(client: pg.Client, batch: readonly Entry[], cause: unknown): Promise<void> {
     if (!isStatementError(cause)) {
-      drop(connection);
+      drop(client);
       const error = new OutcomeUnknownError('The connection failed before the append was answered.', {
         cause,
       });
@@ -228,10 +230,10 @@ export function createAppender(options: AppenderOptions): Appender {
       return;
     }
     // A server that became a standby stays one for this connection; the next may find the one that writes.
-    if (isReadOnly(cause)) drop(connection);
+    if (isReadOnly(cause)) drop(client);
     // The whole batch was rolled back. One entry's data must not decide its neighbours': each goes alone.
     if (batch.length > 1) {
-      for (const entry of batch) await send(connection, [entry]);
+      for (const entry of batch) await send([entry]);
       return;
     }
     const error = isDataError(cause)
@@ -297,26 +299,40 @@ export function createAppender(options: AppenderOptions): Appender {
     }
   }
 
-  async function connect(connection: Connection): Promise<pg.Client> {
+  function connection(): Promise<pg.Client> {
+    if (!connected) {
+      const connecting = connect();
+      connected = connecting;
+      connecting.catch(() => {
+        if (connected === connecting) connected = undefined;
+      });
+    }
+    return connected;
+  }
+
+  async function connect(): Promise<pg.Client> {
     const client = new pg.Client({
       connectionString: options.connectionString,
       application_name: options.applicationName,
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
+      pipeline: true,
       options: `-c transaction_timeout=${TRANSACTION_TIMEOUT_MS} -c default_transaction_isolation=read\\ committed`,
     });
-    // A lost connection is met by the next batch, or by the one in flight.
-    client.on('error', () => {
-      if (connection.client === client) drop(connection);
-    });
+    // A lost connection is met by the batches in flight, and by the next one, which makes another.
+    client.on('error', () => drop(client));
     await client.connect();
+    await client.query(DURABLE);
+    alive = client;
     return client;
   }
 
-  function drop(connection: Connection): void {
-    const { client } = connection;
-    connection.client = undefined;
-    client?.end().catch(() => undefined);
+  function drop(client: pg.Client): void {
+    if (alive === client) {
+      alive = undefined;
+      connected = undefined;
+    }
+    client.end().catch(() => undefined);
   }
 }
 

@@ -93,7 +93,7 @@ describe('the Postgres event store', () => {
     it('the outcome is unknown; one that was written is found by the retry', async () => {
       const proxy = await createReplySwallower(database.connectionString);
       opened.push(proxy);
-      const proxied = open({ connectionString: proxy.connectionString, appendConnections: 1 });
+      const proxied = open({ connectionString: proxy.connectionString });
       await proxied.append(requestOf(newEvents(1)));
       const request = requestOf(newEvents(2));
       proxy.swallowReplies();
@@ -162,7 +162,7 @@ describe('the Postgres event store', () => {
       const address = server.address();
       const url = new URL(database.connectionString);
       url.port = String(typeof address === 'object' ? address?.port : '');
-      const away = open({ connectionString: url.href, appendConnections: 2 });
+      const away = open({ connectionString: url.href });
       const waiting = Array.from({ length: 1_000 }, () => away.append(requestOf(newEvents(1))));
       for (const result of await Promise.allSettled(waiting)) {
         expect(result.status === 'rejected' && result.reason).to.be.instanceOf(StoreUnreachableError);

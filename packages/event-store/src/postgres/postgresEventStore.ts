@@ -12,8 +12,6 @@ export interface PostgresEventStoreOptions {
   readonly connectionString: string;
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
-  /** Batches in flight at a time. Default 2: more only wait for each other's lock. */
-  readonly appendConnections?: number;
   /** Connections for reads. Default 8. */
   readonly readConnections?: number;
   /** Appends that may wait. Default 10,000. */
@@ -50,7 +48,6 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
   const appender = createAppender({
     connectionString,
     applicationName: `${applicationName}-append`,
-    connections: options.appendConnections ?? 2,
     maxQueuedEntries: options.maxQueuedAppends ?? 10_000,
     maxQueuedBytes: options.maxQueuedBytes ?? 64 * 1024 * 1024,
     onAppended: wakeups.wake,
