@@ -249,7 +249,11 @@ function settleSession(session: KnownSession, command: CommandOf<'SettleSession'
   if (transactionUuid !== undefined && seen && seen.kind !== 'settle') {
     throw conflict(transactionUuid, 'operation');
   }
-  if (session.status === 'settled') return { events: [], answer: settledAnswer(session), replayed: true };
+  if (session.status === 'settled') {
+    // Under a uuid of its own it is a repeat of this settlement only while no other write has taken that uuid.
+    const revocable = transactionUuid !== undefined && !seen;
+    return { events: [], answer: settledAnswer(session), replayed: true, revocable };
+  }
 
   const { terms, totalBet, totalWin, balance: payout } = session;
   const { userId, currency, currencyId, lockAmount } = terms;

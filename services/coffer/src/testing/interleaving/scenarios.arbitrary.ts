@@ -59,7 +59,7 @@ const anyRequest: fc.Arbitrary<Request> = fc.oneof(
     arbitrary: fc.record({
       op: fc.constant('settle'),
       sessionId,
-      transactionUuid: fc.constantFrom(undefined, 's1', 's2', 't2', 't3'),
+      transactionUuid: fc.constantFrom(undefined, 's1', 's2', 't2', 't3', 't5', 't6'),
     }),
   },
   { weight: 2, arbitrary: fc.record({ op: fc.constant('balance'), sessionId }) },
