@@ -3,6 +3,7 @@
  * Each variable is described in `docs/operating/README.md`.
  */
 import { resolve } from 'node:path';
+import { failPointName } from '@coffer/kernel';
 import { z } from 'zod';
 
 export const roles = ['api', 'projector', 'process-manager'] as const;
@@ -34,7 +35,7 @@ const environmentVariables = z.object({
   COFFER_CACHE_MIB: wholeNumber(1, 65_536).default(128),
   COFFER_SK_RATE_PER_MINUTE: wholeNumber(1, 100_000_000).optional(),
   COFFER_REACTION_GRACE_MS: wholeNumber(0, 60_000).default(2_000),
-  COFFER_FAIL_POINT: z.string().optional(),
+  COFFER_FAIL_POINT: failPointName.optional(),
 });
 
 export type Config = ReturnType<typeof configFrom>;

@@ -1,8 +1,8 @@
 /** Only crash specs name a fail point; without a name nothing is ever killed. */
-import { type FailPoint, noFailPoint } from '@coffer/kernel';
+import { type FailPoint, type FailPointName, noFailPoint } from '@coffer/kernel';
 
 /** Kills this process, as a power cut would, at the point of that name. */
-export function failPointFrom(name: string | undefined): FailPoint {
+export function failPointFrom(name: FailPointName | undefined): FailPoint {
   if (name === undefined) return noFailPoint;
   return (reached) => {
     if (reached === name) process.kill(process.pid, 'SIGKILL');

@@ -19,6 +19,14 @@ export function startFailure(error: unknown): CommandFailure | undefined {
       error,
     );
   }
+  if (
+    'code' in error &&
+    'path' in error &&
+    /^(EEXIST|ENOTDIR|EACCES|EPERM|EROFS)$/.test(String(error.code))
+  ) {
+    const message = `${error.path} cannot be used: ${error.message}\nSet COFFER_DATA_DIR to a folder that this user may write to.`;
+    return failure(EXIT.refused, message, error);
+  }
   if (errorOf(error)?.code === 'service/unavailable') {
     const message = `The database cannot be reached: ${error.message}\nCheck DATABASE_URL and that it is running.`;
     return failure(EXIT.refused, message, error);
