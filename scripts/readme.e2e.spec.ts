@@ -22,6 +22,8 @@ describe('the README', () => {
 
     if (process.env.COFFER_WRITE_README) await writeFile(README, printed);
     expect(steps).to.have.length.greaterThan(5);
-    expect(withoutChance(printed)).to.equal(withoutChance(process.env.COFFER_WRITE_README ? printed : readme));
+    expect(withoutChance(printed)).to.equal(
+      withoutChance(process.env.COFFER_WRITE_README ? printed : readme),
+    );
   });
 });

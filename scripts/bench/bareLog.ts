@@ -3,21 +3,22 @@
  * nobody waits in a queue and no event is made of a row.
  */
 import type { Client, Pool } from '@coffer/database';
+import pg from 'pg';
 import { int8Array, textArray, uuidArray } from '../../packages/event-store/src/postgres/binaryArrays.ts';
 import { REPLAY_PAGE_EVENTS, STORE_APPENDS_IN_FLIGHT, STORE_ROWS_PER_BATCH } from './plan.ts';
 import { type BetStream, createBetStreams } from './storedBets.ts';
 
-/** As many batches at a time as the events in flight fill. */
-const CONNECTIONS = STORE_APPENDS_IN_FLIGHT / STORE_ROWS_PER_BATCH;
+/** As many batches at a time as the events in flight fill, on one connection, as the store sends them. */
+const BATCHES_IN_FLIGHT = STORE_APPENDS_IN_FLIGHT / STORE_ROWS_PER_BATCH;
 
 export interface BareInserts {
   /** Rows a second. */
   forSomeTime(rampMs: number, measuredMs: number): Promise<number>;
 }
 
-/** Inserts full batches one after another on each connection, into a table like the log's. */
-export function createBareInserts(pool: Pool, table: string): BareInserts {
-  const streamsOf = Array.from({ length: CONNECTIONS }, (_, index) =>
+/** Inserts full batches, the next on its way while one is carried out, into a table like the log's. */
+export function createBareInserts(connectionString: string, table: string): BareInserts {
+  const streamsOf = Array.from({ length: BATCHES_IN_FLIGHT }, (_, index) =>
     createBetStreams(`bare${index}x`, STORE_ROWS_PER_BATCH),
   );
   let position = 0;
@@ -50,20 +51,21 @@ export function createBareInserts(pool: Pool, table: string): BareInserts {
       let counted = 0;
       const fromMs = performance.now() + rampMs;
       const toMs = fromMs + measuredMs;
-      await Promise.all(
-        streamsOf.map(async (streams) => {
-          const client = await pool.connect();
-          try {
+      const client = new pg.Client({ connectionString, pipeline: true });
+      await client.connect();
+      try {
+        await Promise.all(
+          streamsOf.map(async (streams) => {
             while (performance.now() < toMs) {
               await insertBatch(client, streams);
               const now = performance.now();
               if (now >= fromMs && now < toMs) counted += streams.length;
             }
-          } finally {
-            client.release();
-          }
-        }),
-      );
+          }),
+        );
+      } finally {
+        await client.end();
+      }
       return counted / (measuredMs / 1_000);
     },
   };

