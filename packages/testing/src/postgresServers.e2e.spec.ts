@@ -46,7 +46,7 @@ describe('a private server', () => {
         '--input-type=module',
         '--eval',
         `import { startPrivateServer } from ${JSON.stringify(import.meta.resolve('./postgres.ts'))};
-         console.log((await startPrivateServer()).connectionString);
+         process.stdout.write((await startPrivateServer()).connectionString + '\\n');
          setInterval(() => {}, 1000);`,
       ],
       { stdio: ['ignore', 'pipe', 'inherit'] },
