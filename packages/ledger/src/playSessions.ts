@@ -11,6 +11,7 @@ import {
   type EventStore,
   type Outcome,
   OutcomeUnknownError,
+  readEvent,
   type Settled,
   StoreOverloadedError,
   StoreUnreachableError,
@@ -29,12 +30,7 @@ import {
   Rejection,
 } from '@coffer/kernel';
 import { z } from 'zod';
-import type {
-  OpenedAnswer,
-  PlaySessionAnswer,
-  RollbackAnswer,
-  SettledAnswer,
-} from './domain/playSession.answers.ts';
+import type { OpenedAnswer, PlaySessionAnswer, SettledAnswer } from './domain/playSession.answers.ts';
 import { type PlaySessionEvent, playSessionEvents } from './domain/playSession.events.ts';
 import type { KnownSession, SessionTerms } from './domain/playSession.state.ts';
 import {
@@ -236,7 +232,7 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
     assert(answer.outcome === 'settled');
     failPoint('settle.settled');
     await afterFirstAppend(async () => {
-      const cause = outcome.appended[0] ?? (await lastEvent(stream, ({ type }) => type === 'SessionSettled'));
+      const cause = outcome.appended[0] ?? (await readEvent(store, stream, answer.revision));
       await close(cause, context.deadlineMs);
     });
     failPoint('settle.closed');
@@ -268,26 +264,11 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
   ): Promise<void> {
     if (answer.outcome !== 'rollback' || !answer.late) return;
     failPoint('lateRollback.rolledBack');
+    const { revision } = answer.late;
     await afterFirstAppend(async () =>
-      creditLateRollback(appended[0] ?? (await rollbackEvent(stream, answer)), deadlineMs),
+      creditLateRollback(appended[0] ?? (await readEvent(store, stream, revision)), deadlineMs),
     );
     failPoint('lateRollback.credited');
-  }
-
-  /** Only a repeat asks for it, so it is looked for and not kept at hand. */
-  function rollbackEvent(stream: string, { transactionUuid }: RollbackAnswer): Promise<StreamEvent> {
-    return lastEvent(stream, (event) => {
-      if (event.type !== 'BetRolledBack') return false;
-      return decoded(event, 'BetRolledBack').data.transactionUuid === transactionUuid;
-    });
-  }
-
-  async function lastEvent(stream: string, is: (event: StreamEvent) => boolean): Promise<StreamEvent> {
-    for await (const page of store.readStream(stream, { direction: 'backwards' })) {
-      const found = page.find(is);
-      if (found) return found;
-    }
-    throw new Error(`${stream} does not hold the event that a repeat of its write needs.`);
   }
 
   /** The session, confirmed current. Throws `ledger/session_not_found`. */
