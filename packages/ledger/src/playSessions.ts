@@ -30,7 +30,12 @@ import {
   Rejection,
 } from '@coffer/kernel';
 import { z } from 'zod';
-import type { OpenedAnswer, PlaySessionAnswer, SettledAnswer } from './domain/playSession.answers.ts';
+import type {
+  OpenedAnswer,
+  PlaySessionAnswer,
+  RollbackAnswer,
+  SettledAnswer,
+} from './domain/playSession.answers.ts';
 import { type PlaySessionEvent, playSessionEvents } from './domain/playSession.events.ts';
 import type { KnownSession, SessionTerms } from './domain/playSession.state.ts';
 import {
@@ -192,7 +197,7 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
   ): Promise<Outcome<PlaySessionAnswer>> {
     const stream = streamOf(place, sessionId);
     const outcome = await handler.execute(playSession, stream, command, contextOf(context));
-    await finishRollback(stream, outcome, context.deadlineMs);
+    if (isLate(outcome)) await finishRollback(stream, outcome, context.deadlineMs);
     return outcome;
   }
 
@@ -206,7 +211,9 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
     const stream = streamOf(place, sessionId);
     const results = await handler.executeAll(playSession, stream, commands, contextOf(context));
     for (const result of results) {
-      if (result.status === 'decided') await finishRollback(stream, result, context.deadlineMs);
+      if (result.status === 'decided') {
+        if (isLate(result)) await finishRollback(stream, result, context.deadlineMs);
+      }
       // An absent session is one error and not a thousand.
       else if (isRejection(result.reason, 'ledger/session_not_found')) throw result.reason;
     }
@@ -259,14 +266,12 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
 
   async function finishRollback(
     stream: string,
-    { answer, appended }: Outcome<PlaySessionAnswer>,
+    { answer, appended }: LateRollback,
     deadlineMs: number,
   ): Promise<void> {
-    if (answer.outcome !== 'rollback' || !answer.late) return;
     failPoint('lateRollback.rolledBack');
-    const { revision } = answer.late;
     await afterFirstAppend(async () =>
-      creditLateRollback(appended[0] ?? (await readEvent(store, stream, revision)), deadlineMs),
+      creditLateRollback(appended[0] ?? (await readEvent(store, stream, answer.late.revision)), deadlineMs),
     );
     failPoint('lateRollback.credited');
   }
@@ -281,6 +286,15 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
   function contextOf({ requestId, actor, deadlineMs }: LedgerRequest): CommandContext {
     return { metadata: { correlationId: requestId, actor, occurredAt: isoTimeOf(clock) }, deadlineMs };
   }
+}
+
+/** A bet rolled back after the settlement, now or when this is a repeat: the player is to be credited. */
+interface LateRollback extends Outcome<PlaySessionAnswer> {
+  readonly answer: RollbackAnswer & { readonly late: NonNullable<RollbackAnswer['late']> };
+}
+
+function isLate(outcome: Outcome<PlaySessionAnswer>): outcome is LateRollback {
+  return outcome.answer.outcome === 'rollback' && outcome.answer.late !== undefined;
 }
 
 /**

@@ -51,6 +51,7 @@ export async function createReadSchema(client: Client, schema: string): Promise<
 }
 
 /**
+ * Half of each page is left free: a row that is played on stays on its page, and no index has to learn of it.
  * `ordinal` numbers the rows in the order in which they came into being in the log: the same in every rebuild,
  * so that lists have one order and cursors survive. `revision` is that of the last event in the row.
  */
@@ -74,7 +75,7 @@ create table if not exists ${schema}.play_sessions (
   status text not null check (status in ('open', 'settled')),
   opened_at timestamptz not null,
   settled_at timestamptz
-);
+) with (fillfactor = 50);
 create index if not exists play_sessions_of_app
   on ${schema}.play_sessions (app_id, environment, ordinal);
 create index if not exists play_sessions_of_user

@@ -12,7 +12,7 @@ import type {
   StreamHead,
 } from '../port.ts';
 import { isOwnMistake } from './failures.ts';
-import { EVENT_COLUMNS, type EventRow, recordedEvent } from './rows.ts';
+import { EVENT_COLUMNS, type EventRow, recordedEvent, rowTypes } from './rows.ts';
 
 export const PAGE_SIZE = 1_000;
 /** A server that stays silent for so long is as good as away; without it a reader would wait for ever. */
@@ -29,7 +29,7 @@ export function createLogReader(pool: Pool) {
     values: readonly unknown[],
   ): Promise<readonly Row[]> {
     try {
-      const timed = { name, text, values: [...values], query_timeout: READ_TIMEOUT_MS };
+      const timed = { name, text, values: [...values], types: rowTypes, query_timeout: READ_TIMEOUT_MS };
       const { rows } = await pool.query<Row[]>({ ...timed, rowMode: 'array' });
       // In array mode each row is the tuple of the columns asked for.
       return rows as unknown as Row[];

@@ -1,4 +1,5 @@
 /** Rows of the log as the driver gives them in array mode, and events made of them. */
+import pg from 'pg';
 import type { Position, RecordedEvent } from '../port.ts';
 
 export type EventRow = readonly [
@@ -26,4 +27,18 @@ export function recordedEvent(row: EventRow): RecordedEvent {
     metadata: row[6],
     recordedAt: row[7],
   };
+}
+
+/** https://www.postgresql.org/docs/18/catalog-pg-type.html */
+const TIMESTAMPTZ_OID = 1184;
+
+/** The driver's own, but for times: every event has one, and in UTC they need not be taken apart. */
+export const rowTypes: pg.CustomTypesConfig = {
+  getTypeParser: (oid, format) =>
+    oid === TIMESTAMPTZ_OID ? timeInUtc : pg.types.getTypeParser(oid, format as 'text'),
+};
+
+/** `2026-01-31 12:00:00.123456+00`, as the read connections are set to write it. */
+function timeInUtc(text: string): Date {
+  return new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`);
 }
