@@ -143,7 +143,8 @@ export function createAppender(options: AppenderOptions): Appender {
   }
 
   function pump(): void {
-    while (inFlight < BATCHES_IN_FLIGHT) {
+    // While a batch is on its way, only a full one follows it: many small ones would cost more than they gain.
+    while (inFlight === 0 || (inFlight < BATCHES_IN_FLIGHT && queue.length >= MAX_BATCH_EVENTS)) {
       const batch = takeBatch();
       if (batch.length === 0) break;
       inFlight += 1;
