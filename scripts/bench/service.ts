@@ -16,7 +16,7 @@ import { silentLogger } from '../../packages/embedded-postgres/src/logger.ts';
 import { findPlace } from '../../packages/embedded-postgres/src/place.ts';
 import { type Child, type Run, spawnNode, stopChild } from './children.ts';
 
-const PROGRAM = join(import.meta.dirname, '../../services/coffer/bin/coffer.mjs');
+const ROOT = join(import.meta.dirname, '../..');
 const DATABASE = 'coffer';
 const START_LIMIT_MS = 60_000;
 const STOP_LIMIT_MS = 20_000;
@@ -42,7 +42,8 @@ export interface ServiceOptions {
 
 export async function startService(run: Run, { profile }: ServiceOptions): Promise<ServiceUnderTest> {
   const dataFolder = await temporaryFolder(run);
-  const child = spawnNode(run, [PROGRAM, 'run'], {
+  const { flags, program } = await startScript();
+  const child = spawnNode(run, [join(ROOT, program), 'run'], {
     name: 'The service',
     env: {
       ...cleanEnvironment(),
@@ -53,8 +54,8 @@ export async function startService(run: Run, { profile }: ServiceOptions): Promi
     },
     stopLimitMs: STOP_LIMIT_MS,
     execArgv: profile
-      ? ['--cpu-prof', '--cpu-prof-dir', profile.folder, '--cpu-prof-name', profile.name]
-      : [],
+      ? [...flags, '--cpu-prof', '--cpu-prof-dir', profile.folder, '--cpu-prof-name', profile.name]
+      : flags,
   });
   const { boot, operator } = await Promise.race([child.ended, filesOf(dataFolder, run.signal)]);
   const { origin, port } = new URL(operator.url);
@@ -68,6 +69,16 @@ export async function startService(run: Run, { profile }: ServiceOptions): Promi
     child,
     stop: () => stopChild(child.process, STOP_LIMIT_MS),
   };
+}
+
+/** How `npm start` starts it: Node's flags and the program. */
+async function startScript(): Promise<{ readonly flags: readonly string[]; readonly program: string }> {
+  const manifest: { scripts: { start: string } } = JSON.parse(
+    await readFile(join(ROOT, 'package.json'), 'utf8'),
+  );
+  const words = manifest.scripts.start.split(' ').slice(1);
+  const program = words.find((word) => !word.startsWith('-')) ?? '';
+  return { flags: words.filter((word) => word.startsWith('--')), program };
 }
 
 /** A folder that is removed with the run, with the server in it stopped, should its service have been killed. */
