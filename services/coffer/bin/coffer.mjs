@@ -53,11 +53,11 @@ function runOnOwnNode() {
 
 /**
  * On a large machine V8 lets garbage pile up to several times of what is alive before it collects. What a
- * service that is asked thousands of times a second needs is not much, and should look like it. The size of the
- * young generation has to be said when Node starts, as `npm start` does.
+ * service that is asked thousands of times a second needs is not much, and should look like it. The young
+ * generation is left as large as V8 makes it: a smaller one saves 60 MiB and costs a tenth of the bets.
  */
 function collectGarbageEarlier() {
-  setFlagsFromString('--heap-growing-percent=60');
+  setFlagsFromString('--heap-growing-percent=35');
 }
 
 /** A launcher that is killed hard takes the program with it: nobody else would know of it any more. */
