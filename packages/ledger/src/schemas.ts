@@ -3,7 +3,25 @@ import { amount, callerId } from '@coffer/kernel';
 import { z } from 'zod';
 
 /** An id of the wrong form is an absent one, so any text will do here. */
-const sessionId = z.string();
+const sessionId = z.string().meta({
+  description: 'The play session, as the open answered it.',
+  example: 'ses_01j9zq7m5vfx8t3k2c4b6d8e0g',
+});
+const userId = z.string().meta({ description: 'The player.', example: 'usr_01j9zq7m5vfx8t3k2c4b6d8e0h' });
+const gameCode = callerId.meta({ description: 'Your name of the game.', example: 'dice' });
+const transactionUuid = callerId.meta({
+  description: 'Your id of this write. The same again answers the same; with other content it is refused.',
+  example: '7b0c5f1e-3a52-4d0e-9a57-2f6f1f0c9d11',
+});
+const betTransactionUuid = callerId.meta({
+  description: 'The transactionUuid of the bet.',
+  example: '1f6a9c0d-8e14-4b7b-b1c3-5d2e7f8a9b10',
+});
+const roundId = callerId.meta({ description: 'Your round, kept with the write.', example: 'round-1' });
+const stake = amount.meta({
+  description: 'Base units, as a decimal string; "0" is allowed.',
+  example: '100000',
+});
 const amountText = z.string().meta({ description: 'Base units, as a decimal string.', example: '2500000' });
 const signedText = z
   .string()
@@ -14,16 +32,16 @@ const currency = z.string().meta({ description: "The app's currency code.", exam
 // Requests
 
 export const openSessionBody = z.strictObject({
-  userId: z.string(),
-  gameCode: callerId,
-  currency: z.string(),
-  lockAmount: amount,
-  transactionUuid: callerId.optional(),
+  userId,
+  gameCode,
+  currency,
+  lockAmount: stake,
+  transactionUuid: transactionUuid.optional(),
 });
 
-const bet = { transactionUuid: callerId, amount, roundId: callerId.optional() };
-const win = { transactionUuid: callerId, betTransactionUuid: callerId, amount, roundId: callerId.optional() };
-const rollback = { transactionUuid: callerId, betTransactionUuid: callerId };
+const bet = { transactionUuid, amount: stake, roundId: roundId.optional() };
+const win = { transactionUuid, betTransactionUuid, amount: stake, roundId: roundId.optional() };
+const rollback = { transactionUuid, betTransactionUuid };
 
 const namesAnotherWrite = (write: { transactionUuid: string; betTransactionUuid: string }) =>
   write.transactionUuid !== write.betTransactionUuid;
@@ -36,7 +54,7 @@ export const betBody = z.strictObject({ sessionId, ...bet });
 export const winBody = z.strictObject({ sessionId, ...win }).refine(namesAnotherWrite, SAME_UUID);
 export const rollbackBody = z.strictObject({ sessionId, ...rollback }).refine(namesAnotherWrite, SAME_UUID);
 export const sessionBody = z.strictObject({ sessionId });
-export const settleBody = z.strictObject({ sessionId, transactionUuid: callerId.optional() });
+export const settleBody = z.strictObject({ sessionId, transactionUuid: transactionUuid.optional() });
 
 const operation = z.discriminatedUnion('op', [
   z.strictObject({ op: z.literal('bet'), ...bet }),
