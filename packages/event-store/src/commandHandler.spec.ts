@@ -345,6 +345,29 @@ describe('command handler', () => {
       );
     });
 
+    it('that cannot be taken are told of, and refuse nobody', async () => {
+      const { snapshots } = memorySnapshots();
+      const told: unknown[] = [];
+      const handler = handlerOn(createMemoryEventStore(), {
+        snapshots,
+        onSnapshotError: (error) => told.push(error),
+      });
+      const broken: typeof purse = {
+        ...purse,
+        snapshot: {
+          encode() {
+            throw new TypeError('a mistake of our own');
+          },
+          decode: () => purse.initialState,
+        },
+      };
+      const commands = Array.from({ length: 2_100 }, (_, index) => spend(`k${index}`, 0n));
+      const results = await handler.executeAll(broken, STREAM, commands, context());
+      expect(results.every(({ status }) => status === 'decided')).to.equal(true);
+      await new Promise(setImmediate);
+      expect(told).to.have.length(1);
+    });
+
     it('are ignored when the log no longer holds the event they were taken at', async () => {
       const { store } = watched();
       const { kept, snapshots } = memorySnapshots();

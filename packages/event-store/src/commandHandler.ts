@@ -360,13 +360,11 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
     const entry = cache.get(lane.stream);
     if (entry?.lastEventId === undefined) return;
     lastSnapshots.set(lane.stream, revision);
-    snapshots
-      .save(lane.stream, version, {
-        revision,
-        eventId: entry.lastEventId,
-        state: snapshot.encode(entry.state),
-      })
-      .catch((error: unknown) => options.onSnapshotError?.(error));
+    const { lastEventId: eventId, state } = entry;
+    // The encoding, too, is inside: a state that cannot be encoded is told of like one that cannot be saved.
+    const save = async () =>
+      snapshots.save(lane.stream, version, { revision, eventId, state: snapshot.encode(state) });
+    save().catch((error: unknown) => options.onSnapshotError?.(error));
   }
 
   function answer(round: Round): void {
