@@ -1,2 +1,3 @@
+export * from './eventFixtures.ts';
 export * from './givenWhenThen.ts';
 export * from './postgres.ts';
