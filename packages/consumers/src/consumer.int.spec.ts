@@ -74,6 +74,7 @@ describe('a consumer', () => {
       log.append(3);
       await until(async () => (await checkpoint()) === '28');
       expect(await rows()).to.have.length(28);
+      expect(await readCheckpoint(pool, { schema: SCHEMA, name: NAME })).to.include({ ordinal: 28 });
       expect(consumer.status()).to.include({ position: '28', caughtUpOnce: true, reason: undefined });
     });
 

@@ -13,18 +13,30 @@ export interface ConsumerKey {
   readonly name: string;
 }
 
-/** `position` and `event_id` are null until the first checkpoint; `epoch` counts the takeovers. */
+/** The place that a consumer has reached, counted as well: positions are opaque, and may have holes. */
+export interface Checkpoint extends LogPlace {
+  /** How many events of the log stand up to the place, its own included. */
+  readonly ordinal: number;
+}
+
+/** `position`, `event_id` and `ordinal` are null until the first checkpoint; `epoch` counts the takeovers. */
 export const consumersTableSql = (schema: string) => `
 create table if not exists ${schema}.consumers (
   name text primary key,
   position text,
   event_id text,
+  ordinal bigint,
   epoch bigint not null default 0,
   owner text,
   leased_until timestamptz,
   updated_at timestamptz not null default clock_timestamp(),
-  check ((position is null) = (event_id is null))
+  check ((position is null) = (event_id is null) and (position is null) = (ordinal is null))
 )`;
+
+/** Before places were counted only Postgres was a store, and its positions are the count. */
+const countedPlacesSql = (schema: string) => `
+alter table ${schema}.consumers add column if not exists ordinal bigint;
+update ${schema}.consumers set ordinal = position::bigint where ordinal is null and position is not null`;
 
 /** Any constant: "create if not exists" by two at once fails for one of them, so they take turns. */
 const CREATION_LOCK = 7_263_004;
@@ -34,18 +46,20 @@ export async function createConsumersTable(pool: Pool, schema: string): Promise<
   await withTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [CREATION_LOCK]);
     await client.query(consumersTableSql(schema));
+    await client.query(countedPlacesSql(schema));
   });
 }
 
 interface PlaceColumns {
   readonly position: string | null;
   readonly event_id: string | null;
+  readonly ordinal: string | null;
 }
 
 /** The checkpoint that stands; undefined before the first. */
-export async function readCheckpoint(db: Queryable, key: ConsumerKey): Promise<LogPlace | undefined> {
+export async function readCheckpoint(db: Queryable, key: ConsumerKey): Promise<Checkpoint | undefined> {
   const { rows } = await db.query<PlaceColumns>(
-    `select position, event_id from ${key.schema}.consumers where name = $1`,
+    `select position, event_id, ordinal from ${key.schema}.consumers where name = $1`,
     [key.name],
   );
   return placeIn(rows[0]);
@@ -56,13 +70,13 @@ export async function saveCheckpoint(
   db: Queryable,
   key: ConsumerKey,
   epoch: string,
-  { from, to }: { readonly from: LogPlace | undefined; readonly to: LogPlace | undefined },
+  { from, to }: { readonly from: LogPlace | undefined; readonly to: Checkpoint | undefined },
 ): Promise<void> {
   const { rowCount } = await db.query(
     `update ${key.schema}.consumers
-        set position = $4, event_id = $5, updated_at = clock_timestamp()
+        set position = $4, event_id = $5, ordinal = $6, updated_at = clock_timestamp()
       where name = $1 and epoch = $2 and position is not distinct from $3`,
-    [key.name, epoch, from?.position ?? null, to?.position ?? null, to?.eventId ?? null],
+    [key.name, epoch, from?.position ?? null, to?.position ?? null, to?.eventId ?? null, to?.ordinal ?? null],
   );
   if (rowCount !== 1) throw new LostLeaseError(key.name);
 }
@@ -76,14 +90,14 @@ export async function acquire(
   key: ConsumerKey,
   owner: string,
   leaseMs: number,
-): Promise<{ readonly epoch: string; readonly place: LogPlace | undefined } | undefined> {
+): Promise<{ readonly epoch: string; readonly place: Checkpoint | undefined } | undefined> {
   await db.query(`insert into ${key.schema}.consumers (name) values ($1) on conflict do nothing`, [key.name]);
   const { rows } = await db.query<PlaceColumns & { readonly epoch: string }>(
     `update ${key.schema}.consumers
         set epoch = epoch + 1, owner = $2, updated_at = clock_timestamp(),
             leased_until = clock_timestamp() + $3 * interval '1 millisecond'
       where name = $1 and (leased_until is null or leased_until < clock_timestamp() or owner = $2)
-      returning epoch, position, event_id`,
+      returning epoch, position, event_id, ordinal`,
     [key.name, owner, leaseMs],
   );
   return rows[0] && { epoch: rows[0].epoch, place: placeIn(rows[0]) };
@@ -112,8 +126,9 @@ export async function release(db: Queryable, key: ConsumerKey, epoch: string): P
   );
 }
 
-function placeIn(row: PlaceColumns | undefined): LogPlace | undefined {
+function placeIn(row: PlaceColumns | undefined): Checkpoint | undefined {
   if (row?.position == null || row.event_id == null) return undefined;
   // The store gave this very text as a position when the checkpoint was saved.
-  return { position: row.position as Position, eventId: row.event_id };
+  const position = row.position as Position;
+  return { position, eventId: row.event_id, ordinal: Number(row.ordinal) };
 }

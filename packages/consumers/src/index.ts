@@ -1,5 +1,6 @@
 export * from './consumer.ts';
 export {
+  type Checkpoint,
   type ConsumerKey,
   consumersTableSql,
   createConsumersTable,

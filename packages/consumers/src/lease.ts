@@ -1,14 +1,13 @@
 /** The right to run a consumer, kept while this process lives and the database hears from it. */
 import type { Pool } from '@coffer/database';
-import type { LogPlace } from '@coffer/event-store';
-import { acquire, type ConsumerKey, release, renew } from './consumersTable.ts';
+import { acquire, type Checkpoint, type ConsumerKey, release, renew } from './consumersTable.ts';
 import { monotonicClock } from './monotonicClock.ts';
 
 export interface Lease {
   /** Goes with every checkpoint write: a later holder has a higher one. */
   readonly epoch: string;
   /** The checkpoint that stood when the lease was taken. */
-  readonly place: LogPlace | undefined;
+  readonly place: Checkpoint | undefined;
   /** Stops renewing and lets the next one in. */
   readonly release: () => Promise<void>;
 }

@@ -5,11 +5,14 @@
 import { type Client, type Queryable, withTransaction } from '@coffer/database';
 import type { RecordedEvent } from '@coffer/event-store';
 import { PoisonEventError } from './errors.ts';
-import { type ConsumerWork, placeOf, type RunningWork, type Session } from './work.ts';
+import { type ConsumerWork, checkpointAt, type RunningWork, type Session } from './work.ts';
 
 export interface Projection {
-  /** Folds the page in memory and writes one statement per table. Applied to what it has seen, it changes nothing. */
-  readonly apply: (db: Queryable, events: readonly RecordedEvent[]) => Promise<void>;
+  /**
+   * Folds the page in memory and writes one statement per table. Applied to what it has seen, it changes
+   * nothing. `before` is how many events of the log stand before the page.
+   */
+  readonly apply: (db: Queryable, events: readonly RecordedEvent[], before: number) => Promise<void>;
   /** What it may remember of the rows is void: the lease is new, or a page was rolled back. */
   readonly forget?: () => void;
 }
@@ -54,11 +57,12 @@ function beginProjecting(projections: readonly Projection[], session: Session): 
 
   async function applyInTransaction(events: readonly RecordedEvent[]): Promise<void> {
     const last = events.at(-1);
-    const reached = last && placeOf(last);
+    const before = place?.ordinal ?? 0;
+    const reached = last && checkpointAt(last, before + events.length);
     try {
       await withTransaction(session.pool, async (client) => {
         await client.query(settings);
-        await applyAll(client, events);
+        await applyAll(client, events, before);
         await session.save(client, place, reached);
       });
     } catch (error) {
@@ -68,10 +72,10 @@ function beginProjecting(projections: readonly Projection[], session: Session): 
     place = reached;
   }
 
-  async function applyAll(client: Client, events: readonly RecordedEvent[]): Promise<void> {
+  async function applyAll(client: Client, events: readonly RecordedEvent[], before: number): Promise<void> {
     const { db, isPassing } = watched(client);
     try {
-      for (const projection of projections) await projection.apply(db, events);
+      for (const projection of projections) await projection.apply(db, events, before);
     } catch (error) {
       throw isPassing(error) ? error : new CannotApply('The page cannot be applied.', { cause: error });
     }

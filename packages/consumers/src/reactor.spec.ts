@@ -220,7 +220,7 @@ function given(world: World = {}) {
     options: world,
     clock,
     wallClock: () => new Date('2026-01-01T00:00:00Z'),
-    place: startingAt === 0 ? undefined : placeAt(startingAt),
+    place: startingAt === 0 ? undefined : { ...placeAt(startingAt), ordinal: startingAt },
     signal: controller.signal,
     onTrouble: (error) => troubles.push(error),
   });

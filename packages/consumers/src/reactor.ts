@@ -6,11 +6,12 @@
  *  effect    the event by which the log shows that it did
  *  target    what acts are kept in order for
  */
-import type { LogPlace, RecordedEvent } from '@coffer/event-store';
+import type { RecordedEvent } from '@coffer/event-store';
 import type { Clock } from '@coffer/kernel';
+import type { Checkpoint } from './consumersTable.ts';
 import { PoisonEventError } from './errors.ts';
 import { backOffMs, type MonotonicClock } from './monotonicClock.ts';
-import { placeOf } from './work.ts';
+import { checkpointAt } from './work.ts';
 
 export interface Reaction {
   /** Shown where it fails; apart from those of the other reactions of the same consumer. */
@@ -53,7 +54,7 @@ interface Pending {
   readonly cause: RecordedEvent;
   readonly lane: Lane;
   /** The place just before the cause. */
-  readonly before: LogPlace | undefined;
+  readonly before: Checkpoint | undefined;
   dueMs: number;
   failures: number;
   acted: boolean;
@@ -73,7 +74,7 @@ export function createReactor(dependencies: {
   readonly clock: MonotonicClock;
   readonly wallClock: Clock;
   /** Where reading begins. */
-  readonly place: LogPlace | undefined;
+  readonly place: Checkpoint | undefined;
   readonly signal: AbortSignal;
   readonly onTrouble: (error: unknown) => void;
 }) {
@@ -111,7 +112,7 @@ export function createReactor(dependencies: {
         } catch (error) {
           throw new PoisonEventError(event, error);
         }
-        last = placeOf(event);
+        last = checkpointAt(event, (last?.ordinal ?? 0) + 1);
       }
       if (pending.size > mostPending) await thinOut();
     },
@@ -124,7 +125,7 @@ export function createReactor(dependencies: {
     },
 
     /** Where to read on from after a crash: just before the oldest cause that is still pending. */
-    place(): LogPlace | undefined {
+    place(): Checkpoint | undefined {
       const [oldest] = pending.values();
       return oldest ? oldest.before : last;
     },

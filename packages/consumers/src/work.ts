@@ -1,17 +1,18 @@
 /** What a consumer does with the events: the two kinds are `projecting` and `reacting`. */
 import type { Pool, Queryable } from '@coffer/database';
 import type { LogPlace, RecordedEvent } from '@coffer/event-store';
+import type { Checkpoint } from './consumersTable.ts';
 import type { PendingFigures } from './reactor.ts';
 
 /** One time of holding the lease. */
 export interface Session {
   readonly pool: Pool;
   /** The checkpoint to go on from. */
-  readonly place: LogPlace | undefined;
+  readonly place: Checkpoint | undefined;
   /** Milliseconds that the lease lasts without renewal. */
   readonly leaseMs: number;
   /** Moves the checkpoint by compare-and-set; throws `LostLeaseError`. */
-  readonly save: (db: Queryable, from: LogPlace | undefined, to: LogPlace | undefined) => Promise<void>;
+  readonly save: (db: Queryable, from: LogPlace | undefined, to: Checkpoint | undefined) => Promise<void>;
   /** Aborted when the consumer stops or the lease is gone. */
   readonly signal: AbortSignal;
   /** Ends the session, from outside of `take`. */
@@ -35,4 +36,9 @@ export interface ConsumerWork {
   readonly begin: (session: Session) => RunningWork;
 }
 
-export const placeOf = ({ position, id }: RecordedEvent): LogPlace => ({ position, eventId: id });
+/** The place of the event that stands `ordinal`th in the log. */
+export const checkpointAt = ({ position, id }: RecordedEvent, ordinal: number): Checkpoint => ({
+  position,
+  eventId: id,
+  ordinal,
+});

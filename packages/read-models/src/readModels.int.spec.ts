@@ -3,6 +3,7 @@ import { createPool, type Pool, withTransaction } from '@coffer/database';
 import type { LogPlace, Position, RecordedEvent } from '@coffer/event-store';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
+import type { BooksProjection } from './books.ts';
 import { InvalidCursorError } from './pages.ts';
 import { listPlaySessions, type PlaySessionRow } from './playSessions.ts';
 import { caughtUpSince, READ_MODELS_CONSUMER, readModelsWork } from './readModels.ts';
@@ -44,7 +45,7 @@ describe('the read models', () => {
       fail() {},
       onTrouble() {},
     };
-    await readModelsWork(schema, { playSessions }).begin(session).take(events);
+    await readModelsWork(schema, { books, playSessions }).begin(session).take(events);
   }
 
   const dump = async (schema = 'read_v1') => {
@@ -186,9 +187,10 @@ describe('the read models', () => {
     const log = { comparePositions: (left: Position, right: Position) => Number(left) - Number(right) };
     expect(await caughtUpSince(pool, log, undefined)).to.equal(true);
     expect(await caughtUpSince(pool, log, placeAt(5))).to.equal(false);
-    await pool.query('insert into read_v1.consumers (name, position, event_id) values ($1, 4, 4)', [
-      READ_MODELS_CONSUMER,
-    ]);
+    await pool.query(
+      'insert into read_v1.consumers (name, position, event_id, ordinal) values ($1, 4, 4, 4)',
+      [READ_MODELS_CONSUMER],
+    );
     expect(await caughtUpSince(pool, log, placeAt(5))).to.equal(false);
     await pool.query('update read_v1.consumers set position = 5');
     expect(await caughtUpSince(pool, log, placeAt(5))).to.equal(true);
@@ -219,10 +221,19 @@ const rowOf = (sessionId: string, appId: string): PlaySessionRow => ({
   totalWin: 0n,
   payout: null,
   net: null,
+  lateRolledBack: 0n,
   status: 'open',
   openedAt: '2026-01-01T00:00:00.000Z',
   settledAt: null,
 });
+
+/** The books have their own spec, with the events of the accounts. */
+const books: BooksProjection = {
+  concerns: () => false,
+  entryOf() {
+    throw new Error('No event concerns the books here.');
+  },
+};
 
 /** Plays with bets and settlements only: the rules of the real ones are the ledger's. */
 const playSessions: RowProjection<PlaySessionRow> = {
