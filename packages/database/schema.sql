@@ -122,17 +122,53 @@ table log.migrations
   constraint migrations_pkey PRIMARY KEY (name)
   CREATE UNIQUE INDEX migrations_pkey ON log.migrations USING btree (name)
 
+table read_v1.accounts
+  column stream text collate "C" not null
+  column ordinal bigint not null
+  column revision integer not null
+  column app_id text not null
+  column environment text not null
+  column user_id text not null
+  column currency_id integer not null
+  column available numeric not null
+  column held numeric not null
+  constraint accounts_available_check CHECK ((available >= (0)::numeric))
+  constraint accounts_held_check CHECK ((held >= (0)::numeric))
+  constraint accounts_ordinal_key UNIQUE (ordinal)
+  constraint accounts_pkey PRIMARY KEY (stream)
+  CREATE INDEX accounts_of_user ON read_v1.accounts USING btree (app_id, environment, user_id)
+  CREATE UNIQUE INDEX accounts_ordinal_key ON read_v1.accounts USING btree (ordinal)
+  CREATE UNIQUE INDEX accounts_pkey ON read_v1.accounts USING btree (stream)
+
 table read_v1.consumers
   column name text not null
   column "position" text
   column event_id text
+  column ordinal bigint
   column epoch bigint not null default 0
   column owner text
   column leased_until timestamp with time zone
   column updated_at timestamp with time zone not null default clock_timestamp()
-  constraint consumers_check CHECK ((("position" IS NULL) = (event_id IS NULL)))
+  constraint consumers_check CHECK (((("position" IS NULL) = (event_id IS NULL)) AND (("position" IS NULL) = (ordinal IS NULL))))
   constraint consumers_pkey PRIMARY KEY (name)
   CREATE UNIQUE INDEX consumers_pkey ON read_v1.consumers USING btree (name)
+
+table read_v1.holds
+  column stream text collate "C" not null
+  column hold_id text collate "C" not null
+  column app_id text not null
+  column environment text not null
+  column user_id text not null
+  column currency_id integer not null
+  column purpose text not null
+  column amount numeric not null
+  column payout numeric
+  column held_at_revision integer not null
+  column closed_at_revision integer
+  constraint holds_check CHECK (((payout IS NULL) = (closed_at_revision IS NULL)))
+  constraint holds_pkey PRIMARY KEY (stream, hold_id)
+  CREATE INDEX holds_of_app ON read_v1.holds USING btree (app_id, environment, purpose)
+  CREATE UNIQUE INDEX holds_pkey ON read_v1.holds USING btree (stream, hold_id)
 
 table read_v1.play_sessions
   column session_id text collate "C" not null
@@ -150,6 +186,7 @@ table read_v1.play_sessions
   column total_win numeric not null
   column payout numeric
   column net numeric
+  column late_rolled_back numeric not null
   column status text not null
   column opened_at timestamp with time zone not null
   column settled_at timestamp with time zone
@@ -161,6 +198,40 @@ table read_v1.play_sessions
   CREATE INDEX play_sessions_open ON read_v1.play_sessions USING btree (app_id, environment, ordinal) WHERE (status = 'open'::text)
   CREATE UNIQUE INDEX play_sessions_ordinal_key ON read_v1.play_sessions USING btree (ordinal)
   CREATE UNIQUE INDEX play_sessions_pkey ON read_v1.play_sessions USING btree (session_id)
+
+table read_v1.postings
+  column log_ordinal bigint not null
+  column number smallint not null
+  column stream text collate "C" not null
+  column revision integer not null
+  column app_id text not null
+  column environment text not null
+  column user_id text not null
+  column currency_id integer not null
+  column account text not null
+  column subject text not null
+  column amount numeric not null
+  column previous_balance numeric not null
+  column current_balance numeric not null
+  column occurred_at timestamp with time zone not null
+  constraint postings_check CHECK (((previous_balance + amount) = current_balance))
+  constraint postings_pkey PRIMARY KEY (log_ordinal, number)
+  CREATE INDEX postings_of_book ON read_v1.postings USING btree (app_id, environment, currency_id, account, log_ordinal)
+  CREATE INDEX postings_of_stream ON read_v1.postings USING btree (stream, revision)
+  CREATE UNIQUE INDEX postings_pkey ON read_v1.postings USING btree (log_ordinal, number)
+
+table read_v1.trial_balances
+  column book text collate "C" not null
+  column ordinal bigint not null
+  column app_id text not null
+  column environment text not null
+  column currency_id integer not null
+  column account text not null
+  column balance numeric not null
+  constraint trial_balances_ordinal_key UNIQUE (ordinal)
+  constraint trial_balances_pkey PRIMARY KEY (book)
+  CREATE UNIQUE INDEX trial_balances_ordinal_key ON read_v1.trial_balances USING btree (ordinal)
+  CREATE UNIQUE INDEX trial_balances_pkey ON read_v1.trial_balances USING btree (book)
 
 table records.admin_actions
   column action_id bigint not null generated always as identity
@@ -209,11 +280,12 @@ table records.consumers
   column name text not null
   column "position" text
   column event_id text
+  column ordinal bigint
   column epoch bigint not null default 0
   column owner text
   column leased_until timestamp with time zone
   column updated_at timestamp with time zone not null default clock_timestamp()
-  constraint consumers_check CHECK ((("position" IS NULL) = (event_id IS NULL)))
+  constraint consumers_check CHECK (((("position" IS NULL) = (event_id IS NULL)) AND (("position" IS NULL) = (ordinal IS NULL))))
   constraint consumers_pkey PRIMARY KEY (name)
   CREATE UNIQUE INDEX consumers_pkey ON records.consumers USING btree (name)
 

@@ -1,5 +1,6 @@
 export * from './accountFacts.ts';
 export * from './accounts.ts';
+export { booksProjection } from './books.projection.ts';
 export * from './domain/account.events.ts';
 export {
   type Account,

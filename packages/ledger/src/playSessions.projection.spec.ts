@@ -34,7 +34,7 @@ describe('the projection of play sessions', () => {
     expect(row).to.deep.equal({ ...settledRow, revision: 2 });
   });
 
-  it('keeps them when a bet is rolled back late', () => {
+  it('keeps them when a bet is rolled back late, and counts what the house pays', () => {
     const late = { userId: 'usr_1', currencyId: 2 };
     const row = rowAfter(
       opened(100n),
@@ -42,7 +42,7 @@ describe('the projection of play sessions', () => {
       settled({ totalBet: 40n, totalWin: 0n, payout: 60n, net: -40n }),
       rollback('b1', 40n, 60n, late),
     );
-    expect(row).to.deep.equal({ ...settledRow, revision: 3 });
+    expect(row).to.deep.equal({ ...settledRow, revision: 3, lateRolledBack: 40n });
   });
 
   it('keeps a remembered rollback without moving anything', () => {
@@ -96,6 +96,7 @@ const openRow: PlaySessionRow = {
   totalWin: 0n,
   payout: null,
   net: null,
+  lateRolledBack: 0n,
   status: 'open',
   openedAt: '2026-01-01T00:00:00.000Z',
   settledAt: null,

@@ -28,6 +28,7 @@ export const playSessionsProjection: RowProjection<PlaySessionRow> = {
         totalWin: 0n,
         payout: null,
         net: null,
+        lateRolledBack: 0n,
         status: 'open',
         settledAt: null,
       };
@@ -41,7 +42,9 @@ export const playSessionsProjection: RowProjection<PlaySessionRow> = {
         return { ...row, revision, balance: event.data.balance, totalWin: row.totalWin + event.data.amount };
       case 'BetRolledBack': {
         // A late one is paid by the house into the account: the settlement's figures stay.
-        if (event.data.late) return { ...row, revision };
+        if (event.data.late) {
+          return { ...row, revision, lateRolledBack: row.lateRolledBack + event.data.amount };
+        }
         return { ...row, revision, balance: event.data.balance, totalBet: row.totalBet - event.data.amount };
       }
       case 'RollbackRemembered':

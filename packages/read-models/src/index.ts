@@ -1,3 +1,4 @@
+export type { AccountRow, BookEntry, BooksProjection } from './books.ts';
 export { InvalidCursorError, type Page, type PageRequest } from './pages.ts';
 export {
   listPlaySessions,
@@ -9,8 +10,9 @@ export {
   caughtUpSince,
   READ_MODELS_CONSUMER,
   type ReadModelProjections,
+  readModelsOf,
   readModelsWork,
   startReadModels,
 } from './readModels.ts';
-export { foldRow, type RowProjection } from './rowProjection.ts';
+export { foldRow, type RowProjection, type StreamRow } from './rowProjection.ts';
 export { createReadSchema, liveReadSchema, migrateReadModels, READ_SHAPE, readSchemaOf } from './schema.ts';

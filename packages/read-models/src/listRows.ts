@@ -1,10 +1,10 @@
 import type { Queryable } from '@coffer/database';
 import { decodeCursor, encodeCursor, type Filter, type Page, type PageRequest } from './pages.ts';
-import type { ProjectedRow, RowTable } from './rowTable.ts';
+import type { RowTable } from './rowTable.ts';
 import { liveReadSchema } from './schema.ts';
 
 /** One page of a table's rows that match the filter, by their number. Throws `InvalidCursorError`. */
-export async function listRows<Row extends ProjectedRow>(
+export async function listRows<Row>(
   db: Queryable,
   table: RowTable<Row>,
   order: 'newestFirst' | 'oldestFirst',

@@ -26,6 +26,8 @@ export interface PlaySessionRow {
   /** `payout`, `net` and `settledAt` are null while the session is open. */
   readonly payout: bigint | null;
   readonly net: bigint | null;
+  /** Stakes given back after the settlement, whose figures they do not change. */
+  readonly lateRolledBack: bigint;
   readonly status: PlaySessionStatus;
   readonly openedAt: string;
   readonly settledAt: string | null;
@@ -46,6 +48,7 @@ export const playSessionTable: RowTable<PlaySessionRow> = rowTable('play_session
   totalWin: column.amount,
   payout: column.optional(column.amount),
   net: column.optional(column.amount),
+  lateRolledBack: column.amount,
   status: column.text(),
   openedAt: column.instant,
   settledAt: column.optional(column.instant),

@@ -4,12 +4,14 @@ import {
   type ConsumerOptions,
   type ConsumerWork,
   hasReached,
+  type Projection,
   projecting,
   readCheckpoint,
   startConsumer,
 } from '@coffer/consumers';
 import type { Queryable } from '@coffer/database';
 import type { EventStore, LogPlace } from '@coffer/event-store';
+import { type BooksProjection, projectBooks } from './books.ts';
 import { type PlaySessionRow, playSessionTable } from './playSessions.ts';
 import { projectRows, type RowProjection } from './rowProjection.ts';
 import { liveReadSchema } from './schema.ts';
@@ -18,11 +20,19 @@ export const READ_MODELS_CONSUMER = 'readModels';
 
 /** Each is the pure function of the context whose events it reads. */
 export interface ReadModelProjections {
+  readonly books: BooksProjection;
   readonly playSessions: RowProjection<PlaySessionRow>;
 }
 
-export function readModelsWork(schema: string, { playSessions }: ReadModelProjections): ConsumerWork {
-  return projecting([projectRows(schema, playSessionTable, playSessions)]);
+export function readModelsOf(
+  schema: string,
+  { books, playSessions }: ReadModelProjections,
+): readonly Projection[] {
+  return [projectBooks(schema, books), projectRows(schema, playSessionTable, playSessions)];
+}
+
+export function readModelsWork(schema: string, projections: ReadModelProjections): ConsumerWork {
+  return projecting(readModelsOf(schema, projections));
 }
 
 /** Fills the schema given: that which is live (`liveReadSchema`), or a new version beside it. */

@@ -26,18 +26,13 @@ const optional = <Value>(column: Column<Value>): Column<Value | null> => ({
 
 export const column = { text, integer, amount, instant, optional };
 
-/** What every row has: the revision of the last event that is in it. */
-export interface ProjectedRow {
-  readonly revision: number;
-}
-
 /** A row with its number in the order in which the rows came into being. */
 export interface StoredRow<Row> {
   readonly row: Row;
   readonly ordinal: bigint;
 }
 
-export interface RowTable<Row extends ProjectedRow> {
+export interface RowTable<Row> {
   readonly name: string;
   readonly keyOf: (row: Row) => string;
   readonly read: (
@@ -52,7 +47,7 @@ export interface RowTable<Row extends ProjectedRow> {
 }
 
 /** The table `name` with a column for each field of the row (`userId` is in `user_id`). */
-export function rowTable<Row extends ProjectedRow>(
+export function rowTable<Row>(
   name: string,
   key: keyof Row & string,
   columns: { readonly [Field in keyof Row]: Column<Row[Field]> },

@@ -8,7 +8,7 @@ import { consumersTableSql } from '@coffer/consumers';
 import { type Client, migrate, type Pool, type Queryable, withTransaction } from '@coffer/database';
 
 /** Raised with every change of the tables below; this release reads no other shape. */
-export const READ_SHAPE = 1;
+export const READ_SHAPE = 2;
 
 const MIGRATIONS = fileURLToPath(new URL('../migrations', import.meta.url));
 
@@ -54,6 +54,7 @@ export async function createReadSchema(client: Client, schema: string): Promise<
  * Half of each page is left free: a row that is played on stays on its page, and no index has to learn of it.
  * `ordinal` numbers the rows in the order in which they came into being in the log: the same in every rebuild,
  * so that lists have one order and cursors survive. `revision` is that of the last event in the row.
+ * `log_ordinal` numbers the events of the log from 1: totals of any moment are a sum of the postings up to it.
  */
 const tablesSql = (schema: string) => `
 create table if not exists ${schema}.play_sessions (
@@ -72,6 +73,7 @@ create table if not exists ${schema}.play_sessions (
   total_win numeric not null,
   payout numeric,
   net numeric,
+  late_rolled_back numeric not null,
   status text not null check (status in ('open', 'settled')),
   opened_at timestamptz not null,
   settled_at timestamptz
@@ -82,4 +84,66 @@ create index if not exists play_sessions_of_user
   on ${schema}.play_sessions (app_id, environment, user_id, ordinal);
 create index if not exists play_sessions_open
   on ${schema}.play_sessions (app_id, environment, ordinal) where status = 'open';
+
+create table if not exists ${schema}.accounts (
+  stream text collate "C" primary key,
+  ordinal bigint not null unique,
+  revision integer not null,
+  app_id text not null,
+  environment text not null,
+  user_id text not null,
+  currency_id integer not null,
+  available numeric not null check (available >= 0),
+  held numeric not null check (held >= 0)
+) with (fillfactor = 50);
+create index if not exists accounts_of_user on ${schema}.accounts (app_id, environment, user_id);
+
+create table if not exists ${schema}.holds (
+  stream text collate "C" not null,
+  hold_id text collate "C" not null,
+  app_id text not null,
+  environment text not null,
+  user_id text not null,
+  currency_id integer not null,
+  purpose text not null,
+  amount numeric not null,
+  payout numeric,
+  held_at_revision integer not null,
+  closed_at_revision integer,
+  primary key (stream, hold_id),
+  check ((payout is null) = (closed_at_revision is null))
+) with (fillfactor = 50);
+create index if not exists holds_of_app on ${schema}.holds (app_id, environment, purpose);
+
+create table if not exists ${schema}.postings (
+  log_ordinal bigint not null,
+  number smallint not null,
+  stream text collate "C" not null,
+  revision integer not null,
+  app_id text not null,
+  environment text not null,
+  user_id text not null,
+  currency_id integer not null,
+  account text not null,
+  subject text not null,
+  amount numeric not null,
+  previous_balance numeric not null,
+  current_balance numeric not null,
+  occurred_at timestamptz not null,
+  primary key (log_ordinal, number),
+  check (previous_balance + amount = current_balance)
+);
+create index if not exists postings_of_book
+  on ${schema}.postings (app_id, environment, currency_id, account, log_ordinal);
+create index if not exists postings_of_stream on ${schema}.postings (stream, revision);
+
+create table if not exists ${schema}.trial_balances (
+  book text collate "C" primary key,
+  ordinal bigint not null unique,
+  app_id text not null,
+  environment text not null,
+  currency_id integer not null,
+  account text not null,
+  balance numeric not null
+) with (fillfactor = 50);
 `;

@@ -7,6 +7,7 @@ import {
   accountEndpoints,
   accountStream,
   accountsErrors,
+  booksProjection,
   createAccounts,
   holdReactions,
 } from '@coffer/accounts';
@@ -50,7 +51,13 @@ import {
   portalEndpoints,
   portalErrors,
 } from '@coffer/portal';
-import { caughtUpSince, liveReadSchema, migrateReadModels, startReadModels } from '@coffer/read-models';
+import {
+  caughtUpSince,
+  liveReadSchema,
+  migrateReadModels,
+  type ReadModelProjections,
+  startReadModels,
+} from '@coffer/read-models';
 import { createUsers, usersErrors } from '@coffer/users';
 import type { Config, Role } from './config.ts';
 import { errorOf } from './errorOf.ts';
@@ -67,6 +74,12 @@ export const catalog: ErrorCatalog = {
   ...portalErrors,
   ...accountsErrors,
   ...ledgerErrors,
+};
+
+/** What the read models are made of, whoever fills them. */
+export const readModelProjections: ReadModelProjections = {
+  books: booksProjection,
+  playSessions: playSessionsProjection,
 };
 
 /** Requests in flight may finish for so long after a SIGTERM. Source: architecture, Running it. */
@@ -241,9 +254,7 @@ async function startConsumers(
   const consumers: Consumer[] = [];
   if (roles.includes('projector')) {
     const schema = await liveReadSchema(pool);
-    consumers.push(
-      startReadModels({ ...shared, schema, projections: { playSessions: playSessionsProjection } }),
-    );
+    consumers.push(startReadModels({ ...shared, schema, projections: readModelProjections }));
   }
   if (roles.includes('process-manager')) {
     const work = reacting(reactions, { graceMs: config.reactionGraceMs });

@@ -1,0 +1,246 @@
+/**
+ * The books: each player's account, each hold, every posting, and the balances of the book accounts. One
+ * projection keeps them together, as they are one event's work. Source: contract, Money model.
+ */
+import assert from 'node:assert/strict';
+import type { Projection } from '@coffer/consumers';
+import type { Queryable } from '@coffer/database';
+import type { RecordedEvent } from '@coffer/event-store';
+import type { Environment } from '@coffer/kernel';
+import { createRowCache, type RowCache } from './rowCache.ts';
+import { isNewTo, type StreamRow } from './rowProjection.ts';
+import { column, type RowTable, rowTable, type StoredRow } from './rowTable.ts';
+
+/** One player's funds in one currency. Amounts in base units. */
+export interface AccountRow extends StreamRow {
+  readonly stream: string;
+  readonly appId: string;
+  readonly environment: Environment;
+  readonly userId: string;
+  readonly currencyId: number;
+  readonly available: bigint;
+  readonly held: bigint;
+}
+
+/** What an event of an account did. */
+export interface BookEntry {
+  /** The account after the event, by what the event itself says. */
+  readonly account: AccountRow;
+  /** The hold or the entry that it is about. */
+  readonly subject: string;
+  /** ISO 8601 UTC with milliseconds. */
+  readonly occurredAt: string;
+  readonly opens?: { readonly holdId: string; readonly purpose: string; readonly amount: bigint };
+  readonly closes?: { readonly holdId: string; readonly amount: bigint; readonly payout: bigint };
+  /** They sum to zero. */
+  readonly postings: readonly { readonly account: string; readonly amount: bigint }[];
+}
+
+export interface BooksProjection {
+  readonly concerns: (event: RecordedEvent) => boolean;
+  /** Pure; throws on what it cannot understand or what breaks a rule of the account. */
+  readonly entryOf: (account: AccountRow | undefined, event: RecordedEvent) => BookEntry;
+}
+
+/** One of the seven accounts of the books of an app, an environment and a currency. */
+interface TrialBalanceRow {
+  /** `<environment>.<appId>.<currencyId>.<account>` */
+  readonly book: string;
+  readonly appId: string;
+  readonly environment: Environment;
+  readonly currencyId: number;
+  readonly account: string;
+  readonly balance: bigint;
+}
+
+const accountTable: RowTable<AccountRow> = rowTable('accounts', 'stream', {
+  stream: column.text(),
+  revision: column.integer,
+  appId: column.text(),
+  environment: column.text(),
+  userId: column.text(),
+  currencyId: column.integer,
+  available: column.amount,
+  held: column.amount,
+});
+
+const trialBalanceTable: RowTable<TrialBalanceRow> = rowTable('trial_balances', 'book', {
+  book: column.text(),
+  appId: column.text(),
+  environment: column.text(),
+  currencyId: column.integer,
+  account: column.text(),
+  balance: column.amount,
+});
+
+export function projectBooks(schema: string, books: BooksProjection): Projection {
+  const accountRows = createRowCache(schema, accountTable);
+  const balanceRows = createRowCache(schema, trialBalanceTable);
+
+  return {
+    forget() {
+      accountRows.forget();
+      balanceRows.forget();
+    },
+    async apply(db, events, before) {
+      const numbered = events.map((event, index) => ({ event, logOrdinal: before + index + 1 }));
+      const concerned = numbered.filter(({ event }) => books.concerns(event));
+      if (concerned.length === 0) return;
+
+      const streams = [...new Set(concerned.map(({ event }) => event.stream))];
+      const accounts = running(await accountRows.read(db, streams), ({ stream }) => stream);
+      const entries = concerned.flatMap(({ event, logOrdinal }) => {
+        const previous = accounts.get(event.stream);
+        if (!isNewTo(previous, event)) return [];
+        const entry = books.entryOf(previous, event);
+        checkEntry(previous, entry);
+        accounts.set(entry.account);
+        return [{ ...entry, previous, logOrdinal }];
+      });
+      const balances = await trialBalancesOf(db, balanceRows, entries);
+      const postings = entries.flatMap((entry) => postingRows(entry, balances));
+
+      await accounts.save(db, accountRows);
+      await balances.save(db, balanceRows);
+      await insertRows(db, `${schema}.postings`, postings);
+      await writeHolds(db, schema, entries);
+    },
+  };
+}
+
+interface NumberedEntry extends BookEntry {
+  readonly previous: AccountRow | undefined;
+  readonly logOrdinal: number;
+}
+
+/** Two ways to the same figures: what the event says of its account, and what it does to the books. */
+function checkEntry(previous: AccountRow | undefined, { account, subject, postings }: BookEntry): void {
+  const change = (name: string) =>
+    postings.reduce((sum, posting) => (posting.account === name ? sum + posting.amount : sum), 0n);
+  assert.equal(account.available, (previous?.available ?? 0n) + change('available'), `available: ${subject}`);
+  assert.equal(account.held, (previous?.held ?? 0n) + change('held'), `held: ${subject}`);
+  const sum = postings.reduce((total, { amount }) => total + amount, 0n);
+  assert.equal(sum, 0n, `the postings of ${subject} sum to zero`);
+}
+
+function bookOf({ environment, appId, currencyId }: AccountRow, account: string): string {
+  return `${environment}.${appId}.${currencyId}.${account}`;
+}
+
+async function trialBalancesOf(
+  db: Queryable,
+  cache: RowCache<TrialBalanceRow>,
+  entries: readonly NumberedEntry[],
+) {
+  const books = entries.flatMap(({ account, postings }) => postings.map((p) => bookOf(account, p.account)));
+  return running(await cache.read(db, [...new Set(books)]), ({ book }) => book);
+}
+
+/** Each posting with the balance of its account before and after: the player's own, or that of the books. */
+function postingRows(
+  { account, previous, subject, occurredAt, postings, logOrdinal }: NumberedEntry,
+  balances: Running<TrialBalanceRow>,
+) {
+  const { stream, revision, appId, environment, userId, currencyId } = account;
+  const own = new Map([
+    ['available', previous?.available ?? 0n],
+    ['held', previous?.held ?? 0n],
+  ]);
+  return postings.map((posting, index) => {
+    const book = bookOf(account, posting.account);
+    const total = balances.get(book)?.balance ?? 0n;
+    balances.set({
+      book,
+      appId,
+      environment,
+      currencyId,
+      account: posting.account,
+      balance: total + posting.amount,
+    });
+    const before = own.get(posting.account) ?? total;
+    if (own.has(posting.account)) own.set(posting.account, before + posting.amount);
+    return {
+      log_ordinal: logOrdinal,
+      number: index + 1,
+      stream,
+      revision,
+      app_id: appId,
+      environment,
+      user_id: userId,
+      currency_id: currencyId,
+      account: posting.account,
+      subject,
+      amount: posting.amount.toString(),
+      previous_balance: before.toString(),
+      current_balance: (before + posting.amount).toString(),
+      occurred_at: occurredAt,
+    };
+  });
+}
+
+async function writeHolds(db: Queryable, schema: string, entries: readonly NumberedEntry[]): Promise<void> {
+  const opened = new Map<string, Record<string, unknown>>();
+  const closed: Record<string, unknown>[] = [];
+  for (const { account, opens, closes } of entries) {
+    const { stream, revision, appId, environment, userId, currencyId } = account;
+    if (opens) {
+      opened.set(`${stream} ${opens.holdId}`, {
+        stream,
+        hold_id: opens.holdId,
+        app_id: appId,
+        environment,
+        user_id: userId,
+        currency_id: currencyId,
+        purpose: opens.purpose,
+        amount: opens.amount.toString(),
+        held_at_revision: revision,
+      });
+    }
+    if (closes) {
+      const closing = { payout: closes.payout.toString(), closed_at_revision: revision };
+      const inPage = opened.get(`${stream} ${closes.holdId}`);
+      const amount = closes.amount.toString();
+      if (!inPage) closed.push({ stream, hold_id: closes.holdId, amount, ...closing });
+      else if (inPage.amount === amount) Object.assign(inPage, closing);
+      else throw new Error(`${closes.holdId} of ${stream} closes another amount than it holds.`);
+    }
+  }
+  await insertRows(db, `${schema}.holds`, [...opened.values()]);
+  await closeHolds(db, schema, closed);
+}
+
+async function closeHolds(db: Queryable, schema: string, rows: readonly unknown[]): Promise<void> {
+  if (rows.length === 0) return;
+  const { rowCount } = await db.query({
+    name: `close ${schema}.holds`,
+    text: `update ${schema}.holds hold
+              set payout = closed.payout, closed_at_revision = closed.closed_at_revision
+             from json_populate_recordset(null::${schema}.holds, $1) closed
+            where hold.stream = closed.stream and hold.hold_id = closed.hold_id
+              and hold.amount = closed.amount and hold.payout is null`,
+    values: [JSON.stringify(rows)],
+  });
+  assert.equal(rowCount, rows.length, 'every hold that closes is open, with that amount');
+}
+
+async function insertRows(db: Queryable, table: string, rows: readonly unknown[]): Promise<void> {
+  if (rows.length === 0) return;
+  await db.query({
+    name: `insert ${table}`,
+    text: `insert into ${table} select * from json_populate_recordset(null::${table}, $1)`,
+    values: [JSON.stringify(rows)],
+  });
+}
+
+type Running<Row> = ReturnType<typeof running<Row>>;
+
+/** Rows as they change in the course of a page. */
+function running<Row>(stored: ReadonlyMap<string, StoredRow<Row>>, keyOf: (row: Row) => string) {
+  const changed = new Map<string, Row>();
+  return {
+    get: (key: string): Row | undefined => changed.get(key) ?? stored.get(key)?.row,
+    set: (row: Row): void => void changed.set(keyOf(row), row),
+    save: (db: Queryable, cache: RowCache<Row>): Promise<void> =>
+      cache.write(db, stored, [...changed.values()]),
+  };
+}
