@@ -103,6 +103,21 @@ export async function acquire(
   return rows[0] && { epoch: rows[0].epoch, place: placeIn(rows[0]) };
 }
 
+/** Ends every right of whoever held the lease, and takes none: for work that a lock keeps apart. */
+export async function claim(
+  db: Queryable,
+  key: ConsumerKey,
+): Promise<{ readonly epoch: string; readonly place: Checkpoint | undefined }> {
+  const { rows } = await db.query<PlaceColumns & { readonly epoch: string }>(
+    `insert into ${key.schema}.consumers as c (name, epoch) values ($1, 1)
+     on conflict (name) do update
+       set epoch = c.epoch + 1, owner = null, leased_until = null, updated_at = clock_timestamp()
+     returning epoch, position, event_id, ordinal`,
+    [key.name],
+  );
+  return { epoch: String(rows[0]?.epoch), place: placeIn(rows[0]) };
+}
+
 /** False when the lease has been taken over. */
 export async function renew(
   db: Queryable,

@@ -7,6 +7,12 @@ export {
   readCheckpoint,
 } from './consumersTable.ts';
 export { LostLeaseError, PoisonEventError } from './errors.ts';
+export {
+  type AdvanceOptions,
+  type HeldProjections,
+  type HoldOptions,
+  holdProjections,
+} from './heldProjections.ts';
 export { type MonotonicClock, monotonicClock } from './monotonicClock.ts';
 export { type ConsumerState, type ConsumerStatus, hasReached } from './progress.ts';
 export { type Projection, projecting } from './projecting.ts';

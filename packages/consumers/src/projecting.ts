@@ -4,6 +4,7 @@
  */
 import { type Client, type Queryable, withTransaction } from '@coffer/database';
 import type { RecordedEvent } from '@coffer/event-store';
+import type { Checkpoint } from './consumersTable.ts';
 import { PoisonEventError } from './errors.ts';
 import { type ConsumerWork, checkpointAt, type RunningWork, type Session } from './work.ts';
 
@@ -22,7 +23,22 @@ export function projecting(projections: readonly Projection[]): ConsumerWork {
   return { begin: (session) => beginProjecting(projections, session) };
 }
 
-function beginProjecting(projections: readonly Projection[], session: Session): RunningWork {
+/** What projecting needs of a session. */
+export type ProjectingSession = Pick<Session, 'pool' | 'place' | 'leaseMs' | 'save'>;
+
+export interface RunningProjections extends RunningWork {
+  readonly place: () => Checkpoint | undefined;
+  /**
+   * Takes a page in a transaction of the caller, which must give this work up when it rolls back. An event
+   * that cannot be applied is not told apart from its page here: `take` does that.
+   */
+  readonly takeWithin: (client: Client, events: readonly RecordedEvent[]) => Promise<void>;
+}
+
+export function beginProjecting(
+  projections: readonly Projection[],
+  session: ProjectingSession,
+): RunningProjections {
   let place = session.place;
   const forgetAll = () => {
     for (const projection of projections) projection.forget?.();
@@ -34,7 +50,15 @@ function beginProjecting(projections: readonly Projection[], session: Session): 
   const settings = `set local idle_in_transaction_session_timeout = ${Math.ceil(session.leaseMs)};
                     set local synchronous_commit = off`;
 
-  return { take, caughtUp() {}, async end() {}, async saveLast() {}, pending: () => undefined };
+  return {
+    place: () => place,
+    take,
+    takeWithin,
+    caughtUp() {},
+    async end() {},
+    async saveLast() {},
+    pending: () => undefined,
+  };
 
   async function take(events: readonly RecordedEvent[]): Promise<void> {
     const [first] = events;
@@ -56,20 +80,32 @@ function beginProjecting(projections: readonly Projection[], session: Session): 
   }
 
   async function applyInTransaction(events: readonly RecordedEvent[]): Promise<void> {
-    const last = events.at(-1);
-    const before = place?.ordinal ?? 0;
-    const reached = last && checkpointAt(last, before + events.length);
     try {
-      await withTransaction(session.pool, async (client) => {
+      place = await withTransaction(session.pool, async (client) => {
         await client.query(settings);
-        await applyAll(client, events, before);
-        await session.save(client, place, reached);
+        return applyPage(client, events);
       });
     } catch (error) {
       forgetAll();
       throw error;
     }
-    place = reached;
+  }
+
+  async function takeWithin(client: Client, events: readonly RecordedEvent[]): Promise<void> {
+    place = await applyPage(client, events);
+  }
+
+  async function applyPage(
+    client: Client,
+    events: readonly RecordedEvent[],
+  ): Promise<Checkpoint | undefined> {
+    const last = events.at(-1);
+    if (!last) return place;
+    const before = place?.ordinal ?? 0;
+    const reached = checkpointAt(last, before + events.length);
+    await applyAll(client, events, before);
+    await session.save(client, place, reached);
+    return reached;
   }
 
   async function applyAll(client: Client, events: readonly RecordedEvent[], before: number): Promise<void> {

@@ -1,2 +1,3 @@
+export * from './advisoryLock.ts';
 export * from './migrate.ts';
 export * from './pool.ts';

@@ -1,4 +1,6 @@
 export type { AccountRow, BookEntry, BooksProjection } from './books.ts';
+export * from './compare.ts';
+export { type LiveReadModelsOptions, startLiveReadModels } from './liveReadModels.ts';
 export { InvalidCursorError, type Page, type PageRequest } from './pages.ts';
 export {
   listPlaySessions,
@@ -14,5 +16,6 @@ export {
   readModelsWork,
   startReadModels,
 } from './readModels.ts';
+export * from './rebuild.ts';
 export { foldRow, type RowProjection, type StreamRow } from './rowProjection.ts';
 export { createReadSchema, liveReadSchema, migrateReadModels, READ_SHAPE, readSchemaOf } from './schema.ts';

@@ -43,6 +43,24 @@ export async function liveReadSchema(db: Queryable): Promise<string> {
   return readSchemaOf(pointer.version);
 }
 
+/** Readers that have asked for the pointer just before it moved are done by then. */
+const SUPERSEDED_AFTER_SECONDS = 60;
+
+/** Drops what no pointer has named for a while; the shape before this release's is kept for its nodes. */
+export async function dropSuperseded(pool: Pool): Promise<void> {
+  await pool.query('delete from records.read_pointer where shape < $1', [READ_SHAPE - 1]);
+  const { rows } = await pool.query<{ schema: string }>(
+    `select nspname as schema from pg_namespace
+      where nspname ~ '^read_v[0-9]+$'
+        and substr(nspname, 7)::integer < (select max(version) from records.read_pointer)
+        and substr(nspname, 7)::integer not in (select version from records.read_pointer)
+        and (select max(moved_at) from records.read_pointer)
+              < clock_timestamp() - $1 * interval '1 second'`,
+    [SUPERSEDED_AFTER_SECONDS],
+  );
+  for (const { schema } of rows) await pool.query(`drop schema if exists ${schema} cascade`);
+}
+
 /** Creates the tables, empty, where they are not there yet. */
 export async function createReadSchema(client: Client, schema: string): Promise<void> {
   await client.query(`create schema if not exists ${schema}`);

@@ -53,10 +53,9 @@ import {
 } from '@coffer/portal';
 import {
   caughtUpSince,
-  liveReadSchema,
   migrateReadModels,
   type ReadModelProjections,
-  startReadModels,
+  startLiveReadModels,
 } from '@coffer/read-models';
 import { createUsers, usersErrors } from '@coffer/users';
 import type { Config, Role } from './config.ts';
@@ -253,8 +252,7 @@ async function startConsumers(
   };
   const consumers: Consumer[] = [];
   if (roles.includes('projector')) {
-    const schema = await liveReadSchema(pool);
-    consumers.push(startReadModels({ ...shared, schema, projections: readModelProjections }));
+    consumers.push(await startLiveReadModels({ ...shared, projections: readModelProjections }));
   }
   if (roles.includes('process-manager')) {
     const work = reacting(reactions, { graceMs: config.reactionGraceMs });

@@ -1,0 +1,31 @@
+import type { Pool } from './pool.ts';
+
+/**
+ * Runs the work while this process alone has the lock; undefined when another has it. The lock lives as long
+ * as its connection, so it is gone with a process that dies.
+ */
+export async function withAdvisoryLock<Result>(
+  pool: Pool,
+  lock: number,
+  work: () => Promise<Result>,
+): Promise<{ readonly result: Result } | undefined> {
+  const client = await pool.connect();
+  let failure: Error | undefined;
+  const noteLoss = (error: Error) => {
+    failure = error;
+  };
+  client.on('error', noteLoss);
+  try {
+    const { rows } = await client.query('select pg_try_advisory_lock($1) as taken', [lock]);
+    if (!rows[0]?.taken) return undefined;
+    try {
+      return { result: await work() };
+    } finally {
+      // A connection that cannot let go of it is not given back to the pool.
+      await client.query('select pg_advisory_unlock($1)', [lock]).catch(noteLoss);
+    }
+  } finally {
+    if (!failure) client.off('error', noteLoss);
+    client.release(failure);
+  }
+}

@@ -1,0 +1,113 @@
+/** Two fillings of the read models, row by row: what a rebuild proves, and a reconciliation looks for. */
+import type { Queryable } from '@coffer/database';
+import type { Environment } from '@coffer/kernel';
+
+/** The tables, each with the columns that name a row. Every one has `app_id` and `environment`. */
+export const READ_TABLES: Readonly<Record<string, readonly string[]>> = {
+  accounts: ['stream'],
+  holds: ['stream', 'hold_id'],
+  play_sessions: ['session_id'],
+  postings: ['log_ordinal', 'number'],
+  trial_balances: ['book'],
+};
+
+export interface RowDifference {
+  /** The values of the key's columns, joined by a space. */
+  readonly key: string;
+  /** The columns that differ, or all of them where one side has no such row: then it is null. */
+  readonly expected: Readonly<Record<string, string | null>> | null;
+  readonly actual: Readonly<Record<string, string | null>> | null;
+}
+
+export interface TableComparison {
+  readonly table: string;
+  /** Rows expected. */
+  readonly examined: number;
+  /** Rows that differ; the first of them are told. */
+  readonly differing: number;
+  readonly differences: readonly RowDifference[];
+}
+
+export interface ComparisonOptions {
+  /** The schema of the rows as they must be. */
+  readonly expected: string;
+  /** The schema of the rows in question. */
+  readonly actual: string;
+  /** Only the rows of this app and environment. Default: all. */
+  readonly place?: { readonly appId: string; readonly environment: Environment };
+  /** So many differences of each table are told. Default 100. */
+  readonly limit?: number;
+}
+
+/** Both schemas are read in the transaction of `db`, which must see both at one place of the log. */
+export async function compareReadSchemas(
+  db: Queryable,
+  options: ComparisonOptions,
+): Promise<readonly TableComparison[]> {
+  const comparisons: TableComparison[] = [];
+  for (const [table, key] of Object.entries(READ_TABLES)) {
+    comparisons.push(await compareTable(db, table, key, options));
+  }
+  return comparisons;
+}
+
+async function compareTable(
+  db: Queryable,
+  table: string,
+  key: readonly string[],
+  { expected, actual, place, limit = 100 }: ComparisonOptions,
+): Promise<TableComparison> {
+  const columns = await columnsOf(db, expected, table);
+  const values = place ? [place.appId, place.environment] : [];
+  const where = place ? 'where app_id = $1 and environment = $2' : '';
+  const rowOf = (side: string) => `row(${columns.map((column) => `${side}.${column}`).join(', ')})`;
+  const shown = (side: string) => columns.map((column) => `${side}.${column}::text as ${side}_${column}`);
+  const { rows } = await db.query(
+    `select count(*) over () as differing, ${[...shown('e'), ...shown('a')].join(', ')}
+       from (select * from ${expected}.${table} ${where}) e
+       full join (select * from ${actual}.${table} ${where}) a using (${key.join(', ')})
+      where ${rowOf('e')} is distinct from ${rowOf('a')}
+      order by ${key.join(', ')} limit ${limit}`,
+    values,
+  );
+  const counted = await db.query(`select count(*) as examined from ${expected}.${table} ${where}`, values);
+  return {
+    table,
+    examined: Number(counted.rows[0]?.examined),
+    differing: Number(rows[0]?.differing ?? 0),
+    differences: rows.map((row) => differenceOf(key, columns, row)),
+  };
+}
+
+async function columnsOf(db: Queryable, schema: string, table: string): Promise<readonly string[]> {
+  const { rows } = await db.query<{ readonly column_name: string }>(
+    `select column_name from information_schema.columns
+      where table_schema = $1 and table_name = $2 order by ordinal_position`,
+    [schema, table],
+  );
+  return rows.map(({ column_name }) => column_name);
+}
+
+type TextRow = Readonly<Record<string, string | null>>;
+
+/** `row` has each column twice, as text: of the expected side under `e_`, of the actual one under `a_`. */
+export function differenceOf(
+  key: readonly string[],
+  columns: readonly string[],
+  row: TextRow,
+): RowDifference {
+  const side = (prefix: string): TextRow | null => {
+    // No column of a key is ever null, so a side without one has no such row.
+    if (key.some((column) => row[`${prefix}_${column}`] == null)) return null;
+    return Object.fromEntries(columns.map((column) => [column, row[`${prefix}_${column}`] ?? null]));
+  };
+  const expected = side('e');
+  const actual = side('a');
+  const name = key.map((column) => (expected ?? actual)?.[column]).join(' ');
+  if (!expected || !actual) return { key: name, expected, actual };
+
+  const differing = columns.filter((column) => expected[column] !== actual[column]);
+  const only = (whole: TextRow) =>
+    Object.fromEntries(differing.map((column) => [column, whole[column] ?? null]));
+  return { key: name, expected: only(expected), actual: only(actual) };
+}
