@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Connection } from './connection.ts';
 import { CommandFailure, EXIT, noService } from './failure.ts';
+import type { TaskProgress } from './progress.ts';
 
 const ANSWER_TIMEOUT_MS = 60_000;
 
@@ -17,12 +18,42 @@ export interface PostOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
+/** What a long task came to. With `ok` false it says what is wrong in a code of the catalogue. */
+export type TaskResult = Readonly<Record<string, unknown>> &
+  ({ readonly ok: true } | { readonly ok: false; readonly code: string; readonly message: string });
+
+export interface TaskOptions {
+  readonly query?: Query;
+  /** With a body it is a POST. */
+  readonly body?: unknown;
+  readonly onProgress: (progress: TaskProgress) => void;
+}
+
+/** A line of a long task's answer: any number of the first kind, then exactly one of the second. */
+const taskLine = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('progress'),
+    stage: z.string(),
+    done: z.number(),
+    of: z.number().nullable(),
+  }),
+  z.object({
+    kind: z.literal('result'),
+    result: z.discriminatedUnion('ok', [
+      z.looseObject({ ok: z.literal(true) }),
+      z.looseObject({ ok: z.literal(false), code: z.string(), message: z.string() }),
+    ]),
+  }),
+]);
+
 /** Every call throws a `CommandFailure` for a refusal and where no service answers. */
 export interface AdminApi {
   readonly get: (path: string, query?: Query) => Promise<unknown>;
   readonly post: (path: string, body: unknown, options?: PostOptions) => Promise<unknown>;
   /** The text of each JSON line, as it was sent. */
   readonly lines: (path: string, query?: Query) => AsyncIterable<string>;
+  /** Runs for as long as it takes; the service tells how far it is and at last what it came to. */
+  readonly longTask: (path: string, options: TaskOptions) => Promise<TaskResult>;
 }
 
 /** A path from parts that may hold anything. */
@@ -48,20 +79,31 @@ export function createAdminApi(connect: () => Promise<Connection>): AdminApi {
   return {
     get: async (path, query = {}) => jsonOf(await call(path, query, { signal: inTime() })),
     post: async (path, body, { idempotencyKey } = {}) => {
-      const headers = {
-        'content-type': 'application/json',
-        ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
-      };
-      return jsonOf(
-        await call(path, {}, { method: 'POST', body: JSON.stringify(body), headers, signal: inTime() }),
-      );
+      const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
+      return jsonOf(await call(path, {}, { ...posted(body, headers), signal: inTime() }));
     },
     lines: async function* (path, query = {}) {
       const response = await call(path, query, {});
-      if (response.body) yield* linesOf(response.body);
+      if (response.body) yield* linesOf(response.body, resumption);
+    },
+    longTask: async (path, { query = {}, body, onProgress }) => {
+      const response = await call(path, query, body === undefined ? {} : posted(body));
+      for await (const text of linesOf(response.body ?? [], () => ' The task did not come to its end.')) {
+        const line = taskLine.safeParse(parsedJson(text));
+        if (!line.success) throw noService('What answers is not the service that this command belongs to.');
+        if (line.data.kind === 'result') return line.data.result;
+        onProgress(line.data);
+      }
+      throw noService('The answer ended before the result.');
     },
   };
 }
+
+const posted = (body: unknown, headers: Readonly<Record<string, string>> = {}): RequestInit => ({
+  method: 'POST',
+  body: JSON.stringify(body),
+  headers: { 'content-type': 'application/json', ...headers },
+});
 
 async function send(url: URL, baseUrl: string, init: RequestInit): Promise<Response> {
   try {
@@ -105,7 +147,11 @@ function parsedJson(text: string): unknown {
   }
 }
 
-async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+/** `consequence` says what it means that the lines end after the one given. */
+async function* linesOf(
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  consequence: (last: string | undefined) => string,
+): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';
   let last: string | undefined;
@@ -119,13 +165,13 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string>
       }
     }
   } catch (error) {
-    throw noService(`The connection broke; what was printed is not all.${resumption(last)}`, error);
+    throw noService(`The connection broke.${consequence(last)}`, error);
   }
-  if (rest !== '') throw noService(`The last line is cut off.${resumption(last)}`);
+  if (rest !== '') throw noService(`The last line is cut off.${consequence(last)}`);
 }
 
 /** The service breaks the connection rather than end a part as if it were the whole. */
 function resumption(line: string | undefined): string {
   const seen = z.object({ position: z.string() }).safeParse(parsedJson(line ?? ''));
-  return seen.success ? ` Resume with --after ${seen.data.position}` : '';
+  return ` What was printed is not all.${seen.success ? ` Resume with --after ${seen.data.position}` : ''}`;
 }

@@ -1,9 +1,11 @@
 /** What every command works with: the admin API, and where it prints. */
 import type { Writable } from 'node:stream';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type AdminApi, createAdminApi } from './adminApi.ts';
+import { type AdminApi, createAdminApi, type TaskOptions } from './adminApi.ts';
 import { findConnection, type Variables } from './connection.ts';
+import { CommandFailure, EXIT } from './failure.ts';
 import { tableOf, write } from './output.ts';
+import { displayProgress } from './progress.ts';
 
 /** What the process gives to the command line; a spec gives its own. */
 export interface CliSurroundings {
@@ -18,14 +20,34 @@ export interface Cli {
   readonly stdout: Writable;
   /** Prints the answer as `--json` says; the table is made of it unless given. */
   readonly print: (command: Command, answer: unknown, table?: (answer: unknown) => string) => Promise<void>;
+  /**
+   * Runs a long task of the service with its progress on standard error and prints what it came to. Throws
+   * a `CommandFailure` with the result's code where that is not ok.
+   */
+  readonly runTask: (
+    command: Command,
+    path: string,
+    options: Omit<TaskOptions, 'onProgress'> & { readonly table?: (result: unknown) => string },
+  ) => Promise<void>;
 }
 
-export function createCli({ variables, workingFolder, stdout }: CliSurroundings): Cli {
+export function createCli({ variables, workingFolder, stdout, stderr }: CliSurroundings): Cli {
+  const api = createAdminApi(() => findConnection(variables, workingFolder));
+  const print: Cli['print'] = (command, answer, table = tableOf) =>
+    write(stdout, `${wantsJson(command) ? JSON.stringify(answer, null, 2) : table(answer)}\n`);
+
   return {
-    api: createAdminApi(() => findConnection(variables, workingFolder)),
+    api,
     stdout,
-    print: (command, answer, table = tableOf) =>
-      write(stdout, `${wantsJson(command) ? JSON.stringify(answer, null, 2) : table(answer)}\n`),
+    print,
+    runTask: async (command, path, { table, ...options }) => {
+      const display = displayProgress(stderr);
+      const result = await api
+        .longTask(path, { ...options, onProgress: display.show })
+        .finally(() => display.end());
+      await print(command, result, table);
+      if (!result.ok) throw new CommandFailure(EXIT.refused, `${result.code}: ${result.message}`);
+    },
   };
 }
 
