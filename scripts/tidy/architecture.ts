@@ -42,6 +42,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   http: ['kernel'],
   consumers: ['database', 'event-store', 'kernel'],
   'read-models': ['consumers', 'database', 'event-store', 'kernel'],
+  reconcile: ['consumers', 'database', 'event-store', 'kernel', 'read-models'],
 };
 
 /** The packages that `name` may import; undefined when `name` is in no list yet. */

@@ -16,7 +16,7 @@ export interface HeldProjections {
   readonly advance: (to: LogPlace | undefined, options: AdvanceOptions) => Promise<void>;
   /**
    * The same in a transaction of the caller: seen by it at once, kept when it commits. When it does not, this
-   * must be given up.
+   * must be given up. Throws `CannotApplyError` in the place of `PoisonEventError`.
    */
   readonly advanceWithin: (
     client: Client,

@@ -29,8 +29,8 @@ export type ProjectingSession = Pick<Session, 'pool' | 'place' | 'leaseMs' | 'sa
 export interface RunningProjections extends RunningWork {
   readonly place: () => Checkpoint | undefined;
   /**
-   * Takes a page in a transaction of the caller, which must give this work up when it rolls back. An event
-   * that cannot be applied is not told apart from its page here: `take` does that.
+   * Takes a page in a transaction of the caller, which must give this work up when it rolls back. Throws
+   * `CannotApplyError`: which event of the page is to blame is found by `take` alone.
    */
   readonly takeWithin: (client: Client, events: readonly RecordedEvent[]) => Promise<void>;
 }
@@ -66,7 +66,7 @@ export function beginProjecting(
     try {
       await applyInTransaction(events);
     } catch (error) {
-      if (!(error instanceof CannotApply)) throw error;
+      if (!(error instanceof CannotApplyError)) throw error;
       if (events.length === 1) {
         // The rows may have been changed by whoever took the lease: then the event is not to blame.
         await session.save(session.pool, place, place);
@@ -113,12 +113,15 @@ export function beginProjecting(
     try {
       for (const projection of projections) await projection.apply(db, events, before);
     } catch (error) {
-      throw isPassing(error) ? error : new CannotApply('The page cannot be applied.', { cause: error });
+      throw isPassing(error) ? error : new CannotApplyError('The page cannot be applied.', { cause: error });
     }
   }
 }
 
-class CannotApply extends Error {}
+/** Something in the page cannot be applied; taken page by page, the event to blame is found. */
+export class CannotApplyError extends Error {
+  override readonly name = 'CannotApplyError';
+}
 
 /** Data exception and integrity constraint violation: the same rows will fail again. */
 const BAD_DATA = /^2[23]/;

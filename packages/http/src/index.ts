@@ -5,6 +5,7 @@ export * from './endpoint.ts';
 export { httpErrors } from './errors.ts';
 export { type ErrorOf, failureOf, type KnownFailure } from './failure.ts';
 export { createLogger, type LogDestination, type Logger, type LoggerOptions } from './logger.ts';
+export { longTask, type TaskProgress, type TaskResult } from './longTask.ts';
 export { createMetricsRegistry } from './metrics.ts';
 export { type OpenApiDocument, openApiDocument } from './openApi.ts';
 export type { Rate } from './rateLimiter.ts';

@@ -14,5 +14,7 @@ export type { Funds, PlayerAccount, SessionHoldId } from './funds.ts';
 export { sessionDues, sessionHoldAct } from './playSession.reactions.ts';
 export { playSessionsProjection } from './playSessions.projection.ts';
 export { createPlaySessions, type PlaySessions } from './playSessions.ts';
+export type { ReconcileReport } from './reconcileRoute.ts';
 export { ledgerEndpoints } from './routes.ts';
 export { createListTransactions } from './transactions.ts';
+export { transactionUseOf } from './transactionUse.ts';

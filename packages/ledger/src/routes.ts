@@ -6,6 +6,7 @@ import type { PlaySessionAnswer } from './domain/playSession.answers.ts';
 import { answerBody, balanceBody, sessionBody as detailsBody } from './domain/playSession.bodies.ts';
 import { ledgerErrors } from './errors.ts';
 import type { PlaySessions, WriteCommand } from './playSessions.ts';
+import { type ReconcileReport, reconcileEndpoint } from './reconcileRoute.ts';
 import * as schemas from './schemas.ts';
 import type { ListTransactions } from './transactions.ts';
 
@@ -28,6 +29,11 @@ export interface LedgerRouteDependencies {
       readonly cursor?: string | undefined;
     },
   ) => Promise<SessionList>;
+  /** Throws `ledger/coverage_incomplete`. */
+  readonly reconcile: (
+    caller: Pick<AppCaller, 'appId' | 'environment'>,
+    context: Pick<RequestContext, 'deadlineMs'>,
+  ) => Promise<ReconcileReport>;
   /** The error envelope of a refusal inside a batch. */
   readonly envelopeOf: (error: unknown) => { readonly status: number; readonly body: unknown };
 }
@@ -53,7 +59,7 @@ const WIN_ERRORS = [
 const ROLLBACK_ERRORS = [...PLAY_ERRORS, 'ledger/not_a_bet', 'ledger/bet_already_won'] as const;
 
 export function ledgerEndpoints(dependencies: LedgerRouteDependencies): readonly Endpoint[] {
-  const { playSessions, listTransactions, listSessions, envelopeOf } = dependencies;
+  const { playSessions, listTransactions, listSessions, reconcile, envelopeOf } = dependencies;
 
   const write = async (
     caller: AppCaller,
@@ -205,6 +211,7 @@ export function ledgerEndpoints(dependencies: LedgerRouteDependencies): readonly
         return { status: 200, body: await listTransactions(caller, session, { ...query, limit }) };
       },
     }),
+    reconcileEndpoint(reconcile),
   ];
 }
 

@@ -1,6 +1,6 @@
 export type { AppDirectory, AppDirectoryOptions, MaybePromise } from './appDirectory.ts';
 export { createAppDirectory } from './appDirectory.ts';
-export type { App } from './apps.ts';
+export { type App, listApps } from './apps.ts';
 export type { BootstrapOptions, BootstrapResult } from './bootstrapDemo.ts';
 export { bootstrapDemo } from './bootstrapDemo.ts';
 export * from './bootstrapFile.ts';
@@ -16,6 +16,7 @@ export type {
 export type { PortalPlaySessions } from './endpoints/playSessions.ts';
 export type { PortalDependencies } from './endpoints/portalEndpoints.ts';
 export { portalEndpoints } from './endpoints/portalEndpoints.ts';
+export type { PortalReconcile } from './endpoints/reconcile.ts';
 export type { AppPlace } from './endpoints/subject.ts';
 export type { PortalUser, PortalUsers } from './endpoints/users.ts';
 export { portalErrors } from './errors.ts';

@@ -7,7 +7,7 @@ export const READ_TABLES: Readonly<Record<string, readonly string[]>> = {
   accounts: ['stream'],
   holds: ['stream', 'hold_id'],
   play_sessions: ['session_id'],
-  postings: ['log_ordinal', 'number'],
+  postings: ['stream', 'revision', 'number'],
   trial_balances: ['book'],
 };
 

@@ -4,9 +4,10 @@
  */
 import { resolve } from 'node:path';
 import { failPointName } from '@coffer/kernel';
+import { isCronExpression } from '@coffer/reconciler';
 import { z } from 'zod';
 
-export const roles = ['api', 'projector', 'process-manager'] as const;
+export const roles = ['api', 'projector', 'process-manager', 'reconciler'] as const;
 export type Role = (typeof roles)[number];
 
 const flag = z.enum(['0', '1', 'true', 'false']).transform((text) => text === '1' || text === 'true');
@@ -16,6 +17,8 @@ const wholeNumber = (minimum: number, maximum: number) =>
     .regex(/^\d+$/, 'must be a whole number')
     .transform(Number)
     .pipe(z.int().min(minimum).max(maximum));
+
+const cronExpression = z.string().refine(isCronExpression, 'must be a cron expression, such as 0 4 * * *');
 
 const environmentVariables = z.object({
   COFFER_DATA_DIR: z.string().min(1).default('.data'),
@@ -35,6 +38,8 @@ const environmentVariables = z.object({
   COFFER_CACHE_MIB: wholeNumber(1, 65_536).default(128),
   COFFER_SK_RATE_PER_MINUTE: wholeNumber(1, 100_000_000).optional(),
   COFFER_REACTION_GRACE_MS: wholeNumber(0, 60_000).default(2_000),
+  COFFER_RECONCILE_CRON: cronExpression.default('*/15 * * * *'),
+  COFFER_RECONCILE_FULL_CRON: cronExpression.optional(),
   COFFER_FAIL_POINT: failPointName.optional(),
 });
 
@@ -71,6 +76,8 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
     cacheBytes: variables.COFFER_CACHE_MIB * 1024 * 1024,
     secretKeyRatePerMinute: variables.COFFER_SK_RATE_PER_MINUTE,
     reactionGraceMs: variables.COFFER_REACTION_GRACE_MS,
+    reconcileSchedule: variables.COFFER_RECONCILE_CRON,
+    fullReconcileSchedule: variables.COFFER_RECONCILE_FULL_CRON,
     failPoint: variables.COFFER_FAIL_POINT,
   };
 }

@@ -7,6 +7,7 @@ import {
 } from '@coffer/event-store';
 import type { KnownFailure } from '@coffer/http';
 import { UnknownEventError } from '@coffer/kernel';
+import { CoverageIncompleteError } from '@coffer/reconcile';
 
 /**
  * Connection failures of node and of Postgres: https://www.postgresql.org/docs/18/errcodes-appendix.html
@@ -21,6 +22,10 @@ export function errorOf(error: unknown): KnownFailure | undefined {
   if (error instanceof StoreUnreachableError) return { code: 'service/unavailable' };
   if (error instanceof UnknownEventError) return { code: 'service/unavailable' };
   if (error instanceof EventTooLargeError) return { code: 'request/too_large' };
+  if (error instanceof CoverageIncompleteError) {
+    const { gap, message } = error;
+    return { code: 'ledger/coverage_incomplete', details: { reason: gap, explanation: message } };
+  }
   return isDatabaseAway(error) ? { code: 'service/unavailable' } : undefined;
 }
 

@@ -32,7 +32,7 @@ import {
   type RunningServer,
   startServer,
 } from '@coffer/http';
-import { type ErrorCatalog, systemClock } from '@coffer/kernel';
+import { type ErrorCatalog, environment as environments, systemClock } from '@coffer/kernel';
 import {
   createListTransactions,
   createPlaySessions,
@@ -42,11 +42,13 @@ import {
   playSessionsProjection,
   sessionDues,
   sessionHoldAct,
+  transactionUseOf,
 } from '@coffer/ledger';
 import {
   createAppDirectory,
   createKeyring,
   createSecretBox,
+  listApps,
   migrateRecords,
   portalEndpoints,
   portalErrors,
@@ -57,6 +59,8 @@ import {
   type ReadModelProjections,
   startLiveReadModels,
 } from '@coffer/read-models';
+import { createReconciler } from '@coffer/reconcile';
+import { startReconcilerRole } from '@coffer/reconciler';
 import { createUsers, usersErrors } from '@coffer/users';
 import type { Config, Role } from './config.ts';
 import { errorOf } from './errorOf.ts';
@@ -65,6 +69,7 @@ import { ledgerFunds } from './ledgerFunds.ts';
 import { observeService } from './observe.ts';
 import { playSessionLists } from './playSessionLists.ts';
 import { portalAccounts, portalPlaySessions } from './portalPorts.ts';
+import { ledgerReconcile, portalReconcile } from './reconcilePorts.ts';
 import { VERSION } from './version.ts';
 
 export const catalog: ErrorCatalog = {
@@ -80,6 +85,9 @@ export const readModelProjections: ReadModelProjections = {
   books: booksProjection,
   playSessions: playSessionsProjection,
 };
+
+/** The consumer that carries out what holds are for, and what is owed to accounts. */
+const HOLD_PROCESS = 'holds';
 
 /** Requests in flight may finish for so long after a SIGTERM. Source: architecture, Running it. */
 const STOP_GRACE_MS = 8_000;
@@ -136,12 +144,25 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     const contexts = createContexts(options, pool, store);
     stops.push(() => contexts.keyring.close());
+    stops.push(() => contexts.reconciler.close());
     const consumers = await startConsumers(options, pool, store, contexts);
     stops.push(async () => {
       await Promise.all(consumers.map((consumer) => consumer.stop()));
     });
     const metrics = createMetricsRegistry();
     observeService(metrics, { handler: contexts.handler, consumers });
+    if (roles.includes('reconciler')) {
+      const role = startReconcilerRole({
+        reconciler: contexts.reconciler,
+        places: contexts.places,
+        schedule: config.reconcileSchedule,
+        fullSchedule: config.fullReconcileSchedule,
+        clock: systemClock,
+        registry: metrics,
+        logger,
+      });
+      stops.push(role.stop);
+    }
 
     const server = roles.includes('api') ? await serve() : undefined;
     return { url: server?.url, stop };
@@ -205,11 +226,27 @@ function createContexts({ config, secretsKey, logger }: ServiceOptions, pool: Po
   });
   const lists = playSessionLists(pool);
 
+  const reaction = {
+    accountStreamOf: ({ environment, appId, userId, currencyId }: PlayerAccount) =>
+      accountStream(environment, appId, userId, currencyId),
+    carryOut: playSessions.carryOut,
+  };
+  const reactions = holdReactions({ session: sessionHoldAct(reaction) }, sessionDues(reaction));
+  const reconciler = createReconciler({
+    pool,
+    store,
+    clock,
+    projections: readModelProjections,
+    transactionUseOf,
+    process: { name: HOLD_PROCESS, reactions },
+  });
+
   const endpoints: readonly Endpoint[] = [
     ...ledgerEndpoints({
       playSessions,
       listTransactions: createListTransactions(store),
       listSessions: lists,
+      reconcile: ledgerReconcile(reconciler, directory),
       envelopeOf: (error) => {
         const { status, body } = failureOf(error, catalog, errorOf);
         return { status, body: JSON.parse(body) };
@@ -225,15 +262,14 @@ function createContexts({ config, secretsKey, logger }: ServiceOptions, pool: Po
       users,
       accounts: portalAccounts({ accounts, users, clock, store }),
       playSessions: portalPlaySessions(playSessions, lists),
+      reconcile: portalReconcile(reconciler, directory),
     }),
   ];
-  const reaction = {
-    accountStreamOf: ({ environment, appId, userId, currencyId }: PlayerAccount) =>
-      accountStream(environment, appId, userId, currencyId),
-    carryOut: playSessions.carryOut,
-  };
-  const reactions = holdReactions({ session: sessionHoldAct(reaction) }, sessionDues(reaction));
-  return { handler, keyring, endpoints, reactions };
+  const places = async () =>
+    (await listApps(pool)).flatMap(({ appId }) =>
+      environments.options.map((environment) => ({ appId, environment })),
+    );
+  return { handler, keyring, endpoints, reactions, reconciler, places };
 }
 
 async function startConsumers(
@@ -256,7 +292,7 @@ async function startConsumers(
   }
   if (roles.includes('process-manager')) {
     const work = reacting(reactions, { graceMs: config.reactionGraceMs });
-    consumers.push(startConsumer({ ...shared, schema: 'records', name: 'holds', work }));
+    consumers.push(startConsumer({ ...shared, schema: 'records', name: HOLD_PROCESS, work }));
   }
   return consumers;
 }

@@ -74,6 +74,10 @@ describe('the admin API', () => {
           list: async () => ({ items: [], nextCursor: null }),
           settle: async () => ({ answer: {}, replayed: false }),
         },
+        reconcile: async ({ mode }) => {
+          asked.push(mode);
+          return { ok: true };
+        },
       }),
       catalog: { ...portalErrors, ...usersErrors },
       resolveKey: () => undefined,

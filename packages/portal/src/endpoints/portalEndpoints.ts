@@ -11,6 +11,7 @@ import { appEndpoints } from './apps.ts';
 import { currencyEndpoints } from './currencies.ts';
 import { keyEndpoints } from './keys.ts';
 import { type PortalPlaySessions, playSessionEndpoints } from './playSessions.ts';
+import { type PortalReconcile, reconcileEndpoints } from './reconcile.ts';
 import { settingEndpoints } from './settings.ts';
 import { streamEndpoints } from './streams.ts';
 import { type PortalUsers, userEndpoints } from './users.ts';
@@ -28,6 +29,7 @@ export interface PortalDependencies {
   readonly users: PortalUsers;
   readonly accounts: PortalAccounts;
   readonly playSessions: PortalPlaySessions;
+  readonly reconcile: PortalReconcile;
 }
 
 /** What each group of endpoints picks from. */
@@ -46,6 +48,7 @@ export function portalEndpoints(dependencies: PortalDependencies): readonly Endp
     ...userEndpoints(options),
     ...accountEndpoints(options),
     ...playSessionEndpoints(options),
+    ...reconcileEndpoints(options),
     ...streamEndpoints(options),
   ];
 }

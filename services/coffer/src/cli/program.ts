@@ -5,6 +5,7 @@ import { registerAccounts } from './commands/accounts.ts';
 import { registerApps } from './commands/apps.ts';
 import { registerCurrencies } from './commands/currencies.ts';
 import { registerKeys } from './commands/keys.ts';
+import { registerReconcile } from './commands/reconcile.ts';
 import { registerSessions } from './commands/sessions.ts';
 import { registerSettings } from './commands/settings.ts';
 import { registerStreams } from './commands/streams.ts';
@@ -43,6 +44,7 @@ export function buildProgram(surroundings: CliSurroundings, runService: RunServi
   registerAccounts(program, cli);
   registerSessions(program, cli);
   registerStreams(program, cli);
+  registerReconcile(program, cli);
   return program;
 }
 

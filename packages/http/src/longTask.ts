@@ -1,0 +1,45 @@
+/**
+ * A task that may take minutes, answered as JSON lines: any number that say how far it is, then exactly one
+ * with what it came to. A refusal is a result as well, as the status has long been sent by then.
+ */
+
+export interface TaskProgress {
+  /** What is being done now, in a few words. */
+  readonly stage: string;
+  readonly done: number;
+  /** Null where nobody knows how much there is. */
+  readonly of: number | null;
+}
+
+/** With `ok` false it says what is wrong in a code of the catalogue. */
+export type TaskResult =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly code: string; readonly message: string };
+
+/** Between two lines of one stage. */
+const PROGRESS_INTERVAL_MS = 250;
+
+/** Runs `work`, which says through `report` how far it is. What it throws breaks the answer off. */
+export async function* longTask(
+  work: (report: (progress: TaskProgress) => void) => Promise<TaskResult>,
+): AsyncGenerator<unknown> {
+  let latest: TaskProgress | undefined;
+  let news = Promise.withResolvers<void>();
+  const running = work((progress) => {
+    latest = progress;
+    news.resolve();
+  });
+  const ended = running.then(() => true);
+  // Met below, unless the reader has gone away.
+  ended.catch(() => undefined);
+
+  let shown: { readonly stage: string; readonly atMs: number } | undefined;
+  while (!(await Promise.race([ended, news.promise.then(() => false)]))) {
+    news = Promise.withResolvers<void>();
+    const nowMs = performance.now();
+    if (!latest || (latest.stage === shown?.stage && nowMs - shown.atMs < PROGRESS_INTERVAL_MS)) continue;
+    shown = { stage: latest.stage, atMs: nowMs };
+    yield { kind: 'progress', ...latest };
+  }
+  yield { kind: 'result', result: await running };
+}

@@ -1,0 +1,199 @@
+import { createPool, type Pool, withTransaction } from '@coffer/database';
+import { createReadSchema } from '@coffer/read-models';
+import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { expect } from 'chai';
+import { crossChecks, totalsOf } from './crossChecks.ts';
+
+const SCHEMA = 'verified_v1';
+const APP = 'app_1';
+const BOOKS = { appId: APP, environment: 'test' } as const;
+const ANN = 'account-test.app_1.ann.2';
+
+describe('the checks between rows of different kinds', () => {
+  let database: TestDatabase;
+  let pool: Pool;
+
+  before(async () => {
+    database = await createTestDatabase();
+    pool = createPool({
+      connectionString: database.connectionString,
+      applicationName: 'spec',
+      onIdleError() {},
+    });
+    await withTransaction(pool, (client) => createReadSchema(client, SCHEMA));
+  });
+  after(async () => {
+    await pool.end();
+    await database.drop();
+  });
+  beforeEach(async () => {
+    for (const table of ['accounts', 'holds', 'postings', 'play_sessions', 'trial_balances']) {
+      await pool.query(`truncate ${SCHEMA}.${table}`);
+    }
+    await consistentBooks();
+  });
+
+  const found = async (inFlight: readonly string[] = []) =>
+    (await crossChecks(pool, SCHEMA, BOOKS, inFlight)).flatMap(({ discrepancies }) => discrepancies);
+  const change = async (sql: string) => {
+    await pool.query(sql.replaceAll('$', `${SCHEMA}.`));
+  };
+
+  it('find nothing in books that agree', async () => {
+    expect(await found()).to.deep.equal([]);
+    const results = await crossChecks(pool, SCHEMA, BOOKS, []);
+    expect(Object.fromEntries(results.map(({ check }) => [check.name, check.examined]))).to.deep.equal({
+      postings_balance: 12,
+      account_postings: 1,
+      held_funds: 1,
+      trial_balance: 4,
+      open_holds: 1,
+      settled_holds: 1,
+      late_rollbacks: 1,
+    });
+    expect(await totalsOf(pool, SCHEMA, BOOKS)).to.deep.equal([
+      {
+        currencyId: 2,
+        available: 60n,
+        held: 30n,
+        pools: 0n,
+        house: 10n,
+        referrals: 0n,
+        external: 0n,
+        adjustments: -100n,
+      },
+    ]);
+  });
+
+  const cases: readonly (readonly [what: string, sql: string, checks: readonly string[]])[] = [
+    [
+      'postings of an event that do not sum to zero',
+      `update $postings set amount = 101, current_balance = 101 where revision = 0 and number = 1`,
+      ['postings_balance', 'account_postings', 'trial_balance'],
+    ],
+    [
+      'an account that is not the sum of its postings',
+      `update $accounts set available = 61`,
+      ['account_postings'],
+    ],
+    [
+      'held funds that are not the sum of the open holds',
+      `update $holds set payout = 30, closed_at_revision = 9 where hold_id = 'session:open'`,
+      ['held_funds', 'open_holds', 'settled_holds'].filter((name) => name !== 'settled_holds'),
+    ],
+    [
+      'a book that is not the sum of its postings, and books that do not balance',
+      `update $trial_balances set balance = 11 where account = 'house'`,
+      ['trial_balance', 'trial_balance'],
+    ],
+    [
+      'an open session without its hold',
+      `delete from $holds where hold_id = 'session:open'`,
+      ['held_funds', 'open_holds'],
+    ],
+    [
+      'an open hold without its session',
+      `delete from $play_sessions where session_id = 'open'`,
+      ['open_holds'],
+    ],
+    [
+      'a hold of another player',
+      `update $play_sessions set user_id = 'bob' where session_id = 'open'`,
+      ['open_holds', 'open_holds'],
+    ],
+    [
+      'a hold of another amount',
+      `update $play_sessions set lock_amount = 31 where session_id = 'open'`,
+      ['open_holds'],
+    ],
+    [
+      'a settlement that was paid out with another payout',
+      `update $play_sessions set payout = 41 where session_id = 'settled'`,
+      ['settled_holds'],
+    ],
+    [
+      'a hold that was paid out without a settlement',
+      `delete from $play_sessions where session_id = 'settled'`,
+      ['settled_holds', 'late_rollbacks'],
+    ],
+    [
+      'a late rollback that was not credited',
+      `update $play_sessions set late_rolled_back = 15 where session_id = 'settled'`,
+      ['late_rollbacks'],
+    ],
+  ];
+
+  for (const [what, sql, checks] of cases) {
+    it(`find ${what}`, async () => {
+      await change(sql);
+      expect((await found()).map(({ check }) => check)).to.deep.equal(checks);
+    });
+  }
+
+  it('accept a hold that was given back whole to one who lost the open to another', async () => {
+    await change(`insert into $holds values
+      ('account-test.app_1.bob.2', 'session:settled', 'app_1', 'test', 'bob', 2, 'session', 50, 50, 1, 2)`);
+    expect(await found()).to.deep.equal([]);
+  });
+
+  it('count nothing against what is in flight, and all the rest', async () => {
+    await change(
+      `update $holds set payout = null, closed_at_revision = null where hold_id = 'session:settled'`,
+    );
+    await change(`update $accounts set held = 80`);
+    const named = (await found([`${ANN} session:settled`])).map(({ check }) => check);
+    expect(named).to.deep.equal(['account_postings']);
+    const all = (await found()).map(({ check }) => check);
+    expect(all).to.deep.equal(['account_postings', 'open_holds', 'settled_holds']);
+    await change(`update $play_sessions set late_rolled_back = 15`);
+    const late = (await found([`${ANN} session:settled`, `${ANN} rollback:settled/b2`])).map(
+      ({ check }) => check,
+    );
+    expect(late).to.include('late_rollbacks').and.to.include('account_postings');
+  });
+
+  it('look at one app and environment alone', async () => {
+    await change(`update $accounts set environment = 'live', available = 61`);
+    const live = await crossChecks(pool, SCHEMA, { appId: APP, environment: 'live' }, []);
+    expect(live.filter(({ check }) => !check.ok).map(({ check }) => check.name)).to.deep.equal([
+      'account_postings',
+      'held_funds',
+    ]);
+  });
+
+  /** 100 put in; a session of 50 settled with 40, 10 of it given back late; one of 30 open. */
+  async function consistentBooks(): Promise<void> {
+    await change(`
+      insert into $accounts values ('${ANN}', 1, 5, 'app_1', 'test', 'ann', 2, 60, 30);
+      insert into $holds values
+        ('${ANN}', 'session:settled', 'app_1', 'test', 'ann', 2, 'session', 50, 30, 1, 2),
+        ('${ANN}', 'session:open', 'app_1', 'test', 'ann', 2, 'session', 30, null, 4, null);
+      insert into $trial_balances values
+        ('b1', 1, 'app_1', 'test', 2, 'available', 60), ('b2', 2, 'app_1', 'test', 2, 'held', 30),
+        ('b3', 3, 'app_1', 'test', 2, 'house', 10), ('b4', 4, 'app_1', 'test', 2, 'adjustments', -100);
+      insert into $play_sessions values
+        ('settled', 1, 5, 'app_1', 'test', 'ann', 'dice', 'CHIP', 2, 50, 30, 20, 0, 30, -20, 10, 'settled', now(), now()),
+        ('open', 2, 0, 'app_1', 'test', 'ann', 'dice', 'CHIP', 2, 30, 30, 0, 0, null, null, 0, 'open', now(), null)`);
+    const rows: readonly (readonly [number, number, string, string, number, number])[] = [
+      [0, 1, 'available', 'adjust:a', 100, 0],
+      [0, 2, 'adjustments', 'adjust:a', -100, 0],
+      [1, 1, 'available', 'session:settled', -50, 100],
+      [1, 2, 'held', 'session:settled', 50, 0],
+      [2, 1, 'held', 'session:settled', -50, 50],
+      [2, 2, 'available', 'session:settled', 30, 50],
+      [2, 3, 'house', 'session:settled', 20, 0],
+      [3, 1, 'available', 'rollback:settled/b1', 10, 80],
+      [3, 2, 'house', 'rollback:settled/b1', -10, 20],
+      [4, 1, 'available', 'session:open', -30, 90],
+      [4, 2, 'held', 'session:open', 30, 0],
+      [5, 1, 'available', 'adjust:nothing', 0, 60],
+    ];
+    for (const [revision, number, account, subject, amount, before] of rows) {
+      await pool.query(
+        `insert into ${SCHEMA}.postings values
+           ($1, $2, '${ANN}', $3, 'app_1', 'test', 'ann', 2, $4, $5, $6, $7, $6::numeric + $7, now())`,
+        [revision + 1, number, revision, account, subject, amount, before],
+      );
+    }
+  }
+});

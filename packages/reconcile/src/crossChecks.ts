@@ -1,0 +1,182 @@
+/**
+ * The checks between rows of different kinds, made by different rules from different streams: where both are
+ * right they agree. All of them look at the rows that the log gives, at one place of it.
+ */
+import type { Queryable } from '@coffer/database';
+import { type CheckResult, type Finding, findingCheck } from './discrepancies.ts';
+import { BOOK_ACCOUNTS, type BooksPlace, type Totals } from './report.ts';
+
+/** More of one kind say no more. */
+const MOST_FINDINGS = 100;
+
+interface CrossCheck {
+  readonly name: string;
+  /** How many things the check looks at. */
+  readonly examined: (schema: string) => string;
+  /**
+   * Rows that disagree: `subject`, `excused_by`, and columns `expected_*` and `actual_*` (absent where all of
+   * them are null). $1 is the app, $2 the environment.
+   */
+  readonly findings: (schema: string) => string;
+}
+
+const PLACE = 'app_id = $1 and environment = $2';
+
+/** A play session's hold, on the account of its player. */
+const SAME_HOLD = `h.hold_id = 'session:' || s.session_id and h.user_id = s.user_id and h.currency_id = s.currency_id`;
+
+const CROSS_CHECKS: readonly CrossCheck[] = [
+  {
+    name: 'postings_balance',
+    examined: (schema) => `select count(*) as count from ${schema}.postings where ${PLACE}`,
+    findings: (schema) => `
+      select stream || ' ' || revision as subject, null as excused_by,
+             '0' as expected_sum, sum(amount)::text as actual_sum
+        from ${schema}.postings where ${PLACE} group by stream, revision having sum(amount) <> 0`,
+  },
+  {
+    name: 'account_postings',
+    examined: (schema) => `select count(*) as count from ${schema}.accounts where ${PLACE}`,
+    findings: (schema) => `
+      select stream as subject, null as excused_by,
+             p.available::text as expected_available, p.held::text as expected_held,
+             a.available::text as actual_available, a.held::text as actual_held
+        from (select * from ${schema}.accounts where ${PLACE}) a
+        full join (select stream, coalesce(sum(amount) filter (where account = 'available'), 0) as available,
+                          coalesce(sum(amount) filter (where account = 'held'), 0) as held
+                     from ${schema}.postings where ${PLACE} group by stream) p using (stream)
+       where row(p.available, p.held) is distinct from row(a.available, a.held)`,
+  },
+  {
+    name: 'held_funds',
+    examined: (schema) => `select count(*) as count from ${schema}.accounts where ${PLACE}`,
+    findings: (schema) => `
+      select stream as subject, null as excused_by, h.held::text as expected_held, a.held::text as actual_held
+        from (select * from ${schema}.accounts where ${PLACE}) a
+        full join (select stream, sum(amount) as held from ${schema}.holds
+                    where ${PLACE} and payout is null group by stream) h using (stream)
+       where coalesce(h.held, 0) <> coalesce(a.held, 0)`,
+  },
+  {
+    name: 'trial_balance',
+    examined: (schema) => `select count(*) as count from ${schema}.trial_balances where ${PLACE}`,
+    findings: (schema) => `
+      select currency_id || ' ' || account as subject, null as excused_by,
+             p.balance::text as expected_balance, b.balance::text as actual_balance
+        from (select * from ${schema}.trial_balances where ${PLACE}) b
+        full join (select currency_id, account, sum(amount) as balance from ${schema}.postings
+                    where ${PLACE} group by currency_id, account) p using (currency_id, account)
+       where p.balance is distinct from b.balance
+      union all
+      select currency_id::text, null, '0', sum(balance)::text
+        from ${schema}.trial_balances where ${PLACE} group by currency_id having sum(balance) <> 0`,
+  },
+  {
+    name: 'open_holds',
+    examined: (schema) => `
+      select count(*) as count from ${schema}.holds where ${PLACE} and purpose = 'session' and payout is null`,
+    findings: (schema) => `
+      select coalesce(h.stream || ' ' || h.hold_id, s.session_id) as subject,
+             h.stream || ' ' || h.hold_id as excused_by,
+             s.lock_amount::text as expected_amount, h.amount::text as actual_amount
+        from (select * from ${schema}.play_sessions where ${PLACE} and status = 'open') s
+        full join (select * from ${schema}.holds
+                    where ${PLACE} and purpose = 'session' and payout is null) h on ${SAME_HOLD}
+       where s.lock_amount is distinct from h.amount`,
+  },
+  {
+    name: 'settled_holds',
+    examined: (schema) => `
+      select count(*) as count from ${schema}.play_sessions where ${PLACE} and status = 'settled'`,
+    // A hold that was given back whole is that of an open which lost to another: it needs no session.
+    findings: (schema) => `
+      select coalesce(h.stream || ' ' || h.hold_id, s.session_id) as subject,
+             h.stream || ' ' || h.hold_id as excused_by,
+             s.lock_amount::text as expected_amount, s.payout::text as expected_payout,
+             h.amount::text as actual_amount, h.payout::text as actual_payout
+        from (select * from ${schema}.play_sessions where ${PLACE} and status = 'settled') s
+        full join (select * from ${schema}.holds where ${PLACE} and purpose = 'session') h on ${SAME_HOLD}
+       where (s.session_id is not null and row(s.lock_amount, s.payout) is distinct from row(h.amount, h.payout))
+          or (s.session_id is null and h.payout <> h.amount)`,
+  },
+  {
+    name: 'late_rollbacks',
+    examined: (schema) => `
+      select count(*) as count from ${schema}.play_sessions where ${PLACE} and late_rolled_back <> 0`,
+    findings: (schema) => `
+      select coalesce(c.stream || ' rollback:' || session_id, session_id) as subject,
+             'account-' || $2 || '.' || $1 || '.' || s.user_id || '.' || s.currency_id
+               || ' rollback:' || session_id || '/' as excused_by,
+             s.late_rolled_back::text as expected_credited, c.credited::text as actual_credited
+        from (select * from ${schema}.play_sessions where ${PLACE} and late_rolled_back <> 0) s
+        full join (select substring(subject from '^rollback:([^/]+)/') as session_id, stream,
+                          sum(amount) as credited
+                     from ${schema}.postings
+                    where ${PLACE} and account = 'available' and subject like 'rollback:%'
+                    group by 1, stream) c using (session_id)
+       where s.late_rolled_back is distinct from c.credited`,
+  },
+];
+
+/** `inFlight` are the subjects of what is on its way. */
+export async function crossChecks(
+  db: Queryable,
+  schema: string,
+  { appId, environment }: BooksPlace,
+  inFlight: readonly string[],
+): Promise<readonly CheckResult[]> {
+  const results: CheckResult[] = [];
+  for (const { name, examined, findings } of CROSS_CHECKS) {
+    const values = [appId, environment];
+    const counted = await db.query(examined(schema), values);
+    // Those in flight are found as well, so that many of them must not hide what is wrong.
+    const limit = MOST_FINDINGS + inFlight.length;
+    const found = await db.query(
+      `select * from (${findings(schema)}) found order by subject limit ${limit}`,
+      values,
+    );
+    const all = found.rows.map(findingOf);
+    const result = findingCheck(name, Number(counted.rows[0]?.count), all, inFlight);
+    results.push({ ...result, discrepancies: result.discrepancies.slice(0, MOST_FINDINGS) });
+  }
+  return results;
+}
+
+export function findingOf(row: Readonly<Record<string, string | null>>): Finding {
+  const side = (prefix: string) => {
+    const figures = Object.entries(row)
+      .filter(([column]) => column.startsWith(prefix))
+      .map(([column, value]) => [column.slice(prefix.length), value] as const);
+    return figures.every(([, value]) => value === null) ? null : Object.fromEntries(figures);
+  };
+  return {
+    subject: String(row.subject),
+    expected: side('expected_'),
+    actual: side('actual_'),
+    excusedBy: row.excused_by ?? undefined,
+  };
+}
+
+/** The trial balance: by currency, the seven accounts of the books. */
+export async function totalsOf(
+  db: Queryable,
+  schema: string,
+  { appId, environment }: BooksPlace,
+): Promise<readonly Totals[]> {
+  const { rows } = await db.query<{ currency_id: number; account: string; balance: string }>(
+    `select currency_id, account, balance from ${schema}.trial_balances where ${PLACE} order by currency_id`,
+    [appId, environment],
+  );
+  const byCurrency = Map.groupBy(rows, ({ currency_id }) => currency_id);
+  return [...byCurrency].map(([currencyId, balances]) => totalsFrom(currencyId, balances));
+}
+
+export function totalsFrom(
+  currencyId: number,
+  balances: readonly { readonly account: string; readonly balance: string }[],
+): Totals {
+  const [available, held, pools, house, referrals, external, adjustments] = BOOK_ACCOUNTS.map((name) =>
+    BigInt(balances.find(({ account }) => account === name)?.balance ?? 0),
+  ) as [bigint, bigint, bigint, bigint, bigint, bigint, bigint];
+  return { currencyId, available, held, pools, house, referrals, external, adjustments };
+}

@@ -1,0 +1,299 @@
+/**
+ * A reconciliation: everything that can be derived from the log is derived and compared, at one place of the
+ * log, and what cannot be covered is said instead of passed over. Source: architecture, Projections and
+ * reconcile.
+ *
+ * A run reads how far the process of the holds has come (all causes up to there have their effects), then the
+ * head of the log, and waits until the read models have reached it. In one snapshot it reads their checkpoint,
+ * brings its own fold to that place, and compares. Causes after the process's place are in flight.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  CannotApplyError,
+  type HeldProjections,
+  hasReached,
+  PoisonEventError,
+  type Reaction,
+  readCheckpoint,
+} from '@coffer/consumers';
+import { type Client, type Queryable, withAdvisoryLock, withTransaction } from '@coffer/database';
+import { type EventStore, type LogPlace, LogRewrittenError, type RecordedEvent } from '@coffer/event-store';
+import { type Clock, parseStreamName } from '@coffer/kernel';
+import { compareReadSchemas, liveReadSchema, READ_MODELS_CONSUMER } from '@coffer/read-models';
+import { crossChecks, totalsOf } from './crossChecks.ts';
+import { type CheckResult, rowCheck } from './discrepancies.ts';
+import { causesWithoutEffect, type PendingCause } from './inFlight.ts';
+import { type BooksPlace, CoverageIncompleteError, type Mode, type Report } from './report.ts';
+import { sharedTransactionUuids } from './transactionUuids.ts';
+import { holdVerified, VERIFIED_SCHEMA, type VerifiedDependencies } from './verified.ts';
+
+export interface ReconcileDependencies extends VerifiedDependencies {
+  readonly store: Pick<EventStore, 'subscribeToAll' | 'comparePositions' | 'readAll' | 'head'>;
+  readonly clock: Clock;
+  readonly limits?: Partial<CoverageLimits>;
+  /** Of the process whose acts bring funds from one stream to another, by its consumer's name in `records`. */
+  readonly process: { readonly name: string; readonly reactions: readonly Reaction[] };
+}
+
+/** What takes longer is told as a gap. */
+export interface CoverageLimits {
+  /** The read models reach the head of the log. They are a fraction of a second behind. Default 10,000 ms. */
+  readonly readModelsWithinMs: number;
+  /** What has been decided reaches its account. The process tries again every 30 s at the most. Default 60,000 ms. */
+  readonly inFlightWithinMs: number;
+}
+
+export interface RunOptions extends BooksPlace {
+  readonly mode: Mode;
+  readonly signal: AbortSignal;
+  /** Told of events taken, of those that there are. */
+  readonly onProgress?: (progress: { readonly done: number; readonly of: number }) => void;
+}
+
+/** Any constant: whoever has it moves the fold. */
+const VERIFY_LOCK = 7_263_006;
+const LOCK_POLL_MS = 100;
+const BEHIND_POLL_MS = 25;
+
+/** Throws `CoverageIncompleteError`, and the signal's reason. */
+export async function reconcile(dependencies: ReconcileDependencies, options: RunOptions): Promise<Report> {
+  try {
+    return await underLock(dependencies, options, async () => {
+      try {
+        return await run(dependencies, options);
+      } catch (error) {
+        if (!(error instanceof CannotApplyError)) throw error;
+        // Once more, page by page up to there, which names the event.
+        return await run(dependencies, options);
+      }
+    });
+  } catch (error) {
+    if (!(error instanceof LogRewrittenError)) throw error;
+    throw new CoverageIncompleteError('log_rewritten', error.message, { cause: error });
+  }
+}
+
+async function underLock(
+  { pool }: ReconcileDependencies,
+  { signal }: RunOptions,
+  work: () => Promise<Report>,
+): Promise<Report> {
+  for (;;) {
+    signal.throwIfAborted();
+    const done = await withAdvisoryLock(pool, VERIFY_LOCK, work);
+    if (done) return done.result;
+    // Another node is at it.
+    await delay(LOCK_POLL_MS, undefined, { signal });
+  }
+}
+
+async function run(dependencies: ReconcileDependencies, options: RunOptions): Promise<Report> {
+  const { pool, store, process } = dependencies;
+  const { signal, onProgress } = options;
+  const processPlace = await readCheckpoint(pool, { schema: 'records', name: process.name });
+  const live = await liveReadSchema(pool);
+  const target = await reachedBy(dependencies, live, await store.head(), signal);
+
+  const verified = await holdOnto(dependencies, options.mode === 'full', target);
+  const { held, from } = verified;
+  try {
+    const of = target?.ordinal ?? 0;
+    await held.advance(target, { signal, onProgress: (done) => onProgress?.({ done, of }) });
+    return await withTransaction(pool, async (client) => {
+      // One snapshot: rows and their checkpoint stand still, and the fold is brought to the same place.
+      await client.query(`set transaction isolation level repeatable read; set local work_mem = '64MB'`);
+      const place = await readCheckpoint(client, { schema: live, name: READ_MODELS_CONSUMER });
+      await held.advanceWithin(client, place, { signal });
+      if (held.checkpoint()?.eventId !== place?.eventId) {
+        throw new LogRewrittenError('The read models were made of another log than the one there is.');
+      }
+      const pending = await inFlightAt(dependencies, processPlace, place);
+      return reportOf(client, dependencies, options, { live, place, from, pending });
+    });
+  } catch (error) {
+    if (!(error instanceof PoisonEventError)) throw error;
+    return poisonReport(dependencies, options, error, from);
+  }
+}
+
+/** Goes on from what was verified before, unless that is of another log. */
+async function holdOnto(
+  dependencies: ReconcileDependencies,
+  anew: boolean,
+  target: LogPlace | undefined,
+): Promise<{ readonly held: HeldProjections; readonly from: LogPlace | undefined }> {
+  const held = await holdVerified(dependencies, { anew });
+  const from = held.checkpoint();
+  if (from && !(target && (await stillHolds(dependencies.store, from, target)))) {
+    return { held: await holdVerified(dependencies, { anew: true }), from: undefined };
+  }
+  return { held, from };
+}
+
+/** Whether the log still has the very event that was verified last. */
+async function stillHolds(
+  store: ReconcileDependencies['store'],
+  place: LogPlace,
+  target: LogPlace,
+): Promise<boolean> {
+  if (place.position === target.position) return place.eventId === target.eventId;
+  if (store.comparePositions(place.position, target.position) > 0) return false;
+  const ended = new AbortController();
+  try {
+    for await (const _ of store.subscribeToAll({ after: place, signal: ended.signal, pageSize: 1 }))
+      return true;
+    return true;
+  } catch (error) {
+    if (error instanceof LogRewrittenError) return false;
+    throw error;
+  } finally {
+    ended.abort();
+  }
+}
+
+/** The checkpoint of the read models, once it has reached the place. */
+async function reachedBy(
+  { pool, store, limits }: ReconcileDependencies,
+  live: string,
+  place: LogPlace | undefined,
+  signal: AbortSignal,
+) {
+  const end = performance.now() + (limits?.readModelsWithinMs ?? 10_000);
+  for (;;) {
+    const checkpoint = await readCheckpoint(pool, { schema: live, name: READ_MODELS_CONSUMER });
+    if (hasReached(store, checkpoint, place)) {
+      if (checkpoint && place && store.comparePositions(checkpoint.position, place.position) > 0) {
+        await requireWithinLog(store, checkpoint);
+      }
+      return checkpoint;
+    }
+    if (performance.now() > end) {
+      throw new CoverageIncompleteError(
+        'read_models_behind',
+        `The read models are at ${checkpoint?.position ?? 'the beginning'} and the log was at ${place?.position}. Is the projector running?`,
+      );
+    }
+    await delay(BEHIND_POLL_MS, undefined, { signal });
+  }
+}
+
+/** The log grows while the read models follow, so they may be past a head that was read before: not past this one. */
+async function requireWithinLog(store: ReconcileDependencies['store'], checkpoint: LogPlace): Promise<void> {
+  if (hasReached(store, await store.head(), checkpoint)) return;
+  throw new LogRewrittenError('The read models have seen more of the log than there is.');
+}
+
+async function inFlightAt(
+  { store, process, clock, limits }: ReconcileDependencies,
+  processPlace: LogPlace | undefined,
+  place: LogPlace | undefined,
+): Promise<readonly PendingCause[]> {
+  const pending = await causesWithoutEffect(process.reactions, between(store, processPlace, place));
+  const [oldest] = pending;
+  const oldestMs = oldest ? clock().getTime() - oldest.recordedAt.getTime() : 0;
+  if (oldest && oldestMs > (limits?.inFlightWithinMs ?? 60_000)) {
+    throw new CoverageIncompleteError(
+      'process_behind',
+      `${oldest.subject} waits for ${oldest.reaction} since ${oldest.recordedAt.toISOString()}. Is the process-manager running?`,
+    );
+  }
+  return pending;
+}
+
+async function* between(
+  store: Pick<EventStore, 'readAll' | 'comparePositions'>,
+  after: LogPlace | undefined,
+  to: LogPlace | undefined,
+): AsyncGenerator<readonly RecordedEvent[]> {
+  if (!to) return;
+  const isUpTo = ({ position }: RecordedEvent) => store.comparePositions(position, to.position) <= 0;
+  for await (const page of store.readAll(after ? { from: after.position } : {})) {
+    const wanted = page.filter(isUpTo);
+    if (wanted.length > 0) yield wanted;
+    if (wanted.length < page.length) return;
+  }
+}
+
+interface Comparison {
+  readonly live: string;
+  readonly place: LogPlace | undefined;
+  readonly from: LogPlace | undefined;
+  readonly pending: readonly PendingCause[];
+}
+
+async function reportOf(
+  client: Client,
+  dependencies: ReconcileDependencies,
+  options: RunOptions,
+  { live, place, from, pending }: Comparison,
+): Promise<Report> {
+  const { appId, environment } = options;
+  const books = { appId, environment };
+  const results: CheckResult[] = [await logCheck(client)];
+  const rows = await compareReadSchemas(client, { expected: VERIFIED_SCHEMA, actual: live, place: books });
+  results.push(...rows.map(rowCheck));
+  const subjects = pending.map(({ subject }) => subject);
+  results.push(...(await crossChecks(client, VERIFIED_SCHEMA, books, subjects)));
+
+  return {
+    ...books,
+    ok: results.every(({ check }) => check.ok),
+    position: place?.position ?? '0',
+    checkedAt: dependencies.clock().toISOString(),
+    mode: from ? 'incremental' : 'full',
+    verifiedFrom: from?.position ?? null,
+    checks: results.map(({ check }) => check),
+    inFlight: pending
+      .filter(({ subject }) => isOf(books, subject))
+      .map(({ reaction, subject }) => ({ reaction, subject })),
+    warnings: await sharedTransactionUuids(client, VERIFIED_SCHEMA, books),
+    totals: await totalsOf(client, VERIFIED_SCHEMA, books),
+    discrepancies: results.flatMap(({ discrepancies }) => discrepancies),
+  };
+}
+
+/** That every event up to the place could be taken is what brought the fold here. */
+async function logCheck(db: Queryable): Promise<CheckResult> {
+  const reached = await readCheckpoint(db, { schema: VERIFIED_SCHEMA, name: READ_MODELS_CONSUMER });
+  return { check: { name: 'log', ok: true, examined: reached?.ordinal ?? 0 }, discrepancies: [] };
+}
+
+/** An event that the rules of its stream do not allow: for its app the books are wrong, for others unknown. */
+function poisonReport(
+  { clock }: ReconcileDependencies,
+  { appId, environment }: RunOptions,
+  error: PoisonEventError,
+  from: LogPlace | undefined,
+): Report {
+  const { stream, revision, type } = error.event;
+  if (!isOf({ appId, environment }, stream)) {
+    throw new CoverageIncompleteError('read_models_behind', error.message, { cause: error });
+  }
+  return {
+    appId,
+    environment,
+    ok: false,
+    position: from?.position ?? '0',
+    checkedAt: clock().toISOString(),
+    mode: from ? 'incremental' : 'full',
+    verifiedFrom: from?.position ?? null,
+    checks: [{ name: 'log', ok: false, examined: 1 }],
+    inFlight: [],
+    warnings: [],
+    totals: [],
+    discrepancies: [
+      {
+        check: 'log',
+        subject: `${stream} ${revision}`,
+        expected: { event: 'one that follows from its stream' },
+        actual: { event: type, problem: error.message },
+      },
+    ],
+  };
+}
+
+/** `subject` begins with the name of a stream. */
+function isOf({ appId, environment }: BooksPlace, subject: string): boolean {
+  const name = parseStreamName(subject.split(' ')[0] ?? '');
+  return name?.owner === appId && name.environment === environment;
+}

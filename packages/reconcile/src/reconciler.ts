@@ -1,0 +1,74 @@
+/** Runs of a process: one at a time, and shared by all who ask for the same books meanwhile. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ReconcileDependencies, type RunOptions, reconcile } from './reconcile.ts';
+import { type BooksPlace, CoverageIncompleteError, type Mode, type Report } from './report.ts';
+
+export interface ReconcileRequest extends BooksPlace {
+  readonly mode: Mode;
+  /** How long this caller waits; the run goes on without it. */
+  readonly withinMs: number;
+  readonly onProgress?: RunOptions['onProgress'];
+}
+
+export interface Reconciler {
+  /** Throws `CoverageIncompleteError`. */
+  readonly reconcile: (request: ReconcileRequest) => Promise<Report>;
+  /** Ends the run that is under way. */
+  readonly close: () => Promise<void>;
+}
+
+interface SharedRun {
+  readonly report: Promise<Report>;
+  readonly listeners: Set<NonNullable<RunOptions['onProgress']>>;
+}
+
+export function createReconciler(dependencies: ReconcileDependencies): Reconciler {
+  const closing = new AbortController();
+  const runs = new Map<string, SharedRun>();
+  let last: Promise<unknown> = Promise.resolve();
+
+  return {
+    async reconcile({ withinMs, onProgress, ...books }) {
+      const run = runOf(books);
+      if (onProgress) run.listeners.add(onProgress);
+      const waiting = new AbortController();
+      try {
+        return await Promise.race([run.report, tooLate(withinMs, waiting.signal)]);
+      } finally {
+        waiting.abort();
+        if (onProgress) run.listeners.delete(onProgress);
+      }
+    },
+    async close() {
+      closing.abort(new CoverageIncompleteError('still_running', 'The service is stopping.'));
+      await last;
+    },
+  };
+
+  function runOf(books: BooksPlace & { readonly mode: Mode }): SharedRun {
+    const key = `${books.appId} ${books.environment} ${books.mode}`;
+    const running = runs.get(key);
+    if (running) return running;
+    const listeners: SharedRun['listeners'] = new Set();
+    const onProgress: RunOptions['onProgress'] = (progress) => {
+      for (const listener of listeners) listener(progress);
+    };
+    // One after the other: all of them move the same fold.
+    const report = last.then(() => reconcile(dependencies, { ...books, signal: closing.signal, onProgress }));
+    const run: SharedRun = { report, listeners };
+    runs.set(key, run);
+    // Its outcome is told to whoever waits for it; the next one begins whatever it is.
+    last = report.then(ignore, ignore).then(() => runs.delete(key));
+    return run;
+  }
+}
+
+const ignore = () => undefined;
+
+async function tooLate(withinMs: number, signal: AbortSignal): Promise<never> {
+  await delay(withinMs, undefined, { signal }).catch(() => new Promise<never>(ignore));
+  throw new CoverageIncompleteError(
+    'still_running',
+    'The reconciliation takes longer than this request may. It goes on: ask again.',
+  );
+}

@@ -1,0 +1,106 @@
+/** What a reconciliation says. Source: contract, Ledger, GET /ledger/reconcile. */
+import type { Environment } from '@coffer/kernel';
+
+/** Whose books: reconciled on their own, as no money ever crosses. */
+export interface BooksPlace {
+  readonly appId: string;
+  readonly environment: Environment;
+}
+
+export interface Check {
+  readonly name: string;
+  readonly ok: boolean;
+  /** How many things were looked at. */
+  readonly examined: number;
+}
+
+type Figures = Readonly<Record<string, string | null>>;
+
+/** Something that is not as the log says it must be. */
+export interface Discrepancy {
+  readonly check: string;
+  /** A stream, a row's key, a hold, a book: what is wrong. */
+  readonly subject: string;
+  /** Null: there must be none. */
+  readonly expected: Figures | null;
+  /** Null: there is none. */
+  readonly actual: Figures | null;
+}
+
+/** Something that has been decided and whose effect on the account is still to come. */
+export interface InFlight {
+  readonly reaction: string;
+  /** The account's stream, and the hold or entry on it. */
+  readonly subject: string;
+}
+
+/** Something that is allowed and yet probably a mistake of the caller. */
+export interface Warning {
+  readonly code: 'transaction_uuid_in_two_sessions';
+  readonly subject: string;
+  readonly sessions: readonly string[];
+}
+
+/** Base units, signed as the books have them: the seven sum to zero. */
+export interface Totals {
+  readonly currencyId: number;
+  readonly available: bigint;
+  readonly held: bigint;
+  readonly pools: bigint;
+  readonly house: bigint;
+  readonly referrals: bigint;
+  readonly external: bigint;
+  readonly adjustments: bigint;
+}
+
+export const BOOK_ACCOUNTS = [
+  'available',
+  'held',
+  'pools',
+  'house',
+  'referrals',
+  'external',
+  'adjustments',
+] as const satisfies readonly (keyof Totals)[];
+
+/** `full`: everything was derived from the log anew. `incremental`: from what was verified before. */
+export type Mode = 'full' | 'incremental';
+
+export interface Report extends BooksPlace {
+  readonly ok: boolean;
+  /** The place in the log that rows and fold were compared at. */
+  readonly position: string;
+  /** ISO 8601 UTC with milliseconds. */
+  readonly checkedAt: string;
+  readonly mode: Mode;
+  /** The place from which this run went on; null for a full one. */
+  readonly verifiedFrom: string | null;
+  readonly checks: readonly Check[];
+  readonly inFlight: readonly InFlight[];
+  readonly warnings: readonly Warning[];
+  readonly totals: readonly Totals[];
+  /** At most 100 a check. */
+  readonly discrepancies: readonly Discrepancy[];
+}
+
+/** Why nothing can be said: a report would cover less than it claims. */
+export type CoverageGap =
+  /** The read models do not reach the end that the log had when the run began. */
+  | 'read_models_behind'
+  /** What was decided more than a minute ago has not reached its account. */
+  | 'process_behind'
+  /** The log no longer holds what the rows were made of. */
+  | 'log_rewritten'
+  /** The run goes on; its part so far is kept, and who asks again gets what it finds. */
+  | 'still_running';
+
+/** Incomplete coverage is never a report. */
+export class CoverageIncompleteError extends Error {
+  override readonly name = 'CoverageIncompleteError';
+  readonly gap: CoverageGap;
+
+  constructor(gap: CoverageGap, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.gap = gap;
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * Which play session each transactionUuid was used in, to warn of one that was used in two: allowed, as a
+ * uuid is a session's own, and yet what a caller does that repeats a write under another session.
+ */
+import type { Projection } from '@coffer/consumers';
+import type { Client, Queryable } from '@coffer/database';
+import type { RecordedEvent } from '@coffer/event-store';
+import type { BooksPlace, Warning } from './report.ts';
+
+export interface TransactionUse extends BooksPlace {
+  readonly sessionId: string;
+  readonly transactionUuid: string;
+}
+
+/** The write that an event records; undefined for every other event. */
+export type TransactionUseOf = (event: RecordedEvent) => TransactionUse | undefined;
+
+/** Many rows, so they are short: a use is found by a digest of app, environment and uuid. */
+export async function createTransactionUuids(client: Client, schema: string): Promise<void> {
+  await client.query(`
+    create table if not exists ${schema}.transaction_uuids (
+      digest uuid primary key,
+      session_id text not null
+    );
+    create table if not exists ${schema}.shared_transaction_uuids (
+      app_id text not null,
+      environment text not null,
+      transaction_uuid text not null,
+      session_id text not null,
+      primary key (app_id, environment, transaction_uuid, session_id)
+    )`);
+}
+
+const DIGEST = `md5(app_id || ' ' || environment || ' ' || transaction_uuid)::uuid`;
+const USES = `json_to_recordset($1) as used(app_id text, environment text, transaction_uuid text, session_id text)`;
+
+export function projectTransactionUuids(schema: string, useOf: TransactionUseOf): Projection {
+  return {
+    async apply(db, events) {
+      const uses = events.flatMap((event) => {
+        const use = useOf(event);
+        return use ? [rowOf(use)] : [];
+      });
+      if (uses.length === 0) return;
+      const values = [JSON.stringify(uses)];
+      await db.query({
+        name: `use ${schema}.transaction_uuids`,
+        text: `insert into ${schema}.transaction_uuids (digest, session_id)
+               select distinct on (digest) digest, session_id
+                 from (select ${DIGEST} as digest, session_id from ${USES}) used
+               on conflict (digest) do nothing`,
+        values,
+      });
+      await db.query({
+        name: `share ${schema}.transaction_uuids`,
+        text: `with shared as (
+                 select used.*, first.session_id as first_session
+                   from (select *, ${DIGEST} as digest from ${USES}) used
+                   join ${schema}.transaction_uuids first using (digest)
+                  where first.session_id <> used.session_id)
+               insert into ${schema}.shared_transaction_uuids
+               select app_id, environment, transaction_uuid, session_id from shared
+               union
+               select app_id, environment, transaction_uuid, first_session from shared
+               on conflict do nothing`,
+        values,
+      });
+    },
+  };
+}
+
+const rowOf = ({ appId, environment, sessionId, transactionUuid }: TransactionUse) => ({
+  app_id: appId,
+  environment,
+  transaction_uuid: transactionUuid,
+  session_id: sessionId,
+});
+
+/** At most 100. */
+export async function sharedTransactionUuids(
+  db: Queryable,
+  schema: string,
+  { appId, environment }: BooksPlace,
+): Promise<readonly Warning[]> {
+  const { rows } = await db.query<{ transaction_uuid: string; sessions: string[] }>(
+    `select transaction_uuid, array_agg(session_id order by session_id) as sessions
+       from ${schema}.shared_transaction_uuids where app_id = $1 and environment = $2
+      group by transaction_uuid order by transaction_uuid limit 100`,
+    [appId, environment],
+  );
+  return rows.map(({ transaction_uuid, sessions }) => {
+    return { code: 'transaction_uuid_in_two_sessions', subject: transaction_uuid, sessions };
+  });
+}

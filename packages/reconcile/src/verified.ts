@@ -1,0 +1,50 @@
+/**
+ * The fold that rows are compared with: a filling of the read models of its own, from the log alone, kept
+ * between runs so that a run goes on where the last one ended. All of it is disposable.
+ */
+import { type HeldProjections, holdProjections } from '@coffer/consumers';
+import { type Pool, withTransaction } from '@coffer/database';
+import type { EventStore } from '@coffer/event-store';
+import {
+  createReadSchema,
+  READ_MODELS_CONSUMER,
+  READ_SHAPE,
+  type ReadModelProjections,
+  readModelsOf,
+} from '@coffer/read-models';
+import {
+  createTransactionUuids,
+  projectTransactionUuids,
+  type TransactionUseOf,
+} from './transactionUuids.ts';
+
+/** One for each shape of the tables, so that nodes of two releases do not disturb each other. */
+export const VERIFIED_SCHEMA = `verified_v${READ_SHAPE}`;
+
+export interface VerifiedDependencies {
+  readonly pool: Pool;
+  readonly store: Pick<EventStore, 'subscribeToAll' | 'comparePositions'>;
+  readonly projections: ReadModelProjections;
+  readonly transactionUseOf: TransactionUseOf;
+}
+
+/** The caller has the lock. `anew` forgets what was verified before. */
+export async function holdVerified(
+  { pool, store, projections, transactionUseOf }: VerifiedDependencies,
+  { anew }: { readonly anew: boolean },
+): Promise<HeldProjections> {
+  await withTransaction(pool, async (client) => {
+    if (anew) await client.query(`drop schema if exists ${VERIFIED_SCHEMA} cascade`);
+    await createReadSchema(client, VERIFIED_SCHEMA);
+    await createTransactionUuids(client, VERIFIED_SCHEMA);
+  });
+  return holdProjections({
+    pool,
+    store,
+    key: { schema: VERIFIED_SCHEMA, name: READ_MODELS_CONSUMER },
+    projections: [
+      ...readModelsOf(VERIFIED_SCHEMA, projections),
+      projectTransactionUuids(VERIFIED_SCHEMA, transactionUseOf),
+    ],
+  });
+}

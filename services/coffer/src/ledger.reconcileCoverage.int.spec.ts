@@ -1,0 +1,146 @@
+/** What a reconciliation does not claim: it says what is in flight, and nothing where it cannot cover all. */
+import { createPool, type Pool } from '@coffer/database';
+import { type EventStore, OutcomeUnknownError } from '@coffer/event-store';
+import { createPostgresEventStore } from '@coffer/event-store/postgres';
+import { systemClock } from '@coffer/kernel';
+import { transactionUseOf } from '@coffer/ledger';
+import { type BooksPlace, CoverageIncompleteError, createReconciler, type Report } from '@coffer/reconcile';
+import { expect } from 'chai';
+import { readModelProjections } from './service.ts';
+import { requireStatus } from './testing/client.ts';
+import { useLedger } from './testing/ledger.ts';
+
+describe('A reconciliation', () => {
+  describe('while a settlement is on its way', () => {
+    let losesCloses = true;
+    const ledger = useLedger({
+      roles: ['api', 'projector'],
+      environment: { COFFER_REQUEST_TIMEOUT_MS: '300' },
+      wrapStore: (store) => ({
+        ...store,
+        async append(request) {
+          const closes = request.events.some(({ type }) => type === 'HoldClosed');
+          if (closes && losesCloses) throw new OutcomeUnknownError('The spec has lost it.');
+          return store.append(request);
+        },
+      }),
+    });
+
+    it('lists it, and counts it against nobody', async () => {
+      const { sessionId, userId } = await ledger.test.newSession('100');
+      requireStatus(await ledger.test.settle({ sessionId }), 503);
+      const { json } = requireStatus(await ledger.test.get('/ledger/reconcile'), 200);
+      expect(json.inFlight).to.deep.equal([
+        {
+          reaction: 'payOutSession',
+          subject: `account-test.${ledger.app.appId}.${userId}.2 session:${sessionId}`,
+        },
+      ]);
+
+      losesCloses = false;
+      requireStatus(await ledger.test.settle({ sessionId }), 200);
+      expect(requireStatus(await ledger.test.get('/ledger/reconcile'), 200).json.inFlight).to.deep.equal([]);
+    });
+
+    it('of another app is no affair of this one', async () => {
+      losesCloses = true;
+      const { sessionId } = await ledger.live.newSession('100');
+      requireStatus(await ledger.live.settle({ sessionId }), 503);
+      expect(requireStatus(await ledger.test.get('/ledger/reconcile'), 200).json.inFlight).to.deep.equal([]);
+    });
+  });
+
+  describe('that cannot cover everything', () => {
+    let pool: Pool;
+    let store: EventStore;
+    after(() => Promise.all([pool.end(), store.close()]));
+    const ledger = useLedger({ roles: ['api', 'projector'] });
+    before(() => {
+      const connectionString = ledger.world.databaseUrl;
+      pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
+      store = createPostgresEventStore({ connectionString, applicationName: 'spec-log' });
+    });
+
+    const place = (): BooksPlace => ({ appId: ledger.app.appId, environment: 'test' });
+    const run = async (limits: {
+      readModelsWithinMs?: number;
+      inFlightWithinMs?: number;
+    }): Promise<Report> => {
+      const process = { name: 'holds', reactions: [payOut] };
+      const reconciler = createReconciler({
+        pool,
+        store,
+        clock: systemClock,
+        projections: readModelProjections,
+        transactionUseOf,
+        process,
+        limits,
+      });
+      try {
+        return await reconciler.reconcile({ ...place(), mode: 'incremental', withinMs: 20_000 });
+      } finally {
+        await reconciler.close();
+      }
+    };
+    const gapOf = async (limits: Parameters<typeof run>[0]) => {
+      const failure = await run(limits).catch((error: unknown) => error);
+      expect(failure).to.be.instanceOf(CoverageIncompleteError);
+      return (failure as CoverageIncompleteError).gap;
+    };
+
+    it('says that what was decided long ago has not reached its account', async () => {
+      const { sessionId } = await ledger.test.newSession('100');
+      requireStatus(await ledger.test.settle({ sessionId }), 200);
+      expect((await run({})).inFlight).to.have.length(1);
+      expect(await gapOf({ inFlightWithinMs: 0 })).to.equal('process_behind');
+    });
+
+    it('says that the read models are behind', async () => {
+      await pool.query(`update read_v1.consumers set owner = 'another', epoch = epoch + 1,
+                          leased_until = clock_timestamp() + interval '1 hour'`);
+      await ledger.test.newUser();
+      expect(await gapOf({ readModelsWithinMs: 50 })).to.equal('read_models_behind');
+      await pool.query('update read_v1.consumers set owner = null, leased_until = null');
+      await run({});
+    });
+
+    it('says that the log was put back to an older state', async () => {
+      await run({});
+      await pool.query('create table kept as select * from log.events order by position desc limit 3');
+      await pool.query('delete from log.events where position in (select position from kept)');
+      expect(await gapOf({ readModelsWithinMs: 50 })).to.equal('log_rewritten');
+      await pool.query('insert into log.events select * from kept');
+      expect((await run({})).ok).to.equal(true);
+    });
+
+    it('says that it goes on, and the next one has what it has found', async () => {
+      const reconciler = createReconciler({
+        pool,
+        store,
+        clock: systemClock,
+        projections: readModelProjections,
+        transactionUseOf,
+        process: { name: 'holds', reactions: [payOut] },
+      });
+      const request = { ...place(), mode: 'full', withinMs: 0 } as const;
+      const failure = await reconciler.reconcile(request).catch((error: unknown) => error);
+      expect(failure).to.have.property('gap', 'still_running');
+      expect(await reconciler.reconcile({ ...request, withinMs: 20_000 })).to.include({
+        ok: true,
+        mode: 'full',
+      });
+      await reconciler.close();
+    });
+  });
+});
+
+/** Every settlement is still to be paid out, as far as this one can see. */
+const payOut = {
+  name: 'payOutSession',
+  causeOf: ({ type, stream }: { readonly type: string; readonly stream: string }) =>
+    type === 'SessionSettled'
+      ? { key: `${stream.replace('playSession', 'account')} never`, target: stream }
+      : undefined,
+  effectOf: () => undefined,
+  act: async () => undefined,
+};

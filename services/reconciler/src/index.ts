@@ -1,0 +1,2 @@
+export * from './reconcilerRole.ts';
+export { isCronExpression } from './schedule.ts';
