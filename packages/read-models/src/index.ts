@@ -19,3 +19,4 @@ export {
 export * from './rebuild.ts';
 export { foldRow, type RowProjection, type StreamRow } from './rowProjection.ts';
 export { createReadSchema, liveReadSchema, migrateReadModels, READ_SHAPE, readSchemaOf } from './schema.ts';
+export * from './trialBalances.ts';

@@ -4,7 +4,7 @@
  */
 import type { Queryable } from '@coffer/database';
 import { type CheckResult, type Finding, findingCheck } from './discrepancies.ts';
-import { BOOK_ACCOUNTS, type BooksPlace, type Totals } from './report.ts';
+import type { BooksPlace } from './report.ts';
 
 /** More of one kind say no more. */
 const MOST_FINDINGS = 100;
@@ -155,28 +155,4 @@ export function findingOf(row: Readonly<Record<string, string | null>>): Finding
     actual: side('actual_'),
     excusedBy: row.excused_by ?? undefined,
   };
-}
-
-/** The trial balance: by currency, the seven accounts of the books. */
-export async function totalsOf(
-  db: Queryable,
-  schema: string,
-  { appId, environment }: BooksPlace,
-): Promise<readonly Totals[]> {
-  const { rows } = await db.query<{ currency_id: number; account: string; balance: string }>(
-    `select currency_id, account, balance from ${schema}.trial_balances where ${PLACE} order by currency_id`,
-    [appId, environment],
-  );
-  const byCurrency = Map.groupBy(rows, ({ currency_id }) => currency_id);
-  return [...byCurrency].map(([currencyId, balances]) => totalsFrom(currencyId, balances));
-}
-
-export function totalsFrom(
-  currencyId: number,
-  balances: readonly { readonly account: string; readonly balance: string }[],
-): Totals {
-  const [available, held, pools, house, referrals, external, adjustments] = BOOK_ACCOUNTS.map((name) =>
-    BigInt(balances.find(({ account }) => account === name)?.balance ?? 0),
-  ) as [bigint, bigint, bigint, bigint, bigint, bigint, bigint];
-  return { currencyId, available, held, pools, house, referrals, external, adjustments };
 }

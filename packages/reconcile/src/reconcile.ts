@@ -19,8 +19,8 @@ import {
 import { type Client, type Queryable, withAdvisoryLock, withTransaction } from '@coffer/database';
 import { type EventStore, type LogPlace, LogRewrittenError, type RecordedEvent } from '@coffer/event-store';
 import { type Clock, parseStreamName } from '@coffer/kernel';
-import { compareReadSchemas, liveReadSchema, READ_MODELS_CONSUMER } from '@coffer/read-models';
-import { crossChecks, totalsOf } from './crossChecks.ts';
+import { compareReadSchemas, liveReadSchema, READ_MODELS_CONSUMER, trialBalances } from '@coffer/read-models';
+import { crossChecks } from './crossChecks.ts';
 import { type CheckResult, rowCheck } from './discrepancies.ts';
 import { causesWithoutEffect, type PendingCause } from './inFlight.ts';
 import { type BooksPlace, CoverageIncompleteError, type Mode, type Report } from './report.ts';
@@ -247,7 +247,7 @@ async function reportOf(
       .filter(({ subject }) => isOf(books, subject))
       .map(({ reaction, subject }) => ({ reaction, subject })),
     warnings: await sharedTransactionUuids(client, VERIFIED_SCHEMA, books),
-    totals: await totalsOf(client, VERIFIED_SCHEMA, books),
+    totals: await trialBalances(client, VERIFIED_SCHEMA, books),
     discrepancies: results.flatMap(({ discrepancies }) => discrepancies),
   };
 }

@@ -1,5 +1,6 @@
 /** What a reconciliation says. Source: contract, Ledger, GET /ledger/reconcile. */
 import type { Environment } from '@coffer/kernel';
+import type { TrialBalance } from '@coffer/read-models';
 
 /** Whose books: reconciled on their own, as no money ever crosses. */
 export interface BooksPlace {
@@ -41,28 +42,6 @@ export interface Warning {
   readonly sessions: readonly string[];
 }
 
-/** Base units, signed as the books have them: the seven sum to zero. */
-export interface Totals {
-  readonly currencyId: number;
-  readonly available: bigint;
-  readonly held: bigint;
-  readonly pools: bigint;
-  readonly house: bigint;
-  readonly referrals: bigint;
-  readonly external: bigint;
-  readonly adjustments: bigint;
-}
-
-export const BOOK_ACCOUNTS = [
-  'available',
-  'held',
-  'pools',
-  'house',
-  'referrals',
-  'external',
-  'adjustments',
-] as const satisfies readonly (keyof Totals)[];
-
 /** `full`: everything was derived from the log anew. `incremental`: from what was verified before. */
 export type Mode = 'full' | 'incremental';
 
@@ -78,7 +57,7 @@ export interface Report extends BooksPlace {
   readonly checks: readonly Check[];
   readonly inFlight: readonly InFlight[];
   readonly warnings: readonly Warning[];
-  readonly totals: readonly Totals[];
+  readonly totals: readonly TrialBalance[];
   /** At most 100 a check. */
   readonly discrepancies: readonly Discrepancy[];
 }

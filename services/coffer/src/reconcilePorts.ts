@@ -1,14 +1,8 @@
 /** Gives the ledger and the operator's admin API the reconciliation. */
 import type { ReconcileReport } from '@coffer/ledger';
 import type { AppDirectory, PortalReconcile } from '@coffer/portal';
-import {
-  BOOK_ACCOUNTS,
-  type BooksPlace,
-  CoverageIncompleteError,
-  type Reconciler,
-  type Report,
-  type Totals,
-} from '@coffer/reconcile';
+import type { BookAccount, TrialBalance } from '@coffer/read-models';
+import { type BooksPlace, CoverageIncompleteError, type Reconciler, type Report } from '@coffer/reconcile';
 
 /** An operator's run may be over everything. */
 const OPERATOR_WITHIN_MS = 60 * 60 * 1000;
@@ -73,9 +67,16 @@ async function bodyOf(
 }
 
 /** A currency in which nothing has happened has books, too: they are empty. */
-function totalsBody(currency: string, totals: Totals | undefined): ReconcileReport['totals'][number] {
-  const [available, held, pools, house, referrals, external, adjustments] = BOOK_ACCOUNTS.map((account) =>
-    (totals?.[account] ?? 0n).toString(),
-  ) as [string, string, string, string, string, string, string];
-  return { currency, available, held, pools, house, referrals, external, adjustments };
+function totalsBody(currency: string, totals: TrialBalance | undefined): ReconcileReport['totals'][number] {
+  const figure = (account: BookAccount) => (totals?.[account] ?? 0n).toString();
+  return {
+    currency,
+    available: figure('available'),
+    held: figure('held'),
+    pools: figure('pools'),
+    house: figure('house'),
+    referrals: figure('referrals'),
+    external: figure('external'),
+    adjustments: figure('adjustments'),
+  };
 }
