@@ -2,7 +2,7 @@ import type { Session } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
 import type { Position, RecordedEvent } from '@coffer/event-store';
 import { encodeMetadata } from '@coffer/kernel';
-import { migrateReadModels, readModelsWork } from '@coffer/read-models';
+import { migrateReadModels, readModelsWork, trialBalances } from '@coffer/read-models';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -97,6 +97,34 @@ describe('the books', () => {
       'live 2 available 9',
       'live 2 adjustments -9',
     ]);
+  });
+
+  it('have a trial balance of every moment', async () => {
+    await take(
+      credited(ANN, 'adjust:a', 100n, 100n),
+      heldBy(ANN, 'session:s1', 60n),
+      credited(BOB, 'adjust:c', 5n, 5n, { currencyId: 1 }),
+      closed(ANN, 'session:s1', 60n, 20n),
+    );
+    const at = (upToOrdinal?: number) =>
+      trialBalances(pool, SCHEMA, { appId: APP, environment: 'test', upToOrdinal });
+    const zero = {
+      available: 0n,
+      held: 0n,
+      pools: 0n,
+      house: 0n,
+      referrals: 0n,
+      external: 0n,
+      adjustments: 0n,
+    };
+    const chip = { currencyId: 2, ...zero, adjustments: -100n };
+    const sol = { currencyId: 1, ...zero, available: 5n, adjustments: -5n };
+    expect(await at(0)).to.deep.equal([]);
+    expect(await at(1)).to.deep.equal([{ ...chip, available: 100n }]);
+    expect(await at(2)).to.deep.equal([{ ...chip, available: 40n, held: 60n }]);
+    expect(await at(3)).to.deep.equal([sol, { ...chip, available: 40n, held: 60n }]);
+    expect(await at(4)).to.deep.equal([sol, { ...chip, available: 60n, house: 40n }]);
+    expect(await at()).to.deep.equal(await at(4));
   });
 
   it('change nothing when a page comes again', async () => {
