@@ -1,6 +1,7 @@
 /** The lists in docs/ say what the code says, in both directions: a row without code is as wrong as code without a row. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { BOOK_ACCOUNTS, READ_TABLES } from '@coffer/read-models';
 import { expect } from 'chai';
 import { errorCatalogues, eventFixtures, eventTypesByCategory, ROOT } from './docs/contexts.ts';
 import { errorRows, readErrorTable, readEventTables, withErrorTable } from './docs/tables.ts';
@@ -72,6 +73,23 @@ describe('docs/events.md', () => {
         ...optional,
       ]);
     }
+  });
+});
+
+describe('docs/books.md', () => {
+  it('has the accounts of the books, and no other', () => {
+    const section = page('books.md')
+      .split(/^## /m)
+      .find((part) => part.startsWith('Chart of accounts'));
+    const documented = [...(section ?? '').matchAll(/^\| `([a-z]+)` \|/gm)].map(([, name]) => name);
+    expect(documented).to.deep.equal([...BOOK_ACCOUNTS]);
+  });
+
+  it('has the tables of the read models that the books are in, and no other', () => {
+    const section = page('books.md').split(/^## /m).at(-1);
+    const documented = [...(section ?? '').matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, name]) => name);
+    const tables = Object.keys(READ_TABLES).filter((name) => name !== 'play_sessions');
+    expect(documented).to.have.members(tables);
   });
 });
 
