@@ -1,0 +1,136 @@
+/**
+ * The consumer of the read models, killed before and after every statement that it sends. Source:
+ * architecture, Projections and reconcile (rows and checkpoint stand or fall together).
+ */
+import { type Consumer, type ConsumerAlarm, readCheckpoint } from '@coffer/consumers';
+import { createPool, type Pool, withTransaction } from '@coffer/database';
+import type { EventStore } from '@coffer/event-store';
+import { createPostgresEventStore } from '@coffer/event-store/postgres';
+import { createReadSchema, READ_MODELS_CONSUMER, startReadModels } from '@coffer/read-models';
+import { expect } from 'chai';
+import { readModelProjections } from './service.ts';
+import { setUpApp, textOf } from './testing/client.ts';
+import { type Death, doomedPool } from './testing/doomedPool.ts';
+import { eventually } from './testing/eventually.ts';
+import { expireLeases, freshRows, type Rows, rowsOf } from './testing/readModels.ts';
+import { startWorld, type World } from './testing/world.ts';
+
+/** The log below is three pages of it, the last one not full. */
+const PAGE_SIZE = 12;
+const SCHEMA = 'doomed_read_models';
+
+describe('the consumer of the read models, killed at any statement', function () {
+  this.timeout(60_000);
+  let world: World;
+  let pool: Pool;
+  let store: EventStore;
+  let undisturbed: Rows;
+  let statements: readonly string[];
+  let alarms: ConsumerAlarm[];
+
+  before(async () => {
+    world = await startWorld({ roles: ['api'] });
+    const { test } = await setUpApp(world.client);
+    for (let session = 0; session < 4; session++) {
+      const { sessionId } = await test.newSession('100');
+      const bet = await test.bet({ sessionId, amount: '7' });
+      await test.win({ sessionId, betTransactionUuid: textOf(bet, 'transactionUuid'), amount: '9' });
+      if (session > 0) await test.settle({ sessionId });
+    }
+    pool = createPool({
+      connectionString: world.databaseUrl,
+      applicationName: 'spec',
+      // Connections are broken on purpose.
+      onIdleError() {},
+    });
+    store = createPostgresEventStore({ connectionString: world.databaseUrl, applicationName: 'spec' });
+    undisturbed = await freshRows(world.databaseUrl);
+    statements = await countStatements();
+  });
+  after(async () => {
+    await store.close();
+    await pool.end();
+    await world.stop();
+  });
+  beforeEach(() => {
+    alarms = [];
+  });
+
+  const start = (ofProcess: Pool): Consumer =>
+    startReadModels({
+      pool: ofProcess,
+      store,
+      schema: SCHEMA,
+      projections: readModelProjections,
+      pageSize: PAGE_SIZE,
+      minPageIntervalMs: 0,
+      // Renewals come between the statements when they like; none is due before the end.
+      leaseMs: 600_000,
+      standbyPollMs: 5,
+      firstRetryMs: 5,
+      onAlarm: (alarm) => alarms.push(alarm),
+      onTrouble() {},
+    });
+
+  const isLive = (consumer: Consumer) =>
+    eventually('the consumer is live', () => consumer.status().state === 'live' || undefined);
+
+  async function inNewSchema<Result>(work: () => Promise<Result>): Promise<Result> {
+    await withTransaction(pool, (client) => createReadSchema(client, SCHEMA));
+    try {
+      return await work();
+    } finally {
+      await pool.query(`drop schema ${SCHEMA} cascade`);
+    }
+  }
+
+  /** Of an undisturbed run, from taking the lease to giving it back. */
+  const countStatements = () =>
+    inNewSchema(async () => {
+      const process = doomedPool(pool);
+      const consumer = start(process.pool);
+      await isLive(consumer);
+      await consumer.stop();
+      return process.statements;
+    });
+
+  /** The rows after the death and a successor's run; the checkpoint that the dead one left. */
+  async function dieAndBeFollowed(death: Death, at: number) {
+    return inNewSchema(async () => {
+      const process = doomedPool(pool, death, at);
+      const doomed = start(process.pool);
+      await eventually(`statement ${at}`, () => process.isDead() || isDone(doomed));
+      await doomed.stop();
+      expect(process.isDead(), `statement ${at} was sent`).to.equal(true);
+      const left = await readCheckpoint(pool, { schema: SCHEMA, name: READ_MODELS_CONSUMER });
+
+      await expireLeases(pool, SCHEMA);
+      const successor = start(pool);
+      await isLive(successor);
+      await successor.stop();
+      return { rows: await rowsOf(pool, SCHEMA), left: left?.ordinal ?? 0 };
+    });
+  }
+  /** The last statement gives the lease back, so that only a stop brings it about. */
+  const isDone = (consumer: Consumer) => consumer.status().state === 'live' || undefined;
+
+  it('is worth killing: it takes several pages, with rows of every table', () => {
+    expect(statements.filter((text) => text === 'commit')).to.have.length(3);
+    for (const [table, rows] of Object.entries(undisturbed)) expect(rows, table).not.to.deep.equal([]);
+  });
+
+  for (const death of ['before', 'after'] as const) {
+    it(`leaves what its successor makes whole, when it dies just ${death} any of them`, async () => {
+      const left = new Set<number>();
+      for (let at = 1; at <= statements.length; at++) {
+        const end = await dieAndBeFollowed(death, at);
+        expect(end.rows, `${death} statement ${at}, ${statements[at - 1]}`).to.deep.equal(undisturbed);
+        left.add(end.left);
+      }
+      const whole = Number(/,(\d+)\)$/.exec(undisturbed.consumers?.[0] ?? '')?.[1]);
+      // Never between pages.
+      expect([...left]).to.deep.equal([0, PAGE_SIZE, 2 * PAGE_SIZE, whole]);
+      expect(alarms).to.deep.equal([]);
+    });
+  }
+});

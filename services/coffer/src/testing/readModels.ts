@@ -1,0 +1,101 @@
+/** The read models as rows to compare, for specs that break whatever fills them. */
+import { createPool, type Pool, type Queryable, withTransaction } from '@coffer/database';
+import { createPostgresEventStore } from '@coffer/event-store/postgres';
+import { createReadSchema, liveReadSchema, READ_MODELS_CONSUMER, startReadModels } from '@coffer/read-models';
+import { readModelProjections } from '../service.ts';
+import { eventually } from './eventually.ts';
+
+/** Every table of the schema, whatever tables it has: its rows as text, in order. */
+export type Rows = Readonly<Record<string, readonly string[]>>;
+
+/** Of `consumers` only the places: who had the lease, and how often, is no matter of the log. */
+const PLACE_COLUMNS = 'name, position, event_id, ordinal';
+
+export async function rowsOf(db: Queryable, schema: string): Promise<Rows> {
+  const tables = await db.query<{ name: string }>(
+    'select table_name as name from information_schema.tables where table_schema = $1 order by 1',
+    [schema],
+  );
+  const found: Record<string, readonly string[]> = {};
+  for (const { name } of tables.rows) {
+    const columns = name === 'consumers' ? PLACE_COLUMNS : '*';
+    const { rows } = await db.query<{ row: string }>(
+      `select of_table::text as row from (select ${columns} from ${schema}.${name}) of_table order by 1`,
+    );
+    found[name] = rows.map(({ row }) => row);
+  }
+  return found;
+}
+
+/** What the read models are when nothing disturbs their filling: the log must stand still. */
+export async function freshRows(databaseUrl: string): Promise<Rows> {
+  return withSpecPool(databaseUrl, async (pool) => {
+    const schema = 'fresh_read_models';
+    await withTransaction(pool, (client) => createReadSchema(client, schema));
+    const store = createPostgresEventStore({
+      connectionString: databaseUrl,
+      applicationName: 'spec fresh rows',
+    });
+    const fail = ({ error }: { readonly error: unknown }) => {
+      failure ??= error;
+    };
+    let failure: unknown;
+    const consumer = startReadModels({
+      pool,
+      store,
+      schema,
+      projections: readModelProjections,
+      onAlarm: fail,
+      onTrouble: fail,
+    });
+    try {
+      await eventually('a fresh filling has reached the end of the log', () => {
+        if (failure !== undefined) throw failure;
+        return consumer.status().state === 'live' || undefined;
+      });
+      return await rowsOf(pool, schema);
+    } finally {
+      await consumer.stop();
+      await store.close();
+      await pool.query(`drop schema ${schema} cascade`);
+    }
+  });
+}
+
+/** The rows of the live read models, once they have reached the end that the log has now. */
+export async function caughtUpRows(databaseUrl: string): Promise<Rows> {
+  return withSpecPool(databaseUrl, async (pool) => {
+    const schema = await liveReadSchema(pool);
+    await eventually('the read models have reached the end of the log', () => isCaughtUp(pool, schema));
+    return rowsOf(pool, schema);
+  });
+}
+
+async function isCaughtUp(db: Queryable, schema: string): Promise<true | undefined> {
+  const { rows } = await db.query<{ reached: boolean }>(
+    `select coalesce(position::bigint, 0) = (select coalesce(max(position), 0) from log.events) as reached
+       from ${schema}.consumers where name = $1`,
+    [READ_MODELS_CONSUMER],
+  );
+  return rows[0]?.reached || undefined;
+}
+
+/** As if the time of the leases had passed: what a killed process held can be taken at once. */
+export async function expireLeases(db: Queryable, schema: string): Promise<void> {
+  await db.query(
+    `update ${schema}.consumers set leased_until = clock_timestamp() - interval '1 second'
+      where leased_until is not null`,
+  );
+}
+
+export async function withSpecPool<Result>(
+  connectionString: string,
+  use: (pool: Pool) => Promise<Result>,
+): Promise<Result> {
+  const pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
+  try {
+    return await use(pool);
+  } finally {
+    await pool.end();
+  }
+}
