@@ -255,6 +255,23 @@ describe('command handler', () => {
     expect((await handler.execute(purse, STREAM, spend('b', 10n), context())).answer).to.equal(80n);
   });
 
+  it('forgets every state when one stream was rewritten: no replay of what the log has lost', async () => {
+    let log = createMemoryEventStore();
+    const handler = handlerOn({
+      ...log,
+      append: (request) => log.append(request),
+      readStream: (stream, options) => log.readStream(stream, options),
+    });
+    const other = 'purse-test.app_1.two';
+    await handler.execute(purse, STREAM, spend('a', 10n), context());
+    await handler.execute(purse, other, spend('b', 30n), context());
+    expect(await handler.execute(purse, other, spend('b', 30n), context())).to.include({ replayed: true });
+
+    log = createMemoryEventStore();
+    await handler.execute(purse, STREAM, spend('c', 10n), context());
+    expect(await handler.execute(purse, other, spend('b', 30n), context())).to.include({ replayed: false });
+  });
+
   it('fails only the command whose decision threw', async () => {
     const { store, holdAppends } = watched();
     const handler = handlerOn(store);

@@ -69,6 +69,9 @@ export interface CommandHandler {
     context: Pick<CommandContext, 'deadlineMs'>,
   ): Promise<State>;
 
+  /** Drops every cached state: the log is known to have been rewritten. Nothing in flight is disturbed. */
+  forget(): void;
+
   /** For metrics. */
   stats(): { readonly pending: number; readonly cachedBytes: number; readonly cachedStreams: number };
 }
@@ -253,7 +256,7 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
       } catch (error) {
         if (error instanceof WrongExpectedRevisionError) return 'conflict';
         if (error instanceof LogRewrittenError) {
-          cache.delete(lane.stream);
+          forget();
           return 'conflict';
         }
         // Once an attempt may have been written, no later failure makes it unwritten.
@@ -284,10 +287,15 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
     if (known && known.revision >= 0) {
       const folded = await foldFrom(lane, known);
       if (folded) return folded;
-      cache.delete(lane.stream);
-      lastSnapshots.delete(lane.stream);
+      forget();
     }
     return coldFold(lane);
+  }
+
+  /** One stream that was rewritten is a log that was: no other state may answer a replay from memory. */
+  function forget(): void {
+    cache.clear();
+    lastSnapshots.clear();
   }
 
   async function coldFold(lane: Lane): Promise<CachedState<unknown>> {
@@ -408,6 +416,7 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
       });
       return unwrap(settled).answer;
     },
+    forget,
     stats: () => ({ pending, cachedBytes: cache.bytes, cachedStreams: cache.entries }),
   };
 }

@@ -17,6 +17,7 @@ export interface StateCache {
   get(stream: string): CachedState<unknown> | undefined;
   set(stream: string, entry: CachedState<unknown>): void;
   delete(stream: string): void;
+  clear(): void;
   readonly bytes: number;
   readonly entries: number;
 }
@@ -51,6 +52,10 @@ export function createStateCache(maxBytes: number): StateCache {
       }
     },
     delete: remove,
+    clear() {
+      entries.clear();
+      bytes = 0;
+    },
     get bytes() {
       return bytes;
     },

@@ -9,6 +9,7 @@ export {
   type PlaySessionStatus,
 } from './playSessions.ts';
 export {
+  areOfThisLog,
   caughtUpSince,
   READ_MODELS_CONSUMER,
   type ReadModelProjections,

@@ -13,7 +13,7 @@ import {
 } from '@coffer/accounts';
 import { type Consumer, createConsumersTable, reacting, startConsumer } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
-import { createCommandHandler, type EventStore } from '@coffer/event-store';
+import { createCommandHandler, type EventStore, type LogPlace } from '@coffer/event-store';
 import {
   createPostgresEventStore,
   createPostgresSnapshotStore,
@@ -54,6 +54,7 @@ import {
   portalErrors,
 } from '@coffer/portal';
 import {
+  areOfThisLog,
   caughtUpSince,
   migrateReadModels,
   type ReadModelProjections,
@@ -176,10 +177,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         isOperatorToken: operatorTokenCheck(options.operatorToken),
         logger,
         metrics,
-        readiness: async () => {
-          const ready = await caughtUpSince(pool, store, headAtStart);
-          return { ready, reasons: ready ? [] : ['The read models have not caught up since the start.'] };
-        },
+        readiness: () => readinessOf(pool, store, headAtStart),
         version: VERSION,
         trustProxy: parseTrustProxy(config.trustProxy),
         rateLimits: rateLimitsOf(config),
@@ -196,6 +194,17 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await stop();
     throw error;
   }
+}
+
+async function readinessOf(pool: Pool, store: EventStore, headAtStart: LogPlace | undefined) {
+  const reasons: string[] = [];
+  if (!(await caughtUpSince(pool, store, headAtStart))) {
+    reasons.push('The read models have not caught up since the start.');
+  }
+  if (!(await areOfThisLog(pool, store))) {
+    reasons.push('The read models are of another log: it was put back to an older state.');
+  }
+  return { ready: reasons.length === 0, reasons };
 }
 
 /** The contexts, wired: what one needs of another it is given here. */
@@ -276,13 +285,16 @@ async function startConsumers(
   { config, roles, logger }: ServiceOptions,
   pool: Pool,
   store: EventStore,
-  { reactions }: Pick<ReturnType<typeof createContexts>, 'reactions'>,
+  { reactions, handler }: Pick<ReturnType<typeof createContexts>, 'reactions' | 'handler'>,
 ): Promise<readonly Consumer[]> {
   const shared = {
     pool,
     store,
-    onAlarm: ({ consumer, code, reason, event, error }: ConsumerAlarmLike) =>
-      logger.error({ consumer, code, event, err: error }, `${consumer} has stopped: ${reason}`),
+    onAlarm: ({ consumer, code, reason, event, error }: ConsumerAlarmLike) => {
+      // What was cached of a log that is gone must not answer for the one that is there.
+      if (code === 'store/log_rewritten') handler.forget();
+      logger.error({ consumer, code, event, err: error }, `${consumer} has stopped: ${reason}`);
+    },
     onTrouble: ({ consumer, error }: { readonly consumer: string; readonly error: unknown }) =>
       logger.warn({ consumer, err: error }, `${consumer} is in trouble and will try again`),
   };

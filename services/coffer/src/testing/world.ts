@@ -46,29 +46,14 @@ export const serviceTemplate: TestDatabaseTemplate = {
 };
 
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
-  const { environment = {}, roles = allRoles, wrapStore } = options;
   const database = await createTestDatabase(serviceTemplate);
-  const operatorToken = `op_${randomBytes(32).toString('base64url')}`;
-  const logLines: string[] = [];
   try {
-    const service = await startService({
-      config: configFrom({ PORT: '0', ...environment }),
-      roles,
-      databaseUrl: database.connectionString,
-      secretsKey: randomBytes(32),
-      operatorToken,
-      logger: createLogger({ level: 'info', destination: { write: (line) => logLines.push(line) } }),
-      checkReplies: true,
-      ...(wrapStore && { wrapStore }),
-    });
-    const url = String(service.url);
+    const node = await startNode(database.connectionString, options);
     return {
-      url,
-      client: createClient({ baseUrl: `${url}/v1`, operatorToken }),
+      ...node,
       databaseUrl: database.connectionString,
-      logLines,
       stop: async () => {
-        await service.stop();
+        await node.stop();
         await database.drop();
       },
     };
@@ -76,4 +61,26 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     await database.drop();
     throw error;
   }
+}
+
+/** The service in this process on a database that is there: for specs that start it again. */
+export async function startNode(
+  databaseUrl: string,
+  { environment = {}, roles = allRoles, wrapStore }: WorldOptions = {},
+): Promise<Omit<World, 'databaseUrl'>> {
+  const operatorToken = `op_${randomBytes(32).toString('base64url')}`;
+  const logLines: string[] = [];
+  const service = await startService({
+    config: configFrom({ PORT: '0', ...environment }),
+    roles,
+    databaseUrl,
+    secretsKey: randomBytes(32),
+    operatorToken,
+    logger: createLogger({ level: 'info', destination: { write: (line) => logLines.push(line) } }),
+    checkReplies: true,
+    ...(wrapStore && { wrapStore }),
+  });
+  const url = String(service.url);
+  const client = createClient({ baseUrl: `${url}/v1`, operatorToken });
+  return { url, client, logLines, stop: service.stop };
 }
