@@ -179,6 +179,14 @@ describe('a consumer', () => {
       });
     }
 
+    it('shows how it falls behind when it has stopped before an event', async () => {
+      log.append(4);
+      const consumer = start(projecting([poisons['an event that its projection throws on'] as Projection]));
+      await until(() => consumer.status().state === 'stopped');
+      log.append(6);
+      await until(() => consumer.status().lagEvents === 7);
+    });
+
     it('stops for good when the log was rewritten', async () => {
       log.append(2);
       const consumer = start(projecting([writesRows('A')]));

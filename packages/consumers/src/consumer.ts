@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Pool } from '@coffer/database';
-import { type EventStore, type LogPlace, LogRewrittenError } from '@coffer/event-store';
+import { type EventStore, type LogPlace, LogRewrittenError, type RecordedEvent } from '@coffer/event-store';
 import { type ConsumerKey, readCheckpoint, saveCheckpoint } from './consumersTable.ts';
 import { LostLeaseError, messageOf, PoisonEventError } from './errors.ts';
 import { type Lease, takeLease } from './lease.ts';
@@ -64,7 +64,8 @@ export function startConsumer(options: ConsumerOptions): Consumer {
   let running: RunningWork | undefined;
   let readSome = false;
 
-  const ended = Promise.all([runUntilStopped().finally(() => stopping.abort()), watchHead()]);
+  // One that has stopped for good falls behind the more, and its lag must say so: the head is watched on.
+  const ended = Promise.all([runUntilStopped(), watchHead()]);
   return {
     status: () => progress.status(running?.pending()),
     async stop() {
@@ -153,9 +154,7 @@ export function startConsumer(options: ConsumerOptions): Consumer {
           work.caughtUp();
           progress.caughtUp();
         } else {
-          await work.take(message.events);
-          const last = message.events.at(-1);
-          if (last) progress.took(last);
+          await take(message.events, work);
           readSome = true;
         }
       }
@@ -164,6 +163,18 @@ export function startConsumer(options: ConsumerOptions): Consumer {
       session.abort();
       await messages.return?.();
     }
+  }
+
+  async function take(events: readonly RecordedEvent[], work: RunningWork): Promise<void> {
+    const took = (last: RecordedEvent | undefined) => last && progress.took(last);
+    try {
+      await work.take(events);
+    } catch (error) {
+      // Those before the one to blame were taken.
+      if (error instanceof PoisonEventError) took(events[events.findIndex(error.isAbout) - 1]);
+      throw error;
+    }
+    took(events.at(-1));
   }
 
   function troubled(error: unknown): void {

@@ -19,6 +19,9 @@ export class PoisonEventError extends Error {
     super(`${type} at revision ${revision} of ${stream} cannot be taken: ${messageOf(cause)}`, { cause });
     this.event = { stream, revision, type };
   }
+
+  readonly isAbout = ({ stream, revision }: PoisonEventError['event']): boolean =>
+    stream === this.event.stream && revision === this.event.revision;
 }
 
 /** What a thrown value says: not everything that is thrown is an error. */

@@ -67,7 +67,10 @@ const LOOK_LIMIT_MS = 2_000;
  * Whether the log holds the event at the checkpoint of the live read models. False when it was put back to
  * an older state than theirs: then they show what has never happened. Throws when the log does not answer.
  */
-export async function areOfThisLog(db: Queryable, store: Pick<EventStore, 'subscribeToAll'>): Promise<boolean> {
+export async function areOfThisLog(
+  db: Queryable,
+  store: Pick<EventStore, 'subscribeToAll'>,
+): Promise<boolean> {
   const key = { schema: await liveReadSchema(db), name: READ_MODELS_CONSUMER };
   const after = await readCheckpoint(db, key);
   if (!after) return true;

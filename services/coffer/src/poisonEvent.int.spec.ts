@@ -1,0 +1,166 @@
+/**
+ * An event in the log that no consumer can take, as a bug or a hand at the database leaves it. Source:
+ * architecture, Consumers (a poison event stops, and is never skipped).
+ */
+
+import { accountStream } from '@coffer/accounts';
+import { createPool, type Pool } from '@coffer/database';
+import { createPostgresEventStore } from '@coffer/event-store/postgres';
+import { liveReadSchema } from '@coffer/read-models';
+import { expect } from 'chai';
+import { type AppPlace, requireStatus, setUpApp, textOf } from './testing/client.ts';
+import { eventually } from './testing/eventually.ts';
+import { caughtUpRows, freshRows } from './testing/readModels.ts';
+import { consumerMetric, errorLines } from './testing/watch.ts';
+import { startNode, startWorld, type World } from './testing/world.ts';
+
+const CONSUMERS = ['readModels', 'holds'] as const;
+const CHIP = 2;
+
+describe('a service with a poison event in its log', function () {
+  this.timeout(30_000);
+  let world: World;
+  let pool: Pool;
+  let test: AppPlace;
+  let schema: string;
+  let stream: string;
+  let userId: string;
+  let poisonPosition: number;
+
+  const rowsOfConsumers = async () => {
+    const { rows } = await pool.query<{ name: string; position: string | null; owner: string | null }>(
+      `select name, position, owner from ${schema}.consumers
+       union all select name, position, owner from records.consumers where name = 'holds'`,
+    );
+    return rows;
+  };
+  const play = async () => {
+    const { sessionId } = await test.newSession('100');
+    requireStatus(await test.bet({ sessionId, amount: '7' }), 200);
+    requireStatus(await test.settle({ sessionId }), 200);
+  };
+
+  before(async () => {
+    world = await startWorld({ environment: { COFFER_REACTION_GRACE_MS: '0' } });
+    pool = createPool({
+      connectionString: world.databaseUrl,
+      applicationName: 'spec',
+      onIdleError(error) {
+        throw error;
+      },
+    });
+    const app = await setUpApp(world.client);
+    test = app.test;
+    schema = await liveReadSchema(pool);
+    await play();
+    userId = await test.newPlayer('50');
+    await caughtUpRows(world.databaseUrl);
+
+    stream = accountStream('test', app.appId, userId, CHIP);
+    poisonPosition = await appendPoison();
+    // What comes after it in the log.
+    await play();
+    await eventually('both consumers have stopped', async () => {
+      const stopped = await consumerMetric(world.url, 'coffer_consumer_stopped');
+      return CONSUMERS.every((name) => stopped[name] === 1) || undefined;
+    });
+  });
+  after(async () => {
+    await pool.end();
+    await world.stop();
+  });
+
+  /** A credit whose amount is no amount. Returns its position. */
+  async function appendPoison(): Promise<number> {
+    const store = createPostgresEventStore({ connectionString: world.databaseUrl, applicationName: 'spec' });
+    const id = crypto.randomUUID();
+    const credited = {
+      entryId: 'adjust:by-hand',
+      amount: 'a lot',
+      reason: 'adjustment',
+      available: '60',
+      held: '0',
+    };
+    await store.append({
+      stream,
+      expectedRevision: 0,
+      events: [{ id, type: 'AccountCredited', data: JSON.stringify(credited), metadata: METADATA }],
+    });
+    const head = await store.head();
+    await store.close();
+    return Number(head?.position);
+  }
+
+  it('logs an error that names the consumer, the stream, the revision and the type', () => {
+    const alarms = errorLines(world.logLines);
+    expect(alarms.map(({ consumer }) => consumer)).to.have.members([...CONSUMERS]);
+    for (const { consumer, code, event, msg } of alarms) {
+      expect(code).to.equal('consumer/poison_event');
+      expect(event).to.deep.equal({ stream, revision: 1, type: 'AccountCredited' });
+      expect(msg).to.include(`${consumer} has stopped: consumer/poison_event`).and.include(stream);
+    }
+  });
+
+  it('has stopped just before it, with its leases let go', async () => {
+    const rows = await rowsOfConsumers();
+    expect(rows.map(({ name }) => name)).to.have.members([...CONSUMERS]);
+    for (const { name, owner } of rows) expect(owner, name).to.equal(null);
+    const readModels = rows.find(({ name }) => name === 'readModels');
+    expect(Number(readModels?.position)).to.equal(poisonPosition - 1);
+    // A process may stand further back, at a cause whose effect it has not seen, and never further on.
+    expect(Number(rows.find(({ name }) => name === 'holds')?.position)).to.be.below(poisonPosition);
+  });
+
+  it('goes on with the commands of everybody else', async () => {
+    await play();
+    expect(await test.funds(await test.newPlayer('5'))).to.deep.equal({ available: '5', held: '0' });
+  });
+
+  it('shows how far its consumers fall behind', async () => {
+    const { rows } = await pool.query<{ behind: string }>(
+      'select count(*) as behind from log.events where position >= $1',
+      [poisonPosition],
+    );
+    await eventually('the lag counts all that was not taken', async () => {
+      const lag = await consumerMetric(world.url, 'coffer_consumer_lag_events');
+      return CONSUMERS.every((name) => lag[name] === Number(rows[0]?.behind)) || undefined;
+    });
+  });
+
+  it('stops at the same event again when it is only started again', async () => {
+    const node = await startNode(world.databaseUrl);
+    await eventually('both have stopped there', () => errorLines(node.logLines).length === 2 || undefined);
+    await node.stop();
+    for (const { event } of errorLines(node.logLines)) expect(event).to.include({ stream, revision: 1 });
+  });
+
+  it('goes on without loss after a start of a release that can take the event', async () => {
+    // No release of ours can, so the event is made one that this release can.
+    await pool.query(`update log.events set data = replace(data, 'a lot', '10') where position = $1`, [
+      poisonPosition,
+    ]);
+    const node = await startNode(world.databaseUrl, { environment: { COFFER_REACTION_GRACE_MS: '0' } });
+    const rows = await caughtUpRows(world.databaseUrl);
+    await eventually('the process stands at the end of the log', async () => {
+      const { rows: ends } = await pool.query<{ reached: boolean }>(
+        `select position::bigint = (select max(position) from log.events) as reached
+           from records.consumers where name = 'holds'`,
+      );
+      return ends[0]?.reached || undefined;
+    });
+    const shown = await node.client.get(
+      `/portal/app/${test.appId}/test/users/${userId}/accounts?currency=CHIP`,
+    );
+    await node.stop();
+    expect(errorLines(node.logLines)).to.deep.equal([]);
+    expect(rows).to.deep.equal(await freshRows(world.databaseUrl));
+    expect(textOf(shown, 'available')).to.equal('60');
+  });
+});
+
+const METADATA = JSON.stringify({
+  correlationId: 'by hand',
+  actor: 'spec',
+  occurredAt: '2026-01-01T00:00:00.000Z',
+  v: 1,
+});
