@@ -141,6 +141,27 @@ export async function release(db: Queryable, key: ConsumerKey, epoch: string): P
   );
 }
 
+/** Who has the lease now; undefined where nobody has. */
+export async function leaseHolder(db: Queryable, key: ConsumerKey): Promise<string | undefined> {
+  const { rows } = await db.query<{ owner: string }>(
+    `select owner from ${key.schema}.consumers
+      where name = $1 and owner is not null and leased_until > clock_timestamp()`,
+    [key.name],
+  );
+  return rows[0]?.owner;
+}
+
+/** The next one to run it begins at the beginning of the log; whoever runs it now cannot write any more. */
+export async function forgetPlace(db: Queryable, key: ConsumerKey): Promise<void> {
+  await db.query(
+    `update ${key.schema}.consumers
+        set position = null, event_id = null, ordinal = null, epoch = epoch + 1, owner = null,
+            leased_until = null, updated_at = clock_timestamp()
+      where name = $1`,
+    [key.name],
+  );
+}
+
 function placeIn(row: PlaceColumns | undefined): Checkpoint | undefined {
   if (row?.position == null || row.event_id == null) return undefined;
   // The store gave this very text as a position when the checkpoint was saved.

@@ -4,6 +4,8 @@ export {
   type ConsumerKey,
   consumersTableSql,
   createConsumersTable,
+  forgetPlace,
+  leaseHolder,
   readCheckpoint,
 } from './consumersTable.ts';
 export { LostLeaseError, PoisonEventError } from './errors.ts';

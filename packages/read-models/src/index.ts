@@ -19,5 +19,12 @@ export {
 } from './readModels.ts';
 export * from './rebuild.ts';
 export { foldRow, type RowProjection, type StreamRow } from './rowProjection.ts';
-export { createReadSchema, liveReadSchema, migrateReadModels, READ_SHAPE, readSchemaOf } from './schema.ts';
+export {
+  createReadSchema,
+  liveReadSchema,
+  migrateReadModels,
+  READ_SHAPE,
+  readSchemaOf,
+  readSchemas,
+} from './schema.ts';
 export * from './trialBalances.ts';

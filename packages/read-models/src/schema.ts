@@ -61,6 +61,14 @@ export async function dropSuperseded(pool: Pool): Promise<void> {
   for (const { schema } of rows) await pool.query(`drop schema if exists ${schema} cascade`);
 }
 
+/** Every version that is there, live or not. */
+export async function readSchemas(db: Queryable): Promise<readonly string[]> {
+  const { rows } = await db.query<{ schema: string }>(
+    "select nspname as schema from pg_namespace where nspname ~ '^read_v[0-9]+$' order by 1",
+  );
+  return rows.map(({ schema }) => schema);
+}
+
 /** Creates the tables, empty, where they are not there yet. */
 export async function createReadSchema(client: Client, schema: string): Promise<void> {
   await client.query(`create schema if not exists ${schema}`);

@@ -87,8 +87,9 @@ interface Database {
   readonly stop: () => Promise<void>;
 }
 
-async function openDatabase(
-  { databaseUrl, dataFolder }: Config,
+/** The database that the configuration names, or the embedded one of its data folder. */
+export async function openDatabase(
+  { databaseUrl, dataFolder }: Pick<Config, 'databaseUrl' | 'dataFolder'>,
   logger: Logger,
   onLost: (error: Error) => void,
 ): Promise<Database> {
@@ -131,7 +132,7 @@ function bootstrap(
   );
 }
 
-async function withPool<Result>(
+export async function withPool<Result>(
   connectionString: string,
   work: (pool: Pool) => Promise<Result>,
 ): Promise<Result> {

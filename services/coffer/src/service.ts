@@ -88,7 +88,7 @@ export const readModelProjections: ReadModelProjections = {
 };
 
 /** The consumer that carries out what holds are for, and what is owed to accounts. */
-const HOLD_PROCESS = 'holds';
+export const HOLD_PROCESS = 'holds';
 
 /** Requests in flight may finish for so long after a SIGTERM. Source: architecture, Running it. */
 const STOP_GRACE_MS = 8_000;

@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { type CliSurroundings, createCli } from './cli.ts';
 import { registerAccounts } from './commands/accounts.ts';
 import { registerApps } from './commands/apps.ts';
+import { registerConsumers } from './commands/consumers.ts';
 import { registerCurrencies } from './commands/currencies.ts';
 import { registerKeys } from './commands/keys.ts';
 import { registerReconcile } from './commands/reconcile.ts';
@@ -45,6 +46,7 @@ export function buildProgram(surroundings: CliSurroundings, runService: RunServi
   registerSessions(program, cli);
   registerStreams(program, cli);
   registerReconcile(program, cli);
+  registerConsumers(program, cli);
   return program;
 }
 

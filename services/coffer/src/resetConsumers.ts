@@ -1,0 +1,65 @@
+/**
+ * `coffer consumers reset`: after a restore, whatever was read of a log that is no more is forgotten. The
+ * procedure is in docs/operating/restore.md.
+ */
+import { type ConsumerKey, forgetPlace, leaseHolder } from '@coffer/consumers';
+import { type Pool, type Queryable, withTransaction } from '@coffer/database';
+import { createLogger } from '@coffer/http';
+import { READ_MODELS_CONSUMER, readSchemas } from '@coffer/read-models';
+import { CommandFailure, EXIT } from './cli/failure.ts';
+import { configFrom } from './config.ts';
+import { openDatabase, withPool } from './run.ts';
+import { HOLD_PROCESS, migrateAll } from './service.ts';
+import { startFailure } from './startFailure.ts';
+
+export interface ResetResult {
+  /** Schemas that were dropped; the next start fills new ones from the log. */
+  readonly dropped: readonly string[];
+  /** Processes that read the log from its beginning at the next start. */
+  readonly restarted: readonly string[];
+}
+
+/** On the database that the service is configured to use. Throws a `CommandFailure` while a service runs. */
+export async function resetConsumersFrom(environment: NodeJS.ProcessEnv): Promise<ResetResult> {
+  try {
+    const config = configFrom(environment);
+    const logger = createLogger({ level: 'silent' });
+    const database = await openDatabase(config, logger, (error) => logger.fatal({ err: error }, 'lost'));
+    try {
+      return await withPool(database.url, async (pool) => {
+        await migrateAll(pool);
+        return resetConsumers(pool);
+      });
+    } finally {
+      await database.stop();
+    }
+  } catch (error) {
+    throw startFailure(error) ?? error;
+  }
+}
+
+/**
+ * Both are safe at any time. Read models hold nothing that is not in the log. A process carries out what the
+ * log says is still to be done, and each of its acts is idempotent, so reading from the beginning repeats none.
+ */
+export function resetConsumers(pool: Pool): Promise<ResetResult> {
+  return withTransaction(pool, async (client) => {
+    const holds: ConsumerKey = { schema: 'records', name: HOLD_PROCESS };
+    const dropped = await readSchemas(client);
+    for (const schema of dropped) await refuseWhileRun(client, { schema, name: READ_MODELS_CONSUMER });
+    await refuseWhileRun(client, holds);
+
+    for (const schema of dropped) await client.query(`drop schema ${schema} cascade`);
+    await forgetPlace(client, holds);
+    return { dropped, restarted: [holds.name] };
+  });
+}
+
+async function refuseWhileRun(db: Queryable, key: ConsumerKey): Promise<void> {
+  const owner = await leaseHolder(db, key);
+  if (owner === undefined) return;
+  throw new CommandFailure(
+    EXIT.refused,
+    `${key.name} is run by ${owner}. Stop every service first; the lease of a killed one runs out in 10 s.`,
+  );
+}
