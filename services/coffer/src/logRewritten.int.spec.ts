@@ -9,7 +9,7 @@ import { migrateAll } from './service.ts';
 import { expectBooksToBalance } from './testing/books.ts';
 import { type Answer, type AppPlace, requireStatus, setUpApp, textOf } from './testing/client.ts';
 import { eventually } from './testing/eventually.ts';
-import { caughtUpRows, freshRows } from './testing/readModels.ts';
+import { caughtUpRows, freshRows, holdsCaughtUp } from './testing/readModels.ts';
 import { consumerMetric, errorLines } from './testing/watch.ts';
 import { startNode, startWorld, type World } from './testing/world.ts';
 
@@ -73,6 +73,7 @@ describe('a service whose log is put back to an older state', function () {
     lostCredit = { userId, ref: 'lost' };
     await place.credit(userId, '5', 'lost');
     await caughtUpRows(world.databaseUrl);
+    await holdsCaughtUp(world.databaseUrl);
 
     const { rowCount } = await pool.query(
       `delete from log.events where position >

@@ -10,7 +10,7 @@ import { liveReadSchema } from '@coffer/read-models';
 import { expect } from 'chai';
 import { type AppPlace, requireStatus, setUpApp, textOf } from './testing/client.ts';
 import { eventually } from './testing/eventually.ts';
-import { caughtUpRows, freshRows } from './testing/readModels.ts';
+import { caughtUpRows, freshRows, holdsCaughtUp } from './testing/readModels.ts';
 import { consumerMetric, errorLines } from './testing/watch.ts';
 import { startNode, startWorld, type World } from './testing/world.ts';
 
@@ -141,13 +141,7 @@ describe('a service with a poison event in its log', function () {
     ]);
     const node = await startNode(world.databaseUrl, { environment: { COFFER_REACTION_GRACE_MS: '0' } });
     const rows = await caughtUpRows(world.databaseUrl);
-    await eventually('the process stands at the end of the log', async () => {
-      const { rows: ends } = await pool.query<{ reached: boolean }>(
-        `select position::bigint = (select max(position) from log.events) as reached
-           from records.consumers where name = 'holds'`,
-      );
-      return ends[0]?.reached || undefined;
-    });
+    await holdsCaughtUp(world.databaseUrl);
     const shown = await node.client.get(
       `/portal/app/${test.appId}/test/users/${userId}/accounts?currency=CHIP`,
     );

@@ -2,7 +2,7 @@
 import { createPool, type Pool, type Queryable, withTransaction } from '@coffer/database';
 import { createPostgresEventStore } from '@coffer/event-store/postgres';
 import { createReadSchema, liveReadSchema, READ_MODELS_CONSUMER, startReadModels } from '@coffer/read-models';
-import { readModelProjections } from '../service.ts';
+import { HOLDS_CONSUMER, readModelProjections } from '../service.ts';
 import { eventually } from './eventually.ts';
 
 /** Every table of the schema, whatever tables it has: its rows as text, in order. */
@@ -71,11 +71,22 @@ export async function caughtUpRows(databaseUrl: string): Promise<Rows> {
   });
 }
 
-async function isCaughtUp(db: Queryable, schema: string): Promise<true | undefined> {
+/** When the process has saved the end of the log as its place: nothing is pending. */
+export function holdsCaughtUp(databaseUrl: string): Promise<true> {
+  return withSpecPool(databaseUrl, (pool) =>
+    eventually('the process stands at the end of the log', () => isCaughtUp(pool, 'records', HOLDS_CONSUMER)),
+  );
+}
+
+async function isCaughtUp(
+  db: Queryable,
+  schema: string,
+  name = READ_MODELS_CONSUMER,
+): Promise<true | undefined> {
   const { rows } = await db.query<{ reached: boolean }>(
     `select coalesce(position::bigint, 0) = (select coalesce(max(position), 0) from log.events) as reached
        from ${schema}.consumers where name = $1`,
-    [READ_MODELS_CONSUMER],
+    [name],
   );
   return rows[0]?.reached || undefined;
 }
