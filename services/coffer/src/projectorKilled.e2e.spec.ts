@@ -1,0 +1,129 @@
+/**
+ * Projectors that are killed, and frozen, while another process writes. In the end the read models are what one
+ * makes of the log that nobody has disturbed.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { readCheckpoint } from '@coffer/consumers';
+import { createPool, type Pool } from '@coffer/database';
+import { liveReadSchema, READ_MODELS_CONSUMER } from '@coffer/read-models';
+import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { expect } from 'chai';
+import { createClient, setUpApp } from './testing/client.ts';
+import { eventually } from './testing/eventually.ts';
+import { type Players, startPlayers } from './testing/players.ts';
+import { caughtUpRows, expireLeases, freshRows } from './testing/readModels.ts';
+import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
+import { errorLines } from './testing/watch.ts';
+import { serviceTemplate } from './testing/world.ts';
+
+const KILLS = 8;
+const MOST_EVENTS_BETWEEN_KILLS = 80;
+const MOST_MS_AFTER_A_PAGE = 120;
+
+describe('a projector under load', function () {
+  this.timeout(60_000);
+  const processes = serviceProcesses();
+  let database: TestDatabase;
+  let dataFolder: string;
+  let pool: Pool;
+  let schema: string;
+  let players: Players;
+
+  const startOne = (...roles: readonly ('api' | 'projector')[]) =>
+    processes.start({
+      roles,
+      variables: { DATABASE_URL: database.connectionString },
+      dataFolder,
+      until: 'listening',
+    });
+  const ordinal = async () =>
+    (await readCheckpoint(pool, { schema, name: READ_MODELS_CONSUMER }))?.ordinal ?? 0;
+  const ordinalMoreThan = (wanted: number) =>
+    eventually(
+      `the read models have taken ${wanted} events`,
+      async () => (await ordinal()) > wanted || undefined,
+    );
+  const expectRowsOfLog = async () => {
+    await players.stop();
+    const rows = await caughtUpRows(database.connectionString);
+    expect(rows).to.deep.equal(await freshRows(database.connectionString));
+  };
+
+  before(async () => {
+    database = await createTestDatabase(serviceTemplate);
+    dataFolder = await processes.newDataFolder();
+    pool = createPool({
+      connectionString: database.connectionString,
+      applicationName: 'spec',
+      onIdleError() {},
+    });
+    schema = await liveReadSchema(pool);
+  });
+  after(async () => {
+    await pool.end();
+    await database.drop();
+  });
+  beforeEach(async () => {
+    const writer = await startOne('api');
+    const client = createClient({ baseUrl: `${writer.url}/v1`, operatorToken: OPERATOR_TOKEN });
+    players = await startPlayers((await setUpApp(client)).test, 4);
+  });
+
+  it('that is killed at any moment, again and again, leaves neither a gap nor a row twice', async () => {
+    let projector: ServiceProcess | undefined;
+    for (let kill = 0; kill <= KILLS; kill++) {
+      const from = await ordinal();
+      projector = await startOne('api', 'projector');
+      await ordinalMoreThan(from + Math.random() * MOST_EVENTS_BETWEEN_KILLS);
+      if (kill === KILLS) break;
+      await delay(Math.random() * MOST_MS_AFTER_A_PAGE);
+      await projector.kill9();
+      // The next one need not wait for the time that the lease of the killed one has left.
+      await expireLeases(pool, schema);
+    }
+    await expectRowsOfLog();
+    expect(errorLines(projector?.logs().split('\n') ?? [])).to.deep.equal([]);
+    await projector?.terminate();
+  });
+
+  it('that is frozen in a page cannot write it when it wakes up: another has taken over', async () => {
+    const frozen = await startOne('api', 'projector');
+    await ordinalMoreThan(await ordinal());
+    await freezeInPage(frozen);
+    const left = await ordinal();
+    await expireLeases(pool, schema);
+
+    // The server ends the transaction that the frozen one holds open, when its lease would have run out.
+    const successor = await startOne('api', 'projector');
+    await ordinalMoreThan(left + 50);
+    process.kill(frozen.pid, 'SIGCONT');
+    await eventually(
+      'it has noticed that it was passed over',
+      () => /no longer held|Connection terminated|idle-in-transaction/.test(frozen.logs()) || undefined,
+    );
+    await ordinalMoreThan((await ordinal()) + 50);
+    await expectRowsOfLog();
+    for (const one of [frozen, successor]) expect(errorLines(one.logs().split('\n'))).to.deep.equal([]);
+  });
+
+  /** Stopped with rows of a page written, and neither the last of them nor the checkpoint. */
+  async function freezeInPage(projector: ServiceProcess): Promise<void> {
+    const blocker = await pool.connect();
+    try {
+      await blocker.query('begin');
+      await blocker.query(`lock table ${schema}.play_sessions in exclusive mode`);
+      await eventually('the projector waits in the middle of a page', async () => {
+        // By another connection: in a transaction the view stands still.
+        const { rows } = await pool.query(
+          `select pid from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock' and query like '%play_sessions%'`,
+        );
+        return rows.length > 0 || undefined;
+      });
+      process.kill(projector.pid, 'SIGSTOP');
+    } finally {
+      await blocker.query('rollback');
+      blocker.release();
+    }
+  }
+});

@@ -1,0 +1,67 @@
+/** Callers that play on while the service under them is broken, each repeating what was not answered. */
+import { randomUUID } from 'node:crypto';
+import { type Answer, type AppPlace, requireStatus, textOf } from './client.ts';
+import { eventually } from './eventually.ts';
+
+export interface Players {
+  /** Answers so far, all of them of success. */
+  readonly answers: () => number;
+  readonly answersMoreThan: (count: number) => Promise<unknown>;
+  /** Lets each finish the session it is in. Throws what one of them met. */
+  readonly stop: () => Promise<void>;
+}
+
+export async function startPlayers(place: AppPlace, count: number): Promise<Players> {
+  const userIds = await Promise.all(Array.from({ length: count }, () => place.newPlayer('100000')));
+  let answers = 0;
+  let isOver = false;
+  const playing = Promise.all(userIds.map(play));
+  // Met when they are stopped.
+  playing.catch(() => undefined);
+  return {
+    answers: () => answers,
+    answersMoreThan: (wanted) => eventually(`${wanted} answers`, () => answers > wanted || undefined),
+    async stop() {
+      isOver = true;
+      await playing;
+    },
+  };
+
+  async function play(userId: string): Promise<void> {
+    while (!isOver) {
+      const opened = await ask('/ledger/sessions', {
+        userId,
+        gameCode: 'dice',
+        currency: 'CHIP',
+        lockAmount: '50',
+      });
+      const sessionId = textOf(opened, 'sessionId');
+      for (let round = 0; round < 4; round++) {
+        const bet = await ask('/ledger/bet', { sessionId, amount: '5' });
+        const betTransactionUuid = textOf(bet, 'transactionUuid');
+        if (round % 2 === 0) await ask('/ledger/win', { sessionId, betTransactionUuid, amount: '6' });
+        else await ask('/ledger/rollback', { sessionId, betTransactionUuid });
+      }
+      await ask('/ledger/settle', { sessionId });
+    }
+  }
+
+  async function ask(path: string, fields: object): Promise<Answer> {
+    const body = { ...fields, transactionUuid: randomUUID() };
+    const answer = await eventually(`an answer to ${path}`, () => send(path, body), 40_000);
+    answers += 1;
+    return requireStatus(answer, path === '/ledger/sessions' ? 201 : 200);
+  }
+
+  /** Undefined when nobody answers, or the service says itself that it does not know. */
+  async function send(path: string, body: object): Promise<Answer | undefined> {
+    try {
+      const answer = await place.post(path, body);
+      return answer.status === 503 ? undefined : answer;
+    } catch (error) {
+      // What fetch throws when the connection breaks.
+      if (error instanceof TypeError) return undefined;
+      throw error;
+    }
+  }
+}
