@@ -61,6 +61,8 @@ describe('a consumer', () => {
   const checkpoint = async () => (await readCheckpoint(pool, { schema: SCHEMA, name: NAME }))?.position;
   const leaseOf = async () =>
     (await pool.query(`select epoch, owner, leased_until from ${SCHEMA}.consumers`)).rows[0];
+  const expireLease = () =>
+    pool.query(`update ${SCHEMA}.consumers set leased_until = clock_timestamp() - interval '1 second'`);
   const rows = async () =>
     (await pool.query(`select position, writer from ${SCHEMA}.seen order by position`)).rows.map(
       ({ position, writer }) => `${position} ${writer}`,
@@ -121,15 +123,38 @@ describe('a consumer', () => {
       const loser = start(projecting([writesRows('loser'), freezes]), { standbyPollMs: 60_000 });
       await hasWritten.promise;
       const winner = start(projecting([writesRows('winner')]));
-      await pool.query(
-        `update ${SCHEMA}.consumers set leased_until = clock_timestamp() - interval '1 second'`,
-      );
+      await expireLease();
       await until(async () => (await leaseOf()).epoch === '2');
       goesOn.resolve();
       await until(() => winner.status().state === 'live');
       await until(() => loser.status().state === 'standby');
       expect(await rows()).to.deep.equal(['1 winner', '2 winner', '3 winner']);
       expect(String(troubles)).to.include('no longer held');
+      expect(alarms).to.deep.equal([]);
+    });
+
+    it('keeps nobody waiting when it is frozen in a page, and writes nothing of it when it wakes', async () => {
+      log.append(3);
+      const hasWritten = Promise.withResolvers<void>();
+      const goesOn = Promise.withResolvers<void>();
+      const freezes: Projection = {
+        async apply() {
+          hasWritten.resolve();
+          await goesOn.promise;
+        },
+      };
+      const frozen = start(projecting([writesRows('frozen'), freezes]), {
+        leaseMs: 300,
+        standbyPollMs: 60_000,
+      });
+      await hasWritten.promise;
+      const successor = start(projecting([writesRows('successor')]));
+      await expireLease();
+      // Its rows wait for those of the open page, until the server ends that as idle.
+      await until(() => successor.status().state === 'live');
+      goesOn.resolve();
+      await frozen.stop();
+      expect(await rows()).to.deep.equal(['1 successor', '2 successor', '3 successor']);
       expect(alarms).to.deep.equal([]);
     });
 
