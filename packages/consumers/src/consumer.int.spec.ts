@@ -1,13 +1,15 @@
 import { createPool, type Pool } from '@coffer/database';
-import { type EventStore, LogRewrittenError, type Position, type RecordedEvent } from '@coffer/event-store';
+import { type LogPlace, LogRewrittenError, type RecordedEvent } from '@coffer/event-store';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { type Consumer, type ConsumerAlarm, type ConsumerOptions, startConsumer } from './consumer.ts';
 import { createConsumersTable, readCheckpoint } from './consumersTable.ts';
+import { holdProjections } from './heldProjections.ts';
 import { takeLease } from './lease.ts';
 import { type Projection, projecting } from './projecting.ts';
 import { reacting } from './reacting.ts';
 import type { Reaction } from './reactor.ts';
+import { placeOf, type TestLog, testLog, until } from './testing.ts';
 import type { ConsumerWork } from './work.ts';
 
 const SCHEMA = 'read_v1';
@@ -127,7 +129,8 @@ describe('a consumer', () => {
       await until(async () => (await leaseOf()).epoch === '2');
       goesOn.resolve();
       await until(() => winner.status().state === 'live');
-      await until(() => loser.status().state === 'standby');
+      await until(() => troubles.length > 0);
+      expect(loser.status().state).to.equal('standby');
       expect(await rows()).to.deep.equal(['1 winner', '2 winner', '3 winner']);
       expect(String(troubles)).to.include('no longer held');
       expect(alarms).to.deep.equal([]);
@@ -245,6 +248,38 @@ describe('a consumer', () => {
       await until(() => consumer.status().state === 'live');
       expect(consumer.status()).to.include({ lagEvents: 0, lagSeconds: 0 });
     });
+  });
+
+  describe('that is held at a place', () => {
+    const hold = () =>
+      holdProjections({
+        pool,
+        store: log.store,
+        key: { schema: SCHEMA, name: NAME },
+        projections: [writesRows('A')],
+      });
+    const { signal } = new AbortController();
+
+    it('takes what stands up to the place, and no more', async () => {
+      log.append(5);
+      const held = await hold();
+      await held.advance(placeOf(3), { signal });
+      expect(await rows()).to.deep.equal(['1 A', '2 A', '3 A']);
+      expect(held.checkpoint()).to.include({ position: '3', ordinal: 3 });
+    });
+
+    const gone: Record<string, LogPlace> = {
+      'the log ends before the place': placeOf(6),
+      'another event stands there': { ...placeOf(5), eventId: 'another' },
+    };
+    for (const [circumstance, place] of Object.entries(gone)) {
+      it(`gives up rather than wait for ever when ${circumstance}: it was rewritten`, async () => {
+        log.append(5);
+        const held = await hold();
+        const failure = await held.advance(place, { signal }).catch((error: unknown) => error);
+        expect(failure).to.be.instanceOf(LogRewrittenError);
+      });
+    }
   });
 
   describe('that reacts', () => {
@@ -387,84 +422,3 @@ const writesRows = (writer: string): Projection => ({
     ]);
   },
 });
-
-/** Polls; a condition that never comes true is ended by the spec's timeout. */
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 2));
-}
-
-interface TestLog {
-  readonly store: ConsumerOptions['store'];
-  readonly append: (count: number, type?: string, data?: string) => void;
-  readonly rewrite: () => void;
-  readonly length: () => number;
-}
-
-/** A log of one stream whose positions are 1, 2, 3 …, and which can be rewritten. */
-function testLog(): TestLog {
-  const events: RecordedEvent[] = [];
-  let isRewritten = false;
-  let changed = Promise.withResolvers<void>();
-  const wake = () => {
-    changed.resolve();
-    changed = Promise.withResolvers<void>();
-  };
-
-  async function* subscribeToAll({
-    after,
-    signal,
-    pageSize = 100,
-  }: Parameters<EventStore['subscribeToAll']>[0]) {
-    const aborted = new Promise<void>((resolve) => {
-      signal.addEventListener('abort', () => resolve());
-    });
-    let reached = Number(after?.position ?? 0);
-    let isBehind = true;
-    while (!signal.aborted) {
-      if (isRewritten) throw new LogRewrittenError('The log is another one.');
-      const page = events.slice(reached, reached + pageSize);
-      if (page.length > 0) {
-        reached += page.length;
-        yield { kind: 'events', events: page } as const;
-      } else if (isBehind) {
-        isBehind = false;
-        yield { kind: 'caughtUp' } as const;
-      } else {
-        await Promise.race([changed.promise, aborted]);
-      }
-    }
-  }
-
-  return {
-    length: () => events.length,
-    append(count, type = 'Happened', key = '') {
-      for (let index = 0; index < count; index += 1) {
-        const revision = events.length;
-        events.push({
-          id: `event ${revision}`,
-          type,
-          data: JSON.stringify(key),
-          metadata: '{}',
-          stream: 'things',
-          revision,
-          position: String(revision + 1) as Position,
-          recordedAt: new Date(),
-        });
-      }
-      wake();
-    },
-    rewrite() {
-      isRewritten = true;
-      wake();
-    },
-    store: {
-      subscribeToAll,
-      async head() {
-        const last = events.at(-1);
-        return last && { position: last.position, eventId: last.id };
-      },
-      comparePositions: (left, right) => Number(left) - Number(right),
-      distance: (from, to) => Number(to) - Number(from ?? 0),
-    },
-  };
-}

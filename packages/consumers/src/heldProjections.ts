@@ -3,7 +3,7 @@
  * rows to stand at a certain place, such as a rebuild or a comparison.
  */
 import type { Client, Pool } from '@coffer/database';
-import type { EventStore, LogPlace, RecordedEvent } from '@coffer/event-store';
+import { type EventStore, type LogPlace, LogRewrittenError, type RecordedEvent } from '@coffer/event-store';
 import { type Checkpoint, type ConsumerKey, claim, saveCheckpoint } from './consumersTable.ts';
 import { beginProjecting, type Projection } from './projecting.ts';
 
@@ -77,12 +77,16 @@ export async function holdProjections(options: HoldOptions): Promise<HeldProject
     const ended = AbortSignal.any([reading.signal, signal]);
     try {
       for await (const message of store.subscribeToAll({ after: work.place(), signal: ended, pageSize })) {
-        if (message.kind !== 'events') continue;
+        // The place was in the log before this began: where the end comes before it, the log is another one.
+        if (message.kind !== 'events') throw rewritten(to);
         await take(
           message.events.filter((event) => store.comparePositions(event.position, to.position) <= 0),
         );
         onProgress?.(work.place()?.ordinal ?? 0);
-        if (isThere()) return;
+        if (!isThere()) continue;
+        const reached = work.place();
+        if (reached?.position === to.position && reached.eventId !== to.eventId) throw rewritten(to);
+        return;
       }
     } finally {
       reading.abort();
@@ -90,3 +94,6 @@ export async function holdProjections(options: HoldOptions): Promise<HeldProject
     signal.throwIfAborted();
   }
 }
+
+const rewritten = ({ position, eventId }: LogPlace) =>
+  new LogRewrittenError(`The log does not hold event ${eventId} at position ${position}.`);

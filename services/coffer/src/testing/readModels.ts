@@ -2,7 +2,7 @@
 import { createPool, type Pool, type Queryable, withTransaction } from '@coffer/database';
 import { createPostgresEventStore } from '@coffer/event-store/postgres';
 import { createReadSchema, liveReadSchema, READ_MODELS_CONSUMER, startReadModels } from '@coffer/read-models';
-import { HOLDS_CONSUMER, readModelProjections } from '../service.ts';
+import { HOLD_PROCESS, readModelProjections } from '../service.ts';
 import { eventually } from './eventually.ts';
 
 /** Every table of the schema, whatever tables it has: its rows as text, in order. */
@@ -74,7 +74,7 @@ export async function caughtUpRows(databaseUrl: string): Promise<Rows> {
 /** When the process has saved the end of the log as its place: nothing is pending. */
 export function holdsCaughtUp(databaseUrl: string): Promise<true> {
   return withSpecPool(databaseUrl, (pool) =>
-    eventually('the process stands at the end of the log', () => isCaughtUp(pool, 'records', HOLDS_CONSUMER)),
+    eventually('the process stands at the end of the log', () => isCaughtUp(pool, 'records', HOLD_PROCESS)),
   );
 }
 
