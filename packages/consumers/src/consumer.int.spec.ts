@@ -147,12 +147,16 @@ describe('a consumer', () => {
         },
       };
       const frozen = start(projecting([writesRows('frozen'), freezes]), {
-        leaseMs: 300,
+        leaseMs: 1_000,
         standbyPollMs: 60_000,
       });
       await hasWritten.promise;
       const successor = start(projecting([writesRows('successor')]));
-      await expireLease();
+      // Until it is taken: the frozen one is in this process, where its renewals go on.
+      await until(async () => {
+        await expireLease();
+        return (await leaseOf()).epoch === '2';
+      });
       // Its rows wait for those of the open page, until the server ends that as idle.
       await until(() => successor.status().state === 'live');
       goesOn.resolve();
