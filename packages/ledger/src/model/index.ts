@@ -1,2 +1,2 @@
-export { createModel, type Model } from './model.ts';
-export type { Answer, Books, Operation } from './operations.ts';
+export { createModel, type Model, type ModelOptions } from './model.ts';
+export type { Answer, Books, Contents, OpenTerms, Operation, Owed, Step } from './operations.ts';

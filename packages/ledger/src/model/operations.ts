@@ -13,16 +13,7 @@ export type Operation =
       readonly reason?: string | undefined;
     }
   | { readonly op: 'figures'; readonly userId: string; readonly currency: string }
-  | {
-      readonly op: 'open';
-      readonly userId: string;
-      readonly gameCode: string;
-      readonly currency: string;
-      readonly lockAmount: string;
-      readonly transactionUuid?: string | undefined;
-      /** What the service makes up: whoever drives a real one takes it from the answer. */
-      readonly chosen: { readonly sessionId: string; readonly openedAt: string };
-    }
+  | ({ readonly op: 'open' } & OpenTerms)
   | {
       readonly op: 'bet';
       readonly sessionId: string;
@@ -52,6 +43,30 @@ export type Operation =
       readonly chosen: { readonly settledAt: string };
     };
 
+export interface OpenTerms {
+  readonly userId: string;
+  readonly gameCode: string;
+  readonly currency: string;
+  readonly lockAmount: string;
+  readonly transactionUuid?: string | undefined;
+  /** What the service makes up: whoever drives a real one takes it from the answer. */
+  readonly chosen: { readonly sessionId: string; readonly openedAt: string };
+}
+
+/** What moves the money of an operation, where a model is told it apart. Source: contract, Money model. */
+export type Step =
+  /** Of an open, before it. */
+  | ({ readonly op: 'hold' } & OpenTerms)
+  /** Of a settlement, or of an open that another player's won. */
+  | {
+      readonly op: 'closeHold';
+      readonly userId: string;
+      readonly currency: string;
+      readonly sessionId: string;
+    }
+  /** Of a rollback after the settlement. */
+  | { readonly op: 'creditRollback'; readonly sessionId: string; readonly transactionUuid: string };
+
 /** As on the wire: amounts are strings, keys stand in the documented order. */
 export type Answer =
   | { readonly accepted: true; readonly body: object; readonly replayed: boolean }
@@ -64,4 +79,44 @@ export interface Books {
   readonly house: bigint;
   /** What the operator has put in, less what was taken out. */
   readonly adjustments: bigint;
+}
+
+/** A hold that must become a session or be closed; with a uuid, a late rollback that must be paid. */
+export interface Owed {
+  readonly sessionId: string;
+  readonly userId: string;
+  readonly currency: string;
+  readonly transactionUuid?: string;
+}
+
+/** All that the ledger keeps of an app and environment. Amounts in base units. */
+export interface Contents {
+  readonly accounts: readonly {
+    readonly userId: string;
+    readonly currency: string;
+    readonly available: bigint;
+    readonly held: bigint;
+    readonly holds: readonly {
+      readonly sessionId: string;
+      readonly amount: bigint;
+      /** Undefined while it is open. */
+      readonly payout: bigint | undefined;
+    }[];
+  }[];
+  readonly sessions: readonly {
+    readonly sessionId: string;
+    readonly userId: string;
+    readonly currency: string;
+    readonly gameCode: string;
+    readonly openedAt: string;
+    readonly lockAmount: bigint;
+    /** In play while open, the payout once settled. */
+    readonly balance: bigint;
+    readonly totalBet: bigint;
+    readonly totalWin: bigint;
+    /** Stakes given back after the settlement, whose figures they do not change. */
+    readonly lateRolledBack: bigint;
+    /** Undefined while it is open. */
+    readonly settledAt: string | undefined;
+  }[];
 }

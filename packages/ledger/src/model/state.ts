@@ -1,0 +1,123 @@
+/** What the model remembers, and the pieces of its decisions. */
+import type { Answer, OpenTerms } from './operations.ts';
+
+export interface Account {
+  readonly owner: Owner;
+  available: bigint;
+  held: bigint;
+  readonly entries: Map<string, { readonly request: Request; readonly body: object }>;
+  /** By session. */
+  readonly holds: Map<string, Hold>;
+}
+
+export interface Owner {
+  readonly userId: string;
+  readonly currency: string;
+}
+
+export interface Hold {
+  readonly amount: bigint;
+  readonly request: Request;
+  /** Undefined while it is open. */
+  payout: bigint | undefined;
+}
+
+export interface Session {
+  readonly owner: Owner;
+  readonly lockAmount: bigint;
+  readonly terms: { readonly gameCode: string; readonly openedAt: string };
+  readonly openBody: object;
+  readonly openRequest: Request;
+  readonly kept: Map<string, { readonly request: Request; readonly body: object }>;
+  readonly bets: Map<string, { readonly stake: bigint; won: boolean; rolledBack: boolean }>;
+  readonly remembered: Set<string>;
+  /** What rollbacks after the settlement give back, by their uuids. */
+  readonly late: Map<string, { readonly stake: bigint; paid: boolean }>;
+  balance: bigint;
+  totalWin: bigint;
+  settledBody: object | undefined;
+  settled: { readonly totalBet: bigint; readonly settledAt: string } | undefined;
+}
+
+/** What an operation is answered, and what it does; nothing where it only repeats, reads or passes. */
+export interface Decided {
+  readonly answer: Answer;
+  readonly take?: () => void;
+}
+
+/** What makes a repeat a repeat: the operation, then its columns in order. */
+export type Request = readonly (readonly [field: string, value: string | undefined])[];
+
+export class Refusal extends Error {
+  readonly code: string;
+  readonly details: object;
+  constructor(code: string, details: object = {}) {
+    super(code);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+export const text = (value: bigint) => value.toString();
+export const figures = ({ available, held }: Pick<Account, 'available' | 'held'>) => ({
+  available: text(available),
+  held: text(held),
+});
+export const first = (body: object, take?: () => void): Decided => ({
+  answer: { accepted: true, body, replayed: false },
+  ...(take && { take }),
+});
+export const replay = (body: object): Decided => ({ answer: { accepted: true, body, replayed: true } });
+export const takeAll = ({ take }: Decided) => take?.();
+
+/** Accepted bets less those that were rolled back. */
+export const stakesOf = ({ bets }: Session): bigint =>
+  [...bets.values()].reduce((sum, { stake, rolledBack }) => (rolledBack ? sum : sum + stake), 0n);
+
+export const openRequestOf = (operation: OpenTerms): Request => [
+  ['operation', 'open'],
+  ['userId', operation.userId],
+  ['gameCode', operation.gameCode],
+  ['currency', operation.currency],
+  ['lockAmount', operation.lockAmount],
+];
+
+export function add(totals: Map<string, bigint>, currency: string, amount: bigint): void {
+  totals.set(currency, (totals.get(currency) ?? 0n) + amount);
+}
+
+export function keep(
+  session: Session,
+  transactionUuid: string,
+  request: Request,
+  body: object,
+  take: () => void,
+): Decided {
+  return first(body, () => {
+    take();
+    session.kept.set(transactionUuid, { request, body });
+  });
+}
+
+export function keptBefore(session: Session, transactionUuid: string, request: Request): Decided | undefined {
+  const seen = session.kept.get(transactionUuid);
+  if (!seen) return undefined;
+  const field = firstDifference(seen.request, request);
+  if (field) throw new Refusal('ledger/transaction_conflict', { transactionUuid, field });
+  return replay(seen.body);
+}
+
+/** Another operation has other columns, but there the first of them differs already. */
+export function firstDifference(kept: Request, request: Request): string | undefined {
+  const values = new Map(kept);
+  return request.find(([field, value]) => values.get(field) !== value)?.[0];
+}
+
+export function refuseSelfReference(operation: {
+  readonly transactionUuid: string;
+  readonly betTransactionUuid: string;
+}): void {
+  if (operation.transactionUuid === operation.betTransactionUuid) {
+    throw new Error('not taught: a write that names itself is refused by its schema');
+  }
+}
