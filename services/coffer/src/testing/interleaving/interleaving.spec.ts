@@ -8,13 +8,15 @@ import assert from 'node:assert/strict';
 import { account, accountEvents, postingsOf } from '@coffer/accounts';
 import type { RecordedEvent } from '@coffer/event-store';
 import { parseStreamName } from '@coffer/kernel';
-import { type PlaySessionEvent, playSession, playSessionEvents } from '@coffer/ledger';
+import { playSession } from '@coffer/ledger';
 import { createModel, type Operation } from '@coffer/ledger/model';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { logOperationOf } from '../logOperations.ts';
+import { type Random, randomFrom } from '../random.ts';
 import { type Answered, explanations, show, statesOf } from './explanation.ts';
 import { type Scenario, scenarios, USERS } from './scenarios.arbitrary.ts';
-import { CURRENCY, createTwoNodes, NoAnswer, type Random, type Request, type TwoNodes } from './twoNodes.ts';
+import { CURRENCY, createTwoNodes, NoAnswer, type Request, type TwoNodes } from './twoNodes.ts';
 
 /** A run that comes across less than this would prove little. */
 const REACHED: readonly string[] = [
@@ -114,53 +116,14 @@ async function play(
   return answered;
 }
 
-/** The operation that an event decided, undefined for those that only follow from another. */
-function operationOf(event: RecordedEvent): Operation | undefined {
-  const parts = parseStreamName(event.stream) ?? assert.fail();
-  if (parts.category === account.category) {
-    const booked = accountEvents.decode(event);
-    if (booked.type !== 'AccountCredited' && booked.type !== 'AccountDebited') return undefined;
-    if (booked.data.reason !== 'adjustment') return undefined;
-    const op = booked.type === 'AccountCredited' ? 'credit' : 'debit';
-    const [owner = ''] = parts.id.split('.');
-    const ref = booked.data.entryId.slice('adjust:'.length);
-    return { op, userId: owner, currency: CURRENCY.code, ref, amount: `${booked.data.amount}` };
-  }
-  return sessionOperation(parts.id, playSessionEvents.decode(event));
-}
-
-function sessionOperation(id: string, event: PlaySessionEvent): Operation {
-  switch (event.type) {
-    case 'SessionOpened': {
-      const { sessionId: _, currencyId: _id, openedAt, lockAmount, ...terms } = event.data;
-      return { op: 'open', ...terms, lockAmount: `${lockAmount}`, chosen: { sessionId: id, openedAt } };
-    }
-    case 'BetPlaced': {
-      const { transactionUuid, amount } = event.data;
-      return { op: 'bet', sessionId: id, transactionUuid, amount: `${amount}` };
-    }
-    case 'WinCredited': {
-      const { transactionUuid, betTransactionUuid, amount } = event.data;
-      return { op: 'win', sessionId: id, transactionUuid, betTransactionUuid, amount: `${amount}` };
-    }
-    case 'BetRolledBack':
-    case 'RollbackRemembered': {
-      const { transactionUuid, betTransactionUuid } = event.data;
-      return { op: 'rollback', sessionId: id, transactionUuid, betTransactionUuid };
-    }
-    case 'SessionSettled': {
-      const { transactionUuid, settledAt } = event.data;
-      return { op: 'settle', sessionId: id, transactionUuid, chosen: { settledAt } };
-    }
-  }
-}
-
 function compareWithModel({ log }: TwoNodes, answers: readonly Answered[]): void {
   const model = createModel({ users: USERS, currencies: [CURRENCY.code] });
   const bodies = new Map<string, string>();
   for (const event of log.events) {
-    const operation = operationOf(event);
-    if (!operation) continue;
+    const told = logOperationOf(event, () => CURRENCY.code);
+    // The model moves the money with the operations themselves.
+    if (told?.kind !== 'operation') continue;
+    const { operation } = told;
     const answer = model.apply(operation);
     assert(
       answer.accepted && !answer.replayed,
@@ -215,15 +178,4 @@ function requireNothingHalfDone({ log }: TwoNodes): void {
       return `${stream} session:${id}`;
     }),
   );
-}
-
-/** The same numbers again for the same seed (mulberry32). */
-function randomFrom(seed: number): Random {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -13,9 +13,7 @@ import {
 import { createMemoryEventStore, createMemoryLog, type MemoryLog } from '@coffer/event-store/memory';
 import { idFromParts, newId, Rejection } from '@coffer/kernel';
 import { answerBody, balanceBody, createPlaySessions, playSessionEvents } from '@coffer/ledger';
-
-/** From 0 up to, not including, 1. */
-export type Random = () => number;
+import type { Random } from '../random.ts';
 
 export const CURRENCY = { id: 1, code: 'CHIP' } as const;
 const PLACE = { environment: 'test', appId: newId('app') } as const;
