@@ -183,6 +183,13 @@ describe('the read models', () => {
     expect(idsOf(await sessionsOf())).to.deep.equal(['s1']);
   });
 
+  it('are left alone once they are there: whoever starts waits for nobody who fills them', async () => {
+    await withTransaction(pool, async (client) => {
+      await client.query('lock table read_v1.play_sessions in row exclusive mode');
+      await withPool(`${database.connectionString}?options=-clock_timeout%3D1000`, migrateReadModels);
+    });
+  });
+
   it('have caught up when their checkpoint has reached the head that the log had', async () => {
     const log = { comparePositions: (left: Position, right: Position) => Number(left) - Number(right) };
     expect(await caughtUpSince(pool, log, undefined)).to.equal(true);

@@ -28,8 +28,15 @@ export async function migrateReadModels(pool: Pool): Promise<void> {
        on conflict (shape) do nothing`,
       [READ_SHAPE],
     );
-    await createReadSchema(client, await liveReadSchema(client));
+    const schema = await liveReadSchema(client);
+    // What is there is never altered, and to create it again would lock its tables against whoever fills them.
+    if (!(await schemaExists(client, schema))) await createReadSchema(client, schema);
   });
+}
+
+async function schemaExists(db: Queryable, schema: string): Promise<boolean> {
+  const { rowCount } = await db.query('select 1 from pg_namespace where nspname = $1', [schema]);
+  return rowCount === 1;
 }
 
 /** The schema to read from. Every reader asks here, so that moving the pointer moves them all. */
