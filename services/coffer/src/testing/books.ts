@@ -19,7 +19,7 @@ import type { Client } from './client.ts';
 
 export type LogLine = Readonly<Record<string, unknown>>;
 
-interface LoggedEvent extends StoredEvent {
+export interface LoggedEvent extends StoredEvent {
   readonly id: string;
   readonly stream: string;
   readonly revision: number;

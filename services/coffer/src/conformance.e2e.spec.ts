@@ -1,0 +1,318 @@
+/**
+ * A random run with faults, explained by the order of its log. Clients play at once against two services on one
+ * database that are killed again and again; replies are lost, requests doubled, held back and repeated.
+ * Afterwards the log, told to the executable model event by event, must be all that was answered and all that
+ * stands in the read models. COFFER_CONFORMANCE_SEED repeats what the clients ask for and how often the network
+ * fails them; which request meets which fault, and what meets in the service, is up to the machine.
+ */
+import { AssertionError } from 'node:assert';
+import { randomInt } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { readCheckpoint } from '@coffer/consumers';
+import { createPool, type Pool } from '@coffer/database';
+import type { Environment } from '@coffer/kernel';
+import { liveReadSchema, READ_MODELS_CONSUMER } from '@coffer/read-models';
+import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { expect } from 'chai';
+import { checkLog, eventOf } from './testing/books.ts';
+import { type AppPlace, type Client, createClient, setUpApp, type TestApp } from './testing/client.ts';
+import { createRecorder, type Fault, type Place, type Recorder } from './testing/conformance/attempts.ts';
+import { expectedRows, type Row, storedRows } from './testing/conformance/expectedRows.ts';
+import { type Explained, explain, type Run } from './testing/conformance/serialization.ts';
+import { beginnings, type Step, scriptOf } from './testing/conformance/workload.ts';
+import { delegatingClient } from './testing/delegatingClient.ts';
+import { eventually } from './testing/eventually.ts';
+import { type Random, randomFrom } from './testing/random.ts';
+import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
+import { serviceTemplate } from './testing/world.ts';
+
+const SEED = Number(process.env.COFFER_CONFORMANCE_SEED ?? randomInt(2 ** 31));
+const CLIENTS = 8;
+const STEPS = 500;
+const PLAYERS = 3;
+/** Which of the two nodes are killed, each time so many more answers have come. */
+const KILLS: readonly (readonly number[])[] = [[0], [1], [0, 1], [1], [0]];
+const ANSWERS_BETWEEN_KILLS = 400;
+
+/** A run that comes across less than this would prove little. */
+const REACHED: readonly string[] = [
+  'credit answered',
+  'credit replayed',
+  'credit accounts/idempotency_conflict',
+  'debit answered',
+  'open open',
+  'open replayed',
+  'open users/not_found',
+  'open ledger/unknown_currency',
+  'open ledger/insufficient_funds',
+  'open ledger/transaction_conflict',
+  'bet accepted',
+  'bet replayed',
+  'bet ledger/session_not_found',
+  'bet ledger/transaction_conflict',
+  'bet ledger/bet_rolled_back',
+  'bet ledger/session_settled',
+  'bet ledger/insufficient_balance',
+  'win accepted',
+  'win replayed',
+  'win ledger/bet_not_found',
+  'win ledger/bet_rolled_back',
+  'win ledger/not_a_bet',
+  'rollback rolled_back',
+  'rollback remembered',
+  'rollback already_rolled_back',
+  'rollback replayed',
+  'rollback ledger/bet_already_won',
+  'settle settled',
+  'settle replayed',
+  'settle ledger/transaction_conflict',
+  'balance open',
+  'balance settled',
+  'figures answered',
+];
+
+describe(`a run with faults, by the order of its log (COFFER_CONFORMANCE_SEED=${SEED})`, function () {
+  this.timeout(120_000);
+  const processes = serviceProcesses();
+  const recorder: Recorder = createRecorder(OPERATOR_TOKEN);
+  const nodes: (ServiceProcess | undefined)[] = [];
+  let database: TestDatabase;
+  let pool: Pool;
+  let dataFolder: string;
+  let run: Run;
+  let explained: Explained;
+  /** The network is as it should be. */
+  let isCalm = false;
+  /** The suite has ended, perhaps badly: nobody waits for answers any more. */
+  let hasEnded = false;
+
+  const client = delegatingClient((): Client => {
+    const node = nodes.find((each) => each !== undefined);
+    if (!node) throw new Error('No node is running.');
+    return createClient({ baseUrl: `${node.url}/v1`, operatorToken: OPERATOR_TOKEN });
+  });
+
+  before(async () => {
+    database = await createTestDatabase(serviceTemplate);
+    pool = createPool({
+      connectionString: database.connectionString,
+      applicationName: 'conformance',
+      maxConnections: 1,
+      onIdleError: (error) => {
+        throw error;
+      },
+    });
+    dataFolder = await processes.newDataFolder();
+    await Promise.all([0, 1].map(startNode));
+    const apps = [await setUpApp(client)];
+    // Another app with the same players, whose accounts are nevertheless its own.
+    apps.push(await setUpApp(client, { scope: apps[0]?.scopeId ?? '' }));
+    const users = await newUsers(apps);
+    const places = apps.flatMap(({ test, live }) => [test, live].map(placeOf));
+    await play(places, users);
+
+    run = await runAtRest(places, [...users.test, ...users.live]);
+    explained = explain(run);
+  });
+  after(async () => {
+    hasEnded = true;
+    recorder.close();
+    await pool.end();
+    await database.drop();
+  });
+
+  async function startNode(index: number): Promise<void> {
+    const variables = { DATABASE_URL: database.connectionString };
+    nodes[index] = await processes.start({ variables, dataFolder, until: 'listening' });
+  }
+
+  async function play(places: readonly Place[], users: Readonly<Record<Environment, readonly string[]>>) {
+    const usersOf = ({ environment }: Place) => users[environment];
+    const begin = beginnings({ places, usersOf }).map((each) =>
+      perform({ ...each, isDoubled: false, heldBackMs: undefined, isPatient: true }, randomFrom(SEED)),
+    );
+    await Promise.all(begin);
+    let areKillsOver = false;
+    const clients = Array.from({ length: CLIENTS }, async (_, index) => {
+      const random = randomFrom(SEED + 1 + index);
+      // Once, and on a machine where starts take long once more, so that every kill meets somebody.
+      do await follow(scriptOf({ places, usersOf, steps: STEPS }, random), random);
+      while (!areKillsOver && !hasEnded);
+    });
+    const killing = killAgainAndAgain().finally(() => {
+      areKillsOver = true;
+    });
+    await Promise.all([...clients, killing]);
+    await askAgain();
+  }
+
+  async function killAgainAndAgain(): Promise<void> {
+    for (const victims of KILLS) {
+      const answers = answered() + ANSWERS_BETWEEN_KILLS;
+      await eventually(`${answers} answers`, () => answered() >= answers || undefined, 60_000);
+      await Promise.all(
+        victims.map(async (index) => {
+          const node = nodes[index];
+          nodes[index] = undefined;
+          await node?.kill9();
+          await startNode(index);
+        }),
+      );
+    }
+  }
+
+  const answered = () => recorder.attempts.filter(({ received }) => received !== undefined).length;
+
+  async function follow(script: readonly Step[], random: Random): Promise<void> {
+    const heldBack: Promise<void>[] = [];
+    for (const step of script) {
+      const { heldBackMs } = step;
+      if (heldBackMs === undefined) await perform(step, random);
+      else heldBack.push(delay(heldBackMs).then(() => perform(step, random)));
+    }
+    await Promise.all(heldBack);
+  }
+
+  async function perform(step: Step, random: Random): Promise<void> {
+    const copies = Array.from({ length: step.isDoubled ? 2 : 1 }, () => sendUntilAnswered(step, random));
+    await Promise.all(copies);
+  }
+
+  async function sendUntilAnswered({ place, call, isPatient }: Step, random: Random): Promise<void> {
+    do {
+      const running = nodes.filter((node) => node !== undefined);
+      const node = running[Math.floor(random() * running.length)];
+      const received = node && (await recorder.send(node.url, place, call, faultOf(random)));
+      if (received && received.status !== 503) return;
+      await delay(5 + 20 * random());
+    } while (isPatient && !hasEnded);
+  }
+
+  function faultOf(random: Random): Fault | undefined {
+    const chance = isCalm ? 1 : random();
+    if (chance < 0.1) return { kind: 'cut', afterMs: 12 * random() };
+    return chance < 0.15 ? { kind: 'loseReply' } : undefined;
+  }
+
+  /** All that was ever asked, when everything is over. */
+  async function askAgain(): Promise<void> {
+    const random = randomFrom(SEED);
+    isCalm = true;
+    const steps = new Map(
+      recorder.attempts.map(({ place, call }) => [JSON.stringify([place.name, call]), { place, call }]),
+    );
+    const again = [...steps.values()].filter(() => random() < 0.4);
+    const asking = Array.from({ length: CLIENTS }, async () => {
+      for (let next = again.pop(); next; next = again.pop()) {
+        await perform({ ...next, isDoubled: false, heldBackMs: undefined, isPatient: true }, random);
+      }
+    });
+    await Promise.all(asking);
+  }
+
+  async function newUsers(apps: readonly TestApp[]): Promise<Record<Environment, readonly string[]>> {
+    const [app] = apps;
+    if (!app) throw new Error('There is an app.');
+    const of = ({ newUser }: AppPlace) => Promise.all(Array.from({ length: PLAYERS }, newUser));
+    return { test: await of(app.test), live: await of(app.live) };
+  }
+
+  /** Once what the killed ones left half done has been finished, or as it is when that never comes. */
+  async function runAtRest(places: readonly Place[], users: readonly string[]): Promise<Run> {
+    let events: Run['events'] = [];
+    try {
+      await eventually('nothing is half done', async () => {
+        events = (await client.lines('/portal/log')).map(eventOf);
+        return isAtRest(events) || undefined;
+      });
+    } catch (error) {
+      // The explanation has more to say of it, and the books are looked at in the end.
+      if (events.length === 0) throw error;
+    }
+    const currencies = [
+      { id: 1, code: 'SOL' },
+      { id: 2, code: 'CHIP' },
+    ];
+    return { events, attempts: recorder.attempts, places, users, currencies };
+  }
+
+  it('comes across lost replies, dead services, and every answer of the ledger', () => {
+    const unanswered = recorder.attempts.filter(({ received }) => !received);
+    const lost = unanswered.filter(({ fault }) => fault !== undefined);
+    expect(lost.length, 'replies lost').to.be.greaterThan(0);
+    expect(unanswered.length - lost.length, 'requests that a kill has met').to.be.greaterThan(0);
+    expect([...explained.verdicts.keys()].sort()).to.include.members([...REACHED]);
+  });
+
+  it('is what the model does in that order, and answers what the model answers', () => {
+    expect(explained.applied.length).to.be.at.least(500);
+    for (const [place, model] of explained.models) expect(model.owed(), place.name).to.deep.equal([]);
+  });
+
+  it('keeps its books', () => checkLog(run.events));
+
+  it('shows the players the funds that the model has', async () => {
+    for (const [place, model] of explained.models) {
+      const { accounts } = model.contents();
+      for (const userId of new Set(accounts.map((account) => account.userId))) {
+        const shown = await client.get(`/users/${userId}/accounts`, { key: place.secretKey });
+        const items = run.currencies.map(({ id, code }) => {
+          const account = accounts.find((each) => each.userId === userId && each.currency === code);
+          const { available = 0n, held = 0n } = account ?? {};
+          return { currency: code, currencyId: id, available: `${available}`, held: `${held}` };
+        });
+        expect(shown.json).to.deep.equal({ items });
+      }
+    }
+  });
+
+  it('fills the read models with the rows that the model has, and no others', async () => {
+    const schema = await liveReadSchema(pool);
+    await eventually('the read models have the whole log', async () => {
+      const checkpoint = await readCheckpoint(pool, { schema, name: READ_MODELS_CONSUMER });
+      return checkpoint?.ordinal === run.events.length || undefined;
+    });
+    const { rows } = await pool.query<{ name: string }>(
+      `select table_name as name from information_schema.tables
+        where table_schema = $1 and table_name <> 'consumers' order by table_name`,
+      [schema],
+    );
+    expect(rows.map(({ name }) => name)).to.deep.equal(Object.keys(expectedRows).sort());
+    for (const [table, rowsOf] of Object.entries(expectedRows)) {
+      const byText = (some: readonly Row[]) => some.map(textOf).sort();
+      const stored = byText(await storedRows(pool, schema, table));
+      const expected = byText(rowsOf(run, explained));
+      expect(
+        stored.filter((row) => !expected.includes(row)),
+        `${table}: stored and not expected`,
+      ).to.deep.equal([]);
+      expect(
+        expected.filter((row) => !stored.includes(row)),
+        `${table}: expected and not stored`,
+      ).to.deep.equal([]);
+      expect(stored.length, `${table}: each row once`).to.equal(expected.length);
+      expect(stored.length, `${table}: something to compare`).to.be.greaterThan(0);
+    }
+  });
+});
+
+function isAtRest(events: Run['events']): boolean {
+  try {
+    checkLog(events);
+    return true;
+  } catch (error) {
+    if (error instanceof AssertionError) return false;
+    throw error;
+  }
+}
+
+/** Columns in one order. */
+const textOf = (row: Row): string =>
+  JSON.stringify(Object.fromEntries(Object.entries(row).sort(([left], [right]) => (left < right ? -1 : 1))));
+
+const placeOf = ({ appId, environment, secretKey }: AppPlace): Place => ({
+  name: `${environment}.${appId}`,
+  appId,
+  environment,
+  secretKey,
+});

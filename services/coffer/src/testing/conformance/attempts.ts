@@ -1,0 +1,205 @@
+/** Requests as they are sent, once or more, over connections that lose replies, and what came back. */
+import assert from 'node:assert/strict';
+import { Agent, request as httpRequest } from 'node:http';
+import type { Environment } from '@coffer/kernel';
+import type { Operation } from '@coffer/ledger/model';
+
+/** An app in one environment. */
+export interface Place {
+  /** `<environment>.<appId>` */
+  readonly name: string;
+  readonly appId: string;
+  readonly environment: Environment;
+  readonly secretKey: string;
+}
+
+type WithoutChosen<Each> = Each extends unknown ? Omit<Each, 'chosen'> : never;
+
+/** What a caller asks for: without what the service makes up. */
+export type Asked = WithoutChosen<Operation>;
+
+export type Call =
+  | { readonly kind: 'single'; readonly operation: Asked }
+  /** An open whose `transactionUuid` is sent as the header Idempotency-Key. */
+  | { readonly kind: 'keyInHeader'; readonly operation: Extract<Asked, { op: 'open' }> }
+  | { readonly kind: 'batch'; readonly sessionId: string; readonly operations: readonly Asked[] }
+  /** A player's funds in all currencies. */
+  | { readonly kind: 'accounts'; readonly userId: string };
+
+export interface Received {
+  readonly status: number;
+  /** The exact body. */
+  readonly text: string;
+  readonly replayed: boolean;
+}
+
+/** One copy of a request. Times are ticks of one clock that no two things share. */
+export interface Attempt {
+  /** Its X-Request-Id. */
+  readonly id: string;
+  readonly place: Place;
+  readonly call: Call;
+  readonly sentAt: number;
+  /** Undefined where the network was as it should be. */
+  readonly fault: Fault | undefined;
+  /** Undefined when the reply was lost, or the service died. */
+  received: (Received & { readonly at: number }) | undefined;
+}
+
+/** What the network does to one copy. */
+export type Fault =
+  /** The connection is cut so many milliseconds after the request has left. */
+  | { readonly kind: 'cut'; readonly afterMs: number }
+  /** The whole reply arrives and is lost. */
+  | { readonly kind: 'loseReply' };
+
+export interface Recorder {
+  readonly attempts: readonly Attempt[];
+  /** Sends one copy and answers what came back of it. `node` is `http://host:port`. */
+  readonly send: (node: string, place: Place, call: Call, fault?: Fault) => Promise<Received | undefined>;
+  readonly close: () => void;
+}
+
+export function createRecorder(operatorToken: string): Recorder {
+  const attempts: Attempt[] = [];
+  const agent = new Agent({ keepAlive: true });
+  let ticks = 0;
+
+  return {
+    attempts,
+    async send(node, place, call, fault) {
+      const { method, path, body, headers = {}, byOperator } = httpCallOf(place, call);
+      ticks += 1;
+      const id = `request-${attempts.length}`;
+      const attempt: Attempt = { id, place, call, sentAt: ticks, fault, received: undefined };
+      attempts.push(attempt);
+      const received = await exchange(
+        new URL(`/v1${path}`, node),
+        {
+          agent,
+          method,
+          headers: {
+            authorization: `Bearer ${byOperator ? operatorToken : place.secretKey}`,
+            'x-request-id': id,
+            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+            ...headers,
+          },
+          body: body === undefined ? undefined : JSON.stringify(body),
+        },
+        fault,
+      );
+      if (!received) return undefined;
+      ticks += 1;
+      attempt.received = { ...received, at: ticks };
+      return received;
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+interface HttpCall {
+  readonly method: 'GET' | 'POST';
+  /** Below `/v1`. */
+  readonly path: string;
+  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly byOperator?: boolean;
+}
+
+export function httpCallOf(place: Place, call: Call): HttpCall {
+  switch (call.kind) {
+    case 'accounts':
+      return { method: 'GET', path: `/users/${call.userId}/accounts` };
+    case 'batch': {
+      const operations = call.operations.map((operation) => {
+        assert('sessionId' in operation, 'a batch is of one session');
+        const { sessionId: _, ...rest } = operation;
+        return rest;
+      });
+      return { method: 'POST', path: '/ledger/batch', body: { sessionId: call.sessionId, operations } };
+    }
+    case 'keyInHeader': {
+      const { op: _, transactionUuid = '', ...body } = call.operation;
+      return {
+        method: 'POST',
+        path: '/ledger/sessions',
+        body,
+        headers: { 'idempotency-key': transactionUuid },
+      };
+    }
+    case 'single':
+      return singleCallOf(place, call.operation);
+  }
+}
+
+function singleCallOf({ appId, environment }: Place, operation: Asked): HttpCall {
+  const adminPath = (userId: string) => `/portal/app/${appId}/${environment}/users/${userId}/accounts`;
+  switch (operation.op) {
+    case 'credit':
+    case 'debit': {
+      const { op, userId, ...body } = operation;
+      return { method: 'POST', path: `${adminPath(userId)}/${op}`, body, byOperator: true };
+    }
+    case 'figures': {
+      const path = `${adminPath(operation.userId)}?currency=${operation.currency}`;
+      return { method: 'GET', path, byOperator: true };
+    }
+    case 'open': {
+      const { op: _, ...body } = operation;
+      return { method: 'POST', path: '/ledger/sessions', body };
+    }
+    default: {
+      const { op, ...body } = operation;
+      return { method: 'POST', path: `/ledger/${op}`, body };
+    }
+  }
+}
+
+/** What a connection says when the other side has gone, or was never there. */
+const BROKEN = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
+
+function exchange(
+  url: URL,
+  {
+    agent,
+    method,
+    headers,
+    body,
+  }: {
+    readonly agent: Agent;
+    readonly method: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string | undefined;
+  },
+  fault: Fault | undefined,
+): Promise<Received | undefined> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(url, { agent, method, headers });
+    let isCut = false;
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      if (isCut || (error.code && BROKEN.has(error.code))) resolve(undefined);
+      else reject(error);
+    });
+    request.on('finish', () => {
+      if (fault?.kind !== 'cut') return;
+      setTimeout(() => {
+        isCut = true;
+        request.destroy();
+        resolve(undefined);
+      }, fault.afterMs);
+    });
+    request.on('response', (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk;
+      });
+      // A reply that breaks off is none.
+      response.on('error', () => resolve(undefined));
+      response.on('end', () => {
+        const replayed = response.headers['idempotency-replayed'] === 'true';
+        resolve(fault ? undefined : { status: response.statusCode ?? 0, text, replayed });
+      });
+    });
+    request.end(body);
+  });
+}

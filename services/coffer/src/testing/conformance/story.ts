@@ -1,0 +1,63 @@
+/** What there is to read when a run does not fit: what was asked, and what the log has on it. */
+import { parseStreamName } from '@coffer/kernel';
+import { type Attempt, httpCallOf } from './attempts.ts';
+import { type Claim, operationsOf, type Run } from './serialization.ts';
+
+const MOST_LINES = 40;
+
+export function storyOfClaim(run: Run, { attempt, possible, isMatched }: Claim, what: string): string {
+  const subjects = subjectsOf(attempt);
+  return [
+    what + (isMatched ? ', whose money has not reached the player' : ''),
+    lineOf(attempt),
+    'At the states in question the model answers, by the number of events before:',
+    ...possible.slice(-MOST_LINES).map(({ ordinal, answer }) => `  ${ordinal} ${answer}`),
+    ...around(run, subjects),
+  ].join('\n');
+}
+
+export function storyOfEvent(run: Run, ordinal: number, what: string): string {
+  const event = run.events[ordinal - 1];
+  if (!event) return what;
+  const id = parseStreamName(event.stream)?.id.split('.')[0] ?? event.stream;
+  return [`${what}:`, eventLine(run, ordinal - 1), ...around(run, [id], ordinal)].join('\n');
+}
+
+/** Ids by which events and requests on the same things are found. */
+function subjectsOf(attempt: Attempt): readonly string[] {
+  if (attempt.call.kind === 'accounts') return [attempt.call.userId];
+  return operationsOf(attempt).flatMap((operation) => [
+    ...('sessionId' in operation ? [operation.sessionId] : []),
+    ...('userId' in operation ? [operation.userId] : []),
+    ...('transactionUuid' in operation && operation.op === 'open' && operation.transactionUuid
+      ? [operation.transactionUuid]
+      : []),
+  ]);
+}
+
+function around(run: Run, subjects: readonly string[], upTo = run.events.length): readonly string[] {
+  const concerns = (text: string) => subjects.some((subject) => text.includes(subject));
+  const events = run.events.flatMap((event, index) =>
+    index < upTo + 5 && concerns(`${event.stream} ${event.data}`) ? [eventLine(run, index)] : [],
+  );
+  const attempts = run.attempts.map(lineOf).filter(concerns);
+  return [
+    'Events on the same:',
+    ...events.slice(-MOST_LINES),
+    'Requests on the same:',
+    ...attempts.slice(-MOST_LINES),
+  ];
+}
+
+function eventLine({ events }: Run, index: number): string {
+  const event = events[index];
+  return event ? `  ${index + 1} ${event.stream} ${event.type} ${event.data} ${event.metadata}` : '';
+}
+
+function lineOf({ id, place, call, sentAt, received }: Attempt): string {
+  const { method, path, body } = httpCallOf(place, call);
+  const answer = received
+    ? `answered at ${received.at}: ${received.status}${received.replayed ? ' replayed' : ''} ${received.text}`
+    : 'not answered';
+  return `  ${id} of ${place.name}, sent at ${sentAt}: ${method} ${path} ${JSON.stringify(body) ?? ''}, ${answer}`;
+}

@@ -1,0 +1,168 @@
+/**
+ * What the clients of a run ask for: few players, keys and amounts, so that repeats, conflicts and races for the
+ * same funds are the rule; sessions come and go, and what was asked of them early is asked again late.
+ */
+import { idFromParts } from '@coffer/kernel';
+import type { Random } from '../random.ts';
+import type { Asked, Call, Place } from './attempts.ts';
+
+export interface Step {
+  readonly place: Place;
+  readonly call: Call;
+  /** A copy is sent at the same time. */
+  readonly isDoubled: boolean;
+  /** The client goes on meanwhile, and the request is sent so much later. */
+  readonly heldBackMs: number | undefined;
+  /** The client repeats until it is answered. */
+  readonly isPatient: boolean;
+}
+
+export interface WorkloadOptions {
+  readonly places: readonly Place[];
+  /** By environment. */
+  readonly usersOf: (place: Place) => readonly string[];
+  readonly steps: number;
+}
+
+/** Far beyond what a floating-point number tells apart. */
+const SOL = 9_007_199_254_740_993n;
+const OPENS_AN_EPOCH = 2;
+const STEPS_AN_EPOCH = 50;
+
+/** So that most of what follows comes beyond "not enough". */
+export function beginnings({ places, usersOf }: Pick<WorkloadOptions, 'places' | 'usersOf'>) {
+  return places.flatMap((place) =>
+    usersOf(place).flatMap((userId) =>
+      (['SOL', 'CHIP'] as const).map((currency) => {
+        const operation = {
+          op: 'credit',
+          userId,
+          currency,
+          ref: 'begin',
+          amount: amountIn(currency, 90),
+        } as const;
+        return { place, call: { kind: 'single', operation } as const };
+      }),
+    ),
+  );
+}
+
+/** The script of one client. */
+export function scriptOf({ places, usersOf, steps }: WorkloadOptions, random: Random): readonly Step[] {
+  const pick = <Value>(values: readonly Value[]): Value => {
+    const value = values[Math.floor(random() * values.length)];
+    if (value === undefined) throw new Error('There is nothing to pick from.');
+    return value;
+  };
+  const upTo = (most: number) => Math.floor(random() * (most + 1));
+  const happens = (probability: number) => random() < probability;
+  const script: Step[] = [];
+  for (let number = 0; number < steps; number++) {
+    const repeated = happens(0.2) ? script.at(-1 - upTo(script.length)) : undefined;
+    const { place, call } = repeated ?? newCall(Math.floor(number / STEPS_AN_EPOCH));
+    script.push({
+      place,
+      call,
+      isDoubled: happens(0.2),
+      heldBackMs: happens(0.25) ? upTo(40) : undefined,
+      isPatient: happens(0.85),
+    });
+  }
+  return script;
+
+  function newCall(epoch: number): { place: Place; call: Call } {
+    const place = pick(places);
+    const player = { userId: pick(usersOf(place)), currency: pick(['SOL', 'CHIP', 'CHIP'] as const) };
+    const kind = upTo(99);
+    if (kind < 8) {
+      const operation = {
+        op: pick(['credit', 'credit', 'debit'] as const),
+        ...player,
+        ref: `ref-${upTo(20)}`,
+        amount: amountIn(player.currency, 1 + upTo(12)),
+        ...(happens(0.2) ? { reason: 'promotion' } : {}),
+      };
+      return { place, call: { kind: 'single', operation } };
+    }
+    if (kind < 11) return { place, call: { kind: 'single', operation: { op: 'figures', ...player } } };
+    if (kind < 14) return { place, call: { kind: 'accounts', userId: player.userId } };
+    if (kind < 26) return { place, call: open(place, player, epoch) };
+    const sessionId = sessionIn(place, happens(0.8) ? epoch : upTo(epoch));
+    if (kind < 38) {
+      const operations = Array.from({ length: 1 + upTo(7) }, () => play(sessionId));
+      return { place, call: { kind: 'batch', sessionId, operations } };
+    }
+    return { place, call: { kind: 'single', operation: ofSession(sessionId) } };
+  }
+
+  function open(place: Place, player: { userId: string; currency: 'SOL' | 'CHIP' }, epoch: number): Call {
+    // Who opens under a key follows from the key most of the time; else two players or currencies meet in it.
+    const key = happens(0.9) ? openKey(epoch, upTo(OPENS_AN_EPOCH - 1)) : undefined;
+    const owner = key && happens(0.8) ? ownerOf(place, key) : player;
+    const operation = {
+      op: 'open' as const,
+      userId: happens(0.06) ? 'usr_00000000000000000000000000' : owner.userId,
+      gameCode: happens(0.9) ? 'dice' : 'slots',
+      currency: happens(0.06) ? 'NONE' : owner.currency,
+      lockAmount: amountIn(owner.currency, happens(0.8) ? 12 : 40),
+      ...(key === undefined ? {} : { transactionUuid: key }),
+    };
+    return { kind: key && happens(0.2) ? 'keyInHeader' : 'single', operation };
+  }
+
+  function ownerOf(place: Place, key: string) {
+    const users = usersOf(place);
+    const [, epoch = '0', number = '0'] = key.split('-');
+    const index = Number(epoch) + Number(number);
+    return {
+      userId: users[index % users.length] ?? '',
+      currency: index % 3 === 0 ? ('SOL' as const) : ('CHIP' as const),
+    };
+  }
+
+  function sessionIn(place: Place, epoch: number): string {
+    const key = openKey(epoch, upTo(OPENS_AN_EPOCH - 1));
+    return idFromParts('ses', 'playSession', place.environment, place.appId, key);
+  }
+
+  function ofSession(sessionId: string): Asked {
+    const kind = upTo(99);
+    if (kind < 7) return { op: 'balance', sessionId };
+    if (kind < 13) {
+      return { op: 'settle', sessionId, ...(happens(0.8) ? { transactionUuid: otherKey() } : {}) };
+    }
+    return play(sessionId);
+  }
+
+  function play(sessionId: string): Asked {
+    const kind = upTo(99);
+    const round = happens(0.1) ? { roundId: 'round-1' } : {};
+    if (kind < 50) {
+      return { op: 'bet', sessionId, transactionUuid: betKey(), amount: stake(), ...round };
+    }
+    const transactionUuid = otherKey();
+    const betTransactionUuid = betKey(transactionUuid);
+    if (kind < 74)
+      return { op: 'win', sessionId, transactionUuid, betTransactionUuid, amount: stake(), ...round };
+    return { op: 'rollback', sessionId, transactionUuid, betTransactionUuid };
+  }
+
+  /** Most bets are under the first and most other writes under the last, but any may meet any. */
+  function betKey(other?: string): string {
+    const key = `t${happens(0.85) ? 1 + upTo(8) : 1 + upTo(23)}`;
+    return key === other ? `${key}x` : key;
+  }
+  function otherKey(): string {
+    return `t${happens(0.9) ? 10 + upTo(14) : 1 + upTo(23)}`;
+  }
+  function stake(): string {
+    // In SOL next to nothing, and now and then more than there is.
+    return happens(0.1) ? (3n * SOL).toString() : `${upTo(3)}`;
+  }
+}
+
+const openKey = (epoch: number, number: number) => `open-${epoch}-${number}`;
+
+function amountIn(currency: 'SOL' | 'CHIP', units: number): string {
+  return (currency === 'SOL' ? BigInt(units) * SOL : BigInt(units)).toString();
+}
