@@ -118,6 +118,47 @@ export async function claim(
   return { epoch: String(rows[0]?.epoch), place: placeIn(rows[0]) };
 }
 
+/**
+ * Ends every right to the checkpoint for ever, and answers where it stands. Until the caller's transaction is
+ * over a runner waits with its page; if it commits, that page and all that follow are refused.
+ */
+export async function retireConsumer(db: Queryable, key: ConsumerKey): Promise<Checkpoint | undefined> {
+  const { rows } = await db.query<PlaceColumns>(
+    `insert into ${key.schema}.consumers as c (name, epoch, leased_until) values ($1, 1, 'infinity')
+     on conflict (name) do update
+       set epoch = c.epoch + 1, owner = null, leased_until = 'infinity', updated_at = clock_timestamp()
+     returning position, event_id, ordinal`,
+    [key.name],
+  );
+  return placeIn(rows[0]);
+}
+
+/** A consumer as its row tells of it, whichever node runs it. */
+export interface ConsumerRow {
+  readonly name: string;
+  readonly checkpoint: Checkpoint | undefined;
+  /** Who holds the lease now; undefined when nobody does. */
+  readonly owner: string | undefined;
+  /** When the checkpoint last moved or the lease was last taken. */
+  readonly updatedAt: Date;
+}
+
+export async function listConsumers(db: Queryable, schema: string): Promise<readonly ConsumerRow[]> {
+  const { rows } = await db.query<
+    PlaceColumns & { readonly name: string; readonly owner: string | null; readonly updated_at: Date }
+  >(
+    `select name, position, event_id, ordinal, updated_at,
+            case when leased_until > clock_timestamp() then owner end as owner
+       from ${schema}.consumers order by name`,
+  );
+  return rows.map((row) => ({
+    name: row.name,
+    checkpoint: placeIn(row),
+    owner: row.owner ?? undefined,
+    updatedAt: row.updated_at,
+  }));
+}
+
 /** False when the lease has been taken over. */
 export async function renew(
   db: Queryable,

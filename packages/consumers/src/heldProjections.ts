@@ -15,8 +15,8 @@ export interface HeldProjections {
    */
   readonly advance: (to: LogPlace | undefined, options: AdvanceOptions) => Promise<void>;
   /**
-   * The same in a transaction of the caller: seen by it at once, kept when it commits. When it does not, this
-   * must be given up. Throws `CannotApplyError` in the place of `PoisonEventError`.
+   * The same in a transaction of the caller: seen by it at once, kept when it commits. When that rolls back,
+   * this must be given up.
    */
   readonly advanceWithin: (
     client: Client,

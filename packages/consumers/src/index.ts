@@ -2,11 +2,14 @@ export * from './consumer.ts';
 export {
   type Checkpoint,
   type ConsumerKey,
+  type ConsumerRow,
   consumersTableSql,
   createConsumersTable,
   forgetPlace,
   leaseHolder,
+  listConsumers,
   readCheckpoint,
+  retireConsumer,
 } from './consumersTable.ts';
 export { LostLeaseError, PoisonEventError } from './errors.ts';
 export {
@@ -17,7 +20,7 @@ export {
 } from './heldProjections.ts';
 export { type MonotonicClock, monotonicClock } from './monotonicClock.ts';
 export { type ConsumerState, type ConsumerStatus, hasReached } from './progress.ts';
-export { CannotApplyError, type Projection, projecting } from './projecting.ts';
+export { type Projection, projecting } from './projecting.ts';
 export { type ReactingOptions, reacting } from './reacting.ts';
 export type { PendingFigures, Reaction } from './reactor.ts';
 export type { ConsumerWork, RunningWork, Session } from './work.ts';

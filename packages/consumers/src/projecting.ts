@@ -29,8 +29,7 @@ export type ProjectingSession = Pick<Session, 'pool' | 'place' | 'leaseMs' | 'sa
 export interface RunningProjections extends RunningWork {
   readonly place: () => Checkpoint | undefined;
   /**
-   * Takes a page in a transaction of the caller, which must give this work up when it rolls back. Throws
-   * `CannotApplyError`: which event of the page is to blame is found by `take` alone.
+   * Takes a page in a transaction of the caller, which must give this work up when it rolls back.
    */
   readonly takeWithin: (client: Client, events: readonly RecordedEvent[]) => Promise<void>;
 }
@@ -52,30 +51,34 @@ export function beginProjecting(
 
   return {
     place: () => place,
-    take,
-    takeWithin,
+    take: (events) => takePage(session.pool, events, applyInTransaction),
+    takeWithin: (client, events) => takePage(client, events, (page) => applyInSavepoint(client, page)),
     caughtUp() {},
     async end() {},
     async saveLast() {},
     pending: () => undefined,
   };
 
-  async function take(events: readonly RecordedEvent[]): Promise<void> {
+  async function takePage(
+    db: Queryable,
+    events: readonly RecordedEvent[],
+    apply: (events: readonly RecordedEvent[]) => Promise<void>,
+  ): Promise<void> {
     const [first] = events;
     if (!first) return;
     try {
-      await applyInTransaction(events);
+      await apply(events);
     } catch (error) {
       if (!(error instanceof CannotApplyError)) throw error;
       if (events.length === 1) {
         // The rows may have been changed by whoever took the lease: then the event is not to blame.
-        await session.save(session.pool, place, place);
+        await session.save(db, place, place);
         throw new PoisonEventError(first, error.cause);
       }
       // Halves until the event that is to blame stands alone, with all before it applied.
       const middle = Math.ceil(events.length / 2);
-      await take(events.slice(0, middle));
-      await take(events.slice(middle));
+      await takePage(db, events.slice(0, middle), apply);
+      await takePage(db, events.slice(middle), apply);
     }
   }
 
@@ -91,8 +94,17 @@ export function beginProjecting(
     }
   }
 
-  async function takeWithin(client: Client, events: readonly RecordedEvent[]): Promise<void> {
-    place = await applyPage(client, events);
+  /** Anything but an event that cannot be applied has ended the caller's transaction. */
+  async function applyInSavepoint(client: Client, events: readonly RecordedEvent[]): Promise<void> {
+    await client.query('savepoint page');
+    try {
+      place = await applyPage(client, events);
+    } catch (error) {
+      forgetAll();
+      if (error instanceof CannotApplyError) await client.query('rollback to savepoint page');
+      throw error;
+    }
+    await client.query('release savepoint page');
   }
 
   async function applyPage(

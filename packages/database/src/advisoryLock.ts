@@ -2,24 +2,26 @@ import type { Pool } from './pool.ts';
 
 /**
  * Runs the work while this process alone has the lock; undefined when another has it. The lock lives as long
- * as its connection, so it is gone with a process that dies.
+ * as its connection, so it is gone with a process that dies; a process that outlives it is told by the signal.
  */
 export async function withAdvisoryLock<Result>(
   pool: Pool,
   lock: number,
-  work: () => Promise<Result>,
+  work: (lost: AbortSignal) => Promise<Result>,
 ): Promise<{ readonly result: Result } | undefined> {
   const client = await pool.connect();
+  const lost = new AbortController();
   let failure: Error | undefined;
   const noteLoss = (error: Error) => {
     failure = error;
+    lost.abort(new Error('The connection that held the lock was lost.', { cause: error }));
   };
   client.on('error', noteLoss);
   try {
     const { rows } = await client.query('select pg_try_advisory_lock($1) as taken', [lock]);
     if (!rows[0]?.taken) return undefined;
     try {
-      return { result: await work() };
+      return { result: await work(lost.signal) };
     } finally {
       // A connection that cannot let go of it is not given back to the pool.
       await client.query('select pg_advisory_unlock($1)', [lock]).catch(noteLoss);

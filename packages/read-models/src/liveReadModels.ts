@@ -1,6 +1,6 @@
 /** Keeps the live read models filled, whichever version is live: it follows the pointer. */
-import type { Consumer, ConsumerOptions } from '@coffer/consumers';
-import { type ReadModelProjections, startReadModels } from './readModels.ts';
+import { type Consumer, type ConsumerOptions, LostLeaseError } from '@coffer/consumers';
+import { READ_MODELS_CONSUMER, type ReadModelProjections, startReadModels } from './readModels.ts';
 import { dropSuperseded, liveReadSchema } from './schema.ts';
 
 export type LiveReadModelsOptions = Omit<ConsumerOptions, 'name' | 'work' | 'schema'> & {
@@ -16,10 +16,10 @@ export async function startLiveReadModels(options: LiveReadModelsOptions): Promi
   const { pool, pointerPollMs = 1_000, onTrouble } = options;
   const stopping = new AbortController();
   let schema = await liveReadSchema(pool);
-  let consumer = startReadModels({ ...options, schema });
+  let consumer = start();
   let polls = 0;
   let timer = setTimeout(poll, pointerPollMs);
-  let polling: Promise<void> = Promise.resolve();
+  let polling: Promise<void> | undefined;
 
   return {
     status: () => consumer.status(),
@@ -31,10 +31,29 @@ export async function startLiveReadModels(options: LiveReadModelsOptions): Promi
     },
   };
 
+  function start(): Consumer {
+    return startReadModels({
+      ...options,
+      schema,
+      onTrouble(trouble) {
+        // A rebuild takes the checkpoint away when it moves the pointer: the reason is there to be seen.
+        if (trouble.error instanceof LostLeaseError) lookAtOnce();
+        onTrouble(trouble);
+      },
+    });
+  }
+
+  function lookAtOnce(): void {
+    if (polling || stopping.signal.aborted) return;
+    clearTimeout(timer);
+    poll();
+  }
+
   function poll(): void {
     polling = look()
-      .catch((error: unknown) => onTrouble({ consumer: 'readModels', error }))
+      .catch((error: unknown) => onTrouble({ consumer: READ_MODELS_CONSUMER, error }))
       .finally(() => {
+        polling = undefined;
         if (!stopping.signal.aborted) timer = setTimeout(poll, pointerPollMs);
       });
   }
@@ -44,7 +63,7 @@ export async function startLiveReadModels(options: LiveReadModelsOptions): Promi
     if (live !== schema) {
       await consumer.stop();
       schema = live;
-      consumer = startReadModels({ ...options, schema });
+      consumer = start();
     }
     polls += 1;
     if (polls % POLLS_PER_CLEANING === 0) await dropSuperseded(pool);

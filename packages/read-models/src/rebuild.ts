@@ -1,19 +1,21 @@
 /**
  * A rebuild: a new version is filled from the log beside the live one, compared with it row by row at one
- * place of the log, and then made live by moving the pointer. Readers see the one or the other, whole.
- * Source: architecture, Projections and reconcile.
+ * place of the log, and then made live by moving the pointer. Readers see the one or the other, whole, and
+ * never the new one at an earlier place than they have seen the old. Source: architecture, Projections and
+ * reconcile.
  */
-import { type HeldProjections, holdProjections, readCheckpoint } from '@coffer/consumers';
+import { type HeldProjections, holdProjections, readCheckpoint, retireConsumer } from '@coffer/consumers';
 import { type Client, type Pool, type Queryable, withAdvisoryLock, withTransaction } from '@coffer/database';
-import type { EventStore, LogPlace } from '@coffer/event-store';
-import { compareReadSchemas, type TableComparison } from './compare.ts';
+import type { EventStore } from '@coffer/event-store';
+import { compareReadSchemas, READ_TABLES, type TableComparison } from './compare.ts';
 import { READ_MODELS_CONSUMER, type ReadModelProjections, readModelsOf } from './readModels.ts';
-import { createReadSchema, liveReadSchema, READ_SHAPE, readSchemaOf } from './schema.ts';
+import { beginFilling, dropFilling, liveReadSchema, makeLive } from './schema.ts';
 
 export interface RebuildDependencies {
   readonly pool: Pool;
-  readonly store: Pick<EventStore, 'subscribeToAll' | 'comparePositions' | 'head'>;
+  readonly store: Pick<EventStore, 'subscribeToAll' | 'comparePositions'>;
   readonly projections: ReadModelProjections;
+  /** Told when what was begun could not be cleared up: the next rebuild will. */
   readonly onTrouble: (error: unknown) => void;
 }
 
@@ -54,98 +56,148 @@ export class RebuildUnderWayError extends Error {
 /** Any constant: held for as long as a rebuild runs. */
 const REBUILD_LOCK = 7_263_005;
 
+/** A process that is frozen in a transaction must not keep others waiting for longer. */
+const IDLE_TRANSACTION_MS = 30_000;
+
 /** Throws `RebuildUnderWayError`, what `HeldProjections` throws, and the signal's reason. */
 export async function rebuildReadModels(
   dependencies: RebuildDependencies,
   options: RebuildOptions,
 ): Promise<RebuildResult> {
   const { pool, store, projections, onTrouble } = dependencies;
-  const locked = await withAdvisoryLock(pool, REBUILD_LOCK, async () => {
-    await dropOrphans(pool);
+  const locked = await withAdvisoryLock(pool, REBUILD_LOCK, async (lost) => {
+    const signal = AbortSignal.any([options.signal, lost]);
+    signal.throwIfAborted();
     const previous = await liveReadSchema(pool);
-    const version = await nextVersion(pool);
-    const schema = readSchemaOf(version);
-    await withTransaction(pool, (client) => createReadSchema(client, schema));
+    const schema = await beginFilling(pool);
     try {
-      const key = { schema, name: READ_MODELS_CONSUMER };
       const held = await holdProjections({
         pool,
         store,
-        key,
+        key: { schema, name: READ_MODELS_CONSUMER },
         projections: readModelsOf(schema, projections),
       });
-      return await fillCompareMove(dependencies, options, held, { previous, version });
+      return await fillCompareMove(dependencies, { ...options, signal }, held, { previous, schema });
     } finally {
       // One that was not made live. Where the database is away it is for the next rebuild to clear up.
-      await dropOrphans(pool).catch(onTrouble);
+      await dropFilling(pool, schema).catch(onTrouble);
     }
   });
   if (!locked) throw new RebuildUnderWayError('A rebuild of the read models is under way.');
   return locked.result;
 }
 
+interface Versions {
+  /** The schema that is live. */
+  readonly previous: string;
+  /** The schema that is filled. */
+  readonly schema: string;
+}
+
 async function fillCompareMove(
-  { pool }: RebuildDependencies,
+  dependencies: RebuildDependencies,
   { verify, signal, onProgress }: RebuildOptions,
   held: HeldProjections,
-  { previous, version }: { readonly previous: string; readonly version: number },
+  versions: Versions,
 ): Promise<RebuildResult> {
-  const schema = readSchemaOf(version);
-  const checkpointOfLive = (db: Queryable) =>
-    readCheckpoint(db, { schema: previous, name: READ_MODELS_CONSUMER });
+  const { pool } = dependencies;
+  const { previous, schema } = versions;
+  const key = { schema: previous, name: READ_MODELS_CONSUMER };
+  const followLive = async () => held.advance(await readCheckpoint(pool, key), { signal });
 
-  const target = await checkpointOfLive(pool);
+  const target = await readCheckpoint(pool, key);
   const of = target?.ordinal ?? 0;
   const report = (stage: RebuildStage) => onProgress({ stage, done: Math.min(reached(held), of), of });
   report('filling');
   await held.advance(target, { signal, onProgress: () => report('filling') });
-  // What has been written meanwhile is taken as well, so that little is left for the transaction below.
-  await held.advance(await checkpointOfLive(pool), { signal });
+  // What has been written meanwhile is taken as well, so that little is left for the transactions below.
+  await followLive();
+  await analyze(pool, schema);
 
   report('comparing');
-  return withTransaction(pool, async (client) => {
-    // One snapshot: the live rows and their checkpoint stand still, and the new ones are brought to the same place.
-    await client.query('set transaction isolation level repeatable read');
-    const place: LogPlace | undefined = await checkpointOfLive(client);
-    await held.advanceWithin(client, place, { signal });
-    const tables = await compareReadSchemas(client, { expected: schema, actual: previous });
-    const equal = tables.every(({ differing }) => differing === 0);
-    const moved = equal || !verify;
-    if (moved) await movePointer(client, version);
-    report('done');
-    return {
-      equal,
-      moved,
-      previous,
-      live: moved ? schema : previous,
-      events: reached(held),
-      tables,
-    };
-  });
+  const tables = await compareAtOnePlace(dependencies, signal, held, versions);
+  const events = reached(held);
+  const equal = tables.every(({ differing }) => differing === 0);
+  const moved = equal || !verify;
+  if (moved) {
+    await followLive();
+    await move(dependencies, signal, held, versions);
+  }
+  report('done');
+  return { equal, moved, previous, live: moved ? schema : previous, events, tables };
 }
 
 const reached = (held: HeldProjections) => held.checkpoint()?.ordinal ?? 0;
 
-async function movePointer(client: Client, version: number): Promise<void> {
-  await client.query(
-    'update records.read_pointer set version = $2, moved_at = clock_timestamp() where shape = $1',
-    [READ_SHAPE, version],
+/** Queries on tables this new would be planned without knowing how large they are. */
+async function analyze(db: Queryable, schema: string): Promise<void> {
+  await db.query(
+    `analyze ${Object.keys(READ_TABLES)
+      .map((table) => `${schema}.${table}`)
+      .join(', ')}`,
   );
 }
 
-async function nextVersion(db: Queryable): Promise<number> {
-  const { rows } = await db.query<{ version: number }>(
-    'select max(version) + 1 as version from records.read_pointer',
-  );
-  return Number(rows[0]?.version);
+/** The live rows and their checkpoint stand still in a snapshot; the new ones are brought to the same place. */
+function compareAtOnePlace(
+  { pool, onTrouble }: RebuildDependencies,
+  signal: AbortSignal,
+  held: HeldProjections,
+  { previous, schema }: Versions,
+): Promise<readonly TableComparison[]> {
+  return abortableTransaction(pool, { isolation: 'repeatable read', signal, onTrouble }, async (client) => {
+    const place = await readCheckpoint(client, { schema: previous, name: READ_MODELS_CONSUMER });
+    await held.advanceWithin(client, place, { signal });
+    return compareReadSchemas(client, { expected: schema, actual: previous });
+  });
 }
 
-/** Versions that were never made live: above every one that a pointer names. */
-async function dropOrphans(pool: Pool): Promise<void> {
-  const { rows } = await pool.query<{ schema: string }>(
-    `select nspname as schema from pg_namespace
-      where nspname ~ '^read_v[0-9]+$'
-        and substr(nspname, 7)::integer > (select max(version) from records.read_pointer)`,
-  );
-  for (const { schema } of rows) await pool.query(`drop schema ${schema} cascade`);
+/**
+ * The live version stands still from here on, for ever: were it to go on while the pointer moves, a reader
+ * could see in it what the new version does not show yet.
+ */
+function move(
+  { pool, onTrouble }: RebuildDependencies,
+  signal: AbortSignal,
+  held: HeldProjections,
+  { previous, schema }: Versions,
+): Promise<void> {
+  return abortableTransaction(pool, { isolation: 'read committed', signal, onTrouble }, async (client) => {
+    const place = await retireConsumer(client, { schema: previous, name: READ_MODELS_CONSUMER });
+    await held.advanceWithin(client, place, { signal });
+    await makeLive(client, schema);
+  });
+}
+
+interface AbortableTransaction {
+  readonly isolation: 'read committed' | 'repeatable read';
+  readonly signal: AbortSignal;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/** Aborted, it cancels the statement in flight, rolls back and throws the signal's reason. */
+function abortableTransaction<Result>(
+  pool: Pool,
+  { isolation, signal, onTrouble }: AbortableTransaction,
+  work: (client: Client) => Promise<Result>,
+): Promise<Result> {
+  return withTransaction(pool, async (client) => {
+    await client.query(`set transaction isolation level ${isolation};
+                        set local idle_in_transaction_session_timeout = ${IDLE_TRANSACTION_MS}`);
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    let cancelling: Promise<unknown> | undefined;
+    const cancel = () => {
+      cancelling = pool.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(onTrouble);
+    };
+    signal.addEventListener('abort', cancel);
+    try {
+      signal.throwIfAborted();
+      return await work(client);
+    } finally {
+      signal.removeEventListener('abort', cancel);
+      // It must not hit whoever is given the connection next.
+      await cancelling;
+      signal.throwIfAborted();
+    }
+  });
 }

@@ -12,21 +12,24 @@ export const READ_SHAPE = 2;
 
 const MIGRATIONS = fileURLToPath(new URL('../migrations', import.meta.url));
 
-/** Any constant: two processes that start at once take turns. */
-const CREATION_LOCK = 7_263_003;
+/** Any constant: whoever creates or drops versions takes turns. */
+const VERSIONS_LOCK = 7_263_003;
+
+/**
+ * Stands in the comment of a schema from its creation until it is made live. Its number could not tell: when
+ * a release with another shape starts, a higher version than the one that is being filled goes live.
+ */
+const FILLING = 'filling';
 
 export const readSchemaOf = (version: number) => `read_v${version}`;
 
 /** Brings the pointer, and the schema that it names for this shape, into being. */
 export async function migrateReadModels(pool: Pool): Promise<void> {
   await migrate(pool, 'records', MIGRATIONS);
-  await withTransaction(pool, async (client) => {
-    await client.query('select pg_advisory_xact_lock($1)', [CREATION_LOCK]);
+  await changeVersions(pool, async (client) => {
     await client.query(
-      `insert into records.read_pointer (shape, version)
-       select $1, coalesce(max(version), 0) + 1 from records.read_pointer
-       on conflict (shape) do nothing`,
-      [READ_SHAPE],
+      `insert into records.read_pointer (shape, version) values ($1, $2) on conflict (shape) do nothing`,
+      [READ_SHAPE, await unusedVersion(client)],
     );
     const schema = await liveReadSchema(client);
     // What is there is never altered, and to create it again would lock its tables against whoever fills them.
@@ -50,22 +53,85 @@ export async function liveReadSchema(db: Queryable): Promise<string> {
   return readSchemaOf(pointer.version);
 }
 
+/**
+ * Creates an empty version to be filled and answers its schema. Those that others have left unfinished are
+ * dropped: the caller sees to it, by a lock, that no other filling is under way.
+ */
+export async function beginFilling(pool: Pool): Promise<string> {
+  return changeVersions(pool, async (client) => {
+    // A number is not used again: whoever still writes to a version that was dropped must fail.
+    const schema = readSchemaOf(await unusedVersion(client));
+    await dropUnfinished(client, null);
+    await createReadSchema(client, schema);
+    await client.query(`comment on schema ${schema} is '${FILLING}'`);
+    return schema;
+  });
+}
+
+/** Makes the filled version the live one when the transaction commits. */
+export async function makeLive(client: Client, schema: string): Promise<void> {
+  await client.query(`comment on schema ${schema} is null`);
+  await client.query(
+    `update records.read_pointer set version = substr($2, 7)::integer, moved_at = clock_timestamp()
+      where shape = $1`,
+    [READ_SHAPE, schema],
+  );
+}
+
+/** Drops the version unless it was made live. */
+export const dropFilling = (pool: Pool, schema: string): Promise<void> =>
+  changeVersions(pool, (client) => dropUnfinished(client, schema));
+
 /** Readers that have asked for the pointer just before it moved are done by then. */
 const SUPERSEDED_AFTER_SECONDS = 60;
 
 /** Drops what no pointer has named for a while; the shape before this release's is kept for its nodes. */
 export async function dropSuperseded(pool: Pool): Promise<void> {
-  await pool.query('delete from records.read_pointer where shape < $1', [READ_SHAPE - 1]);
-  const { rows } = await pool.query<{ schema: string }>(
-    `select nspname as schema from pg_namespace
-      where nspname ~ '^read_v[0-9]+$'
-        and substr(nspname, 7)::integer < (select max(version) from records.read_pointer)
-        and substr(nspname, 7)::integer not in (select version from records.read_pointer)
-        and (select max(moved_at) from records.read_pointer)
-              < clock_timestamp() - $1 * interval '1 second'`,
-    [SUPERSEDED_AFTER_SECONDS],
+  await changeVersions(pool, async (client) => {
+    await client.query('delete from records.read_pointer where shape < $1', [READ_SHAPE - 1]);
+    const { rows } = await client.query<{ schema: string }>(
+      `${VERSIONS}
+        where filling is not true
+          and version not in (select version from records.read_pointer)
+          and (select max(moved_at) from records.read_pointer)
+                < clock_timestamp() - $1 * interval '1 second'`,
+      [SUPERSEDED_AFTER_SECONDS],
+    );
+    for (const { schema } of rows) await client.query(`drop schema ${schema} cascade`);
+  });
+}
+
+const VERSIONS = `
+select schema, version, filling from (
+  select nspname as schema, substr(nspname, 7)::integer as version,
+         obj_description(oid, 'pg_namespace') = '${FILLING}' as filling
+    from pg_namespace where nspname ~ '^read_v[0-9]+$'
+) versions`;
+
+function changeVersions<Result>(pool: Pool, work: (client: Client) => Promise<Result>): Promise<Result> {
+  return withTransaction(pool, async (client) => {
+    await client.query('select pg_advisory_xact_lock($1)', [VERSIONS_LOCK]);
+    return work(client);
+  });
+}
+
+/** Above all that there are and all that a pointer names. */
+async function unusedVersion(client: Client): Promise<number> {
+  const { rows } = await client.query<{ version: number }>(
+    `select 1 + coalesce(max(version), 0) as version
+       from (select version from records.read_pointer union all select version from (${VERSIONS}) v) known`,
   );
-  for (const { schema } of rows) await pool.query(`drop schema if exists ${schema} cascade`);
+  return Number(rows[0]?.version);
+}
+
+async function dropUnfinished(client: Client, only: string | null): Promise<void> {
+  // Waits for whoever is just making one live, also when its client is gone and does not know how that ended.
+  await client.query('select from records.read_pointer for update');
+  const { rows } = await client.query<{ schema: string }>(
+    `${VERSIONS} where filling and ($1::text is null or schema = $1)`,
+    [only],
+  );
+  for (const { schema } of rows) await client.query(`drop schema ${schema} cascade`);
 }
 
 /** Every version that is there, live or not. */

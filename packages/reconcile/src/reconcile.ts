@@ -9,7 +9,6 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
-  CannotApplyError,
   type HeldProjections,
   hasReached,
   PoisonEventError,
@@ -58,15 +57,7 @@ const BEHIND_POLL_MS = 25;
 /** Throws `CoverageIncompleteError`, and the signal's reason. */
 export async function reconcile(dependencies: ReconcileDependencies, options: RunOptions): Promise<Report> {
   try {
-    return await underLock(dependencies, options, async () => {
-      try {
-        return await run(dependencies, options);
-      } catch (error) {
-        if (!(error instanceof CannotApplyError)) throw error;
-        // Once more, page by page up to there, which names the event.
-        return await run(dependencies, options);
-      }
-    });
+    return await underLock(dependencies, options, () => run(dependencies, options));
   } catch (error) {
     if (!(error instanceof LogRewrittenError)) throw error;
     throw new CoverageIncompleteError('log_rewritten', error.message, { cause: error });
