@@ -1,0 +1,218 @@
+/** A small game for the specs of this package: the rules of the real one are the ledger's and the accounts'. */
+import { randomUUID } from 'node:crypto';
+import { type HeldProjections, holdProjections } from '@coffer/consumers';
+import type { Client, Pool } from '@coffer/database';
+import type { EventStore } from '@coffer/event-store';
+import { createMemoryEventStore, createMemoryLog, type MemoryLog } from '@coffer/event-store/memory';
+import type { AccountRow, BooksProjection } from './books.ts';
+import type { PlaySessionRow } from './playSessions.ts';
+import { READ_MODELS_CONSUMER, type ReadModelProjections, readModelsOf } from './readModels.ts';
+import type { RowProjection } from './rowProjection.ts';
+import { liveReadSchema } from './schema.ts';
+
+export const APP = `app_${'0'.repeat(26)}`;
+const OCCURRED_AT = '2026-01-01T00:00:00.000Z';
+
+export interface Game {
+  readonly log: MemoryLog;
+  readonly store: EventStore;
+  readonly projections: ReadModelProjections;
+  /** One player who buys chips, plays one session and leaves another open: 8 events. Answers the sessions. */
+  readonly play: () => readonly string[];
+  /** From now on the projections refuse events of this type. */
+  readonly refuse: (type: string) => void;
+  /** Takes what has been written into the live version, without a runner. */
+  readonly fillLive: (pool: Pool) => Promise<void>;
+  readonly holdLive: (pool: Pool) => Promise<HeldProjections>;
+}
+
+export function startGame(): Game {
+  const log = createMemoryLog();
+  const store = createMemoryEventStore({ log });
+  const refused = new Set<string>();
+  const projections = { books: booksRefusing(refused), playSessions };
+  let players = 0;
+
+  function append(stream: string, events: readonly (readonly [string, object])[]): void {
+    const revision = log.stream(stream).length - 1;
+    log.append({
+      stream,
+      expectedRevision: revision < 0 ? 'noStream' : revision,
+      events: events.map(([type, data]) => {
+        return { id: randomUUID(), type, data: JSON.stringify(data), metadata: '{}' };
+      }),
+    });
+  }
+
+  async function holdLive(pool: Pool): Promise<HeldProjections> {
+    const schema = await liveReadSchema(pool);
+    return holdProjections({
+      pool,
+      store,
+      key: { schema, name: READ_MODELS_CONSUMER },
+      projections: readModelsOf(schema, projections),
+    });
+  }
+
+  return {
+    log,
+    store,
+    projections,
+    play() {
+      players += 1;
+      const account = `account-test.${APP}.usr_${players}`;
+      const sessions = ['a', 'b'].map((letter) => `${players}${letter}`);
+      append(account, [['Credited', { amount: 100 }]]);
+      for (const session of sessions) {
+        append(account, [['Held', { id: session, amount: 10 }]]);
+        append(`playSession-test.${APP}.${session}`, [['Opened', { userId: `usr_${players}` }]]);
+      }
+      append(`playSession-test.${APP}.${sessions[0]}`, [
+        ['Bet', { amount: 7 }],
+        ['Settled', {}],
+      ]);
+      append(account, [['Closed', { id: sessions[0], amount: 10, payout: 3 }]]);
+      return sessions;
+    },
+    refuse: (type) => void refused.add(type),
+    holdLive,
+    async fillLive(pool) {
+      const held = await holdLive(pool);
+      await held.advance(await store.head(), { signal: new AbortController().signal });
+    },
+  };
+}
+
+interface Move {
+  readonly id: string;
+  readonly amount: number;
+  readonly payout: number;
+}
+
+const booksRefusing = (refused: ReadonlySet<string>): BooksProjection => ({
+  concerns: ({ stream }) => stream.startsWith('account-'),
+  entryOf(before, { stream, revision, type, data }) {
+    if (refused.has(type)) throw new Error(`${type} is refused.`);
+    const move: Move = JSON.parse(data);
+    const amount = BigInt(move.amount);
+    const { available, held } = before ?? { available: 0n, held: 0n };
+    const entry = (figures: Pick<AccountRow, 'available' | 'held'>, postings: Record<string, bigint>) => ({
+      account: { stream, revision, ...ofStream(stream), currencyId: 2, ...figures },
+      subject: move.id ?? 'chips',
+      occurredAt: OCCURRED_AT,
+      postings: Object.entries(postings).map(([account, moved]) => ({ account, amount: moved })),
+    });
+    if (type === 'Credited') {
+      return entry({ available: available + amount, held }, { available: amount, adjustments: -amount });
+    }
+    if (type === 'Held') {
+      const figures = { available: available - amount, held: held + amount };
+      const opens = { holdId: move.id, purpose: 'session', amount };
+      return { ...entry(figures, { available: -amount, held: amount }), opens };
+    }
+    const payout = BigInt(move.payout);
+    const figures = { available: available + payout, held: held - amount };
+    const closes = { holdId: move.id, amount, payout };
+    return {
+      ...entry(figures, { held: -amount, available: payout, house: amount - payout }),
+      closes,
+    };
+  },
+});
+
+function ofStream(stream: string) {
+  const [, appId = '', userId = ''] = stream.split('.');
+  return { appId, userId, environment: 'test' as const };
+}
+
+const playSessions: RowProjection<PlaySessionRow> = {
+  keyOf: ({ stream }) => (stream.startsWith('playSession-') ? stream.split('.').at(-1) : undefined),
+  evolve(row, { type, data, revision, stream }) {
+    if (!row) return { ...NEW_SESSION, sessionId: String(stream.split('.').at(-1)), ...JSON.parse(data) };
+    if (type === 'Bet') {
+      const amount = BigInt(JSON.parse(data).amount);
+      return { ...row, revision, balance: row.balance - amount, totalBet: row.totalBet + amount };
+    }
+    const net = row.balance - row.lockAmount;
+    return { ...row, revision, payout: row.balance, net, status: 'settled', settledAt: OCCURRED_AT };
+  },
+};
+
+const NEW_SESSION: PlaySessionRow = {
+  sessionId: '',
+  revision: 0,
+  appId: APP,
+  environment: 'test',
+  userId: '',
+  gameCode: 'dice',
+  currency: 'CHIP',
+  currencyId: 2,
+  lockAmount: 10n,
+  balance: 10n,
+  totalBet: 0n,
+  totalWin: 0n,
+  payout: null,
+  net: null,
+  lateRolledBack: 0n,
+  status: 'open',
+  openedAt: OCCURRED_AT,
+  settledAt: null,
+};
+
+/** A statement on its way to the database, and the connection that it is for. */
+export interface Statement {
+  readonly text: string;
+  readonly client: Client;
+}
+
+type PooledClient = Client & { readonly release: (failure?: Error) => void };
+
+/** The pool, with `before` awaited ahead of every statement; what it throws the statement comes to. */
+export function watchedPool(pool: Pool, before: (statement: Statement) => Promise<void>): Pool {
+  const connect = async (): Promise<PooledClient> => {
+    const client = await pool.connect();
+    return watching(client, async (...args: readonly unknown[]) => {
+      await before({ text: textOf(args[0]), client });
+      // The arguments that the watched client was given.
+      return Reflect.apply(client.query, client, args);
+    });
+  };
+  const query = async (...args: readonly unknown[]) => {
+    const client = await connect();
+    let failure: Error | undefined;
+    const noteFailure = (error: Error) => {
+      failure = error;
+    };
+    client.on('error', noteFailure);
+    try {
+      return await Reflect.apply(client.query, client, args);
+    } catch (error) {
+      failure = error instanceof Error ? error : new Error(String(error));
+      throw error;
+    } finally {
+      if (!failure) client.off('error', noteFailure);
+      client.release(failure);
+    }
+  };
+  return new Proxy(watching(pool, query), {
+    get: (target, name) => (name === 'connect' ? connect : Reflect.get(target, name)),
+  });
+}
+
+/** The same object with another `query`. */
+function watching<Target extends object>(target: Target, query: unknown): Target {
+  return new Proxy(target, {
+    get(_, name) {
+      if (name === 'query') return query;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+/** With the versions left out, so that the same statement of two runs has the same text. */
+function textOf(query: unknown): string {
+  const text =
+    typeof query === 'object' && query !== null && 'text' in query ? String(query.text) : String(query);
+  return text.replace(/read_v\d+/g, 'read_v').replace(/\s+/g, ' ');
+}
