@@ -131,7 +131,7 @@ export function beginProjecting(
 }
 
 /** Something in the page cannot be applied; taken page by page, the event to blame is found. */
-export class CannotApplyError extends Error {
+class CannotApplyError extends Error {
   override readonly name = 'CannotApplyError';
 }
 

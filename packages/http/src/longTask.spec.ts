@@ -29,6 +29,19 @@ describe('a long task', () => {
     expect(lines.at(-1)).to.deep.equal({ kind: 'result', result: { ok: true } });
   });
 
+  it('is never silent for long', async () => {
+    const over = Promise.withResolvers<TaskResult>();
+    const lines = longTask((report) => {
+      report({ stage: 'comparing', done: 2, of: 2 });
+      return over.promise;
+    }, 1);
+    const told = { kind: 'progress', stage: 'comparing', done: 2, of: 2 };
+    for (let line = 0; line < 3; line++) expect((await lines.next()).value).to.deep.equal(told);
+    over.resolve({ ok: true });
+    expect((await lines.next()).value).to.deep.equal({ kind: 'result', result: { ok: true } });
+    expect(await lines.next()).to.include({ done: true });
+  });
+
   it('breaks off when it fails, before and after the first line', async () => {
     const failing = (before: boolean) =>
       linesOf(async (report) => {

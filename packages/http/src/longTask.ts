@@ -18,10 +18,13 @@ export type TaskResult =
 
 /** Between two lines of one stage. */
 const PROGRESS_INTERVAL_MS = 250;
+/** So often the last line is told again: what stands between takes a long silence for the end. */
+const HEARTBEAT_MS = 10_000;
 
 /** Runs `work`, which says through `report` how far it is. What it throws breaks the answer off. */
 export async function* longTask(
   work: (report: (progress: TaskProgress) => void) => Promise<TaskResult>,
+  heartbeatMs = HEARTBEAT_MS,
 ): AsyncGenerator<unknown> {
   let latest: TaskProgress | undefined;
   let news = Promise.withResolvers<void>();
@@ -34,12 +37,20 @@ export async function* longTask(
   ended.catch(() => undefined);
 
   let shown: { readonly stage: string; readonly atMs: number } | undefined;
-  while (!(await Promise.race([ended, news.promise.then(() => false)]))) {
-    news = Promise.withResolvers<void>();
-    const nowMs = performance.now();
-    if (!latest || (latest.stage === shown?.stage && nowMs - shown.atMs < PROGRESS_INTERVAL_MS)) continue;
-    shown = { stage: latest.stage, atMs: nowMs };
-    yield { kind: 'progress', ...latest };
+  const heartbeat = setInterval(() => {
+    shown = undefined;
+    news.resolve();
+  }, heartbeatMs);
+  try {
+    while (!(await Promise.race([ended, news.promise.then(() => false)]))) {
+      news = Promise.withResolvers<void>();
+      const nowMs = performance.now();
+      if (!latest || (latest.stage === shown?.stage && nowMs - shown.atMs < PROGRESS_INTERVAL_MS)) continue;
+      shown = { stage: latest.stage, atMs: nowMs };
+      yield { kind: 'progress', ...latest };
+    }
+    yield { kind: 'result', result: await running };
+  } finally {
+    clearInterval(heartbeat);
   }
-  yield { kind: 'result', result: await running };
 }

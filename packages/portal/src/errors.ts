@@ -56,6 +56,19 @@ export const portalErrors = {
     status: 400,
     message: 'This is not a position of this log. Give the `position` of an exported event, unchanged.',
   },
+  'portal/rebuild_under_way': {
+    status: 409,
+    message: 'The read models are being rebuilt already. Wait for the end of that.',
+  },
+  'portal/poison_event': {
+    status: 409,
+    message: 'The read models cannot take an event of the log. Nothing was changed; the live rows stay.',
+  },
+  'portal/read_models_differ': {
+    status: 409,
+    message:
+      'Rows of the live read models are not what the log says; nothing was changed. Without --verify the new ones take their place.',
+  },
 } as const;
 
 export const reject = rejecterFor(portalErrors);

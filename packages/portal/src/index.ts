@@ -16,6 +16,7 @@ export type {
 export type { PortalPlaySessions } from './endpoints/playSessions.ts';
 export type { PortalDependencies } from './endpoints/portalEndpoints.ts';
 export { portalEndpoints } from './endpoints/portalEndpoints.ts';
+export type { ConsumerFigures, PortalProjections } from './endpoints/projections.ts';
 export type { PortalReconcile } from './endpoints/reconcile.ts';
 export type { AppPlace } from './endpoints/subject.ts';
 export type { PortalUser, PortalUsers } from './endpoints/users.ts';

@@ -70,6 +70,7 @@ import { ledgerFunds } from './ledgerFunds.ts';
 import { observeService } from './observe.ts';
 import { playSessionLists } from './playSessionLists.ts';
 import { portalAccounts, portalPlaySessions } from './portalPorts.ts';
+import { portalProjections } from './portalProjections.ts';
 import { ledgerReconcile, portalReconcile } from './reconcilePorts.ts';
 import { VERSION } from './version.ts';
 
@@ -187,7 +188,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         checkReplies: options.checkReplies ?? false,
       });
       const running = await startServer(app, { host: config.host, port: config.port });
-      stops.push(() => running.stop(STOP_GRACE_MS));
+      stops.push(() => running.stop(STOP_GRACE_MS), contexts.projections.stop);
       return running;
     }
   } catch (error) {
@@ -234,6 +235,13 @@ function createContexts({ config, secretsKey, logger }: ServiceOptions, pool: Po
     currencyByCode: directory.currencyByCode,
   });
   const lists = playSessionLists(pool);
+  const projections = portalProjections({
+    pool,
+    store,
+    projections: readModelProjections,
+    onTrouble: (error) =>
+      logger.warn({ err: error }, 'a rebuild of the read models is left to be cleared up'),
+  });
 
   const reaction = {
     accountStreamOf: ({ environment, appId, userId, currencyId }: PlayerAccount) =>
@@ -272,13 +280,14 @@ function createContexts({ config, secretsKey, logger }: ServiceOptions, pool: Po
       accounts: portalAccounts({ accounts, users, clock, store }),
       playSessions: portalPlaySessions(playSessions, lists),
       reconcile: portalReconcile(reconciler, directory),
+      projections,
     }),
   ];
   const places = async () =>
     (await listApps(pool)).flatMap(({ appId }) =>
       environments.options.map((environment) => ({ appId, environment })),
     );
-  return { handler, keyring, endpoints, reactions, reconciler, places };
+  return { handler, keyring, endpoints, reactions, reconciler, places, projections };
 }
 
 async function startConsumers(

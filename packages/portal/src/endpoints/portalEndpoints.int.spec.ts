@@ -78,6 +78,7 @@ describe('the admin API', () => {
           asked.push(mode);
           return { ok: true };
         },
+        projections: { list: async () => [], rebuild: () => expect.fail('Nobody asked for it.') },
       }),
       catalog: { ...portalErrors, ...usersErrors },
       resolveKey: () => undefined,

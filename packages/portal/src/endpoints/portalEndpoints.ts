@@ -11,6 +11,7 @@ import { appEndpoints } from './apps.ts';
 import { currencyEndpoints } from './currencies.ts';
 import { keyEndpoints } from './keys.ts';
 import { type PortalPlaySessions, playSessionEndpoints } from './playSessions.ts';
+import { type PortalProjections, projectionEndpoints } from './projections.ts';
 import { type PortalReconcile, reconcileEndpoints } from './reconcile.ts';
 import { settingEndpoints } from './settings.ts';
 import { streamEndpoints } from './streams.ts';
@@ -30,6 +31,7 @@ export interface PortalDependencies {
   readonly accounts: PortalAccounts;
   readonly playSessions: PortalPlaySessions;
   readonly reconcile: PortalReconcile;
+  readonly projections: PortalProjections;
 }
 
 /** What each group of endpoints picks from. */
@@ -50,5 +52,6 @@ export function portalEndpoints(dependencies: PortalDependencies): readonly Endp
     ...playSessionEndpoints(options),
     ...reconcileEndpoints(options),
     ...streamEndpoints(options),
+    ...projectionEndpoints(options),
   ];
 }

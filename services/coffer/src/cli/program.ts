@@ -6,6 +6,7 @@ import { registerApps } from './commands/apps.ts';
 import { registerConsumers } from './commands/consumers.ts';
 import { registerCurrencies } from './commands/currencies.ts';
 import { registerKeys } from './commands/keys.ts';
+import { registerProjections } from './commands/projections.ts';
 import { registerReconcile } from './commands/reconcile.ts';
 import { registerSessions } from './commands/sessions.ts';
 import { registerSettings } from './commands/settings.ts';
@@ -47,6 +48,7 @@ export function buildProgram(surroundings: CliSurroundings, runService: RunServi
   registerStreams(program, cli);
   registerReconcile(program, cli);
   registerConsumers(program, cli);
+  registerProjections(program, cli);
   return program;
 }
 

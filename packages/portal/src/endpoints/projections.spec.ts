@@ -1,0 +1,102 @@
+import {
+  createApp,
+  createLogger,
+  createMetricsRegistry,
+  type RunningServer,
+  startServer,
+} from '@coffer/http';
+import { Rejection } from '@coffer/kernel';
+import { expect } from 'chai';
+import { portalErrors } from '../errors.ts';
+import { type PortalProjections, projectionEndpoints } from './projections.ts';
+
+const TOKEN = 'the-operators-token';
+
+describe('a rebuild of the read models, over HTTP', () => {
+  let server: RunningServer;
+  let rebuild: PortalProjections['rebuild'];
+
+  before(async () => {
+    const app = createApp({
+      endpoints: projectionEndpoints({
+        projections: { list: async () => [], rebuild: (...asked) => rebuild(...asked) },
+      }),
+      catalog: portalErrors,
+      resolveKey: () => undefined,
+      isOperatorToken: (token) => token === TOKEN,
+      errorOf: () => undefined,
+      logger: createLogger({ level: 'silent' }),
+      metrics: createMetricsRegistry(),
+      readiness: async () => ({ ready: true, reasons: [] }),
+      version: '1.2.3',
+      checkReplies: true,
+    });
+    server = await startServer(app, { host: '127.0.0.1', port: 0 });
+  });
+  after(() => server.stop(0));
+
+  const post = (signal?: AbortSignal) =>
+    fetch(`${server.url}/v1/portal/projections/rebuild`, {
+      method: 'POST',
+      body: '{"verify":true}',
+      headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
+      ...(signal && { signal }),
+    });
+  const rebuilt = async () => {
+    const text = await (await post()).text();
+    return text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line));
+  };
+
+  const filling = { stage: 'filling', done: 1, of: 7 };
+
+  it('tells how far it is, then what it came to', async () => {
+    let asked: boolean | undefined;
+    rebuild = async ({ verify }, report) => {
+      asked = verify;
+      report(filling);
+      return { ok: true, live: 'read_v2' };
+    };
+    expect(await rebuilt()).to.deep.equal([
+      { kind: 'progress', ...filling },
+      { kind: 'result', result: { ok: true, live: 'read_v2' } },
+    ]);
+    expect(asked).to.equal(true);
+  });
+
+  it('is refused while another is under way, with nothing sent before', async () => {
+    rebuild = async () => {
+      throw new Rejection('portal/rebuild_under_way');
+    };
+    const refused = await post();
+    expect(refused.status).to.equal(409);
+    expect(await refused.json()).to.include({ code: 'portal/rebuild_under_way' });
+  });
+
+  it('that fails is cut off without a result', async () => {
+    rebuild = async (_, report) => {
+      report(filling);
+      throw new Error('The disk is full.');
+    };
+    expect(await rebuilt().catch((error: unknown) => error)).to.be.instanceOf(TypeError);
+  });
+
+  it('is given up when its caller goes away', async () => {
+    const given = Promise.withResolvers<unknown>();
+    rebuild = ({ signal }, report) =>
+      new Promise((_, fail) => {
+        signal.addEventListener('abort', () => {
+          given.resolve(signal.reason);
+          fail(signal.reason);
+        });
+        report(filling);
+      });
+    const leaving = new AbortController();
+    const response = await post(leaving.signal);
+    expect(response.status).to.equal(200);
+    leaving.abort();
+    expect(await given.promise).to.be.instanceOf(Error);
+  });
+});

@@ -1,0 +1,68 @@
+/** The consumers of the log, as an operator looks after them, and the rebuilding of the read models. */
+import { type Endpoint, endpoint, longTask, type TaskProgress, type TaskResult } from '@coffer/http';
+import { z } from 'zod';
+import type { PortalOptions } from './portalEndpoints.ts';
+
+const consumerFigures = z.object({
+  name: z.string(),
+  /** Where its checkpoint stands. */
+  schema: z.string(),
+  /** Of the last event taken; null at the beginning of the log. */
+  position: z.string().nullable(),
+  /** How many events of the log it has taken. */
+  ordinal: z.int(),
+  /** Null where the store cannot count. */
+  lagEvents: z.int().nullable(),
+  /** How long the oldest event that it has not taken has been in the log. */
+  lagSeconds: z.number(),
+  /** `running`: a process holds its lease. `unattended`: none does; its log says why. */
+  state: z.enum(['running', 'unattended']),
+  /** The process that holds the lease: host, process id, a number. */
+  owner: z.string().nullable(),
+  /** ISO 8601: when it last moved or was taken over. */
+  updatedAt: z.string(),
+});
+
+export type ConsumerFigures = z.infer<typeof consumerFigures>;
+
+/** What the portal needs of the read models. */
+export interface PortalProjections {
+  readonly list: () => Promise<readonly ConsumerFigures[]>;
+  /**
+   * The result of the task: what was compared, and which version is live now. Throws
+   * `portal/rebuild_under_way` before any progress, and the signal's reason.
+   */
+  readonly rebuild: (
+    options: { readonly verify: boolean; readonly signal: AbortSignal },
+    report: (progress: TaskProgress) => void,
+  ) => Promise<TaskResult>;
+}
+
+export const projectionEndpoints = ({
+  projections,
+}: Pick<PortalOptions, 'projections'>): readonly Endpoint[] => [
+  endpoint({
+    method: 'GET',
+    path: '/portal/projections',
+    credential: 'operator',
+    summary: 'List the consumers of the log: how far each is, and who runs it',
+    success: { status: 200, schema: z.object({ items: z.array(consumerFigures) }) },
+    errors: [],
+    handle: async () => ({ status: 200, body: { items: await projections.list() } }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/portal/projections/rebuild',
+    credential: 'operator',
+    summary: 'Fill the read models anew beside the live ones, compare them row by row, and move to them',
+    description:
+      'With `verify` nothing moves when a row differs. It is given up when the caller goes away before the result.',
+    body: z.strictObject({ verify: z.boolean() }),
+    success: { status: 200, lines: true },
+    errors: ['portal/rebuild_under_way', 'portal/poison_event', 'portal/read_models_differ'],
+    handle: ({ body: { verify }, context: { signal } }) => ({
+      status: 200,
+      lines: longTask((report) => projections.rebuild({ verify, signal }, report)),
+    }),
+  }),
+];
