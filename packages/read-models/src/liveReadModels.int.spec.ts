@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Consumer, readCheckpoint } from '@coffer/consumers';
 import { createPool, type Pool, withTransaction } from '@coffer/database';
+import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { startLiveReadModels } from './liveReadModels.ts';
@@ -28,7 +29,7 @@ describe('the live read models', () => {
       prepare: (url) => withPool(url, migrateReadModels),
     });
     pool = openPool(database.connectionString);
-    game = startGame();
+    game = startGame(createMemoryEventStore());
   });
   afterEach(async () => {
     await pool.end();
@@ -71,13 +72,13 @@ describe('the live read models', () => {
 
     it('are filled by it in the version that the pointer names, and in no other', async () => {
       await start();
-      game.play();
+      await game.play();
       await caughtUp();
       for (const version of [2, 3]) {
         const previous = await liveReadSchema(pool);
         expect(await rebuild()).to.include({ equal: true, previous, live: `read_v${version}` });
         const left = await readCheckpoint(pool, { schema: previous, name: READ_MODELS_CONSUMER });
-        const ids = game.play();
+        const ids = await game.play();
         await caughtUp();
         expect(await sessionIds()).to.include.members([...ids]);
         expect(await readCheckpoint(pool, { schema: previous, name: READ_MODELS_CONSUMER })).to.deep.equal(
@@ -88,10 +89,10 @@ describe('the live read models', () => {
 
     it('are followed by it as soon as a page is refused, without waiting for the next look', async () => {
       await start(1_000_000);
-      game.play();
+      await game.play();
       await caughtUp();
       await rebuild();
-      const ids = game.play();
+      const ids = await game.play();
       await caughtUp();
       expect(await sessionIds()).to.include.members([...ids]);
     });
@@ -111,7 +112,7 @@ describe('the live read models', () => {
       const writing = (async () => {
         // No more than a page of the list shows.
         for (let player = 0; player < 100 && !isOver; player++) {
-          game.play();
+          await game.play();
           await delay(10);
         }
       })();

@@ -1,4 +1,5 @@
 import { createPool, type Pool } from '@coffer/database';
+import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { READ_TABLES } from './compare.ts';
@@ -18,8 +19,8 @@ describe('a rebuild', () => {
       prepare: (url) => withPool(url, migrateReadModels),
     });
     pool = openPool(database.connectionString);
-    game = startGame();
-    for (let player = 0; player < 5; player++) game.play();
+    game = startGame(createMemoryEventStore());
+    for (let player = 0; player < 5; player++) await game.play();
     await game.fillLive(pool);
   });
 
@@ -89,13 +90,13 @@ describe('a rebuild', () => {
   });
 
   it('of an empty log is equal, and moves', async () => {
-    game = startGame();
+    game = startGame(createMemoryEventStore());
     await pool.query(`truncate ${Object.keys(READ_TABLES)
       .map((table) => `read_v1.${table}`)
       .join(', ')},
                       read_v1.consumers`);
     expect(await rebuild()).to.include({ equal: true, moved: true, events: 0 });
-    game.play();
+    await game.play();
     await game.fillLive(pool);
     expect(await rebuild()).to.include({ equal: true, events: 8 });
   });
@@ -195,7 +196,7 @@ describe('a rebuild', () => {
           async before({ text }) {
             if (isWritten || !pattern.test(text)) return;
             isWritten = true;
-            game.play();
+            await game.play();
             await game.fillLive(pool);
           },
         });
@@ -212,7 +213,7 @@ describe('a rebuild', () => {
       await rebuild({
         async before({ text }) {
           if (!/^update records\.read_pointer/.test(text)) return;
-          game.play();
+          await game.play();
           // Its page waits for the move to end: awaited here, neither would ever end.
           late = runner
             .advance(await game.store.head(), { signal: new AbortController().signal })
@@ -252,7 +253,7 @@ describe('a rebuild', () => {
         const failure = await rebuild({
           async before({ text }) {
             if (!text.includes(phase)) return;
-            game.play();
+            await game.play();
             await game.fillLive(pool);
             game.refuse('Closed');
           },
@@ -268,7 +269,7 @@ describe('a rebuild', () => {
   });
 
   describe('that is killed before any of its statements', function () {
-    this.timeout(60_000);
+    this.timeout(180_000);
     /** The third: what was committed is committed, and nobody learns of it. */
     const killers = {
       'by its signal': async (_statement: Statement, aborting: AbortController) =>

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { type HeldProjections, holdProjections } from '@coffer/consumers';
 import type { Client, Pool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
-import { createMemoryEventStore, createMemoryLog, type MemoryLog } from '@coffer/event-store/memory';
 import type { AccountRow, BooksProjection } from './books.ts';
 import type { PlaySessionRow } from './playSessions.ts';
 import { READ_MODELS_CONSUMER, type ReadModelProjections, readModelsOf } from './readModels.ts';
@@ -14,11 +13,10 @@ export const APP = `app_${'0'.repeat(26)}`;
 const OCCURRED_AT = '2026-01-01T00:00:00.000Z';
 
 export interface Game {
-  readonly log: MemoryLog;
   readonly store: EventStore;
   readonly projections: ReadModelProjections;
   /** One player who buys chips, plays one session and leaves another open: 8 events. Answers the sessions. */
-  readonly play: () => readonly string[];
+  readonly play: () => Promise<readonly string[]>;
   /** From now on the projections refuse events of this type. */
   readonly refuse: (type: string) => void;
   /** Takes what has been written into the live version, without a runner. */
@@ -26,18 +24,15 @@ export interface Game {
   readonly holdLive: (pool: Pool) => Promise<HeldProjections>;
 }
 
-export function startGame(): Game {
-  const log = createMemoryLog();
-  const store = createMemoryEventStore({ log });
+export function startGame(store: EventStore): Game {
   const refused = new Set<string>();
   const projections = { books: booksRefusing(refused), playSessions };
   let players = 0;
 
-  function append(stream: string, events: readonly (readonly [string, object])[]): void {
-    const revision = log.stream(stream).length - 1;
-    log.append({
+  async function append(stream: string, ...events: (readonly [string, object])[]): Promise<void> {
+    await store.append({
       stream,
-      expectedRevision: revision < 0 ? 'noStream' : revision,
+      expectedRevision: 'any',
       events: events.map(([type, data]) => {
         return { id: randomUUID(), type, data: JSON.stringify(data), metadata: '{}' };
       }),
@@ -55,23 +50,21 @@ export function startGame(): Game {
   }
 
   return {
-    log,
     store,
     projections,
-    play() {
+    async play() {
       players += 1;
-      const account = `account-test.${APP}.usr_${players}`;
-      const sessions = ['a', 'b'].map((letter) => `${players}${letter}`);
-      append(account, [['Credited', { amount: 100 }]]);
+      const player = players;
+      const account = `account-test.${APP}.usr_${player}`;
+      const sessions = ['a', 'b'].map((letter) => `${player}${letter}`);
+      await append(account, ['Credited', { amount: 100 }]);
       for (const session of sessions) {
-        append(account, [['Held', { id: session, amount: 10 }]]);
-        append(`playSession-test.${APP}.${session}`, [['Opened', { userId: `usr_${players}` }]]);
+        await append(account, ['Held', { id: session, amount: 10 }]);
+        await append(`playSession-test.${APP}.${session}`, ['Opened', { userId: `usr_${player}` }]);
       }
-      append(`playSession-test.${APP}.${sessions[0]}`, [
-        ['Bet', { amount: 7 }],
-        ['Settled', {}],
-      ]);
-      append(account, [['Closed', { id: sessions[0], amount: 10, payout: 3 }]]);
+      const [played] = sessions;
+      await append(`playSession-test.${APP}.${played}`, ['Bet', { amount: 7 }], ['Settled', {}]);
+      await append(account, ['Closed', { id: played, amount: 10, payout: 3 }]);
       return sessions;
     },
     refuse: (type) => void refused.add(type),
