@@ -146,6 +146,8 @@ function compareAtOnePlace(
   { previous, schema }: Versions,
 ): Promise<readonly TableComparison[]> {
   return abortableTransaction(pool, { isolation: 'repeatable read', signal, onTrouble }, async (client) => {
+    // Whole tables are joined with each other.
+    await client.query("set local work_mem = '64MB'");
     const place = await readCheckpoint(client, { schema: previous, name: READ_MODELS_CONSUMER });
     await held.advanceWithin(client, place, { signal });
     return compareReadSchemas(client, { expected: schema, actual: previous });

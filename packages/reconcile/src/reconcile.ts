@@ -82,8 +82,7 @@ async function run(dependencies: ReconcileDependencies, options: RunOptions): Pr
   const { pool, store, process } = dependencies;
   const { signal, onProgress } = options;
   const processPlace = await readCheckpoint(pool, { schema: 'records', name: process.name });
-  const live = await liveReadSchema(pool);
-  const target = await reachedBy(dependencies, live, await store.head(), signal);
+  const target = await reachedBy(dependencies, await store.head(), signal);
 
   const verified = await holdOnto(dependencies, options.mode === 'full', target);
   const { held, from } = verified;
@@ -93,6 +92,7 @@ async function run(dependencies: ReconcileDependencies, options: RunOptions): Pr
     return await withTransaction(pool, async (client) => {
       // One snapshot: rows and their checkpoint stand still, and the fold is brought to the same place.
       await client.query(`set transaction isolation level repeatable read; set local work_mem = '64MB'`);
+      const live = await liveReadSchema(client);
       const place = await readCheckpoint(client, { schema: live, name: READ_MODELS_CONSUMER });
       await held.advanceWithin(client, place, { signal });
       if (held.checkpoint()?.eventId !== place?.eventId) {
@@ -145,13 +145,14 @@ async function stillHolds(
 /** The checkpoint of the read models, once it has reached the place. */
 async function reachedBy(
   { pool, store, limits }: ReconcileDependencies,
-  live: string,
   place: LogPlace | undefined,
   signal: AbortSignal,
 ) {
   const end = performance.now() + (limits?.readModelsWithinMs ?? 10_000);
   for (;;) {
-    const checkpoint = await readCheckpoint(pool, { schema: live, name: READ_MODELS_CONSUMER });
+    // Asked each time: a version that was live before stands still for ever.
+    const schema = await liveReadSchema(pool);
+    const checkpoint = await readCheckpoint(pool, { schema, name: READ_MODELS_CONSUMER });
     if (hasReached(store, checkpoint, place)) {
       if (checkpoint && place && store.comparePositions(checkpoint.position, place.position) > 0) {
         await requireWithinLog(store, checkpoint);

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import {
   createApp,
   createLogger,
@@ -57,6 +58,7 @@ describe('a rebuild of the read models, over HTTP', () => {
     rebuild = async ({ verify }, report) => {
       asked = verify;
       report(filling);
+      await turn();
       return { ok: true, live: 'read_v2' };
     };
     expect(await rebuilt()).to.deep.equal([
@@ -78,6 +80,7 @@ describe('a rebuild of the read models, over HTTP', () => {
   it('that fails is cut off without a result', async () => {
     rebuild = async (_, report) => {
       report(filling);
+      await turn();
       throw new Error('The disk is full.');
     };
     expect(await rebuilt().catch((error: unknown) => error)).to.be.instanceOf(TypeError);
