@@ -58,8 +58,18 @@ export interface ServiceProcesses {
   readonly newDataFolder: () => Promise<string>;
   /** `coffer run`. Throws with its logs when it ends before it answers. */
   readonly start: (start: ServiceStart) => Promise<ServiceProcess>;
+  /** Any command of the program, under way. */
+  readonly startCommand: (args: readonly string[], variables: Variables) => RunningCommand;
   /** Any command of the program, to its end. */
   readonly command: (args: readonly string[], variables: Variables) => Promise<ProcessEnd>;
+}
+
+export interface RunningCommand {
+  /** All that it has printed so far. */
+  readonly logs: () => string;
+  readonly ended: Promise<ProcessEnd>;
+  /** As Ctrl-C does. */
+  readonly interrupt: () => void;
 }
 
 interface Child {
@@ -80,7 +90,15 @@ export function serviceProcesses(): ServiceProcesses {
     await Promise.all(guardians.map(endGuardian));
   });
 
-  return { newDataFolder, start, command: (args, variables) => launch(args, variables).ended };
+  return {
+    newDataFolder,
+    start,
+    startCommand(args, variables) {
+      const { process: launched, logs, ended } = launch(args, variables);
+      return { logs, ended, interrupt: () => void launched.kill('SIGINT') };
+    },
+    command: (args, variables) => launch(args, variables).ended,
+  };
 
   async function newDataFolder(): Promise<string> {
     const folder = await mkdtemp(join(tmpdir(), 'coffer-process-spec-'));

@@ -1,0 +1,121 @@
+/**
+ * A log of many events, written past the service in a few seconds: accounts that are credited, sessions that
+ * are played to their end, and every hold closed, so that nothing is in flight.
+ */
+import { randomUUID } from 'node:crypto';
+import { type AccountEvent, accountEvents, accountStream, type HoldId } from '@coffer/accounts';
+import type { EventStore } from '@coffer/event-store';
+import { createPostgresEventStore } from '@coffer/event-store/postgres';
+import { type EventCodec, encodeMetadata, newId } from '@coffer/kernel';
+import { type PlaySessionEvent, playSessionEvents, playSessionStream } from '@coffer/ledger';
+import type { AppPlace } from './client.ts';
+
+export interface PlayedLog {
+  readonly sessionIds: readonly string[];
+  /** So many have been written. */
+  readonly events: number;
+}
+
+/** In CHIP, which `setUpApp` gives the id 2. */
+const CURRENCY = { currency: 'CHIP', currencyId: 2 };
+const AT = '2026-01-31T12:00:00.000Z';
+const METADATA = { correlationId: 'played-log', actor: 'operator', occurredAt: AT };
+
+export async function writePlayedLog(
+  connectionString: string,
+  place: Pick<AppPlace, 'appId' | 'environment'>,
+  { sessions, betsEach }: { readonly sessions: number; readonly betsEach: number },
+): Promise<PlayedLog> {
+  const store = createPostgresEventStore({
+    connectionString,
+    applicationName: 'played log',
+    maxQueuedBytes: 256 * 1024 * 1024,
+  });
+  try {
+    const played = Array.from({ length: sessions }, () => playOne(place, betsEach));
+    // Between a cause and its effect in another stream stands the end of the phase.
+    await Promise.all(played.map(({ account, before }) => append(store, account, accountEvents, before)));
+    await Promise.all(played.map(({ session, plays }) => append(store, session, playSessionEvents, plays)));
+    await Promise.all(
+      played.map(({ account, before, after }) =>
+        append(store, account, accountEvents, after, before.length - 1),
+      ),
+    );
+    const counts = played.map(({ before, plays, after }) => before.length + plays.length + after.length);
+    return {
+      sessionIds: played.map(({ sessionId }) => sessionId),
+      events: counts.reduce((sum, count) => sum + count, 0),
+    };
+  } finally {
+    await store.close();
+  }
+}
+
+/** Each bet loses 1 of the amount locked, and half of it remains. */
+function playOne({ appId, environment }: Pick<AppPlace, 'appId' | 'environment'>, bets: number) {
+  const userId = newId('usr');
+  const sessionId = newId('ses');
+  const holdId: HoldId = `session:${sessionId}`;
+  const game = { sessionId, gameCode: 'dice', currency: 'CHIP', transactionUuid: randomUUID(), openedAt: AT };
+  const lockAmount = BigInt(2 * bets);
+  const before: readonly AccountEvent[] = [
+    {
+      type: 'AccountCredited',
+      data: {
+        entryId: `adjust:${sessionId}`,
+        amount: lockAmount,
+        reason: 'adjustment',
+        available: lockAmount,
+        held: 0n,
+      },
+    },
+    { type: 'FundsHeld', data: { holdId, amount: lockAmount, purpose: 'session', request: game } },
+  ];
+  const payout = lockAmount - BigInt(bets);
+  const plays: readonly PlaySessionEvent[] = [
+    { type: 'SessionOpened', data: { ...game, userId, currencyId: CURRENCY.currencyId, lockAmount } },
+    ...Array.from({ length: bets }, (_, index): PlaySessionEvent => {
+      const balance = lockAmount - BigInt(index + 1);
+      return { type: 'BetPlaced', data: { transactionUuid: randomUUID(), amount: 1n, balance } };
+    }),
+    {
+      type: 'SessionSettled',
+      data: {
+        userId,
+        ...CURRENCY,
+        lockAmount,
+        totalBet: BigInt(bets),
+        totalWin: 0n,
+        payout,
+        net: payout - lockAmount,
+        settledAt: AT,
+      },
+    },
+  ];
+  const after: readonly AccountEvent[] = [{ type: 'HoldClosed', data: { holdId, held: lockAmount, payout } }];
+  return {
+    sessionId,
+    account: accountStream(environment, appId, userId, CURRENCY.currencyId),
+    session: playSessionStream(environment, appId, sessionId),
+    before,
+    plays,
+    after,
+  };
+}
+
+async function append<Event>(
+  store: EventStore,
+  stream: string,
+  codec: EventCodec<Event>,
+  events: readonly Event[],
+  expectedRevision: number | 'noStream' = 'noStream',
+): Promise<void> {
+  await store.append({
+    stream,
+    expectedRevision,
+    events: events.map((event) => {
+      const { type, data, schemaVersion } = codec.encode(event);
+      return { id: randomUUID(), type, data, metadata: encodeMetadata(METADATA, schemaVersion) };
+    }),
+  });
+}
