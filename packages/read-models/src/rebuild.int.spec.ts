@@ -248,24 +248,54 @@ describe('a rebuild', () => {
       expect(await schemas()).to.deep.equal(['read_v1']);
     });
 
+    const refusals = {
+      'its projection': { type: 'Closed', revision: 3, refuse: async () => game.refuse('Closed') },
+      'the database': {
+        type: 'Held',
+        revision: 1,
+        refuse: () =>
+          pool.query(
+            `insert into read_v2.holds
+             select 'account-test.${APP}.usr_6', '6a', app_id, environment, user_id, currency_id, purpose, amount,
+                    payout, held_at_revision, closed_at_revision
+               from read_v2.holds limit 1`,
+          ),
+      },
+    };
     for (const phase of ['repeatable read', 'read committed']) {
-      it(`names it in the transaction that is ${phase}`, async () => {
-        const failure = await rebuild({
-          async before({ text }) {
-            if (!text.includes(phase)) return;
-            await game.play();
-            await game.fillLive(pool);
-            game.refuse('Closed');
-          },
-        }).catch((error: unknown) => error);
-        expect(failure).to.have.deep.property('event', {
-          stream: `account-test.${APP}.usr_6`,
-          revision: 3,
-          type: 'Closed',
+      for (const [who, { type, revision, refuse }] of Object.entries(refusals)) {
+        it(`because of ${who}, names it in the transaction that is ${phase}`, async () => {
+          const failure = await rebuild({
+            async before({ text }) {
+              if (!text.includes(phase)) return;
+              await game.play();
+              await game.fillLive(pool);
+              await refuse();
+            },
+          }).catch((error: unknown) => error);
+          const event = { stream: `account-test.${APP}.usr_6`, revision, type };
+          expect(failure).to.have.deep.property('event', event);
+          expect(await schemas()).to.deep.equal(['read_v1']);
         });
-        expect(await schemas()).to.deep.equal(['read_v1']);
-      });
+      }
     }
+  });
+
+  it('is given up in the middle of a statement', async () => {
+    const before = await dumpLive();
+    const aborting = new AbortController();
+    const blocker = await pool.connect();
+    await blocker.query('begin; lock table read_v1.postings');
+    const rebuilding = rebuild({ signal: aborting.signal }).catch((error: unknown) => error);
+    const waiting =
+      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    while ((await pool.query(waiting)).rowCount === 0) {}
+    aborting.abort(new Error('Enough.'));
+    expect(await rebuilding).to.have.property('message', 'Enough.');
+    await blocker.query('rollback');
+    blocker.release();
+    expect(await schemas()).to.deep.equal(['read_v1']);
+    expect(await dumpLive()).to.deep.equal(before);
   });
 
   describe('that is killed before any of its statements', function () {
