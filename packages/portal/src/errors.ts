@@ -64,6 +64,11 @@ export const portalErrors = {
     status: 409,
     message: 'The read models cannot take an event of the log. Nothing was changed; the live rows stay.',
   },
+  'portal/log_rewritten': {
+    status: 409,
+    message:
+      'The live read models were made of another log than the one there is. Nothing was changed. See docs/operating/restore.md.',
+  },
   'portal/read_models_differ': {
     status: 409,
     message:

@@ -1,6 +1,6 @@
 /** Gives the operator's admin API the consumers of the log and the rebuilding of the read models. */
 import { type ConsumerRow, listConsumers, PoisonEventError } from '@coffer/consumers';
-import type { EventStore, LogPlace } from '@coffer/event-store';
+import { type EventStore, type LogPlace, LogRewrittenError } from '@coffer/event-store';
 import type { TaskResult } from '@coffer/http';
 import { Rejection } from '@coffer/kernel';
 import { type ConsumerFigures, type PortalProjections, portalErrors } from '@coffer/portal';
@@ -60,14 +60,15 @@ async function rebuild(dependencies: RebuildDependencies, options: RebuildOption
     return { ...verdict, ...result };
   } catch (error) {
     if (error instanceof RebuildUnderWayError) throw new Rejection('portal/rebuild_under_way');
+    if (error instanceof LogRewrittenError) return refusal('portal/log_rewritten', error.message);
     if (!(error instanceof PoisonEventError)) throw error;
-    const poison = { event: error.event, reason: error.message };
-    return { ...refusal('portal/poison_event'), ...poison };
+    return refusal('portal/poison_event', error.message);
   }
 }
 
-const refusal = (code: keyof typeof portalErrors) =>
-  ({ ok: false, code, message: portalErrors[code].message }) as const;
+function refusal(code: keyof typeof portalErrors, reason?: string) {
+  return { ok: false, code, message: portalErrors[code].message, reason } as const;
+}
 
 async function figuresOf(
   store: EventStore,

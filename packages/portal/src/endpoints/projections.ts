@@ -59,7 +59,12 @@ export const projectionEndpoints = ({
       'With `verify` nothing moves when a row differs. It is given up when the caller goes away before the result.',
     body: z.strictObject({ verify: z.boolean() }),
     success: { status: 200, lines: true },
-    errors: ['portal/rebuild_under_way', 'portal/poison_event', 'portal/read_models_differ'],
+    errors: [
+      'portal/rebuild_under_way',
+      'portal/poison_event',
+      'portal/log_rewritten',
+      'portal/read_models_differ',
+    ],
     handle: ({ body: { verify }, context: { signal } }) => ({
       status: 200,
       lines: longTask((report) => projections.rebuild({ verify, signal }, report)),
