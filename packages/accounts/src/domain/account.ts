@@ -242,6 +242,7 @@ export function evolve(account: Account, event: AccountEvent): Account {
       const operation = event.type === 'AccountCredited' ? 'credit' : 'debit';
       assert.equal(available, account.available + (operation === 'credit' ? amount : -amount));
       assert.equal(held, account.held);
+      assert(!account.entries.has(entryId), 'an entry is booked once');
       return {
         ...account,
         revision,
@@ -251,6 +252,7 @@ export function evolve(account: Account, event: AccountEvent): Account {
     }
     case 'FundsHeld': {
       const { holdId, amount, purpose, request } = event.data;
+      assert(!account.openHolds.has(holdId) && !account.closedHolds.has(holdId), 'a hold is opened once');
       return {
         ...account,
         revision,

@@ -130,6 +130,8 @@ export function evolve(session: PlaySession, event: PlaySessionEvent): PlaySessi
     };
   }
   assert(session.status !== 'unknown', `${event.type} before SessionOpened`);
+  const { transactionUuid: uuid } = event.data;
+  assert(uuid === undefined || !session.transactions.has(uuid), 'a transactionUuid is used once');
   const revision = session.revision + 1;
   switch (event.type) {
     case 'BetPlaced': {
