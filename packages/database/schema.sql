@@ -276,6 +276,26 @@ table records.apps
   CREATE INDEX apps_by_scope ON records.apps USING btree (scope_id)
   CREATE UNIQUE INDEX apps_pkey ON records.apps USING btree (app_id)
 
+table records.chain_blocks
+  column last_ordinal bigint not null
+  column first_ordinal bigint not null
+  column hash_before bytea not null
+  column hash_after bytea not null
+  column last_position text not null
+  column recorded_until_ms bigint not null
+  column event_ids bytea not null
+  column hashes bytea not null
+  column streams text[] collate "C" not null
+  column revisions bigint[] not null
+  column recorded_ms bigint[] not null
+  constraint chain_blocks_check CHECK (((first_ordinal >= 1) AND (first_ordinal <= last_ordinal)))
+  constraint chain_blocks_hash_after_check CHECK ((length(hash_after) = 32))
+  constraint chain_blocks_hash_before_check CHECK ((length(hash_before) = 32))
+  constraint chain_blocks_pkey PRIMARY KEY (last_ordinal)
+  CREATE INDEX chain_blocks_by_time ON records.chain_blocks USING btree (recorded_until_ms, last_ordinal)
+  CREATE UNIQUE INDEX chain_blocks_pkey ON records.chain_blocks USING btree (last_ordinal)
+  CREATE TRIGGER chain_blocks_are_immutable BEFORE DELETE OR UPDATE ON records.chain_blocks FOR EACH ROW EXECUTE FUNCTION records.refuse_change_of_chain()
+
 table records.consumers
   column name text not null
   column "position" text
@@ -320,6 +340,16 @@ table records.read_pointer
   constraint read_pointer_version_key UNIQUE (version)
   CREATE UNIQUE INDEX read_pointer_pkey ON records.read_pointer USING btree (shape)
   CREATE UNIQUE INDEX read_pointer_version_key ON records.read_pointer USING btree (version)
+
+CREATE OR REPLACE FUNCTION records.refuse_change_of_chain()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'The chain is evidence: its blocks are never changed or removed.';
+end
+$function$
+
 
 CREATE OR REPLACE FUNCTION records.refuse_change_of_currency()
  RETURNS trigger

@@ -36,6 +36,7 @@ const CONTEXT_ARROWS: readonly string[] = [
 /** What each package that is no context may import of the others. `testing` may import all of them. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
+  audit: ['consumers', 'database', 'event-store', 'http', 'kernel'],
   database: [],
   'embedded-postgres': [],
   'event-store': ['database', 'kernel'],

@@ -3,6 +3,7 @@
  * After a change: run this spec with COFFER_WRITE_SCHEMA=1 and commit the file with the migration.
  */
 import { readFile, writeFile } from 'node:fs/promises';
+import { migrateAudit } from '@coffer/audit';
 import { createConsumersTable } from '@coffer/consumers';
 import { migrateLog, migrateSnapshots } from '@coffer/event-store/postgres';
 import { migrateRecords } from '@coffer/portal';
@@ -16,6 +17,7 @@ const MIGRATIONS: readonly ((pool: Pool) => Promise<void>)[] = [
   migrateLog,
   migrateSnapshots,
   migrateRecords,
+  migrateAudit,
   migrateReadModels,
   (pool) => createConsumersTable(pool, 'records'),
 ];

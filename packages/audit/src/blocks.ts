@@ -1,0 +1,76 @@
+/** The chain as it is kept: blocks of entries, each with what an entry's event can be named and dated by. */
+import type { LogPlace, Position, RecordedEvent } from '@coffer/event-store';
+import { entryHash, GENESIS, type Ordinal } from './chain.ts';
+
+export const MAX_BLOCK_EVENTS = 1_000;
+
+/** What the chain keeps of one event. */
+export interface ChainEntry {
+  readonly id: string;
+  readonly stream: string;
+  readonly revision: number;
+  /** When the store recorded it, in milliseconds since 1970. */
+  readonly recordedAtMs: number;
+  readonly hash: Buffer;
+}
+
+/** The end of the chain. */
+export interface ChainHead {
+  readonly ordinal: Ordinal;
+  readonly hash: Buffer;
+  /** Of the last event, in the store that holds the log. */
+  readonly place: LogPlace;
+  /** The latest recorded time up to here, in milliseconds since 1970. */
+  readonly recordedUntilMs: number;
+}
+
+export interface Block {
+  readonly firstOrdinal: Ordinal;
+  readonly lastOrdinal: Ordinal;
+  readonly hashBefore: Buffer;
+  readonly hashAfter: Buffer;
+  readonly lastPosition: Position;
+  readonly recordedUntilMs: number;
+  readonly entries: readonly ChainEntry[];
+  /** What of the row contradicts itself; undefined for every block that we wrote. */
+  readonly contradiction: string | undefined;
+}
+
+/** The blocks that lead on from a head (undefined: from the beginning) by these events. */
+export function blocksOf(head: ChainHead | undefined, events: readonly RecordedEvent[]): readonly Block[] {
+  const blocks: Block[] = [];
+  let hash = head?.hash ?? GENESIS;
+  let ordinal = head?.ordinal ?? 0;
+  let recordedUntilMs = head?.recordedUntilMs ?? Number.MIN_SAFE_INTEGER;
+  for (let start = 0; start < events.length; start += MAX_BLOCK_EVENTS) {
+    const chunk = events.slice(start, start + MAX_BLOCK_EVENTS);
+    const last = chunk.at(-1);
+    if (!last) break;
+    const hashBefore = hash;
+    const firstOrdinal = ordinal + 1;
+    const entries = chunk.map((event): ChainEntry => {
+      ordinal += 1;
+      hash = entryHash(hash, ordinal, event);
+      const { id, stream, revision, recordedAt } = event;
+      recordedUntilMs = Math.max(recordedUntilMs, recordedAt.getTime());
+      return { id, stream, revision, recordedAtMs: recordedAt.getTime(), hash };
+    });
+    blocks.push({
+      firstOrdinal,
+      lastOrdinal: ordinal,
+      hashBefore,
+      hashAfter: hash,
+      lastPosition: last.position,
+      recordedUntilMs,
+      entries,
+      contradiction: undefined,
+    });
+  }
+  return blocks;
+}
+
+/** How many of the block's events stand before the first that was recorded later than the time. */
+export function recordedBy({ entries }: Block, timeMs: number): number {
+  const later = entries.findIndex(({ recordedAtMs }) => recordedAtMs > timeMs);
+  return later < 0 ? entries.length : later;
+}

@@ -1,0 +1,167 @@
+/** `records.chain_blocks`: written by the chain's consumer alone, a page at a time. */
+import type { Queryable } from '@coffer/database';
+import type { Position } from '@coffer/event-store';
+import type { Block, ChainEntry, ChainHead } from './blocks.ts';
+import { HASH_BYTES, idBytes, idText, type Ordinal } from './chain.ts';
+
+const HEAD_NAMES = 'last_ordinal, hash_after, last_position, event_ids, recorded_until_ms';
+
+/** The end of the chain; undefined while it is empty. */
+export async function readChainHead(db: Queryable): Promise<ChainHead | undefined> {
+  const { rows } = await db.query<HeadRow>(
+    `select ${HEAD_NAMES} from records.chain_blocks order by last_ordinal desc limit 1`,
+  );
+  return rows[0] && headIn(rows[0]);
+}
+
+const COLUMNS = [
+  ['first_ordinal', 'bigint'],
+  ['last_ordinal', 'bigint'],
+  ['hash_before', 'bytea'],
+  ['hash_after', 'bytea'],
+  ['last_position', 'text'],
+  ['recorded_until_ms', 'bigint'],
+  ['event_ids', 'bytea'],
+  ['hashes', 'bytea'],
+  ['streams', 'text[]'],
+  ['revisions', 'bigint[]'],
+  ['recorded_ms', 'bigint[]'],
+] as const;
+const NAMES = COLUMNS.map(([name]) => name).join(', ');
+
+/** One statement, however many blocks. Fails when one of them is there already. */
+export async function insertBlocks(db: Queryable, blocks: readonly Block[]): Promise<void> {
+  const tuples = blocks.map((_block, row) => {
+    const cells = COLUMNS.map(([, type], column) => `$${row * COLUMNS.length + column + 1}::${type}`);
+    return `(${cells.join(', ')})`;
+  });
+  await db.query(
+    `insert into records.chain_blocks (${NAMES}) values ${tuples.join(', ')}`,
+    blocks.flatMap(({ entries, ...block }) => [
+      block.firstOrdinal,
+      block.lastOrdinal,
+      block.hashBefore,
+      block.hashAfter,
+      block.lastPosition,
+      block.recordedUntilMs,
+      Buffer.concat(entries.map(({ id }) => idBytes(id))),
+      Buffer.concat(entries.map(({ hash }) => hash)),
+      entries.map(({ stream }) => stream),
+      entries.map(({ revision }) => revision),
+      entries.map(({ recordedAtMs }) => recordedAtMs),
+    ]),
+  );
+}
+
+/** At most so many blocks are held at a time: 50,000 entries, some 15 MB. */
+const BLOCKS_A_READ = 50;
+
+/** The blocks up to an ordinal, in order. */
+export async function* readBlocks(db: Queryable, upTo: Ordinal): AsyncGenerator<Block> {
+  let after = 0;
+  for (;;) {
+    const { rows } = await db.query<BlockRow>(
+      `select ${NAMES} from records.chain_blocks
+        where last_ordinal > $1 and last_ordinal <= $2 order by last_ordinal limit ${BLOCKS_A_READ}`,
+      [after, upTo],
+    );
+    for (const row of rows) yield blockIn(row);
+    const last = rows.at(-1);
+    if (!last || rows.length < BLOCKS_A_READ) return;
+    after = Number(last.last_ordinal);
+  }
+}
+
+/** The first block in which a time is exceeded, if any, and the end of the chain before that. */
+export async function readBlockAt(
+  db: Queryable,
+  timeMs: number,
+): Promise<{ readonly before: ChainHead | undefined; readonly block: Block | undefined }> {
+  const { rows } = await db.query<BlockRow>(
+    `select ${NAMES} from records.chain_blocks
+      where recorded_until_ms > $1 order by recorded_until_ms, last_ordinal limit 1`,
+    [timeMs],
+  );
+  // Asked after the block: what is appended in between can then only make the way behind the blocks shorter.
+  const before = await db.query<HeadRow>(
+    `select ${HEAD_NAMES} from records.chain_blocks
+      where recorded_until_ms <= $1 order by recorded_until_ms desc, last_ordinal desc limit 1`,
+    [timeMs],
+  );
+  return { before: before.rows[0] && headIn(before.rows[0]), block: rows[0] && blockIn(rows[0]) };
+}
+
+interface HeadRow {
+  readonly last_ordinal: string;
+  readonly hash_after: Buffer;
+  readonly last_position: string;
+  readonly event_ids: Buffer;
+  readonly recorded_until_ms: string;
+}
+
+interface BlockRow extends HeadRow {
+  readonly first_ordinal: string;
+  readonly hash_before: Buffer;
+  readonly hashes: Buffer;
+  readonly streams: readonly string[];
+  readonly revisions: readonly string[];
+  readonly recorded_ms: readonly string[];
+}
+
+const ID_BYTES = 16;
+
+function headIn(row: HeadRow): ChainHead {
+  return {
+    ordinal: Number(row.last_ordinal),
+    hash: row.hash_after,
+    // The store gave this very text as a position when the block was written.
+    place: { position: row.last_position as Position, eventId: idText(row.event_ids.subarray(-ID_BYTES)) },
+    recordedUntilMs: Number(row.recorded_until_ms),
+  };
+}
+
+/** A row that was tampered with may contradict itself: what can be read of it is, and it says so. */
+function blockIn(row: BlockRow): Block {
+  const counts = [
+    Number(row.last_ordinal) - Number(row.first_ordinal) + 1,
+    row.event_ids.length / ID_BYTES,
+    row.hashes.length / HASH_BYTES,
+    row.streams.length,
+    row.revisions.length,
+    row.recorded_ms.length,
+  ];
+  const count = Math.floor(Math.min(...counts.slice(1)));
+  const entries = Array.from({ length: count }, (_, index): ChainEntry => {
+    const { streams, revisions, recorded_ms: recordedMs } = row;
+    return {
+      id: idText(row.event_ids.subarray(index * ID_BYTES, (index + 1) * ID_BYTES)),
+      hash: row.hashes.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES),
+      stream: streams[index] ?? '',
+      revision: Number(revisions[index]),
+      recordedAtMs: Number(recordedMs[index]),
+    };
+  });
+  return {
+    firstOrdinal: Number(row.first_ordinal),
+    lastOrdinal: Number(row.last_ordinal),
+    hashBefore: row.hash_before,
+    hashAfter: row.hash_after,
+    // As above.
+    lastPosition: row.last_position as Position,
+    recordedUntilMs: Number(row.recorded_until_ms),
+    entries,
+    contradiction: contradictionIn(row, counts, entries),
+  };
+}
+
+function contradictionIn(
+  row: BlockRow,
+  counts: readonly number[],
+  entries: readonly ChainEntry[],
+): string | undefined {
+  if (new Set(counts).size > 1) return 'it does not hold as many events as its ordinals say';
+  if (!entries.at(-1)?.hash.equals(row.hash_after)) return 'it does not end with the hash of its last event';
+  const latestMs = Math.max(...entries.map(({ recordedAtMs }) => recordedAtMs));
+  if (latestMs > Number(row.recorded_until_ms)) return 'one of its events is later than the block says';
+  return undefined;
+}

@@ -1,0 +1,104 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { entryHash, GENESIS, idBytes, idText } from './chain.ts';
+
+const STREAM = 'account-test.app_01jee1wzwqeh1rx3w2d3k4m5n6.usr_01jee1wzwqeh1rx3w2d3k4m5n6.2';
+
+const events = [
+  {
+    stream: STREAM,
+    revision: 0,
+    id: '0193b81f-f2f7-7443-8ec7-82689a3a1655',
+    type: 'AccountCredited',
+    data: '{"entryId":"adjust:welcome-1","amount":"1000000","reason":"adjustment","available":"1000000","held":"0"}',
+    metadata: '{"v":1,"correlationId":"r-1","actor":"operator","occurredAt":"2026-01-31T12:00:00.000Z"}',
+  },
+  {
+    stream: STREAM,
+    revision: 1,
+    id: 'ffffffff-ffff-4fff-bfff-ffffffffffff',
+    type: 'AccountDebited',
+    data: '{"note":"Gebühr für 💰"}',
+    metadata: '{}',
+  },
+  {
+    stream: 's',
+    revision: 2 ** 32,
+    id: '00000000-0000-0000-0000-000000000000',
+    type: '',
+    data: '',
+    metadata: '',
+  },
+];
+
+/** Computed in Python, with hashlib and struct, from the description in docs/operating/auditing.md. */
+const HASHES = [
+  'f8bd9891d970cd05a2240ab1fb6a6cae6a6c04640508f462b71b213e84c7eb00',
+  '638b500407257c8ba72004f5071d2733b2a412e41a45af46739fc1e8dac74b0a',
+  '8becb99a787950a3bdef5cf660edbda0ce5cb6bcb9300a3febac43c6d8dab8bf',
+];
+const FAR_ON = '681a6a4d0522c7ee686cacbfa847728991508f0bdf2512846308116b475e2103';
+
+describe('the hash of an event in the chain', () => {
+  it('is for ever what it was: heads that auditors have noted rest on it', () => {
+    let previous: Buffer = GENESIS;
+    for (const [index, event] of events.entries()) {
+      previous = entryHash(previous, index + 1, event);
+      expect(previous.toString('hex')).to.equal(HASHES[index]);
+    }
+    const [, , last] = events;
+    if (!last) throw new Error('There are three.');
+    const farOn = entryHash(Buffer.alloc(32, 0xff), Number.MAX_SAFE_INTEGER, last);
+    expect(farOn.toString('hex')).to.equal(FAR_ON);
+  });
+
+  it('covers every field and where one ends and the next begins', () => {
+    const [event] = events;
+    if (!event) throw new Error('There are three.');
+    const others = [
+      entryHash(GENESIS, 1, event),
+      entryHash(Buffer.alloc(32, 1), 1, event),
+      entryHash(GENESIS, 2, event),
+      entryHash(GENESIS, 1, { ...event, revision: 1 }),
+      entryHash(GENESIS, 1, { ...event, id: '0193b81f-f2f7-7443-8ec7-82689a3a1656' }),
+      entryHash(GENESIS, 1, { ...event, stream: `${event.stream}0` }),
+      entryHash(GENESIS, 1, { ...event, data: `${event.data} ` }),
+      entryHash(GENESIS, 1, { ...event, metadata: `${event.metadata} ` }),
+      entryHash(GENESIS, 1, { ...event, stream: `${event.stream}A`, type: event.type.slice(1) }),
+      entryHash(GENESIS, 1, { ...event, data: event.metadata, metadata: event.data }),
+    ];
+    expect(new Set(others.map((hash) => hash.toString('hex'))).size).to.equal(others.length);
+  });
+
+  it('knows an id by its bytes', () => {
+    expect(idText(idBytes('0193B81F-f2f7-7443-8ec7-82689a3a1655'))).to.equal(
+      '0193b81f-f2f7-7443-8ec7-82689a3a1655',
+    );
+    expect(() => idBytes('evt_1')).to.throw('no UUID');
+  });
+});
+
+/**
+ * Some stores parse the JSON of an event and write it out anew. The chain hashes the stored text, so that has
+ * to be the text again: no number in another spelling, no key that looks like an integer.
+ */
+describe('the content of every event ever written', () => {
+  const root = join(import.meta.dirname, '..', '..', '..');
+  for (const path of globSync('packages/*/src/domain/fixtures/*.json', { cwd: root }).sort()) {
+    it(`is the same text when it is parsed and written out again: ${path}`, () => {
+      const text = withoutLayout(readFileSync(join(root, path), 'utf8'));
+      expect(JSON.stringify(JSON.parse(text))).to.equal(text);
+    });
+  }
+
+  it('is looked at without the layout of its file alone', () => {
+    expect(withoutLayout('{ "a b": [1.0, "\\" :"] }')).to.equal('{"a b":[1.0,"\\" :"]}');
+    expect(JSON.stringify(JSON.parse('{"b":1,"7":2}'))).not.to.equal('{"b":1,"7":2}');
+  });
+});
+
+/** The very text, less the white space outside of strings. */
+function withoutLayout(json: string): string {
+  return json.replaceAll(/("(?:[^"\\]|\\.)*")|\s+/g, (_match, quoted: string | undefined) => quoted ?? '');
+}

@@ -1,0 +1,10 @@
+export type { Ordinal } from './chain.ts';
+export { CHAIN_CONSUMER, CHAIN_PAGE_INTERVAL_MS, chainProjection } from './chainProjection.ts';
+export { auditErrors } from './errors.ts';
+export type { Fault, FaultKind } from './faults.ts';
+export { createKeptChain } from './keptChain.ts';
+export { migrateAudit } from './migrate.ts';
+export * from './pointInTime.ts';
+export { type AuditDependencies, auditEndpoints } from './routes.ts';
+export { type StreamRules, streamRules } from './streamRules.ts';
+export * from './verifyLog.ts';

@@ -1,0 +1,163 @@
+/**
+ * What the log must be by itself, without a chain: positions and revisions without a hole, and every event
+ * readable and such as its stream's rules let through.
+ */
+import type { EventStore, Position, RecordedEvent } from '@coffer/event-store';
+import { parseStreamName } from '@coffer/kernel';
+import { LRUCache } from 'lru-cache';
+import type { Fault, FaultKind, FaultList } from './faults.ts';
+import type { LogCheck, Numbered } from './logCheck.ts';
+import type { Problem, StreamRules } from './streamRules.ts';
+
+type Reported = Pick<EventStore, 'readStream' | 'comparePositions' | 'distance'>;
+
+/** Where the backend can count, each event stands right behind the one before. */
+export function createPositionCheck(store: Pick<EventStore, 'distance'>, faults: FaultList): LogCheck {
+  let last: Position | undefined;
+  return {
+    take(event, ordinal) {
+      const distance = store.distance(last, event.position);
+      last = event.position;
+      if (distance === undefined || distance === 1) return undefined;
+      const reason =
+        distance > 1
+          ? `${distance - 1} positions before ${event.position} hold no event`
+          : `its position ${event.position} does not stand behind the one before`;
+      faults.add(of('position_gap', event, ordinal, reason));
+      return undefined;
+    },
+    end: () => undefined,
+  };
+}
+
+/** Streams whose last revision is known; of any other the store is asked, so that the answer stays exact. */
+const KNOWN_STREAMS = 100_000;
+
+/** Revisions of each stream from 0, without a hole, in the order of the log. */
+export function createRevisionCheck(store: Reported, faults: FaultList): LogCheck {
+  const lastRevisions = new LRUCache<string, number>({ max: KNOWN_STREAMS });
+
+  const take = (event: RecordedEvent, ordinal: number, last: number): void => {
+    const { stream, revision } = event;
+    lastRevisions.set(stream, revision);
+    if (revision === last + 1) return;
+    const reason = `revision ${last + 1} was to follow`;
+    faults.add(of('revision_gap', event, ordinal, reason));
+  };
+  return {
+    take(event, ordinal) {
+      const { stream, revision } = event;
+      const last = lastRevisions.get(stream);
+      if (last !== undefined || revision === 0) {
+        take(event, ordinal, last ?? -1);
+        return undefined;
+      }
+      return lastBefore(store, event).then((found) => take(event, ordinal, found));
+    },
+    end: () => undefined,
+  };
+}
+
+/** The revision of the stream's last event before this one, in the order of the log; -1 when there is none. */
+async function lastBefore(store: Reported, event: RecordedEvent): Promise<number> {
+  const options = { direction: 'backwards', fromRevision: event.revision - 1 } as const;
+  // Nearly always the one just before; only in a log that is out of order it is looked for further back.
+  for (const limit of [1, Infinity]) {
+    for await (const page of store.readStream(event.stream, { ...options, limit })) {
+      const found = page.find(({ position }) => store.comparePositions(position, event.position) < 0);
+      if (found) return found.revision;
+    }
+  }
+  return -1;
+}
+
+/** Streams that are folded at a time: the store's other readers want their turn, too. */
+const FOLDED_AT_ONCE = 4;
+/** Streams of which it is remembered that an event further on does not follow. */
+const MOST_REMEMBERED = 10_000;
+
+/**
+ * Reads every event, and folds every stream: when its first event comes, all of it and at once. To keep the
+ * states of all streams until their next event comes would take memory without a bound, and to keep only some
+ * and fold the others again and again takes a time that grows with the square of their length.
+ */
+export function createFoldCheck({
+  store,
+  rules,
+  faults,
+  end,
+}: {
+  readonly store: Reported;
+  readonly rules: readonly StreamRules[];
+  readonly faults: FaultList;
+  /** What stands behind it was written after the verification began. */
+  readonly end: Position | undefined;
+}): LogCheck {
+  const byCategory = new Map(rules.map((one) => [one.category, one]));
+  /** By stream: the first event that does not follow, until the log comes to it. */
+  const ahead = new Map<string, { readonly revision: number; readonly problem: Problem }>();
+
+  const rulesOf = (stream: string): StreamRules | undefined => {
+    const category = parseStreamName(stream)?.category;
+    return category === undefined ? undefined : byCategory.get(category);
+  };
+  const fold = async ({ event, ordinal }: Numbered): Promise<void> => {
+    const folding = rulesOf(event.stream)?.startFolding();
+    if (!folding) return;
+    for await (const page of store.readStream(event.stream)) {
+      for (const one of page) {
+        if (end === undefined || store.comparePositions(one.position, end) > 0) return;
+        const problem = folding.take(one);
+        if (!problem) continue;
+        // What cannot be read is told when the log comes to it; nothing behind it can be folded.
+        if (problem.kind !== 'unfoldable') return;
+        if (ahead.size < MOST_REMEMBERED) ahead.set(event.stream, { revision: one.revision, problem });
+        else faults.add(of(problem.kind, one, ordinal, problem.reason));
+        return;
+      }
+    }
+  };
+
+  return {
+    async prepare(events) {
+      const firsts = events.filter(({ event }) => event.revision === 0);
+      const worker = async () => {
+        for (let first = firsts.pop(); first; first = firsts.pop()) await fold(first);
+      };
+      await Promise.all(Array.from({ length: FOLDED_AT_ONCE }, worker));
+    },
+    take(event, ordinal) {
+      const rulesOfIt = rulesOf(event.stream);
+      const problem = rulesOfIt ? rulesOfIt.read(event) : UNKNOWN_STREAM;
+      if (problem) faults.add(of(problem.kind, event, ordinal, problem.reason));
+      const expected = ahead.get(event.stream);
+      if (expected?.revision === event.revision) {
+        ahead.delete(event.stream);
+        faults.add(of(expected.problem.kind, event, ordinal, expected.problem.reason));
+      }
+      return undefined;
+    },
+    end: () => undefined,
+  };
+}
+
+const UNKNOWN_STREAM: Problem = { kind: 'unknown_event', reason: 'this release knows no such stream' };
+
+/** Gives a check only the streams that are wanted. */
+export function onlyStreams(check: LogCheck, isWanted: (stream: string) => boolean): LogCheck {
+  const { prepare } = check;
+  return {
+    ...check,
+    ...(prepare && { prepare: (events) => prepare(events.filter(({ event }) => isWanted(event.stream))) }),
+    take: (event, ordinal) => (isWanted(event.stream) ? check.take(event, ordinal) : undefined),
+  };
+}
+
+function of(
+  kind: FaultKind,
+  { stream, revision, id }: RecordedEvent,
+  ordinal: number,
+  reason: string,
+): Fault {
+  return { kind, ordinal, stream, revision, id, reason };
+}

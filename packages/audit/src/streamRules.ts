@@ -1,0 +1,71 @@
+/** What the contexts' stream types say of a stored event, without the types themselves. */
+import type { RecordedEvent } from '@coffer/event-store';
+import { decodeMetadata, type StreamType, UnknownEventError } from '@coffer/kernel';
+import type { FaultKind } from './faults.ts';
+
+export interface Problem {
+  readonly kind: Extract<FaultKind, 'unknown_event' | 'undecodable' | 'unfoldable'>;
+  readonly reason: string;
+}
+
+/** The state of one stream, which takes its events one by one. */
+export interface Folding {
+  /** The problem with the event, if any. After one, the state is of no use any more. */
+  readonly take: (event: RecordedEvent) => Problem | undefined;
+}
+
+export interface StreamRules {
+  readonly category: string;
+  /** What keeps the event from being read, if anything does. */
+  readonly read: (event: RecordedEvent) => Problem | undefined;
+  readonly startFolding: () => Folding;
+}
+
+export function streamRules<Command, Event, State, Answer>(
+  type: StreamType<Command, Event, State, Answer>,
+): StreamRules {
+  const { category, codec, initialState, evolve } = type;
+  return {
+    category,
+    read(stored) {
+      const read = decoded(() => {
+        decodeMetadata(stored.metadata);
+        codec.decode(stored);
+      });
+      return 'problem' in read ? read.problem : undefined;
+    },
+    startFolding() {
+      let state = initialState;
+      return {
+        take(stored) {
+          const read = decoded(() => codec.decode(stored));
+          if ('problem' in read) return read.problem;
+          try {
+            state = evolve(state, read.event);
+            return undefined;
+          } catch (error) {
+            // `evolve` asserts what must be true of every event that the rules have let through.
+            return { kind: 'unfoldable', reason: reasonOf(error) };
+          }
+        },
+      };
+    },
+  };
+}
+
+/** Whatever a decoder throws is what is wrong with the text it was given. */
+function decoded<Event>(read: () => Event): { readonly event: Event } | { readonly problem: Problem } {
+  try {
+    return { event: read() };
+  } catch (error) {
+    const kind = error instanceof UnknownEventError ? 'unknown_event' : 'undecodable';
+    return { problem: { kind, reason: reasonOf(error) } };
+  }
+}
+
+const MAX_REASON_LENGTH = 300;
+
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replaceAll(/\s+/g, ' ').trim().slice(0, MAX_REASON_LENGTH);
+}

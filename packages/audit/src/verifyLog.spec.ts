@@ -1,0 +1,496 @@
+import type { EventStore, Position, RecordedEvent } from '@coffer/event-store';
+import { encodeMetadata, eventCodec, figure, type StreamType } from '@coffer/kernel';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { z } from 'zod';
+import { type Block, blocksOf, type ChainHead } from './blocks.ts';
+import { entryHash, GENESIS } from './chain.ts';
+import { createFaultList, type Fault, MAX_LISTED_FAULTS } from './faults.ts';
+import { streamRules } from './streamRules.ts';
+import {
+  type KeptChain,
+  type VerificationReport,
+  type VerifiedLog,
+  verifyExtension,
+  verifyLog,
+} from './verifyLog.ts';
+
+/** A stream whose events record the balance after them, as accounts do. */
+const codec = eventCodec({
+  CoinAdded: { data: z.object({ amount: figure, balance: figure }) },
+});
+const jar: StreamType<
+  never,
+  { type: 'CoinAdded'; data: { amount: bigint; balance: bigint } },
+  bigint,
+  never
+> = {
+  category: 'jar',
+  version: 1,
+  codec,
+  initialState: 0n,
+  decide: (_state, command) => command,
+  evolve: (balance, { data }) => {
+    if (data.balance !== balance + data.amount) throw new Error('the balance does not follow');
+    return data.balance;
+  },
+  sizeOf: () => 100,
+};
+const rules = [streamRules(jar)];
+
+const OWNER = 'app_01jee1wzwqeh1rx3w2d3k4m5n6';
+const nameOf = (jarNumber: number) => `jar-test.${OWNER}.${jarNumber}`;
+const METADATA = encodeMetadata(
+  { correlationId: 'r', actor: 'operator', occurredAt: '2026-01-31T12:00:00.000Z' },
+  1,
+);
+const at = (position: number) => `${position}` as Position;
+
+/** A log as the service writes it: one coin into each of these jars, in turn. */
+function logOf(jars: readonly number[]): readonly RecordedEvent[] {
+  const sizes = new Map<number, number>();
+  return jars.map((jarNumber, index): RecordedEvent => {
+    const revision = sizes.get(jarNumber) ?? 0;
+    sizes.set(jarNumber, revision + 1);
+    return {
+      id: `00000000-0000-4000-8000-${`${index + 1}`.padStart(12, '0')}`,
+      stream: nameOf(jarNumber),
+      revision,
+      type: 'CoinAdded',
+      data: JSON.stringify({ amount: '1', balance: `${revision + 1}` }),
+      metadata: METADATA,
+      position: at(index + 1),
+      recordedAt: new Date(Date.UTC(2026, 0, 31) + index * 1_000),
+    };
+  });
+}
+
+/** Anyhow arranged, as only somebody with write access to the database can arrange it. */
+function storeOf(events: readonly RecordedEvent[]): VerifiedLog {
+  const inOrder = events.toSorted((left, right) => Number(left.position) - Number(right.position));
+  async function* pages(found: readonly RecordedEvent[]) {
+    for (let start = 0; start < found.length; start += 1_000) yield found.slice(start, start + 1_000);
+  }
+  const readStream: EventStore['readStream'] = (stream, options = {}) => {
+    const { direction = 'forwards', fromRevision, limit } = options;
+    const all = events
+      .filter((event) => event.stream === stream)
+      .toSorted((left, right) => left.revision - right.revision);
+    const found =
+      direction === 'forwards'
+        ? all.filter(({ revision }) => revision >= (fromRevision ?? 0))
+        : all.filter(({ revision }) => revision <= (fromRevision ?? Infinity)).reverse();
+    return pages(found.slice(0, limit));
+  };
+  return {
+    readAll: () => pages(inOrder),
+    readStream,
+    head: async () => {
+      const last = inOrder.at(-1);
+      return last && { position: last.position, eventId: last.id };
+    },
+    comparePositions: (left, right) => Number(left) - Number(right),
+    distance: (from, to) => Number(to) - Number(from ?? 0),
+  };
+}
+
+function chainOf(blocks: readonly Block[]): KeptChain {
+  const last = blocks.at(-1);
+  const lastEntry = last?.entries.at(-1);
+  const head: ChainHead | undefined = last &&
+    lastEntry && {
+      ordinal: last.lastOrdinal,
+      hash: last.hashAfter,
+      place: { position: last.lastPosition, eventId: lastEntry.id },
+      recordedUntilMs: last.recordedUntilMs,
+    };
+  return {
+    head: async () => head,
+    async *blocks() {
+      yield* blocks;
+    },
+    brokenEnd: async () => undefined,
+  };
+}
+
+/** Blocks of so many events. */
+function chained(events: readonly RecordedEvent[], blockEvents = 3): readonly Block[] {
+  const blocks: Block[] = [];
+  for (let start = 0; start < events.length; start += blockEvents) {
+    const last = blocks.at(-1);
+    const entry = last?.entries.at(-1);
+    const head = last &&
+      entry && {
+        ordinal: last.lastOrdinal,
+        hash: last.hashAfter,
+        place: { position: last.lastPosition, eventId: entry.id },
+        recordedUntilMs: last.recordedUntilMs,
+      };
+    blocks.push(...blocksOf(head, events.slice(start, start + blockEvents)));
+  }
+  return blocks;
+}
+
+async function reportOf<Report>(verification: AsyncGenerator<unknown, Report>): Promise<Report> {
+  for (;;) {
+    const { done, value } = await verification.next();
+    if (done) return value;
+  }
+}
+
+const { signal } = new AbortController();
+
+const verified = (
+  events: readonly RecordedEvent[],
+  blocks: readonly Block[],
+  isWanted: (stream: string) => boolean = () => true,
+): Promise<VerificationReport> =>
+  reportOf(verifyLog({ store: storeOf(events), chain: chainOf(blocks), rules, isWanted, signal }));
+
+const brief = ({ faults }: VerificationReport) => faults.map(({ kind, ordinal }) => `${kind} ${ordinal}`);
+/** The chain's findings alone. */
+const ofChain = (report: VerificationReport) =>
+  brief(report).filter((text) => /^(altered|missing|inserted|moved|chain_broken)/.test(text));
+
+/** The event of this ordinal, or what is made of it. */
+const changed = (
+  events: readonly RecordedEvent[],
+  ordinal: number,
+  change: (event: RecordedEvent) => RecordedEvent,
+) => events.map((event, index) => (index + 1 === ordinal ? change(event) : event));
+
+const without = (events: readonly RecordedEvent[], ordinal: number) => events.toSpliced(ordinal - 1, 1);
+
+const FORGED_ID = 'ffffffff-ffff-4fff-bfff-ffffffffffff';
+
+/** Puts a copy of the event before it in at this ordinal; everything behind moves on by one. */
+function withForgery(events: readonly RecordedEvent[], ordinal: number): readonly RecordedEvent[] {
+  const copied = events[ordinal - 2] ?? events[0];
+  if (!copied) return [];
+  const forged = { ...copied, id: FORGED_ID, revision: copied.revision + 1, position: at(ordinal) };
+  const moved = events
+    .slice(ordinal - 1)
+    .map((event) => ({ ...event, position: at(Number(event.position) + 1) }))
+    .map((event) =>
+      event.stream === forged.stream && event.revision >= forged.revision
+        ? { ...event, revision: event.revision + 1 }
+        : event,
+    );
+  return [...events.slice(0, ordinal - 1), forged, ...moved];
+}
+
+function swapped(events: readonly RecordedEvent[], left: number, right: number): readonly RecordedEvent[] {
+  return events.map((event, index) => {
+    if (index + 1 === left) return { ...event, position: at(right) };
+    if (index + 1 === right) return { ...event, position: at(left) };
+    return event;
+  });
+}
+
+describe('the verification of the log', () => {
+  const events = logOf([1, 2, 1, 3, 2, 1, 1, 2, 3, 1]);
+  const blocks = chained(events);
+
+  it('finds nothing in a log as it was written, chained in blocks of any size', async () => {
+    for (const size of [1, 2, 3, 10, 11]) {
+      const report = await verified(events, chained(events, size));
+      expect(report).to.deep.include({ events: 10, unchained: 0, faultCount: 0, faults: [] });
+      expect(report.head?.ordinal).to.equal(10);
+    }
+    expect(await verified([], [])).to.deep.include({ events: 0, head: undefined, faultCount: 0 });
+  });
+
+  it('counts what is not chained yet, and reads it all the same', async () => {
+    const report = await verified(events, chained(events.slice(0, 7)));
+    expect(report).to.include({ unchained: 3, faultCount: 0 });
+    const tail = changed(events, 9, (event) => ({ ...event, data: '{}' }));
+    expect(brief(await verified(tail, chained(events.slice(0, 7))))).to.deep.equal(['undecodable 9']);
+  });
+
+  describe('names', () => {
+    const alterations: readonly [what: string, change: (event: RecordedEvent) => RecordedEvent][] = [
+      ['data', (event) => ({ ...event, data: event.data.replace('"amount":"1"', '"amount":"9"') })],
+      ['metadata', (event) => ({ ...event, metadata: METADATA.replace('operator', 'key:1') })],
+      ['type', (event) => ({ ...event, type: 'CoinTaken' })],
+      ['stream', (event) => ({ ...event, stream: nameOf(9) })],
+      ['revision', (event) => ({ ...event, revision: event.revision + 5 })],
+    ];
+    for (const [what, change] of alterations) {
+      it(`an event whose ${what} was altered, the last as well`, async () => {
+        for (const ordinal of [1, 4, 10]) {
+          const report = await verified(changed(events, ordinal, change), blocks);
+          expect(ofChain(report), `ordinal ${ordinal}`).to.deep.equal([`altered ${ordinal}`]);
+          const original = events[ordinal - 1];
+          const { id, stream, revision } = report.faults[0] ?? {};
+          expect({ id, stream, revision }).to.deep.equal({
+            id: original?.id,
+            stream: original?.stream,
+            revision: original?.revision,
+          });
+        }
+      });
+    }
+
+    it('an event that was removed: the first, one in the middle, the last, with its hole or closed up', async () => {
+      for (const ordinal of [1, 5, 10]) {
+        const left = without(events, ordinal);
+        const closedUp = left.map((event, index) => ({ ...event, position: at(index + 1) }));
+        for (const tampered of [left, closedUp]) {
+          const report = await verified(tampered, blocks);
+          expect(ofChain(report)).to.deep.equal([`missing ${ordinal}`]);
+          expect(report.faults[0]?.id).to.equal(events[ordinal - 1]?.id);
+        }
+        if (ordinal < 10) expect(brief(await verified(left, blocks))).to.include(`position_gap ${ordinal}`);
+      }
+    });
+
+    it('an event that was put in, and those of its stream that it has moved', async () => {
+      const report = await verified(withForgery(events, 4), blocks);
+      expect(report.faults[0]).to.include({ kind: 'inserted', ordinal: 4, id: FORGED_ID });
+      expect(ofChain(report)).to.deep.equal(['inserted 4', 'altered 6', 'altered 7', 'altered 10']);
+      expect(brief(report)).to.include('unfoldable 4');
+    });
+
+    it('an event that was added at the end, by the rules of its stream', async () => {
+      const forged = { ...events[9], id: FORGED_ID, revision: 5, position: at(11) } as RecordedEvent;
+      const report = await verified([...events, forged], blocks);
+      expect(report.unchained).to.equal(1);
+      expect(brief(report)).to.deep.equal(['unfoldable 11']);
+    });
+
+    it('two events that have changed places, near or far', async () => {
+      for (const [left, right] of [
+        [4, 5],
+        [2, 8],
+        [1, 10],
+      ] as const) {
+        const found = ofChain(await verified(swapped(events, left, right), blocks));
+        expect(found).to.deep.equal([`moved ${left}`, `moved ${right}`]);
+      }
+    });
+
+    it('an event that was replaced by another, the last as well', async () => {
+      for (const ordinal of [5, 10]) {
+        const replaced = changed(events, ordinal, (event) => ({ ...event, id: FORGED_ID }));
+        const found = ofChain(await verified(replaced, blocks));
+        expect(found).to.deep.equal([`missing ${ordinal}`, `inserted ${ordinal}`]);
+      }
+    });
+
+    it('the hole that a removed event leaves in its stream', async () => {
+      expect(brief(await verified(without(events, 6), blocks))).to.include('revision_gap 6');
+    });
+
+    it('an event of a type, a version or a stream that this release does not know', async () => {
+      const changes: readonly ((event: RecordedEvent) => RecordedEvent)[] = [
+        (event) => ({ ...event, type: 'CoinTaken' }),
+        (event) => ({ ...event, metadata: METADATA.replace('"v":1', '"v":2') }),
+        (event) => ({ ...event, stream: `urn-test.${OWNER}.1`, revision: 0 }),
+        (event) => ({ ...event, stream: 'elsewhere', revision: 0 }),
+      ];
+      for (const change of changes) {
+        expect(brief(await verified(changed(events, 10, change), []))).to.deep.equal(['unknown_event 10']);
+      }
+    });
+
+    it('several things at once, each by itself', async () => {
+      const altered = changed(events, 2, (event) => ({ ...event, metadata: '{"v":1}' }));
+      const report = await verified(without(altered, 8), blocks);
+      expect(ofChain(report)).to.deep.equal(['altered 2', 'missing 8']);
+      expect(brief(report)).to.include('undecodable 2');
+    });
+
+    it('more removed events than it looks ahead', async () => {
+      const many = logOf(Array.from({ length: 5_000 }, (_, index) => index));
+      const left = [...many.slice(0, 100), ...many.slice(3_100)];
+      const report = await verified(left, chained(many, 1_000));
+      expect(report.faults).to.have.length(MAX_LISTED_FAULTS);
+      expect(report.faults[0]).to.include({ kind: 'missing', ordinal: 101 });
+      expect(report.faultCount).to.equal(3_000 + 1);
+    });
+  });
+
+  describe('names what was done to the chain itself', () => {
+    const tampered = (index: number, change: (block: Block) => Block) =>
+      blocks.map((block, number) => (number === index ? change(block) : block));
+    const other = Buffer.alloc(32, 7);
+
+    it('a block that was removed, of which the log is still known to be right or not', async () => {
+      for (const index of [0, 1]) {
+        const left = blocks.toSpliced(index, 1);
+        const first = index * 3 + 1;
+        expect(ofChain(await verified(events, left))).to.deep.equal([`chain_broken ${first}`]);
+        const altered = changed(events, first + 1, (event) => ({
+          ...event,
+          metadata: METADATA.replace('r', 'q'),
+        }));
+        expect(ofChain(await verified(altered, left))).to.deep.equal([
+          `chain_broken ${first}`,
+          `chain_broken ${first + 2}`,
+        ]);
+      }
+    });
+
+    const changes: readonly [what: string, ordinal: number, change: (block: Block) => Block][] = [
+      ['the hash before it', 4, (block) => ({ ...block, hashBefore: other })],
+      ['a time', 4, (block) => ({ ...block, recordedUntilMs: block.recordedUntilMs + 1 })],
+      ['its first ordinal', 4, (block) => ({ ...block, firstOrdinal: 5, contradiction: 'its ordinals' })],
+      [
+        'the hash of an event',
+        5,
+        (block) => ({
+          ...block,
+          entries: block.entries.map((entry, index) => (index === 1 ? { ...entry, hash: other } : entry)),
+        }),
+      ],
+      [
+        'the id of an event',
+        5,
+        (block) => ({
+          ...block,
+          entries: block.entries.map((entry, index) => (index === 1 ? { ...entry, id: FORGED_ID } : entry)),
+        }),
+      ],
+      [
+        'the stream of an event',
+        5,
+        (block) => ({
+          ...block,
+          entries: block.entries.map((entry, index) => (index === 1 ? { ...entry, stream: 's' } : entry)),
+        }),
+      ],
+    ];
+    for (const [what, ordinal, change] of changes) {
+      it(`a block of which ${what} was changed`, async () => {
+        expect(ofChain(await verified(events, tampered(1, change)))).to.deep.equal([
+          `chain_broken ${ordinal}`,
+        ]);
+      });
+    }
+  });
+
+  it('names first whatever was done to any log', async () => {
+    const tampering = fc
+      .array(fc.integer({ min: 1, max: 4 }), { minLength: 2, maxLength: 30 })
+      .chain((jars) =>
+        fc.record({
+          jars: fc.constant(jars),
+          ordinal: fc.integer({ min: 1, max: jars.length }),
+          other: fc.integer({ min: 1, max: jars.length }),
+          blockEvents: fc.integer({ min: 1, max: 12 }),
+          what: fc.constantFrom('alter', 'remove', 'put in', 'swap'),
+        }),
+      );
+    await fc.assert(
+      fc.asyncProperty(tampering, async ({ jars, ordinal, other, blockEvents, what }) => {
+        const log = logOf(jars);
+        const kept = chained(log, blockEvents);
+        const expectFirst = async (
+          left: readonly RecordedEvent[],
+          kinds: readonly string[],
+          first: number,
+        ) => {
+          const report = await verified(left, kept);
+          const [fault] = report.faults.filter(({ kind }) => kinds.includes(kind));
+          expect(fault?.ordinal, JSON.stringify(report.faults)).to.equal(first);
+          expect(Math.min(...report.faults.map((one) => one.ordinal))).to.equal(first);
+        };
+        if (what === 'alter') {
+          const altered = changed(log, ordinal, (event) => ({
+            ...event,
+            metadata: METADATA.replace('r', 's'),
+          }));
+          await expectFirst(altered, ['altered'], ordinal);
+        } else if (what === 'remove') {
+          await expectFirst(without(log, ordinal), ['missing'], ordinal);
+        } else if (what === 'put in') {
+          if (ordinal > 1) await expectFirst(withForgery(log, ordinal), ['inserted'], ordinal);
+        } else if (ordinal !== other) {
+          const report = await verified(swapped(log, ordinal, other), kept);
+          const places = [ordinal, other].toSorted((left, right) => left - right);
+          expect(ofChain(report)).to.deep.equal(places.map((place) => `moved ${place}`));
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('looks only at the streams that are wanted, and always at the whole chain', async () => {
+    const altered = changed(events, 2, (event) => ({ ...event, data: '{}' }));
+    const onlyFirst = (stream: string) => stream === nameOf(1);
+    expect(brief(await verified(altered, blocks, onlyFirst))).to.deep.equal(['altered 2']);
+  });
+
+  it('folds what was there when it began, and names the event that does not follow at its own place', async () => {
+    const odd = { amount: '2', balance: '4' };
+    const tampered = changed(events, 7, (event) => ({ ...event, data: JSON.stringify(odd) }));
+    const report = await verified(tampered, []);
+    expect(brief(report)).to.deep.equal(['unfoldable 7']);
+    const { stream, revision, id } = events[6] ?? {};
+    expect(report.faults[0]).to.include({ stream, revision, id, reason: 'the balance does not follow' });
+
+    const head = { position: at(6), eventId: events[5]?.id ?? '' };
+    const store = { ...storeOf(tampered), head: async () => head };
+    const earlier = verifyLog({ store, chain: chainOf([]), rules, signal });
+    expect(await reportOf(earlier)).to.include({ events: 6, faultCount: 0 });
+  });
+
+  it('lists the first hundred faults in the order of the log, and counts all', () => {
+    const list = createFaultList();
+    const fault = (ordinal: number): Fault => ({
+      kind: 'altered',
+      ordinal,
+      stream: null,
+      revision: null,
+      id: null,
+      reason: '',
+    });
+    for (let ordinal = 1_000; ordinal > 0; ordinal--) list.add(fault(ordinal));
+    expect(list.count()).to.equal(1_000);
+    expect(list.listed().map(({ ordinal }) => ordinal)).to.deep.equal(
+      Array.from({ length: MAX_LISTED_FAULTS }, (_, index) => index + 1),
+    );
+  });
+});
+
+describe('the proof that the log extends a noted head', () => {
+  const events = logOf([1, 2, 1, 3, 2, 1]);
+  const blocks = chained(events);
+  const hashes: Buffer[] = [];
+  for (const [index, event] of events.entries()) {
+    hashes.push(entryHash(hashes[index - 1] ?? GENESIS, index + 1, event));
+  }
+  const extended = (log: readonly RecordedEvent[], kept: readonly Block[], ordinal: number, hash?: Buffer) =>
+    reportOf(
+      verifyExtension(
+        { store: storeOf(log), chain: chainOf(kept), signal },
+        { ordinal, hash: hash ?? hashes[ordinal - 1] ?? GENESIS },
+      ),
+    );
+
+  it('holds for every head there was', async () => {
+    for (const ordinal of [1, 3, 6]) {
+      expect(await extended(events, blocks, ordinal)).to.include({ extends: true, faultCount: 0 });
+    }
+  });
+
+  it('fails where the chain was made anew over a log that was altered', async () => {
+    const altered = changed(events, 2, (event) => ({ ...event, metadata: '{"v":1,"x":1}' }));
+    const anew = chained(altered);
+    expect(await extended(altered, anew, 1)).to.include({ extends: true, faultCount: 0 });
+    expect(await extended(altered, anew, 2)).to.include({ extends: false, faultCount: 0 });
+    expect(await extended(altered, anew, 6)).to.include({ extends: false, faultCount: 0 });
+  });
+
+  it('names what was altered behind the head', async () => {
+    const altered = changed(events, 5, (event) => ({ ...event, metadata: '{}' }));
+    const report = await extended(altered, blocks, 4);
+    expect(report).to.include({ extends: true, faultCount: 1 });
+    expect(brief(report)).to.deep.equal(['altered 5']);
+  });
+
+  it('fails for a hash that never was, and where the log ends before it', async () => {
+    expect(await extended(events, blocks, 3, Buffer.alloc(32, 1))).to.include({ extends: false });
+    expect(await extended(events.slice(0, 4), blocks, 6)).to.include({ extends: false, faultCount: 2 });
+  });
+});
