@@ -296,6 +296,20 @@ table records.chain_blocks
   CREATE UNIQUE INDEX chain_blocks_pkey ON records.chain_blocks USING btree (last_ordinal)
   CREATE TRIGGER chain_blocks_are_immutable BEFORE DELETE OR UPDATE ON records.chain_blocks FOR EACH ROW EXECUTE FUNCTION records.refuse_change_of_chain()
 
+table records.chain_blocks_set_aside
+  column last_ordinal bigint not null
+  column first_ordinal bigint not null
+  column hash_before bytea not null
+  column hash_after bytea not null
+  column last_position text not null
+  column recorded_until_ms bigint not null
+  column event_ids bytea not null
+  column hashes bytea not null
+  column streams text[] collate "C" not null
+  column revisions bigint[] not null
+  column recorded_ms bigint[] not null
+  column set_aside_at timestamp with time zone not null
+
 table records.consumers
   column name text not null
   column "position" text

@@ -14,6 +14,17 @@ export async function readChainHead(db: Queryable): Promise<ChainHead | undefine
   return rows[0] && headIn(rows[0]);
 }
 
+/**
+ * For a log that was put back to an older state: the next projector chains it anew, to the same hashes for
+ * every event that is left. The blocks that were there are kept beside, where nothing reads them.
+ */
+export async function setBlocksAside(db: Queryable): Promise<void> {
+  await db.query(
+    `insert into records.chain_blocks_set_aside select *, clock_timestamp() from records.chain_blocks`,
+  );
+  await db.query('truncate records.chain_blocks');
+}
+
 const COLUMNS = [
   ['first_ordinal', 'bigint'],
   ['last_ordinal', 'bigint'],

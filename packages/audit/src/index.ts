@@ -1,3 +1,4 @@
+export { setBlocksAside } from './blocksTable.ts';
 export type { Ordinal } from './chain.ts';
 export { CHAIN_CONSUMER, CHAIN_PAGE_INTERVAL_MS, chainProjection } from './chainProjection.ts';
 export { auditErrors } from './errors.ts';

@@ -1,14 +1,19 @@
 /** What an operator or an auditor asks of the log as a whole. */
 import type { Queryable } from '@coffer/database';
-import { type Endpoint, endpoint } from '@coffer/http';
+import { type Endpoint, endpoint, longTask, type TaskResult } from '@coffer/http';
 import { type Environment, environment } from '@coffer/kernel';
 import { z } from 'zod';
 import type { ChainHead } from './blocks.ts';
 import { auditErrors, reject } from './errors.ts';
 import { createKeptChain } from './keptChain.ts';
-import { taskLines } from './longTask.ts';
 import type { StreamRules } from './streamRules.ts';
-import { type VerificationReport, type VerifiedLog, verifyExtension, verifyLog } from './verifyLog.ts';
+import {
+  type VerificationProgress,
+  type VerificationReport,
+  type VerifiedLog,
+  verifyExtension,
+  verifyLog,
+} from './verifyLog.ts';
 
 export interface AuditDependencies {
   readonly db: Queryable;
@@ -125,7 +130,7 @@ export const auditEndpoints = ({
         if (since > head.ordinal) throw reject('audit/ordinal_beyond_chain', { since, head: head.ordinal });
         const noted = { ordinal: since, hash: Buffer.from(hash, 'hex') };
         const task = verifyExtension({ store, chain, signal }, noted);
-        const lines = taskLines(task, reading, (report) => ({
+        const lines = linesOfTask(task, (report) => ({
           ...verdict(report.extends ? undefined : 'audit/chain_broken', report),
           since,
           extends: report.extends,
@@ -150,16 +155,24 @@ export const auditEndpoints = ({
           ...verdict(undefined, report),
           ...findingsOf(report),
         });
-        return { status: 200, lines: taskLines(task, reading, resultOf) };
+        return { status: 200, lines: linesOfTask(task, resultOf) };
       },
     }),
   ];
 };
 
-const reading = (progress: { readonly done: number; readonly of: number | null }) => ({
-  stage: 'reading the log',
-  ...progress,
-});
+/** A verification as the lines of a long task. It ends itself when whoever asked has gone away. */
+const linesOfTask = <Report>(
+  verification: AsyncGenerator<VerificationProgress, Report>,
+  resultOf: (report: Report) => TaskResult,
+) =>
+  longTask(async (report) => {
+    for (;;) {
+      const { done, value } = await verification.next();
+      if (done) return resultOf(value);
+      report({ stage: 'reading the log', ...value });
+    }
+  });
 
 const figuresOf = ({ ordinal, hash }: ChainHead) => ({ ordinal, hash: hash.toString('hex') });
 
@@ -171,7 +184,7 @@ const findingsOf = ({ head, events, unchained, faultCount, faults }: Verificatio
   faults,
 });
 
-function verdict(code: keyof typeof auditErrors | undefined, { faultCount }: VerificationReport) {
+function verdict(code: keyof typeof auditErrors | undefined, { faultCount }: VerificationReport): TaskResult {
   const found = code ?? (faultCount > 0 ? 'audit/log_corrupt' : undefined);
   return found ? { ok: false, code: found, message: auditErrors[found].message } : { ok: true };
 }

@@ -18,6 +18,7 @@ export type { PortalDependencies } from './endpoints/portalEndpoints.ts';
 export { portalEndpoints } from './endpoints/portalEndpoints.ts';
 export type { ConsumerFigures, PortalProjections } from './endpoints/projections.ts';
 export type { PortalReconcile } from './endpoints/reconcile.ts';
+export { streamFilter } from './endpoints/streams.ts';
 export type { AppPlace } from './endpoints/subject.ts';
 export type { PortalUser, PortalUsers } from './endpoints/users.ts';
 export { portalErrors } from './errors.ts';

@@ -157,5 +157,14 @@ describe('a service that is killed again and again under load', function () {
     }
   });
 
+  it('has chained every event once, whichever process was killed in the middle of it', async () => {
+    await eventually('the log is chained', async () => {
+      const { json } = await client.get('/portal/audit/head');
+      return json.lagEvents === 0 || undefined;
+    });
+    const last = (await client.lines('/portal/log/verification')).at(-1);
+    expect(last?.result).to.include({ ok: true, unchained: 0, faultCount: 0 });
+  });
+
   it('has kept its books', () => expectBooksToBalance(client));
 });

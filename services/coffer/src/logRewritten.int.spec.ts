@@ -13,7 +13,7 @@ import { caughtUpRows, freshRows, holdsCaughtUp } from './testing/readModels.ts'
 import { consumerMetric, errorLines } from './testing/watch.ts';
 import { startNode, startWorld, type World } from './testing/world.ts';
 
-const CONSUMERS = ['readModels', 'holds'] as const;
+const CONSUMERS = ['readModels', 'holds', 'chain'] as const;
 
 describe('a service whose log is put back to an older state', function () {
   this.timeout(30_000);
@@ -42,7 +42,7 @@ describe('a service whose log is put back to an older state', function () {
     return { status: response.status, text: await response.text() };
   };
   const expectAlarms = async (node: Pick<World, 'url' | 'logLines'>) => {
-    await eventually('both consumers have stopped', async () => {
+    await eventually('all consumers have stopped', async () => {
       const stopped = await consumerMetric(node.url, 'coffer_consumer_stopped');
       return CONSUMERS.every((name) => stopped[name] === 1) || undefined;
     });
@@ -74,6 +74,7 @@ describe('a service whose log is put back to an older state', function () {
     await place.credit(userId, '5', 'lost');
     await caughtUpRows(world.databaseUrl);
     await holdsCaughtUp(world.databaseUrl);
+    await chainCaughtUp(world);
 
     const { rowCount } = await pool.query(
       `delete from log.events where position >
@@ -129,7 +130,7 @@ describe('a service whose log is put back to an older state', function () {
     const before = await eventTypes();
     const reset = await resetConsumers(pool);
     expect(reset.dropped).to.have.length(1);
-    expect(reset.restarted).to.deep.equal(['holds']);
+    expect(reset.restarted).to.deep.equal(['holds', 'chain']);
     await migrateAll(pool);
 
     const node = await startNode(world.databaseUrl, { environment: { COFFER_REACTION_GRACE_MS: '0' } });
@@ -158,10 +159,25 @@ describe('a service whose log is put back to an older state', function () {
 
     const rows = await caughtUpRows(world.databaseUrl);
     await expectBooksToBalance(node.client);
+    // The log that is left is chained anew; the old chain is kept, as it names what was lost.
+    await chainCaughtUp(node);
+    const verified = (await node.client.lines('/portal/log/verification')).at(-1);
+    expect(verified?.result).to.include({ ok: true, unchained: 0 });
+    const aside = await pool.query(
+      `select streams[cardinality(streams)] as stream from records.chain_blocks_set_aside
+        order by last_ordinal desc limit 1`,
+    );
+    expect(aside.rows[0]?.stream).to.include(lostCredit.userId);
     await node.stop();
     expect(errorLines(node.logLines)).to.deep.equal([]);
     expect(rows).to.deep.equal(await freshRows(world.databaseUrl));
   });
+
+  const chainCaughtUp = ({ client }: Pick<World, 'client'>) =>
+    eventually('the log is chained', async () => {
+      const { json } = await client.get('/portal/audit/head');
+      return json.lagEvents === 0 || undefined;
+    });
 
   async function eventTypes(): Promise<readonly string[]> {
     const { rows } = await pool.query<{ type: string }>('select type from log.events order by position');

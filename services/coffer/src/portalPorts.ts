@@ -1,5 +1,6 @@
 /** Gives the operator's admin API the accounts and ledger contexts. */
 import type { Accounts } from '@coffer/accounts';
+import type { PointsInTime } from '@coffer/audit';
 import type { EventStore, Position, RecordedEvent } from '@coffer/event-store';
 import type { RequestContext } from '@coffer/http';
 import { type Clock, Rejection } from '@coffer/kernel';
@@ -13,11 +14,13 @@ export function portalAccounts({
   users,
   clock,
   store,
+  pointsInTime,
 }: {
   readonly accounts: Accounts;
   readonly users: Pick<Users, 'show'>;
   readonly clock: Clock;
   readonly store: Pick<EventStore, 'comparePositions'>;
+  readonly pointsInTime: Pick<PointsInTime, 'positionAt'>;
 }): PortalAccounts {
   const keyOf = async (account: PortalAccount, context: RequestContext) => {
     await users.show(account, context);
@@ -32,7 +35,9 @@ export function portalAccounts({
   return {
     async show({ at, ...account }, context) {
       const key = await keyOf(account, context);
-      return at ? accounts.figuresAt(key, beforeOrAt(at, store)) : accounts.figures(key, context);
+      if (!at) return accounts.figures(key, context);
+      const position = at.kind === 'time' ? await pointsInTime.positionAt(at.time) : positionIn(at, store);
+      return accounts.figuresAt(key, isUpTo(position, store));
     },
     async credit({ ref, amount, reason, ...account }, context) {
       const key = await keyOf(account, context);
@@ -45,12 +50,11 @@ export function portalAccounts({
   };
 }
 
-/** Whether an event had been recorded by the moment. Throws `request/invalid` on what is no position. */
-function beforeOrAt(
-  at: PastMoment,
+/** Throws `request/invalid` on what is no position. */
+function positionIn(
+  at: Extract<PastMoment, { readonly kind: 'position' }>,
   store: Pick<EventStore, 'comparePositions'>,
-): (event: RecordedEvent) => boolean {
-  if (at.kind === 'time') return ({ recordedAt }) => recordedAt <= at.time;
+): Position {
   // Only the store knows what a position looks like; the comparison with itself tries it.
   const position = at.position as Position;
   try {
@@ -59,6 +63,15 @@ function beforeOrAt(
     const issues = [{ path: 'at', message: 'is neither an ISO 8601 time nor a position of this log' }];
     throw new Rejection('request/invalid', { issues });
   }
+  return position;
+}
+
+/** Whether an event stands at the position or before it; undefined is before everything. */
+function isUpTo(
+  position: Position | undefined,
+  store: Pick<EventStore, 'comparePositions'>,
+): (event: RecordedEvent) => boolean {
+  if (position === undefined) return () => false;
   return (event) => store.comparePositions(event.position, position) <= 0;
 }
 

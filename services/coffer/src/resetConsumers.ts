@@ -2,6 +2,7 @@
  * `coffer consumers reset`: after a restore, whatever was read of a log that is no more is forgotten. The
  * procedure is in docs/operating/restore.md.
  */
+import { CHAIN_CONSUMER, setBlocksAside } from '@coffer/audit';
 import { type ConsumerKey, forgetPlace, leaseHolder } from '@coffer/consumers';
 import { type Pool, type Queryable, withTransaction } from '@coffer/database';
 import { createLogger } from '@coffer/http';
@@ -15,7 +16,7 @@ import { startFailure } from './startFailure.ts';
 export interface ResetResult {
   /** Schemas that were dropped; the next start fills new ones from the log. */
   readonly dropped: readonly string[];
-  /** Processes that read the log from its beginning at the next start. */
+  /** Consumers that read the log from its beginning at the next start. */
   readonly restarted: readonly string[];
 }
 
@@ -39,8 +40,9 @@ export async function resetConsumersFrom(environment: NodeJS.ProcessEnv): Promis
 }
 
 /**
- * Both are safe at any time. Read models hold nothing that is not in the log. A process carries out what the
+ * All are safe at any time. Read models hold nothing that is not in the log. A process carries out what the
  * log says is still to be done, and each of its acts is idempotent, so reading from the beginning repeats none.
+ * The chain is written anew to the same hashes, for as far as the log is the same.
  */
 export function resetConsumers(pool: Pool): Promise<ResetResult> {
   return withTransaction(pool, async (client) => {
@@ -48,10 +50,13 @@ export function resetConsumers(pool: Pool): Promise<ResetResult> {
     const dropped = await readSchemas(client);
     for (const schema of dropped) await refuseWhileRun(client, { schema, name: READ_MODELS_CONSUMER });
     await refuseWhileRun(client, holds);
+    await refuseWhileRun(client, CHAIN_CONSUMER);
 
     for (const schema of dropped) await client.query(`drop schema ${schema} cascade`);
     await forgetPlace(client, holds);
-    return { dropped, restarted: [holds.name] };
+    await setBlocksAside(client);
+    await forgetPlace(client, CHAIN_CONSUMER);
+    return { dropped, restarted: [holds.name, CHAIN_CONSUMER.name] };
   });
 }
 

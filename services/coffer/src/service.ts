@@ -4,6 +4,7 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import {
+  account,
   accountEndpoints,
   accountStream,
   accountsErrors,
@@ -11,7 +12,17 @@ import {
   createAccounts,
   holdReactions,
 } from '@coffer/accounts';
-import { type Consumer, createConsumersTable, reacting, startConsumer } from '@coffer/consumers';
+import {
+  auditEndpoints,
+  auditErrors,
+  CHAIN_CONSUMER,
+  CHAIN_PAGE_INTERVAL_MS,
+  chainProjection,
+  createPointsInTime,
+  migrateAudit,
+  streamRules,
+} from '@coffer/audit';
+import { type Consumer, createConsumersTable, projecting, reacting, startConsumer } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
 import { createCommandHandler, type EventStore, type LogPlace } from '@coffer/event-store';
 import {
@@ -39,6 +50,7 @@ import {
   ledgerEndpoints,
   ledgerErrors,
   type PlayerAccount,
+  playSession,
   playSessionsProjection,
   sessionDues,
   sessionHoldAct,
@@ -52,6 +64,7 @@ import {
   migrateRecords,
   portalEndpoints,
   portalErrors,
+  streamFilter,
 } from '@coffer/portal';
 import {
   areOfThisLog,
@@ -62,7 +75,7 @@ import {
 } from '@coffer/read-models';
 import { createReconciler } from '@coffer/reconcile';
 import { startReconcilerRole } from '@coffer/reconciler';
-import { createUsers, usersErrors } from '@coffer/users';
+import { createUsers, user, usersErrors } from '@coffer/users';
 import type { Config, Role } from './config.ts';
 import { errorOf } from './errorOf.ts';
 import { failPointFrom } from './failPoints.ts';
@@ -80,6 +93,7 @@ export const catalog: ErrorCatalog = {
   ...portalErrors,
   ...accountsErrors,
   ...ledgerErrors,
+  ...auditErrors,
 };
 
 /** What the read models are made of, whoever fills them. */
@@ -118,6 +132,7 @@ export async function migrateAll(pool: Pool): Promise<void> {
   await migrateLog(pool);
   await migrateSnapshots(pool);
   await migrateRecords(pool);
+  await migrateAudit(pool);
   await createConsumersTable(pool, 'records');
   await migrateReadModels(pool);
 }
@@ -277,10 +292,22 @@ function createContexts({ config, secretsKey, logger }: ServiceOptions, pool: Po
       directory,
       eventStore: store,
       users,
-      accounts: portalAccounts({ accounts, users, clock, store }),
+      accounts: portalAccounts({
+        accounts,
+        users,
+        clock,
+        store,
+        pointsInTime: createPointsInTime(pool, store),
+      }),
       playSessions: portalPlaySessions(playSessions, lists),
       reconcile: portalReconcile(reconciler, directory),
       projections,
+    }),
+    ...auditEndpoints({
+      db: pool,
+      store,
+      rules: [streamRules(user), streamRules(account), streamRules(playSession)],
+      streamFilter: (wanted) => streamFilter(directory, wanted),
     }),
   ];
   const places = async () =>
@@ -309,7 +336,15 @@ async function startConsumers(
   };
   const consumers: Consumer[] = [];
   if (roles.includes('projector')) {
-    consumers.push(await startLiveReadModels({ ...shared, projections: readModelProjections }));
+    consumers.push(
+      await startLiveReadModels({ ...shared, projections: readModelProjections }),
+      startConsumer({
+        ...shared,
+        ...CHAIN_CONSUMER,
+        work: projecting([chainProjection()]),
+        minPageIntervalMs: CHAIN_PAGE_INTERVAL_MS,
+      }),
+    );
   }
   if (roles.includes('process-manager')) {
     const work = reacting(reactions, { graceMs: config.reactionGraceMs });

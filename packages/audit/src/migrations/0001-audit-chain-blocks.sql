@@ -18,6 +18,12 @@ create table records.chain_blocks (
   revisions bigint[] not null,
   recorded_ms bigint[] not null
 );
+-- The chain of a log that was put back to an older state: it names the events that were lost by it.
+create table records.chain_blocks_set_aside (
+  like records.chain_blocks,
+  set_aside_at timestamptz not null
+);
+
 create index chain_blocks_by_time on records.chain_blocks (recorded_until_ms, last_ordinal);
 
 -- A guard against accidents. Who owns the database can take it away: that is what noted heads are for.

@@ -75,7 +75,7 @@ export const streamEndpoints = ({
 };
 
 /** Users, identities and wallets belong to a scope and the rest to an app, so an app is matched by both. */
-async function streamFilter(
+export async function streamFilter(
   directory: AppDirectory,
   wanted: { readonly environment?: Environment | undefined; readonly app?: string | undefined },
 ): Promise<(stream: string) => boolean> {

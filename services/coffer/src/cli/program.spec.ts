@@ -163,11 +163,18 @@ describe('the command line', () => {
       ],
       ['streams list --env test', 'GET /streams?environment=test'],
       ['streams show playSession-test.a/b', 'GET /streams/playSession-test.a%2Fb'],
+      ['streams verify --env live --app app_1', 'GET /log/verification?environment=live&app=app_1'],
+      ['audit head', 'GET /audit/head'],
+      [
+        `audit verify --since 42 --hash ${'Ab'.repeat(32)}`,
+        `GET /audit/verification?since=42&hash=${'ab'.repeat(32)}`,
+      ],
       ['streams export --app app_1 --after 7', 'GET /log?app=app_1&after=7'],
     ];
     for (const [line, request, body] of rows) {
       it(line, async () => {
-        answersLines(['{"items":[]}']);
+        const isLongTask = request.includes('/verification');
+        answersLines([isLongTask ? '{"kind":"result","result":{"ok":true}}' : '{"items":[]}']);
         const { exitCode, stderr } = await run(`${line} --json`);
         expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' });
         expect(asked.map(({ method, url: path }) => `${method} ${path}`)).to.deep.equal([
@@ -237,6 +244,9 @@ describe('the command line', () => {
       'settings set --app app_1 botToken',
       'accounts credit --app app_1 --env test --user usr_1 --currency CHIP --amount 1',
       'streams show',
+      `audit verify --since 0 --hash ${'ab'.repeat(32)}`,
+      'audit verify --since 1 --hash abc',
+      'audit verify --since 1',
     ];
     for (const line of misuses) {
       it(`2 on wrong usage: coffer ${line}`, async () => {

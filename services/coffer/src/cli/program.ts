@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { type CliSurroundings, createCli } from './cli.ts';
 import { registerAccounts } from './commands/accounts.ts';
 import { registerApps } from './commands/apps.ts';
+import { registerAudit } from './commands/audit.ts';
 import { registerConsumers } from './commands/consumers.ts';
 import { registerCurrencies } from './commands/currencies.ts';
 import { registerKeys } from './commands/keys.ts';
@@ -49,6 +50,7 @@ export function buildProgram(surroundings: CliSurroundings, runService: RunServi
   registerReconcile(program, cli);
   registerConsumers(program, cli);
   registerProjections(program, cli);
+  registerAudit(program, cli);
   return program;
 }
 

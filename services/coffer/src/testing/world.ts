@@ -13,6 +13,7 @@ export interface World {
   readonly url: string;
   readonly client: Client;
   readonly databaseUrl: string;
+  readonly operatorToken: string;
   /** What the service has logged from level `info` on, one JSON object each. */
   readonly logLines: readonly string[];
   /** Stops the service and drops its database. Fails with the connections that were left open. */
@@ -82,5 +83,5 @@ export async function startNode(
   });
   const url = String(service.url);
   const client = createClient({ baseUrl: `${url}/v1`, operatorToken });
-  return { url, client, logLines, stop: service.stop };
+  return { url, client, operatorToken, logLines, stop: service.stop };
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { pathOf } from '../adminApi.ts';
 import { type Cli, environmentOption, wantsJson } from '../cli.ts';
 import { isRow, rowsTable, write } from '../output.ts';
+import { verificationTable } from '../verificationTable.ts';
 
 interface LogOptions {
   readonly env?: string;
@@ -9,7 +10,7 @@ interface LogOptions {
   readonly after?: string;
 }
 
-export function registerStreams(program: Command, { api, stdout }: Cli): void {
+export function registerStreams(program: Command, { api, stdout, runTask }: Cli): void {
   const streams = program.command('streams').description('the events as they are stored');
   const logCommand = (name: string) =>
     streams
@@ -55,5 +56,17 @@ export function registerStreams(program: Command, { api, stdout }: Cli): void {
     .description('print the log in order, as JSON lines; resume with the last position and --after')
     .action((options: LogOptions, command: Command) =>
       printLines(command, api.lines(pathOf('log'), queryOf(options))),
+    );
+
+  streams
+    .command('verify')
+    .description('verify the stored events: order, content, rules and chain')
+    .addOption(environmentOption())
+    .option('--app <id>', 'look at the events of this app or its scope alone; the chain is always compared')
+    .action(({ env, app }: LogOptions, command: Command) =>
+      runTask(command, pathOf('log', 'verification'), {
+        query: { environment: env, app },
+        table: verificationTable,
+      }),
     );
 }
