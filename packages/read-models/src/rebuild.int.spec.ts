@@ -111,7 +111,11 @@ describe('a rebuild', () => {
         column: 'total_win',
         extra: "session_id = 'x', ordinal = 99",
       },
-      postings: { row: 'log_ordinal = 1 and number = 1', column: 'revision', extra: 'log_ordinal = 99' },
+      postings: {
+        row: 'log_ordinal = 1 and number = 1',
+        column: 'currency_id',
+        extra: 'log_ordinal = 99, revision = 99',
+      },
       trial_balances: { row: "account = 'house'", column: 'balance', extra: "book = 'x', ordinal = 99" },
     };
 
