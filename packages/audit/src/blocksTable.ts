@@ -102,6 +102,33 @@ export async function readBlockAt(
   return { before: before.rows[0] && headIn(before.rows[0]), block: rows[0] && blockIn(rows[0]) };
 }
 
+/** The end of the last block that the test holds for; it holds for all up to some block and for none after. */
+export async function lastBlockWhere(
+  db: Queryable,
+  test: (head: ChainHead) => boolean,
+): Promise<ChainHead | undefined> {
+  const count = await db.query<{ readonly count: string }>(
+    'select count(*) as count from records.chain_blocks',
+  );
+  let found: ChainHead | undefined;
+  let [low, high] = [0, Number(count.rows[0]?.count)];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const { rows } = await db.query<HeadRow>(
+      `select ${HEAD_NAMES} from records.chain_blocks order by last_ordinal offset $1 limit 1`,
+      [middle],
+    );
+    const head = rows[0] && headIn(rows[0]);
+    if (head && test(head)) {
+      found = head;
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return found;
+}
+
 interface HeadRow {
   readonly last_ordinal: string;
   readonly hash_after: Buffer;

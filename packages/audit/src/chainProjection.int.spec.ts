@@ -8,7 +8,7 @@ import {
   startConsumer,
 } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
-import type { EventStore } from '@coffer/event-store';
+import type { EventStore, Position } from '@coffer/event-store';
 import { createPostgresEventStore, migrateLog } from '@coffer/event-store/postgres';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
@@ -237,6 +237,31 @@ describe('the chain', () => {
         expect(await at(second), `second ${second}, ${chained} chained`).to.equal(ordinal);
         const position = await points.positionAt(new Date((1_000_000_000 + second) * 1_000));
         expect(position).to.equal(ordinal === 0 ? undefined : `${ordinal}`);
+      }
+    }
+  });
+
+  it('counts the events up to a position, whether they are in blocks or not', async () => {
+    await append(12);
+    const points = createPointsInTime(pool, store);
+    for (const chained of [0, 5, 12]) {
+      await pool.query('truncate records.chain_blocks, records.consumers');
+      if (chained > 0) {
+        const consumer = start([stoppingAfter(chained)], 2);
+        await chainedUpTo(chained);
+        await consumer.stop();
+      }
+      for (const [position, ordinal] of [
+        [0, 0],
+        [1, 1],
+        [2, 2],
+        [5, 5],
+        [7, 7],
+        [12, 12],
+        [99, 12],
+      ]) {
+        // A decimal text is a position of this store.
+        expect(await points.ordinalOf(`${position}` as Position), `${chained} chained`).to.equal(ordinal);
       }
     }
   });

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import type { Queryable } from '@coffer/database';
 import type { EventStore, Position } from '@coffer/event-store';
 import { recordedBy } from './blocks.ts';
-import { readBlockAt } from './blocksTable.ts';
+import { lastBlockWhere, readBlockAt } from './blocksTable.ts';
 import type { Ordinal } from './chain.ts';
 
 export interface PointInTime {
@@ -22,10 +22,15 @@ export interface PointsInTime {
   readonly ordinalAt: (time: Date) => Promise<Ordinal>;
   /** The position of the last event recorded by the time; undefined before everything. */
   readonly positionAt: (time: Date) => Promise<Position | undefined>;
+  /** How many events stand up to the position; all of them for one beyond the end. */
+  readonly ordinalOf: (position: Position) => Promise<Ordinal>;
 }
 
 /** By the chain's blocks, and behind the last of them by the log itself. */
-export function createPointsInTime(db: Queryable, store: Pick<EventStore, 'readAll'>): PointsInTime {
+export function createPointsInTime(
+  db: Queryable,
+  store: Pick<EventStore, 'readAll' | 'comparePositions'>,
+): PointsInTime {
   const pointAt = async (time: Date): Promise<PointInTime> => {
     const timeMs = time.getTime();
     const { before, block } = await readBlockAt(db, timeMs);
@@ -56,7 +61,20 @@ export function createPointsInTime(db: Queryable, store: Pick<EventStore, 'readA
     return point;
   };
 
+  const ordinalOf = async (position: Position): Promise<Ordinal> => {
+    const isUpTo = (candidate: Position) => store.comparePositions(candidate, position) <= 0;
+    const before = await lastBlockWhere(db, (head) => isUpTo(head.place.position));
+    let ordinal = before?.ordinal ?? 0;
+    for await (const page of store.readAll(before ? { from: before.place.position } : {})) {
+      const upTo = page.filter((event) => isUpTo(event.position));
+      ordinal += upTo.length;
+      if (upTo.length < page.length) break;
+    }
+    return ordinal;
+  };
+
   return {
+    ordinalOf,
     pointAt,
     ordinalAt: async (time) => (await pointAt(time)).ordinal,
     positionAt: async (time) => (await pointAt(time)).position,

@@ -74,6 +74,11 @@ export const portalErrors = {
     message:
       'Rows of the live read models are not what the log says; nothing was changed. Without --verify the new ones take their place.',
   },
+  'portal/read_models_behind': {
+    status: 503,
+    message:
+      'The read models have not reached the event asked for. Is the projector running? Ask again later.',
+  },
 } as const;
 
 export const reject = rejecterFor(portalErrors);

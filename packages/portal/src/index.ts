@@ -7,12 +7,12 @@ export * from './bootstrapFile.ts';
 export type { Currency } from './currencies.ts';
 export type {
   AdjustedFunds,
-  PastMoment,
   PortalAccount,
   PortalAccounts,
   PortalAdjustment,
   PortalFunds,
 } from './endpoints/accounts.ts';
+export type { PastMoment } from './endpoints/pastMoment.ts';
 export type { PortalPlaySessions } from './endpoints/playSessions.ts';
 export type { PortalDependencies } from './endpoints/portalEndpoints.ts';
 export { portalEndpoints } from './endpoints/portalEndpoints.ts';
@@ -20,6 +20,7 @@ export type { ConsumerFigures, PortalProjections } from './endpoints/projections
 export type { PortalReconcile } from './endpoints/reconcile.ts';
 export { streamFilter } from './endpoints/streams.ts';
 export type { AppPlace } from './endpoints/subject.ts';
+export type { PortalTotals } from './endpoints/totals.ts';
 export type { PortalUser, PortalUsers } from './endpoints/users.ts';
 export { portalErrors } from './errors.ts';
 export type { Keyring, KeyringOptions } from './keyring.ts';

@@ -3,11 +3,12 @@ import type { Accounts } from '@coffer/accounts';
 import type { PointsInTime } from '@coffer/audit';
 import type { EventStore, Position, RecordedEvent } from '@coffer/event-store';
 import type { RequestContext } from '@coffer/http';
-import { type Clock, Rejection } from '@coffer/kernel';
+import type { Clock } from '@coffer/kernel';
 import { answerBody, type PlaySessions } from '@coffer/ledger';
-import type { PastMoment, PortalAccount, PortalAccounts, PortalPlaySessions } from '@coffer/portal';
+import type { PortalAccount, PortalAccounts, PortalPlaySessions } from '@coffer/portal';
 import type { Users } from '@coffer/users';
 import type { PlaySessionLists } from './playSessionLists.ts';
+import { positionIn } from './positionIn.ts';
 
 export function portalAccounts({
   accounts,
@@ -48,22 +49,6 @@ export function portalAccounts({
       return accounts.debit(key, { ref, amount, note: reason }, commandContext(context));
     },
   };
-}
-
-/** Throws `request/invalid` on what is no position. */
-function positionIn(
-  at: Extract<PastMoment, { readonly kind: 'position' }>,
-  store: Pick<EventStore, 'comparePositions'>,
-): Position {
-  // Only the store knows what a position looks like; the comparison with itself tries it.
-  const position = at.position as Position;
-  try {
-    store.comparePositions(position, position);
-  } catch {
-    const issues = [{ path: 'at', message: 'is neither an ISO 8601 time nor a position of this log' }];
-    throw new Rejection('request/invalid', { issues });
-  }
-  return position;
 }
 
 /** Whether an event stands at the position or before it; undefined is before everything. */

@@ -1,8 +1,8 @@
 /** Gives the ledger and the operator's admin API the reconciliation. */
 import type { ReconcileReport } from '@coffer/ledger';
 import type { AppDirectory, PortalReconcile } from '@coffer/portal';
-import type { BookAccount, TrialBalance } from '@coffer/read-models';
 import { type BooksPlace, CoverageIncompleteError, type Reconciler, type Report } from '@coffer/reconcile';
+import { totalsOfCurrencies } from './totalsOfCurrencies.ts';
 
 /** An operator's run may be over everything. */
 const OPERATOR_WITHIN_MS = 60 * 60 * 1000;
@@ -51,32 +51,11 @@ async function bodyOf(
   { appId, totals, ...report }: Report,
   { currencies }: Currencies,
 ): Promise<ReconcileReport> {
-  const known = await currencies(appId);
   return {
     ...report,
     checks: [...report.checks],
     inFlight: [...report.inFlight],
     warnings: report.warnings.map((warning) => ({ ...warning, sessions: [...warning.sessions] })),
-    totals: known.map(({ id, code }) =>
-      totalsBody(
-        code,
-        totals.find(({ currencyId }) => currencyId === id),
-      ),
-    ),
-  };
-}
-
-/** A currency in which nothing has happened has books, too: they are empty. */
-function totalsBody(currency: string, totals: TrialBalance | undefined): ReconcileReport['totals'][number] {
-  const figure = (account: BookAccount) => (totals?.[account] ?? 0n).toString();
-  return {
-    currency,
-    available: figure('available'),
-    held: figure('held'),
-    pools: figure('pools'),
-    house: figure('house'),
-    referrals: figure('referrals'),
-    external: figure('external'),
-    adjustments: figure('adjustments'),
+    totals: totalsOfCurrencies(await currencies(appId), totals),
   };
 }

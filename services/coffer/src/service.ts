@@ -84,6 +84,7 @@ import { observeService } from './observe.ts';
 import { playSessionLists } from './playSessionLists.ts';
 import { portalAccounts, portalPlaySessions } from './portalPorts.ts';
 import { portalProjections } from './portalProjections.ts';
+import { portalTotals } from './portalTotals.ts';
 import { ledgerReconcile, portalReconcile } from './reconcilePorts.ts';
 import { VERSION } from './version.ts';
 
@@ -273,6 +274,8 @@ function createContexts({ config, secretsKey, logger }: ServiceOptions, pool: Po
     process: { name: HOLD_PROCESS, reactions },
   });
 
+  const pointsInTime = createPointsInTime(pool, store);
+
   const endpoints: readonly Endpoint[] = [
     ...ledgerEndpoints({
       playSessions,
@@ -297,8 +300,9 @@ function createContexts({ config, secretsKey, logger }: ServiceOptions, pool: Po
         users,
         clock,
         store,
-        pointsInTime: createPointsInTime(pool, store),
+        pointsInTime,
       }),
+      totals: portalTotals({ pool, store, directory, pointsInTime }),
       playSessions: portalPlaySessions(playSessions, lists),
       reconcile: portalReconcile(reconciler, directory),
       projections,

@@ -4,6 +4,7 @@ import { figure, longCallerId, positiveAmount } from '@coffer/kernel';
 import { z } from 'zod';
 import type { Currency } from '../currencies.ts';
 import { reject } from '../errors.ts';
+import { momentOf, type PastMoment, pastMoment } from './pastMoment.ts';
 import type { PortalOptions } from './portalEndpoints.ts';
 import { type AppPlace, placeOf } from './subject.ts';
 
@@ -16,11 +17,6 @@ export interface PortalAccount extends AppPlace {
   readonly userId: string;
   readonly currency: Currency;
 }
-
-/** A moment of the past: by the clock, or by a position of the log. */
-export type PastMoment =
-  | { readonly kind: 'time'; readonly time: Date }
-  | { readonly kind: 'position'; readonly position: string };
 
 export interface PortalAdjustment extends PortalAccount {
   readonly amount: bigint;
@@ -48,20 +44,6 @@ export interface AdjustedFunds {
 const fundsBody = z.object({ available: figure, held: figure });
 const rendered = (funds: PortalFunds) =>
   z.encode(fundsBody, { available: funds.available, held: funds.held });
-
-const ISO_TIME = /^\d{4}-\d{2}-\d{2}(?:T[0-9:.]+(?:Z|[+-]\d{2}:\d{2}))?$/;
-
-/** A time is ISO 8601; anything else is a position. */
-const pastMoment = z
-  .string()
-  .min(1)
-  .max(64)
-  .refine((text) => !ISO_TIME.test(text) || !Number.isNaN(Date.parse(text)), 'is no such time');
-
-const momentOf = (text: string | undefined): PastMoment | undefined => {
-  if (text === undefined) return undefined;
-  return ISO_TIME.test(text) ? { kind: 'time', time: new Date(text) } : { kind: 'position', position: text };
-};
 
 const ACCOUNT_ERRORS = [
   'portal/app_not_found',

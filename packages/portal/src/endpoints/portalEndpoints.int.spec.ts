@@ -74,6 +74,10 @@ describe('the admin API', () => {
           list: async () => ({ items: [], nextCursor: null }),
           settle: async () => ({ answer: {}, replayed: false }),
         },
+        totals: async (request) => {
+          asked.push(request);
+          return { ordinal: 0, items: [] };
+        },
         reconcile: async ({ mode }) => {
           asked.push(mode);
           return { ok: true };

@@ -15,6 +15,7 @@ import { type PortalProjections, projectionEndpoints } from './projections.ts';
 import { type PortalReconcile, reconcileEndpoints } from './reconcile.ts';
 import { settingEndpoints } from './settings.ts';
 import { streamEndpoints } from './streams.ts';
+import { type PortalTotals, totalsEndpoints } from './totals.ts';
 import { type PortalUsers, userEndpoints } from './users.ts';
 
 /** What the portal reads of the event store; it never writes to it. */
@@ -31,6 +32,7 @@ export interface PortalDependencies {
   readonly accounts: PortalAccounts;
   readonly playSessions: PortalPlaySessions;
   readonly reconcile: PortalReconcile;
+  readonly totals: PortalTotals;
   readonly projections: PortalProjections;
 }
 
@@ -51,6 +53,7 @@ export function portalEndpoints(dependencies: PortalDependencies): readonly Endp
     ...accountEndpoints(options),
     ...playSessionEndpoints(options),
     ...reconcileEndpoints(options),
+    ...totalsEndpoints(options),
     ...streamEndpoints(options),
     ...projectionEndpoints(options),
   ];

@@ -142,6 +142,8 @@ describe('the command line', () => {
         'accounts show --app app_1 --env test --user usr_1 --currency CHIP --at 12',
         'GET /app/app_1/test/users/usr_1/accounts?currency=CHIP&at=12',
       ],
+      ['accounts totals --app app_1 --env live', 'GET /app/app_1/live/totals'],
+      ['accounts totals --app app_1 --env live --at 12', 'GET /app/app_1/live/totals?at=12'],
       [
         'accounts credit --app app_1 --env test --user usr_1 --currency CHIP --amount 18446744073709551615 --ref r-1',
         'POST /app/app_1/test/users/usr_1/accounts/credit',

@@ -15,6 +15,12 @@ interface AdjustOptions extends AccountOptions {
   readonly reason?: string;
 }
 
+interface TotalsOptions {
+  readonly app: string;
+  readonly env: string;
+  readonly at?: string;
+}
+
 export function registerAccounts(program: Command, { api, print }: Cli): void {
   const accounts = program.command('accounts').description("players' off-chain funds");
   const accountCommand = (name: string) =>
@@ -32,6 +38,16 @@ export function registerAccounts(program: Command, { api, print }: Cli): void {
       const { app, env, user, currency } = account;
       const path = pathOf('app', app, env, 'users', user, 'accounts');
       await print(command, await api.get(path, { currency, at }));
+    });
+
+  accounts
+    .command('totals')
+    .description("show the trial balance of an app's books, now or as it was")
+    .addOption(appOption())
+    .addOption(environmentOption().makeOptionMandatory())
+    .option('--at <moment>', 'a time (ISO 8601) or a position of the log')
+    .action(async ({ app, env, at }: TotalsOptions, command: Command) => {
+      await print(command, await api.get(pathOf('app', app, env, 'totals'), { at }));
     });
 
   for (const direction of ['credit', 'debit'] as const) {
