@@ -1,0 +1,159 @@
+/**
+ * A doubted number, end to end: a game is played on the whole service, somebody with the database's password
+ * changes something, and the operator's or the auditor's command names it. Source: contract, The command line.
+ */
+import { createPool, type Pool } from '@coffer/database';
+import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { expect } from 'chai';
+import { type AppPlace, createClient, requireStatus, setUpApp, textOf } from './testing/client.ts';
+import { eventually } from './testing/eventually.ts';
+import {
+  OPERATOR_TOKEN,
+  type ProcessEnd,
+  type ServiceProcess,
+  serviceProcesses,
+} from './testing/serviceProcess.ts';
+import { serviceTemplate } from './testing/world.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+describe('somebody changes by hand', function () {
+  this.timeout(60_000);
+  let database: TestDatabase;
+  let pool: Pool;
+  // The processes end before their database is dropped.
+  after(async () => {
+    await service?.terminate();
+    await pool.end();
+    await database.drop();
+  });
+  const processes = serviceProcesses();
+  let service: ServiceProcess | undefined;
+  let app: AppPlace;
+  let account: string;
+  let head: { readonly ordinal: number; readonly hash: string };
+
+  before(async () => {
+    database = await createTestDatabase(serviceTemplate);
+    pool = createPool({
+      connectionString: database.connectionString,
+      applicationName: 'spec',
+      onIdleError() {},
+    });
+    service = await processes.start({ variables: { DATABASE_URL: database.connectionString } });
+    const client = createClient({ baseUrl: `${service.url}/v1`, operatorToken: OPERATOR_TOKEN });
+    app = (await setUpApp(client)).test;
+
+    const { userId, sessionId } = await app.newSession('1000');
+    account = `account-test.${app.appId}.${userId}.2`;
+    for (let round = 0; round < 20; round++) {
+      const bet = requireStatus(await app.bet({ sessionId, amount: '20' }), 200);
+      const betTransactionUuid = textOf(bet, 'transactionUuid');
+      if (round % 3 === 0) requireStatus(await app.win({ sessionId, betTransactionUuid, amount: '35' }), 200);
+      if (round % 3 === 1) requireStatus(await app.rollback({ sessionId, betTransactionUuid }), 200);
+    }
+    requireStatus(await app.settle({ sessionId }), 200);
+    head = await chainedHead();
+    await pool.query('create schema saved; create table saved.events as table log.events');
+  });
+
+  /** The chain's end, once nothing of the log is behind it. */
+  function chainedHead(): Promise<typeof head> {
+    return eventually('the chain has no lag', async () => {
+      const { exitCode, stdout } = await coffer('--json audit head');
+      if (exitCode !== 0) return undefined;
+      const { ordinal, hash, lagEvents } = JSON.parse(stdout);
+      return lagEvents === 0 ? { ordinal: Number(ordinal), hash: String(hash) } : undefined;
+    });
+  }
+
+  function coffer(line: string): Promise<ProcessEnd> {
+    const variables = { COFFER_URL: String(service?.url), COFFER_OPERATOR_TOKEN: OPERATOR_TOKEN };
+    return processes.command(line.split(' '), variables);
+  }
+  const reconcile = () => coffer(`--json reconcile --app ${app.appId} --env test`);
+  const verifies = async () => expect((await coffer('streams verify')).exitCode).to.equal(0);
+  const faultsOf = ({ stdout }: ProcessEnd) => JSON.parse(stdout).faults as readonly Row[];
+  const sql = (text: string) => pool.query(text.replaceAll('$account', account));
+
+  it('nothing, and every command says so', async () => {
+    await verifies();
+    expect((await reconcile()).exitCode).to.equal(0);
+    expect((await app.get('/ledger/reconcile')).status).to.equal(200);
+    const { ordinal, hash } = head;
+    const proof = await coffer(`audit verify --since ${ordinal} --hash ${hash}`);
+    expect(proof.exitCode, proof.stderr).to.equal(0);
+  });
+
+  for (const [what, tamper, undo, subject] of [
+    [
+      'a balance',
+      `update read_v1.accounts set available = available + 1 where stream = '$account'`,
+      `update read_v1.accounts set available = available - 1 where stream = '$account'`,
+      () => account,
+    ],
+    [
+      'a posting',
+      `update read_v1.postings set account = 'external' where stream = '$account' and revision = 2 and number = 3`,
+      `update read_v1.postings set account = 'house' where stream = '$account' and revision = 2 and number = 3`,
+      () => `${account} 2 3`,
+    ],
+  ] as const) {
+    it(`${what}, and reconcile names it`, async () => {
+      await sql(tamper);
+      const end = await reconcile();
+      expect(end.exitCode).to.equal(1);
+      expect(end.stderr).to.include('ledger/integrity_failed');
+      const [discrepancy, ...others] = JSON.parse(end.stdout).discrepancies;
+      expect(discrepancy).to.include({ subject: subject() });
+      expect(others).to.deep.equal([]);
+      const answer = await app.get('/ledger/reconcile');
+      expect([answer.status, answer.json.code]).to.deep.equal([409, 'ledger/integrity_failed']);
+      await sql(undo);
+      expect((await reconcile()).exitCode).to.equal(0);
+    });
+  }
+
+  for (const [what, tamper, undo, fault] of [
+    [
+      'the bytes of an event',
+      `update log.events set data = replace(data, '1000', '1001') where stream = '$account' and revision = 1`,
+      `update log.events e set data = s.data from saved.events s where s.position = e.position`,
+      { kind: 'altered', revision: 1 },
+    ],
+    [
+      'that there was an event',
+      `delete from log.events where stream = '$account' and revision = 1`,
+      `insert into log.events select s.* from saved.events s where s.stream = '$account' and s.revision = 1`,
+      { kind: 'missing', revision: 1 },
+    ],
+  ] as const) {
+    it(`${what}, and streams verify names it, and audit verify refuses the head that was noted`, async () => {
+      await sql(tamper);
+      const end = await coffer('--json streams verify');
+      expect(end.exitCode).to.equal(1);
+      expect(end.stderr).to.include('audit/log_corrupt');
+      expect(faultsOf(end)[0]).to.include({ stream: account, ...fault });
+      const proof = await coffer(`audit verify --since ${head.ordinal} --hash ${head.hash}`);
+      expect(proof.exitCode).to.equal(1);
+      expect(proof.stderr).to.include('audit/chain_broken');
+      await sql(undo);
+      await verifies();
+    });
+  }
+
+  // The last one: the projector stops before it, as it must.
+  it('that there is one more at the end, and streams verify and the projector name it', async () => {
+    await sql(`insert into log.events
+               select (select max(position) + 1 from log.events), stream, revision + 3, gen_random_uuid(), type,
+                      data, metadata, clock_timestamp()
+                 from log.events where stream = '$account' and revision = 0`);
+    const end = await coffer('--json streams verify');
+    expect(end.exitCode).to.equal(1);
+    expect(faultsOf(end)[0]).to.include({ stream: account, revision: 3 });
+    await eventually('the projector says which event it cannot take', () => {
+      const named = service?.logs().includes(`"stream":"${account}","revision":3`);
+      return named || undefined;
+    });
+  });
+});
