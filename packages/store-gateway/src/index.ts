@@ -1,0 +1,5 @@
+export {
+  createStoreGateway,
+  type StoreGateway,
+  type StoreGatewayOptions,
+} from './storeGateway.ts';

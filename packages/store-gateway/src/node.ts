@@ -1,0 +1,49 @@
+/** What clients ask of a node before they use it. */
+
+import { randomUUID } from 'node:crypto';
+import gossip, { type ClusterInfo } from '@eventstore/db-client/generated/gossip_pb.js';
+import features, { type SupportedMethods } from '@eventstore/db-client/generated/serverfeatures_pb.js';
+import { wireId } from './wire.ts';
+
+/** The server whose behaviour this is: the first that tells subscribers when they have caught up. */
+const SERVER_VERSION = '23.10.0';
+
+const METHODS: readonly (readonly [service: string, method: string, features: readonly string[]])[] = [
+  ['event_store.client.streams.streams', 'read', ['position', 'events']],
+  ['event_store.client.streams.streams', 'append', []],
+  ['event_store.client.streams.streams', 'batchappend', []],
+  ['event_store.client.gossip.gossip', 'read', []],
+  ['event_store.client.server_features.serverfeatures', 'getsupportedmethods', []],
+];
+
+export function supportedMethods(): SupportedMethods {
+  const methods = METHODS.map(([service, method, names]) =>
+    new features.SupportedMethod()
+      .setServiceName(service)
+      .setMethodName(method)
+      .setFeaturesList([...names]),
+  );
+  return new features.SupportedMethods().setEventStoreServerVersion(SERVER_VERSION).setMethodsList(methods);
+}
+
+const instanceId = randomUUID();
+
+/** One node, which leads, at the address that the caller has reached it by. */
+export function clusterOf(
+  authority: string,
+  bound: { readonly host: string; readonly port: number },
+): ClusterInfo {
+  const { host, port } = endpointOf(authority) ?? bound;
+  const member = new gossip.MemberInfo()
+    .setInstanceId(wireId(instanceId))
+    .setTimeStamp(`${Date.now()}`)
+    .setState(gossip.MemberInfo.VNodeState.LEADER)
+    .setIsAlive(true)
+    .setHttpEndPoint(new gossip.EndPoint().setAddress(host).setPort(port));
+  return new gossip.ClusterInfo().setMembersList([member]);
+}
+
+function endpointOf(authority: string) {
+  const [, host, port] = /^(.+):(\d+)$/.exec(authority) ?? [];
+  return host === undefined ? undefined : { host, port: Number(port) };
+}

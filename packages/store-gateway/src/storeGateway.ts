@@ -1,0 +1,148 @@
+/**
+ * The event store served over the gRPC protocol of EventStoreDB, so that any of its clients can read it. A view:
+ * it holds nothing that the store does not.
+ */
+
+import type { EventStore } from '@coffer/event-store';
+import gossipService from '@eventstore/db-client/generated/gossip_grpc_pb.js';
+import type { ClusterInfo } from '@eventstore/db-client/generated/gossip_pb.js';
+import featuresService from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
+import type { SupportedMethods } from '@eventstore/db-client/generated/serverfeatures_pb.js';
+import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import { type Metadata, Server, ServerCredentials, type sendUnaryData } from '@grpc/grpc-js';
+import { accessCheck, type Credentials } from './access.ts';
+import { appendHandler, batchAppendHandler } from './appends.ts';
+import { clusterOf, supportedMethods } from './node.ts';
+import { readHandler } from './reads.ts';
+import { callError, type GatewayLogger, RefusalError } from './refusals.ts';
+
+export interface StoreGatewayOptions {
+  readonly store: EventStore;
+  readonly host: string;
+  /** 0 for any free one. */
+  readonly port: number;
+  readonly credentials: Credentials;
+  /** Default: appends are refused. */
+  readonly allowWrites: boolean;
+  /**
+   * PEM. Without it the gateway speaks plain text, where clients send no password at all: a call without one is
+   * served then, and only a loopback host may be bound.
+   */
+  readonly tls?: { readonly certificate: string; readonly privateKey: string } | undefined;
+  readonly logger?: GatewayLogger | undefined;
+}
+
+export interface StoreGateway {
+  readonly port: number;
+  /** Answers the appends under way, ends every other call, and lets go of the port. */
+  stop(): Promise<void>;
+}
+
+/** The largest message that clients of the protocol send. */
+const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
+/** Clients have so long to take their last answers. */
+const STOP_GRACE_MS = 5_000;
+
+/** Throws when the address cannot be bound. */
+export async function createStoreGateway(options: StoreGatewayOptions): Promise<StoreGateway> {
+  const { store, host, tls, logger, allowWrites } = options;
+  if (!tls && !isLoopback(host)) {
+    throw new Error(`The store gateway serves ${host} with a certificate only.`);
+  }
+  const stopping = new AbortController();
+  const check = accessCheck(options.credentials, tls !== undefined);
+  const server = new Server({
+    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+    'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
+  });
+
+  /** Handles the calls whose credentials are right, and answers the others. */
+  const streaming =
+    <Call extends StreamingCall>(handle: (call: Call) => void) =>
+    (call: Call): void => {
+      const refusal = refusalOf(() => check(call.metadata));
+      if (refusal) call.emit('error', callError(refusal));
+      else handle(call);
+    };
+  const replying =
+    <Call extends { readonly metadata: Metadata }, Response>(
+      handle: (call: Call, reply: sendUnaryData<Response>) => void,
+    ) =>
+    (call: Call, reply: sendUnaryData<Response>): void => {
+      const refusal = refusalOf(() => check(call.metadata));
+      if (refusal) reply(callError(refusal));
+      else handle(call, reply);
+    };
+
+  const neverDeleted = replying((_call, reply: sendUnaryData<never>) => {
+    reply(callError(new RefusalError('accessDenied', 'A stream of this store is never deleted.')));
+  });
+  server.addService(streamsService.StreamsService, {
+    read: streaming(readHandler({ store, logger }, stopping.signal)),
+    append: replying(appendHandler({ store, allowWrites, logger })),
+    batchAppend: streaming(batchAppendHandler({ store, allowWrites, logger }, stopping.signal)),
+    delete: neverDeleted,
+    tombstone: neverDeleted,
+  });
+  // Clients ask these before they use a password.
+  server.addService(featuresService.ServerFeaturesService, {
+    getSupportedMethods: (_call: unknown, reply: sendUnaryData<SupportedMethods>) =>
+      reply(null, supportedMethods()),
+  });
+  server.addService(gossipService.GossipService, {
+    read: (call: { getHost(): string }, reply: sendUnaryData<ClusterInfo>) =>
+      reply(null, clusterOf(call.getHost(), { host, port })),
+  });
+
+  const port = await bind(server, options);
+  return {
+    port,
+    async stop() {
+      stopping.abort();
+      await shutDown(server);
+    },
+  };
+}
+
+interface StreamingCall {
+  readonly metadata: Metadata;
+  emit(event: 'error', error: Error): boolean;
+}
+
+function refusalOf(check: () => void): RefusalError | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    if (error instanceof RefusalError) return error;
+    throw error;
+  }
+}
+
+function bind(server: Server, { host, port, tls }: StoreGatewayOptions): Promise<number> {
+  const credentials = tls
+    ? ServerCredentials.createSsl(null, [
+        { cert_chain: Buffer.from(tls.certificate), private_key: Buffer.from(tls.privateKey) },
+      ])
+    : ServerCredentials.createInsecure();
+  const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  return new Promise((resolve, reject) => {
+    server.bindAsync(address, credentials, (error, boundPort) => {
+      if (error) reject(error);
+      else resolve(boundPort);
+    });
+  });
+}
+
+async function shutDown(server: Server): Promise<void> {
+  const closed = Promise.withResolvers<void>();
+  const timer = setTimeout(() => server.forceShutdown(), STOP_GRACE_MS);
+  server.tryShutdown((error) => {
+    clearTimeout(timer);
+    if (error) closed.reject(error);
+    else closed.resolve();
+  });
+  await closed.promise;
+}
+
+const isLoopback = (host: string) => host === 'localhost' || host === '::1' || /^127\./.test(host);

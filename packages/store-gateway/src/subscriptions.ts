@@ -1,0 +1,157 @@
+/** Reads that go on: what stands in the log, then what comes. */
+
+import { randomUUID } from 'node:crypto';
+import type { EventStore, LogPlace, Position } from '@coffer/event-store';
+import streams, { type ReadReq, type ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
+import { filterOf } from './filters.ts';
+import { RefusalError } from './refusals.ts';
+import {
+  countOf,
+  idFormOf,
+  positionNumber,
+  positionOf,
+  recordedEventReader,
+  streamNameOf,
+  wirePosition,
+} from './wire.ts';
+
+/** A page of this size means that there is more: whoever was live has fallen behind. */
+const PAGE_SIZE = 500;
+
+export async function* subscribeToAll(
+  store: EventStore,
+  asked: ReadReq.Options,
+  signal: AbortSignal,
+): AsyncIterable<ReadResp> {
+  const filter = filterOf(asked);
+  const toWire = recordedEventReader(idFormOf(asked));
+  const after = await startOfAll(store, asked);
+  yield confirmation();
+  let seen = after?.position;
+  let sinceCheckpoint = 0;
+  let isLive = false;
+  for await (const message of store.subscribeToAll({ after, signal, pageSize: PAGE_SIZE })) {
+    const isTurn = message.kind === 'caughtUp' || (isLive && message.events.length === PAGE_SIZE);
+    // At each turn from old to new and back the client is told how far it has come.
+    if (isTurn && filter && seen !== undefined) {
+      sinceCheckpoint = 0;
+      yield checkpoint(seen);
+    }
+    if (message.kind === 'caughtUp') {
+      isLive = true;
+      yield caughtUp();
+      continue;
+    }
+    if (isTurn) {
+      isLive = false;
+      yield fellBehind();
+    }
+    for (const event of message.events) {
+      if (filter?.matches(event) !== false) yield toWire(event);
+      seen = event.position;
+      sinceCheckpoint += 1;
+      if (filter && sinceCheckpoint >= filter.checkpointEvery) {
+        sinceCheckpoint = 0;
+        yield checkpoint(seen);
+      }
+    }
+  }
+}
+
+/**
+ * What stands in the stream is read from it; what comes is picked out of the log, from the place it had before
+ * that read, so that nothing is missed in between.
+ */
+export async function* subscribeToStream(
+  store: EventStore,
+  asked: ReadReq.Options,
+  signal: AbortSignal,
+): AsyncIterable<ReadResp> {
+  const stream = streamNameOf(asked.getStream()?.getStreamIdentifier());
+  const toWire = recordedEventReader(idFormOf(asked));
+  const after = await store.head();
+  let seen = await startOfStream(store, stream, asked);
+  yield confirmation();
+  for await (const page of store.readStream(stream, { fromRevision: seen + 1 })) {
+    for (const event of page) {
+      yield toWire(event);
+      seen = event.revision;
+    }
+  }
+  let isLive = false;
+  for await (const message of store.subscribeToAll({ after, signal, pageSize: PAGE_SIZE })) {
+    if (message.kind === 'caughtUp') {
+      isLive = true;
+      yield caughtUp();
+      continue;
+    }
+    if (isLive && message.events.length === PAGE_SIZE) {
+      isLive = false;
+      yield fellBehind();
+    }
+    for (const event of message.events) {
+      if (event.stream === stream && event.revision > seen) yield toWire(event);
+    }
+  }
+}
+
+/** The revision after which the client wants the stream; -1 for all of it. */
+async function startOfStream(store: EventStore, stream: string, asked: ReadReq.Options): Promise<number> {
+  const { RevisionOptionCase: Case } = streams.ReadReq.Options.StreamOptions;
+  const from = asked.getStream();
+  switch (from?.getRevisionOptionCase()) {
+    case Case.REVISION:
+      return countOf(from.getRevision());
+    case Case.END: {
+      const [head] = await store.heads([stream]);
+      return head?.revision ?? -1;
+    }
+    default:
+      return -1;
+  }
+}
+
+/** The place after which the client wants the log. */
+async function startOfAll(store: EventStore, asked: ReadReq.Options): Promise<LogPlace | undefined> {
+  const { AllOptionCase: Case } = streams.ReadReq.Options.AllOptions;
+  const from = asked.getAll();
+  switch (from?.getAllOptionCase()) {
+    case Case.POSITION:
+      return placeAt(store, positionNumber(from.getPosition()?.getCommitPosition() ?? '0'));
+    case Case.END:
+      return store.head();
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * The newest event up to a position that a client has kept. Throws a `RefusalError` for one that the log has
+ * not reached: to wait there would be to skip what comes until then.
+ */
+async function placeAt(store: EventStore, number: bigint): Promise<LogPlace | undefined> {
+  if (number === 0n) return undefined;
+  let place: LogPlace | undefined;
+  const upTo = store.readAll({ direction: 'backwards', from: positionOf(number + 1n), limit: 1 });
+  for await (const [event] of upTo) place = event && { position: event.position, eventId: event.id };
+  if (place?.position === positionOf(number)) return place;
+  const head = await store.head();
+  if (head?.position !== place?.position) return place;
+  throw new RefusalError(
+    'beyondEnd',
+    `Position ${number} is beyond the end of the log, which is at ${head?.position ?? 'its beginning'}.`,
+  );
+}
+
+const confirmation = () =>
+  new streams.ReadResp().setConfirmation(
+    new streams.ReadResp.SubscriptionConfirmation().setSubscriptionId(randomUUID()),
+  );
+const caughtUp = () => new streams.ReadResp().setCaughtUp(new streams.ReadResp.CaughtUp());
+const fellBehind = () => new streams.ReadResp().setFellBehind(new streams.ReadResp.FellBehind());
+
+function checkpoint(position: Position): ReadResp {
+  const wire = wirePosition(position);
+  const place = new streams.ReadResp.Checkpoint().setCommitPosition(wire).setPreparePosition(wire);
+  return new streams.ReadResp().setCheckpoint(place);
+}

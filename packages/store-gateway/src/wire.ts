@@ -1,0 +1,103 @@
+/** Events, ids and positions as the protocol has them. */
+
+import type { Position, RecordedEvent } from '@coffer/event-store';
+import shared from '@eventstore/db-client/generated/shared_pb.js';
+import streams, { type ReadReq, type ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
+import { RefusalError } from './refusals.ts';
+
+/** `created` counts steps of 100 ns. */
+const TICKS_PER_MS = 10_000n;
+/** The largest position that every store can be asked for, with one behind it. */
+const MAX_POSITION = 2n ** 63n - 2n;
+
+/** How the client wants ids to be written. */
+export type IdForm = 'text' | 'structured';
+
+export const idFormOf = (asked: ReadReq.Options): IdForm =>
+  asked.getUuidOption()?.hasStructured() ? 'structured' : 'text';
+
+export const recordedEventReader =
+  (idForm: IdForm) =>
+  (event: RecordedEvent): ReadResp => {
+    const position = wirePosition(event.position);
+    const recorded = new streams.ReadResp.ReadEvent.RecordedEvent();
+    recorded.setId(wireId(event.id, idForm));
+    recorded.setStreamIdentifier(streamIdentifier(event.stream));
+    recorded.setStreamRevision(`${event.revision}`);
+    recorded.setCommitPosition(position);
+    recorded.setPreparePosition(position);
+    recorded.setData(Buffer.from(event.data));
+    recorded.setCustomMetadata(Buffer.from(event.metadata));
+    recorded
+      .getMetadataMap()
+      .set('type', event.type)
+      .set('content-type', 'application/json')
+      .set('created', `${BigInt(event.recordedAt.getTime()) * TICKS_PER_MS}`);
+    const read = new streams.ReadResp.ReadEvent();
+    read.setEvent(recorded);
+    read.setCommitPosition(position);
+    return new streams.ReadResp().setEvent(read);
+  };
+
+export function streamIdentifier(stream: string) {
+  return new shared.StreamIdentifier().setStreamName(Buffer.from(stream));
+}
+
+/** Throws a `RefusalError` when there is no name, or none that is text. */
+export function streamNameOf(identifier: InstanceType<typeof shared.StreamIdentifier> | undefined): string {
+  const name = textOf(identifier?.getStreamName_asU8() ?? new Uint8Array(), 'The name of a stream');
+  if (name === '') throw new RefusalError('badRequest', 'A stream has a name.');
+  return name;
+}
+
+/** Throws a `RefusalError` that begins with `what` when the bytes are not UTF-8. */
+export function textOf(bytes: Uint8Array, what: string): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw new RefusalError('badRequest', `${what} is UTF-8.`);
+  }
+}
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+export function idOf(id: InstanceType<typeof shared.UUID> | undefined): string {
+  const structured = id?.getStructured();
+  if (!structured) return id?.getString() ?? '';
+  const half = (bits: string) => BigInt.asUintN(64, BigInt(bits)).toString(16).padStart(16, '0');
+  const digits = half(structured.getMostSignificantBits()) + half(structured.getLeastSignificantBits());
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
+export function wireId(id: string, form: IdForm = 'text') {
+  if (form === 'text') return new shared.UUID().setString(id);
+  const digits = id.replaceAll('-', '');
+  const half = (from: number) => `${BigInt.asIntN(64, BigInt(`0x${digits.slice(from, from + 16)}`))}`;
+  const structured = new shared.UUID.Structured();
+  structured.setMostSignificantBits(half(0));
+  structured.setLeastSignificantBits(half(16));
+  return new shared.UUID().setStructured(structured);
+}
+
+/**
+ * On the wire a position is a pair of numbers, commit and prepare; an event of an append of its own has the
+ * same in both. Throws for a store whose positions are not whole numbers: nothing of it can be served.
+ */
+export function wirePosition(position: Position): string {
+  if (!/^\d{1,19}$/.test(position)) throw new Error(`Position ${position} is not a whole number.`);
+  return position;
+}
+
+/** A position that a client sent; what is beyond every log is brought down to what a store can be asked for. */
+export function positionNumber(commit: string): bigint {
+  const number = BigInt(commit);
+  return number > MAX_POSITION ? MAX_POSITION : number;
+}
+
+/** The port's positions are the decimal text of numbers in the order of the log: see `wirePosition`. */
+export const positionOf = (number: bigint) => `${number}` as Position;
+
+/** A revision or a count, which the protocol has in 64 bits: what is beyond exactness is beyond every stream. */
+export function countOf(text: string): number {
+  const number = BigInt(text);
+  return number > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(number);
+}
