@@ -24,6 +24,7 @@ import { type AppendRule, appendRules } from './rules.ts';
 import { subscriptionContract } from './subscription.contract.ts';
 
 export * from './contractTools.contract.ts';
+export { type AppendRule, appendRules } from './rules.ts';
 
 export function eventStoreContract(name: string, makeHarness: MakeHarness): void {
   describe(`event store: ${name}`, () => {

@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import type { EventStore } from '@coffer/event-store';
+import { type AppendRule, appendRules, streamName } from '@coffer/event-store/contract';
+import {
+  type AppendExpectedRevision,
+  binaryEvent,
+  type EventData,
+  jsonEvent,
+  MaxAppendSizeExceededError,
+  UnknownError,
+  WrongExpectedVersionError,
+} from '@eventstore/db-client';
+import { expect } from 'chai';
+import { credentials, eventsOf, happened, openWorld, revisionsOf, type World } from './testTools.contract.ts';
+
+const WORDS = { noStream: 'no_stream', streamExists: 'stream_exists', any: 'any' } as const;
+
+const expectedOf = (expected: AppendRule['expectedRevision']): AppendExpectedRevision =>
+  typeof expected === 'number' ? BigInt(expected) : WORDS[expected];
+
+/** The protocol has no way to name the event at the expected revision. */
+const rules = appendRules.filter(({ expectedLastEvent }) => expectedLastEvent === undefined);
+
+export function appendsContract(makeStore: () => Promise<EventStore>): void {
+  for (const [path, perCall] of [
+    ['BatchAppend', {}],
+    // Clients choose it for calls with credentials of their own.
+    ['Append', { credentials: { username: credentials.user, password: credentials.password } }],
+  ] as const) {
+    describe(`an append by the method ${path}`, () => {
+      let world: World;
+      let store: EventStore;
+      before(async () => {
+        store = await makeStore();
+        world = await openWorld({ store });
+      });
+      after(async () => {
+        await world.close();
+        await store.close();
+      });
+
+      const append = (
+        stream: string,
+        events: EventData[],
+        expectedRevision: AppendExpectedRevision = 'any',
+      ) => world.client.appendToStream(stream, events, { expectedRevision, ...perCall });
+      const failureOf = (...request: Parameters<typeof append>): Promise<unknown> =>
+        append(...request).then(
+          () => expect.fail('It was accepted.'),
+          (error: unknown) => error,
+        );
+      const read = (stream: string) => eventsOf(world.client.readStream(stream));
+
+      for (const rule of rules) it(rule.rule, () => holdsRule(rule));
+
+      async function holdsRule({ given, givenElsewhere, expectedRevision, events, outcome }: AppendRule) {
+        const ids = new Map<string, string>();
+        const lettered = (letter: string): EventData => {
+          const id = ids.get(letter) ?? randomUUID();
+          ids.set(letter, id);
+          return happened(letter, id);
+        };
+        const stream = streamName();
+        const fill = async (name: string, letters: readonly string[]) => {
+          for (const [index, letter] of letters.entries()) {
+            await append(name, [lettered(letter)], index === 0 ? 'no_stream' : BigInt(index - 1));
+          }
+        };
+        await fill(stream, given);
+        await fill(streamName(), givenElsewhere ?? []);
+
+        const request = [stream, events.map(lettered), expectedOf(expectedRevision)] as const;
+        if ('wrongRevision' in outcome) {
+          const error = await failureOf(stream, events.map(lettered), expectedOf(expectedRevision));
+          expect(error).to.be.instanceOf(WrongExpectedVersionError);
+          const { actual } = outcome.wrongRevision;
+          expect(error).to.include({
+            streamName: stream,
+            expectedVersion: expectedOf(expectedRevision),
+            actualVersion: actual === undefined ? 'no_stream' : BigInt(actual),
+          });
+        } else if ('logRewritten' in outcome) expect.fail('The protocol has no way to say so.');
+        else {
+          const revision = 'appendedAt' in outcome ? outcome.appendedAt : outcome.foundAt;
+          const result = await append(request[0], request[1], request[2]);
+          const last = (await read(stream))[revision];
+          expect(result).to.deep.equal({
+            success: true,
+            nextExpectedRevision: BigInt(revision),
+            position: last?.position,
+          });
+        }
+        const written = 'appendedAt' in outcome ? events : [];
+        const found = given.length + written.length > 0 ? await read(stream) : [];
+        expect(found.map(({ id }) => id)).to.deep.equal(
+          [...given, ...written].map((letter) => ids.get(letter)),
+        );
+      }
+
+      it('keeps the texts of data and metadata byte for byte', async () => {
+        const stream = streamName();
+        const text = '{ "z": "é🎲", "a":1.50, "a":2, "big":123456789012345678901234567890 }';
+        const bytes = Buffer.from(text);
+        await append(stream, [binaryEvent({ type: 'Kind é🎲', data: bytes, metadata: bytes })]);
+        for await (const [event] of store.readStream(stream)) {
+          expect(event).to.include({ type: 'Kind é🎲', data: text, metadata: text });
+        }
+      });
+
+      it('without metadata has empty metadata', async () => {
+        const stream = streamName();
+        await append(stream, [happened('this')]);
+        expect((await read(stream))[0]?.metadata).to.deep.equal({});
+      });
+
+      it('of many events is written whole', async () => {
+        const stream = streamName();
+        await append(
+          stream,
+          Array.from({ length: 1_500 }, (_, index) => happened(index)),
+        );
+        expect((await read(stream)).map(({ data }) => data)).to.deep.equal(
+          Array.from({ length: 1_500 }, (_, index) => ({ what: `${index}` })),
+        );
+      });
+
+      it('that is too large is refused with the limit, and nothing of it written', async () => {
+        const stream = streamName();
+        const sized = (bytes: number) => happened('x'.repeat(bytes));
+        await append(stream, [sized(1_000_000)]);
+        for (const events of [[sized(1024 * 1024)], [sized(600_000), sized(600_000)], [sized(9_000_000)]]) {
+          const error = await failureOf(stream, events);
+          expect(error).to.be.instanceOf(MaxAppendSizeExceededError);
+          expect(error).to.include({ maxAppendSize: 1024 * 1024 });
+        }
+        expect(revisionsOf(await read(stream))).to.deep.equal([0]);
+      });
+
+      for (const [mistake, event] of [
+        ['an id that is no UUID', jsonEvent({ id: 'seven', type: 'T', data: {} })],
+        ['no type', jsonEvent({ type: '', data: {} })],
+        ['data that is no text', binaryEvent({ type: 'T', data: Buffer.from([0xff]) })],
+        ['data that is no JSON', binaryEvent({ type: 'T', data: Buffer.from('{') })],
+        ['data that is no JSON object', jsonEvent({ type: 'T', data: [1] })],
+        ['metadata that is no JSON object', jsonEvent({ type: 'T', data: {}, metadata: [1] })],
+      ] as const) {
+        it(`of an event with ${mistake} is refused, and those beside it are not`, async () => {
+          const stream = streamName();
+          // Metadata that is a list is a mistake of this spec's making, which the types forbid.
+          const refused = failureOf(stream, [happened('good'), event as EventData]);
+          await append(streamName(), [happened('beside')]);
+          expect(await refused).to.be.instanceOf(UnknownError);
+          expect((await store.heads([stream]))[0]).to.equal(undefined);
+        });
+      }
+    });
+  }
+}

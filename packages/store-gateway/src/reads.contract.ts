@@ -1,0 +1,127 @@
+import type { EventStore } from '@coffer/event-store';
+import { streamName } from '@coffer/event-store/contract';
+import { StreamNotFoundError } from '@eventstore/db-client';
+import { expect } from 'chai';
+import {
+  at,
+  eventsOf,
+  happened,
+  happenedTimes,
+  numbers,
+  openWorld,
+  positionsOf,
+  revisionsOf,
+  type World,
+} from './testTools.contract.ts';
+
+export function readsContract(makeStore: () => Promise<EventStore>): void {
+  let world: World;
+  let store: EventStore;
+  const stream = streamName();
+  const other = streamName();
+  before(async () => {
+    store = await makeStore();
+    world = await openWorld({ store });
+    // Positions 1 to 10 in one stream, 11 to 15 in the other.
+    for (const index of numbers(10)) await world.client.appendToStream(stream, happened(index));
+    await world.client.appendToStream(other, happenedTimes(5));
+  });
+  after(async () => {
+    await world.close();
+    await store.close();
+  });
+
+  describe('a read of a stream', () => {
+    for (const [range, revisions] of [
+      [{}, numbers(10)],
+      [{ fromRevision: 'start', maxCount: 3 }, [0, 1, 2]],
+      [{ fromRevision: 7n }, [7, 8, 9]],
+      [{ fromRevision: 7n, maxCount: 1 }, [7]],
+      [{ fromRevision: 10n }, []],
+      [{ fromRevision: 2n ** 64n - 1n }, []],
+      [{ fromRevision: 'end' }, []],
+      [{ maxCount: 0 }, []],
+      [{ direction: 'backwards', fromRevision: 'end' }, numbers(10).reverse()],
+      [{ direction: 'backwards', fromRevision: 'end', maxCount: 1 }, [9]],
+      [{ direction: 'backwards', fromRevision: 2n }, [2, 1, 0]],
+      [{ direction: 'backwards', fromRevision: 99n, maxCount: 2 }, [9, 8]],
+      [{ direction: 'backwards', fromRevision: 'start' }, [0]],
+    ] as const) {
+      const shown = Object.entries(range).map(([option, value]) => `${option} ${value}`);
+      it(`with ${shown.join(', ') || 'no option'} gives [${revisions.join(' ')}]`, async () => {
+        const events = await eventsOf(world.client.readStream(stream, range));
+        expect(revisionsOf(events)).to.deep.equal(revisions);
+        for (const { streamId } of events) expect(streamId).to.equal(stream);
+      });
+    }
+
+    it('gives every event with its place, its time and its contents', async () => {
+      const [recorded] = await eventsOf(world.client.readStream(stream, { maxCount: 1 }));
+      for await (const [event] of store.readStream(stream, { limit: 1 })) {
+        expect(recorded).to.deep.equal({
+          streamId: stream,
+          id: event?.id,
+          revision: 0n,
+          type: 'Happened',
+          data: { what: '0' },
+          metadata: {},
+          isJson: true,
+          created: new Date(event?.recordedAt.getTime() ?? 0),
+          position: at(1),
+        });
+      }
+    });
+
+    for (const missing of [streamName(), '$streams', '$$$all', `$$${stream}`, '$ce-spec', '$all']) {
+      it(`named ${missing} finds no stream`, async () => {
+        for (const options of [{}, { direction: 'backwards', fromRevision: 'end', maxCount: 1 }] as const) {
+          const error = await eventsOf(world.client.readStream(missing, options)).catch((reason) => reason);
+          expect(error).to.be.instanceOf(StreamNotFoundError);
+        }
+      });
+    }
+
+    it('has no metadata', async () => {
+      expect(await world.client.getStreamMetadata(stream)).to.deep.equal({ streamName: stream });
+    });
+  });
+
+  describe('a read of all', () => {
+    for (const [range, positions] of [
+      [{}, numbers(15, 1)],
+      [{ maxCount: 2 }, [1, 2]],
+      [{ maxCount: 0 }, []],
+      // What stands at the position is read forwards, and not backwards.
+      [{ fromPosition: at(13) }, [13, 14, 15]],
+      [{ fromPosition: at(0), maxCount: 1 }, [1]],
+      [{ fromPosition: at(16) }, []],
+      [{ fromPosition: { commit: 2n ** 64n - 1n, prepare: 2n ** 64n - 1n } }, []],
+      [{ fromPosition: 'end' }, []],
+      [{ direction: 'backwards', fromPosition: 'end' }, numbers(15, 1).reverse()],
+      [{ direction: 'backwards', fromPosition: 'end', maxCount: 2 }, [15, 14]],
+      [{ direction: 'backwards', fromPosition: at(3) }, [2, 1]],
+      [{ direction: 'backwards', fromPosition: at(99), maxCount: 1 }, [15]],
+      [{ direction: 'backwards', fromPosition: 'start' }, []],
+    ] as const) {
+      const shown = JSON.stringify(range, (_key, value) => (typeof value === 'bigint' ? `${value}` : value));
+      it(`with ${shown} gives [${positions.join(' ')}]`, async () => {
+        const events = await eventsOf(world.client.readAll(range));
+        expect(positionsOf(events)).to.deep.equal(positions);
+      });
+    }
+
+    it('goes through logs of many pages', async () => {
+      const long = await makeStore();
+      const world = await openWorld({ store: long });
+      try {
+        await world.client.appendToStream(streamName(), happenedTimes(2_500));
+        expect(positionsOf(await eventsOf(world.client.readAll()))).to.deep.equal(numbers(2_500, 1));
+        const backwards = world.client.readAll({ direction: 'backwards', fromPosition: 'end' });
+        expect(positionsOf(await eventsOf(backwards))).to.deep.equal(numbers(2_500, 1).reverse());
+      } finally {
+        await world.close();
+        await long.close();
+      }
+    });
+  });
+}

@@ -1,0 +1,212 @@
+import type { EventStore } from '@coffer/event-store';
+import { streamName } from '@coffer/event-store/contract';
+import {
+  eventTypeFilter,
+  excludeSystemEvents,
+  type Filter,
+  jsonEvent,
+  type Position,
+  streamNameFilter,
+} from '@eventstore/db-client';
+import { expect } from 'chai';
+import {
+  at,
+  happenedTimes,
+  numbers,
+  openWorld,
+  positionsOf,
+  revisionsOf,
+  type World,
+  watch,
+} from './testTools.contract.ts';
+
+export function subscriptionsContract(makeStore: () => Promise<EventStore>): void {
+  let world: World;
+  let store: EventStore;
+  beforeEach(async () => {
+    store = await makeStore();
+    world = await openWorld({ store });
+  });
+  afterEach(async () => {
+    await world.close();
+    await store.close();
+  });
+  const write = (stream: string, count: number) => world.client.appendToStream(stream, happenedTimes(count));
+
+  describe('a subscription to all', () => {
+    it('from the start gives what stands in the log, says so, and goes on', async () => {
+      await write(streamName(), 1_200);
+      const reader = watch(world.client.subscribeToAll());
+      await reader.until(() => reader.told.includes('caughtUp'));
+      expect(reader.told[0]).to.equal('confirmation');
+      expect(positionsOf(reader.events())).to.deep.equal(numbers(1_200, 1));
+      expect(reader.told.at(-1)).to.equal('caughtUp');
+      await write(streamName(), 2);
+      await reader.until(() => reader.events().length === 1_202);
+      expect(positionsOf(reader.events().slice(1_200))).to.deep.equal([1_201, 1_202]);
+      expect(reader.told.filter((entry) => entry === 'caughtUp')).to.have.length(1);
+      await reader.stop();
+    });
+
+    it('to an empty log has caught up at once', async () => {
+      for (const fromPosition of ['start', 'end', at(0)] as const) {
+        const reader = watch(world.client.subscribeToAll({ fromPosition }));
+        await reader.until(() => reader.told.includes('caughtUp'));
+        expect(reader.told).to.deep.equal(['confirmation', 'caughtUp']);
+        await reader.stop();
+      }
+    });
+
+    it('from a position gives what stands behind it, without the event there', async () => {
+      await write(streamName(), 5);
+      const reader = watch(world.client.subscribeToAll({ fromPosition: at(3) }));
+      await reader.until(() => reader.told.includes('caughtUp'));
+      expect(positionsOf(reader.events())).to.deep.equal([4, 5]);
+      await reader.stop();
+    });
+
+    it('from the end gives only what comes', async () => {
+      await write(streamName(), 5);
+      const reader = watch(world.client.subscribeToAll({ fromPosition: 'end' }));
+      await reader.until(() => reader.told.includes('caughtUp'));
+      await write(streamName(), 1);
+      await reader.until(() => reader.events().length > 0);
+      expect(positionsOf(reader.events())).to.deep.equal([6]);
+      await reader.stop();
+    });
+
+    it('from a position that the log has not reached is refused', async () => {
+      await write(streamName(), 5);
+      for (const fromPosition of [at(6), { commit: 2n ** 63n, prepare: 2n ** 63n }]) {
+        const reader = watch(world.client.subscribeToAll({ fromPosition }));
+        await reader.until(() => reader.error() !== undefined);
+        expect(reader.error()?.message).to.match(/beyond the end of the log, which is at 5/);
+        expect(reader.events()).to.deep.equal([]);
+      }
+    });
+
+    describe('with a filter', () => {
+      const [red, blue] = [`red-test.app.1`, `blue-test.app.1`];
+      // Positions 1 to 100: every tenth is in the red stream, and every twentieth a Rare one.
+      const appendAll = async () => {
+        for (const number of numbers(100, 1)) {
+          const type = number % 20 === 0 ? 'Rare' : 'Usual';
+          await world.client.appendToStream(number % 10 === 0 ? red : blue, jsonEvent({ type, data: {} }));
+        }
+      };
+      const tens = numbers(10, 1).map((number) => number * 10);
+      const twenties = tens.filter((number) => number % 20 === 0);
+
+      for (const [what, filter, positions] of [
+        ['stream name prefixes', streamNameFilter({ prefixes: ['green-', 'red-'] }), tens],
+        ['a stream name pattern', streamNameFilter({ regex: '^re.-' }), tens],
+        ['event type prefixes', eventTypeFilter({ prefixes: ['Ra'] }), twenties],
+        ['an event type pattern', eventTypeFilter({ regex: 're$' }), twenties],
+        ['all but system events', excludeSystemEvents(), numbers(100, 1)],
+        ['a prefix that nothing has', eventTypeFilter({ prefixes: ['None'] }), []],
+      ] as const satisfies readonly (readonly [string, Filter, readonly number[]])[]) {
+        it(`by ${what} gives what it names, of the past and of what comes`, async () => {
+          await appendAll();
+          const reader = watch(world.client.subscribeToAll({ filter }));
+          await reader.until(() => reader.told.includes('caughtUp'));
+          expect(positionsOf(reader.events())).to.deep.equal(positions);
+          await world.client.appendToStream(red, jsonEvent({ type: 'Rare', data: {} }));
+          const all = positions.length === 0 ? [] : [...positions, 101];
+          await reader.until(() => reader.events().length === all.length);
+          expect(positionsOf(reader.events())).to.deep.equal(all);
+          await reader.stop();
+        });
+      }
+
+      for (const [every, options] of [
+        [32, {}],
+        [40, { maxSearchWindow: 10, checkpointInterval: 4 }],
+      ] as const) {
+        it(`tells a checkpoint every ${every} events, wanted or not, and when it has caught up`, async () => {
+          await appendAll();
+          const checkpoints: Position[] = [];
+          const filter = eventTypeFilter({
+            prefixes: ['None'],
+            ...options,
+            checkpointReached: (_subscription, position) => {
+              checkpoints.push(position);
+            },
+          });
+          const reader = watch(world.client.subscribeToAll({ filter }));
+          await reader.until(() => reader.told.includes('caughtUp'));
+          const regular = numbers(Math.floor(100 / every), 1).map((number) => at(number * every));
+          expect(checkpoints).to.deep.equal([...regular, at(100)]);
+          await write(blue, every);
+          const live = watch(world.client.subscribeToAll({ fromPosition: at(100) }));
+          await live.until(() => live.events().length === every);
+          await write(blue, 1);
+          while (checkpoints.length < regular.length + 2) await new Promise(setImmediate);
+          expect(checkpoints.at(-1)).to.deep.equal(at(100 + every));
+          await reader.stop();
+          await live.stop();
+        });
+      }
+
+      it('that is no regular expression is refused', async () => {
+        const reader = watch(world.client.subscribeToAll({ filter: eventTypeFilter({ regex: '(' }) }));
+        await reader.until(() => reader.error() !== undefined);
+        expect(reader.error()?.message).to.match(/no regular expression/);
+      });
+    });
+  });
+
+  describe('a subscription to a stream', () => {
+    const stream = streamName();
+    const readers = async (options: Parameters<World['client']['subscribeToStream']>[1]) => {
+      const reader = watch(world.client.subscribeToStream(stream, options));
+      await reader.until(() => reader.told.includes('caughtUp'));
+      expect(reader.told[0]).to.equal('confirmation');
+      return reader;
+    };
+
+    for (const [from, before] of [
+      ['start', [0, 1, 2]],
+      [0n, [1, 2]],
+      [1n, [2]],
+      [2n, []],
+      ['end', []],
+    ] as const) {
+      it(`from ${from} gives what stands behind it, then what comes`, async () => {
+        await write(stream, 3);
+        await write(streamName(), 2);
+        const reader = await readers({ fromRevision: from });
+        expect(revisionsOf(reader.events())).to.deep.equal(before);
+        await write(streamName(), 2);
+        await write(stream, 2);
+        await reader.until(() => reader.events().length === before.length + 2);
+        expect(revisionsOf(reader.events())).to.deep.equal([...before, 3, 4]);
+        await reader.stop();
+      });
+    }
+
+    it('that is not there waits for it', async () => {
+      const reader = await readers({});
+      await write(stream, 1);
+      await reader.until(() => reader.events().length > 0);
+      expect(revisionsOf(reader.events())).to.deep.equal([0]);
+      await reader.stop();
+    });
+
+    it('from a revision that the stream has not reached waits until it is passed', async () => {
+      const reader = await readers({ fromRevision: 2n });
+      await write(stream, 5);
+      await reader.until(() => reader.events().length === 2);
+      expect(revisionsOf(reader.events())).to.deep.equal([3, 4]);
+      await reader.stop();
+    });
+
+    it('misses and repeats nothing of what is written while it begins', async () => {
+      await write(stream, 600);
+      const reader = watch(world.client.subscribeToStream(stream));
+      for (let round = 0; round < 20; round++) await write(stream, 10);
+      await reader.until(() => reader.events().length >= 800);
+      expect(revisionsOf(reader.events())).to.deep.equal(numbers(800));
+      await reader.stop();
+    });
+  });
+}
