@@ -1,3 +1,4 @@
+export { type Certificate, selfSignedCertificate } from './certificate.ts';
 export {
   createStoreGateway,
   type StoreGateway,

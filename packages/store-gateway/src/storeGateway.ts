@@ -9,7 +9,14 @@ import type { ClusterInfo } from '@eventstore/db-client/generated/gossip_pb.js';
 import featuresService from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
 import type { SupportedMethods } from '@eventstore/db-client/generated/serverfeatures_pb.js';
 import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
-import { type Metadata, Server, ServerCredentials, type sendUnaryData } from '@grpc/grpc-js';
+import {
+  logVerbosity,
+  type Metadata,
+  Server,
+  ServerCredentials,
+  type sendUnaryData,
+  setLogVerbosity,
+} from '@grpc/grpc-js';
 import { accessCheck, type Credentials } from './access.ts';
 import { appendHandler, batchAppendHandler } from './appends.ts';
 import { clusterOf, supportedMethods } from './node.ts';
@@ -49,6 +56,8 @@ export async function createStoreGateway(options: StoreGatewayOptions): Promise<
   if (!tls && !isLoopback(host)) {
     throw new Error(`The store gateway serves ${host} with a certificate only.`);
   }
+  // It would write on the terminal what callers are told as an error.
+  setLogVerbosity(logVerbosity.NONE);
   const stopping = new AbortController();
   const check = accessCheck(options.credentials, tls !== undefined);
   const server = new Server({

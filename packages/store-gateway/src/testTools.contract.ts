@@ -22,6 +22,8 @@ export interface World {
   readonly client: EventStoreDBClient;
   /** Another client of the same gateway. */
   another(parameters?: string, userInfo?: string): EventStoreDBClient;
+  /** One that asks by gossip where the leader is. */
+  discovering(): EventStoreDBClient;
   stopGateway(): Promise<void>;
   close(): Promise<void>;
 }
@@ -38,17 +40,19 @@ export async function openWorld(options: Partial<StoreGatewayOptions> = {}): Pro
     ...options,
   });
   const clients: EventStoreDBClient[] = [];
-  const another = (parameters = 'tls=false', userInfo = ''): EventStoreDBClient => {
-    const address = `esdb://${userInfo}127.0.0.1:${gateway.port}?${parameters}`;
+  const connect = (address: string): EventStoreDBClient => {
     const client = EventStoreDBClient.connectionString(address);
     clients.push(client);
     return client;
   };
+  const another = (parameters = 'tls=false', userInfo = '') =>
+    connect(`esdb://${userInfo}127.0.0.1:${gateway.port}?${parameters}`);
   return {
     store,
     port: gateway.port,
     client: another(),
     another,
+    discovering: () => connect(`esdb+discover://127.0.0.1:${gateway.port}?tls=false&maxDiscoverAttempts=1`),
     stopGateway: gateway.stop,
     async close() {
       await Promise.all(clients.map((client) => client.dispose()));

@@ -1,0 +1,391 @@
+import { randomUUID } from 'node:crypto';
+import { connect, createServer, type Socket } from 'node:net';
+import type { EventStore } from '@coffer/event-store';
+import { newEvents, streamName } from '@coffer/event-store/contract';
+import { type AppendFault, createMemoryEventStore, createMemoryLog } from '@coffer/event-store/memory';
+import {
+  DeadlineExceededError,
+  EventStoreDBClient,
+  TimeoutError,
+  UnavailableError,
+  UnknownError,
+} from '@eventstore/db-client';
+import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import streams from '@eventstore/db-client/generated/streams_pb.js';
+import { credentials as channel, status } from '@grpc/grpc-js';
+import { expect } from 'chai';
+import { createStoreGateway } from './index.ts';
+import {
+  credentials,
+  eventsOf,
+  happened,
+  numbers,
+  openWorld,
+  revisionsOf,
+  watch,
+} from './testTools.contract.ts';
+import { streamIdentifier, wireId } from './wire.ts';
+
+/** Chooses the method Append. */
+const perCall = { credentials: { username: credentials.user, password: credentials.password } };
+const STREAM = 'spec-test.app.1';
+
+/** A moment later, in a loop that waits for a condition. */
+const turn = () => new Promise(setImmediate);
+
+const failureOf = (attempt: Promise<unknown>): Promise<unknown> =>
+  attempt.then(
+    () => expect.fail('It was accepted.'),
+    (error: unknown) => error,
+  );
+
+/** Counts what is taken from a store, read by read, and which reads have not ended. */
+function counted(store: EventStore) {
+  const reads: { events: number; isOpen: boolean }[] = [];
+  async function* through<Item>(source: AsyncIterable<Item>, sizeOf: (item: Item) => number) {
+    const read = { events: 0, isOpen: true };
+    reads.push(read);
+    try {
+      for await (const item of source) {
+        read.events += sizeOf(item);
+        yield item;
+      }
+    } finally {
+      read.isOpen = false;
+    }
+  }
+  return {
+    reads,
+    async allEnded(): Promise<void> {
+      while (reads.length === 0 || reads.some(({ isOpen }) => isOpen)) await turn();
+    },
+    store: {
+      ...store,
+      readStream: (...args: Parameters<EventStore['readStream']>) =>
+        through(store.readStream(...args), ({ length }) => length),
+      readAll: (...args: Parameters<EventStore['readAll']>) =>
+        through(store.readAll(...args), ({ length }) => length),
+      subscribeToAll: (...args: Parameters<EventStore['subscribeToAll']>) =>
+        through(store.subscribeToAll(...args), (message) =>
+          message.kind === 'events' ? message.events.length : 0,
+        ),
+    } satisfies EventStore,
+  };
+}
+
+async function fill(store: EventStore, count: number): Promise<void> {
+  const text = JSON.stringify({ text: 'x'.repeat(800) });
+  for (let written = 0; written < count; written += 1_000) {
+    const events = newEvents(1_000).map((event) => ({ ...event, data: text }));
+    await store.append({ stream: streamName(), expectedRevision: 'noStream', events });
+  }
+}
+
+describe('a reader who takes nothing', () => {
+  const COUNT = 20_000;
+  for (const [what, open] of [
+    ['a read of all', (client: EventStoreDBClient) => client.readAll()],
+    ['a subscription', (client: EventStoreDBClient) => client.subscribeToAll()],
+  ] as const) {
+    it(`is not read ahead for: ${what}`, async () => {
+      const store = createMemoryEventStore();
+      await fill(store, COUNT);
+      const { store: counting, reads } = counted(store);
+      const world = await openWorld({ store: counting });
+      try {
+        const slow = open(world.client);
+        while (!reads[0]?.events) await turn();
+        // Whoever goes on at the same time takes it all; the gateway has had time enough for the other.
+        expect(await eventsOf(world.another().readAll())).to.have.length(COUNT);
+        expect(reads[0].events).to.be.at.most(2_000);
+        let taken = 0;
+        for await (const _event of slow) {
+          taken += 1;
+          if (taken === COUNT) break;
+        }
+        expect(taken).to.equal(COUNT);
+      } finally {
+        await world.close();
+        await store.close();
+      }
+    });
+  }
+});
+
+describe('a client that leaves', () => {
+  for (const [what, begin] of [
+    ['a subscription to all', (client: EventStoreDBClient) => client.subscribeToAll()],
+    ['a subscription to a stream', (client: EventStoreDBClient) => client.subscribeToStream(STREAM)],
+  ] as const) {
+    it(`leaves nothing behind: ${what} that is given up while it waits`, async () => {
+      const { store, allEnded } = counted(createMemoryEventStore());
+      const world = await openWorld({ store });
+      try {
+        const reader = watch(begin(world.client));
+        await reader.until(() => reader.told.includes('caughtUp'));
+        await reader.stop();
+        await allEnded();
+      } finally {
+        await world.close();
+        await store.close();
+      }
+    });
+  }
+
+  it('leaves nothing behind: a read and a subscription whose connection is cut in the middle', async () => {
+    const { store, allEnded, reads } = counted(createMemoryEventStore());
+    await fill(store, 10_000);
+    const world = await openWorld({ store });
+    const sockets: Socket[] = [];
+    const proxy = createServer((socket) => {
+      const onward = connect(world.port, '127.0.0.1');
+      sockets.push(socket, onward);
+      for (const each of [socket, onward]) each.on('error', () => undefined);
+      socket.pipe(onward).pipe(socket);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const address = proxy.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    const client = EventStoreDBClient.connectionString(`esdb://127.0.0.1:${port}?tls=false`);
+    try {
+      const broken = [client.readAll(), client.subscribeToAll()].map(
+        (read) => new Promise((resolve) => read.on('error', resolve)),
+      );
+      while (reads.length < 2 || reads.some(({ events }) => events === 0)) await turn();
+      for (const socket of sockets) socket.destroy();
+      await allEnded();
+      for (const error of await Promise.all(broken)) expect(error).to.be.instanceOf(UnavailableError);
+    } finally {
+      await client.dispose();
+      await new Promise((resolve) => proxy.close(resolve));
+      await world.close();
+      await store.close();
+    }
+  });
+});
+
+describe('a gateway that is stopped', () => {
+  it('answers the appends under way, ends the subscriptions, and lets go of the port', async () => {
+    const gate = Promise.withResolvers<AppendFault>();
+    let underWay = 0;
+    const faults = () => {
+      underWay += 1;
+      return gate.promise;
+    };
+    const store = createMemoryEventStore({ faults });
+    const { store: counting, allEnded } = counted(store);
+    const world = await openWorld({ store: counting });
+    const appends = [{}, perCall].map((options) =>
+      world.another().appendToStream(streamName(), happened('this'), options),
+    );
+    const reader = watch(world.client.subscribeToAll());
+    await reader.until(() => reader.told.includes('caughtUp'));
+    while (underWay < appends.length) await turn();
+    const stopped = world.stopGateway();
+    await reader.until(() => reader.error() !== undefined);
+    expect(reader.error()).to.be.instanceOf(UnavailableError);
+    gate.resolve(undefined);
+    for (const append of appends) expect((await append).success).to.equal(true);
+    await stopped;
+    await allEnded();
+    const next = await createStoreGateway({
+      store,
+      host: '127.0.0.1',
+      port: world.port,
+      credentials,
+      allowWrites: false,
+    });
+    await next.stop();
+    await world.close();
+    await store.close();
+  });
+
+  it('does not start where something else listens', async () => {
+    const world = await openWorld();
+    const { store, port } = world;
+    const second = createStoreGateway({ store, host: '127.0.0.1', port, credentials, allowWrites: false });
+    expect(await failureOf(second)).to.match(/EADDRINUSE/);
+    await world.close();
+  });
+});
+
+describe('an append whose store is in trouble', () => {
+  const withFaults = async (
+    faults: () => AppendFault | Promise<AppendFault>,
+    use: (append: (options?: object) => Promise<unknown>) => Promise<void>,
+  ) => {
+    const store = createMemoryEventStore({ faults });
+    const world = await openWorld({ store });
+    const event = happened('this', randomUUID());
+    try {
+      await use((options = {}) =>
+        world.client.appendToStream(STREAM, event, { expectedRevision: 'no_stream', ...options }),
+      );
+    } finally {
+      await world.close();
+      await store.close();
+    }
+  };
+
+  it('that is away, is told so with nothing written', () =>
+    withFaults(
+      () => 'fail',
+      async (append) => {
+        const error = await failureOf(append());
+        expect(error)
+          .to.be.instanceOf(UnknownError)
+          .and.match(/The store is away/);
+        expect(await failureOf(append(perCall))).to.be.instanceOf(UnavailableError);
+      },
+    ));
+
+  it('that has lost the reply, is told as of a time-out, and its retry is found', async () => {
+    const faults: AppendFault[] = ['loseReply', undefined, 'loseReply', undefined];
+    await withFaults(
+      () => faults.shift(),
+      async (append) => {
+        expect(await failureOf(append())).to.be.instanceOf(DeadlineExceededError);
+        expect(await append()).to.include({ success: true, nextExpectedRevision: 0n });
+        expect(await failureOf(append(perCall))).to.be.instanceOf(TimeoutError);
+        expect(await append(perCall)).to.include({ success: true, nextExpectedRevision: 0n });
+      },
+    );
+  });
+
+  it('that takes too long, is answered at its deadline, and may be written later', async () => {
+    const gate = Promise.withResolvers<AppendFault>();
+    await withFaults(
+      () => gate.promise,
+      async (append) => {
+        for (const options of [{}, perCall]) {
+          const error = await failureOf(append({ ...options, deadline: 40 }));
+          expect(error).to.be.instanceOf(DeadlineExceededError);
+        }
+        gate.resolve(undefined);
+        expect(await append()).to.include({ success: true, nextExpectedRevision: 0n });
+      },
+    );
+  });
+
+  it('that fails in a way nobody expects, is told no more than that, and the log is told all', async () => {
+    const store = createMemoryEventStore();
+    const logged: unknown[] = [];
+    const world = await openWorld({
+      store: {
+        ...store,
+        append: async () => {
+          throw new TypeError('a secret');
+        },
+      },
+      logger: { warn: (fields) => logged.push(fields) },
+    });
+    try {
+      for (const options of [{}, perCall]) {
+        const error = await failureOf(world.client.appendToStream(STREAM, happened('this'), options));
+        expect(error)
+          .to.be.instanceOf(UnknownError)
+          .and.not.match(/secret/);
+      }
+      expect(logged).to.have.length(2);
+    } finally {
+      await world.close();
+      await store.close();
+    }
+  });
+});
+
+it('appends to one stream over one connection are written in the order they were sent', async () => {
+  const world = await openWorld();
+  try {
+    const sent = numbers(3_000);
+    // Before it has asked once what the server can do, the client itself does not keep the order.
+    await world.client.appendToStream(streamName(), happened('first'));
+    await Promise.all(sent.map((number) => world.client.appendToStream(STREAM, happened(number))));
+    const events = await eventsOf(world.client.readStream(STREAM));
+    expect(revisionsOf(events)).to.deep.equal(sent);
+    expect(events.map(({ data }) => data)).to.deep.equal(sent.map((number) => ({ what: `${number}` })));
+  } finally {
+    await world.close();
+  }
+});
+
+it('a subscription ends with an error when the log is rewritten under it', async () => {
+  const log = createMemoryLog();
+  const store = createMemoryEventStore({ log });
+  const world = await openWorld({ store });
+  try {
+    await world.client.appendToStream(
+      STREAM,
+      numbers(3).map((number) => happened(number)),
+    );
+    const reader = watch(world.client.subscribeToAll());
+    await reader.until(() => reader.told.includes('caughtUp'));
+    log.rewindTo(1);
+    await reader.until(() => reader.error() !== undefined);
+    expect(reader.error()).to.match(/does not hold event/);
+  } finally {
+    await world.close();
+    await store.close();
+  }
+});
+
+describe('a batch stream', () => {
+  /** Sends what the real client never would, and resolves to the code that the call ends with. */
+  async function codeAfter(
+    send: (write: (request: InstanceType<typeof streams.BatchAppendReq>) => void) => void,
+  ) {
+    const world = await openWorld();
+    const client = new streamsService.StreamsClient(`127.0.0.1:${world.port}`, channel.createInsecure());
+    try {
+      const call = client.batchAppend();
+      const replies: InstanceType<typeof streams.BatchAppendResp>[] = [];
+      call.on('data', (reply) => replies.push(reply));
+      const ended = new Promise<number>((resolve) => {
+        call.on('error', () => undefined);
+        call.on('status', ({ code }) => resolve(code));
+      });
+      send((request) => call.write(request));
+      call.end();
+      return { code: await ended, replies };
+    } finally {
+      client.close();
+      await world.close();
+    }
+  }
+  const part = () => new streams.BatchAppendReq().setCorrelationId(wireId(randomUUID()));
+  const options = () =>
+    new streams.BatchAppendReq.Options().setStreamIdentifier(streamIdentifier(STREAM)).setStreamPosition('7');
+
+  it('is ended when too many appends are begun and not finished', async () => {
+    const { code } = await codeAfter((write) => {
+      for (const _ of numbers(1_001)) write(part().setOptions(options()));
+    });
+    expect(code).to.equal(status.RESOURCE_EXHAUSTED);
+  });
+
+  it('answers an append that has no options, or no expectation, and one without events', async () => {
+    const nameOnly = new streams.BatchAppendReq.Options().setStreamIdentifier(streamIdentifier(STREAM));
+    const { code, replies } = await codeAfter((write) => {
+      write(part().setIsFinal(true));
+      write(part().setOptions(nameOnly).setIsFinal(true));
+      write(part().setOptions(options()).setIsFinal(true));
+    });
+    expect(code).to.equal(status.OK);
+    expect(replies.map((reply) => reply.getError()?.getCode())).to.deep.equal(
+      Array(3).fill(status.INVALID_ARGUMENT),
+    );
+  });
+
+  it('that is closed with appends under way answers them first', async () => {
+    const message = new streams.BatchAppendReq.ProposedMessage().setId(wireId(randomUUID()));
+    message.getMetadataMap().set('type', 'Happened');
+    message.setData(Buffer.from('{}'));
+    const { code, replies } = await codeAfter((write) => {
+      const any = options().setNoStream();
+      any.clearStreamPosition();
+      write(part().setOptions(any).setProposedMessagesList([message]).setIsFinal(true));
+    });
+    expect(code).to.equal(status.OK);
+    expect(replies).to.have.length(1);
+  });
+});
