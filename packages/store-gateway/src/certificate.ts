@@ -1,7 +1,6 @@
 /** A certificate of the gateway's own, for installations that have none: clients are given it to trust. */
 import { webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
-import * as x509 from '@peculiar/x509';
 
 /** PEM. */
 export interface Certificate {
@@ -17,6 +16,8 @@ const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
 /** For a server that is reached by these names and addresses. */
 export async function selfSignedCertificate(hosts: readonly string[], now: Date): Promise<Certificate> {
+  // Needed once in the life of an installation: no start but that one loads it.
+  const x509 = await import('@peculiar/x509');
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(
     {

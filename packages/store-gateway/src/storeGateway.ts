@@ -19,6 +19,7 @@ import {
 } from '@grpc/grpc-js';
 import { accessCheck, type Credentials } from './access.ts';
 import { appendHandler, batchAppendHandler } from './appends.ts';
+import { isLoopback } from './loopback.ts';
 import { clusterOf, supportedMethods } from './node.ts';
 import { readHandler } from './reads.ts';
 import { callError, type GatewayLogger, RefusalError } from './refusals.ts';
@@ -153,5 +154,3 @@ async function shutDown(server: Server): Promise<void> {
   });
   await closed.promise;
 }
-
-const isLoopback = (host: string) => host === 'localhost' || host === '::1' || /^127\./.test(host);

@@ -5,6 +5,7 @@
 import { resolve } from 'node:path';
 import { failPointName } from '@coffer/kernel';
 import { isCronExpression } from '@coffer/reconciler';
+import { isLoopback } from '@coffer/store-gateway/loopback';
 import { z } from 'zod';
 
 export const roles = ['api', 'projector', 'process-manager', 'reconciler'] as const;
@@ -20,7 +21,7 @@ const wholeNumber = (minimum: number, maximum: number) =>
 
 const cronExpression = z.string().refine(isCronExpression, 'must be a cron expression, such as 0 4 * * *');
 
-const environmentVariables = z.object({
+const plainVariables = z.object({
   COFFER_DATA_DIR: z.string().min(1).default('.data'),
   PORT: wholeNumber(0, 65_535).default(8080),
   HOST: z.string().min(1).default('127.0.0.1'),
@@ -40,8 +41,18 @@ const environmentVariables = z.object({
   COFFER_REACTION_GRACE_MS: wholeNumber(0, 60_000).default(2_000),
   COFFER_RECONCILE_CRON: cronExpression.default('*/15 * * * *'),
   COFFER_RECONCILE_FULL_CRON: cronExpression.optional(),
+  COFFER_STORE_GATEWAY_PORT: wholeNumber(0, 65_535).optional(),
+  COFFER_STORE_GATEWAY_HOST: z.string().min(1).default('127.0.0.1'),
+  COFFER_STORE_GATEWAY_PASSWORD: z.string().min(8, 'must have at least 8 characters').optional(),
+  COFFER_STORE_GATEWAY_WRITABLE: flag.default(false),
+  COFFER_STORE_GATEWAY_TLS: flag.default(true),
   COFFER_FAIL_POINT: failPointName.optional(),
 });
+
+const environmentVariables = plainVariables.refine(
+  ({ COFFER_STORE_GATEWAY_TLS: hasTls, COFFER_STORE_GATEWAY_HOST: host }) => hasTls || isLoopback(host),
+  { path: ['COFFER_STORE_GATEWAY_HOST'], message: 'must be a loopback address where there is no TLS' },
+);
 
 export type Config = ReturnType<typeof configFrom>;
 
@@ -78,7 +89,21 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
     reactionGraceMs: variables.COFFER_REACTION_GRACE_MS,
     reconcileSchedule: variables.COFFER_RECONCILE_CRON,
     fullReconcileSchedule: variables.COFFER_RECONCILE_FULL_CRON,
+    storeGateway: storeGatewayFrom(variables),
     failPoint: variables.COFFER_FAIL_POINT,
+  };
+}
+
+/** Undefined where the gateway is not asked for. */
+function storeGatewayFrom(variables: z.infer<typeof environmentVariables>) {
+  const port = variables.COFFER_STORE_GATEWAY_PORT;
+  if (port === undefined) return undefined;
+  return {
+    port,
+    host: variables.COFFER_STORE_GATEWAY_HOST,
+    password: variables.COFFER_STORE_GATEWAY_PASSWORD,
+    isWritable: variables.COFFER_STORE_GATEWAY_WRITABLE,
+    hasTls: variables.COFFER_STORE_GATEWAY_TLS,
   };
 }
 

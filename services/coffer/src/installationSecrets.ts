@@ -25,7 +25,16 @@ export async function installationSecrets(config: Config): Promise<InstallationS
       : await keptSecrets(join(config.dataFolder, 'secrets.json'));
   const secretsKey = config.secretsKey ?? Buffer.from(kept?.secretsKey ?? '', 'base64');
   const operatorToken = config.operatorToken ?? kept?.operatorToken ?? '';
-  return { secretsKey, operatorToken, texts: [operatorToken, Buffer.from(secretsKey).toString('base64')] };
+  const gatewayPassword = config.storeGateway?.password;
+  return {
+    secretsKey,
+    operatorToken,
+    texts: [
+      operatorToken,
+      Buffer.from(secretsKey).toString('base64'),
+      ...(gatewayPassword === undefined ? [] : [gatewayPassword]),
+    ],
+  };
 }
 
 /** Made whole under another name and then linked: of two first starts, both read what one of them made. */

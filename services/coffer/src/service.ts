@@ -86,6 +86,7 @@ import { portalAccounts, portalPlaySessions } from './portalPorts.ts';
 import { portalProjections } from './portalProjections.ts';
 import { portalTotals } from './portalTotals.ts';
 import { ledgerReconcile, portalReconcile } from './reconcilePorts.ts';
+import { startStoreGateway } from './storeGateway.ts';
 import { VERSION } from './version.ts';
 
 export const catalog: ErrorCatalog = {
@@ -125,6 +126,8 @@ export interface ServiceOptions {
 export interface Service {
   /** Without a path; undefined where this process does not serve the API. */
   readonly url: string | undefined;
+  /** Undefined where the store gateway is not asked for. */
+  readonly storeGatewayPort: number | undefined;
   readonly stop: () => Promise<void>;
 }
 
@@ -158,6 +161,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     });
     stops.push(() => ownStore.close());
     const store = options.wrapStore?.(ownStore) ?? ownStore;
+    const gateway = await startStoreGateway({ ...options, store });
+    if (gateway) stops.push(() => gateway.stop());
     const headAtStart = await store.head();
 
     const contexts = createContexts(options, pool, store);
@@ -183,7 +188,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     }
 
     const server = roles.includes('api') ? await serve() : undefined;
-    return { url: server?.url, stop };
+    return { url: server?.url, storeGatewayPort: gateway?.port, stop };
 
     async function serve(): Promise<RunningServer> {
       const app = createApp({

@@ -3,6 +3,7 @@ import { DataFolderInUseError, EmbeddedPostgresError } from '@coffer/embedded-po
 import { CommandFailure, EXIT } from './cli/failure.ts';
 import { ConfigurationError } from './config.ts';
 import { errorOf } from './errorOf.ts';
+import { StoreGatewayStartError } from './storeGateway.ts';
 
 /** Undefined for what is no circumstance of the start but a mistake of ours. */
 export function startFailure(error: unknown): CommandFailure | undefined {
@@ -10,6 +11,7 @@ export function startFailure(error: unknown): CommandFailure | undefined {
   if (error instanceof DataFolderInUseError || error instanceof EmbeddedPostgresError) {
     return failure(EXIT.refused, error.message, error);
   }
+  if (error instanceof StoreGatewayStartError) return failure(EXIT.refused, error.message, error);
   if (!(error instanceof Error)) return undefined;
   if ('code' in error && error.code === 'EADDRINUSE') {
     const place = 'port' in error ? `The port ${error.port}` : 'The port';

@@ -12,8 +12,10 @@ export interface World {
   /** `http://host:port`, without a path. */
   readonly url: string;
   readonly client: Client;
-  readonly databaseUrl: string;
   readonly operatorToken: string;
+  /** Undefined unless the environment asks for the store gateway. */
+  readonly storeGatewayPort: number | undefined;
+  readonly databaseUrl: string;
   /** What the service has logged from level `info` on, one JSON object each. */
   readonly logLines: readonly string[];
   /** Stops the service and drops its database. Fails with the connections that were left open. */
@@ -83,5 +85,6 @@ export async function startNode(
   });
   const url = String(service.url);
   const client = createClient({ baseUrl: `${url}/v1`, operatorToken });
-  return { url, client, operatorToken, logLines, stop: service.stop };
+  const { storeGatewayPort, stop } = service;
+  return { url, client, operatorToken, storeGatewayPort, logLines, stop };
 }

@@ -1,0 +1,133 @@
+/** An embedded installation, read with a client of EventStoreDB. */
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createMemoryEventStore } from '@coffer/event-store/memory';
+import { createLogger } from '@coffer/http';
+import { selfSignedCertificate } from '@coffer/store-gateway';
+import { AccessDeniedError, EventStoreDBClient, jsonEvent, streamNameFilter } from '@eventstore/db-client';
+import { expect } from 'chai';
+import { configFrom } from './config.ts';
+import { gatewayCertificatePath, startStoreGateway } from './storeGateway.ts';
+import { setUpApp } from './testing/client.ts';
+import { startWorld, type World } from './testing/world.ts';
+
+const PASSWORD = 'the password of a spec';
+
+describe('the store gateway of the service', () => {
+  let dataFolder: string;
+  let world: World | undefined;
+  let client: EventStoreDBClient;
+
+  beforeEach(async () => {
+    dataFolder = await mkdtemp(join(tmpdir(), 'coffer-gateway-'));
+  });
+  afterEach(async () => {
+    await client?.dispose();
+    await world?.stop();
+    world = undefined;
+    await rm(dataFolder, { recursive: true });
+  });
+
+  const start = async (environment: Readonly<Record<string, string>>, password?: string): Promise<World> => {
+    const started = await startWorld({
+      environment: { COFFER_DATA_DIR: dataFolder, COFFER_STORE_GATEWAY_PORT: '0', ...environment },
+    });
+    world = started;
+    const userInfo = `coffer:${encodeURIComponent(password ?? started.operatorToken)}`;
+    const trusted = encodeURIComponent(gatewayCertificatePath(dataFolder));
+    client = EventStoreDBClient.connectionString(
+      `esdb://${userInfo}@localhost:${started.storeGatewayPort}?tls=true&tlsCAFile=${trusted}`,
+    );
+    return started;
+  };
+  const append = () => client.appendToStream('spec-test.app.1', jsonEvent({ type: 'Spec', data: {} }));
+  const refusalOf = (attempt: Promise<unknown>) =>
+    attempt.then(
+      () => expect.fail('It was accepted.'),
+      (error: unknown) => error,
+    );
+
+  it('shows whoever has the operator token all that the service writes, and takes nothing from him', async () => {
+    const { client: api } = await start({});
+    const { test } = await setUpApp(api);
+    const { userId } = await test.newSession('100');
+    const types = new Set<string>();
+    for await (const { event } of client.readAll()) if (event) types.add(event.type);
+    expect([...types]).to.include('UserRegistered');
+    const users = client.subscribeToAll({ filter: streamNameFilter({ prefixes: ['user-test.'] }) });
+    for await (const { event } of users) {
+      expect(event?.streamId).to.contain(userId);
+      break;
+    }
+    expect(await refusalOf(append())).to.be.instanceOf(AccessDeniedError);
+  });
+
+  it('takes appends where it is told to, from whoever has its own password', async () => {
+    const variables = { COFFER_STORE_GATEWAY_WRITABLE: '1', COFFER_STORE_GATEWAY_PASSWORD: PASSWORD };
+    await start(variables, PASSWORD);
+    expect((await append()).success).to.equal(true);
+  });
+
+  it('refuses the operator token where it has a password of its own', async () => {
+    await start({ COFFER_STORE_GATEWAY_WRITABLE: '1', COFFER_STORE_GATEWAY_PASSWORD: PASSWORD });
+    expect(await refusalOf(append())).to.be.instanceOf(AccessDeniedError);
+  });
+
+  it('is not there unless it is asked for', async () => {
+    world = await startWorld({ environment: { COFFER_DATA_DIR: dataFolder } });
+    expect(world.storeGatewayPort).to.equal(undefined);
+    expect(await readdir(dataFolder)).to.deep.equal([]);
+  });
+
+  describe('its certificate', () => {
+    const startAlone = async (variables: Readonly<Record<string, string>> = {}) => {
+      const store = createMemoryEventStore();
+      const environment = { COFFER_DATA_DIR: dataFolder, COFFER_STORE_GATEWAY_PORT: '0', ...variables };
+      const gateway = await startStoreGateway({
+        config: configFrom(environment),
+        store,
+        operatorToken: PASSWORD,
+        logger: createLogger({ level: 'silent' }),
+      });
+      await gateway?.stop();
+      await store.close();
+    };
+    const shown = () => readFile(gatewayCertificatePath(dataFolder), 'utf8');
+    const kept = () => join(dataFolder, 'store-gateway.pem');
+
+    it('is made once, and its key is for the service alone', async () => {
+      await startAlone();
+      const first = await shown();
+      expect(first)
+        .to.match(/BEGIN CERTIFICATE/)
+        .and.not.match(/PRIVATE/);
+      expect(((await stat(kept())).mode & 0o777).toString(8)).to.equal('600');
+      await startAlone();
+      expect(await shown()).to.equal(first);
+    });
+
+    it('is made anew when it has ended', async () => {
+      const longAgo = await selfSignedCertificate(['localhost'], new Date('2000-01-01'));
+      await writeFile(kept(), longAgo.privateKey + longAgo.certificate);
+      await startAlone();
+      expect(await shown())
+        .to.match(/BEGIN CERTIFICATE/)
+        .and.not.equal(longAgo.certificate);
+    });
+
+    it('may be one that somebody else has put there', async () => {
+      const other = await selfSignedCertificate(['example.org'], new Date());
+      await writeFile(kept(), other.certificate + other.privateKey);
+      await startAlone();
+      expect(await shown()).to.equal(other.certificate);
+    });
+
+    it('is not needed in plain text, which is for loopback only', async () => {
+      await startAlone({ COFFER_STORE_GATEWAY_TLS: '0' });
+      expect(await readdir(dataFolder)).to.deep.equal([]);
+      const open = { COFFER_STORE_GATEWAY_TLS: '0', COFFER_STORE_GATEWAY_HOST: '0.0.0.0' };
+      expect(await refusalOf(startAlone(open))).to.match(/COFFER_STORE_GATEWAY_HOST: must be a loopback/);
+    });
+  });
+});

@@ -1,0 +1,104 @@
+/** The gateway to the event store, where it is asked for, and the certificate it shows. */
+import { randomBytes, X509Certificate } from 'node:crypto';
+import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { EventStore } from '@coffer/event-store';
+import type { Logger } from '@coffer/http';
+import type { Certificate, StoreGateway } from '@coffer/store-gateway';
+import type { Config } from './config.ts';
+
+/** The only user there is. */
+const USER = 'coffer';
+/** A certificate that ends sooner is made anew. */
+const MIN_DAYS_LEFT = 30;
+const MS_PER_DAY = 86_400_000;
+
+/** The gateway that was asked for cannot be had; the message is for whoever starts the service. */
+export class StoreGatewayStartError extends Error {
+  override readonly name = 'StoreGatewayStartError';
+}
+
+/** What clients must be given, to trust the gateway. */
+export const gatewayCertificatePath = (dataFolder: string) => join(dataFolder, 'store-gateway.crt');
+
+/** Undefined where the configuration does not ask for it. */
+export async function startStoreGateway(options: {
+  readonly config: Config;
+  readonly store: EventStore;
+  readonly operatorToken: string;
+  readonly logger: Logger;
+}): Promise<StoreGateway | undefined> {
+  const { config, store, operatorToken, logger } = options;
+  if (!config.storeGateway) return undefined;
+  // Loaded by those only who want it.
+  const { createStoreGateway } = await import('@coffer/store-gateway');
+  const { host, port, password = operatorToken, isWritable, hasTls } = config.storeGateway;
+  const tls = hasTls ? await installationCertificate(config.dataFolder, host) : undefined;
+  const gateway = await createStoreGateway({
+    store,
+    host,
+    port,
+    credentials: { user: USER, password },
+    allowWrites: isWritable,
+    tls,
+    logger,
+  }).catch((cause: unknown) => {
+    throw new StoreGatewayStartError(
+      `The store gateway cannot listen on ${host}, port ${port}. Set COFFER_STORE_GATEWAY_PORT to a free one.`,
+      { cause },
+    );
+  });
+  logger.info({ host, port: gateway.port, tls: hasTls, writable: isWritable }, 'the store gateway listens');
+  return gateway;
+}
+
+/** Made once and kept in the data folder, with its key; made anew before it ends. */
+async function installationCertificate(dataFolder: string, host: string): Promise<Certificate> {
+  const path = join(dataFolder, 'store-gateway.pem');
+  const pair = (await keptCertificate(path)) ?? (await makeCertificate(path, host));
+  // Without the key, for whoever is to connect.
+  await writeWhole(gatewayCertificatePath(dataFolder), pair.certificate, 0o644);
+  return pair;
+}
+
+/** Undefined when there is none, or it soon ends. */
+async function keptCertificate(path: string): Promise<Certificate | undefined> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+  if (text === undefined) return undefined;
+  const [privateKey, certificate] = [block(text, 'PRIVATE KEY'), block(text, 'CERTIFICATE')];
+  if (!privateKey || !certificate) throw new Error(`${path} does not hold a private key and a certificate.`);
+  const leftMs = new X509Certificate(certificate).validToDate.getTime() - Date.now();
+  return leftMs > MIN_DAYS_LEFT * MS_PER_DAY ? { privateKey, certificate } : undefined;
+}
+
+/** All blocks of the kind, as a chain of certificates has several; empty when there is none. */
+function block(pem: string, kind: 'PRIVATE KEY' | 'CERTIFICATE'): string {
+  const pattern = new RegExp(`-----BEGIN [A-Z ]*${kind}-----[^-]+-----END [A-Z ]*${kind}-----\\n?`, 'g');
+  return (pem.match(pattern) ?? []).join('');
+}
+
+async function makeCertificate(path: string, host: string): Promise<Certificate> {
+  const { selfSignedCertificate } = await import('@coffer/store-gateway');
+  const names = new Set([
+    'localhost',
+    '127.0.0.1',
+    '::1',
+    hostname(),
+    ...(EVERY_HOST.has(host) ? [] : [host]),
+  ]);
+  const pair = await selfSignedCertificate([...names], new Date());
+  await writeWhole(path, pair.privateKey + pair.certificate, 0o600);
+  return pair;
+}
+const EVERY_HOST: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
+/** Under another name first: whoever reads it meanwhile finds all of the old one, or all of the new. */
+async function writeWhole(path: string, text: string, mode: number): Promise<void> {
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  await writeFile(draft, text, { mode, flush: true });
+  await chmod(draft, mode);
+  await rename(draft, path);
+}
