@@ -235,6 +235,7 @@ export function batchAppendHandler(options: AppendsOptions, signal: AbortSignal)
     };
 
     const take = (request: BatchAppendReq): void => {
+      if (isEnding) return;
       const id = idOf(request.getCorrelationId());
       const entry = unfinished.get(id) ?? begin(request, options);
       addAll(entry, request.getProposedMessagesList());

@@ -200,6 +200,23 @@ describe('a gateway that is stopped', () => {
     await store.close();
   });
 
+  it('does not wait for ever for an append that is not answered', async () => {
+    const began = Promise.withResolvers<void>();
+    const store = createMemoryEventStore();
+    const never = new Promise<never>(() => undefined);
+    const append = () => {
+      began.resolve();
+      return never;
+    };
+    const world = await openWorld({ store: { ...store, append } });
+    const outcome = failureOf(world.client.appendToStream(STREAM, happened('this')));
+    await began.promise;
+    await world.stopGateway();
+    expect(await outcome).to.be.instanceOf(Error);
+    await world.close();
+    await store.close();
+  });
+
   it('does not start where something else listens', async () => {
     const world = await openWorld();
     const { store, port } = world;

@@ -64,6 +64,9 @@ function responses(store: EventStore, request: ReadReq, ended: AbortSignal): Asy
   const asked = request.getOptions();
   if (!asked) throw new RefusalError('badRequest', 'A read has options.');
   const { StreamOptionCase, CountOptionCase } = streams.ReadReq.Options;
+  if (asked.getCountOptionCase() === CountOptionCase.COUNT_OPTION_NOT_SET) {
+    throw new RefusalError('badRequest', 'A read has a count, or goes on as a subscription.');
+  }
   const isSubscription = asked.getCountOptionCase() === CountOptionCase.SUBSCRIPTION;
   switch (asked.getStreamOptionCase()) {
     case StreamOptionCase.STREAM:
@@ -124,8 +127,9 @@ async function* readOfAll(store: EventStore, asked: ReadReq.Options): AsyncItera
   if (left === 0) return;
   const pages = allPages(store, asked, filter ? {} : { limit: left });
   for await (const page of pages) {
-    for (const event of page) {
-      if (filter?.matches(event) === false) continue;
+    const wanted = filter?.wanted(page);
+    for (const [index, event] of page.entries()) {
+      if (wanted?.[index] === false) continue;
       yield toWire(event);
       left -= 1;
       if (left === 0) return;

@@ -147,11 +147,17 @@ export function subscriptionsContract(makeStore: () => Promise<EventStore>): voi
         });
       }
 
-      it('that is no regular expression is refused', async () => {
-        const reader = watch(world.client.subscribeToAll({ filter: eventTypeFilter({ regex: '(' }) }));
-        await reader.until(() => reader.error() !== undefined);
-        expect(reader.error()?.message).to.match(/no regular expression/);
-      });
+      for (const [mistake, filter, said] of [
+        ['no regular expression', streamNameFilter({ regex: '(' }), /no regular expression/],
+        ['a pattern that takes for ever', streamNameFilter({ regex: '^(\\w+-?)*!$' }), /takes too long/],
+      ] as const) {
+        it(`of ${mistake} is refused`, async () => {
+          await write('a'.repeat(80), 1);
+          const reader = watch(world.client.subscribeToAll({ filter }));
+          await reader.until(() => reader.error() !== undefined);
+          expect(reader.error()?.message).to.match(said);
+        });
+      }
     });
   });
 

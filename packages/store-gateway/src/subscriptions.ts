@@ -46,8 +46,9 @@ export async function* subscribeToAll(
       isLive = false;
       yield fellBehind();
     }
-    for (const event of message.events) {
-      if (filter?.matches(event) !== false) yield toWire(event);
+    const wanted = filter?.wanted(message.events);
+    for (const [index, event] of message.events.entries()) {
+      if (wanted?.[index] !== false) yield toWire(event);
       seen = event.position;
       sinceCheckpoint += 1;
       if (filter && sinceCheckpoint >= filter.checkpointEvery) {

@@ -8,6 +8,7 @@ import { selfSignedCertificate } from '@coffer/store-gateway';
 import { AccessDeniedError, EventStoreDBClient, jsonEvent, streamNameFilter } from '@eventstore/db-client';
 import { expect } from 'chai';
 import { configFrom } from './config.ts';
+import { startFailure } from './startFailure.ts';
 import { gatewayCertificatePath, startStoreGateway } from './storeGateway.ts';
 import { setUpApp } from './testing/client.ts';
 import { startWorld, type World } from './testing/world.ts';
@@ -78,6 +79,15 @@ describe('the store gateway of the service', () => {
     world = await startWorld({ environment: { COFFER_DATA_DIR: dataFolder } });
     expect(world.storeGatewayPort).to.equal(undefined);
     expect(await readdir(dataFolder)).to.deep.equal([]);
+  });
+
+  it('keeps the service from starting where its port is taken, and says which', async () => {
+    const { storeGatewayPort } = await start({});
+    const second = startWorld({
+      environment: { COFFER_DATA_DIR: dataFolder, COFFER_STORE_GATEWAY_PORT: `${storeGatewayPort}` },
+    });
+    const error = await refusalOf(second);
+    expect(startFailure(error)?.message).to.include(`port ${storeGatewayPort}`);
   });
 
   describe('its certificate', () => {
