@@ -74,15 +74,15 @@ function counted(store: EventStore) {
 }
 
 async function fill(store: EventStore, count: number): Promise<void> {
-  const text = JSON.stringify({ text: 'x'.repeat(800) });
-  for (let written = 0; written < count; written += 1_000) {
-    const events = newEvents(1_000).map((event) => ({ ...event, data: text }));
+  const text = JSON.stringify({ text: 'x'.repeat(4_000) });
+  for (let written = 0; written < count; written += 200) {
+    const events = newEvents(200).map((event) => ({ ...event, data: text }));
     await store.append({ stream: streamName(), expectedRevision: 'noStream', events });
   }
 }
 
 describe('a reader who takes nothing', () => {
-  const COUNT = 20_000;
+  const COUNT = 6_000;
   for (const [what, open] of [
     ['a read of all', (client: EventStoreDBClient) => client.readAll()],
     ['a subscription', (client: EventStoreDBClient) => client.subscribeToAll()],
@@ -134,7 +134,7 @@ describe('a client that leaves', () => {
 
   it('leaves nothing behind: a read and a subscription whose connection is cut in the middle', async () => {
     const { store, allEnded, reads } = counted(createMemoryEventStore());
-    await fill(store, 10_000);
+    await fill(store, 4_000);
     const world = await openWorld({ store });
     const sockets: Socket[] = [];
     const proxy = createServer((socket) => {
@@ -314,7 +314,7 @@ describe('an append whose store is in trouble', () => {
 it('appends to one stream over one connection are written in the order they were sent', async () => {
   const world = await openWorld();
   try {
-    const sent = numbers(3_000);
+    const sent = numbers(1_000);
     // Before it has asked once what the server can do, the client itself does not keep the order.
     await world.client.appendToStream(streamName(), happened('first'));
     await Promise.all(sent.map((number) => world.client.appendToStream(STREAM, happened(number))));
