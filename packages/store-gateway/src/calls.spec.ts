@@ -164,6 +164,22 @@ describe('a client that leaves', () => {
   });
 });
 
+it('a subscription to a stream does not go through the log that was there before', async () => {
+  const { store, reads } = counted(createMemoryEventStore());
+  await fill(store, 1_000);
+  const world = await openWorld({ store });
+  try {
+    await world.client.appendToStream(STREAM, happened('this'));
+    const reader = watch(world.client.subscribeToStream(STREAM));
+    await reader.until(() => reader.told.includes('caughtUp'));
+    expect(reads.map(({ events }) => events)).to.deep.equal([1, 0]);
+    await reader.stop();
+  } finally {
+    await world.close();
+    await store.close();
+  }
+});
+
 describe('a gateway that is stopped', () => {
   it('answers the appends under way, ends the subscriptions, and lets go of the port', async () => {
     const gate = Promise.withResolvers<AppendFault>();
@@ -391,6 +407,23 @@ describe('a batch stream', () => {
     expect(replies.map((reply) => reply.getError()?.getCode())).to.deep.equal(
       Array(3).fill(status.INVALID_ARGUMENT),
     );
+  });
+
+  it('keeps nothing of an append that is too large already, and answers it when it is whole', async () => {
+    const id = wireId(randomUUID());
+    const next = () => new streams.BatchAppendReq().setCorrelationId(id);
+    const message = new streams.BatchAppendReq.ProposedMessage().setId(wireId(randomUUID()));
+    message.getMetadataMap().set('type', 'Happened');
+    message.setData(Buffer.from(JSON.stringify({ text: 'x'.repeat(1_000_000) })));
+    const { code, replies } = await codeAfter((write) => {
+      write(next().setOptions(options()));
+      for (const _ of numbers(20)) write(next().setProposedMessagesList([message]));
+      write(next().setIsFinal(true));
+    });
+    expect(code).to.equal(status.OK);
+    expect(replies.map((reply) => reply.getError()?.getDetails()?.getTypeName())).to.deep.equal([
+      'event_store.client.MaximumAppendSizeExceeded',
+    ]);
   });
 
   it('that is closed with appends under way answers them first', async () => {

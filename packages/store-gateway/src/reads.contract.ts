@@ -1,5 +1,5 @@
 import type { EventStore } from '@coffer/event-store';
-import { streamName } from '@coffer/event-store/contract';
+import { newEvents, streamName } from '@coffer/event-store/contract';
 import { StreamNotFoundError } from '@eventstore/db-client';
 import { expect } from 'chai';
 import {
@@ -80,6 +80,19 @@ export function readsContract(makeStore: () => Promise<EventStore>): void {
         }
       });
     }
+
+    it('finds no system stream, whatever the store has', async () => {
+      const own = await makeStore();
+      const world = await openWorld({ store: own });
+      try {
+        await own.append({ stream: '$system', expectedRevision: 'noStream', events: newEvents(1) });
+        const error = await eventsOf(world.client.readStream('$system')).catch((reason) => reason);
+        expect(error).to.be.instanceOf(StreamNotFoundError);
+      } finally {
+        await world.close();
+        await own.close();
+      }
+    });
 
     it('has no metadata', async () => {
       expect(await world.client.getStreamMetadata(stream)).to.deep.equal({ streamName: stream });

@@ -75,6 +75,17 @@ export function subscriptionsContract(makeStore: () => Promise<EventStore>): voi
       await reader.stop();
     });
 
+    it('that is left behind says so, and again when it has caught up', async () => {
+      const reader = watch(world.client.subscribeToAll());
+      await reader.until(() => reader.told.includes('caughtUp'));
+      await write(streamName(), 1_200);
+      await reader.until(() => reader.told.filter((entry) => entry === 'caughtUp').length === 2);
+      expect(reader.told.slice(0, 3)).to.deep.equal(['confirmation', 'caughtUp', 'fellBehind']);
+      expect(reader.told.at(-1)).to.equal('caughtUp');
+      expect(positionsOf(reader.events())).to.deep.equal(numbers(1_200, 1));
+      await reader.stop();
+    });
+
     it('from a position that the log has not reached is refused', async () => {
       await write(streamName(), 5);
       for (const fromPosition of [at(6), { commit: 2n ** 63n, prepare: 2n ** 63n }]) {
@@ -183,7 +194,7 @@ export function subscriptionsContract(makeStore: () => Promise<EventStore>): voi
         await write(streamName(), 2);
         const reader = await readers({ fromRevision: from });
         expect(revisionsOf(reader.events())).to.deep.equal(before);
-        await write(streamName(), 2);
+        await write(streamName(), 9);
         await write(stream, 2);
         await reader.until(() => reader.events().length === before.length + 2);
         expect(revisionsOf(reader.events())).to.deep.equal([...before, 3, 4]);
@@ -196,6 +207,14 @@ export function subscriptionsContract(makeStore: () => Promise<EventStore>): voi
       await write(stream, 1);
       await reader.until(() => reader.events().length > 0);
       expect(revisionsOf(reader.events())).to.deep.equal([0]);
+      await reader.stop();
+    });
+
+    it('that is left behind by the log says so, and again when it has caught up', async () => {
+      const reader = await readers({});
+      await write(streamName(), 1_200);
+      await reader.until(() => reader.told.filter((entry) => entry === 'caughtUp').length === 2);
+      expect(reader.told).to.deep.equal(['confirmation', 'caughtUp', 'fellBehind', 'caughtUp']);
       await reader.stop();
     });
 
