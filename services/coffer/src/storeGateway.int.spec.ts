@@ -11,7 +11,7 @@ import { configFrom } from './config.ts';
 import { startFailure } from './startFailure.ts';
 import { gatewayCertificatePath, startStoreGateway } from './storeGateway.ts';
 import { setUpApp } from './testing/client.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { startWorld, type World, type WorldOptions } from './testing/world.ts';
 
 const PASSWORD = 'the password of a spec';
 
@@ -30,8 +30,13 @@ describe('the store gateway of the service', () => {
     await rm(dataFolder, { recursive: true });
   });
 
-  const start = async (environment: Readonly<Record<string, string>>, password?: string): Promise<World> => {
+  const start = async (
+    environment: Readonly<Record<string, string>>,
+    password?: string,
+    options: Pick<WorldOptions, 'roles'> = {},
+  ): Promise<World> => {
     const started = await startWorld({
+      ...options,
       environment: { COFFER_DATA_DIR: dataFolder, COFFER_STORE_GATEWAY_PORT: '0', ...environment },
     });
     world = started;
@@ -73,6 +78,11 @@ describe('the store gateway of the service', () => {
   it('refuses the operator token where it has a password of its own', async () => {
     await start({ COFFER_STORE_GATEWAY_WRITABLE: '1', COFFER_STORE_GATEWAY_PASSWORD: PASSWORD });
     expect(await refusalOf(append())).to.be.instanceOf(AccessDeniedError);
+  });
+
+  it('is served by a process of any role', async () => {
+    await start({ COFFER_STORE_GATEWAY_WRITABLE: '1' }, undefined, { roles: ['projector'] });
+    expect((await append()).success).to.equal(true);
   });
 
   it('is not there unless it is asked for', async () => {
