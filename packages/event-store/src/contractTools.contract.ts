@@ -9,6 +9,10 @@ export interface EventStoreHarness {
   another(options?: { readonly maxQueuedAppends?: number }): EventStore;
   /** A well-formed position that the log has not reached. */
   readonly positionBeyondEnd: Position;
+  /** True for a store that takes no JSON but what `JSON.stringify` writes. */
+  readonly refusesOtherJsonTexts?: boolean;
+  /** False for a server that answers a repeat as it answers the first: two at once may both be told to be it. */
+  readonly tellsSimultaneousRetriesApart?: boolean;
   /** Puts the log back to its first so many events, as the restore of an old backup does. */
   rewindTo(length: number): Promise<void>;
   /** Closes every store it gave and removes the log. */

@@ -49,7 +49,10 @@ export interface AppendResult {
   readonly revision: number;
   /** Position of the last event appended (or found). */
   readonly position: Position;
-  /** True when the very events were already there: a retry of an append that had succeeded. */
+  /**
+   * True when the very events were already there: a retry of an append that had succeeded. Of two that are under
+   * way at the same time in two processes, a store may say false of both; the events stand there once all the same.
+   */
   readonly alreadyAppended: boolean;
 }
 

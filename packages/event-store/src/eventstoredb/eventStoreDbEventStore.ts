@@ -1,0 +1,79 @@
+/** The event store on EventStoreDB or KurrentDB, for installations that outgrow one machine. ADR 0014. */
+import type { EventStore } from '../port.ts';
+import { createAppender } from './appender.ts';
+import { createClients } from './clients.ts';
+import { createLimiter } from './limiter.ts';
+import { createLogReader } from './logReader.ts';
+import { subscription } from './subscription.ts';
+import { comparePositions } from './wire.ts';
+
+export interface EventStoreDbEventStoreOptions {
+  /** `esdb://…` or `esdb+discover://…`, with nodes, credentials and TLS as the client's documentation has them. */
+  readonly connectionString: string;
+  /** Appends that may wait. Default 10,000. */
+  readonly maxQueuedAppends?: number;
+  /** Their bytes. Default 64 MiB. */
+  readonly maxQueuedBytes?: number;
+  /** After so long without an answer the outcome of an append is unknown. Default 5,000. */
+  readonly appendTimeoutMs?: number;
+  /** A read that hears nothing for so long is given up and made again. Default 5,000. */
+  readonly readSilenceMs?: number;
+  /** While a subscription hears nothing, the end of the log is looked at this often. Default 15,000. */
+  readonly watchMs?: number;
+  /** Told of each trouble after which a subscription begins again. */
+  readonly onTrouble?: (message: string) => void;
+}
+
+/** A connection carries 100 calls at a time by the server's default; the others would wait where nobody sees them. */
+const MAX_APPENDS_AT_ONCE = 48;
+const MAX_READS_AT_ONCE = 48;
+/** Those of subscriptions have a connection of their own, which a burst of commands does not fill. */
+const MAX_WATCHING_READS_AT_ONCE = 8;
+
+/** Connects when it is first used. Throws for a connection string that the client does not understand. */
+export function createEventStoreDbEventStore(options: EventStoreDbEventStoreOptions): EventStore {
+  const { connectionString, appendTimeoutMs = 5_000, readSilenceMs: silenceMs = 5_000 } = options;
+  const clients = createClients(connectionString);
+  const reader = createLogReader({ clients, limiter: createLimiter(MAX_READS_AT_ONCE), silenceMs });
+  const appender = createAppender({
+    clients,
+    reader,
+    limiter: createLimiter(MAX_APPENDS_AT_ONCE),
+    appendTimeoutMs,
+    maxQueuedAppends: options.maxQueuedAppends ?? 10_000,
+    maxQueuedBytes: options.maxQueuedBytes ?? 64 * 1024 * 1024,
+  });
+  const following = createClients(connectionString);
+  const followingReader = createLogReader({
+    clients: following,
+    limiter: createLimiter(MAX_WATCHING_READS_AT_ONCE),
+    silenceMs,
+  });
+  const closing = new AbortController();
+
+  return {
+    append: appender.append,
+    heads: reader.heads,
+    readStream: reader.readStream,
+    readAll: reader.readAll,
+    head: reader.head,
+    subscribeToAll(subscribeOptions) {
+      const dependencies = {
+        clients: following,
+        reader: followingReader,
+        silenceMs,
+        watchMs: options.watchMs ?? 15_000,
+        onTrouble: options.onTrouble ?? (() => undefined),
+      };
+      const signal = AbortSignal.any([subscribeOptions.signal, closing.signal]);
+      return subscription(dependencies, { ...subscribeOptions, signal });
+    },
+    comparePositions,
+    distance: () => undefined,
+    async close() {
+      closing.abort();
+      await appender.close();
+      await Promise.all([clients.close(), following.close()]);
+    },
+  };
+}

@@ -1,0 +1,4 @@
+export {
+  createEventStoreDbEventStore,
+  type EventStoreDbEventStoreOptions,
+} from './eventStoreDbEventStore.ts';

@@ -1,0 +1,97 @@
+/** Takes out of a stream of the client what is there, in batches, and notices when nothing comes. */
+import { SilenceError } from './failures.ts';
+
+/** What is needed of a stream of the client. */
+export interface Source<Item> {
+  read(): Item | null;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'end' | 'close' | 'readable', listener: () => void): unknown;
+}
+
+export interface Inlet<Item> {
+  /** At most so many that are there now; none is an answer. */
+  take(limit: number): Item[];
+  /** How often something has happened: more came, or the end. To be asked for before looking. */
+  changes(): number;
+  /** Resolves when more than so many changes have happened, or after so long. */
+  moreThan(seen: number, timeoutMs: number): Promise<'changed' | 'silence'>;
+  /** Counts as a change. */
+  wake(): void;
+  isEnded(): boolean;
+  /** The first error. What came before it can still be taken. */
+  failure(): { readonly error: unknown } | undefined;
+}
+
+export function createInlet<Item>(stream: Source<Item>): Inlet<Item> {
+  let failure: { readonly error: unknown } | undefined;
+  let isEnded = false;
+  let changes = 0;
+  let change = Promise.withResolvers<void>();
+  const wake = (): void => {
+    changes += 1;
+    const { resolve } = change;
+    change = Promise.withResolvers<void>();
+    resolve();
+  };
+  // The listener stays: an error that comes after we are done would end the process without one.
+  stream.on('error', (error) => {
+    failure ??= { error };
+    wake();
+  });
+  const ended = (): void => {
+    isEnded = true;
+    wake();
+  };
+  stream.on('end', ended);
+  stream.on('close', ended);
+  stream.on('readable', wake);
+
+  return {
+    take(limit) {
+      const items: Item[] = [];
+      while (items.length < limit) {
+        const item = stream.read();
+        if (item === null) break;
+        items.push(item);
+      }
+      return items;
+    },
+    changes: () => changes,
+    async moreThan(seen, timeoutMs) {
+      if (changes > seen) return 'changed';
+      let timer: NodeJS.Timeout | undefined;
+      const silence = new Promise<'silence'>((resolve) => {
+        timer = setTimeout(() => resolve('silence'), timeoutMs);
+      });
+      try {
+        return await Promise.race([change.promise.then(() => 'changed' as const), silence]);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    wake,
+    isEnded: () => isEnded,
+    failure: () => failure,
+  };
+}
+
+/** All that a stream of the client gives. Throws what it fails with, or `SilenceError`. */
+export async function* batchesOf<Item>(
+  stream: Source<Item>,
+  { batchSize, silenceMs }: { readonly batchSize: number; readonly silenceMs: number },
+): AsyncIterable<readonly Item[]> {
+  const inlet = createInlet<Item>(stream);
+  for (;;) {
+    const seen = inlet.changes();
+    const batch = inlet.take(batchSize);
+    if (batch.length > 0) {
+      yield batch;
+      continue;
+    }
+    const failure = inlet.failure();
+    if (failure) throw failure.error;
+    if (inlet.isEnded()) return;
+    if ((await inlet.moreThan(seen, silenceMs)) === 'silence')
+      throw new SilenceError(`The server was silent for ${silenceMs} ms.`);
+  }
+}

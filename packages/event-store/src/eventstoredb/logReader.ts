@@ -1,0 +1,187 @@
+/**
+ * Reads: of a stream, of heads, of the whole log. All of them from the leader, so that a command sees what stands.
+ *
+ * A page is one call, read to its end before anybody sees it: a reader that takes its time holds no call open, of
+ * which a connection has only so many.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  BACKWARDS,
+  type RecordedEvent as ClientEvent,
+  END,
+  type EventStoreDBClient,
+  FORWARDS,
+  type ResolvedEvent,
+  START,
+} from '@eventstore/db-client';
+import { StoreUnreachableError } from '../errors.ts';
+import type {
+  EventPages,
+  LogPlace,
+  Position,
+  ReadAllOptions,
+  ReadStreamOptions,
+  RecordedEvent,
+  StreamHead,
+} from '../port.ts';
+import type { Clients } from './clients.ts';
+import { isNotFound, isNotLeader, messageOf, spoilsClient } from './failures.ts';
+import { batchesOf } from './inlet.ts';
+import type { Limiter } from './limiter.ts';
+import { comparePositions, positionOf, recordedEvent, type WirePosition, wirePosition } from './wire.ts';
+
+export interface LogReaderOptions {
+  readonly clients: Clients;
+  /** Calls at the same time. */
+  readonly limiter: Limiter;
+  /** A read that hears nothing for so long is given up. */
+  readonly silenceMs: number;
+}
+
+export type LogReader = ReturnType<typeof createLogReader>;
+
+export const PAGE_SIZE = 500;
+/** A page that cannot be read is asked for again, so many times. */
+const RETRY_DELAYS_MS = [20, 200];
+
+type Direction = 'forwards' | 'backwards';
+const WIRE_DIRECTION = { forwards: FORWARDS, backwards: BACKWARDS } as const;
+
+export function createLogReader({ clients, limiter, silenceMs }: LogReaderOptions) {
+  type Read = ReturnType<EventStoreDBClient['readStream']> | ReturnType<EventStoreDBClient['readAll']>;
+
+  /** All that one call gives; none of a stream that is not there. */
+  async function once(client: EventStoreDBClient, open: (client: EventStoreDBClient) => Read) {
+    const release = await limiter.enter();
+    let read: Read | undefined;
+    try {
+      read = open(client);
+      const events: ClientEvent[] = [];
+      for await (const batch of batchesOf<ResolvedEvent>(read, { batchSize: PAGE_SIZE, silenceMs })) {
+        for (const { event } of batch) if (event) events.push(event);
+      }
+      return events;
+    } catch (error) {
+      if (isNotFound(error)) return [];
+      // There may never have been a call to cancel.
+      read?.cancel().catch(() => undefined);
+      throw error;
+    } finally {
+      release();
+    }
+  }
+
+  /** Throws `StoreUnreachableError`. */
+  async function fetchPage(open: (client: EventStoreDBClient) => Read): Promise<readonly ClientEvent[]> {
+    for (let attempt = 0; ; attempt++) {
+      const client = clients.current();
+      try {
+        return await once(client, open);
+      } catch (error) {
+        if (spoilsClient(error)) clients.discard(client);
+        const delayMs = RETRY_DELAYS_MS[attempt];
+        if (delayMs === undefined) {
+          throw new StoreUnreachableError(`The log cannot be read: ${messageOf(error)}`, { cause: error });
+        }
+        // Told of another leader, the client has turned to it already.
+        if (!isNotLeader(error)) await delay(delayMs);
+      }
+    }
+  }
+
+  const streamPage = (stream: string, direction: Direction, from: number | undefined, maxCount: number) =>
+    fetchPage((client) =>
+      client.readStream(stream, {
+        direction: WIRE_DIRECTION[direction],
+        fromRevision: from === undefined ? endOf(direction) : BigInt(from),
+        maxCount,
+        requiresLeader: true,
+      }),
+    );
+
+  const logPage = (direction: Direction, from: WirePosition | undefined, maxCount: number) =>
+    fetchPage((client) =>
+      client.readAll({
+        direction: WIRE_DIRECTION[direction],
+        fromPosition: from ?? endOf(direction),
+        maxCount,
+        requiresLeader: true,
+      }),
+    );
+
+  async function* readStream(stream: string, options: ReadStreamOptions = {}): EventPages {
+    const { direction = 'forwards', fromRevision, limit = Infinity } = options;
+    const step = direction === 'forwards' ? 1 : -1;
+    let from = fromRevision;
+    let left = limit;
+    while (left > 0) {
+      const size = Math.min(left, PAGE_SIZE);
+      const page = oursAmong(await streamPage(stream, direction, from, size));
+      const last = page.at(-1);
+      if (last) yield page;
+      if (!last || page.length < size || (last.revision === 0 && direction === 'backwards')) return;
+      from = last.revision + step;
+      left -= page.length;
+    }
+  }
+
+  async function* readAll({
+    direction = 'forwards',
+    from,
+    limit = Infinity,
+  }: ReadAllOptions = {}): EventPages {
+    const sign = direction === 'forwards' ? 1 : -1;
+    let reached = from;
+    let left = limit;
+    while (left > 0) {
+      // The first event may be that at the place reached, and events of the server's own are among the others.
+      const size = Math.min(left + 1, PAGE_SIZE);
+      const found = await logPage(direction, reached === undefined ? undefined : wirePosition(reached), size);
+      const after = reached;
+      const unseen = oursAmong(found).filter(
+        ({ position }) => after === undefined || sign * comparePositions(position, after) > 0,
+      );
+      const page = unseen.slice(0, left);
+      left -= page.length;
+      if (page.length > 0) yield page;
+      const last = found.at(-1)?.position;
+      if (!last || found.length < size || positionOf(last) === reached) return;
+      reached = positionOf(last);
+    }
+  }
+
+  async function firstOf(pages: EventPages): Promise<RecordedEvent | undefined> {
+    for await (const [event] of pages) return event;
+    return undefined;
+  }
+
+  return {
+    readStream,
+    readAll,
+
+    async head(): Promise<LogPlace | undefined> {
+      const last = await firstOf(readAll({ direction: 'backwards', limit: 1 }));
+      return last && { position: last.position, eventId: last.id };
+    },
+
+    heads: (streams: readonly string[]): Promise<readonly (StreamHead | undefined)[]> =>
+      Promise.all(
+        streams.map(async (stream) => {
+          const last = await firstOf(readStream(stream, { direction: 'backwards', limit: 1 }));
+          return last && { revision: last.revision, eventId: last.id };
+        }),
+      ),
+
+    /** What stands exactly at the position, be it ours or the server's own; undefined when nothing does. */
+    async placeAt(position: Position): Promise<LogPlace | undefined> {
+      const [event] = await logPage('forwards', wirePosition(position), 1);
+      if (!event?.position || positionOf(event.position) !== position) return undefined;
+      return { position, eventId: event.id.toLowerCase() };
+    },
+  };
+}
+
+const endOf = (direction: Direction) => (direction === 'forwards' ? START : END);
+
+const oursAmong = (events: readonly ClientEvent[]) =>
+  events.map(recordedEvent).filter((event) => event !== undefined);

@@ -1,0 +1,187 @@
+/**
+ * Follows the log. A subscription of the client ends with every trouble, and some end without a word: this one begins
+ * again from the last event delivered, which the log must still hold.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { LogRewrittenError } from '../errors.ts';
+import type { LogPlace, RecordedEvent, SubscribeOptions, SubscriptionMessage } from '../port.ts';
+import type { Clients } from './clients.ts';
+import { messageOf, SilenceError, spoilsClient } from './failures.ts';
+import { type LiveFeed, openLiveFeed } from './liveFeed.ts';
+import { type LogReader, PAGE_SIZE } from './logReader.ts';
+import { comparePositions, recordedEvent } from './wire.ts';
+
+export interface SubscriptionDependencies {
+  readonly clients: Clients;
+  readonly reader: Pick<LogReader, 'head' | 'placeAt'>;
+  /** The server confirms a subscription within this time. */
+  readonly silenceMs: number;
+  /** While nothing comes, the end of the log is looked at this often. */
+  readonly watchMs: number;
+  /** Told of each trouble after which a subscription begins again. */
+  readonly onTrouble: (message: string) => void;
+}
+
+const RETRY_DELAYS_MS = [50, 100, 250, 500, 1_000, 2_000];
+
+export async function* subscription(
+  { clients, reader, silenceMs, watchMs, onTrouble }: SubscriptionDependencies,
+  { after, signal, pageSize = PAGE_SIZE, minPageIntervalMs = 0 }: SubscribeOptions,
+): AsyncIterable<SubscriptionMessage> {
+  /** Of the last event delivered. */
+  let place = after;
+  /** Behind it, what the server has looked at without finding anything for us: to begin there saves its work. */
+  let lookedAt: LogPlace | undefined;
+  /** The end that the log had when we were found to be behind; undefined until it was asked for. */
+  let target: { readonly end: LogPlace | undefined } | undefined;
+  let isBehind = true;
+  let troubles = 0;
+
+  while (!signal.aborted) {
+    try {
+      yield* followOnce();
+      if (!signal.aborted) onTrouble('The server has ended the subscription.');
+    } catch (error) {
+      if (error instanceof LogRewrittenError) throw error;
+      onTrouble(messageOf(error));
+    }
+    await pause(RETRY_DELAYS_MS[Math.min(troubles, RETRY_DELAYS_MS.length - 1)] ?? 0, signal);
+    troubles += 1;
+  }
+
+  /** One subscription of the client, until it ends or fails. */
+  async function* followOnce(): AsyncIterable<SubscriptionMessage> {
+    const client = clients.current();
+    const from = lookedAt ?? place;
+    const feed = openLiveFeed(client, from?.position, pageSize);
+    signal.addEventListener('abort', feed.wake);
+    try {
+      await confirmed(feed);
+      if (signal.aborted) return;
+      // Asked while the subscription stands: a log that was replaced since it began would have ended it.
+      if (place && !(await stillHolds(place))) {
+        throw new LogRewrittenError(
+          `The log does not hold event ${place.eventId} at ${place.position} any more.`,
+        );
+      }
+      if (lookedAt && !(await stillHolds(lookedAt))) {
+        lookedAt = undefined;
+        return;
+      }
+      yield* deliver(feed);
+    } catch (error) {
+      if (spoilsClient(error)) clients.discard(client);
+      // A position that the log has not got ends the subscription before it has begun.
+      if (place && !(error instanceof LogRewrittenError) && !(await isPlausible(place))) {
+        throw new LogRewrittenError(
+          `The log does not hold event ${place.eventId} at ${place.position} any more.`,
+        );
+      }
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', feed.wake);
+      feed.close();
+    }
+  }
+
+  async function confirmed(feed: LiveFeed): Promise<void> {
+    for (;;) {
+      const seen = feed.changes();
+      if (feed.isConfirmed() || feed.isEnded() || signal.aborted) return;
+      const failure = feed.failure();
+      if (failure) throw failure.error;
+      if ((await feed.moreThan(seen, silenceMs)) === 'silence') {
+        throw new SilenceError('The server does not confirm the subscription.');
+      }
+    }
+  }
+
+  async function stillHolds({ position, eventId }: LogPlace): Promise<boolean> {
+    return (await reader.placeAt(position))?.eventId === eventId.toLowerCase();
+  }
+
+  /** False when the log can be asked and does not hold the place. */
+  async function isPlausible(at: LogPlace): Promise<boolean> {
+    try {
+      return await stillHolds(at);
+    } catch {
+      // Whoever cannot be asked has told nothing; the subscription's own failure is what is reported.
+      return true;
+    }
+  }
+
+  async function* deliver(feed: LiveFeed): AsyncIterable<SubscriptionMessage> {
+    let stalled: { readonly at: LogPlace | undefined } | undefined;
+    while (!signal.aborted) {
+      const seen = feed.changes();
+      const taken = feed.take(pageSize);
+      const events = unseen(taken.map(({ event }) => recordedEvent(event)));
+      const isFull = taken.length === pageSize;
+      const last = events.at(-1);
+      if (last) {
+        place = { position: last.position, eventId: last.id };
+        lookedAt = undefined;
+        troubles = 0;
+        yield { kind: 'events', events };
+        if (isFull) isBehind = true;
+        else if (!isBehind && minPageIntervalMs > 0) await pause(minPageIntervalMs, signal);
+      }
+      if (isFull || signal.aborted) continue;
+      if (isBehind && (await hasReachedEnd())) {
+        isBehind = false;
+        target = undefined;
+        troubles = 0;
+        if (!signal.aborted) yield { kind: 'caughtUp' };
+        continue;
+      }
+      if (taken.length > 0) continue;
+      if (await notedCheckpoint(feed)) continue;
+      const failure = feed.failure();
+      if (failure) throw failure.error;
+      if (feed.isEnded()) return;
+      if ((await feed.moreThan(seen, watchMs)) === 'changed') continue;
+      // A quiet log is silent, and so is a subscription that is stuck.
+      if (!(await isBehindHead())) stalled = undefined;
+      else if (stalled && stalled.at === place) {
+        throw new SilenceError('The log goes on, and the subscription does not.');
+      } else stalled = { at: place };
+    }
+  }
+
+  /** A server that begins an event early sends it a second time: what was delivered is not delivered again. */
+  function unseen(events: readonly (RecordedEvent | undefined)[]): readonly RecordedEvent[] {
+    const ours = events.filter((event) => event !== undefined);
+    const reached = place?.position;
+    if (reached === undefined || ours[0] === undefined) return ours;
+    if (comparePositions(ours[0].position, reached) > 0) return ours;
+    return ours.filter(({ position }) => comparePositions(position, reached) > 0);
+  }
+
+  async function hasReachedEnd(): Promise<boolean> {
+    target ??= { end: await reader.head() };
+    const { end } = target;
+    return !end || (place !== undefined && comparePositions(place.position, end.position) >= 0);
+  }
+
+  async function isBehindHead(): Promise<boolean> {
+    const end = await reader.head();
+    return end !== undefined && (!place || comparePositions(place.position, end.position) < 0);
+  }
+
+  /** Keeps how far the server has looked, with the event that stands there, so that it can be verified. */
+  async function notedCheckpoint(feed: LiveFeed): Promise<boolean> {
+    const checkpoint = feed.takeCheckpoint();
+    if (checkpoint === undefined || checkpoint === place?.position) return false;
+    lookedAt = (await reader.placeAt(checkpoint)) ?? lookedAt;
+    return true;
+  }
+}
+
+/** Ends early, without a word, when the signal says so. */
+async function pause(waitMs: number, signal: AbortSignal): Promise<void> {
+  try {
+    await delay(waitMs, undefined, { signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}

@@ -1,0 +1,86 @@
+/** Positions and events as the client of EventStoreDB has them, and as the port has them. */
+import { type RecordedEvent as ClientEvent, type EventData, jsonEvent } from '@eventstore/db-client';
+import { InvalidAppendError } from '../errors.ts';
+import type { EventToAppend, Position, RecordedEvent } from '../port.ts';
+
+/** A place in EventStoreDB's log is a pair of numbers; both are kept, for only the pair is accepted again. */
+export interface WirePosition {
+  readonly commit: bigint;
+  readonly prepare: bigint;
+}
+
+/** Positions of this store are written `commit/prepare`. */
+export const positionOf = ({ commit, prepare }: WirePosition) => `${commit}/${prepare}` as Position;
+
+/** Throws for a text that is no position of this store. */
+export function wirePosition(position: Position): WirePosition {
+  const [, commit, prepare] = /^(\d{1,20})\/(\d{1,20})$/.exec(position) ?? [];
+  if (commit === undefined || prepare === undefined) {
+    throw new Error(`${position} is no position of an EventStoreDB log.`);
+  }
+  return { commit: BigInt(commit), prepare: BigInt(prepare) };
+}
+
+/** By commit, then by prepare. */
+export function comparePositions(left: Position, right: Position): number {
+  if (left === right) return 0;
+  const [one, other] = [wirePosition(left), wirePosition(right)];
+  return compare(one.commit, other.commit) || compare(one.prepare, other.prepare);
+}
+
+const compare = (left: bigint, right: bigint) => (left < right ? -1 : left > right ? 1 : 0);
+
+/**
+ * The client takes objects and writes them with `JSON.stringify`, and what it reads it has parsed. So a text stays
+ * what it is only when it is what `JSON.stringify` writes; any other is refused rather than changed. Throws
+ * `InvalidAppendError`.
+ */
+export function clientEvent({ id, type, data, metadata }: EventToAppend): EventData {
+  return jsonEvent({
+    id: id.toLowerCase(),
+    type,
+    data: parsed(data, 'data'),
+    metadata: parsed(metadata, 'metadata'),
+  });
+}
+
+function parsed(text: string, what: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new InvalidAppendError(`The ${what} of an event is JSON.`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new InvalidAppendError(`The ${what} of an event is a JSON object.`);
+  }
+  if (JSON.stringify(value) !== text) {
+    throw new InvalidAppendError(
+      `The ${what} of an event is as JSON.stringify writes it; this store keeps no other.`,
+    );
+  }
+  // An object that is no array.
+  return value as Record<string, unknown>;
+}
+
+/** Undefined for what is none of ours: the events that EventStoreDB keeps for itself begin with `$`. */
+export function recordedEvent(event: ClientEvent | undefined): RecordedEvent | undefined {
+  if (!event || event.streamId.startsWith('$')) return undefined;
+  if (!event.position) throw new Error(`Event ${event.id} of ${event.streamId} came without its position.`);
+  return {
+    id: event.id.toLowerCase(),
+    type: event.type,
+    data: textOf(event.data),
+    metadata: textOf(event.metadata ?? {}),
+    stream: event.streamId,
+    revision: Number(event.revision),
+    position: positionOf(event.position),
+    recordedAt: event.created,
+  };
+}
+
+/** Bytes and texts are what others have written that is no JSON: they are given as they are. */
+function textOf(value: unknown): string {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8');
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
