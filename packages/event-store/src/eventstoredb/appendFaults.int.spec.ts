@@ -1,0 +1,246 @@
+/** Every way in which an append through the client can go wrong, and what the store makes of it. ADR 0014. */
+import { expect } from 'chai';
+import {
+  allOf,
+  idsOf,
+  newEvent,
+  newEvents,
+  rejectionOf,
+  streamName,
+} from '../contractTools.contract.ts';
+import {
+  EventTooLargeError,
+  OutcomeUnknownError,
+  StoreUnreachableError,
+  WrongExpectedRevisionError,
+} from '../errors.ts';
+import type { AppendFault } from '../memory/index.ts';
+import type { AppendRequest } from '../port.ts';
+import { openWorld, type World, type WorldOptions } from './testTools.contract.ts';
+
+const request = (): AppendRequest => ({
+  stream: streamName(),
+  expectedRevision: 'noStream',
+  events: newEvents(2),
+});
+
+describe('an append to EventStoreDB', () => {
+  const worlds: World[] = [];
+  const makeWorld = async (options: WorldOptions = {}): Promise<World> => {
+    const world = await openWorld(options);
+    worlds.push(world);
+    return world;
+  };
+  afterEach(async () => {
+    for (const world of worlds.splice(0)) await world.close();
+  });
+  const stored = async (world: World, { stream }: AppendRequest) =>
+    idsOf(await allOf(world.served.readStream(stream)));
+
+  it('whose reply is lost is found by reading the expected place', async () => {
+    const world = await makeWorld();
+    const store = world.open();
+    const append = request();
+    world.onNextAppend(() => {
+      world.proxy.swallowReplies();
+      // The connection ends once the events stand.
+      world.log.changed().then(() => world.proxy.cut());
+    });
+    expect(await store.append(append)).to.deep.equal({
+      revision: 1,
+      position: '2/2',
+      alreadyAppended: true,
+    });
+    expect(await stored(world, append)).to.deep.equal(idsOf(append.events));
+  });
+
+  it('that was lost on its way is unknown, and its retry writes it', async () => {
+    const world = await makeWorld();
+    const store = world.open();
+    const append = request();
+    world.onNextAppend(() => {
+      world.proxy.cut();
+      return 'fail';
+    });
+    expect(await rejectionOf(store.append(append))).to.be.instanceOf(OutcomeUnknownError);
+    expect((await store.append(append)).alreadyAppended).to.equal(false);
+    expect(await stored(world, append)).to.deep.equal(idsOf(append.events));
+  });
+
+  it('with no answer is unknown after a time of its own, and a late reply harms nobody', async () => {
+    const world = await makeWorld();
+    const store = world.open({ appendTimeoutMs: 200 });
+    const append = request();
+    const answer = Promise.withResolvers<AppendFault>();
+    world.onNextAppend(() => answer.promise);
+    expect(await rejectionOf(store.append(append))).to.be.instanceOf(OutcomeUnknownError);
+    const written = world.log.changed();
+    answer.resolve(undefined);
+    await written;
+    expect((await store.append(append)).alreadyAppended).to.equal(true);
+  });
+
+  it('over a connection that has gone silent is unknown, and the next goes over another one', async () => {
+    const world = await makeWorld();
+    const store = world.open({ appendTimeoutMs: 200, readSilenceMs: 200 });
+    await store.append(request());
+    const append = request();
+    world.proxy.holdReplies();
+    expect(await rejectionOf(store.append(append))).to.be.instanceOf(Error);
+    world.proxy.release();
+    const connections = world.proxy.connections();
+    await store.append(append);
+    // What was said late has come by now, and met nobody.
+    expect(world.proxy.connections()).to.be.at.most(connections + 1);
+    expect(await stored(world, append)).to.deep.equal(idsOf(append.events));
+  });
+
+  it('is settled when the server half closes the connection under it', async () => {
+    const world = await makeWorld();
+    const store = world.open({ appendTimeoutMs: 500 });
+    const append = request();
+    world.onNextAppend(() => world.proxy.halfClose());
+    const [outcome] = await Promise.allSettled([store.append(append)]);
+    if (outcome?.status === 'rejected') expect(outcome.reason).to.be.instanceOf(OutcomeUnknownError);
+    expect((await store.append(append)).alreadyAppended).to.equal(true);
+    expect(await stored(world, append)).to.deep.equal(idsOf(append.events));
+  });
+
+  it('is not decided by the failure of another client in the process', async () => {
+    const world = await makeWorld();
+    const failing = world.open();
+    const healthy = world.open({ connectionString: `esdb://127.0.0.1:${world.port}?tls=false` });
+    const [lost, held] = [request(), request()];
+    const gate = Promise.withResolvers<AppendFault>();
+    const arrived = Promise.withResolvers<void>();
+    world.onNextAppend(() => {
+      arrived.resolve();
+      return gate.promise;
+    });
+    const answer = healthy.append(held);
+    await arrived.promise;
+    world.onNextAppend(() => {
+      world.proxy.cut();
+      return 'fail';
+    });
+    expect(await rejectionOf(failing.append(lost))).to.be.instanceOf(OutcomeUnknownError);
+    gate.resolve(undefined);
+    expect(await answer).to.deep.equal({ revision: 1, position: '2/2', alreadyAppended: false });
+  });
+
+  it('gets its own answer when answers come in another order', async () => {
+    const gates: PromiseWithResolvers<void>[] = [];
+    const world = await makeWorld({
+      wrap: (store) => ({
+        ...store,
+        async append(append) {
+          const gate = Promise.withResolvers<void>();
+          gates.push(gate);
+          if (gates.length === 20) for (const held of gates.toReversed()) setImmediate(held.resolve);
+          const result = await store.append(append);
+          await gate.promise;
+          return result;
+        },
+      }),
+    });
+    const store = world.open();
+    const appends = Array.from({ length: 20 }, (_, index) => ({
+      ...request(),
+      events: newEvents(1 + (index % 5)),
+    }));
+    const results = await Promise.all(appends.map((append) => store.append(append)));
+    for (const [index, { stream, events }] of appends.entries()) {
+      const last = (await allOf(world.served.readStream(stream))).at(-1);
+      expect(results[index]).to.deep.equal({
+        revision: events.length - 1,
+        position: `${last?.position}/${last?.position}`,
+        alreadyAppended: false,
+      });
+    }
+  });
+
+  it('goes on after a restart of the server, over the same store', async () => {
+    const world = await makeWorld();
+    const store = world.open();
+    await store.append(request());
+    await world.stopServer();
+    const append = request();
+    expect(await rejectionOf(store.append(append))).to.be.instanceOf(StoreUnreachableError);
+    await world.startServer();
+    expect((await store.append(append)).revision).to.equal(1);
+  });
+
+  it('that no server can be found for is surely not written, and the next one finds the server', async () => {
+    const world = await makeWorld();
+    for (const nodes of [
+      `esdb+discover://127.0.0.1:${world.proxy.port}`,
+      `esdb://127.0.0.1:${world.proxy.port},localhost:${world.proxy.port}`,
+    ]) {
+      await world.proxy.goAway();
+      const settings = 'tls=false&maxDiscoverAttempts=1&discoveryInterval=1';
+      const store = world.open({ connectionString: `${nodes}?${settings}` });
+      const append = request();
+      expect(await rejectionOf(store.append(append))).to.be.instanceOf(StoreUnreachableError);
+      await world.proxy.comeBack();
+      expect((await store.append(append)).alreadyAppended).to.equal(false);
+    }
+  });
+
+  it('is refused with the revision that is there, whatever the connection string asks for', async () => {
+    const world = await makeWorld();
+    const store = world.open({
+      connectionString: `esdb://127.0.0.1:${world.port}?tls=false&throwOnAppendFailure=false`,
+    });
+    const { stream } = request();
+    await store.append({ stream, expectedRevision: 'noStream', events: newEvents(42) });
+    // Between the look and the append somebody else writes, so that it is the server that refuses.
+    const racing = world.open({
+      connectionString: `esdb://127.0.0.1:${world.port}?tls=false&throwOnAppendFailure=false`,
+    });
+    world.onNextAppend(async () => {
+      world.log.append({ stream, expectedRevision: 41, events: newEvents(1) });
+      return undefined;
+    });
+    const error = await rejectionOf(racing.append({ stream, expectedRevision: 41, events: newEvents(1) }));
+    expect(error).to.be.instanceOf(WrongExpectedRevisionError);
+    expect(error).to.include({ expected: 41, actual: 42 });
+  });
+
+  it('does not depend on the clocks: the server may be hours ahead or behind', async () => {
+    const world = await makeWorld();
+    const store = world.open();
+    const now = Date.now;
+    for (const skewMs of [-3_600_000, 3_600_000]) {
+      // What the request says of time is made by one clock, and judged when it arrives by the other.
+      Date.now = () => now() + skewMs;
+      const answer = store.append(request());
+      Date.now = now;
+      expect((await answer).alreadyAppended).to.equal(false);
+    }
+  });
+
+  it('is counted as the server counts it, where types are long', async () => {
+    const world = await makeWorld();
+    const store = world.open();
+    const events = Array.from({ length: 1_100 }, () => newEvent({ type: 'T'.repeat(800) }));
+    const tooLarge = store.append({ ...request(), events });
+    expect(await rejectionOf(tooLarge)).to.be.instanceOf(EventTooLargeError);
+    expect(world.log.events).to.deep.equal([]);
+  });
+
+  it('that is not allowed is told with what the server says', async () => {
+    const world = await makeWorld({ allowWrites: false });
+    const error = await rejectionOf(world.open().append(request()));
+    expect(error).to.be.instanceOf(StoreUnreachableError);
+    expect(String(error)).to.include('reading only');
+  });
+
+  it('leaves no connection behind when the store closes', async () => {
+    const world = await makeWorld();
+    const store = world.open();
+    await Promise.all(Array.from({ length: 200 }, () => store.append(request())));
+    expect(world.proxy.connections()).to.equal(1);
+    await store.close();
+    await world.proxy.untilConnections(0);
+  });
+});

@@ -1,0 +1,93 @@
+/** A log in memory behind the protocol of EventStoreDB, and stores that reach it through a network that can fail. */
+import { createStoreGateway, type StoreGateway, type StoreGatewayOptions } from '@coffer/store-gateway';
+import { type AppendFault, createMemoryEventStore, createMemoryLog, type MemoryLog } from '../memory/index.ts';
+import type { AppendRequest, EventStore } from '../port.ts';
+import { createFaultProxy, type FaultProxy } from '../testing/faultProxy.ts';
+import { createEventStoreDbEventStore, type EventStoreDbEventStoreOptions } from './index.ts';
+
+export interface World {
+  readonly log: MemoryLog;
+  /** The log without a network before it. */
+  readonly served: EventStore;
+  readonly proxy: FaultProxy;
+  readonly port: number;
+  /** What the subscriptions of every store have told of. */
+  readonly troubles: readonly string[];
+  /** Another store on the log; through the proxy unless a connection string says otherwise. */
+  open(options?: Partial<EventStoreDbEventStoreOptions>): EventStore;
+  /** Asked for each append that has arrived, before it is written; once, then never again. */
+  onNextAppend(then: (request: AppendRequest) => AppendFault | Promise<AppendFault> | void): void;
+  /** Stops the server, and starts it again at the same port. */
+  restart(): Promise<void>;
+  stopServer(): Promise<void>;
+  startServer(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface WorldOptions extends Partial<StoreGatewayOptions> {
+  /** Stands between the server and the log. */
+  readonly wrap?: (store: EventStore) => EventStore;
+}
+
+export const CREDENTIALS = { user: 'coffer', password: 'the password of these specs' };
+
+export async function openWorld({ wrap, ...gatewayOptions }: WorldOptions = {}): Promise<World> {
+  const log = createMemoryLog();
+  let next: Parameters<World['onNextAppend']>[0] | undefined;
+  const served = createMemoryEventStore({
+    log,
+    faults: (request) => {
+      const then = next;
+      next = undefined;
+      return then?.(request) ?? undefined;
+    },
+  });
+  let gateway: StoreGateway | undefined;
+  let port = 0;
+  const startServer = async (): Promise<void> => {
+    const store = wrap?.(served) ?? served;
+    const common = { store, host: '127.0.0.1', credentials: CREDENTIALS, allowWrites: true };
+    gateway = await createStoreGateway({ ...common, ...gatewayOptions, port });
+    port = gateway.port;
+  };
+  const stopServer = async (): Promise<void> => {
+    await gateway?.stop();
+    gateway = undefined;
+  };
+  await startServer();
+  const proxy = await createFaultProxy(port);
+  const stores: EventStore[] = [];
+  const troubles: string[] = [];
+  return {
+    log,
+    served,
+    proxy,
+    port,
+    troubles,
+    open(options = {}) {
+      const store = createEventStoreDbEventStore({
+        connectionString: `esdb://127.0.0.1:${proxy.port}?tls=false`,
+        onTrouble: (message) => troubles.push(message),
+        ...options,
+      });
+      stores.push(store);
+      return store;
+    },
+    onNextAppend(then) {
+      next = then;
+    },
+    async restart() {
+      await stopServer();
+      await startServer();
+    },
+    stopServer,
+    startServer,
+    async close() {
+      proxy.release();
+      await Promise.all(stores.map((store) => store.close()));
+      await proxy.close();
+      await stopServer();
+      await served.close();
+    },
+  };
+}
