@@ -1,3 +1,4 @@
 export * from './eventFixtures.ts';
 export * from './givenWhenThen.ts';
 export * from './postgres.ts';
+export * from './storeGateways.ts';

@@ -1,6 +1,11 @@
 /** A log in memory behind the protocol of EventStoreDB, and stores that reach it through a network that can fail. */
 import { createStoreGateway, type StoreGateway, type StoreGatewayOptions } from '@coffer/store-gateway';
-import { type AppendFault, createMemoryEventStore, createMemoryLog, type MemoryLog } from '../memory/index.ts';
+import {
+  type AppendFault,
+  createMemoryEventStore,
+  createMemoryLog,
+  type MemoryLog,
+} from '../memory/index.ts';
 import type { AppendRequest, EventStore } from '../port.ts';
 import { createFaultProxy, type FaultProxy } from '../testing/faultProxy.ts';
 import { createEventStoreDbEventStore, type EventStoreDbEventStoreOptions } from './index.ts';
@@ -16,7 +21,7 @@ export interface World {
   /** Another store on the log; through the proxy unless a connection string says otherwise. */
   open(options?: Partial<EventStoreDbEventStoreOptions>): EventStore;
   /** Asked for each append that has arrived, before it is written; once, then never again. */
-  onNextAppend(then: (request: AppendRequest) => AppendFault | Promise<AppendFault> | void): void;
+  onNextAppend(then: (request: AppendRequest) => AppendFault | Promise<AppendFault>): void;
   /** Stops the server, and starts it again at the same port. */
   restart(): Promise<void>;
   stopServer(): Promise<void>;

@@ -1,0 +1,111 @@
+/** Nodes that lead and nodes that do not; passwords and certificates. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { selfSignedCertificate } from '@coffer/store-gateway';
+import { expect } from 'chai';
+import { allOf, idsOf, newEvents, rejectionOf, streamName } from '../contractTools.contract.ts';
+import { StoreUnreachableError } from '../errors.ts';
+import type { AppendRequest } from '../port.ts';
+import { follow } from '../subscription.contract.ts';
+import { type FollowerNode, startFollowerNode } from '../testing/followerNode.ts';
+import { CREDENTIALS, openWorld, type World, type WorldOptions } from './testTools.contract.ts';
+
+const request = (): AppendRequest => ({
+  stream: streamName(),
+  expectedRevision: 'noStream',
+  events: newEvents(2),
+});
+
+describe('a cluster of EventStoreDB nodes', () => {
+  const worlds: World[] = [];
+  const nodes: FollowerNode[] = [];
+  const makeWorld = async (options: WorldOptions = {}): Promise<World> => {
+    const world = await openWorld(options);
+    worlds.push(world);
+    return world;
+  };
+  const follower = async (leaderPort: () => number, claimsToLead = false): Promise<FollowerNode> => {
+    const node = await startFollowerNode({ leaderPort, claimsToLead });
+    nodes.push(node);
+    return node;
+  };
+  afterEach(async () => {
+    for (const world of worlds.splice(0)) await world.close();
+    for (const node of nodes.splice(0)) node.stop();
+  });
+
+  it('is written to and read from at the leader, which a node that does not lead has named', async () => {
+    const world = await makeWorld();
+    const node = await follower(() => world.port);
+    const store = world.open({ connectionString: `esdb://127.0.0.1:${node.port}?tls=false` });
+    const append = request();
+    expect((await store.append(append)).alreadyAppended).to.equal(false);
+    expect(idsOf(await allOf(store.readStream(append.stream)))).to.deep.equal(idsOf(append.events));
+    expect(node.refusals()).to.equal(1);
+
+    const reader = follow(store);
+    await reader.until(() => reader.told.includes('caughtUp'));
+    expect(reader.ids()).to.deep.equal(idsOf(append.events));
+    await reader.stop();
+    expect(node.refusals()).to.be.within(2, 3);
+  });
+
+  it('has a leader that steps down while it is in use', async () => {
+    const world = await makeWorld();
+    const node = await follower(() => world.port);
+    const store = world.open();
+    const first = request();
+    await store.append(first);
+    world.proxy.pointTo(node.port);
+    world.proxy.cut();
+    const append: AppendRequest = { stream: first.stream, expectedRevision: 1, events: newEvents(1) };
+    expect((await store.append(append)).revision).to.equal(2);
+    expect(node.refusals()).to.be.at.least(1);
+  });
+
+  it('whose nodes name one another as the leader takes nothing, and says so in time', async () => {
+    const world = await makeWorld();
+    const one: FollowerNode = await follower(() => other.port);
+    const other = await follower(() => one.port);
+    const store = world.open({ connectionString: `esdb://127.0.0.1:${one.port}?tls=false` });
+    expect(await rejectionOf(store.append(request()))).to.be.instanceOf(StoreUnreachableError);
+    expect(one.refusals() + other.refusals()).to.be.within(2, 20);
+  });
+
+  it('is found through any of its nodes', async () => {
+    const world = await makeWorld();
+    const gone = await makeWorld();
+    await gone.stopServer();
+    const store = world.open({
+      connectionString: `esdb://127.0.0.1:${gone.port},127.0.0.1:${world.proxy.port}?tls=false`,
+    });
+    expect((await store.append(request())).revision).to.equal(1);
+  });
+
+  it('is spoken to over TLS with a password, and refuses a wrong one', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'coffer-spec-'));
+    try {
+      const tls = await selfSignedCertificate(['localhost'], new Date());
+      const world = await makeWorld({ tls });
+      const file = join(folder, 'ca.pem');
+      await writeFile(file, tls.certificate);
+      const at = (password: string) =>
+        `esdb://${CREDENTIALS.user}:${encodeURIComponent(password)}@localhost:${world.proxy.port}?tlsCAFile=${encodeURIComponent(file)}`;
+      const append = request();
+      const store = world.open({ connectionString: at(CREDENTIALS.password) });
+      expect((await store.append(append)).revision).to.equal(1);
+      const reader = follow(store);
+      await reader.until(() => reader.ids().length === 2);
+      await reader.stop();
+
+      const wrong = world.open({ connectionString: at('another password') });
+      const error = await rejectionOf(wrong.append(request()));
+      expect(error).to.be.instanceOf(StoreUnreachableError);
+      expect(String(error)).to.include('password');
+      expect(world.log.events).to.have.length(2);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});

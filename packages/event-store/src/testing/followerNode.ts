@@ -1,0 +1,68 @@
+/** A node of a cluster that does not lead: it refuses what the leader has to answer, and names the leader. */
+import gossipService from '@eventstore/db-client/generated/gossip_grpc_pb.js';
+import gossip from '@eventstore/db-client/generated/gossip_pb.js';
+import shared from '@eventstore/db-client/generated/shared_pb.js';
+import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
+
+export interface FollowerNode {
+  readonly port: number;
+  /** How many calls it has sent to the leader. */
+  refusals(): number;
+  stop(): void;
+}
+
+export interface FollowerNodeOptions {
+  /** Where the leader is, as this node believes. */
+  readonly leaderPort: () => number;
+  /** What it says of itself to whoever looks for a leader. */
+  readonly claimsToLead: boolean;
+}
+
+interface Call {
+  readonly metadata: Metadata;
+  emit(event: 'error', error: Error): boolean;
+}
+
+export async function startFollowerNode(options: FollowerNodeOptions): Promise<FollowerNode> {
+  const server = new Server();
+  let refused = 0;
+  const notLeader = ({ metadata }: Call): Error => {
+    refused += 1;
+    const trailers = new Metadata();
+    if (metadata.get('requires-leader')[0] === 'true') {
+      trailers.set('exception', 'not-leader');
+      trailers.set('leader-endpoint-host', '127.0.0.1');
+      trailers.set('leader-endpoint-port', `${options.leaderPort()}`);
+    }
+    const details = 'Leader info available';
+    return Object.assign(new Error(details), { code: status.NOT_FOUND, details, metadata: trailers });
+  };
+  const streaming = (call: Call) => call.emit('error', notLeader(call));
+  const replying = (call: Call, reply: (error: Error) => void) => reply(notLeader(call));
+  server.addService(streamsService.StreamsService, {
+    read: streaming,
+    append: replying,
+    batchAppend: streaming,
+    delete: replying,
+    tombstone: replying,
+  });
+  const port = await new Promise<number>((resolve, reject) => {
+    server.addService(gossipService.GossipService, {
+      read: (_call: unknown, reply: (error: null, info: gossip.ClusterInfo) => void) => {
+        const { LEADER, FOLLOWER } = gossip.MemberInfo.VNodeState;
+        const member = new gossip.MemberInfo()
+          .setInstanceId(new shared.UUID().setString('00000000-0000-4000-8000-000000000000'))
+          .setState(options.claimsToLead ? LEADER : FOLLOWER)
+          .setIsAlive(true)
+          .setHttpEndPoint(new gossip.EndPoint().setAddress('127.0.0.1').setPort(port));
+        reply(null, new gossip.ClusterInfo().setMembersList([member]));
+      },
+    });
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => {
+      if (error) reject(error);
+      else resolve(bound);
+    });
+  });
+  return { port, refusals: () => refused, stop: () => server.forceShutdown() };
+}

@@ -1,0 +1,39 @@
+/**
+ * A store gateway in a process of its own: over a log in memory, or over that of a database. Started by
+ * storeGateways.ts, to which it tells its port; ends with its parent or when told to.
+ */
+import type { EventStore } from '@coffer/event-store';
+import { createMemoryEventStore } from '@coffer/event-store/memory';
+import { createPostgresEventStore } from '@coffer/event-store/postgres';
+import { createStoreGateway } from '@coffer/store-gateway';
+
+export interface StoreGatewayProcessOptions {
+  /** The database whose log it serves. Default: a log in memory. */
+  readonly databaseUrl?: string;
+  /** By so much the clock of this server is ahead. */
+  readonly clockAheadMs?: number;
+}
+
+const options: StoreGatewayProcessOptions = JSON.parse(process.argv[2] ?? '{}');
+const { databaseUrl, clockAheadMs = 0 } = options;
+const now = Date.now;
+Date.now = () => now() + clockAheadMs;
+
+const store: EventStore =
+  databaseUrl === undefined
+    ? createMemoryEventStore()
+    : createPostgresEventStore({ connectionString: databaseUrl, applicationName: 'store-gateway' });
+const gateway = await createStoreGateway({
+  store,
+  host: '127.0.0.1',
+  port: 0,
+  credentials: { user: 'coffer', password: 'only for specs' },
+  allowWrites: true,
+});
+process.once('message', async () => {
+  await gateway.stop();
+  await store.close();
+  process.disconnect();
+});
+process.once('disconnect', () => process.exit());
+process.send?.(gateway.port);
