@@ -50,6 +50,13 @@ export function createEventStoreDbEventStore(options: EventStoreDbEventStoreOpti
     silenceMs,
   });
   const closing = new AbortController();
+  const onTrouble = (message: string): void => {
+    try {
+      options.onTrouble?.(message);
+    } catch {
+      // Trouble of the one who is told is no trouble of the subscription, which goes on.
+    }
+  };
 
   return {
     append: appender.append,
@@ -63,7 +70,7 @@ export function createEventStoreDbEventStore(options: EventStoreDbEventStoreOpti
         reader: followingReader,
         silenceMs,
         watchMs: options.watchMs ?? 15_000,
-        onTrouble: options.onTrouble ?? (() => undefined),
+        onTrouble,
       };
       const signal = AbortSignal.any([subscribeOptions.signal, closing.signal]);
       return subscription(dependencies, { ...subscribeOptions, signal });

@@ -1,4 +1,5 @@
 /** Takes out of a stream of the client what is there, in batches, and notices when nothing comes. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SilenceError } from './failures.ts';
 
 /** What is needed of a stream of the client. */
@@ -9,8 +10,8 @@ export interface Source<Item> {
 }
 
 export interface Inlet<Item> {
-  /** At most so many that are there now; none is an answer. */
-  take(limit: number): Item[];
+  /** At most so many: what is there now, and what follows right behind it. None is an answer. */
+  take(limit: number): Promise<Item[]>;
   /** How often something has happened: more came, or the end. To be asked for before looking. */
   changes(): number;
   /** Resolves when more than so many changes have happened, or after so long. */
@@ -47,14 +48,19 @@ export function createInlet<Item>(stream: Source<Item>): Inlet<Item> {
   stream.on('readable', wake);
 
   return {
-    take(limit) {
+    async take(limit) {
       const items: Item[] = [];
-      while (items.length < limit) {
-        const item = stream.read();
-        if (item === null) break;
-        items.push(item);
+      // They come one by one, also where many have arrived at once: whoever looks once finds few.
+      for (;;) {
+        const before = items.length;
+        while (items.length < limit) {
+          const item = stream.read();
+          if (item === null) break;
+          items.push(item);
+        }
+        if (items.length === before || items.length >= limit) return items;
+        await nextTurn();
       }
-      return items;
     },
     changes: () => changes,
     async moreThan(seen, timeoutMs) {
@@ -83,7 +89,7 @@ export async function* batchesOf<Item>(
   const inlet = createInlet<Item>(stream);
   for (;;) {
     const seen = inlet.changes();
-    const batch = inlet.take(batchSize);
+    const batch = await inlet.take(batchSize);
     if (batch.length > 0) {
       yield batch;
       continue;

@@ -55,8 +55,8 @@ export function openLiveFeed(
   return {
     ...inlet,
     isConfirmed: () => isConfirmed,
-    take(limit) {
-      const items = inlet.take(limit);
+    async take(limit) {
+      const items = await inlet.take(limit);
       // What was looked at before these came is no news any more.
       if (items.length > 0) checkpoint = undefined;
       return items;

@@ -114,7 +114,7 @@ export async function* subscription(
     let stalled: { readonly at: LogPlace | undefined } | undefined;
     while (!signal.aborted) {
       const seen = feed.changes();
-      const taken = feed.take(pageSize);
+      const taken = await feed.take(pageSize);
       const events = unseen(taken.map(({ event }) => recordedEvent(event)));
       const isFull = taken.length === pageSize;
       const last = events.at(-1);

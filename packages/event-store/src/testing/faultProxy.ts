@@ -55,7 +55,7 @@ export async function createFaultProxy(targetPort: number): Promise<FaultProxy> 
       client.destroy();
       upstream.destroy();
     };
-    for (const socket of [client, upstream]) socket.on('error', part).on('close', part);
+    for (const socket of [client, upstream]) socket.setNoDelay().on('error', part).on('close', part);
     client.on('data', (chunk) => upstream.write(chunk));
     upstream.on('data', (chunk) => {
       if (!link.swallows && !client.writableEnded) client.write(chunk);

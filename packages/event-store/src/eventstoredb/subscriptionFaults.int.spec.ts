@@ -1,0 +1,260 @@
+/** Every way in which a subscription of the client can end, fail or stop, and what its reader sees of it. ADR 0014. */
+import { expect } from 'chai';
+import { newEvents, rejectionOf, streamName } from '../contractTools.contract.ts';
+import { LogRewrittenError } from '../errors.ts';
+import type { EventStore, ReadAllOptions, SubscribeOptions } from '../port.ts';
+import { follow } from '../subscription.contract.ts';
+import { openWorld, type World, type WorldOptions } from './testTools.contract.ts';
+
+/** Notes from where each subscription and each read of the server began, and lets a spec end or block them. */
+function watched() {
+  const begun: (string | undefined)[] = [];
+  const looks: ReadAllOptions[] = [];
+  let change = Promise.withResolvers<void>();
+  const changed = (): void => {
+    const { resolve } = change;
+    change = Promise.withResolvers<void>();
+    resolve();
+  };
+  let messagesLeft = Infinity;
+  let then: 'end' | 'block' = 'end';
+  const wrap = (store: EventStore): EventStore => ({
+    ...store,
+    readAll(options = {}) {
+      looks.push(options);
+      changed();
+      return store.readAll(options);
+    },
+    async *subscribeToAll(options: SubscribeOptions) {
+      begun.push(options.after?.position);
+      changed();
+      for await (const message of store.subscribeToAll({ ...options, pageSize: 5 })) {
+        if (messagesLeft <= 0 && then === 'end') return;
+        if (messagesLeft <= 0)
+          await new Promise((resolve) => options.signal.addEventListener('abort', resolve));
+        messagesLeft -= 1;
+        yield message;
+      }
+    },
+  });
+  return {
+    begun,
+    looks,
+    wrap,
+    async until(isReached: () => boolean): Promise<void> {
+      while (!isReached()) await change.promise;
+    },
+    after(messages: number, what: 'end' | 'block') {
+      messagesLeft = messages;
+      then = what;
+    },
+    noMore() {
+      messagesLeft = Infinity;
+    },
+  };
+}
+
+describe('a subscription to EventStoreDB', () => {
+  const worlds: World[] = [];
+  const makeWorld = async (options: WorldOptions = {}): Promise<World> => {
+    const world = await openWorld(options);
+    worlds.push(world);
+    return world;
+  };
+  afterEach(async () => {
+    for (const world of worlds.splice(0)) await world.close();
+  });
+  const write = (world: World, count: number, stream = streamName()): string[] => {
+    const events = newEvents(count);
+    world.log.append({ stream, expectedRevision: 'any', events });
+    return events.map(({ id }) => id);
+  };
+
+  const troubles: readonly (readonly [string, (world: World) => void | Promise<void>])[] = [
+    ['its connection is cut', (world) => world.proxy.cut()],
+    ['its connection is half closed', (world) => world.proxy.halfClose()],
+    ['the server restarts', (world) => world.restart()],
+    [
+      'the server is away for a while',
+      async (world) => {
+        await world.proxy.goAway();
+        await world.proxy.comeBack();
+      },
+    ],
+  ];
+  for (const [trouble, make] of troubles) {
+    it(`goes on where it was when ${trouble}`, async () => {
+      const world = await makeWorld();
+      const reader = follow(world.open(), { pageSize: 7 });
+      const ids: string[] = [];
+      for (let round = 0; round < 3; round++) {
+        ids.push(...write(world, 30));
+        await reader.until(() => reader.ids().length === ids.length);
+        await make(world);
+        ids.push(...write(world, 3));
+      }
+      await reader.until(() => reader.ids().length >= ids.length);
+      expect(reader.ids()).to.deep.equal(ids);
+      expect(world.troubles.length).to.be.at.least(3);
+      await reader.stop();
+    });
+  }
+
+  it('goes on when it breaks in the middle of old events, and catches up once', async () => {
+    const world = await makeWorld();
+    const ids = write(world, 20_000);
+    let taken = 0;
+    const stopping = new AbortController();
+    const seen: string[] = [];
+    for await (const message of world.open().subscribeToAll({ signal: stopping.signal, pageSize: 100 })) {
+      if (message.kind === 'caughtUp') break;
+      seen.push(...message.events.map(({ id }) => id));
+      taken += 1;
+      if (taken % 40 === 0) world.proxy.cut();
+    }
+    expect(seen).to.deep.equal(ids);
+    expect(world.troubles).not.to.deep.equal([]);
+  });
+
+  it('goes on when the server ends it without a word', async () => {
+    const server = watched();
+    const world = await makeWorld({ wrap: server.wrap });
+    const ids = write(world, 50);
+    server.after(3, 'end');
+    const reader = follow(world.open());
+    await reader.until(() => reader.ids().length === 15);
+    server.noMore();
+    await reader.until(() => reader.told.includes('caughtUp'));
+    expect(reader.ids()).to.deep.equal(ids);
+    expect(world.troubles).to.include('The server has ended the subscription.');
+    await reader.stop();
+  });
+
+  it('is begun again when it stands still while the log goes on', async () => {
+    const server = watched();
+    const world = await makeWorld({ wrap: server.wrap });
+    const ids = write(world, 50);
+    server.after(3, 'block');
+    const reader = follow(world.open({ watchMs: 50 }));
+    await reader.until(() => reader.ids().length === 15);
+    server.noMore();
+    await reader.until(() => reader.told.includes('caughtUp'));
+    expect(reader.ids()).to.deep.equal(ids);
+    expect(world.troubles).to.include('The log goes on, and the subscription does not.');
+    await reader.stop();
+  });
+
+  it('is left alone while the log is quiet', async () => {
+    const server = watched();
+    const world = await makeWorld({ wrap: server.wrap });
+    write(world, 5);
+    const reader = follow(world.open({ watchMs: 5 }));
+    await reader.until(() => reader.told.includes('caughtUp'));
+    const before = server.looks.length;
+    await server.until(() => server.looks.length >= before + 5);
+    expect(server.begun).to.have.length(1);
+    expect(reader.ids()).to.have.length(5);
+    await reader.stop();
+  });
+
+  it('does not wait for ever for a server that does not confirm it', async () => {
+    const world = await makeWorld();
+    const ids = write(world, 5);
+    world.proxy.holdReplies();
+    const reader = follow(world.open({ readSilenceMs: 100 }));
+    while (world.troubles.length === 0) await world.proxy.untilConnections(world.proxy.connections() + 1);
+    world.proxy.release();
+    await reader.until(() => reader.told.includes('caughtUp'));
+    expect(reader.ids()).to.deep.equal(ids);
+    await reader.stop();
+  });
+
+  it('survives whom it tells of trouble', async () => {
+    const world = await makeWorld();
+    const ids = write(world, 5);
+    const store = world.open({
+      onTrouble: () => {
+        throw new Error('The one who was told has troubles of his own.');
+      },
+    });
+    const reader = follow(store);
+    await reader.until(() => reader.told.includes('caughtUp'));
+    world.proxy.cut();
+    ids.push(...write(world, 5));
+    await reader.until(() => reader.ids().length === 10);
+    expect(reader.ids()).to.deep.equal(ids);
+    await reader.stop();
+  });
+
+  it('ends with what its reader throws, and leaves nothing open', async () => {
+    const world = await makeWorld();
+    write(world, 50);
+    const store = world.open();
+    const reading = (async () => {
+      const stopping = new AbortController();
+      for await (const _message of store.subscribeToAll({ signal: stopping.signal, pageSize: 10 })) {
+        throw new Error('The reader fails.');
+      }
+    })();
+    expect(String(await rejectionOf(reading))).to.include('The reader fails.');
+    await store.close();
+    await world.proxy.untilConnections(0);
+  });
+
+  it('begins again behind events of the server itself that it was not sent', async () => {
+    const server = watched();
+    const world = await makeWorld({ wrap: server.wrap });
+    const ids = write(world, 3);
+    const reader = follow(world.open());
+    await reader.until(() => reader.told.includes('caughtUp'));
+    for (let portion = 0; portion < 2; portion++) {
+      const before = server.looks.length;
+      write(world, 600, '$stats');
+      // What stands where the server has come to is read; the second read means that the first was answered.
+      await server.until(() => server.looks.length > before);
+    }
+    world.proxy.cut();
+    await server.until(() => server.begun.length === 2);
+    expect(Number(server.begun[1])).to.be.greaterThan(250);
+    ids.push(...write(world, 1));
+    await reader.until(() => reader.ids().length === ids.length);
+    expect(reader.ids()).to.deep.equal(ids);
+    await reader.stop();
+  });
+
+  it('ends when the log was put back to an older one while the server was away', async () => {
+    const world = await makeWorld();
+    write(world, 20);
+    const reader = follow(world.open());
+    await reader.until(() => reader.told.includes('caughtUp'));
+    await world.stopServer();
+    world.log.rewindTo(10);
+    write(world, 40);
+    await world.startServer();
+    expect(await rejectionOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
+    expect(reader.ids()).to.have.length(20);
+  });
+
+  it('and many others share a connection, and survive in a cluster that cannot be found for a while', async () => {
+    const world = await makeWorld();
+    const ids = write(world, 10);
+    const settings = 'tls=false&maxDiscoverAttempts=1&discoveryInterval=1';
+    const store = world.open({
+      connectionString: `esdb+discover://127.0.0.1:${world.proxy.port}?${settings}`,
+    });
+    const readers = Array.from({ length: 12 }, () => follow(store));
+    for (const reader of readers) await reader.until(() => reader.told.includes('caughtUp'));
+    expect(world.proxy.connections()).to.equal(1);
+    await world.proxy.goAway();
+    while (world.troubles.filter((message) => message.includes('Failed to discover')).length < 12) {
+      await new Promise(setImmediate);
+    }
+    await world.proxy.comeBack();
+    ids.push(...write(world, 10));
+    for (const reader of readers) {
+      await reader.until(() => reader.ids().length === ids.length);
+      expect(reader.ids()).to.deep.equal(ids);
+      await reader.stop();
+    }
+  });
+});
