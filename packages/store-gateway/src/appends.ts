@@ -1,5 +1,6 @@
 /** Append, one to a call, and BatchAppend, many over one long call. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type AppendRequest,
   type EventStore,
@@ -100,6 +101,10 @@ export function appendHandler(options: AppendsOptions): handleClientStreamingCal
         if (!draft) throw new RefusalError('badRequest', 'An append begins with its options.');
         addTo(draft, message);
       }
+      // The messages of a client that is gone end like those of one that has said all: which it was is known a turn
+      // later. A part of an append is none.
+      await nextTurn();
+      if (call.cancelled) throw new RefusalError('unavailable', 'The client has broken off the append.');
       if (!draft) throw new RefusalError('badRequest', 'An append begins with its options.');
       return draft;
     };
