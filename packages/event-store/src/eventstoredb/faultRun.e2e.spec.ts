@@ -113,7 +113,9 @@ describe('conditional appends to EventStoreDB under faults', () => {
       while (left > 0) {
         left -= 1;
         const place = places[random() < 0.5 ? 0 : Math.floor(random() * places.length)] ?? own;
-        acknowledged.push(await appendUntilKnown(lane % 2 ? store : other, place, 1 + Math.floor(random() * 3)));
+        acknowledged.push(
+          await appendUntilKnown(lane % 2 ? store : other, place, 1 + Math.floor(random() * 3)),
+        );
       }
     };
     await Promise.all(Array.from({ length: LANES }, (_, lane) => write(lane)));
