@@ -26,6 +26,10 @@ const plainVariables = z.object({
   PORT: wholeNumber(0, 65_535).default(8080),
   HOST: z.string().min(1).default('127.0.0.1'),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+  EVENTSTORE_URL: z
+    .string()
+    .regex(/^esdb(\+discover)?:\/\/./, 'must be esdb://… or esdb+discover://…')
+    .optional(),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   COFFER_TRUST_PROXY: z.string().optional(),
   COFFER_METRICS_PUBLIC: flag.default(false),
@@ -74,6 +78,7 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
     port: variables.PORT,
     host: variables.HOST,
     databaseUrl: variables.DATABASE_URL,
+    eventStoreUrl: variables.EVENTSTORE_URL,
     logLevel: variables.LOG_LEVEL,
     trustProxy: variables.COFFER_TRUST_PROXY,
     metricsPublic: variables.COFFER_METRICS_PUBLIC,

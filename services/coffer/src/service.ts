@@ -25,12 +25,7 @@ import {
 import { type Consumer, createConsumersTable, projecting, reacting, startConsumer } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
 import { createCommandHandler, type EventStore, type LogPlace } from '@coffer/event-store';
-import {
-  createPostgresEventStore,
-  createPostgresSnapshotStore,
-  migrateLog,
-  migrateSnapshots,
-} from '@coffer/event-store/postgres';
+import { createPostgresSnapshotStore, migrateLog, migrateSnapshots } from '@coffer/event-store/postgres';
 import {
   createApp,
   createMetricsRegistry,
@@ -78,6 +73,7 @@ import { startReconcilerRole } from '@coffer/reconciler';
 import { createUsers, user, usersErrors } from '@coffer/users';
 import type { Config, Role } from './config.ts';
 import { errorOf } from './errorOf.ts';
+import { openEventStore } from './eventStore.ts';
 import { failPointFrom } from './failPoints.ts';
 import { ledgerFunds } from './ledgerFunds.ts';
 import { observeService } from './observe.ts';
@@ -155,10 +151,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       onIdleError: ({ message }) => logger.warn({ reason: message }, 'a database connection was lost'),
     });
     stops.push(() => pool.end());
-    const ownStore = createPostgresEventStore({
-      connectionString: databaseUrl,
-      applicationName: 'coffer-log',
-    });
+    const ownStore = await openEventStore(options);
     stops.push(() => ownStore.close());
     const store = options.wrapStore?.(ownStore) ?? ownStore;
     const gateway = await startStoreGateway({ ...options, store });

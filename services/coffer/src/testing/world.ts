@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { createPool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import { createLogger } from '@coffer/http';
-import { createTestDatabase, type TestDatabaseTemplate } from '@coffer/testing';
+import { createTestDatabase, startStoreGatewayProcess, type TestDatabaseTemplate } from '@coffer/testing';
 import { roles as allRoles, configFrom, type Role } from '../config.ts';
 import { migrateAll, startService } from '../service.ts';
 import { type Client, createClient } from './client.ts';
@@ -71,10 +71,11 @@ export async function startNode(
   databaseUrl: string,
   { environment = {}, roles = allRoles, wrapStore }: WorldOptions = {},
 ): Promise<Omit<World, 'databaseUrl'>> {
+  const elsewhere = await eventStoreElsewhere(databaseUrl);
   const operatorToken = `op_${randomBytes(32).toString('base64url')}`;
   const logLines: string[] = [];
   const service = await startService({
-    config: configFrom({ PORT: '0', ...environment }),
+    config: configFrom({ PORT: '0', ...elsewhere?.environment, ...environment }),
     roles,
     databaseUrl,
     secretsKey: randomBytes(32),
@@ -85,6 +86,20 @@ export async function startNode(
   });
   const url = String(service.url);
   const client = createClient({ baseUrl: `${url}/v1`, operatorToken });
-  const { storeGatewayPort, stop } = service;
+  const { storeGatewayPort } = service;
+  const stop = async () => {
+    await service.stop();
+    await elsewhere?.stop();
+  };
   return { url, client, operatorToken, storeGatewayPort, logLines, stop };
+}
+
+/**
+ * With COFFER_SPEC_EVENT_STORE=eventstoredb every service of a spec has its log behind the protocol of EventStoreDB,
+ * served by another process from the database of the spec.
+ */
+async function eventStoreElsewhere(databaseUrl: string) {
+  if (process.env.COFFER_SPEC_EVENT_STORE !== 'eventstoredb') return undefined;
+  const gateway = await startStoreGatewayProcess({ databaseUrl });
+  return { environment: { EVENTSTORE_URL: gateway.connectionString }, stop: gateway.stop };
 }

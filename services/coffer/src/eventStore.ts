@@ -1,0 +1,32 @@
+/** The event store that the configuration chooses: the log in Postgres, or EventStoreDB elsewhere. */
+import type { EventStore } from '@coffer/event-store';
+import { createPostgresEventStore } from '@coffer/event-store/postgres';
+import type { Logger } from '@coffer/http';
+import { type Config, ConfigurationError } from './config.ts';
+
+/** Throws a `ConfigurationError` for an address of EventStoreDB that means nothing. */
+export async function openEventStore(options: {
+  readonly config: Pick<Config, 'eventStoreUrl'>;
+  readonly databaseUrl: string;
+  readonly logger: Logger;
+}): Promise<EventStore> {
+  const { config, databaseUrl, logger } = options;
+  const { eventStoreUrl } = config;
+  if (eventStoreUrl === undefined) {
+    return createPostgresEventStore({ connectionString: databaseUrl, applicationName: 'coffer-log' });
+  }
+  // Its client is loaded by those only who want it.
+  const { createEventStoreDbEventStore } = await import('@coffer/event-store/eventstoredb');
+  try {
+    return createEventStoreDbEventStore({
+      connectionString: eventStoreUrl,
+      onTrouble: (reason) => logger.warn({ reason }, 'a subscription to the log begins again'),
+    });
+  } catch (cause) {
+    // The client's own message may quote the password.
+    throw new ConfigurationError(
+      'The configuration is wrong:\n  EVENTSTORE_URL: not a connection string of EventStoreDB, or its files are not there',
+      { cause },
+    );
+  }
+}
