@@ -1,7 +1,6 @@
 /** What a reconciliation does not claim: it says what is in flight, and nothing where it cannot cover all. */
 import { createPool, type Pool } from '@coffer/database';
 import { type EventStore, OutcomeUnknownError } from '@coffer/event-store';
-import { createPostgresEventStore } from '@coffer/event-store/postgres';
 import { systemClock } from '@coffer/kernel';
 import { transactionUseOf } from '@coffer/ledger';
 import { type BooksPlace, CoverageIncompleteError, createReconciler, type Report } from '@coffer/reconcile';
@@ -9,6 +8,7 @@ import { expect } from 'chai';
 import { readModelProjections } from './service.ts';
 import { requireStatus } from './testing/client.ts';
 import { useLedger } from './testing/ledger.ts';
+import { openStoreOf } from './testing/world.ts';
 
 describe('A reconciliation', () => {
   describe('while a settlement is on its way', () => {
@@ -58,7 +58,7 @@ describe('A reconciliation', () => {
     before(() => {
       const connectionString = ledger.world.databaseUrl;
       pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-      store = createPostgresEventStore({ connectionString, applicationName: 'spec-log' });
+      store = openStoreOf(connectionString);
     });
 
     const place = (): BooksPlace => ({ appId: ledger.app.appId, environment: 'test' });

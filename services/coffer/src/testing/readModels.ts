@@ -1,15 +1,18 @@
 /** The read models as rows to compare, for specs that break whatever fills them. */
 import { createPool, type Pool, type Queryable, withTransaction } from '@coffer/database';
-import { createPostgresEventStore } from '@coffer/event-store/postgres';
 import { createReadSchema, liveReadSchema, READ_MODELS_CONSUMER, startReadModels } from '@coffer/read-models';
 import { HOLD_PROCESS, readModelProjections } from '../service.ts';
 import { eventually } from './eventually.ts';
+import { openStoreOf } from './world.ts';
 
 /** Every table of the schema, whatever tables it has: its rows as text, in order. */
 export type Rows = Readonly<Record<string, readonly string[]>>;
 
-/** Of `consumers` only the places: who had the lease, and how often, is no matter of the log. */
-const PLACE_COLUMNS = 'name, position, event_id, ordinal';
+/**
+ * Of `consumers` only the places: who had the lease, and how often, is no matter of the log. Of a position that is a
+ * pair the first number is what both stores agree on.
+ */
+const PLACE_COLUMNS = `name, split_part(position, '/', 1) as position, event_id, ordinal`;
 
 export async function rowsOf(db: Queryable, schema: string): Promise<Rows> {
   const tables = await db.query<{ name: string }>(
@@ -32,10 +35,7 @@ export async function freshRows(databaseUrl: string): Promise<Rows> {
   return withSpecPool(databaseUrl, async (pool) => {
     const schema = 'fresh_read_models';
     await withTransaction(pool, (client) => createReadSchema(client, schema));
-    const store = createPostgresEventStore({
-      connectionString: databaseUrl,
-      applicationName: 'spec fresh rows',
-    });
+    const store = openStoreOf(databaseUrl);
     const fail = ({ error }: { readonly error: unknown }) => {
       failure ??= error;
     };
@@ -84,7 +84,7 @@ async function isCaughtUp(
   name = READ_MODELS_CONSUMER,
 ): Promise<true | undefined> {
   const { rows } = await db.query<{ reached: boolean }>(
-    `select coalesce(position::bigint, 0) = (select coalesce(max(position), 0) from log.events) as reached
+    `select coalesce(split_part(position, '/', 1)::bigint, 0) = (select coalesce(max(position), 0) from log.events) as reached
        from ${schema}.consumers where name = $1`,
     [name],
   );

@@ -2,6 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { createPool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
+import { createEventStoreDbEventStore } from '@coffer/event-store/eventstoredb';
+import { createPostgresEventStore } from '@coffer/event-store/postgres';
 import { createLogger } from '@coffer/http';
 import { createTestDatabase, startStoreGatewayProcess, type TestDatabaseTemplate } from '@coffer/testing';
 import { roles as allRoles, configFrom, type Role } from '../config.ts';
@@ -101,5 +103,21 @@ export async function startNode(
 async function eventStoreElsewhere(databaseUrl: string) {
   if (process.env.COFFER_SPEC_EVENT_STORE !== 'eventstoredb') return undefined;
   const gateway = await startStoreGatewayProcess({ databaseUrl });
-  return { environment: { EVENTSTORE_URL: gateway.connectionString }, stop: gateway.stop };
+  eventStoreUrls.set(databaseUrl, gateway.connectionString);
+  const stop = async () => {
+    eventStoreUrls.delete(databaseUrl);
+    await gateway.stop();
+  };
+  return { environment: { EVENTSTORE_URL: gateway.connectionString }, stop };
+}
+
+/** By database: where the log of its services is, when that is elsewhere. */
+const eventStoreUrls = new Map<string, string>();
+
+/** The store of the services that run on a database, for a spec's own use; whoever opens it closes it. */
+export function openStoreOf(databaseUrl: string): EventStore {
+  const connectionString = eventStoreUrls.get(databaseUrl);
+  return connectionString === undefined
+    ? createPostgresEventStore({ connectionString: databaseUrl, applicationName: 'spec-log' })
+    : createEventStoreDbEventStore({ connectionString });
 }
