@@ -19,6 +19,11 @@ export interface EventStoreHarness {
   close(): Promise<void>;
 }
 
+export interface ContractOptions {
+  /** False for the log of a server that was there before: it is not empty at first, and cannot be put back. */
+  readonly ownsItsLog?: boolean;
+}
+
 export type MakeHarness = () => Promise<EventStoreHarness>;
 
 export const streamName = () => `spec-test.app.${randomUUID()}`;

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import {
   allOf,
+  type ContractOptions,
   type EventStoreHarness,
   idsOf,
   type MakeHarness,
@@ -19,14 +20,18 @@ import {
   WrongExpectedRevisionError,
 } from './errors.ts';
 import { type AppendRequest, type EventStore, MAX_APPEND_BYTES, type Position } from './port.ts';
-import { readingContract } from './reading.contract.ts';
+import { readingContract, wholeLogContract } from './reading.contract.ts';
 import { type AppendRule, appendRules } from './rules.ts';
-import { subscriptionContract } from './subscription.contract.ts';
+import { rewindingContract, subscriptionContract } from './subscription.contract.ts';
 
 export * from './contractTools.contract.ts';
 export { type AppendRule, appendRules } from './rules.ts';
 
-export function eventStoreContract(name: string, makeHarness: MakeHarness): void {
+export function eventStoreContract(
+  name: string,
+  makeHarness: MakeHarness,
+  { ownsItsLog = true }: ContractOptions = {},
+): void {
   describe(`event store: ${name}`, () => {
     let harness: EventStoreHarness;
     let store: EventStore;
@@ -334,8 +339,12 @@ export function eventStoreContract(name: string, makeHarness: MakeHarness): void
       });
     });
 
-    readingContract(() => store, makeHarness);
-    subscriptionContract(() => harness, makeHarness);
+    readingContract(() => store);
+    subscriptionContract(() => harness);
+    if (ownsItsLog) {
+      wholeLogContract(makeHarness);
+      rewindingContract(makeHarness);
+    }
 
     it('finishes what is queued before it closes, and takes nothing afterwards', async () => {
       const closing = harness.another();

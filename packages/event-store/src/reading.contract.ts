@@ -10,7 +10,7 @@ import {
 } from './contractTools.contract.ts';
 import type { EventStore, EventToAppend, RecordedEvent } from './port.ts';
 
-export function readingContract(storeOf: () => EventStore, makeHarness: MakeHarness): void {
+export function readingContract(storeOf: () => EventStore): void {
   let store: EventStore;
   before(() => {
     store = storeOf();
@@ -102,7 +102,10 @@ export function readingContract(storeOf: () => EventStore, makeHarness: MakeHarn
       expect(await allOf(store.readStream(stream, { limit: 1 }))).to.have.length(1);
     });
   });
+}
 
+/** For a log that is empty at first. */
+export function wholeLogContract(makeHarness: MakeHarness): void {
   describe('the whole log', () => {
     let fresh: EventStoreHarness;
     let events: RecordedEvent[];

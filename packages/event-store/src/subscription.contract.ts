@@ -47,55 +47,25 @@ export function follow(store: EventStore, options: Omit<SubscribeOptions, 'signa
   };
 }
 
-export function subscriptionContract(harnessOf: () => EventStoreHarness, makeHarness: MakeHarness): void {
-  const writeTo = async (store: EventStore, count: number): Promise<string[]> => {
-    const events = newEvents(count);
-    await store.append({ stream: streamName(), expectedRevision: 'noStream', events });
-    return events.map(({ id }) => id);
-  };
-  const headOf = async (store: EventStore): Promise<LogPlace> => {
-    const head = await store.head();
-    return head ?? expect.fail('The log is empty.');
-  };
+const writeTo = async (store: EventStore, count: number): Promise<string[]> => {
+  const events = newEvents(count);
+  await store.append({ stream: streamName(), expectedRevision: 'noStream', events });
+  return events.map(({ id }) => id);
+};
 
+const headOf = async (store: EventStore): Promise<LogPlace> => {
+  const head = await store.head();
+  return head ?? expect.fail('The log is empty.');
+};
+
+export function subscriptionContract(harnessOf: () => EventStoreHarness): void {
   describe('a subscription', () => {
     let harness: EventStoreHarness;
     let store: EventStore;
-    const freshOnes: EventStoreHarness[] = [];
-    /** A log of its own, which is let go of also when the spec fails. */
-    const makeFresh = async (): Promise<EventStoreHarness> => {
-      const fresh = await makeHarness();
-      freshOnes.push(fresh);
-      return fresh;
-    };
-    afterEach(async () => {
-      for (const fresh of freshOnes.splice(0)) await fresh.close();
-    });
     before(async () => {
       harness = harnessOf();
       store = harness.store;
       await writeTo(store, 1);
-    });
-
-    it('from the start gives every event in order, then says that it has caught up', async () => {
-      const fresh = await makeFresh();
-      const written = [...(await writeTo(fresh.store, 500)), ...(await writeTo(fresh.store, 750))];
-      const reader = follow(fresh.store, { pageSize: 100 });
-      await reader.until(() => reader.told.includes('caughtUp'));
-      expect(reader.ids()).to.deep.equal(written);
-      expect(reader.told.indexOf('caughtUp')).to.equal(written.length);
-      expect(Math.max(...reader.pageSizes)).to.be.at.most(100);
-      await reader.stop();
-    });
-
-    it('to an empty log has caught up at once', async () => {
-      const fresh = await makeFresh();
-      const reader = follow(fresh.store);
-      await reader.until(() => reader.told.includes('caughtUp'));
-      const written = await writeTo(fresh.store, 2);
-      await reader.until(() => reader.ids().length === 2);
-      expect(reader.ids()).to.deep.equal(written);
-      await reader.stop();
     });
 
     it('after a place gives what stands behind it', async () => {
@@ -203,6 +173,50 @@ export function subscriptionContract(harnessOf: () => EventStoreHarness, makeHar
       expect(reader.told).to.deep.equal([]);
     });
 
+    it('refuses a place beyond the end, for the log was rewritten', async () => {
+      const { eventId } = await headOf(store);
+      const reader = follow(store, { after: { position: harness.positionBeyondEnd, eventId } });
+      expect(await rejectionOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
+      expect(reader.told).to.deep.equal([]);
+    });
+  });
+}
+
+/** For a log that is empty at first, and can be put back to an older state. */
+export function rewindingContract(makeHarness: MakeHarness): void {
+  describe('a subscription to a log of its own', () => {
+    const freshOnes: EventStoreHarness[] = [];
+    /** A log of its own, which is let go of also when the spec fails. */
+    const makeFresh = async (): Promise<EventStoreHarness> => {
+      const fresh = await makeHarness();
+      freshOnes.push(fresh);
+      return fresh;
+    };
+    afterEach(async () => {
+      for (const fresh of freshOnes.splice(0)) await fresh.close();
+    });
+
+    it('from the start gives every event in order, then says that it has caught up', async () => {
+      const fresh = await makeFresh();
+      const written = [...(await writeTo(fresh.store, 500)), ...(await writeTo(fresh.store, 750))];
+      const reader = follow(fresh.store, { pageSize: 100 });
+      await reader.until(() => reader.told.includes('caughtUp'));
+      expect(reader.ids()).to.deep.equal(written);
+      expect(reader.told.indexOf('caughtUp')).to.equal(written.length);
+      expect(Math.max(...reader.pageSizes)).to.be.at.most(100);
+      await reader.stop();
+    });
+
+    it('to an empty log has caught up at once', async () => {
+      const fresh = await makeFresh();
+      const reader = follow(fresh.store);
+      await reader.until(() => reader.told.includes('caughtUp'));
+      const written = await writeTo(fresh.store, 2);
+      await reader.until(() => reader.ids().length === 2);
+      expect(reader.ids()).to.deep.equal(written);
+      await reader.stop();
+    });
+
     for (const appendedSince of [0, 7]) {
       it(`ends when the log is put back under it and ${appendedSince} other events were appended`, async () => {
         const fresh = await makeFresh();
@@ -215,12 +229,5 @@ export function subscriptionContract(harnessOf: () => EventStoreHarness, makeHar
         expect(reader.ids()).to.have.length(5);
       });
     }
-
-    it('refuses a place beyond the end, for the log was rewritten', async () => {
-      const { eventId } = await headOf(store);
-      const reader = follow(store, { after: { position: harness.positionBeyondEnd, eventId } });
-      expect(await rejectionOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
-      expect(reader.told).to.deep.equal([]);
-    });
   });
 }

@@ -1,39 +1,98 @@
-import { createStoreGateway } from '@coffer/store-gateway';
-import { eventStoreContract } from '../eventStore.contract.ts';
-import { createMemoryEventStore, createMemoryLog } from '../memory/index.ts';
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { allOf, eventStoreContract, newEvent, streamName } from '../eventStore.contract.ts';
 import type { EventStore, Position } from '../port.ts';
 import { createEventStoreDbEventStore } from './eventStoreDbEventStore.ts';
+import { openWorld, type World } from './testTools.contract.ts';
 
-eventStoreContract('eventstoredb', async () => {
-  const log = createMemoryLog();
-  const served = createMemoryEventStore({ log });
-  const gateway = await createStoreGateway({
-    store: served,
-    host: '127.0.0.1',
-    port: 0,
-    credentials: { user: 'coffer', password: 'secret' },
-    allowWrites: true,
-  });
-  const connectionString = `esdb://127.0.0.1:${gateway.port}?tls=false`;
-  const stores: EventStore[] = [];
-  const open = (options: { readonly maxQueuedAppends?: number } = {}) => {
-    const store = createEventStoreDbEventStore({ connectionString, ...options });
-    stores.push(store);
-    return store;
-  };
+/** A real EventStoreDB or KurrentDB: `esdb://…`. The specs write streams of their own into its log. */
+const REAL_SERVER = process.env.EVENTSTORE_TEST_URL;
+
+const traits = { refusesOtherJsonTexts: true, tellsSimultaneousRetriesApart: false } as const;
+
+eventStoreContract('eventstoredb, over a log in memory', async () => {
+  const world = await openWorld();
+  const open = (options: { readonly maxQueuedAppends?: number } = {}) => world.open(options);
   return {
+    ...traits,
     store: open(),
     another: open,
     positionBeyondEnd: '1000000/1000000' as Position,
-    refusesOtherJsonTexts: true,
-    tellsSimultaneousRetriesApart: false,
     async rewindTo(length) {
-      log.rewindTo(length);
+      world.log.rewindTo(length);
     },
-    async close() {
-      await Promise.all(stores.map((store) => store.close()));
-      await gateway.stop();
-      await served.close();
-    },
+    close: world.close,
   };
+});
+
+if (REAL_SERVER === undefined) {
+  describe('eventstoredb, over a real server', () => {
+    it('was not asked: EVENTSTORE_TEST_URL is not set', () => {
+      expect(REAL_SERVER).to.equal(undefined);
+    });
+  });
+} else {
+  eventStoreContract(
+    'eventstoredb, over a real server',
+    async () => {
+      const stores: EventStore[] = [];
+      const open = (options: { readonly maxQueuedAppends?: number } = {}) => {
+        const store = createEventStoreDbEventStore({ connectionString: REAL_SERVER, ...options });
+        stores.push(store);
+        return store;
+      };
+      return {
+        ...traits,
+        store: open(),
+        another: open,
+        positionBeyondEnd: '4611686018427387904/4611686018427387904' as Position,
+        rewindTo: () => expect.fail('The log of others is not put back.'),
+        async close() {
+          await Promise.all(stores.map((store) => store.close()));
+        },
+      };
+    },
+    { ownsItsLog: false },
+  );
+}
+
+describe('what a hash is made of', () => {
+  let world: World;
+  before(async () => {
+    world = await openWorld();
+  });
+  after(() => world.close());
+
+  /** Keys that look like numbers are sorted to the front when JSON is parsed: no event has any. */
+  const key = fc.string({ unit: 'binary' }).filter((text) => !/^(0|[1-9]\d*)$/.test(text));
+  const value = fc.letrec((tie) => ({
+    any: fc.oneof({ maxDepth: 3 }, fc.jsonValue({ maxDepth: 0 }), fc.array(tie('any')), tie('object')),
+    object: fc.dictionary(key, tie('any')),
+  })).object;
+
+  it('survives the client, which parses every event and writes it anew', async () => {
+    const stream = streamName();
+    const store = world.open();
+    const written: { readonly data: string; readonly metadata: string }[] = [];
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(value, value), { minLength: 1, maxLength: 20 }), async (pairs) => {
+        const texts = pairs.map(([data, metadata]) => ({
+          data: JSON.stringify(data),
+          metadata: JSON.stringify(metadata),
+        }));
+        await store.append({
+          stream,
+          expectedRevision: written.length === 0 ? 'noStream' : written.length - 1,
+          events: texts.map((text) => newEvent({ id: randomUUID(), ...text })),
+        });
+        written.push(...texts);
+      }),
+      { numRuns: 50 },
+    );
+    const read = await allOf(store.readStream(stream));
+    expect(read.map(({ data, metadata }) => ({ data, metadata }))).to.deep.equal(written);
+    const served = await allOf(world.served.readStream(stream));
+    expect(served.map(({ data, metadata }) => ({ data, metadata }))).to.deep.equal(written);
+  });
 });
