@@ -73,6 +73,11 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
     throw new ConfigurationError(`The configuration is wrong:\n${problems.join('\n')}`);
   }
   const variables = parsed.data;
+  if (variables.EVENTSTORE_URL !== undefined && variables.COFFER_STORE_GATEWAY_PORT !== undefined) {
+    throw new ConfigurationError(
+      'The configuration is wrong:\n  COFFER_STORE_GATEWAY_PORT: there is no log here to serve with EVENTSTORE_URL set; clients connect to that server',
+    );
+  }
   return {
     dataFolder: resolve(variables.COFFER_DATA_DIR),
     port: variables.PORT,

@@ -30,7 +30,7 @@ export function startFailure(error: unknown): CommandFailure | undefined {
     return failure(EXIT.refused, message, error);
   }
   if (errorOf(error)?.code === 'service/unavailable') {
-    const message = `The database cannot be reached: ${error.message}\nCheck DATABASE_URL and that it is running.`;
+    const message = `The database cannot be reached: ${error.message}\nCheck DATABASE_URL, EVENTSTORE_URL where that is set, and that both are running.`;
     return failure(EXIT.refused, message, error);
   }
   return undefined;

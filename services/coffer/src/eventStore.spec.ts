@@ -1,0 +1,43 @@
+import type { Position } from '@coffer/event-store';
+import { createLogger } from '@coffer/http';
+import { expect } from 'chai';
+import { ConfigurationError, configFrom } from './config.ts';
+import { openEventStore } from './eventStore.ts';
+
+const logger = createLogger({ level: 'info', destination: { write() {} } });
+const databaseUrl = 'postgres://localhost/none';
+const open = (EVENTSTORE_URL: string) =>
+  openEventStore({ config: configFrom({ EVENTSTORE_URL }), databaseUrl, logger });
+
+describe('the event store that is configured', () => {
+  it('is EventStoreDB where an address of one is given', async () => {
+    for (const url of ['esdb://user:secret@one:2113,two:2113?tls=false', 'esdb+discover://cluster:2113']) {
+      const store = await open(url);
+      // Its positions are pairs, between which nobody can count.
+      expect(store.distance('1/1' as Position, '9/9' as Position)).to.equal(undefined);
+      await store.close();
+    }
+  });
+
+  it('cannot be something else', () => {
+    for (const url of ['http://localhost:2113', 'localhost:2113', 'esdb://', 'kurrentdb://localhost']) {
+      expect(() => configFrom({ EVENTSTORE_URL: url })).to.throw(ConfigurationError, 'EVENTSTORE_URL');
+    }
+  });
+
+  it('is told without the password when its address means nothing', async () => {
+    const error = await open('esdb://user:secret@host:not-a-port').then(
+      () => expect.fail('It was accepted.'),
+      (reason: unknown) => reason,
+    );
+    expect(error).to.be.instanceOf(ConfigurationError);
+    expect(String(error)).to.include('EVENTSTORE_URL').and.not.to.include('secret');
+  });
+
+  it('is not served by the gateway when it is elsewhere', () => {
+    expect(() => configFrom({ EVENTSTORE_URL: 'esdb://host', COFFER_STORE_GATEWAY_PORT: '2113' })).to.throw(
+      ConfigurationError,
+      'COFFER_STORE_GATEWAY_PORT',
+    );
+  });
+});
