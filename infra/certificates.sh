@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Makes the certificate authority of the cluster, and a certificate for each node that is named, where they are
+# missing. Runs in the container `certificates` of compose.yaml; --renew replaces the certificates of the nodes.
+set -euo pipefail
+
+AUTHORITY_DAYS=3650
+NODE_DAYS=730
+
+renew=false
+if [ "${1:-}" = --renew ]; then
+  renew=true
+  shift
+fi
+
+draft="$(mktemp -d)"
+trap 'rm -rf "$draft"' EXIT
+
+if [ ! -e /authority/ca.key ]; then
+  es-gencert-cli create-ca -days "$AUTHORITY_DAYS" -out "$draft/ca"
+  # The tool may end well without having made anything. The key comes last: where it is, all is.
+  cp "$draft/ca/ca.crt" /authority/ca.crt
+  cp "$draft/ca/ca.key" /authority/ca.key.draft
+  chmod 0400 /authority/ca.key.draft
+  mv /authority/ca.key.draft /authority/ca.key
+fi
+# What nodes and services trust: the certificate alone, without the key.
+cp /authority/ca.crt /certificates/ca/ca.crt
+chmod 0444 /certificates/ca/ca.crt
+
+for node in "$@"; do
+  own="/certificates/$node"
+  if [ -e "$own/node.key" ] && [ "$renew" = false ]; then continue; fi
+  es-gencert-cli create-node -ca-certificate /authority/ca.crt -ca-key /authority/ca.key \
+    -days "$NODE_DAYS" -dns-names "$node,localhost" -out "$draft/$node"
+  # Readable by any user, because the one that the server runs as is its image's affair; the volume that it is in
+  # is given to this one node only.
+  cp "$draft/$node/node.crt" "$own/node.crt"
+  cp "$draft/$node/node.key" "$own/node.key.draft"
+  chmod 0444 "$own/node.crt" "$own/node.key.draft"
+  mv "$own/node.key.draft" "$own/node.key"
+done
