@@ -1,0 +1,52 @@
+/** What `infra/` is made of, and what of the code it names. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { configFrom, roles } from '../../services/coffer/src/config.ts';
+import { ROOT } from '../docs/contexts.ts';
+import { configuredVariables } from '../docs/variables.ts';
+
+/** The files by their names below `infra/`: what a spec can spoil. */
+export interface InstallationFiles {
+  readonly 'compose.yaml': string;
+  readonly Dockerfile: string;
+  readonly 'Dockerfile.dockerignore': string;
+  readonly '.env.example': string;
+  readonly 'certificates.sh': string;
+}
+
+/** What the code has. */
+export interface CodeFacts {
+  readonly roles: readonly string[];
+  readonly variables: readonly string[];
+  /** Of the packaged Node, `24.1.2`. */
+  readonly nodeVersion: string;
+  /** Whether a path from the root of the repository is there. */
+  readonly exists: (path: string) => boolean;
+  /** Throws with every problem of an environment, as a start does. */
+  readonly checkEnvironment: (environment: Readonly<Record<string, string>>) => void;
+}
+
+export function readInstallationFiles(): InstallationFiles {
+  const read = (name: keyof InstallationFiles) => readFileSync(join(ROOT, 'infra', name), 'utf8');
+  return {
+    'compose.yaml': read('compose.yaml'),
+    Dockerfile: read('Dockerfile'),
+    'Dockerfile.dockerignore': read('Dockerfile.dockerignore'),
+    '.env.example': read('.env.example'),
+    'certificates.sh': read('certificates.sh'),
+  };
+}
+
+const manifest = z.object({ dependencies: z.object({ node: z.string() }) });
+
+export function readCodeFacts(): CodeFacts {
+  const { dependencies } = manifest.parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')));
+  return {
+    roles,
+    variables: configuredVariables(),
+    nodeVersion: dependencies.node,
+    exists: (path) => existsSync(join(ROOT, path)),
+    checkEnvironment: configFrom,
+  };
+}
