@@ -21,6 +21,8 @@ if [ ! -e /authority/ca.key ]; then
   cp "$draft/ca/ca.crt" /authority/ca.crt
   cp "$draft/ca/ca.key" /authority/ca.key.draft
   chmod 0400 /authority/ca.key.draft
+  # What an authority before this one has signed is worth nothing any more, and is made anew below.
+  rm -f /certificates/*/node.key
   mv /authority/ca.key.draft /authority/ca.key
 fi
 # What nodes and services trust: the certificate alone, without the key.

@@ -46,6 +46,7 @@ const service = z.strictObject({
   restart: z.enum(['unless-stopped', 'always', 'on-failure', 'no']).optional(),
   stop_grace_period: z.string().optional(),
   shm_size: z.string().optional(),
+  mem_limit: z.string().optional(),
   ulimits: z.record(z.string(), z.strictObject({ soft: z.int(), hard: z.int() })).optional(),
   read_only: z.boolean().optional(),
   tmpfs: z.array(z.string()).optional(),
