@@ -1,7 +1,7 @@
 /** Every way in which a subscription of the client can end, fail or stop, and what its reader sees of it. ADR 0014. */
 import { expect } from 'chai';
 import { newEvents, rejectionOf, streamName } from '../contractTools.contract.ts';
-import { LogRewrittenError } from '../errors.ts';
+import { LogRewrittenError, StoreUnreachableError } from '../errors.ts';
 import type { EventStore, ReadAllOptions, SubscribeOptions } from '../port.ts';
 import { follow } from '../subscription.contract.ts';
 import { openWorld, type World, type WorldOptions } from './testTools.contract.ts';
@@ -233,6 +233,51 @@ describe('a subscription to EventStoreDB', () => {
     await world.startServer();
     expect(await rejectionOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
     expect(reader.ids()).to.have.length(20);
+  });
+
+  it('whose failure is found out about while the cluster is looked for in vain harms nobody', async () => {
+    const failure = Promise.withResolvers<never>();
+    let begun = 0;
+    const world = await makeWorld({
+      wrap: (store) => ({
+        ...store,
+        async *subscribeToAll(options: SubscribeOptions) {
+          begun += 1;
+          const isFirst = begun === 1;
+          for await (const message of store.subscribeToAll(options)) {
+            yield message;
+            if (isFirst && message.kind === 'caughtUp') await failure.promise;
+          }
+        },
+      }),
+    });
+    const settings = 'tls=false&maxDiscoverAttempts=1&discoveryInterval=50';
+    const store = world.open({
+      connectionString: `esdb+discover://127.0.0.1:${world.proxy.port}?${settings}`,
+    });
+    const readers = [follow(store), follow(store)];
+    for (const reader of readers) await reader.until(() => reader.told.includes('caughtUp'));
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => unhandled.push(error);
+    process.on('unhandledRejection', note);
+    try {
+      failure.reject(new StoreUnreachableError('The spec ends it.'));
+      while (world.troubles.length === 0) await new Promise(setImmediate);
+      // The client looks for the cluster, which says nothing; then the other subscription fails, and then the search.
+      world.proxy.holdReplies();
+      await world.proxy.untilConnections(2);
+      world.proxy.cut();
+      world.proxy.release();
+      const ids = write(world, 3);
+      for (const reader of readers) {
+        await reader.until(() => reader.ids().length === ids.length);
+        expect(reader.ids()).to.deep.equal(ids);
+        await reader.stop();
+      }
+      expect(unhandled).to.deep.equal([]);
+    } finally {
+      process.off('unhandledRejection', note);
+    }
   });
 
   it('and many others share a connection, and survive in a cluster that cannot be found for a while', async () => {
