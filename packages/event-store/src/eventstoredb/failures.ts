@@ -1,6 +1,7 @@
 /** What an error of the client says about what was done. */
 import {
   AccessDeniedError,
+  DeadlineExceededError,
   MaxAppendSizeExceededError,
   NotLeaderError,
   StreamDeletedError,
@@ -8,16 +9,6 @@ import {
   UnavailableError,
   WrongExpectedVersionError,
 } from '@eventstore/db-client';
-import {
-  EventTooLargeError,
-  InvalidAppendError,
-  LogRewrittenError,
-  OutcomeUnknownError,
-  StoreOverloadedError,
-  StoreUnreachableError,
-  WrongExpectedRevisionError,
-} from '../errors.ts';
-
 /** Nothing came from the server in time; the connection may be dead without knowing it. */
 export class SilenceError extends Error {
   override readonly name = 'SilenceError';
@@ -41,16 +32,7 @@ export const isNeverSent = (error: unknown) =>
     /No connection established|Name resolution failed/.test(error.message));
 
 /** Whether the client object itself is of no use any more: the next call gets a new one. */
-export const spoilsClient = (error: unknown) => error instanceof SilenceError || isDiscoveryFailure(error);
-
-/** Whether the error is one of the port's, which say what they mean. */
-export const isOurs = (error: unknown) =>
-  error instanceof WrongExpectedRevisionError ||
-  error instanceof LogRewrittenError ||
-  error instanceof OutcomeUnknownError ||
-  error instanceof StoreUnreachableError ||
-  error instanceof StoreOverloadedError ||
-  error instanceof EventTooLargeError ||
-  error instanceof InvalidAppendError;
+export const spoilsClient = (error: unknown) =>
+  error instanceof SilenceError || error instanceof DeadlineExceededError || isDiscoveryFailure(error);
 
 export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
