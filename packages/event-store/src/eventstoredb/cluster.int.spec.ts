@@ -8,7 +8,7 @@ import { allOf, idsOf, newEvents, rejectionOf, streamName } from '../contractToo
 import { StoreUnreachableError } from '../errors.ts';
 import type { AppendRequest } from '../port.ts';
 import { follow } from '../subscription.contract.ts';
-import { type FollowerNode, startFollowerNode } from '../testing/followerNode.ts';
+import { type FollowerNode, startFollowerNode } from './followerNode.contract.ts';
 import { CREDENTIALS, openWorld, type World, type WorldOptions } from './testTools.contract.ts';
 
 const request = (): AppendRequest => ({
