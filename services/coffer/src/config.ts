@@ -24,6 +24,7 @@ const cronExpression = z.string().refine(isCronExpression, 'must be a cron expre
 const plainVariables = z.object({
   COFFER_DATA_DIR: z.string().min(1).default('.data'),
   PORT: wholeNumber(0, 65_535).default(8080),
+  COFFER_SYSTEM_PORT: wholeNumber(0, 65_535).optional(),
   HOST: z.string().min(1).default('127.0.0.1'),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
   EVENTSTORE_URL: z
@@ -81,6 +82,7 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
   return {
     dataFolder: resolve(variables.COFFER_DATA_DIR),
     port: variables.PORT,
+    systemPort: variables.COFFER_SYSTEM_PORT,
     host: variables.HOST,
     databaseUrl: variables.DATABASE_URL,
     eventStoreUrl: variables.EVENTSTORE_URL,

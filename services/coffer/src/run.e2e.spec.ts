@@ -221,6 +221,21 @@ describe('coffer run, on a database that it is given', function () {
     await database.drop();
   });
 
+  it('serves health and metrics alone where it does not serve the API, when it is told a port', async () => {
+    const database = await createTestDatabase();
+    const variables = { DATABASE_URL: database.connectionString, COFFER_SYSTEM_PORT: '0' };
+    const service = await processes.start({ roles: ['projector', 'reconciler'], variables });
+    const metrics = await (await fetch(`${service.url}/metrics`)).text();
+    for (const consumer of ['readModels', 'chain']) {
+      expect(metrics).to.include(`coffer_consumer_live{consumer="${consumer}"} 1`);
+    }
+    expect(metrics).to.include('# TYPE coffer_reconcile_ok gauge');
+    expect((await fetch(`${service.url}/healthz`)).status).to.equal(200);
+    expect((await fetch(`${service.url}/v1/ledger/reconcile`)).status).to.equal(404);
+    expect(await service.terminate()).to.include({ exitCode: 0, signal: null });
+    await database.drop();
+  });
+
   it('says when its port is taken', async () => {
     const squatter = createServer().listen(0, '127.0.0.1');
     await eventually('the port is taken', () => squatter.listening || undefined);

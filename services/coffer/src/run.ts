@@ -48,6 +48,7 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
     await withPool(database.url, migrateAll);
     service = await startService({ config, roles, databaseUrl: database.url, logger, ...secrets });
     if (service.url) await announce(config, service.url, database, secrets, logger);
+    else logger.info({ url: service.systemUrl, roles, version: VERSION }, 'ready');
     await stopping;
   } finally {
     await service?.stop();

@@ -122,6 +122,8 @@ export interface ServiceOptions {
 export interface Service {
   /** Without a path; undefined where this process does not serve the API. */
   readonly url: string | undefined;
+  /** Of health and metrics where this process does not serve the API; undefined where it does, or is not told to. */
+  readonly systemUrl: string | undefined;
   /** Undefined where the store gateway is not asked for. */
   readonly storeGatewayPort: number | undefined;
   readonly stop: () => Promise<void>;
@@ -180,12 +182,16 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       stops.push(role.stop);
     }
 
-    const server = roles.includes('api') ? await serve() : undefined;
-    return { url: server?.url, storeGatewayPort: gateway?.port, stop };
+    const isApi = roles.includes('api');
+    const server = isApi ? await serve(contexts.endpoints, config.port) : undefined;
+    const systemPort = isApi ? undefined : config.systemPort;
+    const system = systemPort === undefined ? undefined : await serve([], systemPort);
+    return { url: server?.url, systemUrl: system?.url, storeGatewayPort: gateway?.port, stop };
 
-    async function serve(): Promise<RunningServer> {
+    /** Without endpoints it serves health and metrics alone. */
+    async function serve(endpoints: readonly Endpoint[], port: number): Promise<RunningServer> {
       const app = createApp({
-        endpoints: contexts.endpoints,
+        endpoints,
         catalog,
         errorOf,
         resolveKey: contexts.keyring.resolveKey,
@@ -201,7 +207,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         openMetrics: config.metricsPublic,
         checkReplies: options.checkReplies ?? false,
       });
-      const running = await startServer(app, { host: config.host, port: config.port });
+      const running = await startServer(app, { host: config.host, port });
       stops.push(() => running.stop(STOP_GRACE_MS), contexts.projections.stop);
       return running;
     }
