@@ -7,6 +7,7 @@ import {
   StreamDeletedError,
   StreamNotFoundError,
   UnavailableError,
+  UnknownError,
   WrongExpectedVersionError,
 } from '@eventstore/db-client';
 /** Nothing came from the server in time; the connection may be dead without knowing it. */
@@ -19,6 +20,8 @@ export const isNotFound = (error: unknown) => error instanceof StreamNotFoundErr
 export const isWrongRevision = (error: unknown) => error instanceof WrongExpectedVersionError;
 export const isTooLarge = (error: unknown) => error instanceof MaxAppendSizeExceededError;
 export const isAccessDenied = (error: unknown) => error instanceof AccessDeniedError;
+/** The server has answered, with a failure that the client has no word for. */
+export const isUnknownFailure = (error: unknown) => error instanceof UnknownError;
 export const isDeleted = (error: unknown) => error instanceof StreamDeletedError;
 
 /** The client could not find a node of the cluster; it says so in words only. */

@@ -25,7 +25,7 @@ import type {
   StreamHead,
 } from '../port.ts';
 import type { Clients } from './clients.ts';
-import { isNotFound, isNotLeader, messageOf, spoilsClient } from './failures.ts';
+import { isNotFound, isNotLeader, isUnknownFailure, messageOf, spoilsClient } from './failures.ts';
 import { batchesOf } from './inlet.ts';
 import type { Limiter } from './limiter.ts';
 import { comparePositions, positionOf, recordedEvent, type WirePosition, wirePosition } from './wire.ts';
@@ -133,9 +133,9 @@ export function createLogReader({ clients, limiter, silenceMs }: LogReaderOption
     const sign = direction === 'forwards' ? 1 : -1;
     let reached = from;
     let left = limit;
+    // The first event may be that at the place reached.
+    let size = Math.min(left + 1, PAGE_SIZE);
     while (left > 0) {
-      // The first event may be that at the place reached, and events of the server's own are among the others.
-      const size = Math.min(left + 1, PAGE_SIZE);
       const found = await logPage(direction, reached === undefined ? undefined : wirePosition(reached), size);
       const after = reached;
       const unseen = oursAmong(found).filter(
@@ -147,6 +147,24 @@ export function createLogReader({ clients, limiter, silenceMs }: LogReaderOption
       const last = found.at(-1)?.position;
       if (!last || found.length < size || positionOf(last) === reached) return;
       reached = positionOf(last);
+      // Events of the server's own were among them; there may be many more.
+      size = PAGE_SIZE;
+    }
+  }
+
+  /**
+   * A position is a place in bytes: where no event begins, the server fails in a way of its own, again and again. One
+   * that can read its end in between has nothing there.
+   */
+  async function readAt(position: Position): Promise<readonly ClientEvent[]> {
+    for (let hasFailedBefore = false; ; hasFailedBefore = true) {
+      try {
+        return await logPage('forwards', wirePosition(position), 1);
+      } catch (error) {
+        if (!(error instanceof Error && isUnknownFailure(error.cause))) throw error;
+        if (hasFailedBefore) return [];
+        await logPage('backwards', undefined, 1);
+      }
     }
   }
 
@@ -174,7 +192,7 @@ export function createLogReader({ clients, limiter, silenceMs }: LogReaderOption
 
     /** What stands exactly at the position, be it ours or the server's own; undefined when nothing does. */
     async placeAt(position: Position): Promise<LogPlace | undefined> {
-      const [event] = await logPage('forwards', wirePosition(position), 1);
+      const [event] = await readAt(position);
       if (!event?.position || positionOf(event.position) !== position) return undefined;
       return { position, eventId: event.id.toLowerCase() };
     },

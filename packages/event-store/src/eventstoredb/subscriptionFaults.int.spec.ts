@@ -235,6 +235,56 @@ describe('a subscription to EventStoreDB', () => {
     expect(reader.ids()).to.have.length(20);
   });
 
+  it('ends when where it was there is no event any more, and the server fails when it is asked', async () => {
+    let isReplaced = false;
+    const world = await makeWorld({
+      wrap: (store) => ({
+        ...store,
+        readAll(options = {}) {
+          if (isReplaced && options.direction === 'forwards')
+            throw new Error('No event begins at that place.');
+          return store.readAll(options);
+        },
+      }),
+    });
+    write(world, 5);
+    const reader = follow(world.open());
+    await reader.until(() => reader.told.includes('caughtUp'));
+    isReplaced = true;
+    world.proxy.cut();
+    expect(await rejectionOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
+  });
+
+  it('goes on when the server fails for a while in ways of its own', async () => {
+    let failures = 6;
+    const world = await makeWorld({
+      wrap: (store) => ({
+        ...store,
+        readAll(options = {}) {
+          failures -= 1;
+          if (failures >= 0) throw new Error('The server is not well.');
+          return store.readAll(options);
+        },
+      }),
+    });
+    const ids = write(world, 5);
+    const reader = follow(world.open());
+    await reader.until(() => reader.told.includes('caughtUp'));
+    expect(reader.ids()).to.deep.equal(ids);
+    await reader.stop();
+  });
+
+  it('finds the head behind any number of events of the server itself', async () => {
+    const server = watched();
+    const world = await makeWorld({ wrap: server.wrap });
+    const ids = write(world, 3);
+    const store = world.open();
+    for (let count = 0; count < 2; count++) write(world, 1_000, '$stats');
+    const before = server.looks.length;
+    expect((await store.head())?.eventId).to.equal(ids.at(-1));
+    expect(server.looks.length - before).to.be.at.most(10);
+  });
+
   it('whose failure is found out about while the cluster is looked for in vain harms nobody', async () => {
     const failure = Promise.withResolvers<never>();
     let begun = 0;
