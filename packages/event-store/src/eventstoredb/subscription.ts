@@ -42,6 +42,7 @@ export async function* subscription(
       yield* followOnce();
       if (!signal.aborted) onTrouble('The server has ended the subscription.');
     } catch (error) {
+      if (signal.aborted) return;
       if (error instanceof LogRewrittenError) throw error;
       onTrouble(messageOf(error));
     }
@@ -97,7 +98,7 @@ export async function* subscription(
   }
 
   async function stillHolds({ position, eventId }: LogPlace): Promise<boolean> {
-    return (await reader.placeAt(position))?.eventId === eventId.toLowerCase();
+    return (await unlessAborted(reader.placeAt(position), signal))?.eventId === eventId.toLowerCase();
   }
 
   /** False when the log can be asked and does not hold the place. */
@@ -158,13 +159,13 @@ export async function* subscription(
   }
 
   async function hasReachedEnd(): Promise<boolean> {
-    target ??= { end: await reader.head() };
+    target ??= { end: await unlessAborted(reader.head(), signal) };
     const { end } = target;
     return !end || (place !== undefined && comparePositions(place.position, end.position) >= 0);
   }
 
   async function isBehindHead(): Promise<boolean> {
-    const end = await reader.head();
+    const end = await unlessAborted(reader.head(), signal);
     return end !== undefined && (!place || comparePositions(place.position, end.position) < 0);
   }
 
@@ -172,9 +173,19 @@ export async function* subscription(
   async function notedCheckpoint(feed: LiveFeed): Promise<boolean> {
     const checkpoint = feed.takeCheckpoint();
     if (checkpoint === undefined || checkpoint === place?.position) return false;
-    lookedAt = (await reader.placeAt(checkpoint)) ?? lookedAt;
+    lookedAt = (await unlessAborted(reader.placeAt(checkpoint), signal)) ?? lookedAt;
     return true;
   }
+}
+
+/** A server that is silent does not hold up whoever wants to leave. Throws when the signal says so. */
+function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort);
+    if (signal.aborted) onAbort();
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
 }
 
 /** Ends early, without a word, when the signal says so. */

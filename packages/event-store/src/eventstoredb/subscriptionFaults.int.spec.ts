@@ -169,6 +169,18 @@ describe('a subscription to EventStoreDB', () => {
     await reader.stop();
   });
 
+  it('ends at once when it is told to, also while the server is silent', async () => {
+    const server = watched();
+    const world = await makeWorld({ wrap: server.wrap });
+    write(world, 5);
+    const reader = follow(world.open({ watchMs: 20, readSilenceMs: 60_000 }));
+    await reader.until(() => reader.told.includes('caughtUp'));
+    world.proxy.holdReplies();
+    const before = server.looks.length;
+    await server.until(() => server.looks.length > before);
+    await reader.stop();
+  });
+
   it('survives whom it tells of trouble', async () => {
     const world = await makeWorld();
     const ids = write(world, 5);

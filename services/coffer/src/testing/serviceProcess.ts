@@ -8,6 +8,7 @@ import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type StoreGatewayProcess, startStoreGatewayProcess } from '@coffer/testing';
 import { z } from 'zod';
 import type { Role } from '../config.ts';
 import { eventually } from './eventually.ts';
@@ -82,11 +83,14 @@ interface Child {
 export function serviceProcesses(): ServiceProcesses {
   const children = new Set<Child>();
   const guardians: ChildProcess[] = [];
+  /** By database: its log behind the protocol of EventStoreDB, where the specs are to run on that. */
+  const gateways = new Map<string, Promise<StoreGatewayProcess>>();
 
   after('no process is left', async function () {
     this.timeout(60_000);
     for (const child of children) child.process.kill('SIGKILL');
     await Promise.all([...children].map(({ ended }) => ended));
+    for (const gateway of gateways.values()) await (await gateway).stop();
     await Promise.all(guardians.map(endGuardian));
   });
 
@@ -117,6 +121,7 @@ export function serviceProcesses(): ServiceProcesses {
       PORT: '0',
       COFFER_DATA_DIR: dataFolder,
       COFFER_OPERATOR_TOKEN: OPERATOR_TOKEN,
+      ...(await eventStoreElsewhere(variables.DATABASE_URL)),
       ...variables,
     });
     let hasEnded = false;
@@ -153,6 +158,13 @@ export function serviceProcesses(): ServiceProcesses {
         return child.ended;
       },
     };
+  }
+
+  async function eventStoreElsewhere(databaseUrl: string | undefined): Promise<Variables> {
+    if (databaseUrl === undefined || process.env.COFFER_SPEC_EVENT_STORE !== 'eventstoredb') return {};
+    const gateway = gateways.get(databaseUrl) ?? startStoreGatewayProcess({ databaseUrl });
+    gateways.set(databaseUrl, gateway);
+    return { EVENTSTORE_URL: (await gateway).connectionString };
   }
 
   function launch(args: readonly string[], variables: Variables): Child {
