@@ -225,10 +225,11 @@ describe('coffer run, on a database that it is given', function () {
     const database = await createTestDatabase();
     const variables = { DATABASE_URL: database.connectionString, COFFER_SYSTEM_PORT: '0' };
     const service = await processes.start({ roles: ['projector', 'reconciler'], variables });
-    const metrics = await (await fetch(`${service.url}/metrics`)).text();
-    for (const consumer of ['readModels', 'chain']) {
-      expect(metrics).to.include(`coffer_consumer_live{consumer="${consumer}"} 1`);
-    }
+    const metrics = await eventually('both consumers are live', async () => {
+      const text = await (await fetch(`${service.url}/metrics`)).text();
+      const isLive = (consumer: string) => text.includes(`coffer_consumer_live{consumer="${consumer}"} 1`);
+      return ['readModels', 'chain'].every(isLive) ? text : undefined;
+    });
     expect(metrics).to.include('# TYPE coffer_reconcile_ok gauge');
     expect((await fetch(`${service.url}/healthz`)).status).to.equal(200);
     expect((await fetch(`${service.url}/v1/ledger/reconcile`)).status).to.equal(404);

@@ -39,28 +39,30 @@ const REACHED: readonly string[] = [
   'figures accepted',
 ];
 
+const MOST_BATCHES = 5;
+
 describe('ledger: two nodes at once', function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
 
   it('give answers and books of one order, whatever is lost, repeated or killed', async () => {
-    const seen = new Map<string, number>();
-    await fc.assert(
-      fc.asyncProperty(scenarios, fc.integer(), async (scenario, seed) => {
-        const random = randomFrom(seed);
-        const nodes = createTwoNodes(random);
-        const answers = await play(nodes, scenario, random);
-        answers.forEach(explanations(nodes));
-        compareWithModel(nodes, answers);
-        requireNothingHalfDone(nodes);
-        for (const { request, answer } of answers) {
-          const name = `${request.op} ${answer.accepted ? 'accepted' : answer.code}`;
-          seen.set(name, (seen.get(name) ?? 0) + 1);
-        }
-      }),
-      { numRuns: 400, endOnFailure: true },
-    );
-    // Histories in which nothing happens would prove nothing.
-    expect([...seen.keys()].sort()).to.include.members(REACHED);
+    const seen = new Set<string>();
+    const property = fc.asyncProperty(scenarios, fc.integer(), async (scenario, seed) => {
+      const random = randomFrom(seed);
+      const nodes = createTwoNodes(random);
+      const answers = await play(nodes, scenario, random);
+      answers.forEach(explanations(nodes));
+      compareWithModel(nodes, answers);
+      requireNothingHalfDone(nodes);
+      for (const { request, answer } of answers) {
+        seen.add(`${request.op} ${answer.accepted ? 'accepted' : answer.code}`);
+      }
+    });
+    // Histories in which nothing happens would prove nothing. The rarest answer is missed by one batch in a
+    // hundred or so, and chance alone must not decide over a build.
+    for (let batch = 0; batch < MOST_BATCHES && !REACHED.every((name) => seen.has(name)); batch++) {
+      await fc.assert(property, { numRuns: 400, endOnFailure: true });
+    }
+    expect([...seen].sort()).to.include.members(REACHED);
   });
 });
 
