@@ -1,4 +1,5 @@
 export * from './amounts.ts';
+export * from './base58.ts';
 export * from './clock.ts';
 export * from './decider.ts';
 export * from './environment.ts';

@@ -5,11 +5,10 @@
  */
 import { generateKeyPairSync, randomBytes, randomInt } from 'node:crypto';
 import type { Pool } from '@coffer/database';
-import { type Clock, type Environment, idFromParts, newId } from '@coffer/kernel';
+import { type Clock, type Environment, encodeBase58, idFromParts, newId } from '@coffer/kernel';
 import { type AdminChange, createAdminTransaction } from './adminActions.ts';
 import { mintToken } from './apiKey.ts';
 import { insertApp } from './apps.ts';
-import { encodeBase58 } from './base58.ts';
 import { type BootstrapContent, readBootstrapFile, writeBootstrapFile } from './bootstrapFile.ts';
 import { addCurrency } from './currencies.ts';
 import { insertKey } from './keys.ts';

@@ -1,8 +1,8 @@
 /** The currencies of an app. One that is made never changes. Source: contract, Apps, keys, currencies. */
 import type { Queryable } from '@coffer/database';
+import { isBase58Address } from '@coffer/kernel';
 import { z } from 'zod';
 import type { AdminChange } from './adminActions.ts';
-import { isBase58Address } from './base58.ts';
 import { reject } from './errors.ts';
 
 const MAX_CURRENCY_ID = 2 ** 31 - 1;

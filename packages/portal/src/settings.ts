@@ -2,9 +2,8 @@
  * The settings of an app: what there is, what fits, and what stands until something is set. A value comes
  * as JSON, or as the text that a command line gives. Source: contract, Apps, keys, currencies.
  */
-import { amount, type Environment } from '@coffer/kernel';
+import { amount, type Environment, isBase58Address } from '@coffer/kernel';
 import { z } from 'zod';
-import { isBase58Address } from './base58.ts';
 import { reject } from './errors.ts';
 
 interface SettingDefinition<Value> {
