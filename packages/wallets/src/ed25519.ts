@@ -1,0 +1,55 @@
+/**
+ * Ed25519 by node:crypto. A secret key is its seed of 32 bytes in a Buffer that its owner wipes; the key objects made
+ * of it live for one call, outside the heap of JavaScript, and never enter another library.
+ */
+import {
+  createPrivateKey,
+  createPublicKey,
+  sign as cryptoSign,
+  generateKeyPairSync,
+  type KeyObject,
+} from 'node:crypto';
+
+export const SEED_BYTES = 32;
+export const PUBLIC_KEY_BYTES = 32;
+
+/** What precedes the seed in PKCS #8. Source: RFC 8410, section 7. */
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+export interface KeyPair {
+  /** The secret: to be wiped by whoever has asked for it. */
+  readonly seed: Buffer;
+  readonly publicKey: Buffer;
+}
+
+export function generateKeyPair(): KeyPair {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519', {
+    privateKeyEncoding: { format: 'der', type: 'pkcs8' },
+    publicKeyEncoding: { format: 'der', type: 'spki' },
+  });
+  try {
+    const seed = Buffer.alloc(SEED_BYTES);
+    privateKey.copy(seed, 0, privateKey.length - SEED_BYTES);
+    return { seed, publicKey: Buffer.from(publicKey.subarray(-PUBLIC_KEY_BYTES)) };
+  } finally {
+    privateKey.fill(0);
+  }
+}
+
+export function publicKeyOf(seed: Uint8Array): Buffer {
+  const spki = createPublicKey(privateKeyOf(seed)).export({ format: 'der', type: 'spki' });
+  return Buffer.from(spki.subarray(-PUBLIC_KEY_BYTES));
+}
+
+/** The signature of 64 bytes. */
+export const sign = (seed: Uint8Array, message: Uint8Array): Buffer =>
+  cryptoSign(null, message, privateKeyOf(seed));
+
+function privateKeyOf(seed: Uint8Array): KeyObject {
+  const der = Buffer.concat([PKCS8_PREFIX, seed]);
+  try {
+    return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+  } finally {
+    der.fill(0);
+  }
+}

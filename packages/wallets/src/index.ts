@@ -1,0 +1,19 @@
+export { type WalletEvent, walletEvents } from './domain/wallet.events.ts';
+export type { ProvisionedWallet, WalletState, WalletStatus } from './domain/wallet.ts';
+export { wallet } from './domain/wallet.ts';
+export * from './domain/walletIds.ts';
+export { SealedKeyError } from './envelope.ts';
+export { walletsErrors } from './errors.ts';
+export * from './masterKeys.ts';
+export {
+  adoptMasterKeys,
+  hasMasterKeysInUse,
+  MasterKeysMismatchError,
+} from './masterKeyVersions.ts';
+export { migrateWallets } from './migrate.ts';
+export { type Rewrapper, type RewrapReport, startRewrapper } from './rewrap.ts';
+export type { RotationOptions } from './rotation.ts';
+export { masterKeyEndpoints } from './routes.ts';
+export type { KeyOpening } from './sealedKeys.ts';
+export { createSigner, type Signer } from './signer.ts';
+export * from './wallets.ts';

@@ -1,0 +1,179 @@
+/** The rows that hold sealed keys, and those that say when one was opened. */
+import type { Pool, Queryable } from '@coffer/database';
+import type { Environment } from '@coffer/kernel';
+import type { WalletPlace } from './domain/walletIds.ts';
+import type { KeyIdentity, SealedKey } from './envelope.ts';
+
+export interface StoredKey {
+  readonly identity: KeyIdentity;
+  readonly sealed: SealedKey;
+}
+
+/** Why a key is opened: kept for good. Neither text may hold anything secret. */
+export interface KeyOpening {
+  /** `key:<id>`, `operator`, …: as in the metadata of events. */
+  readonly actor: string;
+  /** What for, with the id of it where there is one. */
+  readonly purpose: string;
+  readonly requestId: string;
+}
+
+/** What is told of a key to everybody. */
+export interface KeptKey {
+  readonly publicKey: Buffer;
+  readonly createdAt: Date;
+}
+
+interface Row {
+  readonly wallet_id: string;
+  readonly environment: Environment;
+  readonly scope_id: string;
+  readonly public_key: Buffer;
+  readonly format: number;
+  readonly master_key_version: number;
+  readonly wrapped_data_key: Buffer;
+  readonly sealed_seed: Buffer;
+}
+
+const COLUMNS =
+  'wallet_id, environment, scope_id, public_key, format, master_key_version, wrapped_data_key, sealed_seed';
+
+const storedKeyOf = (row: Row): StoredKey => ({
+  identity: {
+    environment: row.environment,
+    scopeId: row.scope_id,
+    walletId: row.wallet_id,
+    publicKey: row.public_key,
+  },
+  sealed: {
+    format: row.format,
+    masterKeyVersion: row.master_key_version,
+    wrappedDataKey: row.wrapped_data_key,
+    sealedSeed: row.sealed_seed,
+  },
+});
+
+/**
+ * Keeps the key unless the wallet has one, and only while the master key that seals it is the current one. The row
+ * is durable when this returns it; undefined where it was not kept.
+ */
+export async function insertKey(
+  db: Queryable,
+  { identity, sealed }: StoredKey,
+  createdAt: Date,
+): Promise<KeptKey | undefined> {
+  // Where a rotation is under way this waits for it; then the version is another, and nothing is inserted.
+  const { rows } = await db.query<{ public_key: Buffer; created_at: Date }>(
+    `with current as (
+       select version from records.wallets_current_master_key
+        where environment = $2 and version = $6 for share
+     )
+     insert into records.wallets_sealed_keys (${COLUMNS}, created_at)
+     select $1, $2, $3, $4, $5, version, $7, $8, $9 from current
+     on conflict (wallet_id) do nothing
+     returning public_key, created_at`,
+    [
+      identity.walletId,
+      identity.environment,
+      identity.scopeId,
+      identity.publicKey,
+      sealed.format,
+      sealed.masterKeyVersion,
+      sealed.wrappedDataKey,
+      sealed.sealedSeed,
+      createdAt,
+    ],
+  );
+  return keptKeyOf(rows[0]);
+}
+
+export async function findKey(db: Queryable, walletId: string): Promise<KeptKey | undefined> {
+  const { rows } = await db.query<{ public_key: Buffer; created_at: Date }>(
+    'select public_key, created_at from records.wallets_sealed_keys where wallet_id = $1',
+    [walletId],
+  );
+  return keptKeyOf(rows[0]);
+}
+
+const keptKeyOf = (row: { public_key: Buffer; created_at: Date } | undefined): KeptKey | undefined =>
+  row && { publicKey: row.public_key, createdAt: row.created_at };
+
+/**
+ * The sealed key, with its opening on record: the one statement has committed when this returns, so no key is opened
+ * that the record does not know of. Takes a pool, because a transaction could still be rolled back.
+ */
+export async function takeKeyForOpening(
+  pool: Pool,
+  { scopeId, environment, walletId }: WalletPlace,
+  { actor, purpose, requestId }: KeyOpening,
+): Promise<StoredKey | undefined> {
+  const { rows } = await pool.query<Row>(
+    `with found as (
+       select ${COLUMNS} from records.wallets_sealed_keys
+        where wallet_id = $1 and environment = $2 and scope_id = $3
+     ), opening as (
+       insert into records.wallets_key_openings (wallet_id, environment, actor, purpose, request_id)
+       select wallet_id, environment, $4, $5, $6 from found
+     )
+     select * from found`,
+    [walletId, environment, scopeId, actor, purpose, requestId],
+  );
+  return rows[0] && storedKeyOf(rows[0]);
+}
+
+/** As `takeKeyForOpening`, for the next keys under an old version, in the order of their wallets' ids. */
+export async function takeKeysForRewrapping(
+  pool: Pool,
+  {
+    environment,
+    version,
+    after,
+    limit,
+  }: {
+    readonly environment: Environment;
+    readonly version: number;
+    /** The last wallet id of the batch before; empty for the first. */
+    readonly after: string;
+    readonly limit: number;
+  },
+  { actor, purpose, requestId }: KeyOpening,
+): Promise<readonly StoredKey[]> {
+  const { rows } = await pool.query<Row>(
+    `with found as (
+       select ${COLUMNS} from records.wallets_sealed_keys
+        where environment = $1 and master_key_version = $2 and wallet_id > $3
+        order by wallet_id limit $4
+     ), opening as (
+       insert into records.wallets_key_openings (wallet_id, environment, actor, purpose, request_id)
+       select wallet_id, environment, $5, $6, $7 from found
+     )
+     select * from found order by wallet_id`,
+    [environment, version, after, limit, actor, purpose, requestId],
+  );
+  return rows.map(storedKeyOf);
+}
+
+/** Puts each data key's new wrapping in the place of the one that was read; leaves those that somebody else has. */
+export async function replaceWrappings(
+  db: Queryable,
+  replacements: readonly {
+    readonly walletId: string;
+    readonly before: SealedKey;
+    readonly after: SealedKey;
+  }[],
+): Promise<number> {
+  const { rowCount } = await db.query(
+    `update records.wallets_sealed_keys as kept
+        set master_key_version = given.version, wrapped_data_key = given.wrapped
+       from unnest($1::text[], $2::bytea[], $3::integer[], $4::bytea[])
+            as given (wallet_id, wrapped_before, version, wrapped)
+      where kept.wallet_id = given.wallet_id and kept.wrapped_data_key = given.wrapped_before`,
+    [
+      replacements.map(({ walletId }) => walletId),
+      replacements.map(({ before }) => before.wrappedDataKey),
+      replacements.map(({ after }) => after.masterKeyVersion),
+      replacements.map(({ after }) => after.wrappedDataKey),
+    ],
+  );
+  return rowCount ?? 0;
+}

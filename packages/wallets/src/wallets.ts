@@ -1,0 +1,154 @@
+/**
+ * Wallets as the other contexts see them. Each user has one active wallet in a scope and environment.
+ * Source: contract, Wallets; architecture, Streams (the sealed key is durable before `WalletProvisioned`).
+ */
+import assert from 'node:assert/strict';
+import type { Pool } from '@coffer/database';
+import type { CommandContext, CommandHandler } from '@coffer/event-store';
+import { type Clock, type Environment, encodeBase58, isId } from '@coffer/kernel';
+import { type ProvisionedWallet, type WalletState, type WalletStatus, wallet } from './domain/wallet.ts';
+import { type WalletOwner, type WalletPlace, walletIdOf, walletStreamName } from './domain/walletIds.ts';
+import { generateKeyPair } from './ed25519.ts';
+import { sealKey } from './envelope.ts';
+import type { MasterKey, MasterKeys } from './masterKeys.ts';
+import { currentMasterKey } from './masterKeyVersions.ts';
+import { findKey, insertKey, type KeptKey } from './sealedKeys.ts';
+
+/** A wallet in a user's session. Source: specification, Wallet summary. */
+export interface WalletSummary {
+  readonly id: string;
+  /** The public key, in base58. */
+  readonly address: string;
+  readonly environment: Environment;
+  readonly custody: 'operator';
+  readonly status: WalletStatus;
+}
+
+/** Source: contract, Wallets (GET /wallets/me). */
+export interface WalletView extends WalletSummary {
+  readonly userId: string;
+  /** ISO 8601 UTC with milliseconds. */
+  readonly createdAt: string;
+}
+
+export const walletSummary = ({
+  id,
+  address,
+  environment,
+  custody,
+  status,
+}: WalletSummary): WalletSummary => ({ id, address, environment, custody, status });
+
+export interface Wallets {
+  /**
+   * The owner's active wallet; made where there is none. Idempotent, safe in parallel and after a crash at any step:
+   * its id follows from the owner, its key is the one row of that id. Throws `wallets/keys_unavailable`.
+   */
+  readonly provision: (owner: WalletOwner, context: CommandContext) => Promise<WalletView>;
+  /** All of the owner's wallets, the oldest first and the active one last; confirmed current. */
+  readonly walletsOf: (
+    owner: WalletOwner,
+    context: Pick<CommandContext, 'deadlineMs'>,
+  ) => Promise<readonly WalletView[]>;
+}
+
+/** A rotation moves the current version under us: so often we seal anew. They are months apart. */
+const MAX_ROTATIONS_MET = 5;
+
+export function createWallets({
+  pool,
+  handler,
+  masterKeys,
+  clock,
+}: {
+  readonly pool: Pool;
+  readonly handler: Pick<CommandHandler, 'execute' | 'load'>;
+  readonly masterKeys: Pick<MasterKeys, 'find'>;
+  readonly clock: Clock;
+}): Wallets {
+  /** The owner's wallets up to the first that is not there: one of the next generation only follows an ended one. */
+  async function generationsOf(
+    owner: WalletOwner,
+    context: Pick<CommandContext, 'deadlineMs'>,
+  ): Promise<readonly ProvisionedWallet[]> {
+    assert(isId('usr', owner.userId) && isId('scp', owner.scopeId), 'a wallet is of a user in a scope');
+    const found: ProvisionedWallet[] = [];
+    for (;;) {
+      const place = placeOf(owner, found.length + 1);
+      const state: WalletState = await handler.load(wallet, walletStreamName(place), context);
+      if (!state) return found;
+      found.push(state);
+      if (state.status === 'active') return found;
+    }
+  }
+
+  return {
+    async provision(owner, context) {
+      const existing = await generationsOf(owner, context);
+      const last = existing.at(-1);
+      if (last?.status === 'active') return viewOf(owner, last);
+
+      const generation = existing.length + 1;
+      const place = placeOf(owner, generation);
+      const { publicKey, createdAt } = await keyOf(place);
+      // Everything in it is from the row, so that whoever else goes on from the row writes the same.
+      const { answer } = await handler.execute(
+        wallet,
+        walletStreamName(place),
+        {
+          type: 'ProvisionWallet',
+          walletId: place.walletId,
+          userId: owner.userId,
+          address: encodeBase58(publicKey),
+          generation,
+          at: createdAt,
+        },
+        context,
+      );
+      return viewOf(owner, answer);
+    },
+    async walletsOf(owner, context) {
+      return (await generationsOf(owner, context)).map((one) => viewOf(owner, one));
+    },
+  };
+
+  /** The wallet's one key, durably there: made and sealed unless somebody has. */
+  async function keyOf(place: WalletPlace): Promise<KeptKey> {
+    const found = await findKey(pool, place.walletId);
+    if (found) return found;
+    for (let attempt = 0; attempt < MAX_ROTATIONS_MET; attempt++) {
+      const masterKey = await currentMasterKey(pool, masterKeys, place.environment);
+      const kept = await insertKey(pool, sealedKeyPair(place, masterKey), clock());
+      if (kept) return kept;
+      const other = await findKey(pool, place.walletId);
+      if (other) return other;
+    }
+    throw new Error(`The master key was rotated ${MAX_ROTATIONS_MET} times while one key was sealed.`);
+  }
+}
+
+function sealedKeyPair(place: WalletPlace, masterKey: MasterKey) {
+  const { seed, publicKey } = generateKeyPair();
+  try {
+    const identity = { ...place, publicKey };
+    return { identity, sealed: sealKey(seed, identity, masterKey) };
+  } finally {
+    seed.fill(0);
+  }
+}
+
+const placeOf = (owner: WalletOwner, generation: number): WalletPlace => ({
+  scopeId: owner.scopeId,
+  environment: owner.environment,
+  walletId: walletIdOf(owner, generation),
+});
+
+const viewOf = ({ environment }: WalletOwner, provisioned: ProvisionedWallet): WalletView => ({
+  id: provisioned.walletId,
+  userId: provisioned.userId,
+  address: provisioned.address,
+  environment,
+  custody: 'operator',
+  status: provisioned.status,
+  createdAt: provisioned.provisionedAt,
+});
