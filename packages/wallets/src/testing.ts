@@ -1,0 +1,102 @@
+/** A database with the wallets' tables, an event store, and processes on it that hold master keys. For specs. */
+import { createPublicKey, verify } from 'node:crypto';
+import { createPool, type Pool } from '@coffer/database';
+import { type CommandContext, createCommandHandler } from '@coffer/event-store';
+import { createPostgresEventStore, migrateLog } from '@coffer/event-store/postgres';
+import { newId } from '@coffer/kernel';
+import { createTestDatabase } from '@coffer/testing';
+import type { WalletOwner } from './domain/walletIds.ts';
+import { createMasterKeys, type MasterKey, type MasterKeys, newMasterKey } from './masterKeys.ts';
+import { adoptMasterKeys } from './masterKeyVersions.ts';
+import { migrateWallets } from './migrate.ts';
+import { createSigner, type Signer } from './signer.ts';
+import { createWallets, type Wallets } from './wallets.ts';
+
+export const NOW = new Date('2026-01-02T03:04:05.678Z');
+
+export interface WalletProcess {
+  readonly masterKeys: MasterKeys;
+  readonly wallets: Wallets;
+  readonly signer: Signer;
+}
+
+export interface WalletWorld {
+  readonly pool: Pool;
+  readonly store: ReturnType<typeof createPostgresEventStore>;
+  /** A process with those keys, which it has compared with the database's. */
+  readonly start: (keys: readonly MasterKey[]) => Promise<WalletProcess>;
+  readonly stop: () => Promise<void>;
+}
+
+export const activation = { actor: 'operator', requestId: 'req-start', at: NOW };
+
+export const firstKeys = (): readonly MasterKey[] => [newMasterKey('test', 1), newMasterKey('live', 1)];
+
+export async function startWalletWorld(): Promise<WalletWorld> {
+  const database = await createTestDatabase({
+    name: 'wallets',
+    prepare: async (connectionString) => {
+      const pool = poolOf(connectionString);
+      await migrateLog(pool);
+      await migrateWallets(pool);
+      await pool.end();
+    },
+  });
+  const pool = poolOf(database.connectionString);
+  const store = createPostgresEventStore({
+    connectionString: database.connectionString,
+    applicationName: 'spec-log',
+  });
+  return {
+    pool,
+    store,
+    async start(keys) {
+      const masterKeys = createMasterKeys(keys);
+      await adoptMasterKeys(pool, masterKeys, activation);
+      const handler = createCommandHandler({ store });
+      return {
+        masterKeys,
+        wallets: createWallets({ pool, handler, masterKeys, clock: () => NOW }),
+        signer: createSigner({ pool, masterKeys }),
+      };
+    },
+    async stop() {
+      await store.close();
+      await pool.end();
+      await database.drop();
+    },
+  };
+}
+
+const poolOf = (connectionString: string) =>
+  createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
+
+export const newOwner = (given: Partial<WalletOwner> = {}): WalletOwner => ({
+  scopeId: newId('scp'),
+  environment: 'test',
+  userId: newId('usr'),
+  ...given,
+});
+
+export const contextOf = (requestId = 'req-1'): CommandContext => ({
+  metadata: { correlationId: requestId, actor: 'key:1', occurredAt: NOW.toISOString() },
+  deadlineMs: performance.now() + 30_000,
+});
+
+export const openingFor = (purpose: string) => ({ actor: 'key:1', purpose, requestId: 'req-1' });
+
+/** Whether the signature is that of the key behind the wallet's row. */
+export async function isSignedBy(
+  pool: Pool,
+  walletId: string,
+  message: Uint8Array,
+  signature: Uint8Array,
+): Promise<boolean> {
+  const { rows } = await pool.query<{ public_key: Buffer }>(
+    'select public_key from records.wallets_sealed_keys where wallet_id = $1',
+    [walletId],
+  );
+  const x = rows[0]?.public_key.toString('base64url') ?? '';
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+  return verify(null, message, key, signature);
+}
