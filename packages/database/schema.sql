@@ -385,3 +385,85 @@ table records.settings
   constraint settings_environment_check CHECK ((environment = ANY (ARRAY['both'::text, 'test'::text, 'live'::text])))
   constraint settings_pkey PRIMARY KEY (app_id, environment, key)
   CREATE UNIQUE INDEX settings_pkey ON records.settings USING btree (app_id, environment, key)
+
+table records.wallets_current_master_key
+  column environment text collate "C" not null
+  column version integer not null
+  constraint wallets_current_master_key_environment_version_fkey FOREIGN KEY (environment, version) REFERENCES records.wallets_master_keys(environment, version)
+  constraint wallets_current_master_key_pkey PRIMARY KEY (environment)
+  CREATE UNIQUE INDEX wallets_current_master_key_pkey ON records.wallets_current_master_key USING btree (environment)
+
+CREATE OR REPLACE FUNCTION records.wallets_keep_key()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'UPDATE'
+     and new.wallet_id = old.wallet_id and new.environment = old.environment and new.scope_id = old.scope_id
+     and new.public_key = old.public_key and new.format = old.format and new.sealed_seed = old.sealed_seed
+     and new.created_at = old.created_at then
+    return new;
+  end if;
+  raise exception 'The key of a wallet is never changed or removed: what it holds would be lost. Only its data key is wrapped anew.';
+end
+$function$
+
+
+CREATE OR REPLACE FUNCTION records.wallets_keep_opening()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'The openings of keys are a record: they are only added to.';
+end
+$function$
+
+
+table records.wallets_key_openings
+  column opening_id bigint not null generated always as identity
+  column at timestamp with time zone not null default clock_timestamp()
+  column wallet_id text collate "C" not null
+  column environment text collate "C" not null
+  column actor text not null
+  column purpose text not null
+  column request_id text not null
+  constraint wallets_key_openings_pkey PRIMARY KEY (opening_id)
+  CREATE INDEX wallets_key_openings_by_wallet ON records.wallets_key_openings USING btree (wallet_id, opening_id)
+  CREATE UNIQUE INDEX wallets_key_openings_pkey ON records.wallets_key_openings USING btree (opening_id)
+  CREATE TRIGGER wallets_key_openings_are_kept BEFORE DELETE OR UPDATE ON records.wallets_key_openings FOR EACH ROW EXECUTE FUNCTION records.wallets_keep_opening()
+  CREATE TRIGGER wallets_key_openings_stay BEFORE TRUNCATE ON records.wallets_key_openings FOR EACH STATEMENT EXECUTE FUNCTION records.wallets_keep_opening()
+
+table records.wallets_master_keys
+  column environment text collate "C" not null
+  column version integer not null
+  column check_value bytea not null
+  column activated_at timestamp with time zone not null
+  column activated_by text not null
+  column request_id text not null
+  constraint wallets_master_keys_check_value_check CHECK ((octet_length(check_value) = 32))
+  constraint wallets_master_keys_environment_check CHECK ((environment = ANY (ARRAY['test'::text, 'live'::text])))
+  constraint wallets_master_keys_pkey PRIMARY KEY (environment, version)
+  constraint wallets_master_keys_version_check CHECK ((version > 0))
+  CREATE UNIQUE INDEX wallets_master_keys_pkey ON records.wallets_master_keys USING btree (environment, version)
+
+table records.wallets_sealed_keys
+  column wallet_id text collate "C" not null
+  column environment text collate "C" not null
+  column scope_id text collate "C" not null
+  column public_key bytea not null
+  column format smallint not null
+  column master_key_version integer not null
+  column wrapped_data_key bytea not null
+  column sealed_seed bytea not null
+  column created_at timestamp with time zone not null
+  constraint wallets_sealed_keys_environment_master_key_version_fkey FOREIGN KEY (environment, master_key_version) REFERENCES records.wallets_master_keys(environment, version)
+  constraint wallets_sealed_keys_pkey PRIMARY KEY (wallet_id)
+  constraint wallets_sealed_keys_public_key_check CHECK ((octet_length(public_key) = 32))
+  constraint wallets_sealed_keys_public_key_key UNIQUE (public_key)
+  constraint wallets_sealed_keys_sealed_seed_check CHECK ((octet_length(sealed_seed) = 60))
+  constraint wallets_sealed_keys_wrapped_data_key_check CHECK ((octet_length(wrapped_data_key) = 60))
+  CREATE INDEX wallets_sealed_keys_by_version ON records.wallets_sealed_keys USING btree (environment, master_key_version, wallet_id)
+  CREATE UNIQUE INDEX wallets_sealed_keys_pkey ON records.wallets_sealed_keys USING btree (wallet_id)
+  CREATE UNIQUE INDEX wallets_sealed_keys_public_key_key ON records.wallets_sealed_keys USING btree (public_key)
+  CREATE TRIGGER wallets_sealed_keys_are_kept BEFORE DELETE OR UPDATE ON records.wallets_sealed_keys FOR EACH ROW EXECUTE FUNCTION records.wallets_keep_key()
+  CREATE TRIGGER wallets_sealed_keys_stay BEFORE TRUNCATE ON records.wallets_sealed_keys FOR EACH STATEMENT EXECUTE FUNCTION records.wallets_keep_key()

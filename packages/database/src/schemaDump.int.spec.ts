@@ -9,6 +9,7 @@ import { migrateLog, migrateSnapshots } from '@coffer/event-store/postgres';
 import { migrateRecords } from '@coffer/portal';
 import { migrateReadModels } from '@coffer/read-models';
 import { createTestDatabase } from '@coffer/testing';
+import { migrateWallets } from '@coffer/wallets';
 import { expect } from 'chai';
 import { createPool, type Pool } from './pool.ts';
 import { dumpSchemas } from './schemaDump.ts';
@@ -18,6 +19,7 @@ const MIGRATIONS: readonly ((pool: Pool) => Promise<void>)[] = [
   migrateSnapshots,
   migrateRecords,
   migrateAudit,
+  migrateWallets,
   migrateReadModels,
   (pool) => createConsumersTable(pool, 'records'),
 ];

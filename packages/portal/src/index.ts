@@ -27,6 +27,7 @@ export type { Keyring, KeyringOptions } from './keyring.ts';
 export { createKeyring } from './keyring.ts';
 export { migrateRecords } from './migrate.ts';
 export * from './operatorFile.ts';
+export * from './privateFile.ts';
 export type { SecretBox } from './secretBox.ts';
 export { createSecretBox } from './secretBox.ts';
 export type { SettingKey, SettingValues } from './settings.ts';

@@ -5,7 +5,7 @@ import { SealedKeyError } from './envelope.ts';
 import { createMasterKeys, type MasterKey, newMasterKey } from './masterKeys.ts';
 import { adoptMasterKeys, listMasterKeyUse, MasterKeysMismatchError } from './masterKeyVersions.ts';
 import { type RewrapReport, startRewrapper } from './rewrap.ts';
-import { type RotationOptions, rotateMasterKeys } from './rotation.ts';
+import { createMasterKeyRotation, type RotationOptions } from './rotation.ts';
 import {
   activation,
   contextOf,
@@ -29,22 +29,19 @@ describe('rotation of master keys', () => {
   });
   afterEach(() => world.stop());
 
+  const rotationOf = (process: WalletProcess, makeNext?: RotationOptions['makeNext']) =>
+    createMasterKeyRotation({
+      pool: world.pool,
+      masterKeys: process.masterKeys,
+      clock: () => NOW,
+      makeNext,
+      onRotated() {},
+    });
   const rotate = (
     process: WalletProcess,
     environment?: 'test' | 'live',
-    given: Partial<RotationOptions> = {},
-  ) =>
-    rotateMasterKeys(
-      {
-        pool: world.pool,
-        masterKeys: process.masterKeys,
-        clock: () => NOW,
-        makeNext: undefined,
-        onRotated() {},
-        ...given,
-      },
-      { environment, ...by },
-    );
+    makeNext?: RotationOptions['makeNext'],
+  ) => rotationOf(process, makeNext).rotate({ environment, ...by });
   const codeOf = (pending: Promise<unknown>) =>
     pending.then(
       () => 'done',
@@ -202,12 +199,34 @@ describe('rotation of master keys', () => {
       made.push(key);
       return key;
     };
-    await rotate(process, undefined, { makeNext });
+    await rotate(process, undefined, makeNext);
     expect(await use()).to.deep.equal(['test 1: 0', 'test 2*: 0', 'live 1: 0', 'live 2*: 0']);
     await makeNext('test');
-    await rotate(process, 'test', { makeNext });
+    await rotate(process, 'test', makeNext);
     expect(made).to.have.length(3);
     expect((await use())[2]).to.equal('test 3*: 0');
+  });
+
+  it('makes a version of its own for each of two rotations at once', async () => {
+    const process = await world.start(firstKeys());
+    const kept = new Map<number, MasterKey>();
+    const { rotate: rotateInTurn } = rotationOf(process, async (environment) => {
+      const version = (process.masterKeys.versionsOf(environment).at(-1) ?? 0) + 1;
+      const key = newMasterKey(environment, version);
+      // Keeping a key takes its time, in which another could be made.
+      await world.pool.query('select 1');
+      kept.set(version, key);
+      process.masterKeys.add(key);
+      return key;
+    });
+    await Promise.all([1, 2].map(() => rotateInTurn({ environment: 'test', ...by })));
+    expect([...kept.keys()]).to.deep.equal([2, 3]);
+    expect(await use()).to.include('test 3*: 0');
+    const [wallet] = await provisionMany(process, 1);
+    if (!wallet) return expect.fail('There is a wallet.');
+    // Only what was kept is there after a restart.
+    const restarted = await world.start([...firstOf(process), ...kept.values()]);
+    await restarted.signer.sign(wallet, MESSAGE, openingFor('sign'));
   });
 
   it('leaves a key whose row was changed, tells of it, and goes on with the others', async () => {
@@ -261,6 +280,8 @@ describe('rotation of master keys', () => {
     expect(await refusalOf([next])).to.equal('started');
   });
 });
+
+const firstOf = ({ masterKeys }: WalletProcess) => masterKeys.all().filter(({ version }) => version === 1);
 
 /** Resolves when so many statements wait for a lock. */
 async function waitersFor({ pool }: WalletWorld, count: number): Promise<void> {

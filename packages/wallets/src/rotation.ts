@@ -25,8 +25,24 @@ export interface RotateMasterKeys {
   readonly requestId: string;
 }
 
-/** Throws `wallets/keys_unavailable`, `wallets/no_newer_master_key`. */
-export async function rotateMasterKeys(
+export interface MasterKeyRotation {
+  /** Throws `wallets/keys_unavailable`, `wallets/no_newer_master_key`. */
+  readonly rotate: (wanted: RotateMasterKeys) => Promise<void>;
+}
+
+export function createMasterKeyRotation(options: RotationOptions): MasterKeyRotation {
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    rotate: (wanted) => {
+      // One after the other: two at once would both make the same version, and one of the two keys would be lost.
+      const rotated = last.then(() => rotateMasterKeys(options, wanted));
+      last = rotated.catch(() => undefined);
+      return rotated;
+    },
+  };
+}
+
+async function rotateMasterKeys(
   { pool, masterKeys, clock, makeNext, onRotated }: RotationOptions,
   { environment, actor, requestId }: RotateMasterKeys,
 ): Promise<void> {

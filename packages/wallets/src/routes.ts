@@ -3,7 +3,7 @@ import { type Endpoint, endpoint } from '@coffer/http';
 import { environment } from '@coffer/kernel';
 import { z } from 'zod';
 import { listMasterKeyUse } from './masterKeyVersions.ts';
-import { type RotationOptions, rotateMasterKeys } from './rotation.ts';
+import { createMasterKeyRotation, type RotationOptions } from './rotation.ts';
 
 const useBody = z.object({
   items: z.array(
@@ -20,6 +20,7 @@ const useBody = z.object({
 });
 
 export function masterKeyEndpoints(options: RotationOptions): readonly Endpoint[] {
+  const rotation = createMasterKeyRotation(options);
   const use = async () => ({
     items: (await listMasterKeyUse(options.pool)).map(({ activatedAt, ...one }) => ({
       ...one,
@@ -47,7 +48,7 @@ export function masterKeyEndpoints(options: RotationOptions): readonly Endpoint[
       success: { status: 200, schema: useBody },
       errors: ['wallets/keys_unavailable', 'wallets/no_newer_master_key'],
       handle: async ({ body, context: { actor, requestId } }) => {
-        await rotateMasterKeys(options, { environment: body.environment, actor, requestId });
+        await rotation.rotate({ environment: body.environment, actor, requestId });
         return { status: 200, body: await use() };
       },
     }),

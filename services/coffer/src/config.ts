@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import { failPointName } from '@coffer/kernel';
 import { isCronExpression } from '@coffer/reconciler';
 import { isLoopback } from '@coffer/store-gateway/loopback';
+import { MasterKeysFormatError, parseMasterKeys } from '@coffer/wallets';
 import { z } from 'zod';
 
 export const roles = ['api', 'projector', 'process-manager', 'reconciler'] as const;
@@ -20,6 +21,16 @@ const wholeNumber = (minimum: number, maximum: number) =>
     .pipe(z.int().min(minimum).max(maximum));
 
 const cronExpression = z.string().refine(isCronExpression, 'must be a cron expression, such as 0 4 * * *');
+
+const masterKeys = z.string().transform((text, context) => {
+  try {
+    return parseMasterKeys(text);
+  } catch (error) {
+    if (!(error instanceof MasterKeysFormatError)) throw error;
+    context.addIssue({ code: 'custom', message: error.message });
+    return z.NEVER;
+  }
+});
 
 const plainVariables = z.object({
   COFFER_DATA_DIR: z.string().min(1).default('.data'),
@@ -38,6 +49,7 @@ const plainVariables = z.object({
     .string()
     .regex(/^[A-Za-z0-9+/]{43}=$/, 'must be 32 bytes in base64 (openssl rand -base64 32)')
     .optional(),
+  COFFER_MASTER_KEYS: masterKeys.optional(),
   COFFER_OPERATOR_TOKEN: z.string().min(32, 'must have at least 32 characters').optional(),
   COFFER_REQUEST_TIMEOUT_MS: wholeNumber(100, 120_000).default(10_000),
   COFFER_MAX_CONCURRENT_REQUESTS: wholeNumber(1, 100_000).default(4_000),
@@ -93,6 +105,7 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
       variables.COFFER_SECRETS_KEY === undefined
         ? undefined
         : Buffer.from(variables.COFFER_SECRETS_KEY, 'base64'),
+    masterKeys: variables.COFFER_MASTER_KEYS,
     operatorToken: variables.COFFER_OPERATOR_TOKEN,
     requestTimeoutMs: variables.COFFER_REQUEST_TIMEOUT_MS,
     maxConcurrentRequests: variables.COFFER_MAX_CONCURRENT_REQUESTS,

@@ -13,7 +13,9 @@ import {
   createSecretBox,
   writeOperatorFile,
 } from '@coffer/portal';
+import { createMasterKeys } from '@coffer/wallets';
 import { roles as allRoles, type Config, ConfigurationError, configFrom, type Role } from './config.ts';
+import { installationMasterKeys } from './installationMasterKeys.ts';
 import { installationSecrets } from './installationSecrets.ts';
 import { migrateAll, type Service, startService } from './service.ts';
 import { startFailure } from './startFailure.ts';
@@ -33,6 +35,8 @@ export async function run(names: readonly string[]): Promise<void> {
 
 async function runUntilStopped(names: readonly string[]): Promise<void> {
   const config = configFrom(process.env);
+  // Nobody who prints or passes on the environment is to have them.
+  delete process.env.COFFER_MASTER_KEYS;
   const roles = rolesFrom(names);
   await mkdir(config.dataFolder, { recursive: true });
   const secrets = await installationSecrets(config);
@@ -45,8 +49,20 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
   });
   let service: Service | undefined;
   try {
-    await withPool(database.url, migrateAll);
-    service = await startService({ config, roles, databaseUrl: database.url, logger, ...secrets });
+    const masterKeys = await withPool(database.url, async (pool) => {
+      await migrateAll(pool);
+      // Only who answers requests signs: the other roles hold no key.
+      return roles.includes('api') ? installationMasterKeys(config, pool) : undefined;
+    });
+    service = await startService({
+      config,
+      roles,
+      databaseUrl: database.url,
+      logger,
+      ...secrets,
+      masterKeys: masterKeys?.masterKeys ?? createMasterKeys([]),
+      makeNextMasterKey: masterKeys?.makeNextMasterKey,
+    });
     if (service.url) await announce(config, service.url, database, secrets, logger);
     else logger.info({ url: service.systemUrl, roles, version: VERSION }, 'ready');
     await stopping;

@@ -38,7 +38,12 @@ import {
   type RunningServer,
   startServer,
 } from '@coffer/http';
-import { type ErrorCatalog, environment as environments, systemClock } from '@coffer/kernel';
+import {
+  type Environment,
+  type ErrorCatalog,
+  environment as environments,
+  systemClock,
+} from '@coffer/kernel';
 import {
   createListTransactions,
   createPlaySessions,
@@ -71,6 +76,16 @@ import {
 import { createReconciler } from '@coffer/reconcile';
 import { startReconcilerRole } from '@coffer/reconciler';
 import { createUsers, user, usersErrors } from '@coffer/users';
+import {
+  adoptMasterKeys,
+  type MasterKey,
+  type MasterKeys,
+  masterKeyEndpoints,
+  migrateWallets,
+  startRewrapper,
+  wallet,
+  walletsErrors,
+} from '@coffer/wallets';
 import type { Config, Role } from './config.ts';
 import { errorOf } from './errorOf.ts';
 import { openEventStore } from './eventStore.ts';
@@ -92,6 +107,7 @@ export const catalog: ErrorCatalog = {
   ...accountsErrors,
   ...ledgerErrors,
   ...auditErrors,
+  ...walletsErrors,
 };
 
 /** What the read models are made of, whoever fills them. */
@@ -112,6 +128,10 @@ export interface ServiceOptions {
   readonly databaseUrl: string;
   readonly secretsKey: Uint8Array;
   readonly operatorToken: string;
+  /** Those that this process may use; none where it has no need of them. */
+  readonly masterKeys: MasterKeys;
+  /** Given where the installation keeps its own. */
+  readonly makeNextMasterKey: ((environment: Environment) => Promise<MasterKey>) | undefined;
   readonly logger: Logger;
   /** For specs: compares every reply with the schema that its endpoint declares. */
   readonly checkReplies?: boolean;
@@ -135,6 +155,7 @@ export async function migrateAll(pool: Pool): Promise<void> {
   await migrateSnapshots(pool);
   await migrateRecords(pool);
   await migrateAudit(pool);
+  await migrateWallets(pool);
   await createConsumersTable(pool, 'records');
   await migrateReadModels(pool);
 }
@@ -160,7 +181,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     if (gateway) stops.push(() => gateway.stop());
     const headAtStart = await store.head();
 
+    await adoptMasterKeys(pool, options.masterKeys, {
+      actor: 'service',
+      requestId: 'start',
+      at: systemClock(),
+    });
     const contexts = createContexts(options, pool, store);
+    stops.push(() => contexts.rewrapper.stop());
+    contexts.rewrapper.wake();
     stops.push(() => contexts.keyring.close());
     stops.push(() => contexts.reconciler.close());
     const consumers = await startConsumers(options, pool, store, contexts);
@@ -229,7 +257,8 @@ async function readinessOf(pool: Pool, store: EventStore, headAtStart: LogPlace 
 }
 
 /** The contexts, wired: what one needs of another it is given here. */
-function createContexts({ config, secretsKey, logger }: ServiceOptions, pool: Pool, store: EventStore) {
+function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) {
+  const { config, secretsKey, masterKeys, makeNextMasterKey, logger } = options;
   const clock = systemClock;
   const secretBox = createSecretBox(secretsKey);
   const directory = createAppDirectory(pool, { secretBox });
@@ -280,6 +309,14 @@ function createContexts({ config, secretsKey, logger }: ServiceOptions, pool: Po
 
   const pointsInTime = createPointsInTime(pool, store);
 
+  const rewrapper = startRewrapper({
+    pool,
+    masterKeys,
+    onDone: (report) => logger.info(report, 'keys of wallets are under the current master key'),
+    onTrouble: (error) =>
+      logger.error({ err: error }, 'a key of a wallet was not brought under the current master key'),
+  });
+
   const endpoints: readonly Endpoint[] = [
     ...ledgerEndpoints({
       playSessions,
@@ -314,15 +351,22 @@ function createContexts({ config, secretsKey, logger }: ServiceOptions, pool: Po
     ...auditEndpoints({
       db: pool,
       store,
-      rules: [streamRules(user), streamRules(account), streamRules(playSession)],
+      rules: [streamRules(user), streamRules(wallet), streamRules(account), streamRules(playSession)],
       streamFilter: (wanted) => streamFilter(directory, wanted),
+    }),
+    ...masterKeyEndpoints({
+      pool,
+      masterKeys,
+      clock,
+      makeNext: makeNextMasterKey,
+      onRotated: rewrapper.wake,
     }),
   ];
   const places = async () =>
     (await listApps(pool)).flatMap(({ appId }) =>
       environments.options.map((environment) => ({ appId, environment })),
     );
-  return { handler, keyring, endpoints, reactions, reconciler, places, projections };
+  return { handler, keyring, endpoints, reactions, reconciler, places, projections, rewrapper };
 }
 
 async function startConsumers(

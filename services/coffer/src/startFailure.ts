@@ -1,5 +1,6 @@
 /** A start that cannot work, in words for whoever started it; a stack trace is for our own mistakes only. */
 import { DataFolderInUseError, EmbeddedPostgresError } from '@coffer/embedded-postgres';
+import { MasterKeysMismatchError } from '@coffer/wallets';
 import { CommandFailure, EXIT } from './cli/failure.ts';
 import { ConfigurationError } from './config.ts';
 import { errorOf } from './errorOf.ts';
@@ -11,6 +12,7 @@ export function startFailure(error: unknown): CommandFailure | undefined {
   if (error instanceof DataFolderInUseError || error instanceof EmbeddedPostgresError) {
     return failure(EXIT.refused, error.message, error);
   }
+  if (error instanceof MasterKeysMismatchError) return failure(EXIT.refused, error.message, error);
   if (error instanceof StoreGatewayStartError) return failure(EXIT.refused, error.message, error);
   if (!(error instanceof Error)) return undefined;
   if ('code' in error && error.code === 'EADDRINUSE') {

@@ -7,6 +7,7 @@ import { registerAudit } from './commands/audit.ts';
 import { registerConsumers } from './commands/consumers.ts';
 import { registerCurrencies } from './commands/currencies.ts';
 import { registerKeys } from './commands/keys.ts';
+import { registerMasterKeys } from './commands/masterKeys.ts';
 import { registerProjections } from './commands/projections.ts';
 import { registerReconcile } from './commands/reconcile.ts';
 import { registerSessions } from './commands/sessions.ts';
@@ -41,6 +42,7 @@ export function buildProgram(surroundings: CliSurroundings, runService: RunServi
   const cli = createCli(surroundings);
   registerApps(program, cli);
   registerKeys(program, cli);
+  registerMasterKeys(program, cli);
   registerCurrencies(program, cli);
   registerSettings(program, cli);
   registerUsers(program, cli);

@@ -6,6 +6,7 @@ import { createEventStoreDbEventStore } from '@coffer/event-store/eventstoredb';
 import { createPostgresEventStore } from '@coffer/event-store/postgres';
 import { createLogger } from '@coffer/http';
 import { createTestDatabase, startStoreGatewayProcess, type TestDatabaseTemplate } from '@coffer/testing';
+import { createMasterKeys, masterKeysText, newMasterKey } from '@coffer/wallets';
 import { roles as allRoles, configFrom, type Role } from '../config.ts';
 import { migrateAll, startService } from '../service.ts';
 import { type Client, createClient } from './client.ts';
@@ -68,6 +69,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   }
 }
 
+/** The same for every service of a run, since several may share a database. */
+export const SPEC_MASTER_KEYS = masterKeysText([newMasterKey('test', 1), newMasterKey('live', 1)]);
+
 /** The service in this process on a database that is there: for specs that start it again. */
 export async function startNode(
   databaseUrl: string,
@@ -76,8 +80,16 @@ export async function startNode(
   const elsewhere = await eventStoreElsewhere(databaseUrl);
   const operatorToken = `op_${randomBytes(32).toString('base64url')}`;
   const logLines: string[] = [];
+  const config = configFrom({
+    PORT: '0',
+    COFFER_MASTER_KEYS: SPEC_MASTER_KEYS,
+    ...elsewhere?.environment,
+    ...environment,
+  });
   const service = await startService({
-    config: configFrom({ PORT: '0', ...elsewhere?.environment, ...environment }),
+    config,
+    masterKeys: createMasterKeys(config.masterKeys ?? []),
+    makeNextMasterKey: undefined,
     roles,
     databaseUrl,
     secretsKey: randomBytes(32),
