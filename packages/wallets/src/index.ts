@@ -12,7 +12,7 @@ export {
 } from './masterKeyVersions.ts';
 export { migrateWallets } from './migrate.ts';
 export { type Rewrapper, type RewrapReport, startRewrapper } from './rewrap.ts';
-export type { RotationOptions } from './rotation.ts';
+export { createMasterKeyRotation, type MasterKeyRotation, type RotationOptions } from './rotation.ts';
 export { masterKeyEndpoints } from './routes.ts';
 export type { KeyOpening } from './sealedKeys.ts';
 export { createSigner, type Signer } from './signer.ts';

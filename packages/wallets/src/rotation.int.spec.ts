@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Rejection } from '@coffer/kernel';
+import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { SealedKeyError } from './envelope.ts';
 import { createMasterKeys, type MasterKey, newMasterKey } from './masterKeys.ts';
@@ -17,6 +18,7 @@ import {
   startWalletWorld,
   type WalletProcess,
   type WalletWorld,
+  walletTemplate,
 } from './testing.ts';
 
 const MESSAGE = Buffer.from('what is signed');
@@ -25,7 +27,7 @@ const by = { actor: 'operator', requestId: 'req-rotate' };
 describe('rotation of master keys', () => {
   let world: WalletWorld;
   beforeEach(async () => {
-    world = await startWalletWorld();
+    world = startWalletWorld(await createTestDatabase(walletTemplate));
   });
   afterEach(() => world.stop());
 

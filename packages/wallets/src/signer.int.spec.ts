@@ -1,4 +1,5 @@
 import { newId, Rejection } from '@coffer/kernel';
+import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import type { WalletPlace } from './domain/walletIds.ts';
 import { SealedKeyError } from './envelope.ts';
@@ -11,6 +12,7 @@ import {
   startWalletWorld,
   type WalletProcess,
   type WalletWorld,
+  walletTemplate,
 } from './testing.ts';
 
 const MESSAGE = Buffer.from('what is signed');
@@ -20,7 +22,7 @@ describe('the signer', () => {
   let process: WalletProcess;
   const keys = firstKeys();
   before(async () => {
-    world = await startWalletWorld();
+    world = startWalletWorld(await createTestDatabase(walletTemplate));
     process = await world.start(keys);
   });
   after(() => world.stop());

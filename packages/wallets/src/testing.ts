@@ -4,7 +4,6 @@ import { createPool, type Pool } from '@coffer/database';
 import { type CommandContext, createCommandHandler } from '@coffer/event-store';
 import { createPostgresEventStore, migrateLog } from '@coffer/event-store/postgres';
 import { newId } from '@coffer/kernel';
-import { createTestDatabase } from '@coffer/testing';
 import type { WalletOwner } from './domain/walletIds.ts';
 import { createMasterKeys, type MasterKey, type MasterKeys, newMasterKey } from './masterKeys.ts';
 import { adoptMasterKeys } from './masterKeyVersions.ts';
@@ -32,16 +31,22 @@ export const activation = { actor: 'operator', requestId: 'req-start', at: NOW }
 
 export const firstKeys = (): readonly MasterKey[] => [newMasterKey('test', 1), newMasterKey('live', 1)];
 
-export async function startWalletWorld(): Promise<WalletWorld> {
-  const database = await createTestDatabase({
-    name: 'wallets',
-    prepare: async (connectionString) => {
-      const pool = poolOf(connectionString);
-      await migrateLog(pool);
-      await migrateWallets(pool);
-      await pool.end();
-    },
-  });
+/** Copies of it have the log and the wallets' tables. */
+export const walletTemplate = {
+  name: 'wallets',
+  prepare: async (connectionString: string): Promise<void> => {
+    const pool = poolOf(connectionString);
+    await migrateLog(pool);
+    await migrateWallets(pool);
+    await pool.end();
+  },
+};
+
+/** Takes a copy of the template, and drops it at the end. */
+export function startWalletWorld(database: {
+  readonly connectionString: string;
+  readonly drop: () => Promise<void>;
+}): WalletWorld {
   const pool = poolOf(database.connectionString);
   const store = createPostgresEventStore({
     connectionString: database.connectionString,

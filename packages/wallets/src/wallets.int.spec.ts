@@ -1,4 +1,5 @@
 import { encodeBase58, Rejection } from '@coffer/kernel';
+import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { walletIdOf, walletStreamName } from './domain/walletIds.ts';
 import { newMasterKey } from './masterKeys.ts';
@@ -11,6 +12,7 @@ import {
   openingFor,
   startWalletWorld,
   type WalletWorld,
+  walletTemplate,
 } from './testing.ts';
 import { walletSummary } from './wallets.ts';
 
@@ -24,7 +26,7 @@ describe('wallets', () => {
   let world: WalletWorld;
   const keys = firstKeys();
   before(async () => {
-    world = await startWalletWorld();
+    world = startWalletWorld(await createTestDatabase(walletTemplate));
   });
   after(() => world.stop());
 
