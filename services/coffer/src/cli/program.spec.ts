@@ -109,6 +109,10 @@ describe('the command line', () => {
         'POST /app/app_1/test/keys/revoke',
         { keyId: 'key_1' },
       ],
+      ['master-keys status', 'GET /master-keys'],
+      ['master-keys rotate', 'POST /master-keys/rotate', {}],
+      ['master-keys rotate --env live', 'POST /master-keys/rotate', { environment: 'live' }],
+      ['keys rotate-master --env test', 'POST /master-keys/rotate', { environment: 'test' }],
       ['currencies list --app app_1', 'GET /app/app_1/currencies'],
       [
         'currencies add --app app_1 --id 2 --code CHIP --decimals 6 --mint-test native',
