@@ -101,6 +101,27 @@ describe('the envelope of a key', () => {
     refuses({ sealed, identity }, newMasterKey('test', 3));
   });
 
+  it('is not rewrapped where any part of what it is bound to is another', () => {
+    const { identity, sealed } = fresh();
+    const refusesToRewrap = (
+      given: Partial<KeyIdentity>,
+      changed: Partial<SealedKey> = {},
+      from = master,
+    ) => {
+      const attempt = () =>
+        rewrapKey({ ...sealed, ...changed }, { ...identity, ...given }, { from, to: next });
+      expect(attempt).to.throw(SealedKeyError);
+    };
+    refusesToRewrap({ scopeId: 'scp_2' });
+    refusesToRewrap({ walletId: 'wlt_2' });
+    refusesToRewrap({ publicKey: fresh().identity.publicKey });
+    refusesToRewrap({ environment: 'live' });
+    refusesToRewrap({ environment: 'live' }, {}, { ...master, environment: 'live' });
+    refusesToRewrap({}, { format: 2 });
+    refusesToRewrap({}, { wrappedDataKey: sealed.sealedSeed });
+    refusesToRewrap({}, {}, newMasterKey('test', 3));
+  });
+
   it('binds its parts unambiguously: what one text gives up the next cannot take', () => {
     const { seed, identity } = fresh('wlt_1');
     const sealed = sealKey(seed, { ...identity, scopeId: 'scp_1","x', walletId: 'w' }, master);

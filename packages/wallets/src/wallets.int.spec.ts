@@ -95,9 +95,10 @@ describe('wallets', () => {
     );
     const [first] = views;
     for (const view of views) expect(view).to.deep.equal(first);
-    await rowOf(views[0]?.id ?? '');
-    const stream = walletStreamName({ ...owner, walletId: first?.id ?? '' });
-    expect(await eventsOf(stream)).to.have.length(1);
+    await rowOf(first?.id ?? '');
+    const place = { ...owner, walletId: first?.id ?? '' };
+    expect(await eventsOf(walletStreamName(place))).to.have.length(1);
+    expect(await one.signer.sign(place, Buffer.from('m'), openingFor('sign'))).to.have.length(64);
     expect(await one.wallets.walletsOf(owner, contextOf())).to.have.length(1);
   });
 

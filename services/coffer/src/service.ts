@@ -181,6 +181,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     if (gateway) stops.push(() => gateway.stop());
     const headAtStart = await store.head();
 
+    if (roles.includes('api') && options.masterKeys.all().length === 0) {
+      logger.warn('no master keys are given: no wallet is provisioned or signs (COFFER_MASTER_KEYS)');
+    }
     await adoptMasterKeys(pool, options.masterKeys, {
       actor: 'service',
       requestId: 'start',
