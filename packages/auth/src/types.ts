@@ -1,0 +1,60 @@
+/** The words that the folders of this package share. Source: contract, Sign-in and sessions. */
+import type { Environment } from '@coffer/kernel';
+
+export type IdentityType = 'wallet' | 'messenger' | 'email';
+
+export type AuthMethod = 'siws' | 'messenger' | 'email';
+
+/** Where a sign-in happens: the scope is shared by its apps, the environment by nothing. */
+export interface AppPlace {
+  readonly appId: string;
+  readonly scopeId: string;
+  readonly environment: Environment;
+}
+
+/** What a sign-in method has proved. */
+export interface VerifiedIdentity {
+  readonly type: IdentityType;
+  /** The public key, the messenger user id, or the normalised email address. */
+  readonly externalId: string;
+  /** `{}` of a wallet, `{ username?, firstName?, lastName?, photoUrl? }` of a messenger, `{ email }` of an address. */
+  readonly profile: Readonly<Record<string, string>>;
+}
+
+/** Facts of the first touch, kept for referrals. */
+export interface FirstTouch {
+  readonly referralCode?: string | undefined;
+  readonly gameKey?: string | undefined;
+}
+
+export interface IdentityView {
+  /** An `idn_` id. */
+  readonly id: string;
+  readonly type: IdentityType;
+  readonly externalId: string;
+  readonly profile: Readonly<Record<string, string>>;
+}
+
+export interface WalletSummary {
+  /** A `wlt_` id. */
+  readonly id: string;
+  /** The public key, base58. */
+  readonly address: string;
+  readonly environment: Environment;
+  readonly custody: 'operator';
+  readonly status: 'active' | 'exported' | 'migrated';
+}
+
+export interface UserView {
+  /** A `usr_` id. */
+  readonly id: string;
+  /** The app of the sign-in or session, not the one through which the user first came. */
+  readonly appId: string;
+  readonly primaryIdentity: IdentityView;
+  readonly identities: readonly IdentityView[];
+  readonly wallets: readonly WalletSummary[];
+  readonly createdAt: string;
+}
+
+/** An erased user's data key is gone; the id stays in the log and signs in never again. */
+export type Standing = 'active' | 'suspended' | 'erased';
