@@ -77,7 +77,10 @@ export interface PlaySessionDependencies {
   readonly funds: Funds;
   readonly users: {
     /** Throws `users/not_found`. */
-    show(place: UserPlace, deadline: Deadline): Promise<{ readonly status: 'active' | 'suspended' }>;
+    show(
+      place: UserPlace,
+      deadline: Deadline,
+    ): Promise<{ readonly status: 'active' | 'suspended' | 'erased' }>;
     /** Throws `users/suspended` as well. */
     requireActive(place: UserPlace, deadline: Deadline): Promise<void>;
   };

@@ -10,6 +10,10 @@ export const usersErrors = {
     status: 409,
     message: 'This user id is registered already, through another app. Register under another id.',
   },
+  'users/erased': {
+    status: 409,
+    message: 'The user was erased, which is final. The same person signing in again becomes a new user.',
+  },
   'users/suspended': {
     status: 403,
     message: 'The user is suspended. Play already open may be finished; an operator can reinstate the user.',

@@ -1,5 +1,12 @@
 export { type UserEvent, userEvents } from './domain/user.events.ts';
-export type { RegisteredUser, Standing, UserState } from './domain/user.ts';
+export type {
+  Erasure,
+  KnownUser,
+  LinkedIdentity,
+  RegisteredUser,
+  Standing,
+  UserState,
+} from './domain/user.ts';
 export { user, userStreamName } from './domain/user.ts';
 export { usersErrors } from './errors.ts';
 export * from './users.ts';

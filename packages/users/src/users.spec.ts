@@ -1,44 +1,40 @@
-import type { CommandContext, CommandHandler } from '@coffer/event-store';
-import { encodeMetadata, fold, newId, Rejection, type StoredEvent } from '@coffer/kernel';
+import { randomUUID } from 'node:crypto';
+import { type CommandHandler, createCommandHandler, readEvent } from '@coffer/event-store';
+import { createMemoryEventStore } from '@coffer/event-store/memory';
+import { decodeMetadata, idFromParts, newId, Rejection } from '@coffer/kernel';
 import { expect } from 'chai';
 import { createUsers } from './users.ts';
 
 const NOW = new Date('2026-01-02T03:04:05.678Z');
-const context = { requestId: 'req-1', actor: 'operator', deadlineMs: 1_000 };
+const context = { requestId: 'req-1', actor: 'operator', deadlineMs: performance.now() + 60_000 };
 
-/** Decides on streams in memory; written here, because the rules of appending are not what is tested. */
-function memoryHandler() {
-  const streams = new Map<string, StoredEvent[]>();
-  const contexts: Pick<CommandContext, 'deadlineMs'>[] = [];
-  const handler: Pick<CommandHandler, 'execute' | 'load'> = {
-    async execute(type, stream, command, given) {
-      contexts.push(given);
-      const stored = streams.get(stream) ?? [];
-      const decision = type.decide(fold(type, type.initialState, stored), command);
-      const added = decision.events.map((event) => {
-        const { schemaVersion, ...encoded } = type.codec.encode(event);
-        return { ...encoded, metadata: encodeMetadata(given.metadata, schemaVersion) };
-      });
-      streams.set(stream, [...stored, ...added]);
-      return { answer: decision.answer, replayed: decision.replayed ?? false, appended: [] };
+/** Keeps count of the streams that were looked at. */
+function memoryWorld() {
+  const store = createMemoryEventStore();
+  const handler = createCommandHandler({ store });
+  const streams: string[] = [];
+  const watched: Pick<CommandHandler, 'execute' | 'load'> = {
+    execute: (type, stream, command, given) => {
+      streams.push(stream);
+      return handler.execute(type, stream, command, given);
     },
-    async load(type, stream, given) {
-      contexts.push(given);
-      return fold(type, type.initialState, streams.get(stream) ?? []);
+    load: (type, stream, given) => {
+      streams.push(stream);
+      return handler.load(type, stream, given);
     },
   };
-  return { handler, streams, contexts };
+  return { store, handler: watched, streams };
 }
 
 describe('users', () => {
   const setUp = () => {
-    const { handler, streams, contexts } = memoryHandler();
+    const { handler, store, streams } = memoryWorld();
     const place = { environment: 'test' as const, scopeId: newId('scp'), userId: newId('usr') };
     return {
-      users: createUsers({ handler, clock: () => NOW }),
+      users: createUsers({ handler, store, clock: () => NOW }),
       place,
+      store,
       streams,
-      contexts,
       appId: newId('app'),
     };
   };
@@ -63,14 +59,14 @@ describe('users', () => {
   });
 
   it('get a fresh id unless one is given, and keep who asked for them', async () => {
-    const { users, place, streams, appId } = setUp();
+    const { users, place, store, appId } = setUp();
     const { environment, scopeId } = place;
     const first = await users.register({ environment, scopeId, appId }, context);
     const second = await users.register({ environment, scopeId, appId }, context);
 
     expect(second.answer.userId).not.to.equal(first.answer.userId);
-    const [stored] = streams.get(`user-test.${scopeId}.${first.answer.userId}`) ?? [];
-    expect(JSON.parse(stored?.metadata ?? '')).to.deep.equal({
+    const stored = await readEvent(store, `user-test.${scopeId}.${first.answer.userId}`, 0);
+    expect(JSON.parse(stored.metadata)).to.deep.equal({
       v: 1,
       correlationId: 'req-1',
       actor: 'operator',
@@ -88,13 +84,77 @@ describe('users', () => {
   });
 
   it('are absent under an id of another form, without a look at the store', async () => {
-    const { users, place, contexts } = setUp();
+    const { users, place, streams } = setUp();
     for (const userId of ['', 'usr_', 'app_01h455vb4pex5vsknk084sn02q', `${place.userId}.x`]) {
       const other = { ...place, userId };
       expect(await users.standing(other, context)).to.equal(undefined);
       expect(await codeOf(users.show(other, context))).to.equal('users/not_found');
       expect(await codeOf(users.suspend(other, context))).to.equal('users/not_found');
     }
-    expect(contexts).to.deep.equal([]);
+    expect(streams).to.deep.equal([]);
+  });
+
+  describe('who came by signing in', () => {
+    const identity = { identityId: idFromParts('idn', 'a'), type: 'email', identityHash: 'ab12' } as const;
+    const registeredAt = '2026-01-01T00:00:00.000Z';
+    const claimed = async () => {
+      const world = setUp();
+      const stream = `identity-test.${world.place.scopeId}.ab12`;
+      const metadata = { v: 1, correlationId: 'req-0', actor: 'key:1', occurredAt: registeredAt };
+      const cause = {
+        id: randomUUID(),
+        type: 'IdentityClaimed',
+        data: '{}',
+        metadata: JSON.stringify(metadata),
+        stream,
+        revision: 0,
+      };
+      const register = () =>
+        world.users.registerClaimed(
+          { ...world.place, appId: world.appId, registeredAt, identity },
+          cause,
+          context.deadlineMs,
+        );
+      await register();
+      return { ...world, cause, register };
+    };
+
+    it('are registered with their identity by whoever finds the claim, once', async () => {
+      const { users, place, store, cause, register, appId } = await claimed();
+      await register();
+      const { userId } = place;
+      expect(await users.find(place, context)).to.deep.equal({
+        userId,
+        appId,
+        registeredAt,
+        status: 'active',
+        identities: [identity],
+        revision: 1,
+      });
+      const first = await readEvent(store, `user-test.${place.scopeId}.${userId}`, 0);
+      expect(decodeMetadata(first.metadata)).to.deep.equal({
+        v: 1,
+        correlationId: 'req-0',
+        causationId: cause.id,
+        actor: 'key:1',
+        occurredAt: registeredAt,
+      });
+    });
+
+    it('are erased once, and shown as erased from then on, but required in vain', async () => {
+      const { users, place } = await claimed();
+      const first = await users.erase(place, context);
+      expect(first.cause).to.include({ type: 'UserErased', revision: 2 });
+      expect(first.erasure.identities).to.deep.equal([
+        { identityId: identity.identityId, identityHash: 'ab12' },
+      ]);
+      const again = await users.erase(place, { ...context, requestId: 'req-2' });
+      expect(again.erasure).to.deep.equal(first.erasure);
+      expect(again.cause.id).to.equal(first.cause.id);
+
+      expect((await users.show(place, context)).status).to.equal('erased');
+      expect(await codeOf(users.requireActive(place, context))).to.equal('users/not_found');
+      expect(await codeOf(users.reinstate(place, context))).to.equal('users/erased');
+    });
   });
 });

@@ -1,11 +1,29 @@
 /**
- * Users as the other contexts see them: registered under an id, and standing `active` or `suspended`.
+ * Users as the other contexts see them: registered under an id, and standing `active`, `suspended` or `erased`.
  * Source: contract, The command line (users) and Ledger (edge cases: suspended user).
  */
-import type { CommandHandler, Outcome } from '@coffer/event-store';
+import assert from 'node:assert/strict';
+import {
+  type CommandHandler,
+  causedBy,
+  type EventStore,
+  type Outcome,
+  readEvent,
+  type StreamEvent,
+} from '@coffer/event-store';
 import type { RequestContext } from '@coffer/http';
 import { type Clock, type Environment, isId, newId } from '@coffer/kernel';
-import { type RegisteredUser, type Standing, type UserCommand, user, userStreamName } from './domain/user.ts';
+import {
+  type Erasure,
+  type KnownUser,
+  type LinkedIdentity,
+  type RegisteredUser,
+  type Standing,
+  type UserAnswer,
+  type UserCommand,
+  user,
+  userStreamName,
+} from './domain/user.ts';
 import { reject } from './errors.ts';
 
 /** A user's place: the scope is shared by its apps, the environment by nothing. */
@@ -23,30 +41,52 @@ export interface RegisterUser {
   readonly userId?: string | undefined;
 }
 
+/** A user that follows from an identity claimed at a sign-in: the same whoever registers it. */
+export interface ClaimedUser extends UserPlace {
+  readonly appId: string;
+  /** ISO 8601: when the identity was claimed. */
+  readonly registeredAt: string;
+  readonly identity: LinkedIdentity;
+}
+
+/** An erasure and the event that says so, from which the rest of it follows. */
+export interface ErasedUser {
+  readonly erasure: Erasure;
+  readonly cause: StreamEvent;
+}
+
 export type UsersContext = Pick<RequestContext, 'requestId' | 'actor' | 'deadlineMs'>;
 
 export interface Users {
   register(request: RegisterUser, context: UsersContext): Promise<Outcome<RegisteredUser>>;
-  /** Suspending a suspended user changes nothing. Throws `users/not_found`. */
+  /** The registration that follows from the event of the claim; any number of times. */
+  registerClaimed(claimed: ClaimedUser, cause: StreamEvent, deadlineMs: number): Promise<void>;
+  /** Suspending a suspended user changes nothing. Throws `users/not_found`, `users/erased`. */
   suspend(
     place: UserPlace & { readonly reason?: string | undefined },
     context: UsersContext,
   ): Promise<Outcome<RegisteredUser>>;
-  /** Reinstating an active user changes nothing. Throws `users/not_found`. */
+  /** Reinstating an active user changes nothing. Throws `users/not_found`, `users/erased`. */
   reinstate(place: UserPlace, context: UsersContext): Promise<Outcome<RegisteredUser>>;
-  /** The user, confirmed current. Throws `users/not_found`. */
-  show(place: UserPlace, context: Pick<UsersContext, 'deadlineMs'>): Promise<RegisteredUser>;
+  /** Ends the user's standing for good; again, it answers the first time. Throws `users/not_found`. */
+  erase(place: UserPlace, context: UsersContext): Promise<ErasedUser>;
+  /** The user, confirmed current, also an erased one. Throws `users/not_found`. */
+  show(place: UserPlace, context: Pick<UsersContext, 'deadlineMs'>): Promise<KnownUser>;
+  /** As `show`; undefined where there is no such user. */
+  find(place: UserPlace, context: Pick<UsersContext, 'deadlineMs'>): Promise<KnownUser | undefined>;
   /** Confirmed current; undefined where there is no such user. */
   standing(place: UserPlace, context: Pick<UsersContext, 'deadlineMs'>): Promise<Standing | undefined>;
-  /** Returns when the user is active. Throws `users/not_found`, `users/suspended`. */
+  /** Returns when the user is active. Throws `users/not_found` (of an erased one, too), `users/suspended`. */
   requireActive(place: UserPlace, context: Pick<UsersContext, 'deadlineMs'>): Promise<void>;
 }
 
 export function createUsers({
   handler,
+  store,
   clock,
 }: {
   readonly handler: Pick<CommandHandler, 'execute' | 'load'>;
+  readonly store: Pick<EventStore, 'readStream'>;
   readonly clock: Clock;
 }): Users {
   const execute = (place: UserPlace, command: UserCommand, context: UsersContext, at: Date) => {
@@ -71,23 +111,48 @@ export function createUsers({
       const at = clock();
       return execute({ ...place, userId }, { type: 'RegisterUser', userId, appId, at }, context, at);
     },
+    async registerClaimed({ userId, appId, registeredAt, identity, ...place }, cause, deadlineMs) {
+      const stream = userStreamName(place.environment, place.scopeId, userId);
+      const command: UserCommand = {
+        type: 'RegisterUser',
+        userId,
+        appId,
+        at: new Date(registeredAt),
+        identity,
+      };
+      await handler.execute(user, stream, command, causedBy(cause, stream, deadlineMs));
+    },
     async suspend({ reason, ...place }, context) {
       return execute(place, { type: 'SuspendUser', reason }, context, clock());
     },
     async reinstate(place, context) {
       return execute(place, { type: 'ReinstateUser' }, context, clock());
     },
+    async erase(place, context) {
+      const at = clock();
+      const { answer, appended }: Outcome<UserAnswer> = await execute(
+        place,
+        { type: 'EraseUser', at },
+        context,
+        at,
+      );
+      const { erasure } = answer;
+      assert(erasure, 'an erased user says when');
+      const stream = userStreamName(place.environment, place.scopeId, place.userId);
+      return { erasure, cause: appended[0] ?? (await readEvent(store, stream, erasure.revision)) };
+    },
     async show(place, context) {
       const state = await load(place, context);
       if (!state) throw reject('users/not_found');
       return state;
     },
+    find: load,
     async standing(place, context) {
       return (await load(place, context))?.status;
     },
     async requireActive(place, context) {
       const state = await load(place, context);
-      if (!state) throw reject('users/not_found');
+      if (!state || state.status === 'erased') throw reject('users/not_found');
       if (state.status === 'suspended') throw reject('users/suspended');
     },
   };

@@ -275,7 +275,7 @@ function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) 
     snapshots: createPostgresSnapshotStore(pool),
     onSnapshotError: (error) => logger.warn({ err: error }, 'a snapshot was not kept'),
   });
-  const users = createUsers({ handler, clock });
+  const users = createUsers({ handler, store, clock });
   const accounts = createAccounts({ handler, store });
   const playSessions = createPlaySessions({
     handler,

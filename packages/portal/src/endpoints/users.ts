@@ -9,7 +9,7 @@ export interface PortalUser {
   readonly userId: string;
   readonly appId: string;
   readonly registeredAt: string;
-  readonly status: 'active' | 'suspended';
+  readonly status: 'active' | 'suspended' | 'erased';
 }
 
 interface UserPlace {
@@ -42,7 +42,7 @@ export interface PortalUsers {
   readonly show: (place: UserPlace, context: RequestContext) => Promise<PortalUser>;
 }
 
-const status = z.enum(['active', 'suspended']);
+const status = z.enum(['active', 'suspended', 'erased']);
 const standingBody = z.object({ userId: z.string(), status });
 
 const PLACE_ERRORS = ['portal/app_not_found', 'portal/environment_not_found'];

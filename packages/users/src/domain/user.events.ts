@@ -14,8 +14,25 @@ export const userEvents = eventCodec({
       registeredAt: z.iso.datetime(),
     }),
   },
+  /** Written with the registration of a user who came by signing in. */
+  IdentityLinked: {
+    data: z.object({
+      identityId: z.string(),
+      type: z.enum(['wallet', 'messenger', 'email']),
+      /** Keyed hash of the identity; whom it stands for is kept outside the log. */
+      identityHash: z.string(),
+      linkedAt: z.iso.datetime(),
+    }),
+  },
   UserSuspended: { data: z.object({ reason: z.string().optional() }) },
   UserReinstated: { data: z.object({}) },
+  /** The last event of a user. What is known of the person is destroyed, and the identities become free. */
+  UserErased: {
+    data: z.object({
+      erasedAt: z.iso.datetime(),
+      identities: z.array(z.object({ identityId: z.string(), identityHash: z.string() })),
+    }),
+  },
 });
 
 export type UserEvent = EventIn<typeof userEvents>;

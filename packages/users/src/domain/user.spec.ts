@@ -5,7 +5,7 @@ import { type UserCommand, type UserState, user } from './user.ts';
 
 const AT = new Date('2026-01-02T03:04:05.678Z');
 
-const register = (appId = 'app_1'): UserCommand => ({ type: 'RegisterUser', userId: 'usr_1', appId, at: AT });
+const register = (appId = 'app_1') => ({ type: 'RegisterUser', userId: 'usr_1', appId, at: AT }) as const;
 const suspend: UserCommand = { type: 'SuspendUser', reason: 'chargeback' };
 const reinstate: UserCommand = { type: 'ReinstateUser' };
 
@@ -15,6 +15,14 @@ const registered: UserEvent = {
 };
 const suspended: UserEvent = { type: 'UserSuspended', data: { reason: 'chargeback' } };
 const reinstated: UserEvent = { type: 'UserReinstated', data: {} };
+
+const identity = { identityId: 'idn_1', type: 'email', identityHash: 'ab12' } as const;
+const linked: UserEvent = { type: 'IdentityLinked', data: { ...identity, linkedAt: AT.toISOString() } };
+const erase: UserCommand = { type: 'EraseUser', at: AT };
+const erased = (...identities: { identityId: string; identityHash: string }[]): UserEvent => ({
+  type: 'UserErased',
+  data: { erasedAt: AT.toISOString(), identities },
+});
 
 const stateAfter = (events: readonly UserEvent[]): UserState =>
   events.reduce<UserState>(user.evolve, user.initialState);
@@ -44,13 +52,20 @@ describe('a user', () => {
     history: readonly UserEvent[],
     command: UserCommand,
     events: readonly UserEvent[],
-    status: 'active' | 'suspended',
+    status: 'active' | 'suspended' | 'erased',
   ][] = [
     ['is registered', [], register(), [registered], 'active'],
     ['is suspended', [registered], suspend, [suspended], 'suspended'],
     ['stays suspended', [registered, suspended], suspend, [], 'suspended'],
     ['is reinstated', [registered, suspended], reinstate, [reinstated], 'active'],
     ['stays active', [registered], reinstate, [], 'active'],
+    [
+      'brings the identity it signed in with',
+      [],
+      { ...register(), identity },
+      [registered, linked],
+      'active',
+    ],
     ['is suspended again', [registered, suspended, reinstated], suspend, [suspended], 'suspended'],
   ];
   for (const [rule, history, command, events, status] of rows) {
@@ -60,6 +75,27 @@ describe('a user', () => {
       expect(decision.answer).to.deep.equal({ ...registered.data, status });
     });
   }
+
+  it('is erased with its identities, whatever its standing, and stays erased', () => {
+    const { identityId, identityHash } = identity;
+    const rows: readonly [readonly UserEvent[], UserEvent][] = [
+      [[registered], erased()],
+      [[registered, linked], erased({ identityId, identityHash })],
+      [[registered, linked, suspended], erased({ identityId, identityHash })],
+    ];
+    for (const [history, event] of rows) {
+      const decision = decideTwice(history, erase);
+      expect(decision.events).to.deep.equal([event]);
+      expect(decision.answer).to.deep.equal({
+        ...registered.data,
+        status: 'erased',
+        erasure: { ...event.data, revision: history.length },
+      });
+      for (const command of [suspend, reinstate]) {
+        expect(refusalOf([...history, event], command).code).to.equal('users/erased');
+      }
+    }
+  });
 
   it('answers its registration again as at first, whatever became of it', () => {
     const first = user.decide(undefined, register());
@@ -75,9 +111,10 @@ describe('a user', () => {
     });
   });
 
-  it('must be registered before it is suspended or reinstated', () => {
+  it('must be registered before it is suspended, reinstated or erased', () => {
     expect(refusalOf([], suspend).code).to.equal('users/not_found');
     expect(refusalOf([], reinstate).code).to.equal('users/not_found');
+    expect(refusalOf([], erase).code).to.equal('users/not_found');
   });
 
   it('may be suspended without a reason', () => {

@@ -10,7 +10,16 @@ import { type UserEvent, userEvents } from './user.events.ts';
 export const userStreamName = (environment: Environment, scopeId: string, userId: string): string =>
   streamName('user', environment, scopeId, userId);
 
-export type Standing = 'active' | 'suspended';
+/** Of an erased user the funds and the history stay, under the id; who it was is forgotten. */
+export type Standing = 'active' | 'suspended' | 'erased';
+
+/** An identity as the log knows it: whom it stands for is kept outside. */
+export interface LinkedIdentity {
+  readonly identityId: string;
+  readonly type: 'wallet' | 'messenger' | 'email';
+  /** The keyed hash that names the identity's stream. */
+  readonly identityHash: string;
+}
 
 export interface RegisteredUser {
   readonly userId: string;
@@ -19,73 +28,130 @@ export interface RegisteredUser {
   readonly status: Standing;
 }
 
+export interface Erasure {
+  readonly erasedAt: string;
+  readonly identities: readonly Pick<LinkedIdentity, 'identityId' | 'identityHash'>[];
+  /** Of the event that says so. */
+  readonly revision: number;
+}
+
+export interface KnownUser extends RegisteredUser {
+  /** In the order they were linked, the primary one first. Empty of a user registered without sign-in. */
+  readonly identities: readonly LinkedIdentity[];
+  readonly erasure?: Erasure;
+  /** Of the last event. */
+  readonly revision: number;
+}
+
 /** Undefined until registered. */
-export type UserState = RegisteredUser | undefined;
+export type UserState = KnownUser | undefined;
+
+/** `erasure` in the answer to `EraseUser` alone. */
+export interface UserAnswer extends RegisteredUser {
+  readonly erasure?: Erasure;
+}
 
 export type UserCommand =
-  | { readonly type: 'RegisterUser'; readonly userId: string; readonly appId: string; readonly at: Date }
+  | {
+      readonly type: 'RegisterUser';
+      readonly userId: string;
+      readonly appId: string;
+      readonly at: Date;
+      /** That of the sign-in by which the user came. */
+      readonly identity?: LinkedIdentity | undefined;
+    }
   | { readonly type: 'SuspendUser'; readonly reason?: string | undefined }
-  | { readonly type: 'ReinstateUser' };
+  | { readonly type: 'ReinstateUser' }
+  | { readonly type: 'EraseUser'; readonly at: Date };
 
-function decide(state: UserState, command: UserCommand): Decision<UserEvent, RegisteredUser> {
-  switch (command.type) {
-    case 'RegisterUser':
-      return register(state, command);
-    case 'SuspendUser': {
-      if (!state) throw reject('users/not_found');
-      if (state.status === 'suspended') return { events: [], answer: state };
-      return {
-        events: [
-          { type: 'UserSuspended', data: command.reason === undefined ? {} : { reason: command.reason } },
-        ],
-        answer: { ...state, status: 'suspended' },
-      };
-    }
-    case 'ReinstateUser': {
-      if (!state) throw reject('users/not_found');
-      if (state.status === 'active') return { events: [], answer: state };
-      return { events: [{ type: 'UserReinstated', data: {} }], answer: { ...state, status: 'active' } };
-    }
-  }
+function decide(state: UserState, command: UserCommand): Decision<UserEvent, UserAnswer> {
+  if (command.type === 'RegisterUser') return register(state, command);
+  if (!state) throw reject('users/not_found');
+  if (command.type === 'EraseUser') return erase(state, command.at);
+  if (state.status === 'erased') throw reject('users/erased');
+
+  const status = command.type === 'SuspendUser' ? 'suspended' : 'active';
+  const answer = answerOf(state, status);
+  if (state.status === status) return { events: [], answer };
+  if (command.type === 'ReinstateUser') return { events: [{ type: 'UserReinstated', data: {} }], answer };
+  const data = command.reason === undefined ? {} : { reason: command.reason };
+  return { events: [{ type: 'UserSuspended', data }], answer };
 }
 
 function register(
   state: UserState,
-  { userId, appId, at }: Extract<UserCommand, { type: 'RegisterUser' }>,
-): Decision<UserEvent, RegisteredUser> {
+  { userId, appId, at, identity }: Extract<UserCommand, { type: 'RegisterUser' }>,
+): Decision<UserEvent, UserAnswer> {
+  const registeredAt = at.toISOString();
   // The answer tells the registration, not today's standing, so that a repeat reads like the first.
   if (state && state.appId === appId) {
-    return { events: [], answer: { ...state, status: 'active' }, replayed: true };
+    return { events: [], answer: answerOf(state, 'active'), replayed: true };
   }
   if (state) throw reject('users/idempotency_conflict', { key: userId, field: 'appId' });
 
-  const registeredAt = at.toISOString();
+  const registered: UserEvent = { type: 'UserRegistered', data: { userId, appId, registeredAt } };
+  const events: readonly UserEvent[] = identity
+    ? [registered, { type: 'IdentityLinked', data: { ...identity, linkedAt: registeredAt } }]
+    : [registered];
+  return { events, answer: { userId, appId, registeredAt, status: 'active' } };
+}
+
+function erase(state: KnownUser, at: Date): Decision<UserEvent, UserAnswer> {
+  if (state.erasure) {
+    return {
+      events: [],
+      answer: { ...answerOf(state, 'erased'), erasure: state.erasure },
+      replayed: true,
+    };
+  }
+  const erasedAt = at.toISOString();
+  const identities = state.identities.map(({ identityId, identityHash }) => ({ identityId, identityHash }));
   return {
-    events: [{ type: 'UserRegistered', data: { userId, appId, registeredAt } }],
-    answer: { userId, appId, registeredAt, status: 'active' },
+    events: [{ type: 'UserErased', data: { erasedAt, identities } }],
+    answer: {
+      ...answerOf(state, 'erased'),
+      erasure: { erasedAt, identities, revision: state.revision + 1 },
+    },
   };
 }
 
+const answerOf = ({ userId, appId, registeredAt }: KnownUser, status: Standing): RegisteredUser => ({
+  userId,
+  appId,
+  registeredAt,
+  status,
+});
+
 function evolve(state: UserState, event: UserEvent): UserState {
+  if (event.type === 'UserRegistered') {
+    assert(!state, 'a user is registered once');
+    return { ...event.data, status: 'active', identities: [], revision: 0 };
+  }
+  assert(state, 'a user is registered first');
+  assert(state.status !== 'erased', 'nothing follows an erasure');
+  const revision = state.revision + 1;
   switch (event.type) {
-    case 'UserRegistered':
-      assert(!state, 'a user is registered once');
-      return { ...event.data, status: 'active' };
+    case 'IdentityLinked': {
+      const { linkedAt: _, ...identity } = event.data;
+      return { ...state, identities: [...state.identities, identity], revision };
+    }
     case 'UserSuspended':
-      assert(state?.status === 'active', 'only an active user is suspended');
-      return { ...state, status: 'suspended' };
+      assert(state.status === 'active', 'only an active user is suspended');
+      return { ...state, status: 'suspended', revision };
     case 'UserReinstated':
-      assert(state?.status === 'suspended', 'only a suspended user is reinstated');
-      return { ...state, status: 'active' };
+      assert(state.status === 'suspended', 'only a suspended user is reinstated');
+      return { ...state, status: 'active', revision };
+    case 'UserErased':
+      return { ...state, status: 'erased', erasure: { ...event.data, revision }, revision };
   }
 }
 
-export const user: StreamType<UserCommand, UserEvent, UserState, RegisteredUser> = {
+export const user: StreamType<UserCommand, UserEvent, UserState, UserAnswer> = {
   category: 'user',
-  version: 1,
+  version: 2,
   codec: userEvents,
   initialState: undefined,
   decide,
   evolve,
-  sizeOf: () => 300,
+  sizeOf: (state) => 400 + 300 * (state?.identities.length ?? 0),
 };
