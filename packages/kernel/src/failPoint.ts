@@ -15,6 +15,14 @@ export const failPointName = z.enum([
   'settle.closed',
   'lateRollback.rolledBack',
   'lateRollback.credited',
+  'signIn.beforeClaim',
+  'signIn.claimed',
+  'signIn.registered',
+  'signIn.provisioned',
+  'signIn.kept',
+  'erase.erased',
+  'erase.destroyed',
+  'erase.released',
 ]);
 export type FailPointName = z.infer<typeof failPointName>;
 

@@ -7,4 +7,5 @@ export * from './eventCodec.ts';
 export * from './failPoint.ts';
 export * from './identifiers.ts';
 export * from './rejection.ts';
+export * from './secretBox.ts';
 export * from './streamName.ts';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { createSecretBox } from '@coffer/kernel';
 import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { createAppDirectory } from './appDirectory.ts';
 import { addCurrency, type Currency } from './currencies.ts';
-import { createSecretBox } from './secretBox.ts';
 import { showSettings, storeSettings } from './settingRecords.ts';
 import { parseSettingChange } from './settings.ts';
 import { OPERATOR, type PortalWorld, portalTemplate, startPortalWorld } from './testing.ts';

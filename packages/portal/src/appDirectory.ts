@@ -3,11 +3,10 @@
  * currencies never change, so they are kept for good; settings and absence are at most 900 ms old.
  */
 import type { Pool } from '@coffer/database';
-import type { Environment } from '@coffer/kernel';
+import type { Environment, SecretBox } from '@coffer/kernel';
 import { type App, findApp } from './apps.ts';
 import { createCoalescingCache } from './coalescingCache.ts';
 import { type Currency, listCurrencies } from './currencies.ts';
-import type { SecretBox } from './secretBox.ts';
 import { loadSettings } from './settingRecords.ts';
 import type { SettingKey, SettingValues } from './settings.ts';
 

@@ -2,14 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isBase58Address } from '@coffer/kernel';
+import { createSecretBox, isBase58Address, type SecretBox } from '@coffer/kernel';
 import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { createAppDirectory } from './appDirectory.ts';
 import { bootstrapDemo } from './bootstrapDemo.ts';
 import { type BootstrapContent, bootstrapFilePath } from './bootstrapFile.ts';
 import { createKeyring } from './keyring.ts';
-import { createSecretBox, type SecretBox } from './secretBox.ts';
 import { NOW, type PortalWorld, portalTemplate, startPortalWorld } from './testing.ts';
 
 const ADDRESSES = {

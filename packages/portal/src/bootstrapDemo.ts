@@ -5,14 +5,20 @@
  */
 import { generateKeyPairSync, randomBytes, randomInt } from 'node:crypto';
 import type { Pool } from '@coffer/database';
-import { type Clock, type Environment, encodeBase58, idFromParts, newId } from '@coffer/kernel';
+import {
+  type Clock,
+  type Environment,
+  encodeBase58,
+  idFromParts,
+  newId,
+  type SecretBox,
+} from '@coffer/kernel';
 import { type AdminChange, createAdminTransaction } from './adminActions.ts';
 import { mintToken } from './apiKey.ts';
 import { insertApp } from './apps.ts';
 import { type BootstrapContent, readBootstrapFile, writeBootstrapFile } from './bootstrapFile.ts';
 import { addCurrency } from './currencies.ts';
 import { insertKey } from './keys.ts';
-import type { SecretBox } from './secretBox.ts';
 import { storeSettings } from './settingRecords.ts';
 import { parseSettingChange } from './settings.ts';
 

@@ -28,7 +28,5 @@ export { createKeyring } from './keyring.ts';
 export { migrateRecords } from './migrate.ts';
 export * from './operatorFile.ts';
 export * from './privateFile.ts';
-export type { SecretBox } from './secretBox.ts';
-export { createSecretBox } from './secretBox.ts';
 export type { SettingKey, SettingValues } from './settings.ts';
 export type { StoredEventLine } from './storedEventLine.ts';

@@ -1,8 +1,7 @@
 /** Settings as they are stored: JSON, the secret ones sealed to their place. */
 import type { Queryable } from '@coffer/database';
-import type { Environment } from '@coffer/kernel';
+import type { Environment, SecretBox } from '@coffer/kernel';
 import type { AdminChange } from './adminActions.ts';
-import type { SecretBox } from './secretBox.ts';
 import {
   isSecret,
   isSettingKey,

@@ -4,13 +4,12 @@ import { join } from 'node:path';
 import { createPool, type Pool } from '@coffer/database';
 import { startEmbeddedPostgres } from '@coffer/embedded-postgres';
 import { createLogger, type Logger } from '@coffer/http';
-import { systemClock } from '@coffer/kernel';
+import { createSecretBox, systemClock } from '@coffer/kernel';
 import {
   type BootstrapContent,
   type BootstrapResult,
   bootstrapDemo,
   bootstrapFilePath,
-  createSecretBox,
   writeOperatorFile,
 } from '@coffer/portal';
 import { createMasterKeys } from '@coffer/wallets';

@@ -39,6 +39,7 @@ import {
   startServer,
 } from '@coffer/http';
 import {
+  createSecretBox,
   type Environment,
   type ErrorCatalog,
   environment as environments,
@@ -59,7 +60,6 @@ import {
 import {
   createAppDirectory,
   createKeyring,
-  createSecretBox,
   listApps,
   migrateRecords,
   portalEndpoints,

@@ -7,12 +7,11 @@ import {
   type RunningServer,
   startServer,
 } from '@coffer/http';
-import { newId, rejecterFor } from '@coffer/kernel';
+import { createSecretBox, newId, rejecterFor } from '@coffer/kernel';
 import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { createAppDirectory } from '../appDirectory.ts';
 import { portalErrors } from '../errors.ts';
-import { createSecretBox } from '../secretBox.ts';
 import { eventLog, NOW, type PortalWorld, portalTemplate, startPortalWorld } from '../testing.ts';
 import type { PortalAccounts } from './accounts.ts';
 import { portalEndpoints } from './portalEndpoints.ts';

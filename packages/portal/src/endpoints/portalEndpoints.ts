@@ -2,10 +2,9 @@
 import type { Pool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import type { Endpoint } from '@coffer/http';
-import type { Clock } from '@coffer/kernel';
+import type { Clock, SecretBox } from '@coffer/kernel';
 import { type AdminTransaction, createAdminTransaction } from '../adminActions.ts';
 import type { AppDirectory } from '../appDirectory.ts';
-import type { SecretBox } from '../secretBox.ts';
 import { accountEndpoints, type PortalAccounts } from './accounts.ts';
 import { appEndpoints } from './apps.ts';
 import { currencyEndpoints } from './currencies.ts';

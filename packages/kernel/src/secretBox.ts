@@ -1,6 +1,6 @@
 /**
  * Secrets at rest: AES-256-GCM, each value with its own random nonce and bound to its place, so that a row
- * copied to another app, environment or key does not open.
+ * copied to another app, environment, key or person does not open.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { z } from 'zod';
@@ -27,7 +27,7 @@ export interface SecretBox {
 /** Takes a key of 32 bytes. */
 export function createSecretBox(key: Uint8Array): SecretBox {
   if (key.length !== KEY_BYTES) {
-    throw new Error(`The key of the settings must have ${KEY_BYTES} bytes; this one has ${key.length}.`);
+    throw new Error(`The key of a secret box must have ${KEY_BYTES} bytes; this one has ${key.length}.`);
   }
   return {
     seal: (text, place) => {
