@@ -32,7 +32,7 @@ async function exportsOf(pattern: string): Promise<readonly { path: string; valu
 
 /** The error catalogues: the exported tables of every `errors.ts`. */
 export async function errorCatalogues(): Promise<readonly Catalogue[]> {
-  return (await exportsOf('packages/*/src/errors.ts'))
+  return (await exportsOf('packages/*/src/{,*/}errors.ts'))
     .filter(({ value }) => typeof value === 'object' && value !== null)
     .map(({ value }) => catalogue.parse(value));
 }
@@ -40,7 +40,7 @@ export async function errorCatalogues(): Promise<readonly Catalogue[]> {
 /** The types of stored events by stream category: those of `playSession.events.ts` are `playSession`'s. */
 export async function eventTypesByCategory(): Promise<ReadonlyMap<string, readonly string[]>> {
   const byCategory = new Map<string, readonly string[]>();
-  for (const { path, value } of await exportsOf('packages/*/src/domain/*.events.ts')) {
+  for (const { path, value } of await exportsOf('packages/*/src/{,*/}domain/*.events.ts')) {
     const read = codec.safeParse(value);
     const category = /([^/]+)\.events\.ts$/.exec(path)?.[1];
     if (read.success && category) byCategory.set(category, read.data.types);
@@ -50,7 +50,7 @@ export async function eventTypesByCategory(): Promise<ReadonlyMap<string, readon
 
 /** One stored event per version ever written, from the fixtures beside the events. */
 export function eventFixtures(): readonly EventFixture[] {
-  return globSync('packages/*/src/domain/**/*.json', { cwd: ROOT })
+  return globSync('packages/*/src/{,*/}domain/**/*.json', { cwd: ROOT })
     .map((path) => fixture.safeParse(JSON.parse(readFileSync(join(ROOT, path), 'utf8'))))
     .flatMap((read) => (read.success ? [read.data] : []));
 }

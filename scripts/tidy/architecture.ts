@@ -98,9 +98,9 @@ export const isTestCode = (path: string) =>
   path.startsWith('services/coffer/src/testing/') ||
   path.startsWith('scripts/');
 
-/** Pure code: `packages/<context>/src/domain/`, without its specs. */
+/** Pure code: `packages/<context>/src/domain/` or `…/src/<part>/domain/`, without its specs. */
 export const isDomain = (path: string) =>
-  /^packages\/[^/]+\/src\/domain\//.test(path) && isSource(path) && !isTestCode(path);
+  /^packages\/[^/]+\/src\/(?:[^/]+\/)?domain\//.test(path) && isSource(path) && !isTestCode(path);
 
 /** Files that react to what other contexts have published. */
 export const isReaction = (path: string) =>

@@ -45,8 +45,8 @@ const domainImports: Rule = {
   find: eachImport(isDomain, (path, specifier) => {
     if (!specifier.startsWith('.')) return !DOMAIN_LIBRARIES.includes(specifier);
     const target = resolve(path, specifier);
-    const sources = `packages/${packageOf(path)}/src/`;
-    return !target.startsWith(`${sources}domain/`) && target !== `${sources}errors.ts`;
+    const part = path.slice(0, path.indexOf('/domain/') + 1);
+    return !target.startsWith(`${part}domain/`) && target !== `${part}errors.ts`;
   }),
   refuses: [
     [file('packages/ledger/src/domain/playSession.ts', "import { readFile } from 'node:fs/promises';\n")],
@@ -58,6 +58,7 @@ const domainImports: Rule = {
         "export * from '../../../users/src/domain/user.ts';\n",
       ),
     ],
+    [file('packages/auth/src/identities/domain/identity.ts', "import { clock } from '../../clock.ts';\n")],
   ],
   accepts: [
     [
@@ -67,6 +68,7 @@ const domainImports: Rule = {
       ),
     ],
     [file('packages/ledger/src/domain/playSession.spec.ts', "import { expect } from 'chai';\n")],
+    [file('packages/auth/src/identities/domain/identity.ts', "import { reject } from '../errors.ts';\n")],
   ],
 };
 

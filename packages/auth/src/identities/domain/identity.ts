@@ -1,0 +1,162 @@
+/**
+ * Whose an identity is. The stream is named by the identity's keyed hash, so its first event, which only one
+ * writer can append, is what makes two first sign-ins at once one user. Source: contract, Sign-in and sessions.
+ */
+import assert from 'node:assert/strict';
+import { type Decision, type Environment, idFromParts, type StreamType, streamName } from '@coffer/kernel';
+import { type IdentityEvent, identityEvents } from './identity.events.ts';
+
+type IdentityType = 'wallet' | 'messenger' | 'email';
+
+/** Kept for referrals. */
+export interface Touch {
+  readonly referralCode?: string | undefined;
+  readonly gameKey?: string | undefined;
+}
+
+/** Where an identity stands for one user. */
+export interface IdentityPlace {
+  readonly environment: Environment;
+  readonly scopeId: string;
+  /** Keyed hash of environment, scope, type and external id: 64 hexadecimal digits. */
+  readonly identityHash: string;
+}
+
+export const identityStreamName = ({ environment, scopeId, identityHash }: IdentityPlace): string =>
+  streamName('identity', environment, scopeId, identityHash);
+
+export interface Claim {
+  readonly userId: string;
+  readonly identityId: string;
+  readonly type: IdentityType;
+  /** The app through which the user came. */
+  readonly appId: string;
+  readonly claimedAt: string;
+  /** Of the event that claimed. */
+  readonly revision: number;
+}
+
+export interface IdentityState {
+  /** How often the identity was claimed: each time by another user. */
+  readonly claims: number;
+  /** Undefined before the first sign-in and after a release. */
+  readonly claim: Claim | undefined;
+  /** By app: whether its first touch brought a referral code. */
+  readonly touched: ReadonlyMap<string, boolean>;
+  /** How many events there are. */
+  readonly length: number;
+}
+
+export type IdentityCommand =
+  | {
+      readonly type: 'ClaimIdentity';
+      readonly place: IdentityPlace;
+      readonly identityType: IdentityType;
+      readonly appId: string;
+      readonly firstTouch: Touch;
+      /** ISO 8601. */
+      readonly at: string;
+    }
+  | {
+      readonly type: 'ReleaseIdentity';
+      readonly userId: string;
+      /** ISO 8601: when the user was erased. */
+      readonly at: string;
+    };
+
+/** Who has the identity now; undefined when nobody has. */
+export type IdentityAnswer = Claim | undefined;
+
+type ClaimIdentity = Extract<IdentityCommand, { type: 'ClaimIdentity' }>;
+
+function decide(state: IdentityState, command: IdentityCommand): Decision<IdentityEvent, IdentityAnswer> {
+  if (command.type === 'ClaimIdentity') {
+    return state.claim ? touch(state, state.claim, command) : claim(state, command);
+  }
+  // Released already; and what somebody else has claimed since is no longer this user's to release.
+  if (state.claim?.userId !== command.userId) return { events: [], answer: state.claim };
+  const { userId, identityId } = state.claim;
+  return {
+    events: [{ type: 'IdentityReleased', data: { userId, identityId, releasedAt: command.at } }],
+    answer: undefined,
+  };
+}
+
+function claim(
+  state: IdentityState,
+  { place, identityType, appId, firstTouch, at }: ClaimIdentity,
+): Decision<IdentityEvent, IdentityAnswer> {
+  // All ids follow from the claim's number, so that whoever finishes what it began makes the same user.
+  const parts = ['identity', place.environment, place.scopeId, place.identityHash, String(state.claims + 1)];
+  const claimed = {
+    userId: idFromParts('usr', ...parts),
+    identityId: idFromParts('idn', ...parts),
+    type: identityType,
+  };
+  const { identityHash } = place;
+  return {
+    events: [
+      {
+        type: 'IdentityClaimed',
+        data: { ...claimed, identityHash, appId, ...known(firstTouch), claimedAt: at },
+      },
+    ],
+    answer: { ...claimed, appId, claimedAt: at, revision: state.length },
+  };
+}
+
+/** A sign-in of a user who is known: new is at most what it brings for referrals in this app. */
+function touch(
+  { touched }: IdentityState,
+  current: Claim,
+  { appId, firstTouch, at }: ClaimIdentity,
+): Decision<IdentityEvent, IdentityAnswer> {
+  const broughtCode = touched.get(appId);
+  const isNews = broughtCode === undefined || (!broughtCode && firstTouch.referralCode !== undefined);
+  // A release takes the answer back, so it is never given from memory alone.
+  if (!isNews) return { events: [], answer: current, replayed: true, revocable: true };
+  const { userId } = current;
+  return {
+    events: [{ type: 'FirstTouched', data: { userId, appId, ...known(firstTouch), touchedAt: at } }],
+    answer: current,
+  };
+}
+
+const known = ({ referralCode, gameKey }: Touch) => ({
+  ...(referralCode !== undefined && { referralCode }),
+  ...(gameKey !== undefined && { gameKey }),
+});
+
+function evolve(state: IdentityState, event: IdentityEvent): IdentityState {
+  const length = state.length + 1;
+  switch (event.type) {
+    case 'IdentityClaimed': {
+      assert(!state.claim, 'an identity is one user’s at a time');
+      const { userId, identityId, type, appId, claimedAt, referralCode } = event.data;
+      return {
+        claims: state.claims + 1,
+        claim: { userId, identityId, type, appId, claimedAt, revision: state.length },
+        touched: new Map([[appId, referralCode !== undefined]]),
+        length,
+      };
+    }
+    case 'FirstTouched': {
+      const { userId, appId, referralCode } = event.data;
+      assert(state.claim?.userId === userId, 'a touch is of the user who has the identity');
+      return { ...state, touched: new Map([...state.touched, [appId, referralCode !== undefined]]), length };
+    }
+    case 'IdentityReleased':
+      assert(state.claim?.userId === event.data.userId, 'an identity is released by the user who has it');
+      return { ...state, claim: undefined, touched: new Map(), length };
+  }
+}
+
+export const identity: StreamType<IdentityCommand, IdentityEvent, IdentityState, IdentityAnswer> = {
+  category: 'identity',
+  version: 1,
+  codec: identityEvents,
+  initialState: { claims: 0, claim: undefined, touched: new Map(), length: 0 },
+  decide,
+  evolve,
+  sizeOf: ({ touched }) => 500 + 60 * touched.size,
+};
