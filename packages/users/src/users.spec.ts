@@ -3,7 +3,7 @@ import { type CommandHandler, createCommandHandler, readEvent } from '@coffer/ev
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { decodeMetadata, idFromParts, newId, Rejection } from '@coffer/kernel';
 import { expect } from 'chai';
-import { createUsers } from './users.ts';
+import { createUsers, erasureIn } from './users.ts';
 
 const NOW = new Date('2026-01-02T03:04:05.678Z');
 const context = { requestId: 'req-1', actor: 'operator', deadlineMs: performance.now() + 60_000 };
@@ -142,7 +142,9 @@ describe('users', () => {
     });
 
     it('are erased once, and shown as erased from then on, but required in vain', async () => {
-      const { users, place } = await claimed();
+      const { users, place, cause } = await claimed();
+      expect(await users.erasureOf(place, context)).to.equal(undefined);
+      expect(erasureIn(cause)).to.equal(undefined);
       const first = await users.erase(place, context);
       expect(first.cause).to.include({ type: 'UserErased', revision: 2 });
       expect(first.erasure.identities).to.deep.equal([
@@ -151,6 +153,9 @@ describe('users', () => {
       const again = await users.erase(place, { ...context, requestId: 'req-2' });
       expect(again.erasure).to.deep.equal(first.erasure);
       expect(again.cause.id).to.equal(first.cause.id);
+
+      expect(await users.erasureOf(place, context)).to.deep.equal(again);
+      expect(erasureIn(first.cause)).to.deep.equal({ ...place, erasure: first.erasure });
 
       expect((await users.show(place, context)).status).to.equal('erased');
       expect(await codeOf(users.requireActive(place, context))).to.equal('users/not_found');

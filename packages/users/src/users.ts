@@ -12,7 +12,8 @@ import {
   type StreamEvent,
 } from '@coffer/event-store';
 import type { RequestContext } from '@coffer/http';
-import { type Clock, type Environment, isId, newId } from '@coffer/kernel';
+import { type Clock, type Environment, isId, newId, parseStreamName } from '@coffer/kernel';
+import { userEvents } from './domain/user.events.ts';
 import {
   type Erasure,
   type KnownUser,
@@ -70,6 +71,8 @@ export interface Users {
   reinstate(place: UserPlace, context: UsersContext): Promise<Outcome<RegisteredUser>>;
   /** Ends the user's standing for good; again, it answers the first time. Throws `users/not_found`. */
   erase(place: UserPlace, context: UsersContext): Promise<ErasedUser>;
+  /** The erasure of a user, confirmed current; undefined of one who is not erased. */
+  erasureOf(place: UserPlace, context: Pick<UsersContext, 'deadlineMs'>): Promise<ErasedUser | undefined>;
   /** The user, confirmed current, also an erased one. Throws `users/not_found`. */
   show(place: UserPlace, context: Pick<UsersContext, 'deadlineMs'>): Promise<KnownUser>;
   /** As `show`; undefined where there is no such user. */
@@ -105,6 +108,8 @@ export function createUsers({
     isId('usr', place.userId)
       ? handler.load(user, userStreamName(place.environment, place.scopeId, place.userId), context)
       : undefined;
+  const causeOf = ({ environment, scopeId, userId }: UserPlace, { revision }: Erasure) =>
+    readEvent(store, userStreamName(environment, scopeId, userId), revision);
 
   return {
     async register({ userId = newId('usr'), appId, ...place }, context) {
@@ -138,8 +143,11 @@ export function createUsers({
       );
       const { erasure } = answer;
       assert(erasure, 'an erased user says when');
-      const stream = userStreamName(place.environment, place.scopeId, place.userId);
-      return { erasure, cause: appended[0] ?? (await readEvent(store, stream, erasure.revision)) };
+      return { erasure, cause: appended[0] ?? (await causeOf(place, erasure)) };
+    },
+    async erasureOf(place, context) {
+      const erasure = (await load(place, context))?.erasure;
+      return erasure && { erasure, cause: await causeOf(place, erasure) };
     },
     async show(place, context) {
       const state = await load(place, context);
@@ -156,4 +164,14 @@ export function createUsers({
       if (state.status === 'suspended') throw reject('users/suspended');
     },
   };
+}
+
+/** Whose erasure the event is; undefined of every other event. */
+export function erasureIn(event: StreamEvent): (UserPlace & { readonly erasure: Erasure }) | undefined {
+  if (event.type !== 'UserErased') return undefined;
+  const parts = parseStreamName(event.stream);
+  const erased = userEvents.decode(event);
+  assert(parts?.category === user.category && erased.type === 'UserErased', `${event.stream} is no user`);
+  const { environment, owner: scopeId, id: userId } = parts;
+  return { environment, scopeId, userId, erasure: { ...erased.data, revision: event.revision } };
 }

@@ -1,0 +1,80 @@
+/**
+ * Forgetting a person: the user's standing ends, then the data key is destroyed, then the identity is released.
+ * The first event names all that follows, so whoever finds it can finish what it began.
+ */
+import { type CommandContext, type CommandHandler, causedBy, type StreamEvent } from '@coffer/event-store';
+import type { FailPoint } from '@coffer/kernel';
+import { identity, identityStreamName } from './domain/identity.ts';
+import type { Owner, PersonalData } from './personalData.ts';
+
+type Deadline = Pick<CommandContext, 'deadlineMs'>;
+
+/** An erasure as the user's stream tells it, and the event that does. */
+export interface ErasedUser {
+  readonly erasure: {
+    readonly erasedAt: string;
+    /** The primary one first. */
+    readonly identities: readonly { readonly identityId: string; readonly identityHash: string }[];
+  };
+  readonly cause: StreamEvent;
+}
+
+/** What an erasure needs of the users. */
+export interface ErasableUsers {
+  /** Again, it answers the first time. Throws `users/not_found`. */
+  readonly erase: (owner: Owner, context: CommandContext) => Promise<ErasedUser>;
+  /** Undefined of a user who is not erased. */
+  readonly erasureOf: (owner: Owner, deadline: Deadline) => Promise<ErasedUser | undefined>;
+}
+
+export interface Erasure {
+  /** Throws `users/not_found`. Safe to repeat. */
+  readonly erase: (owner: Owner, context: CommandContext) => Promise<void>;
+  /** Does the rest of an erasure that has begun; false when none has. */
+  readonly finishIfBegun: (owner: Owner, deadline: Deadline) => Promise<boolean>;
+  /** All that follows from the event that erased the user. Idempotent. */
+  readonly finish: (owner: Owner, erased: ErasedUser, deadline: Deadline) => Promise<void>;
+}
+
+export function createErasure({
+  handler,
+  users,
+  personalData,
+  failPoint,
+}: {
+  readonly handler: Pick<CommandHandler, 'execute'>;
+  readonly users: ErasableUsers;
+  readonly personalData: Pick<PersonalData, 'destroy'>;
+  readonly failPoint: FailPoint;
+}): Erasure {
+  return {
+    async erase(owner, context) {
+      const erased = await users.erase(owner, context);
+      failPoint('erase.erased');
+      await finish(owner, erased, context);
+    },
+    async finishIfBegun(owner, deadline) {
+      const erased = await users.erasureOf(owner, deadline);
+      if (erased) await finish(owner, erased, deadline);
+      return erased !== undefined;
+    },
+    finish,
+  };
+
+  async function finish(
+    owner: Owner,
+    { erasure, cause }: ErasedUser,
+    { deadlineMs }: Deadline,
+  ): Promise<void> {
+    const { erasedAt, identities } = erasure;
+    await personalData.destroy(owner, new Date(erasedAt));
+    failPoint('erase.destroyed');
+    // The primary identity goes last: its release is what says that the erasure is done.
+    for (const { identityHash } of identities.toReversed()) {
+      const stream = identityStreamName({ ...owner, identityHash });
+      const command = { type: 'ReleaseIdentity', userId: owner.userId, at: erasedAt } as const;
+      await handler.execute(identity, stream, command, causedBy(cause, stream, deadlineMs));
+    }
+    failPoint('erase.released');
+  }
+}

@@ -1,0 +1,262 @@
+/**
+ * From a proved identity to the user behind it. The claim of the identity comes first and says all that follows:
+ * the user's registration, its first wallet. Each later step is a function of the claim and idempotent, so
+ * the request, the next sign-in and the process that finishes what died make the same user, once.
+ * Source: contract, Sign-in and sessions; specification, Sign-in.
+ */
+import assert from 'node:assert/strict';
+import {
+  type CommandContext,
+  type CommandHandler,
+  causedBy,
+  type EventStore,
+  readEvent,
+  StoreOverloadedError,
+  type StreamEvent,
+} from '@coffer/event-store';
+import { callerId, type FailPoint, parseStreamName } from '@coffer/kernel';
+import type {
+  AppPlace,
+  FirstTouch,
+  IdentityType,
+  Standing,
+  UserView,
+  VerifiedIdentity,
+  WalletSummary,
+} from '../types.ts';
+import { identityEvents } from './domain/identity.events.ts';
+import { type Claim, identity, identityStreamName } from './domain/identity.ts';
+import type { Erasure } from './erasure.ts';
+import type { IdentityHash } from './identityHash.ts';
+import type { FactsByIdentity, Owner, PersonalData } from './personalData.ts';
+
+type Deadline = Pick<CommandContext, 'deadlineMs'>;
+
+/** A user as the users context knows it. */
+export interface KnownUser {
+  readonly userId: string;
+  /** ISO 8601. */
+  readonly registeredAt: string;
+  readonly status: Standing;
+  /** The primary one first. */
+  readonly identities: readonly { readonly identityId: string; readonly type: IdentityType }[];
+}
+
+/** What identities need of the users. */
+export interface IdentityUsers {
+  readonly find: (owner: Owner, deadline: Deadline) => Promise<KnownUser | undefined>;
+  /** The registration that follows from the event of the claim. Idempotent. */
+  readonly registerClaimed: (
+    claimed: Owner & {
+      readonly appId: string;
+      readonly registeredAt: string;
+      readonly identity: {
+        readonly identityId: string;
+        readonly type: IdentityType;
+        readonly identityHash: string;
+      };
+    },
+    cause: StreamEvent,
+    deadlineMs: number,
+  ) => Promise<void>;
+}
+
+/** What identities need of the wallets. */
+export interface IdentityWallets {
+  /** Oldest first. */
+  readonly walletsOf: (owner: Owner) => Promise<readonly WalletSummary[]>;
+  /** The user's first wallet. Idempotent, also in parallel. */
+  readonly provisionWallet: (owner: Owner, context: CommandContext) => Promise<WalletSummary>;
+}
+
+export interface ResolvedUser {
+  readonly user: UserView;
+  readonly standing: Standing;
+}
+
+export interface Identities {
+  /**
+   * Creates or fetches the user of the identity, with its wallet, and keeps the profile of this sign-in. Safe in
+   * parallel, and after a crash at any step. Never answers an erased user: the identity is a new one's by then.
+   */
+  readonly resolve: (
+    place: AppPlace,
+    identity: VerifiedIdentity,
+    firstTouch: FirstTouch,
+    context: CommandContext,
+  ) => Promise<ResolvedUser>;
+  /**
+   * The user as an app of its scope sees it; undefined of one that is absent or has never signed in. What was
+   * erased of an erased user is empty.
+   */
+  readonly view: (place: AppPlace, userId: string, deadline: Deadline) => Promise<ResolvedUser | undefined>;
+  /** Forgets the person, for good. Throws `users/not_found`. */
+  readonly erase: (place: AppPlace, userId: string, context: CommandContext) => Promise<void>;
+  /** Does what follows from an `IdentityClaimed` and is not done yet. Idempotent. */
+  readonly finishClaim: (cause: StreamEvent, deadlineMs: number) => Promise<void>;
+}
+
+export interface IdentitiesDependencies {
+  readonly handler: Pick<CommandHandler, 'execute'>;
+  readonly store: Pick<EventStore, 'readStream'>;
+  readonly hashOf: IdentityHash;
+  readonly personalData: Pick<PersonalData, 'keep' | 'read'>;
+  readonly erasure: Pick<Erasure, 'erase' | 'finishIfBegun'>;
+  readonly users: IdentityUsers;
+  readonly wallets: IdentityWallets;
+  readonly failPoint: FailPoint;
+}
+
+/** Each round but the first means that the user was erased since the one before. */
+const MOST_ROUNDS = 5;
+
+export function createIdentities(dependencies: IdentitiesDependencies): Identities {
+  const { handler, store, hashOf, personalData, erasure, users, wallets, failPoint } = dependencies;
+
+  return {
+    resolve,
+    async view({ appId, environment, scopeId }, userId, deadline) {
+      const owner = { environment, scopeId, userId };
+      const user = await users.find(owner, deadline);
+      if (!user || user.identities.length === 0) return undefined;
+      const [facts, owned] = await Promise.all([personalData.read(owner), wallets.walletsOf(owner)]);
+      return { user: viewOf(appId, user, facts, owned), standing: user.status };
+    },
+    async erase({ environment, scopeId }, userId, context) {
+      await erasure.erase({ environment, scopeId, userId }, context);
+    },
+    async finishClaim(cause, deadlineMs) {
+      const claimed = claimedIn(cause);
+      assert(claimed, `${cause.type} of ${cause.stream} is no claim`);
+      const finished = await finish(claimed, async () => cause, deadlineMs);
+      if (!finished) await erasure.finishIfBegun(claimed, { deadlineMs });
+    },
+  };
+
+  async function resolve(
+    { appId, environment, scopeId }: AppPlace,
+    verified: VerifiedIdentity,
+    firstTouch: FirstTouch,
+    context: CommandContext,
+  ): Promise<ResolvedUser> {
+    const place = { environment, scopeId, identityHash: hashOf({ environment, scopeId }, verified) };
+    const stream = identityStreamName(place);
+    const { occurredAt: at } = context.metadata;
+    const command = {
+      type: 'ClaimIdentity',
+      place,
+      identityType: verified.type,
+      appId,
+      firstTouch: usable(firstTouch),
+      at,
+    } as const;
+
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      failPoint('signIn.beforeClaim');
+      const { answer: claim, appended } = await handler.execute(identity, stream, command, context);
+      assert(claim, 'whoever claims an identity is told whose it is');
+      failPoint('signIn.claimed');
+
+      const owner = { environment, scopeId, userId: claim.userId };
+      const cause = async () =>
+        appended.find(({ type }) => type === 'IdentityClaimed') ??
+        (await readEvent(store, stream, claim.revision));
+      const finished = await finish({ ...place, ...claim }, cause, context.deadlineMs);
+      if (finished) {
+        const { externalId, profile } = verified;
+        const facts = await personalData.keep(owner, claim.identityId, { externalId, profile }, new Date(at));
+        failPoint('signIn.kept');
+        if (facts) {
+          const { user, owned } = finished;
+          return { user: viewOf(appId, user, facts, owned), standing: user.status };
+        }
+      }
+      // The user was erased, and whoever did it may have died before the identity was released.
+      await erasure.finishIfBegun(owner, context);
+    }
+    throw new StoreOverloadedError('The users of this identity keep being erased.');
+  }
+
+  /** Undefined when the user is erased. The cause is read only where something is missing. */
+  async function finish(
+    claimed: Claimed,
+    cause: () => Promise<StreamEvent>,
+    deadlineMs: number,
+  ): Promise<{ readonly user: KnownUser; readonly owned: readonly WalletSummary[] } | undefined> {
+    const { environment, scopeId, userId } = claimed;
+    const owner = { environment, scopeId, userId };
+    const user =
+      (await users.find(owner, { deadlineMs })) ?? (await register(claimed, await cause(), deadlineMs));
+    failPoint('signIn.registered');
+    if (user.status === 'erased') return undefined;
+
+    const owned = await wallets.walletsOf(owner);
+    if (owned.length > 0) return { user, owned };
+    const wallet = await wallets.provisionWallet(owner, following(await cause(), deadlineMs));
+    failPoint('signIn.provisioned');
+    return { user, owned: [wallet] };
+  }
+
+  async function register(
+    { environment, scopeId, userId, identityId, identityHash, type, appId, claimedAt }: Claimed,
+    cause: StreamEvent,
+    deadlineMs: number,
+  ): Promise<KnownUser> {
+    const owner = { environment, scopeId, userId };
+    await users.registerClaimed(
+      { ...owner, appId, registeredAt: claimedAt, identity: { identityId, type, identityHash } },
+      cause,
+      deadlineMs,
+    );
+    const user = await users.find(owner, { deadlineMs });
+    assert(user, 'a user that was just registered is there');
+    return user;
+  }
+}
+
+/** What a claim says, and where. */
+interface Claimed extends Owner, Omit<Claim, 'revision'> {
+  readonly identityHash: string;
+}
+
+/** Undefined of every event but an `IdentityClaimed`. */
+export function claimedIn(event: StreamEvent): Claimed | undefined {
+  if (event.type !== 'IdentityClaimed') return undefined;
+  const parts = parseStreamName(event.stream);
+  const claimed = identityEvents.decode(event);
+  assert(
+    parts?.category === identity.category && claimed.type === 'IdentityClaimed',
+    `${event.stream} is no identity`,
+  );
+  return { environment: parts.environment, scopeId: parts.owner, ...claimed.data };
+}
+
+/** The context of what follows on a stream whose name and ids another context decides. */
+function following(cause: StreamEvent, deadlineMs: number): CommandContext {
+  const { metadata } = causedBy(cause, cause.stream, deadlineMs);
+  return { metadata, deadlineMs };
+}
+
+/**
+ * What may stand in an event for ever. A code of another form is nobody's, and a text from a link could be
+ * anything, an address too. Source: contract, Sign-in and sessions (a bad referral code is ignored).
+ */
+function usable({ referralCode, gameKey }: FirstTouch): FirstTouch {
+  const known = (text: string | undefined) => (callerId.safeParse(text).success ? text : undefined);
+  return { referralCode: known(referralCode), gameKey: known(gameKey) };
+}
+
+function viewOf(
+  appId: string,
+  { userId, registeredAt, identities }: KnownUser,
+  facts: FactsByIdentity,
+  wallets: readonly WalletSummary[],
+): UserView {
+  const views = identities.map(({ identityId, type }) => {
+    const { externalId, profile } = facts.get(identityId) ?? { externalId: '', profile: {} };
+    return { id: identityId, type, externalId, profile };
+  });
+  const [primaryIdentity] = views;
+  assert(primaryIdentity, 'a user who has signed in has an identity');
+  return { id: userId, appId, primaryIdentity, identities: views, wallets, createdAt: registeredAt };
+}

@@ -1,0 +1,45 @@
+/**
+ * Identities in the log are known by a keyed hash: without the key nobody can try addresses or ids against it.
+ * The key never changes, because the hash names the stream by which a returning player is found.
+ */
+import { createHmac } from 'node:crypto';
+import type { Queryable } from '@coffer/database';
+import type { AppPlace, VerifiedIdentity } from '../types.ts';
+
+/** 64 hexadecimal digits. */
+export type IdentityHash = (
+  place: Pick<AppPlace, 'environment' | 'scopeId'>,
+  identity: Pick<VerifiedIdentity, 'type' | 'externalId'>,
+) => string;
+
+/** Takes a key of 32 bytes. */
+export function createIdentityHash(key: Uint8Array): IdentityHash {
+  if (key.length !== 32) {
+    throw new Error(`The key of identities must have 32 bytes; this one has ${key.length}.`);
+  }
+  return ({ environment, scopeId }, { type, externalId }) =>
+    hmacOf(key, ['identity', environment, scopeId, type, externalId]);
+}
+
+/**
+ * Returns when the key is the one that this installation's identities are hashed with, which is the first that it
+ * was ever started with. Throws with any other: every returning player would silently become a new user.
+ */
+export async function requireIdentityKey(queryable: Queryable, key: Uint8Array): Promise<void> {
+  const fingerprint = hmacOf(key, ['fingerprint of the identity key']);
+  await queryable.query(
+    'insert into records.auth_identity_key (fingerprint) values ($1) on conflict do nothing',
+    [fingerprint],
+  );
+  const { rows } = await queryable.query<{ fingerprint: string }>(
+    'select fingerprint from records.auth_identity_key',
+  );
+  if (rows[0]?.fingerprint === fingerprint) return;
+  throw new Error(
+    'The identity key is not the one that this installation began with, so it would take every returning player for a new one. Set COFFER_IDENTITY_KEY to the first one, or put identity-key.json back into the data folder.',
+  );
+}
+
+/** The parts are joined unambiguously. */
+const hmacOf = (key: Uint8Array, parts: readonly string[]): string =>
+  createHmac('sha256', key).update(JSON.stringify(parts)).digest('hex');

@@ -1,0 +1,131 @@
+/**
+ * What is known of a person: kept outside the log, sealed with a key of the user's own, which is sealed with the
+ * installation's. Destroying that one key makes every copy of the data unreadable that was made without it.
+ */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { type Pool, withTransaction } from '@coffer/database';
+import { createSecretBox, type Environment, type SecretBox } from '@coffer/kernel';
+import { z } from 'zod';
+
+/** Whose data it is. */
+export interface Owner {
+  readonly environment: Environment;
+  readonly scopeId: string;
+  readonly userId: string;
+}
+
+const personalFacts = z.object({ externalId: z.string(), profile: z.record(z.string(), z.string()) });
+export type PersonalFacts = Readonly<z.infer<typeof personalFacts>>;
+
+/** By identity id. */
+export type FactsByIdentity = ReadonlyMap<string, PersonalFacts>;
+
+export interface PersonalData {
+  /** Writes what a sign-in has proved. All that is known of the user then; undefined once it is destroyed. */
+  readonly keep: (
+    owner: Owner,
+    identityId: string,
+    facts: PersonalFacts,
+    at: Date,
+  ) => Promise<FactsByIdentity | undefined>;
+  /** Empty where nothing was kept, and once it is destroyed. */
+  readonly read: (owner: Owner) => Promise<FactsByIdentity>;
+  /** For good: nothing can be kept of the user any more. */
+  readonly destroy: (owner: Owner, at: Date) => Promise<void>;
+}
+
+interface Row {
+  readonly sealed_key: unknown;
+  readonly is_destroyed: boolean;
+  readonly identity_id: string | null;
+  readonly sealed: unknown;
+}
+
+/** `box` undefined: destroyed. */
+interface Loaded {
+  readonly box: SecretBox | undefined;
+  readonly facts: FactsByIdentity;
+}
+
+const OWNED = 'environment = $1 and scope_id = $2 and user_id = $3';
+const parameters = ({ environment, scopeId, userId }: Owner) => [environment, scopeId, userId];
+
+/** `secretBox` is the installation's, which seals the users' keys. */
+export function createPersonalData(pool: Pool, secretBox: SecretBox): PersonalData {
+  return {
+    async keep(owner, identityId, facts, at) {
+      const { box, facts: known } = (await load(owner)) ?? (await loadWithNewKey(owner, at));
+      if (!box) return undefined;
+      if (isDeepStrictEqual(known.get(identityId), facts)) return known;
+
+      const sealed = box.seal(JSON.stringify(facts), placeOf('identity', owner, identityId));
+      // The share lock makes a destruction wait for this row, so that it takes it along.
+      const { rowCount } = await pool.query(
+        `insert into records.auth_identities (identity_id, environment, scope_id, user_id, sealed, updated_at)
+         select $4, environment, scope_id, user_id, $5, $6 from records.auth_data_keys
+          where ${OWNED} and destroyed_at is null for share
+         on conflict (identity_id) do update set sealed = excluded.sealed, updated_at = excluded.updated_at`,
+        [...parameters(owner), identityId, sealed, at],
+      );
+      return rowCount === 0 ? undefined : new Map([...known, [identityId, facts]]);
+    },
+
+    async read(owner) {
+      return (await load(owner))?.facts ?? new Map();
+    },
+
+    async destroy(owner, at) {
+      await withTransaction(pool, async (client) => {
+        await client.query(
+          `insert into records.auth_data_keys (environment, scope_id, user_id, created_at, destroyed_at)
+           values ($1, $2, $3, $4, $4)
+           on conflict (environment, scope_id, user_id) do update
+             set sealed_key = null, destroyed_at = excluded.destroyed_at
+             where auth_data_keys.destroyed_at is null`,
+          [...parameters(owner), at],
+        );
+        await client.query(`delete from records.auth_identities where ${OWNED}`, parameters(owner));
+      });
+    },
+  };
+
+  async function load(owner: Owner): Promise<Loaded | undefined> {
+    const { rows } = await pool.query<Row>(
+      `select sealed_key, destroyed_at is not null as is_destroyed, identity_id, sealed
+         from records.auth_data_keys left join records.auth_identities using (environment, scope_id, user_id)
+        where ${OWNED}`,
+      parameters(owner),
+    );
+    const [first] = rows;
+    if (!first) return undefined;
+    if (first.is_destroyed) return { box: undefined, facts: new Map() };
+    const key = Buffer.from(secretBox.open(first.sealed_key, placeOf('key', owner)), 'base64');
+    const box = createSecretBox(key);
+    const facts = rows.flatMap(({ identity_id: identityId, sealed }) => {
+      if (identityId === null) return [];
+      const text = box.open(sealed, placeOf('identity', owner, identityId));
+      return [[identityId, personalFacts.parse(JSON.parse(text))] as const];
+    });
+    return { box, facts: new Map(facts) };
+  }
+
+  /** Of two that make one at the same time, both read what one of them made. */
+  async function loadWithNewKey(owner: Owner, at: Date): Promise<Loaded> {
+    const key = secretBox.seal(randomBytes(32).toString('base64'), placeOf('key', owner));
+    await pool.query(
+      `insert into records.auth_data_keys (environment, scope_id, user_id, sealed_key, created_at)
+       values ($1, $2, $3, $4, $5) on conflict do nothing`,
+      [...parameters(owner), key, at],
+    );
+    const loaded = await load(owner);
+    assert(loaded, 'a data key that was just written is there');
+    return loaded;
+  }
+}
+
+/** What a sealed value is bound to: copied to another person or row, it does not open. */
+function placeOf(kind: 'key' | 'identity', { environment, scopeId, userId }: Owner, ...rest: string[]) {
+  return JSON.stringify(['auth', kind, environment, scopeId, userId, ...rest]);
+}
