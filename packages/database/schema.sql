@@ -276,6 +276,37 @@ table records.apps
   CREATE INDEX apps_by_scope ON records.apps USING btree (scope_id)
   CREATE UNIQUE INDEX apps_pkey ON records.apps USING btree (app_id)
 
+table records.auth_data_keys
+  column environment text not null
+  column scope_id text collate "C" not null
+  column user_id text collate "C" not null
+  column sealed_key jsonb
+  column created_at timestamp with time zone not null
+  column destroyed_at timestamp with time zone
+  constraint auth_data_keys_check CHECK (((sealed_key IS NULL) = (destroyed_at IS NOT NULL)))
+  constraint auth_data_keys_environment_check CHECK ((environment = ANY (ARRAY['test'::text, 'live'::text])))
+  constraint auth_data_keys_pkey PRIMARY KEY (environment, scope_id, user_id)
+  CREATE UNIQUE INDEX auth_data_keys_pkey ON records.auth_data_keys USING btree (environment, scope_id, user_id)
+
+table records.auth_identities
+  column identity_id text collate "C" not null
+  column environment text not null
+  column scope_id text collate "C" not null
+  column user_id text collate "C" not null
+  column sealed jsonb not null
+  column updated_at timestamp with time zone not null
+  constraint auth_identities_environment_scope_id_user_id_fkey FOREIGN KEY (environment, scope_id, user_id) REFERENCES records.auth_data_keys(environment, scope_id, user_id)
+  constraint auth_identities_pkey PRIMARY KEY (identity_id)
+  CREATE INDEX auth_identities_by_user ON records.auth_identities USING btree (environment, scope_id, user_id)
+  CREATE UNIQUE INDEX auth_identities_pkey ON records.auth_identities USING btree (identity_id)
+
+table records.auth_identity_key
+  column is_only boolean not null default true
+  column fingerprint text collate "C" not null
+  constraint auth_identity_key_is_only_check CHECK (is_only)
+  constraint auth_identity_key_pkey PRIMARY KEY (is_only)
+  CREATE UNIQUE INDEX auth_identity_key_pkey ON records.auth_identity_key USING btree (is_only)
+
 table records.chain_blocks
   column last_ordinal bigint not null
   column first_ordinal bigint not null

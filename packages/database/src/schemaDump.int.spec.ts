@@ -4,6 +4,7 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { migrateAudit } from '@coffer/audit';
+import { migrateAuth } from '@coffer/auth';
 import { createConsumersTable } from '@coffer/consumers';
 import { migrateLog, migrateSnapshots } from '@coffer/event-store/postgres';
 import { migrateRecords } from '@coffer/portal';
@@ -18,6 +19,7 @@ const MIGRATIONS: readonly ((pool: Pool) => Promise<void>)[] = [
   migrateLog,
   migrateSnapshots,
   migrateRecords,
+  migrateAuth,
   migrateAudit,
   migrateWallets,
   migrateReadModels,

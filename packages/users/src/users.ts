@@ -71,8 +71,6 @@ export interface Users {
   reinstate(place: UserPlace, context: UsersContext): Promise<Outcome<RegisteredUser>>;
   /** Ends the user's standing for good; again, it answers the first time. Throws `users/not_found`. */
   erase(place: UserPlace, context: UsersContext): Promise<ErasedUser>;
-  /** The erasure of a user, confirmed current; undefined of one who is not erased. */
-  erasureOf(place: UserPlace, context: Pick<UsersContext, 'deadlineMs'>): Promise<ErasedUser | undefined>;
   /** The user, confirmed current, also an erased one. Throws `users/not_found`. */
   show(place: UserPlace, context: Pick<UsersContext, 'deadlineMs'>): Promise<KnownUser>;
   /** As `show`; undefined where there is no such user. */
@@ -108,9 +106,6 @@ export function createUsers({
     isId('usr', place.userId)
       ? handler.load(user, userStreamName(place.environment, place.scopeId, place.userId), context)
       : undefined;
-  const causeOf = ({ environment, scopeId, userId }: UserPlace, { revision }: Erasure) =>
-    readEvent(store, userStreamName(environment, scopeId, userId), revision);
-
   return {
     async register({ userId = newId('usr'), appId, ...place }, context) {
       const at = clock();
@@ -143,11 +138,8 @@ export function createUsers({
       );
       const { erasure } = answer;
       assert(erasure, 'an erased user says when');
-      return { erasure, cause: appended[0] ?? (await causeOf(place, erasure)) };
-    },
-    async erasureOf(place, context) {
-      const erasure = (await load(place, context))?.erasure;
-      return erasure && { erasure, cause: await causeOf(place, erasure) };
+      const stream = userStreamName(place.environment, place.scopeId, place.userId);
+      return { erasure, cause: appended[0] ?? (await readEvent(store, stream, erasure.revision)) };
     },
     async show(place, context) {
       const state = await load(place, context);

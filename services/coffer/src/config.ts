@@ -32,6 +32,12 @@ const masterKeys = z.string().transform((text, context) => {
   }
 });
 
+const key32 = z
+  .string()
+  .regex(/^[A-Za-z0-9+/]{43}=$/, 'must be 32 bytes in base64 (openssl rand -base64 32)')
+  .transform((text) => Buffer.from(text, 'base64'))
+  .optional();
+
 const plainVariables = z.object({
   COFFER_DATA_DIR: z.string().min(1).default('.data'),
   PORT: wholeNumber(0, 65_535).default(8080),
@@ -45,10 +51,8 @@ const plainVariables = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   COFFER_TRUST_PROXY: z.string().optional(),
   COFFER_METRICS_PUBLIC: flag.default(false),
-  COFFER_SECRETS_KEY: z
-    .string()
-    .regex(/^[A-Za-z0-9+/]{43}=$/, 'must be 32 bytes in base64 (openssl rand -base64 32)')
-    .optional(),
+  COFFER_SECRETS_KEY: key32,
+  COFFER_IDENTITY_KEY: key32,
   COFFER_MASTER_KEYS: masterKeys.optional(),
   COFFER_OPERATOR_TOKEN: z.string().min(32, 'must have at least 32 characters').optional(),
   COFFER_REQUEST_TIMEOUT_MS: wholeNumber(100, 120_000).default(10_000),
@@ -101,10 +105,8 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
     logLevel: variables.LOG_LEVEL,
     trustProxy: variables.COFFER_TRUST_PROXY,
     metricsPublic: variables.COFFER_METRICS_PUBLIC,
-    secretsKey:
-      variables.COFFER_SECRETS_KEY === undefined
-        ? undefined
-        : Buffer.from(variables.COFFER_SECRETS_KEY, 'base64'),
+    secretsKey: variables.COFFER_SECRETS_KEY,
+    identityKey: variables.COFFER_IDENTITY_KEY,
     masterKeys: variables.COFFER_MASTER_KEYS,
     operatorToken: variables.COFFER_OPERATOR_TOKEN,
     requestTimeoutMs: variables.COFFER_REQUEST_TIMEOUT_MS,

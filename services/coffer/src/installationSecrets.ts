@@ -9,42 +9,60 @@ import { z } from 'zod';
 import type { Config } from './config.ts';
 
 const stored = z.object({ secretsKey: z.string(), operatorToken: z.string() });
+/** In a file of its own: it never changes, while the other secrets may. */
+const storedIdentityKey = z.object({ identityKey: z.string() });
 
 export interface InstallationSecrets {
   /** 32 bytes, by which secret settings are sealed. Lost, those settings must be set again. */
   readonly secretsKey: Uint8Array;
+  /** 32 bytes, by which identities are hashed. Lost, every returning player would be taken for a new one. */
+  readonly identityKey: Uint8Array;
   readonly operatorToken: string;
   /** Exact texts that must never come out in a log. */
   readonly texts: readonly string[];
 }
 
 export async function installationSecrets(config: Config): Promise<InstallationSecrets> {
-  const kept =
+  const secrets =
     config.secretsKey && config.operatorToken
       ? undefined
-      : await keptSecrets(join(config.dataFolder, 'secrets.json'));
-  const secretsKey = config.secretsKey ?? Buffer.from(kept?.secretsKey ?? '', 'base64');
-  const operatorToken = config.operatorToken ?? kept?.operatorToken ?? '';
+      : await kept(join(config.dataFolder, 'secrets.json'), stored, () => ({
+          secretsKey: randomBytes(32).toString('base64'),
+          operatorToken: `op_${randomBytes(32).toString('base64url')}`,
+        }));
+  const identityKey = config.identityKey ?? (await keptIdentityKey(config.dataFolder));
+  const secretsKey = config.secretsKey ?? Buffer.from(secrets?.secretsKey ?? '', 'base64');
+  const operatorToken = config.operatorToken ?? secrets?.operatorToken ?? '';
   const gatewayPassword = config.storeGateway?.password;
   return {
     secretsKey,
+    identityKey,
     operatorToken,
     texts: [
       operatorToken,
       Buffer.from(secretsKey).toString('base64'),
+      Buffer.from(identityKey).toString('base64'),
       ...(gatewayPassword === undefined ? [] : [gatewayPassword]),
     ],
   };
 }
 
+async function keptIdentityKey(dataFolder: string): Promise<Uint8Array> {
+  const { identityKey } = await kept(join(dataFolder, 'identity-key.json'), storedIdentityKey, () => ({
+    identityKey: randomBytes(32).toString('base64'),
+  }));
+  return Buffer.from(identityKey, 'base64');
+}
+
 /** Made whole under another name and then linked: of two first starts, both read what one of them made. */
-async function keptSecrets(path: string): Promise<z.infer<typeof stored>> {
-  const existing = await readKept(path);
+async function kept<Secrets>(
+  path: string,
+  schema: z.ZodType<Secrets>,
+  make: () => Secrets,
+): Promise<Secrets> {
+  const existing = await readKept(path, schema);
   if (existing) return existing;
-  const fresh = {
-    secretsKey: randomBytes(32).toString('base64'),
-    operatorToken: `op_${randomBytes(32).toString('base64url')}`,
-  };
+  const fresh = make();
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   await writeFile(draft, `${JSON.stringify(fresh, null, 2)}\n`, { mode: 0o600, flush: true });
   await chmod(draft, 0o600);
@@ -55,14 +73,14 @@ async function keptSecrets(path: string): Promise<z.infer<typeof stored>> {
   } finally {
     await unlink(draft);
   }
-  const kept = await readKept(path);
-  if (!kept) throw new Error(`${path} was just written and cannot be read.`);
-  return kept;
+  const written = await readKept(path, schema);
+  if (!written) throw new Error(`${path} was just written and cannot be read.`);
+  return written;
 }
 
-async function readKept(path: string): Promise<z.infer<typeof stored> | undefined> {
+async function readKept<Secrets>(path: string, schema: z.ZodType<Secrets>): Promise<Secrets | undefined> {
   try {
-    return stored.parse(JSON.parse(await readFile(path, 'utf8')));
+    return schema.parse(JSON.parse(await readFile(path, 'utf8')));
   } catch (error) {
     if (isCode(error, 'ENOENT')) return undefined;
     throw new Error(`${path} cannot be read as the secrets of this installation.`, { cause: error });

@@ -28,10 +28,6 @@ export function portalAccounts({
     const { appId, environment, userId, currency } = account;
     return { appId, environment, userId, currencyId: currency.id };
   };
-  const commandContext = ({ requestId, actor, deadlineMs }: RequestContext) => ({
-    metadata: { correlationId: requestId, actor, occurredAt: clock().toISOString() },
-    deadlineMs,
-  });
 
   return {
     async show({ at, ...account }, context) {
@@ -42,14 +38,20 @@ export function portalAccounts({
     },
     async credit({ ref, amount, reason, ...account }, context) {
       const key = await keyOf(account, context);
-      return accounts.credit(key, { ref, amount, note: reason }, commandContext(context));
+      return accounts.credit(key, { ref, amount, note: reason }, commandContextOf(context, clock));
     },
     async debit({ ref, amount, reason, ...account }, context) {
       const key = await keyOf(account, context);
-      return accounts.debit(key, { ref, amount, note: reason }, commandContext(context));
+      return accounts.debit(key, { ref, amount, note: reason }, commandContextOf(context, clock));
     },
   };
 }
+
+/** The context of the command that a request is. */
+export const commandContextOf = ({ requestId, actor, deadlineMs }: RequestContext, clock: Clock) => ({
+  metadata: { correlationId: requestId, actor, occurredAt: clock().toISOString() },
+  deadlineMs,
+});
 
 /** Whether an event stands at the position or before it; undefined is before everything. */
 function isUpTo(

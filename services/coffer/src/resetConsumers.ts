@@ -10,7 +10,7 @@ import { READ_MODELS_CONSUMER, readSchemas } from '@coffer/read-models';
 import { CommandFailure, EXIT } from './cli/failure.ts';
 import { configFrom } from './config.ts';
 import { openDatabase, withPool } from './run.ts';
-import { HOLD_PROCESS, migrateAll } from './service.ts';
+import { HOLD_PROCESS, IDENTITY_PROCESS, migrateAll } from './service.ts';
 import { startFailure } from './startFailure.ts';
 
 export interface ResetResult {
@@ -46,17 +46,19 @@ export async function resetConsumersFrom(environment: NodeJS.ProcessEnv): Promis
  */
 export function resetConsumers(pool: Pool): Promise<ResetResult> {
   return withTransaction(pool, async (client) => {
-    const holds: ConsumerKey = { schema: 'records', name: HOLD_PROCESS };
+    const processes = [HOLD_PROCESS, IDENTITY_PROCESS].map(
+      (name): ConsumerKey => ({ schema: 'records', name }),
+    );
     const dropped = await readSchemas(client);
     for (const schema of dropped) await refuseWhileRun(client, { schema, name: READ_MODELS_CONSUMER });
-    await refuseWhileRun(client, holds);
+    for (const process of processes) await refuseWhileRun(client, process);
     await refuseWhileRun(client, CHAIN_CONSUMER);
 
     for (const schema of dropped) await client.query(`drop schema ${schema} cascade`);
-    await forgetPlace(client, holds);
+    for (const process of processes) await forgetPlace(client, process);
     await setBlocksAside(client);
     await forgetPlace(client, CHAIN_CONSUMER);
-    return { dropped, restarted: [holds.name, CHAIN_CONSUMER.name] };
+    return { dropped, restarted: [...processes, CHAIN_CONSUMER].map(({ name }) => name) };
   });
 }
 

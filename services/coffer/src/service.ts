@@ -22,6 +22,14 @@ import {
   migrateAudit,
   streamRules,
 } from '@coffer/audit';
+import {
+  createErasure,
+  createPersonalData,
+  finishesErasures,
+  identity,
+  migrateAuth,
+  requireIdentityKey,
+} from '@coffer/auth';
 import { type Consumer, createConsumersTable, projecting, reacting, startConsumer } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
 import { createCommandHandler, type EventStore, type LogPlace } from '@coffer/event-store';
@@ -75,7 +83,9 @@ import {
 } from '@coffer/read-models';
 import { createReconciler } from '@coffer/reconcile';
 import { startReconcilerRole } from '@coffer/reconciler';
-import { createUsers, user, usersErrors } from '@coffer/users';
+
+import { createUsers, erasureIn, user, usersErrors } from '@coffer/users';
+
 import {
   adoptMasterKeys,
   type MasterKey,
@@ -86,14 +96,16 @@ import {
   wallet,
   walletsErrors,
 } from '@coffer/wallets';
+
 import type { Config, Role } from './config.ts';
 import { errorOf } from './errorOf.ts';
 import { openEventStore } from './eventStore.ts';
 import { failPointFrom } from './failPoints.ts';
+import { identityUsers } from './identityPorts.ts';
 import { ledgerFunds } from './ledgerFunds.ts';
 import { observeService } from './observe.ts';
 import { playSessionLists } from './playSessionLists.ts';
-import { portalAccounts, portalPlaySessions } from './portalPorts.ts';
+import { commandContextOf, portalAccounts, portalPlaySessions } from './portalPorts.ts';
 import { portalProjections } from './portalProjections.ts';
 import { portalTotals } from './portalTotals.ts';
 import { ledgerReconcile, portalReconcile } from './reconcilePorts.ts';
@@ -119,6 +131,9 @@ export const readModelProjections: ReadModelProjections = {
 /** The consumer that carries out what holds are for, and what is owed to accounts. */
 export const HOLD_PROCESS = 'holds';
 
+/** The consumer that finishes what sign-ins and erasures have begun. */
+export const IDENTITY_PROCESS = 'identities';
+
 /** Requests in flight may finish for so long after a SIGTERM. Source: architecture, Running it. */
 const STOP_GRACE_MS = 8_000;
 
@@ -127,6 +142,7 @@ export interface ServiceOptions {
   readonly roles: readonly Role[];
   readonly databaseUrl: string;
   readonly secretsKey: Uint8Array;
+  readonly identityKey: Uint8Array;
   readonly operatorToken: string;
   /** Those that this process may use; none where it has no need of them. */
   readonly masterKeys: MasterKeys;
@@ -154,6 +170,7 @@ export async function migrateAll(pool: Pool): Promise<void> {
   await migrateLog(pool);
   await migrateSnapshots(pool);
   await migrateRecords(pool);
+  await migrateAuth(pool);
   await migrateAudit(pool);
   await migrateWallets(pool);
   await createConsumersTable(pool, 'records');
@@ -174,6 +191,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       onIdleError: ({ message }) => logger.warn({ reason: message }, 'a database connection was lost'),
     });
     stops.push(() => pool.end());
+    await requireIdentityKey(pool, options.identityKey);
     const ownStore = await openEventStore(options);
     stops.push(() => ownStore.close());
     const store = options.wrapStore?.(ownStore) ?? ownStore;
@@ -276,12 +294,19 @@ function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) 
     onSnapshotError: (error) => logger.warn({ err: error }, 'a snapshot was not kept'),
   });
   const users = createUsers({ handler, store, clock });
+  const failPoint = failPointFrom(config.failPoint);
+  const erasure = createErasure({
+    handler,
+    users: identityUsers(users),
+    personalData: createPersonalData(pool, secretBox),
+    failPoint,
+  });
   const accounts = createAccounts({ handler, store });
   const playSessions = createPlaySessions({
     handler,
     store,
     clock,
-    failPoint: failPointFrom(config.failPoint),
+    failPoint,
     funds: ledgerFunds(accounts),
     users,
     currencyByCode: directory.currencyByCode,
@@ -300,14 +325,14 @@ function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) 
       accountStream(environment, appId, userId, currencyId),
     carryOut: playSessions.carryOut,
   };
-  const reactions = holdReactions({ session: sessionHoldAct(reaction) }, sessionDues(reaction));
+  const holds = holdReactions({ session: sessionHoldAct(reaction) }, sessionDues(reaction));
   const reconciler = createReconciler({
     pool,
     store,
     clock,
     projections: readModelProjections,
     transactionUseOf,
-    process: { name: HOLD_PROCESS, reactions },
+    process: { name: HOLD_PROCESS, reactions: holds },
   });
 
   const pointsInTime = createPointsInTime(pool, store);
@@ -338,7 +363,10 @@ function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) 
       secretBox,
       directory,
       eventStore: store,
-      users,
+      users: {
+        ...users,
+        erase: (place, context) => erasure.erase(place, commandContextOf(context, clock)),
+      },
       accounts: portalAccounts({
         accounts,
         users,
@@ -354,7 +382,13 @@ function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) 
     ...auditEndpoints({
       db: pool,
       store,
-      rules: [streamRules(user), streamRules(wallet), streamRules(account), streamRules(playSession)],
+      rules: [
+        streamRules(user),
+        streamRules(identity),
+        streamRules(wallet),
+        streamRules(account),
+        streamRules(playSession),
+      ],
       streamFilter: (wanted) => streamFilter(directory, wanted),
     }),
     ...masterKeyEndpoints({
@@ -369,6 +403,8 @@ function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) 
     (await listApps(pool)).flatMap(({ appId }) =>
       environments.options.map((environment) => ({ appId, environment })),
     );
+  const identities = [finishesErasures({ finish: erasure.finish, erasureIn })];
+  const reactions = { [HOLD_PROCESS]: holds, [IDENTITY_PROCESS]: identities };
   return { handler, keyring, endpoints, reactions, reconciler, places, projections, rewrapper };
 }
 
@@ -402,8 +438,10 @@ async function startConsumers(
     );
   }
   if (roles.includes('process-manager')) {
-    const work = reacting(reactions, { graceMs: config.reactionGraceMs });
-    consumers.push(startConsumer({ ...shared, schema: 'records', name: HOLD_PROCESS, work }));
+    for (const [name, ofProcess] of Object.entries(reactions)) {
+      const work = reacting(ofProcess, { graceMs: config.reactionGraceMs });
+      consumers.push(startConsumer({ ...shared, schema: 'records', name, work }));
+    }
   }
   return consumers;
 }

@@ -23,15 +23,11 @@ export interface ErasedUser {
 export interface ErasableUsers {
   /** Again, it answers the first time. Throws `users/not_found`. */
   readonly erase: (owner: Owner, context: CommandContext) => Promise<ErasedUser>;
-  /** Undefined of a user who is not erased. */
-  readonly erasureOf: (owner: Owner, deadline: Deadline) => Promise<ErasedUser | undefined>;
 }
 
 export interface Erasure {
   /** Throws `users/not_found`. Safe to repeat. */
   readonly erase: (owner: Owner, context: CommandContext) => Promise<void>;
-  /** Does the rest of an erasure that has begun; false when none has. */
-  readonly finishIfBegun: (owner: Owner, deadline: Deadline) => Promise<boolean>;
   /** All that follows from the event that erased the user. Idempotent. */
   readonly finish: (owner: Owner, erased: ErasedUser, deadline: Deadline) => Promise<void>;
 }
@@ -52,11 +48,6 @@ export function createErasure({
       const erased = await users.erase(owner, context);
       failPoint('erase.erased');
       await finish(owner, erased, context);
-    },
-    async finishIfBegun(owner, deadline) {
-      const erased = await users.erasureOf(owner, deadline);
-      if (erased) await finish(owner, erased, deadline);
-      return erased !== undefined;
     },
     finish,
   };

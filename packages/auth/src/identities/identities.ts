@@ -101,7 +101,7 @@ export interface IdentitiesDependencies {
   readonly store: Pick<EventStore, 'readStream'>;
   readonly hashOf: IdentityHash;
   readonly personalData: Pick<PersonalData, 'keep' | 'read'>;
-  readonly erasure: Pick<Erasure, 'erase' | 'finishIfBegun'>;
+  readonly erasure: Pick<Erasure, 'erase'>;
   readonly users: IdentityUsers;
   readonly wallets: IdentityWallets;
   readonly failPoint: FailPoint;
@@ -129,7 +129,7 @@ export function createIdentities(dependencies: IdentitiesDependencies): Identiti
       const claimed = claimedIn(cause);
       assert(claimed, `${cause.type} of ${cause.stream} is no claim`);
       const finished = await finish(claimed, async () => cause, deadlineMs);
-      if (!finished) await erasure.finishIfBegun(claimed, { deadlineMs });
+      if (!finished) await erasure.erase(ownerOf(claimed), following(cause, deadlineMs));
     },
   };
 
@@ -171,8 +171,9 @@ export function createIdentities(dependencies: IdentitiesDependencies): Identiti
           return { user: viewOf(appId, user, facts, owned), standing: user.status };
         }
       }
-      // The user was erased, and whoever did it may have died before the identity was released.
-      await erasure.finishIfBegun(owner, context);
+      // Whoever erased the user may have died before the identity was released. And a data key that is destroyed
+      // proves the erasure also where the log was put back to before it.
+      await erasure.erase(owner, context);
     }
     throw new StoreOverloadedError('The users of this identity keep being erased.');
   }
@@ -183,8 +184,7 @@ export function createIdentities(dependencies: IdentitiesDependencies): Identiti
     cause: () => Promise<StreamEvent>,
     deadlineMs: number,
   ): Promise<{ readonly user: KnownUser; readonly owned: readonly WalletSummary[] } | undefined> {
-    const { environment, scopeId, userId } = claimed;
-    const owner = { environment, scopeId, userId };
+    const owner = ownerOf(claimed);
     const user =
       (await users.find(owner, { deadlineMs })) ?? (await register(claimed, await cause(), deadlineMs));
     failPoint('signIn.registered');
@@ -197,14 +197,11 @@ export function createIdentities(dependencies: IdentitiesDependencies): Identiti
     return { user, owned: [wallet] };
   }
 
-  async function register(
-    { environment, scopeId, userId, identityId, identityHash, type, appId, claimedAt }: Claimed,
-    cause: StreamEvent,
-    deadlineMs: number,
-  ): Promise<KnownUser> {
-    const owner = { environment, scopeId, userId };
+  async function register(claimed: Claimed, cause: StreamEvent, deadlineMs: number): Promise<KnownUser> {
+    const owner = ownerOf(claimed);
+    const { identityId, identityHash, type, appId, claimedAt: registeredAt } = claimed;
     await users.registerClaimed(
-      { ...owner, appId, registeredAt: claimedAt, identity: { identityId, type, identityHash } },
+      { ...owner, appId, registeredAt, identity: { identityId, type, identityHash } },
       cause,
       deadlineMs,
     );
@@ -218,6 +215,8 @@ export function createIdentities(dependencies: IdentitiesDependencies): Identiti
 interface Claimed extends Owner, Omit<Claim, 'revision'> {
   readonly identityHash: string;
 }
+
+const ownerOf = ({ environment, scopeId, userId }: Owner): Owner => ({ environment, scopeId, userId });
 
 /** Undefined of every event but an `IdentityClaimed`. */
 export function claimedIn(event: StreamEvent): Claimed | undefined {

@@ -2,7 +2,7 @@
 
 -- The key of the identities' hashes never changes; with another one everybody would be a new user.
 create table records.auth_identity_key (
-  only boolean primary key default true check (only),
+  is_only boolean primary key default true check (is_only),
   fingerprint text collate "C" not null
 );
 

@@ -22,6 +22,7 @@ const TOKEN = 'the-operators-token';
 const usersErrors = {
   'users/not_found': { status: 404, message: 'No such user.' },
   'users/idempotency_conflict': { status: 409, message: 'Another user.' },
+  'users/erased': { status: 409, message: 'Erased.' },
 } as const;
 const rejectUser = rejecterFor(usersErrors);
 
@@ -43,6 +44,7 @@ describe('the admin API', () => {
     },
     suspend: unknownUser,
     reinstate: unknownUser,
+    erase: unknownUser,
     show: unknownUser,
   };
   const adjusted: PortalAccounts['credit'] = async (adjustment) => {

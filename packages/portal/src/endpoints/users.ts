@@ -1,4 +1,4 @@
-/** Users, as an operator registers, suspends and reinstates them. */
+/** Users, as an operator registers, suspends, reinstates and erases them. */
 import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
 import { type Environment, idFromParts, isId } from '@coffer/kernel';
 import { z } from 'zod';
@@ -23,7 +23,10 @@ interface Outcome {
   readonly replayed: boolean;
 }
 
-/** What the portal needs of the users context; all but `register` throw `users/not_found`. */
+/**
+ * What the portal needs of the users context; all but `register` throw `users/not_found`,
+ * and `suspend` and `reinstate` throw `users/erased`.
+ */
 export interface PortalUsers {
   readonly register: (
     request: {
@@ -39,6 +42,8 @@ export interface PortalUsers {
     context: RequestContext,
   ) => Promise<Outcome>;
   readonly reinstate: (place: UserPlace, context: RequestContext) => Promise<Outcome>;
+  /** Forgets the person behind the user, for good. Safe to repeat. */
+  readonly erase: (place: UserPlace, context: RequestContext) => Promise<void>;
   readonly show: (place: UserPlace, context: RequestContext) => Promise<PortalUser>;
 }
 
@@ -47,6 +52,7 @@ const standingBody = z.object({ userId: z.string(), status });
 
 const PLACE_ERRORS = ['portal/app_not_found', 'portal/environment_not_found'];
 const USER_ERRORS = [...PLACE_ERRORS, 'users/not_found'];
+const STANDING_ERRORS = [...USER_ERRORS, 'users/erased'];
 
 export const userEndpoints = ({
   directory,
@@ -102,7 +108,7 @@ export const userEndpoints = ({
     description: 'Suspending a suspended user changes nothing. Write no personal data into the reason.',
     body: z.strictObject({ reason: z.string().trim().min(1).max(200).optional() }),
     success: { status: 200, schema: standingBody },
-    errors: USER_ERRORS,
+    errors: STANDING_ERRORS,
     handle: async ({ params, body, context }) => {
       const { scopeId, environment } = await placeOf(directory, params);
       const place = { environment, scopeId, userId: params.userId, reason: body.reason };
@@ -118,12 +124,29 @@ export const userEndpoints = ({
     description: 'Reinstating an active user changes nothing.',
     body: z.strictObject({}),
     success: { status: 200, schema: standingBody },
-    errors: USER_ERRORS,
+    errors: STANDING_ERRORS,
     handle: async ({ params, context }) => {
       const { scopeId, environment } = await placeOf(directory, params);
       const place = { environment, scopeId, userId: params.userId };
       const { answer } = await users.reinstate(place, context);
       return { status: 200, body: { userId: answer.userId, status: answer.status } };
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/portal/app/:appId/:environment/users/:userId/erase',
+    credential: 'operator',
+    summary: 'Erase a user',
+    description:
+      'Destroys for good what is known of the person, and frees the identity: who signs in with it becomes a new user. Funds and play stay under the id. Erasing an erased user changes nothing.',
+    body: z.strictObject({}),
+    success: { status: 200, schema: standingBody },
+    errors: USER_ERRORS,
+    handle: async ({ params, context }) => {
+      const { scopeId, environment } = await placeOf(directory, params);
+      const { userId } = params;
+      await users.erase({ environment, scopeId, userId }, context);
+      return { status: 200, body: { userId, status: 'erased' } };
     },
   }),
 ];

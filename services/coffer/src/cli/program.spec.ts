@@ -138,6 +138,7 @@ describe('the command line', () => {
         'POST /app/app_1/test/users/usr_1/reinstate',
         {},
       ],
+      ['users erase --app app_1 --env test --user usr_1', 'POST /app/app_1/test/users/usr_1/erase', {}],
       [
         'accounts show --app app_1 --env test --user usr_1 --currency CHIP',
         'GET /app/app_1/test/users/usr_1/accounts?currency=CHIP',

@@ -16,6 +16,9 @@ import { eventually } from './eventually.ts';
 const PROGRAM = fileURLToPath(import.meta.resolve('../../bin/coffer.mjs'));
 const GUARDIAN = fileURLToPath(import.meta.resolve('./dataFolderGuardian.ts'));
 
+/** One for all: nodes with data folders of their own share a database. */
+const IDENTITY_KEY = Buffer.alloc(32, 7).toString('base64');
+
 export const OPERATOR_TOKEN = 'the-operator-token-of-the-process-specs';
 
 /** By name and value; what the environment of the specs says of the service is not passed on. */
@@ -170,7 +173,13 @@ export function serviceProcesses(): ServiceProcesses {
   function launch(args: readonly string[], variables: Variables): Child {
     const { PATH = '', HOME = '' } = process.env;
     const launched = spawn(process.execPath, [PROGRAM, ...args], {
-      env: { PATH, HOME, NODE_COMPILE_CACHE: join(tmpdir(), 'coffer-spec-compile-cache'), ...variables },
+      env: {
+        PATH,
+        HOME,
+        NODE_COMPILE_CACHE: join(tmpdir(), 'coffer-spec-compile-cache'),
+        COFFER_IDENTITY_KEY: IDENTITY_KEY,
+        ...variables,
+      },
       // The channel carries nothing: the program ends when it breaks, so that it cannot outlive the specs.
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });

@@ -34,6 +34,9 @@ export interface WorldOptions {
   readonly wrapStore?: (store: EventStore) => EventStore;
 }
 
+/** The same for every node: what one has sealed or hashed, the next one on the same database has to read. */
+const SECRETS = { secretsKey: randomBytes(32), identityKey: randomBytes(32) };
+
 /** Copies of it have every table of the service. */
 export const serviceTemplate: TestDatabaseTemplate = {
   name: 'service',
@@ -92,7 +95,7 @@ export async function startNode(
     makeNextMasterKey: undefined,
     roles,
     databaseUrl,
-    secretsKey: randomBytes(32),
+    ...SECRETS,
     operatorToken,
     logger: createLogger({ level: 'info', destination: { write: (line) => logLines.push(line) } }),
     checkReplies: true,

@@ -53,4 +53,12 @@ export function registerUsers(program: Command, { api, print }: Cli): void {
       const path = pathOf('app', app, env, 'users', user, 'reinstate');
       await print(command, await api.post(path, {}));
     });
+
+  userCommand('erase')
+    .description('forget the person behind a user, for good; funds and play stay under the id')
+    .addOption(userOption().makeOptionMandatory())
+    .action(async ({ app, env, user }: UserOptions, command: Command) => {
+      const path = pathOf('app', app, env, 'users', user, 'erase');
+      await print(command, await api.post(path, {}));
+    });
 }
