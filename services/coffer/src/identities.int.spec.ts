@@ -182,20 +182,6 @@ describe('signing in', function () {
     }
   });
 
-  it('opens no data that was copied from another person', async () => {
-    const place = newPlace();
-    const [one, other] = [await signIn(place, newPerson()), await signIn(place, newPerson())];
-    await pool.query(
-      `update records.auth_identities set sealed =
-         (select sealed from records.auth_identities where user_id = $1) where user_id = $2`,
-      [one.user.id, other.user.id],
-    );
-    const viewed = await node.identities
-      .view(place, other.user.id, contextOf())
-      .catch((error: unknown) => error);
-    expect(viewed).to.be.instanceOf(Error);
-  });
-
   it('is refused to a service with another identity key than the first', async () => {
     await requireIdentityKey(pool, Buffer.alloc(32, 5));
     await requireIdentityKey(pool, Buffer.alloc(32, 5));

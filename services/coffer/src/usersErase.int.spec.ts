@@ -1,0 +1,95 @@
+/** `users erase`, as the operator asks for it. Source: contract, The command line. */
+import { createPool, type Pool } from '@coffer/database';
+import type { EventStore } from '@coffer/event-store';
+import { newId } from '@coffer/kernel';
+import { expect } from 'chai';
+import { requireStatus, setUpApp } from './testing/client.ts';
+import { eventually } from './testing/eventually.ts';
+import { contextOf, type IdentityNode, identityNode, newPerson } from './testing/identities.ts';
+import { verdict } from './testing/ledger.ts';
+import { openStoreOf, startWorld, type World } from './testing/world.ts';
+
+describe('an erased user', () => {
+  let world: World;
+  let pool: Pool;
+  let store: EventStore;
+  /** Another process: one that signs players in. */
+  let node: IdentityNode;
+  let place: Awaited<ReturnType<typeof setUpApp>>['test'];
+
+  before(async () => {
+    world = await startWorld({ environment: { COFFER_REACTION_GRACE_MS: '0' } });
+    pool = createPool({ connectionString: world.databaseUrl, applicationName: 'spec', onIdleError() {} });
+    store = openStoreOf(world.databaseUrl);
+    node = identityNode({ pool, store });
+    place = (await setUpApp(world.client)).test;
+  });
+  after(async () => {
+    await store.close();
+    await pool.end();
+    await world.stop();
+  });
+
+  const path = (userId: string, act = '') => `/portal/app/${place.appId}/test/users/${userId}${act}`;
+  const post = (userId: string, act: string) => world.client.post(path(userId, act), {});
+  const signIn = async () => {
+    const { rows } = await pool.query<{ scope_id: string }>(
+      'select scope_id from records.apps where app_id = $1',
+      [place.appId],
+    );
+    const app = { appId: place.appId, scopeId: String(rows[0]?.scope_id), environment: 'test' } as const;
+    const person = newPerson();
+    const again = () => node.identities.resolve(app, person, {}, contextOf());
+    return { app, again, user: (await again()).user };
+  };
+  const keptOf = async (userId: string) => {
+    const { rows } = await pool.query('select sealed_key from records.auth_data_keys where user_id = $1', [
+      userId,
+    ]);
+    return rows;
+  };
+
+  it('is forgotten, and the same person is a new user', async () => {
+    const { user, again } = await signIn();
+    const answer = requireStatus(await post(user.id, '/erase'), 200);
+    expect(answer.json).to.deep.equal({ userId: user.id, status: 'erased' });
+    expect(await keptOf(user.id)).to.deep.equal([{ sealed_key: null }]);
+    expect((await again()).user.id).not.to.equal(user.id);
+    expect(requireStatus(await post(user.id, '/erase'), 200).json).to.deep.equal(answer.json);
+  });
+
+  it('is forgotten also where only the first step was done: the process does the rest', async () => {
+    const { app, again, user } = await signIn();
+    const request = { requestId: 'req-1', actor: 'operator', deadlineMs: performance.now() + 10_000 };
+    await node.users.erase({ ...app, userId: user.id }, request);
+    await eventually('the data key is destroyed', async () => {
+      const [row] = await keptOf(user.id);
+      return row?.sealed_key === null || undefined;
+    });
+    expect((await again()).user.id).not.to.equal(user.id);
+  });
+
+  it('keeps funds and open play under the id, opens nothing new, and is shown to the operator alone', async () => {
+    const { sessionId, userId } = await place.newSession('100');
+    requireStatus(await post(userId, '/erase'), 200);
+    const refused = await place.openSession({ userId, lockAmount: '0' });
+    expect(verdict(refused)).to.equal('404 users/not_found');
+    requireStatus(await place.bet({ sessionId, amount: '30' }), 200);
+    requireStatus(await place.settle({ sessionId }), 200);
+    expect(await place.funds(userId)).to.deep.equal({ available: '70', held: '0' });
+    const { json } = requireStatus(await world.client.get(path(userId)), 200);
+    expect(json).to.include({ userId, status: 'erased' });
+  });
+
+  it('is neither suspended nor reinstated', async () => {
+    const userId = await place.newPlayer('1');
+    requireStatus(await post(userId, '/erase'), 200);
+    for (const act of ['/suspend', '/reinstate']) {
+      expect(verdict(await post(userId, act))).to.equal('409 users/erased');
+    }
+  });
+
+  it('was a user before: who never was is not found', async () => {
+    expect(verdict(await post(newId('usr'), '/erase'))).to.equal('404 users/not_found');
+  });
+});
