@@ -6,7 +6,8 @@ import { TypeID } from 'typeid-js';
 import { v5, v7 } from 'uuid';
 import { z } from 'zod';
 
-export type IdPrefix = 'app' | 'scp' | 'usr' | 'idn' | 'wlt' | 'whk' | 'ses' | 'mov' | 'evt' | 'key';
+/** `sid` is a sign-in session; `ses` is a play session. */
+export type IdPrefix = 'app' | 'scp' | 'usr' | 'idn' | 'wlt' | 'whk' | 'ses' | 'sid' | 'mov' | 'evt' | 'key';
 
 /** The namespace of every name-based id in Coffer. On disk for ever: another value would break retries. */
 const NAMESPACE = '6f6b1f0e-8f57-5d0c-9c0e-3c1f7d2a4b61';

@@ -1,6 +1,7 @@
 export * from './amounts.ts';
 export * from './base58.ts';
 export * from './clock.ts';
+export * from './coalescingCache.ts';
 export * from './decider.ts';
 export * from './environment.ts';
 export * from './eventCodec.ts';

@@ -3,9 +3,8 @@
  * currencies never change, so they are kept for good; settings and absence are at most 900 ms old.
  */
 import type { Pool } from '@coffer/database';
-import type { Environment, SecretBox } from '@coffer/kernel';
+import { createCoalescingCache, type Environment, type SecretBox } from '@coffer/kernel';
 import { type App, findApp } from './apps.ts';
-import { createCoalescingCache } from './coalescingCache.ts';
 import { type Currency, listCurrencies } from './currencies.ts';
 import { loadSettings } from './settingRecords.ts';
 import type { SettingKey, SettingValues } from './settings.ts';

@@ -5,9 +5,9 @@
  */
 import type { Pool } from '@coffer/database';
 import type { AppCaller } from '@coffer/http';
-import type { Clock } from '@coffer/kernel';
+import { type Clock, createCoalescingCache } from '@coffer/kernel';
 import { hashToken, isToken } from './apiKey.ts';
-import { createCoalescingCache } from './coalescingCache.ts';
+
 import { createKeyLookup, type FoundKey } from './keyLookup.ts';
 
 const MAX_AGE_MS = 900;
