@@ -43,6 +43,8 @@ const app = createApp({
   logger: createLogger({ level: 'warn' }),
   metrics: createMetricsRegistry(),
   resolveKey: keyring.resolveKey,
+  resolveSession: () => undefined,
+  allowedOrigins: { ofApp: () => false, ofAnyApp: () => false },
   isOperatorToken: () => false,
   readiness: async () => ({ ready: true, reasons: [] }),
   version: 'bench',

@@ -39,6 +39,14 @@ describe('an answer', () => {
     }
   });
 
+  it('may be kept only where it says so, and for so long', async () => {
+    const endpoints = [
+      simpleEndpoint({ path: '/keys', handle: () => ({ status: 200, body: {}, maxAgeSeconds: 300 }) }),
+    ];
+    await using world = await startWorld({ endpoints });
+    expect((await ask(`${world.base}/keys`)).headers.get('cache-control')).to.equal('public, max-age=300');
+  });
+
   it('says when it is a replay, and has no body with 204', async () => {
     const endpoints = [
       simpleEndpoint({ path: '/again', handle: () => ({ status: 200, body: { a: 1 }, replayed: true }) }),

@@ -7,6 +7,7 @@ import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { actorOf, authenticate, type Credentials } from './authenticate.ts';
+import { type AllowedOrigins, type CorsHeaders, createCors, takesBrowsers } from './cors.ts';
 import type { Caller, Endpoint, Reply } from './endpoint.ts';
 import { reject } from './errors.ts';
 import { type ErrorOf, type Failure, failureOf } from './failure.ts';
@@ -25,6 +26,7 @@ export interface ApiOptions extends Credentials {
   /** Every code that anything behind the app may throw. */
   readonly catalog: ErrorCatalog;
   readonly errorOf: ErrorOf;
+  readonly allowedOrigins: AllowedOrigins;
   readonly logger: Logger;
   readonly metrics: Registry;
   readonly rateLimits: RateLimits;
@@ -53,7 +55,11 @@ interface Call {
   /** Whether the handler has begun: from then on we cannot tell what has been done. */
   phase: 'before' | 'receiving' | 'handling';
   timer: NodeJS.Timeout | undefined;
+  /** Of the answer, as far as it is known by now which origin may read it. */
+  cors: CorsHeaders;
 }
+
+const NO_CORS: CorsHeaders = {};
 
 export function createApi(options: ApiOptions): Serve {
   const { catalog, errorOf, maxConcurrentRequests } = options;
@@ -61,13 +67,27 @@ export function createApi(options: ApiOptions): Serve {
   const metrics = createHttpMetrics(options.metrics, () => inFlight);
   const table = mount(options.endpoints, catalog, metrics, options.requestTimeoutMs);
   const observeUnmatched = metrics.forRoute('any', 'unmatched');
+  const observePreflight = metrics.forRoute('OPTIONS', 'preflight');
+  const cors = createCors(options.allowedOrigins);
   const rateGate = createRateGate(options.rateLimits, options.nowMs ?? (() => performance.now()));
   const failureLog = createFailureLog(options.logger);
 
   return async (request, response, path, queryText) => {
     const startedMs = performance.now();
     const requestId = requestIdOf(request);
-    const call: Call = { request, response, requestId, queryText, phase: 'before', timer: undefined };
+    const call: Call = {
+      request,
+      response,
+      requestId,
+      queryText,
+      phase: 'before',
+      timer: undefined,
+      cors: NO_CORS,
+    };
+    if (request.method === 'OPTIONS' && (await answerPreflight(call, path))) {
+      observePreflight(response.statusCode, secondsSince(startedMs));
+      return;
+    }
     const found = table.find(request.method, path);
     if (found.kind !== 'found') {
       refuseRoute(call, found.kind === 'otherMethod' ? found.allow : undefined);
@@ -98,8 +118,13 @@ export function createApi(options: ApiOptions): Serve {
   async function serve(call: Call, mounted: MountedEndpoint, params: Readonly<Record<string, string>>) {
     const { request, response, requestId } = call;
     const { endpoint } = mounted;
+    const isForBrowsers = takesBrowsers(endpoint);
+    const { origin } = request.headers;
+    // First for a caller who is refused, then for the one that it turns out to be.
+    if (isForBrowsers) call.cors = await cors.headersFor(endpoint, origin, undefined);
     const pending = authenticate(endpoint.credential, request.headers.authorization, options);
     const caller = pending instanceof Promise ? await pending : pending;
+    if (isForBrowsers) call.cors = await cors.headersFor(endpoint, origin, caller);
     // The endpoint's own credential was resolved for it, so the caller is of the kind its functions take.
     if (endpoint.admit) await endpoint.admit(caller as never);
     rateGate.check(endpoint.rateLimit, caller, () => request.ip);
@@ -115,7 +140,9 @@ export function createApi(options: ApiOptions): Serve {
     // Past the deadline the caller was answered already; gone, there is nobody to answer.
     if (response.headersSent || response.destroyed) return;
     if (options.checkReplies) assertReply(endpoint, reply);
-    const headers = apiHeaders(requestId);
+    const headers = { ...apiHeaders(requestId), ...call.cors };
+    if (reply.maxAgeSeconds !== undefined)
+      headers['Cache-Control'] = `public, max-age=${reply.maxAgeSeconds}`;
     if (reply.replayed) headers['Idempotency-Replayed'] = 'true';
     if (!reply.lines) {
       sendJson(response, reply.status, headers, bodyText(endpoint, reply));
@@ -128,17 +155,36 @@ export function createApi(options: ApiOptions): Serve {
   }
 
   function fail(call: Call, mounted: MountedEndpoint, error: unknown): void {
-    const { request, response, requestId } = call;
+    const { response, requestId } = call;
     if (error instanceof ClientGoneError) return;
     const failure = failureOf(error, catalog, errorOf);
     failureLog.failed(failure, error, { requestId, route: routeOf(mounted) });
-    if (!response.headersSent && !response.destroyed) send(request, response, failure, requestId);
+    if (!response.headersSent && !response.destroyed) send(call, failure);
   }
 
-  function refuseRoute({ request, response, requestId }: Call, allow: readonly string[] | undefined): void {
+  function refuseRoute(call: Call, allow: readonly string[] | undefined): void {
     const error = allow ? reject('request/method_not_allowed', { allow }) : reject('request/not_found');
-    if (allow) response.setHeader('Allow', allow.join(', '));
-    send(request, response, failureOf(error, catalog, errorOf), requestId);
+    if (allow) call.response.setHeader('Allow', allow.join(', '));
+    send(call, failureOf(error, catalog, errorOf));
+  }
+
+  /** A browser's question before a request. False when it is none, or about what no page may call. */
+  async function answerPreflight(call: Call, path: string): Promise<boolean> {
+    const { request, response, requestId } = call;
+    const { origin, 'access-control-request-method': method } = request.headers;
+    if (origin === undefined || method === undefined) return false;
+    const found = table.find(method, path);
+    if (found.kind !== 'found' || !takesBrowsers(found.target.endpoint)) return false;
+    try {
+      const headers = {
+        ...apiHeaders(requestId),
+        ...(await cors.preflightHeaders(found.target.endpoint, origin)),
+      };
+      sendJson(response, 204, headers, undefined);
+    } catch (error) {
+      fail(call, found.target, error);
+    }
+    return true;
   }
 
   function onOverrun(call: Call, mounted: MountedEndpoint): void {
@@ -155,8 +201,8 @@ export function createApi(options: ApiOptions): Serve {
   }
 }
 
-function send(request: Request, response: Response, failure: Failure, requestId: string): void {
-  sendFailure(request, response, failure, apiHeaders(requestId));
+function send({ request, response, requestId, cors }: Call, failure: Failure): void {
+  sendFailure(request, response, failure, { ...apiHeaders(requestId), ...cors });
 }
 
 function contextOf(

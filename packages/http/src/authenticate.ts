@@ -1,10 +1,12 @@
 /** Who calls: credential first (401), then its kind (403). Source: spec, Authentication; contract, Order of checks. */
-import type { AppCaller, Caller, CredentialKind } from './endpoint.ts';
+import type { AppCaller, Caller, CredentialKind, SessionCaller } from './endpoint.ts';
 import { reject } from './errors.ts';
 
 export interface Credentials {
   /** The app behind a live key, undefined for any other text. Whoever gives it caches it. */
   readonly resolveKey: (token: string) => Promise<AppCaller | undefined> | AppCaller | undefined;
+  /** The player behind an access token that is good now, undefined for any other text. */
+  readonly resolveSession: (token: string) => Promise<SessionCaller | undefined> | SessionCaller | undefined;
   /** In constant time. */
   readonly isOperatorToken: (token: string) => boolean;
 }
@@ -13,8 +15,9 @@ export interface Credentials {
 const MAX_TOKEN_LENGTH = 4096;
 
 /**
- * The caller of an endpoint that takes `kind`. Throws `auth/missing_credentials`, `auth/invalid_key`,
- * `auth/wrong_credential_kind`. An endpoint without a credential does not look at what is sent.
+ * The caller of an endpoint that takes `kind`. Throws `auth/missing_credentials`, `auth/invalid_key` or, where
+ * a session is taken, `auth/invalid_session`, and `auth/wrong_credential_kind`. An endpoint without a
+ * credential does not look at what is sent.
  */
 export function authenticate(
   kind: CredentialKind,
@@ -25,25 +28,25 @@ export function authenticate(
 
   const token = bearerToken(authorization);
   if (token === undefined) throw reject('auth/missing_credentials');
-  if (token.length > MAX_TOKEN_LENGTH) throw reject('auth/invalid_key');
-  const resolved = kind === 'operator' ? undefined : credentials.resolveKey(token);
-  // A key out of the cache costs no turn of the event loop.
+  if (token.length > MAX_TOKEN_LENGTH) throw reject(INVALID[kind]);
+  if (kind === 'operator' && credentials.isOperatorToken(token)) return { kind: 'operator' };
+  // A key is no JWT and a JWT is no key, so the form says who may know it.
+  const resolved = isJwtLike(token) ? credentials.resolveSession(token) : credentials.resolveKey(token);
+  // What is known by heart costs no turn of the event loop.
   if (resolved && !(resolved instanceof Promise)) return ofKind(kind, resolved);
   return resolveSlowly(kind, token, resolved, credentials);
 }
 
 async function resolveSlowly(
-  kind: CredentialKind,
+  kind: Exclude<CredentialKind, 'none'>,
   token: string,
-  resolved: Promise<AppCaller | undefined> | undefined,
+  resolved: Promise<Caller | undefined> | undefined,
   credentials: Credentials,
 ): Promise<Caller> {
-  const app = await resolved;
-  if (app) return ofKind(kind, app);
+  const caller = await resolved;
+  if (caller) return ofKind(kind, caller);
   if (credentials.isOperatorToken(token)) return ofKind(kind, { kind: 'operator' });
-  const otherKind = kind === 'operator' && (await credentials.resolveKey(token));
-  if (otherKind) return ofKind(kind, otherKind);
-  throw reject('auth/invalid_key');
+  throw reject(INVALID[kind]);
 }
 
 function ofKind(kind: CredentialKind, caller: Caller): Caller {
@@ -51,10 +54,25 @@ function ofKind(kind: CredentialKind, caller: Caller): Caller {
   throw reject('auth/wrong_credential_kind', { required: kind });
 }
 
-const CREDENTIAL_OF = { secret: 'sk', publishable: 'pk', operator: 'operator' } as const satisfies Record<
-  Caller['kind'],
-  CredentialKind
->;
+const CREDENTIAL_OF = {
+  secret: 'sk',
+  publishable: 'pk',
+  session: 'session',
+  operator: 'operator',
+} as const satisfies Record<Caller['kind'], CredentialKind>;
+
+const INVALID = {
+  sk: 'auth/invalid_key',
+  pk: 'auth/invalid_key',
+  operator: 'auth/invalid_key',
+  session: 'auth/invalid_session',
+} as const;
+
+/** Three parts with dots between them. */
+function isJwtLike(token: string): boolean {
+  const first = token.indexOf('.');
+  return first > 0 && token.indexOf('.', first + 1) > first;
+}
 
 function bearerToken(authorization: string | undefined): string | undefined {
   if (authorization === undefined) return undefined;
@@ -65,5 +83,6 @@ function bearerToken(authorization: string | undefined): string | undefined {
 /** Goes into the metadata of events. */
 export function actorOf(caller: Caller | undefined): string {
   if (!caller) return 'anonymous';
-  return caller.kind === 'operator' ? 'operator' : `key:${caller.keyId}`;
+  if (caller.kind === 'operator') return 'operator';
+  return caller.kind === 'session' ? `user:${caller.userId}` : `key:${caller.keyId}`;
 }

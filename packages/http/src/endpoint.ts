@@ -18,16 +18,32 @@ export interface OperatorCaller {
   readonly kind: 'operator';
 }
 
-export type Caller = AppCaller | OperatorCaller;
+/** A signed-in player, by an access token. Acts on what is the player's own, in the app of the sign-in. */
+export interface SessionCaller {
+  readonly kind: 'session';
+  readonly userId: string;
+  /** Of the sign-in session, a `sid_` id. */
+  readonly sessionId: string;
+  readonly appId: string;
+  readonly scopeId: string;
+  readonly environment: Environment;
+  /** ISO 8601: when the player signed in, however often the session was refreshed since. */
+  readonly authenticatedAt: string;
+}
 
-/** `sk`, `pk`: an app's key. `operator`: the installation's operator token (admin API). */
-export type CredentialKind = 'sk' | 'pk' | 'operator' | 'none';
+export type Caller = AppCaller | OperatorCaller | SessionCaller;
+
+/**
+ * `sk`, `pk`: an app's key. `session`: a player's access token. `operator`: the installation's operator token
+ * (admin API).
+ */
+export type CredentialKind = 'sk' | 'pk' | 'session' | 'operator' | 'none';
 
 export interface RequestContext {
   readonly requestId: string;
   /** Milliseconds of `performance.now()` by which the answer must be on its way. */
   readonly deadlineMs: number;
-  /** Goes into the metadata of the events: `key:<id>`, `operator`, or `anonymous` where no credential is taken. */
+  /** Goes into the metadata of the events: `key:<id>`, `user:<id>`, `operator`, or `anonymous` where no credential is taken. */
   readonly actor: string;
   /** The value of the request header, if any. */
   header(name: string): string | undefined;
@@ -41,6 +57,8 @@ export interface Reply {
   readonly body?: unknown;
   /** Adds `Idempotency-Replayed: true`. */
   readonly replayed?: boolean;
+  /** Anyone may keep the answer for so long. Without it nobody may keep it at all. */
+  readonly maxAgeSeconds?: number;
   /** JSON lines instead of a body: streamed with back-pressure as application/x-ndjson. */
   readonly lines?: AsyncIterable<unknown>;
 }
@@ -50,9 +68,11 @@ export type RateLimitGroup = 'signIn';
 
 export type CallerOf<Credential extends CredentialKind> = Credential extends 'sk' | 'pk'
   ? AppCaller
-  : Credential extends 'operator'
-    ? OperatorCaller
-    : undefined;
+  : Credential extends 'session'
+    ? SessionCaller
+    : Credential extends 'operator'
+      ? OperatorCaller
+      : undefined;
 
 export interface EndpointRequest<Credential extends CredentialKind, Params, Query, Body> {
   readonly caller: CallerOf<Credential>;
@@ -85,6 +105,11 @@ export interface EndpointDefinition<
   /** Replaces the app's request timeout: for the few operator's requests that may take long. */
   readonly timeoutMs?: number;
   readonly rateLimit?: RateLimitGroup;
+  /**
+   * Whether pages of the allowed origins may call it although it takes no credential. Those that take `pk` or
+   * `session` always may, no others ever.
+   */
+  readonly browsers?: true;
   /**
    * The feature switch: throws the rejection of a feature that is off for this caller. Runs after the
    * credential and before rate limit and body, where the documented order has it.

@@ -38,6 +38,10 @@ export const httpErrors = {
     message: 'Send the credential in the header Authorization: Bearer <token>.',
   },
   'auth/invalid_key': { status: 401, message: 'The key is unknown, expired or revoked.' },
+  'auth/invalid_session': {
+    status: 401,
+    message: 'The session is not valid here. Refresh it, or sign in again.',
+  },
   'auth/wrong_credential_kind': {
     status: 403,
     message: 'The credential is valid, but this endpoint takes another kind; details say which.',

@@ -1,6 +1,7 @@
 export type { Registry } from 'prom-client';
 export { type AppOptions, createApp } from './app.ts';
 export type { Credentials } from './authenticate.ts';
+export type { AllowedOrigins } from './cors.ts';
 export * from './endpoint.ts';
 export { httpErrors } from './errors.ts';
 export { type ErrorOf, failureOf, type KnownFailure } from './failure.ts';

@@ -39,6 +39,7 @@ describe('the log', () => {
     ['a body that is logged as text', (logger) => logger.info(JSON.stringify({ a: 1, password: SECRET }))],
     ['a signing secret', (logger) => logger.info(`secret whsec_${SECRET}`)],
     ['a JSON web token', (logger) => logger.info(`eyJhbGciOi.eyJzdWIi.${SECRET}`)],
+    ['a refresh token', (logger) => logger.info(`Sent rt_${SECRET}${SECRET}`)],
     ['a connection string', (logger) => logger.info(`postgres://coffer:${SECRET}@db/coffer`)],
   ];
   for (const [what, write] of places) {

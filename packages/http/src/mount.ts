@@ -29,6 +29,9 @@ export function mount(
     if (unlisted.length > 0) {
       throw new Error(`${method} ${path} declares codes that no catalogue has: ${unlisted.join(', ')}.`);
     }
+    if (endpoint.browsers && endpoint.credential !== 'none') {
+      throw new Error(`${method} ${path} says "browsers", which its credential decides.`);
+    }
     table.add(method, path, {
       endpoint,
       query: endpoint.query && z.compile(endpoint.query),

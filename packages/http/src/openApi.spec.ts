@@ -55,6 +55,7 @@ describe('the OpenAPI document', () => {
     expect(document.components.securitySchemes).to.have.all.keys(
       'secretKey',
       'publishableKey',
+      'accessToken',
       'operatorToken',
     );
   });

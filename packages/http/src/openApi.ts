@@ -66,6 +66,7 @@ export interface OpenApiDocument {
 const SECURITY: Readonly<Record<CredentialKind, readonly Readonly<Record<string, readonly string[]>>[]>> = {
   sk: [{ secretKey: [] }],
   pk: [{ publishableKey: [] }],
+  session: [{ accessToken: [] }],
   operator: [{ operatorToken: [] }],
   none: [],
 };
@@ -73,6 +74,12 @@ const SECURITY: Readonly<Record<CredentialKind, readonly Readonly<Record<string,
 const SECURITY_SCHEMES = {
   secretKey: { type: 'http', scheme: 'bearer', description: 'A secret key (sk_…): game backends only.' },
   publishableKey: { type: 'http', scheme: 'bearer', description: 'A publishable key (pk_…).' },
+  accessToken: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: "A player's access token, from a sign-in or a refresh.",
+  },
   operatorToken: { type: 'http', scheme: 'bearer', description: "The installation's operator token." },
 };
 
@@ -249,7 +256,8 @@ function headerRefs(...names: readonly string[]): Readonly<Record<string, unknow
 function commonErrors({ credential, method, body, rateLimit }: Endpoint): readonly string[] {
   const codes = ['service/internal', 'service/overloaded', 'service/unavailable'];
   if (credential !== 'none') {
-    codes.push('auth/missing_credentials', 'auth/invalid_key', 'auth/wrong_credential_kind');
+    const invalid = credential === 'session' ? 'auth/invalid_session' : 'auth/invalid_key';
+    codes.push('auth/missing_credentials', invalid, 'auth/wrong_credential_kind');
   }
   if (body) codes.push('request/unsupported_media_type', 'request/too_large', 'request/malformed_json');
   // Every request may carry a parameter that is not described, which is refused.

@@ -39,7 +39,7 @@ export function createRateGate(limits: RateLimits, nowMs: () => number): RateGat
       if (secretKey && caller?.kind === 'secret') take(secretKey, caller.keyId);
       if (group !== 'signIn') return;
       if (signInPerIp) take(signInPerIp, rateKeyOfAddress(address() ?? 'unknown'));
-      if (signInPerKey && caller && caller.kind !== 'operator') take(signInPerKey, caller.keyId);
+      if (signInPerKey && caller && 'keyId' in caller) take(signInPerKey, caller.keyId);
     },
   };
 }

@@ -7,7 +7,7 @@ import { awaitsContinue, DEFAULT_BODY_LIMIT_BYTES } from './readBody.ts';
 /** How long we go on taking (and dropping) a body that we refused, so that the client can read why. */
 const LINGER_MS = 1_000;
 
-/** Headers of every answer below the base address. */
+/** Headers of every answer below the base address, unless it says that it may be kept. */
 export function apiHeaders(requestId: string): OutgoingHttpHeaders {
   return {
     'X-Request-Id': requestId,

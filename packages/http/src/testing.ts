@@ -5,12 +5,14 @@ import { type ErrorCatalog, positiveAmount, rejecterFor } from '@coffer/kernel';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
 import { type AppOptions, createApp } from './app.ts';
-import { type AppCaller, type Endpoint, endpoint } from './endpoint.ts';
+import { type AppCaller, type Endpoint, endpoint, type SessionCaller } from './endpoint.ts';
 import { createLogger } from './logger.ts';
 import { type RunningServer, type ServerOptions, startServer } from './server.ts';
 
 export const SECRET_KEY = 'sk_test_alpha';
 export const PUBLISHABLE_KEY = 'pk_test_alpha';
+/** Three parts, as a JWT has: whether they are well signed is for whoever resolves them. */
+export const ACCESS_TOKEN = 'eyJhbGciOi.eyJzdWIi.c2ln';
 export const OPERATOR_TOKEN = 'operator-token-of-the-spec';
 
 export const shopErrors = {
@@ -30,6 +32,16 @@ const keyOf = (kind: AppCaller['kind'], keyId: string): AppCaller => ({
 const callers: Readonly<Record<string, AppCaller>> = {
   [SECRET_KEY]: keyOf('secret', 'key_1'),
   [PUBLISHABLE_KEY]: keyOf('publishable', 'key_2'),
+};
+
+const player: SessionCaller = {
+  kind: 'session',
+  userId: 'usr_1',
+  sessionId: 'sid_1',
+  appId: 'app_1',
+  scopeId: 'scp_1',
+  environment: 'test',
+  authenticatedAt: '2026-03-01T12:00:00.000Z',
 };
 
 export const purchaseBody = z.strictObject({
@@ -74,6 +86,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     endpoints: [buy],
     catalog: shopErrors,
     resolveKey: (token) => callers[token],
+    resolveSession: (token) => (token === ACCESS_TOKEN ? player : undefined),
+    allowedOrigins: { ofApp: () => false, ofAnyApp: () => false },
     isOperatorToken: (token) => token === OPERATOR_TOKEN,
     errorOf: () => undefined,
     logger: createLogger({ level: 'info', destination: { write: (line) => logLines.push(line) } }),

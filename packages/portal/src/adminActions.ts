@@ -14,7 +14,8 @@ export interface AdminChange {
   /** Writes down what was done. The details must hold no secret. */
   readonly record: (
     action: string,
-    appId: string,
+    /** Null for what is about no app. */
+    appId: string | null,
     details: Readonly<Record<string, unknown>>,
   ) => Promise<void>;
 }

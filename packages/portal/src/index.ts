@@ -1,3 +1,6 @@
+export type { AdminTransaction } from './adminActions.ts';
+export { createAdminTransaction } from './adminActions.ts';
+export { type AllowedOriginsOptions, createAllowedOrigins } from './allowedOrigins.ts';
 export type { AppDirectory, AppDirectoryOptions, MaybePromise } from './appDirectory.ts';
 export { createAppDirectory } from './appDirectory.ts';
 export { type App, listApps } from './apps.ts';

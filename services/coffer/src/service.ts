@@ -66,6 +66,7 @@ import {
   transactionUseOf,
 } from '@coffer/ledger';
 import {
+  createAllowedOrigins,
   createAppDirectory,
   createKeyring,
   listApps,
@@ -244,6 +245,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         catalog,
         errorOf,
         resolveKey: contexts.keyring.resolveKey,
+        resolveSession: () => undefined,
+        allowedOrigins: contexts.allowedOrigins,
         isOperatorToken: operatorTokenCheck(options.operatorToken),
         logger,
         metrics,
@@ -283,6 +286,11 @@ function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) 
   const clock = systemClock;
   const secretBox = createSecretBox(secretsKey);
   const directory = createAppDirectory(pool, { secretBox });
+  const allowedOrigins = createAllowedOrigins(pool, {
+    directory,
+    // With the embedded database it is an installation for trying out, on the machine of whoever tries it.
+    acceptsLoopback: config.databaseUrl === undefined,
+  });
   const keyring = createKeyring(pool, {
     clock,
     onWriteFailure: (error) => logger.warn({ err: error }, 'the time a key was last used was not kept'),
@@ -405,7 +413,17 @@ function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) 
     );
   const identities = [finishesErasures({ finish: erasure.finish, erasureIn })];
   const reactions = { [HOLD_PROCESS]: holds, [IDENTITY_PROCESS]: identities };
-  return { handler, keyring, endpoints, reactions, reconciler, places, projections, rewrapper };
+  return {
+    handler,
+    keyring,
+    allowedOrigins,
+    endpoints,
+    reactions,
+    reconciler,
+    places,
+    projections,
+    rewrapper,
+  };
 }
 
 async function startConsumers(

@@ -87,6 +87,8 @@ describe('the admin API', () => {
       }),
       catalog: { ...portalErrors, ...usersErrors },
       resolveKey: () => undefined,
+      resolveSession: () => undefined,
+      allowedOrigins: { ofApp: () => false, ofAnyApp: () => false },
       isOperatorToken: (token) => token === TOKEN,
       errorOf: () => undefined,
       logger: createLogger({ level: 'silent' }),

@@ -24,6 +24,8 @@ describe('a rebuild of the read models, over HTTP', () => {
       }),
       catalog: portalErrors,
       resolveKey: () => undefined,
+      resolveSession: () => undefined,
+      allowedOrigins: { ofApp: () => false, ofAnyApp: () => false },
       isOperatorToken: (token) => token === TOKEN,
       errorOf: () => undefined,
       logger: createLogger({ level: 'silent' }),
