@@ -32,7 +32,7 @@ async function exportsOf(pattern: string): Promise<readonly { path: string; valu
 
 /** The error catalogues: the exported tables of every `errors.ts`. */
 export async function errorCatalogues(): Promise<readonly Catalogue[]> {
-  return (await exportsOf('packages/*/src/{,*/}errors.ts'))
+  return (await exportsOf('packages/*/src/**/errors.ts'))
     .filter(({ value }) => typeof value === 'object' && value !== null)
     .map(({ value }) => catalogue.parse(value));
 }

@@ -3,7 +3,7 @@ import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { createAllowedOrigins, isLoopbackOrigin } from './allowedOrigins.ts';
 import { createAppDirectory } from './appDirectory.ts';
-import { createSecretBox } from './secretBox.ts';
+import { createSecretBox } from '@coffer/kernel';
 import { storeSettings } from './settingRecords.ts';
 import { parseSettingChange } from './settings.ts';
 import { OPERATOR, type PortalWorld, portalTemplate, startPortalWorld } from './testing.ts';

@@ -1,0 +1,132 @@
+/**
+ * Access tokens: JWT, ES256 and nothing else (RFC 7519, RFC 9068 for the type). The algorithm and the key come
+ * from us, never from the token. Source: contract, Sign-in and sessions.
+ */
+import { randomUUID } from 'node:crypto';
+import { type Clock, environment } from '@coffer/kernel';
+import jwt from 'jsonwebtoken';
+import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
+import { ACCESS_TOKEN_LIFETIME_MS } from './lifetimes.ts';
+import { familyEndMs, type Session } from './refreshFamilies.ts';
+import type { KeySet, SigningKeys } from './signingKeys.ts';
+
+const TYPE = 'at+jwt';
+/** Ours are some 600 characters. */
+const MAX_LENGTH = 2_048;
+const MAX_REMEMBERED_TOKENS = 20_000;
+
+const header = z.strictObject({ alg: z.literal('ES256'), typ: z.literal(TYPE), kid: z.string() });
+
+const seconds = z.int().nonnegative();
+const claims = z.strictObject({
+  iss: z.string(),
+  /** The app. */
+  aud: z.string(),
+  env: environment,
+  /** The user. */
+  sub: z.string(),
+  /** The sign-in session. */
+  sid: z.string(),
+  jti: z.string(),
+  /** How the player signed in (RFC 8176 has no values for ours). */
+  amr: z.tuple([z.enum(['siws', 'messenger', 'email'])]),
+  /** When the player signed in. */
+  auth_time: seconds,
+  iat: seconds,
+  exp: seconds,
+});
+export type AccessClaims = z.infer<typeof claims>;
+
+export interface AccessTokens {
+  readonly issue: (session: Session) => Promise<{ readonly token: string; readonly expiresAt: Date }>;
+  /** What a token says that we have signed and that has not expired; undefined for every other text. */
+  readonly read: (token: string) => AccessClaims | undefined | Promise<AccessClaims | undefined>;
+}
+
+export interface AccessTokensOptions {
+  readonly keys: SigningKeys;
+  readonly clock: Clock;
+  /** Claim `iss`. */
+  readonly issuer: string;
+}
+
+export function createAccessTokens({ keys, clock, issuer }: AccessTokensOptions): AccessTokens {
+  /** A signature is checked once; key and time again every time. */
+  const verified = new LRUCache<string, { readonly kid: string; readonly claims: AccessClaims }>({
+    max: MAX_REMEMBERED_TOKENS,
+  });
+
+  const readWith = (set: KeySet, token: string): AccessClaims | undefined => {
+    const nowSeconds = Math.floor(clock().getTime() / 1000);
+    const known = verified.get(token);
+    if (known) {
+      return set.verifying(known.kid) && known.claims.exp > nowSeconds ? known.claims : undefined;
+    }
+    const kid = kidOf(token);
+    const key = kid === undefined ? undefined : set.verifying(kid);
+    if (!key) return undefined;
+    const payload = verifiedPayload(token, () =>
+      jwt.verify(token, key.publicKey, { algorithms: ['ES256'], issuer, clockTimestamp: nowSeconds }),
+    );
+    const read = claims.safeParse(payload);
+    if (!read.success || read.data.env !== key.environment) return undefined;
+    verified.set(token, { kid: key.kid, claims: read.data });
+    return read.data;
+  };
+
+  return {
+    issue: async (session) => {
+      const { appId, environment: env } = session.place;
+      const { kid, privateKey } = (await keys.current()).signing(env);
+      const nowMs = clock().getTime();
+      const endMs = Math.min(nowMs + ACCESS_TOKEN_LIFETIME_MS, familyEndMs(session));
+      const payload: AccessClaims = {
+        iss: issuer,
+        aud: appId,
+        env,
+        sub: session.userId,
+        sid: session.sessionId,
+        jti: randomUUID(),
+        amr: [session.authMethod],
+        auth_time: Math.floor(session.signedInAt.getTime() / 1000),
+        iat: Math.floor(nowMs / 1000),
+        exp: Math.floor(endMs / 1000),
+      };
+      const token = jwt.sign(payload, privateKey, {
+        algorithm: 'ES256',
+        keyid: kid,
+        header: { alg: 'ES256', typ: TYPE },
+      });
+      return { token, expiresAt: new Date(payload.exp * 1000) };
+    },
+    read: (token) => {
+      if (token.length > MAX_LENGTH) return undefined;
+      const set = keys.current();
+      return set instanceof Promise ? set.then((loaded) => readWith(loaded, token)) : readWith(set, token);
+    },
+  };
+}
+
+/** The key that the token says it is signed with, if it says so in the one way that we do. */
+function kidOf(token: string): string | undefined {
+  const [first = ''] = token.split('.', 1);
+  try {
+    const read = header.safeParse(JSON.parse(Buffer.from(first, 'base64url').toString('utf8')));
+    return read.success ? read.data.kid : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function verifiedPayload(token: string, verify: () => unknown): unknown {
+  // The library throws errors of its own kinds for a bad token, and those of JSON for one that is none.
+  if (token.split('.').length !== 3) return undefined;
+  try {
+    return verify();
+  } catch (error) {
+    if (error instanceof jwt.JsonWebTokenError || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

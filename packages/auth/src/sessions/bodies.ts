@@ -1,0 +1,53 @@
+/** What sign-in answers with, for every endpoint that answers it. Source: spec, Session and User. */
+import { environment } from '@coffer/kernel';
+import { z } from 'zod';
+
+const time = z.iso.datetime({ precision: 3 });
+
+export const identityBody = z
+  .strictObject({
+    id: z.string(),
+    type: z.enum(['wallet', 'messenger', 'email']),
+    externalId: z.string(),
+    profile: z.record(z.string(), z.string()),
+  })
+  .meta({ id: 'Identity' });
+
+export const walletBody = z
+  .strictObject({
+    id: z.string(),
+    address: z.string(),
+    environment,
+    custody: z.literal('operator'),
+    status: z.enum(['active', 'exported', 'migrated']),
+  })
+  .meta({ id: 'WalletSummary' });
+
+export const userBody = z
+  .strictObject({
+    id: z.string(),
+    appId: z.string(),
+    primaryIdentity: identityBody,
+    identities: z.array(identityBody),
+    wallets: z.array(walletBody),
+    createdAt: time,
+  })
+  .meta({ id: 'User' });
+
+/** Answered by every sign-in and by refresh. */
+export const sessionBody = z
+  .strictObject({ accessToken: z.string(), refreshToken: z.string(), expiresAt: time, user: userBody })
+  .meta({ id: 'Session' });
+
+export const verificationBody = z
+  .strictObject({
+    userId: z.string(),
+    appId: z.string(),
+    environment,
+    authMethod: z.enum(['siws', 'messenger', 'email']),
+    /** Null while the user has no active wallet. */
+    walletAddress: z.string().nullable(),
+    wallets: z.array(walletBody),
+    identities: z.array(identityBody),
+  })
+  .meta({ id: 'VerificationResult' });

@@ -1,0 +1,178 @@
+/**
+ * The refresh tokens of one sign-in, each the successor of the one before. A predecessor stays valid until its
+ * successor is first used, and 30 s after that, and always gives the same successor: a client that never got the
+ * answer, or asks a hundred times at once, stays signed in. Used later than that, somebody else has it: the
+ * family ends. Source: contract, Sign-in and sessions; ADR 0016.
+ */
+import type { Queryable } from '@coffer/database';
+import type { Environment } from '@coffer/kernel';
+import type { AppPlace, AuthMethod } from '../types.ts';
+import { FAMILY_LIFETIME_MS, REFRESH_GRACE_MS, REFRESH_TOKEN_LIFETIME_MS } from './lifetimes.ts';
+
+/** Why a session is over: signed out, a refresh token used twice, or everything of the user at once. */
+export type EndReason = 'logout' | 'reuse' | 'user';
+
+export interface Session {
+  readonly sessionId: string;
+  readonly place: AppPlace;
+  readonly userId: string;
+  readonly authMethod: AuthMethod;
+  readonly signedInAt: Date;
+  /** Of the newest refresh token. */
+  readonly generation: number;
+  /** Of the generations just before it, in order, when each was first used. */
+  readonly firstUsedAt: readonly Date[];
+  readonly endedBecause: EndReason | undefined;
+}
+
+/** Rotations kept of one family in one grace; a client that makes more of them is none that we know. */
+const MAX_ROTATIONS_IN_GRACE = 64;
+
+export type Decision =
+  | { readonly kind: 'rotate' }
+  /** The generation to answer with once more. */
+  | { readonly kind: 'again'; readonly generation: number }
+  | { readonly kind: 'reuse' }
+  | { readonly kind: 'refuse' };
+
+/** What a genuine refresh token of this generation means to its family now. */
+export function decideRefresh(session: Session, generation: number, now: Date): Decision {
+  // A generation that is yet to come: the database was put back to an older state.
+  if (session.endedBecause || generation > session.generation) return { kind: 'refuse' };
+  if (generation === session.generation) return { kind: 'rotate' };
+
+  const successor = generation + 1;
+  if (successor === session.generation) return { kind: 'again', generation: successor };
+  const successorUsedAt = firstUseOf(session, successor);
+  const isInGrace = successorUsedAt && now.getTime() - successorUsedAt.getTime() <= REFRESH_GRACE_MS;
+  return isInGrace ? { kind: 'again', generation: successor } : { kind: 'reuse' };
+}
+
+/** Whole seconds: 7 days from when the generation came to be, and never past the family's 30 days. */
+export function expiryOf(session: Session, generation: number): number {
+  const bornAt = generation === 0 ? session.signedInAt : firstUseOf(session, generation - 1);
+  if (!bornAt) throw new Error(`Generation ${generation} of ${session.sessionId} is not remembered.`);
+  const endsAtMs = Math.min(bornAt.getTime() + REFRESH_TOKEN_LIFETIME_MS, familyEndMs(session));
+  return Math.floor(endsAtMs / 1000);
+}
+
+export const familyEndMs = ({ signedInAt }: Session): number => signedInAt.getTime() + FAMILY_LIFETIME_MS;
+
+function firstUseOf({ generation, firstUsedAt }: Session, wanted: number): Date | undefined {
+  return firstUsedAt[wanted - (generation - firstUsedAt.length)];
+}
+
+interface SessionRow {
+  readonly session_id: string;
+  readonly app_id: string;
+  readonly scope_id: string;
+  readonly environment: Environment;
+  readonly user_id: string;
+  readonly auth_method: AuthMethod;
+  readonly signed_in_at: Date;
+  readonly generation: number;
+  readonly first_used_at: readonly Date[];
+  readonly ended_because: EndReason | null;
+}
+
+const COLUMNS = `session_id, app_id, scope_id, environment, user_id, auth_method, signed_in_at, generation,
+  first_used_at, ended_because`;
+
+const sessionOf = (row: SessionRow): Session => ({
+  sessionId: row.session_id,
+  place: { appId: row.app_id, scopeId: row.scope_id, environment: row.environment },
+  userId: row.user_id,
+  authMethod: row.auth_method,
+  signedInAt: row.signed_in_at,
+  generation: row.generation,
+  firstUsedAt: row.first_used_at,
+  endedBecause: row.ended_because ?? undefined,
+});
+
+export async function insertSession(db: Queryable, session: Session): Promise<void> {
+  const { sessionId, place, userId, authMethod, signedInAt } = session;
+  await db.query(
+    `insert into records.auth_sessions
+       (session_id, app_id, scope_id, environment, user_id, auth_method, signed_in_at)
+     values ($1, $2, $3, $4, $5, $6, $7)`,
+    [sessionId, place.appId, place.scopeId, place.environment, userId, authMethod, signedInAt],
+  );
+}
+
+export async function findSession(db: Queryable, sessionId: string): Promise<Session | undefined> {
+  const { rows } = await db.query<SessionRow>({
+    name: 'auth_session',
+    text: `select ${COLUMNS} from records.auth_sessions where session_id = $1`,
+    values: [sessionId],
+  });
+  return rows[0] && sessionOf(rows[0]);
+}
+
+/**
+ * Gives the family its next generation if the one presented is its newest: one statement, so that of many at once
+ * one rotates, and a crash leaves the family as before or as after. Undefined when it is not the newest.
+ */
+export async function rotateFamily(
+  db: Queryable,
+  sessionId: string,
+  generation: number,
+  now: Date,
+): Promise<Session | undefined> {
+  // Times only grow along the list, whatever the clocks of the nodes say; so what is kept of it is its end.
+  const { rows } = await db.query<SessionRow>({
+    name: 'auth_rotate_family',
+    text: `update records.auth_sessions set
+             generation = generation + 1,
+             first_used_at = (
+               select array_agg(use.at order by use.ordinal)
+                 from unnest(first_used_at || greatest($3, signed_in_at, first_used_at[cardinality(first_used_at)]))
+                      with ordinality as use (at, ordinal)
+                where use.ordinal > cardinality(first_used_at) + 1 - ${MAX_ROTATIONS_IN_GRACE}
+                  and (use.ordinal >= cardinality(first_used_at)
+                       or first_used_at[use.ordinal + 1] >= $3 - interval '${REFRESH_GRACE_MS} milliseconds'))
+           where session_id = $1 and generation = $2 and ended_at is null
+           returning ${COLUMNS}`,
+    values: [sessionId, generation, now],
+  });
+  return rows[0] && sessionOf(rows[0]);
+}
+
+/** Ending an ended session changes nothing, and keeps the first reason. */
+export async function endSession(
+  db: Queryable,
+  sessionId: string,
+  reason: EndReason,
+  now: Date,
+): Promise<void> {
+  await db.query(
+    `update records.auth_sessions set ended_at = $2, ended_because = $3
+      where session_id = $1 and ended_at is null`,
+    [sessionId, now, reason],
+  );
+}
+
+/** The ids of the sessions that this has ended. */
+export async function endSessionsOf(
+  db: Queryable,
+  { scopeId, environment }: Pick<AppPlace, 'scopeId' | 'environment'>,
+  userId: string,
+  now: Date,
+): Promise<readonly string[]> {
+  const { rows } = await db.query<{ session_id: string }>(
+    `update records.auth_sessions set ended_at = $4, ended_because = 'user'
+      where scope_id = $1 and environment = $2 and user_id = $3 and ended_at is null
+      returning session_id`,
+    [scopeId, environment, userId, now],
+  );
+  return rows.map((row) => row.session_id);
+}
+
+/** Forgets some of the sessions that nothing can come of any more. Returns how many. */
+export async function deleteOldSessions(db: Queryable, now: Date, limit: number): Promise<number> {
+  const { rowCount } = await db.query(
+    `delete from records.auth_sessions where session_id in (
+       select session_id from records.auth_sessions where signed_in_at < $1 order by signed_in_at limit $2)`,
+    [new Date(now.getTime() - FAMILY_LIFETIME_MS), limit],
+  );
+  return rowCount ?? 0;
+}

@@ -1,0 +1,142 @@
+/** Refresh, logout, verification, and who the player is. Source: spec, Session verification; contract, section 5. */
+import { type Endpoint, endpoint } from '@coffer/http';
+import { Rejection } from '@coffer/kernel';
+import { z } from 'zod';
+import type { UserView, WalletSummary } from '../types.ts';
+import { sessionBody, userBody, verificationBody, walletBody } from './bodies.ts';
+import { reject } from './errors.ts';
+import { JWKS_MAX_AGE_MS } from './lifetimes.ts';
+import type { Sessions } from './sessions.ts';
+import type { SessionUsers, ViewUser } from './sessionUsers.ts';
+import type { SigningKeys } from './signingKeys.ts';
+
+export interface SessionRoutes {
+  readonly sessions: Sessions;
+  readonly keys: SigningKeys;
+  /** The user as it is now. */
+  readonly view: ViewUser;
+  /** The same, a moment old at most. */
+  readonly users: SessionUsers;
+}
+
+const tokenText = z.string().describe('Any text: one that is no token is answered as a bad one.');
+
+const jwk = z.strictObject({
+  kty: z.literal('EC'),
+  crv: z.literal('P-256'),
+  x: z.string(),
+  y: z.string(),
+  kid: z.string(),
+  use: z.literal('sig'),
+  alg: z.literal('ES256'),
+});
+
+/** The public keys of both environments: what checks access tokens without asking. */
+export const jwksEndpoint = (keys: SigningKeys): Endpoint =>
+  endpoint({
+    method: 'GET',
+    path: '/.well-known/jwks.json',
+    credential: 'none',
+    summary: 'Get the public keys of access tokens',
+    description:
+      'RFC 7517. Says whether a token was signed here, not whether its session has ended since or its user is suspended: POST /sessions/verify does.',
+    success: { status: 200, schema: z.strictObject({ keys: z.array(jwk) }) },
+    errors: [],
+    handle: async () => ({
+      status: 200,
+      body: { keys: (await keys.current()).jwks },
+      maxAgeSeconds: JWKS_MAX_AGE_MS / 1000,
+    }),
+  });
+
+export const sessionEndpoints = ({ sessions, keys, view, users }: SessionRoutes): readonly Endpoint[] => [
+  jwksEndpoint(keys),
+  endpoint({
+    method: 'POST',
+    path: '/auth/refresh',
+    credential: 'none',
+    browsers: true,
+    rateLimit: 'signIn',
+    summary: 'Exchange a refresh token for a fresh session',
+    description:
+      'The answer carries the next refresh token. Until that is used, and 30 seconds longer, the one sent gives the same next one again; used later, it ends the session.',
+    body: z.strictObject({ refreshToken: tokenText }),
+    success: { status: 200, schema: sessionBody },
+    errors: ['auth/invalid_refresh_token', 'auth/user_suspended'],
+    handle: async ({ body, context }) => {
+      const holder = await sessions.holderOf(body.refreshToken);
+      const viewed = holder && (await view(holder.place, holder.userId, context));
+      if (viewed?.standing === 'suspended') throw reject('auth/user_suspended');
+      if (holder && viewed?.standing !== 'active') throw reject('auth/invalid_refresh_token');
+      // Also where nobody holds it: a token used twice ends its session here.
+      const { accessToken, refreshToken, expiresAt } = await sessions.refresh(body.refreshToken);
+      if (!viewed) throw new Error('A refresh token that nobody holds was refreshed.');
+      return { status: 200, body: { accessToken, refreshToken, expiresAt, user: viewed.user } };
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/auth/logout',
+    credential: 'none',
+    browsers: true,
+    rateLimit: 'signIn',
+    summary: 'End the session of a refresh token',
+    description: 'Its access tokens end too. Answers the same for every text.',
+    body: z.strictObject({ refreshToken: tokenText }),
+    success: { status: 204 },
+    errors: [],
+    handle: async ({ body }) => {
+      await sessions.logout(body.refreshToken);
+      return { status: 204 };
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/sessions/verify',
+    credential: 'sk',
+    summary: "Verify a player's access token",
+    description:
+      "The token must be of the key's app and environment. Whatever is wrong with it, the answer is auth/invalid_session.",
+    body: z.strictObject({ sessionToken: tokenText }),
+    success: { status: 200, schema: verificationBody },
+    errors: ['auth/invalid_session'],
+    handle: async ({ caller, body }) => {
+      const session = await sessions.check(body.sessionToken, caller);
+      const user = session && (await users.active(session.place, session.userId));
+      if (!user) throw new Rejection('auth/invalid_session');
+      const { appId, environment } = session.place;
+      return {
+        status: 200,
+        body: {
+          userId: user.id,
+          appId,
+          environment,
+          authMethod: session.authMethod,
+          walletAddress: activeWallet(user, environment)?.address ?? null,
+          wallets: user.wallets,
+          identities: user.identities,
+        },
+      };
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/me',
+    credential: 'session',
+    summary: 'Get the signed-in user and their wallet',
+    success: {
+      status: 200,
+      schema: z.strictObject({ user: userBody, wallet: walletBody.nullable() }),
+    },
+    errors: [],
+    handle: async ({ caller, context }) => {
+      const viewed = await view(caller, caller.userId, context);
+      if (viewed?.standing !== 'active') throw new Rejection('auth/invalid_session');
+      const { user } = viewed;
+      return { status: 200, body: { user, wallet: activeWallet(user, caller.environment) ?? null } };
+    },
+  }),
+];
+
+const activeWallet = ({ wallets }: UserView, environment: WalletSummary['environment']) =>
+  wallets.find((wallet) => wallet.status === 'active' && wallet.environment === environment);

@@ -1,0 +1,57 @@
+/** The user of a session as it is now: what a session may do depends on more than on itself. */
+import { createCoalescingCache } from '@coffer/kernel';
+import { z } from 'zod';
+import type { AppPlace, Standing, UserView } from '../types.ts';
+
+export interface ViewedUser {
+  readonly user: UserView;
+  readonly standing: Standing;
+}
+
+/** Undefined for a user that the place does not have. `deadlineMs` is of `performance.now()`. */
+export type ViewUser = (
+  place: AppPlace,
+  userId: string,
+  deadline: { readonly deadlineMs: number },
+) => Promise<ViewedUser | undefined>;
+
+/**
+ * Beside the age of what is known of the session and of the key that asks: with each of these a suspension is
+ * seen in less than a second.
+ */
+const MAX_AGE_MS = 250;
+const MAX_REMEMBERED_USERS = 10_000;
+/** A view that several callers wait for is nobody's request alone. */
+const VIEW_TIMEOUT_MS = 5_000;
+
+export interface SessionUsers {
+  /** At most a fraction of a second old; undefined unless the user is active. */
+  readonly active: (place: AppPlace, userId: string) => Promise<UserView | undefined>;
+}
+
+export function createSessionUsers(view: ViewUser, nowMs: () => number): SessionUsers {
+  const users = createCoalescingCache({
+    load: (key) => {
+      const { place, userId } = keySchema.parse(JSON.parse(key));
+      return view(place, userId, { deadlineMs: performance.now() + VIEW_TIMEOUT_MS });
+    },
+    lifetimeMs: MAX_AGE_MS,
+    maximumEntries: MAX_REMEMBERED_USERS,
+    nowMs,
+  });
+  return {
+    active: async ({ appId, scopeId, environment }, userId) => {
+      const found = await users.get(JSON.stringify({ place: { appId, scopeId, environment }, userId }));
+      return found?.standing === 'active' ? found.user : undefined;
+    },
+  };
+}
+
+const keySchema = z.strictObject({
+  place: z.strictObject({
+    appId: z.string(),
+    scopeId: z.string(),
+    environment: z.enum(['test', 'live']),
+  }),
+  userId: z.string(),
+});

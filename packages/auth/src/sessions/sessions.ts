@@ -1,0 +1,189 @@
+/** Sign-in sessions: opened by a sign-in, refreshed, checked with every call, ended. ADR 0016. */
+import type { Pool } from '@coffer/database';
+import { type Clock, createCoalescingCache, newId } from '@coffer/kernel';
+import type { AppPlace, AuthMethod } from '../types.ts';
+import { createAccessTokens } from './accessTokens.ts';
+import { reject } from './errors.ts';
+import { MAX_STALENESS_MS } from './lifetimes.ts';
+import {
+  decideRefresh,
+  deleteOldSessions,
+  endSession,
+  endSessionsOf,
+  expiryOf,
+  findSession,
+  insertSession,
+  rotateFamily,
+  type Session,
+} from './refreshFamilies.ts';
+import { createRefreshTokens, type RefreshToken } from './refreshTokens.ts';
+import type { SigningKeys } from './signingKeys.ts';
+
+export interface IssuedSession {
+  /** A JWT, the bearer token of the player. */
+  readonly accessToken: string;
+  /** Opaque, used once; the answer carries the next. */
+  readonly refreshToken: string;
+  /** ISO 8601: the end of the access token. */
+  readonly expiresAt: string;
+}
+
+/** Whose session it is. */
+export interface SessionHolder {
+  readonly place: AppPlace;
+  readonly userId: string;
+}
+
+export interface CheckedSession extends SessionHolder {
+  readonly sessionId: string;
+  readonly authMethod: AuthMethod;
+  /** ISO 8601: when the player signed in. */
+  readonly authenticatedAt: string;
+}
+
+export interface Sessions {
+  readonly open: (place: AppPlace, userId: string, authMethod: AuthMethod) => Promise<IssuedSession>;
+  /** Whose refresh token it is, if it can be used, or could if not everything of the user had been ended. */
+  readonly holderOf: (refreshToken: string) => Promise<SessionHolder | undefined>;
+  /** Throws `auth/invalid_refresh_token`. */
+  readonly refresh: (refreshToken: string) => Promise<IssuedSession & SessionHolder>;
+  /** Ends the session of the refresh token and its access tokens; any other text does nothing. */
+  readonly logout: (refreshToken: string) => Promise<void>;
+  /**
+   * Signature, expiry, app and environment, and that the session has not ended; undefined for every kind of bad
+   * token, without a hint which. Standing of the user is for the caller to check.
+   */
+  readonly check: (accessToken: string, place?: Place) => Promise<CheckedSession | undefined>;
+  /** Ends every session of the user at once (suspension, erasure). */
+  readonly endAllOf: (place: Pick<AppPlace, 'scopeId' | 'environment'>, userId: string) => Promise<void>;
+  /** Deletes sessions of which nothing can come any more, so many at most. Returns how many. */
+  readonly deleteOld: (limit: number) => Promise<number>;
+}
+
+type Place = Pick<AppPlace, 'appId' | 'environment'>;
+
+export interface SessionsOptions {
+  readonly keys: SigningKeys;
+  /** At least 32 secret bytes that stay the same: refresh tokens follow from them. */
+  readonly refreshKey: Uint8Array;
+  readonly clock: Clock;
+  /** Claim `iss` of access tokens. */
+  readonly issuer: string;
+  /** Measures how old an answer is; must never go back. */
+  readonly nowMs: () => number;
+  /** Told of a refresh token that was used twice: the session was ended, as one of the two is not the player. */
+  readonly onReuse: (session: SessionHolder & { readonly sessionId: string }) => void;
+}
+
+const MAX_REMEMBERED_SESSIONS = 20_000;
+/** A rotation loses its race to another one at most; then the family says what holds. */
+const MAX_ATTEMPTS = 3;
+
+export function createSessions(pool: Pool, options: SessionsOptions): Sessions {
+  const { keys, refreshKey, clock, issuer, nowMs, onReuse } = options;
+  const accessTokens = createAccessTokens({ keys, clock, issuer });
+  const refreshTokens = createRefreshTokens(refreshKey);
+  const states = createCoalescingCache({
+    load: (sessionId) => findSession(pool, sessionId),
+    lifetimeMs: MAX_STALENESS_MS,
+    maximumEntries: MAX_REMEMBERED_SESSIONS,
+    nowMs,
+  });
+
+  const issued = async (session: Session, generation: number): Promise<IssuedSession> => {
+    const { token, expiresAt } = await accessTokens.issue(session);
+    const { sessionId } = session;
+    return {
+      accessToken: token,
+      refreshToken: refreshTokens.textOf({
+        sessionId,
+        generation,
+        expiresAtSeconds: expiryOf(session, generation),
+      }),
+      expiresAt: expiresAt.toISOString(),
+    };
+  };
+
+  const unexpired = (text: string): RefreshToken | undefined => {
+    const token = refreshTokens.read(text);
+    return token && clock().getTime() < token.expiresAtSeconds * 1000 ? token : undefined;
+  };
+
+  const refresh = async ({ sessionId, generation }: RefreshToken): Promise<IssuedSession & SessionHolder> => {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const now = clock();
+      // Mostly the token is the newest, and this is all there is to do.
+      const rotated = await rotateFamily(pool, sessionId, generation, now);
+      if (rotated) return { ...(await issued(rotated, rotated.generation)), ...holderIn(rotated) };
+
+      const session = await findSession(pool, sessionId);
+      if (!session) break;
+      const decision = decideRefresh(session, generation, now);
+      if (decision.kind === 'again') {
+        return { ...(await issued(session, decision.generation)), ...holderIn(session) };
+      }
+      if (decision.kind === 'reuse') {
+        await endSession(pool, sessionId, 'reuse', now);
+        states.forget(sessionId);
+        onReuse({ sessionId, ...holderIn(session) });
+      }
+      if (decision.kind !== 'rotate') break;
+    }
+    throw reject('auth/invalid_refresh_token');
+  };
+
+  return {
+    open: async (place, userId, authMethod) => {
+      const session: Session = {
+        sessionId: newId('sid'),
+        place,
+        userId,
+        authMethod,
+        signedInAt: clock(),
+        generation: 0,
+        firstUsedAt: [],
+        endedBecause: undefined,
+      };
+      await insertSession(pool, session);
+      return issued(session, 0);
+    },
+    holderOf: async (text) => {
+      const token = unexpired(text);
+      const session = token && (await findSession(pool, token.sessionId));
+      if (!session || session.endedBecause === 'logout' || session.endedBecause === 'reuse') return undefined;
+      return holderIn(session);
+    },
+    refresh: async (text) => {
+      const token = unexpired(text);
+      if (!token) throw reject('auth/invalid_refresh_token');
+      return refresh(token);
+    },
+    logout: async (text) => {
+      const token = refreshTokens.read(text);
+      if (!token) return;
+      await endSession(pool, token.sessionId, 'logout', clock());
+      states.forget(token.sessionId);
+    },
+    check: async (accessToken, place) => {
+      const read = accessTokens.read(accessToken);
+      const claims = read instanceof Promise ? await read : read;
+      if (!claims || (place && !isAt(place, { appId: claims.aud, environment: claims.env })))
+        return undefined;
+      const found = states.get(claims.sid);
+      const session = found instanceof Promise ? await found : found;
+      if (!session || session.endedBecause || session.userId !== claims.sub) return undefined;
+      if (!isAt(session.place, { appId: claims.aud, environment: claims.env })) return undefined;
+      const { sessionId, authMethod, signedInAt } = session;
+      return { ...holderIn(session), sessionId, authMethod, authenticatedAt: signedInAt.toISOString() };
+    },
+    endAllOf: async (place, userId) => {
+      for (const sessionId of await endSessionsOf(pool, place, userId, clock())) states.forget(sessionId);
+    },
+    deleteOld: (limit) => deleteOldSessions(pool, clock(), limit),
+  };
+}
+
+const holderIn = ({ place, userId }: Session): SessionHolder => ({ place, userId });
+
+const isAt = (place: Place, other: Place): boolean =>
+  place.appId === other.appId && place.environment === other.environment;
