@@ -16,6 +16,9 @@ const TYPE = 'at+jwt';
 const MAX_LENGTH = 2_048;
 const MAX_REMEMBERED_TOKENS = 20_000;
 
+/** Header, claims, and the 64 bytes of an ES256 signature (RFC 7518, 3.4). */
+const FORM = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{86}$/;
+
 const header = z.strictObject({ alg: z.literal('ES256'), typ: z.literal(TYPE), kid: z.string() });
 
 const seconds = z.int().nonnegative();
@@ -63,10 +66,10 @@ export function createAccessTokens({ keys, clock, issuer }: AccessTokensOptions)
     if (known) {
       return set.verifying(known.kid) && known.claims.exp > nowSeconds ? known.claims : undefined;
     }
-    const kid = kidOf(token);
+    const kid = FORM.test(token) ? kidOf(token) : undefined;
     const key = kid === undefined ? undefined : set.verifying(kid);
     if (!key) return undefined;
-    const payload = verifiedPayload(token, () =>
+    const payload = verifiedPayload(() =>
       jwt.verify(token, key.publicKey, { algorithms: ['ES256'], issuer, clockTimestamp: nowSeconds }),
     );
     const read = claims.safeParse(payload);
@@ -120,9 +123,8 @@ function kidOf(token: string): string | undefined {
   }
 }
 
-function verifiedPayload(token: string, verify: () => unknown): unknown {
-  // The library throws errors of its own kinds for a bad token, and those of JSON for one that is none.
-  if (token.split('.').length !== 3) return undefined;
+/** The library throws errors of its own kinds for a bad token, and those of JSON for what is none. */
+function verifiedPayload(verify: () => unknown): unknown {
   try {
     return verify();
   } catch (error) {

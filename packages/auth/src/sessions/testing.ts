@@ -1,0 +1,127 @@
+/** For the specs of this folder: nodes of sign-in sessions on one database, with a clock that is set by hand. */
+import { createHash } from 'node:crypto';
+import { createPool, type Pool, withTransaction } from '@coffer/database';
+import { createSecretBox, type SecretBox } from '@coffer/kernel';
+import { migrateAuth } from '../migrate.ts';
+import type { AppPlace, UserView } from '../types.ts';
+import { createSessions, type SessionHolder, type Sessions } from './sessions.ts';
+import { listSigningKeys, type Rotation, rotateSigningKeys } from './signingKeyRecords.ts';
+import { createSigningKeys, type SigningKeys } from './signingKeys.ts';
+
+export const START = new Date('2026-03-01T12:00:00.000Z');
+export const PLACE: AppPlace = { appId: 'app_1', scopeId: 'scp_1', environment: 'test' };
+export const ISSUER = 'coffer';
+
+const keyFrom = (text: string) => createHash('sha256').update(text).digest();
+export const REFRESH_KEY = keyFrom('refresh');
+
+/** A service as far as sessions go: what it remembers is its own. */
+export interface Node {
+  readonly keys: SigningKeys;
+  readonly sessions: Sessions;
+}
+
+export interface SessionsWorld {
+  readonly pool: Pool;
+  readonly secretBox: SecretBox;
+  /** The clock, and what measures ages. */
+  readonly now: () => Date;
+  readonly advance: (ms: number) => void;
+  readonly newNode: () => Node;
+  /** Whoever's refresh token was used twice, so far. */
+  readonly reused: readonly SessionHolder[];
+  readonly rotateKeys: (rotation: Rotation) => Promise<void>;
+  readonly keyStates: (environment: 'test' | 'live') => Promise<readonly string[]>;
+  readonly close: () => Promise<void>;
+}
+
+const openPool = (connectionString: string): Pool =>
+  createPool({
+    connectionString,
+    maxConnections: 8,
+    applicationName: 'auth spec',
+    onIdleError: (error) => {
+      throw error;
+    },
+  });
+
+/** For `createTestDatabase`: copies of it have the tables of sign-in. */
+export const sessionsTemplate = {
+  name: 'auth records',
+  prepare: async (connectionString: string): Promise<void> => {
+    const pool = openPool(connectionString);
+    await migrateAuth(pool);
+    await pool.end();
+  },
+};
+
+/** In a copy of the template, which is dropped when the world is closed. */
+export function startSessionsWorld(database: {
+  readonly connectionString: string;
+  readonly drop: () => Promise<void>;
+}): SessionsWorld {
+  const pool = openPool(database.connectionString);
+  const secretBox = createSecretBox(keyFrom('secrets'));
+  const reused: SessionHolder[] = [];
+  let elapsedMs = 0;
+  const now = () => new Date(START.getTime() + elapsedMs);
+  const nowMs = () => elapsedMs;
+  return {
+    pool,
+    secretBox,
+    now,
+    advance: (ms) => {
+      elapsedMs += ms;
+    },
+    newNode: () => {
+      const keys = createSigningKeys(pool, { secretBox, clock: now, nowMs });
+      const sessions = createSessions(pool, {
+        keys,
+        refreshKey: REFRESH_KEY,
+        clock: now,
+        issuer: ISSUER,
+        nowMs,
+        onReuse: (holder) => reused.push(holder),
+      });
+      return { keys, sessions };
+    },
+    reused,
+    rotateKeys: async (rotation) => {
+      await withTransaction(pool, (client) => rotateSigningKeys(client, secretBox, rotation, now()));
+    },
+    keyStates: async (environment) =>
+      (await listSigningKeys(pool))
+        .filter((key) => key.environment === environment)
+        .map(({ state }) => state),
+    close: async () => {
+      await pool.end();
+      await database.drop();
+    },
+  };
+}
+
+/** A user with one identity and one wallet, as others see it. */
+export function userOf(userId: string, appId = PLACE.appId): UserView {
+  const identity = {
+    id: 'idn_1',
+    type: 'email',
+    externalId: 'ada@example.com',
+    profile: { email: 'ada@example.com' },
+  } as const;
+  const wallet = {
+    address: 'So11111111111111111111111111111111111111112',
+    environment: 'test',
+    custody: 'operator',
+  } as const;
+  return {
+    id: userId,
+    appId,
+    primaryIdentity: identity,
+    identities: [identity],
+    wallets: [
+      { id: 'wlt_0', ...wallet, address: '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T', status: 'exported' },
+      { id: 'wlt_1', ...wallet, status: 'active' },
+    ],
+    createdAt: START.toISOString(),
+  };
+}
