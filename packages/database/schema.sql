@@ -307,6 +307,45 @@ table records.auth_identity_key
   constraint auth_identity_key_pkey PRIMARY KEY (is_only)
   CREATE UNIQUE INDEX auth_identity_key_pkey ON records.auth_identity_key USING btree (is_only)
 
+table records.auth_sessions
+  column session_id text collate "C" not null
+  column app_id text collate "C" not null
+  column scope_id text collate "C" not null
+  column environment text not null
+  column user_id text collate "C" not null
+  column auth_method text not null
+  column signed_in_at timestamp with time zone not null
+  column generation integer not null default 0
+  column first_used_at timestamp with time zone[] not null default '{}'::timestamp with time zone[]
+  column ended_at timestamp with time zone
+  column ended_because text
+  constraint auth_sessions_auth_method_check CHECK ((auth_method = ANY (ARRAY['siws'::text, 'messenger'::text, 'email'::text])))
+  constraint auth_sessions_check CHECK ((cardinality(first_used_at) <= generation))
+  constraint auth_sessions_check1 CHECK (((ended_at IS NULL) = (ended_because IS NULL)))
+  constraint auth_sessions_ended_because_check CHECK ((ended_because = ANY (ARRAY['logout'::text, 'reuse'::text, 'user'::text])))
+  constraint auth_sessions_environment_check CHECK ((environment = ANY (ARRAY['test'::text, 'live'::text])))
+  constraint auth_sessions_generation_check CHECK ((generation >= 0))
+  constraint auth_sessions_pkey PRIMARY KEY (session_id)
+  CREATE INDEX auth_sessions_by_age ON records.auth_sessions USING btree (signed_in_at)
+  CREATE INDEX auth_sessions_of_user ON records.auth_sessions USING btree (scope_id, environment, user_id) WHERE (ended_at IS NULL)
+  CREATE UNIQUE INDEX auth_sessions_pkey ON records.auth_sessions USING btree (session_id)
+
+table records.auth_signing_keys
+  column kid text collate "C" not null
+  column environment text not null
+  column state text not null
+  column public_jwk jsonb not null
+  column sealed_private_key jsonb
+  column created_at timestamp with time zone not null
+  column verify_until timestamp with time zone
+  constraint auth_signing_keys_check CHECK (((sealed_private_key IS NOT NULL) = (state = ANY (ARRAY['standby'::text, 'signing'::text]))))
+  constraint auth_signing_keys_check1 CHECK (((verify_until IS NOT NULL) = (state = 'verify-only'::text)))
+  constraint auth_signing_keys_environment_check CHECK ((environment = ANY (ARRAY['test'::text, 'live'::text])))
+  constraint auth_signing_keys_pkey PRIMARY KEY (kid)
+  constraint auth_signing_keys_state_check CHECK ((state = ANY (ARRAY['standby'::text, 'signing'::text, 'verify-only'::text, 'retired'::text])))
+  CREATE UNIQUE INDEX auth_signing_keys_one_of_a_kind ON records.auth_signing_keys USING btree (environment, state) WHERE (state = ANY (ARRAY['standby'::text, 'signing'::text]))
+  CREATE UNIQUE INDEX auth_signing_keys_pkey ON records.auth_signing_keys USING btree (kid)
+
 table records.chain_blocks
   column last_ordinal bigint not null
   column first_ordinal bigint not null

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { createSecretBox } from '@coffer/kernel';
 import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { createAllowedOrigins, isLoopbackOrigin } from './allowedOrigins.ts';
 import { createAppDirectory } from './appDirectory.ts';
-import { createSecretBox } from '@coffer/kernel';
 import { storeSettings } from './settingRecords.ts';
 import { parseSettingChange } from './settings.ts';
 import { OPERATOR, type PortalWorld, portalTemplate, startPortalWorld } from './testing.ts';

@@ -29,6 +29,8 @@ import {
   identity,
   migrateAuth,
   requireIdentityKey,
+  sessionsErrors,
+  type ViewUser,
 } from '@coffer/auth';
 import { type Consumer, createConsumersTable, projecting, reacting, startConsumer } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
@@ -110,6 +112,7 @@ import { commandContextOf, portalAccounts, portalPlaySessions } from './portalPo
 import { portalProjections } from './portalProjections.ts';
 import { portalTotals } from './portalTotals.ts';
 import { ledgerReconcile, portalReconcile } from './reconcilePorts.ts';
+import { createSignInSessions } from './signInSessions.ts';
 import { startStoreGateway } from './storeGateway.ts';
 import { VERSION } from './version.ts';
 
@@ -121,6 +124,7 @@ export const catalog: ErrorCatalog = {
   ...ledgerErrors,
   ...auditErrors,
   ...walletsErrors,
+  ...sessionsErrors,
 };
 
 /** What the read models are made of, whoever fills them. */
@@ -152,6 +156,8 @@ export interface ServiceOptions {
   readonly logger: Logger;
   /** For specs: compares every reply with the schema that its endpoint declares. */
   readonly checkReplies?: boolean;
+  /** Who a user is, for sign-in sessions; without it no session is good. */
+  readonly viewUser?: ViewUser;
   /** For specs: stands between the service and its event store. */
   readonly wrapStore?: (store: EventStore) => EventStore;
 }
@@ -212,6 +218,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     stops.push(() => contexts.rewrapper.stop());
     contexts.rewrapper.wake();
     stops.push(() => contexts.keyring.close());
+    stops.push(() => contexts.signInSessions.stop());
     stops.push(() => contexts.reconciler.close());
     const consumers = await startConsumers(options, pool, store, contexts);
     stops.push(async () => {
@@ -245,7 +252,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         catalog,
         errorOf,
         resolveKey: contexts.keyring.resolveKey,
-        resolveSession: () => undefined,
+        resolveSession: contexts.signInSessions.resolveSession,
         allowedOrigins: contexts.allowedOrigins,
         isOperatorToken: operatorTokenCheck(options.operatorToken),
         logger,
@@ -282,7 +289,7 @@ async function readinessOf(pool: Pool, store: EventStore, headAtStart: LogPlace 
 
 /** The contexts, wired: what one needs of another it is given here. */
 function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) {
-  const { config, secretsKey, masterKeys, makeNextMasterKey, logger } = options;
+  const { config, secretsKey, masterKeys, makeNextMasterKey, viewUser, logger } = options;
   const clock = systemClock;
   const secretBox = createSecretBox(secretsKey);
   const directory = createAppDirectory(pool, { secretBox });
@@ -290,6 +297,14 @@ function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) 
     directory,
     // With the embedded database it is an installation for trying out, on the machine of whoever tries it.
     acceptsLoopback: config.databaseUrl === undefined,
+  });
+  const signInSessions = createSignInSessions({
+    pool,
+    clock,
+    secretsKey,
+    secretBox,
+    logger,
+    view: viewUser,
   });
   const keyring = createKeyring(pool, {
     clock,
@@ -364,6 +379,7 @@ function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) 
         return { status, body: JSON.parse(body) };
       },
     }),
+    ...signInSessions.endpoints,
     ...accountEndpoints({ accounts, currencies: directory.currencies, requireUser: users.show }),
     ...portalEndpoints({
       pool,
@@ -417,6 +433,7 @@ function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) 
     handler,
     keyring,
     allowedOrigins,
+    signInSessions,
     endpoints,
     reactions,
     reconciler,

@@ -1,7 +1,13 @@
-import { type AppCaller, createApp, createLogger, type RunningServer, startServer } from '@coffer/http';
+import {
+  type AppCaller,
+  createApp,
+  createLogger,
+  createMetricsRegistry,
+  type RunningServer,
+  startServer,
+} from '@coffer/http';
 import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
-import { Registry } from 'prom-client';
 import type { Standing, UserView } from '../types.ts';
 import { sessionsErrors } from './errors.ts';
 import { sessionEndpoints } from './routes.ts';
@@ -57,7 +63,7 @@ describe('the endpoints of sign-in sessions', () => {
       isOperatorToken: () => false,
       allowedOrigins: { ofApp: (_, origin) => origin === ORIGIN, ofAnyApp: (origin) => origin === ORIGIN },
       logger: createLogger({ level: 'silent' }),
-      metrics: new Registry(),
+      metrics: createMetricsRegistry(),
       readiness: async () => ({ ready: true, reasons: [] }),
       version: '1.2.3',
       checkReplies: true,

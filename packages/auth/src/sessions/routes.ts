@@ -32,7 +32,7 @@ const jwk = z.strictObject({
 });
 
 /** The public keys of both environments: what checks access tokens without asking. */
-export const jwksEndpoint = (keys: SigningKeys): Endpoint =>
+const jwksEndpoint = (keys: SigningKeys): Endpoint =>
   endpoint({
     method: 'GET',
     path: '/.well-known/jwks.json',
@@ -49,8 +49,35 @@ export const jwksEndpoint = (keys: SigningKeys): Endpoint =>
     }),
   });
 
-export const sessionEndpoints = ({ sessions, keys, view, users }: SessionRoutes): readonly Endpoint[] => [
+const logoutEndpoint = (sessions: Pick<Sessions, 'logout'>): Endpoint =>
+  endpoint({
+    method: 'POST',
+    path: '/auth/logout',
+    credential: 'none',
+    browsers: true,
+    rateLimit: 'signIn',
+    summary: 'End the session of a refresh token',
+    description: 'Its access tokens end too. Answers the same for every text.',
+    body: z.strictObject({ refreshToken: tokenText }),
+    success: { status: 204 },
+    errors: [],
+    handle: async ({ body }) => {
+      await sessions.logout(body.refreshToken);
+      return { status: 204 };
+    },
+  });
+
+/** What works where nobody can tell who the users are. */
+export const sessionEndpointsWithoutUsers = ({
+  sessions,
+  keys,
+}: Pick<SessionRoutes, 'sessions' | 'keys'>): readonly Endpoint[] => [
   jwksEndpoint(keys),
+  logoutEndpoint(sessions),
+];
+
+export const sessionEndpoints = ({ sessions, keys, view, users }: SessionRoutes): readonly Endpoint[] => [
+  ...sessionEndpointsWithoutUsers({ sessions, keys }),
   endpoint({
     method: 'POST',
     path: '/auth/refresh',
@@ -72,22 +99,6 @@ export const sessionEndpoints = ({ sessions, keys, view, users }: SessionRoutes)
       const { accessToken, refreshToken, expiresAt } = await sessions.refresh(body.refreshToken);
       if (!viewed) throw new Error('A refresh token that nobody holds was refreshed.');
       return { status: 200, body: { accessToken, refreshToken, expiresAt, user: viewed.user } };
-    },
-  }),
-  endpoint({
-    method: 'POST',
-    path: '/auth/logout',
-    credential: 'none',
-    browsers: true,
-    rateLimit: 'signIn',
-    summary: 'End the session of a refresh token',
-    description: 'Its access tokens end too. Answers the same for every text.',
-    body: z.strictObject({ refreshToken: tokenText }),
-    success: { status: 204 },
-    errors: [],
-    handle: async ({ body }) => {
-      await sessions.logout(body.refreshToken);
-      return { status: 204 };
     },
   }),
   endpoint({

@@ -12,6 +12,7 @@ import { registerProjections } from './commands/projections.ts';
 import { registerReconcile } from './commands/reconcile.ts';
 import { registerSessions } from './commands/sessions.ts';
 import { registerSettings } from './commands/settings.ts';
+import { registerSigningKeys } from './commands/signingKeys.ts';
 import { registerStreams } from './commands/streams.ts';
 import { registerUsers } from './commands/users.ts';
 import { CommandFailure, EXIT } from './failure.ts';
@@ -48,6 +49,7 @@ export function buildProgram(surroundings: CliSurroundings, runService: RunServi
   registerUsers(program, cli);
   registerAccounts(program, cli);
   registerSessions(program, cli);
+  registerSigningKeys(program, cli);
   registerStreams(program, cli);
   registerReconcile(program, cli);
   registerConsumers(program, cli);

@@ -1,5 +1,6 @@
 /** The whole service in this process, on a database of its own, for specs that speak HTTP. */
 import { randomBytes } from 'node:crypto';
+import type { ViewUser } from '@coffer/auth';
 import { createPool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import { createEventStoreDbEventStore } from '@coffer/event-store/eventstoredb';
@@ -32,10 +33,12 @@ export interface WorldOptions {
   readonly roles?: readonly Role[];
   /** Puts something between the service and its event store, to hold appends or to make them fail. */
   readonly wrapStore?: (store: EventStore) => EventStore;
+  /** Who a user is, for sign-in sessions. */
+  readonly viewUser?: ViewUser;
 }
 
 /** The same for every node: what one has sealed or hashed, the next one on the same database has to read. */
-const SECRETS = { secretsKey: randomBytes(32), identityKey: randomBytes(32) };
+export const SECRETS = { secretsKey: randomBytes(32), identityKey: randomBytes(32) };
 
 /** Copies of it have every table of the service. */
 export const serviceTemplate: TestDatabaseTemplate = {
@@ -78,7 +81,7 @@ export const SPEC_MASTER_KEYS = masterKeysText([newMasterKey('test', 1), newMast
 /** The service in this process on a database that is there: for specs that start it again. */
 export async function startNode(
   databaseUrl: string,
-  { environment = {}, roles = allRoles, wrapStore }: WorldOptions = {},
+  { environment = {}, roles = allRoles, wrapStore, viewUser }: WorldOptions = {},
 ): Promise<Omit<World, 'databaseUrl'>> {
   const elsewhere = await eventStoreElsewhere(databaseUrl);
   const operatorToken = `op_${randomBytes(32).toString('base64url')}`;
@@ -100,6 +103,7 @@ export async function startNode(
     logger: createLogger({ level: 'info', destination: { write: (line) => logLines.push(line) } }),
     checkReplies: true,
     ...(wrapStore && { wrapStore }),
+    ...(viewUser && { viewUser }),
   });
   const url = String(service.url);
   const client = createClient({ baseUrl: `${url}/v1`, operatorToken });
