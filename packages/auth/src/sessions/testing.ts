@@ -14,6 +14,7 @@ export const ISSUER = 'coffer';
 
 const keyFrom = (text: string) => createHash('sha256').update(text).digest();
 export const REFRESH_KEY = keyFrom('refresh');
+export const SECRETS_KEY = keyFrom('secrets');
 
 /** A service as far as sessions go: what it remembers is its own. */
 export interface Node {
@@ -61,7 +62,7 @@ export function startSessionsWorld(database: {
   readonly drop: () => Promise<void>;
 }): SessionsWorld {
   const pool = openPool(database.connectionString);
-  const secretBox = createSecretBox(keyFrom('secrets'));
+  const secretBox = createSecretBox(SECRETS_KEY);
   const reused: SessionHolder[] = [];
   let elapsedMs = 0;
   const now = () => new Date(START.getTime() + elapsedMs);

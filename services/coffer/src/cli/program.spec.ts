@@ -113,6 +113,18 @@ describe('the command line', () => {
       ['master-keys rotate', 'POST /master-keys/rotate', {}],
       ['master-keys rotate --env live', 'POST /master-keys/rotate', { environment: 'live' }],
       ['keys rotate-master --env test', 'POST /master-keys/rotate', { environment: 'test' }],
+      ['signing-keys list', 'GET /signing-keys'],
+      ['signing-keys list --env live', 'GET /signing-keys?environment=live'],
+      [
+        'signing-keys rotate --env test',
+        'POST /signing-keys/rotate',
+        { environment: 'test', compromised: false },
+      ],
+      [
+        'signing-keys rotate --env live --compromised',
+        'POST /signing-keys/rotate',
+        { environment: 'live', compromised: true },
+      ],
       ['currencies list --app app_1', 'GET /app/app_1/currencies'],
       [
         'currencies add --app app_1 --id 2 --code CHIP --decimals 6 --mint-test native',

@@ -1,0 +1,134 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createPool, type Pool } from '@coffer/database';
+import { createSecretBox, systemClock } from '@coffer/kernel';
+import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { expect } from 'chai';
+import { createSessions, type Sessions } from './sessions.ts';
+import { createSigningKeys } from './signingKeys.ts';
+import { ISSUER, PLACE, REFRESH_KEY, SECRETS_KEY, sessionsTemplate } from './testing.ts';
+
+const PROGRAM = new URL('./refreshingProcess.ts', import.meta.url);
+
+describe('a service that is killed in the middle of a rotation', function () {
+  this.timeout(60_000);
+  let database: TestDatabase;
+  let pool: Pool;
+  let sessions: Sessions;
+  const children = new Set<ChildProcess>();
+
+  beforeEach(async () => {
+    database = await createTestDatabase(sessionsTemplate);
+    pool = createPool({
+      connectionString: database.connectionString,
+      applicationName: 'spec',
+      onIdleError: (error) => {
+        throw error;
+      },
+    });
+    const nowMs = () => performance.now();
+    const secretBox = createSecretBox(SECRETS_KEY);
+    sessions = createSessions(pool, {
+      keys: createSigningKeys(pool, { secretBox, clock: systemClock, nowMs }),
+      refreshKey: REFRESH_KEY,
+      clock: systemClock,
+      issuer: ISSUER,
+      nowMs,
+      onReuse: () => {
+        throw new Error('Nobody has used a token twice.');
+      },
+    });
+  });
+  afterEach(async () => {
+    await Promise.all([...children].map(kill9));
+    await pool.end();
+    await database.drop();
+  });
+
+  const kill9 = async (child: ChildProcess) => {
+    children.delete(child);
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  };
+  const start = async (): Promise<ChildProcess> => {
+    const child = fork(PROGRAM, [database.connectionString]);
+    children.add(child);
+    await once(child, 'message');
+    return child;
+  };
+  const signIn = () => sessions.open(PLACE, 'usr_1', 'siws');
+  const generation = async (): Promise<number> =>
+    (await pool.query('select generation from records.auth_sessions')).rows[0].generation;
+  const until = async (isSo: () => Promise<boolean>) => {
+    while (!(await isSo())) await delay(5);
+  };
+  const isWaitingForTheRow = async () => {
+    const { rowCount } = await pool.query(
+      `select 1 from pg_stat_activity where datname = current_database()
+          and application_name = 'refreshing process' and wait_event_type = 'Lock'`,
+    );
+    return (rowCount ?? 0) > 0;
+  };
+  /** Runs the work while the process stands in its rotation, held up by a lock on the row. */
+  const inTheMiddle = async (child: ChildProcess, token: string, work: () => Promise<void>) => {
+    const client = await pool.connect();
+    try {
+      await client.query('begin');
+      await client.query('select 1 from records.auth_sessions for update');
+      child.send(token);
+      await until(isWaitingForTheRow);
+      await work();
+    } finally {
+      await client.query('commit');
+      client.release();
+    }
+  };
+  const expectSignedIn = async (token: string) => {
+    const next = await sessions.refresh(token);
+    expect(await sessions.check(next.accessToken)).to.deep.include({ userId: 'usr_1' });
+    expect((await sessions.refresh(next.refreshToken)).refreshToken).not.to.equal(next.refreshToken);
+  };
+
+  it('before the database has done it leaves the player signed in', async () => {
+    const { refreshToken } = await signIn();
+    const child = await start();
+    await inTheMiddle(child, refreshToken, () => kill9(child));
+    await expectSignedIn(refreshToken);
+  });
+
+  it('after the database has done it, and before anyone was told, leaves the player signed in', async () => {
+    const { refreshToken } = await signIn();
+    const child = await start();
+    await inTheMiddle(child, refreshToken, async () => {
+      // From here on it takes no answer, while the database does what it was asked.
+      child.kill('SIGSTOP');
+    });
+    await until(async () => (await generation()) === 1);
+    await kill9(child);
+    await expectSignedIn(refreshToken);
+    expect(await generation()).to.equal(2);
+  });
+
+  it('at any moment leaves the player signed in, by the last token that was received', async () => {
+    let token = (await signIn()).refreshToken;
+    for (let round = 0; round < 6; round++) {
+      const child = await start();
+      let answers = 0;
+      child.on('message', (message) => {
+        answers += 1;
+        token = String(message);
+        child.send(token);
+      });
+      child.send(token);
+      await until(async () => answers >= 3);
+      // Any moment of a rotation is as good as another.
+      await delay(Math.random() * 5);
+      await kill9(child);
+      token = (await sessions.refresh(token)).refreshToken;
+    }
+    await expectSignedIn(token);
+  });
+});

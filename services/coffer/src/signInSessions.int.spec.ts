@@ -1,0 +1,172 @@
+/** Sign-in sessions in the whole service, on two nodes. Source: contract, Sign-in and sessions. */
+import { createSessions, createSigningKeys, type IssuedSession, type UserView } from '@coffer/auth';
+import { createPool, type Pool } from '@coffer/database';
+import { createSecretBox, systemClock } from '@coffer/kernel';
+import { expect } from 'chai';
+import { refreshKeyFrom } from './signInSessions.ts';
+import { type Client, requireStatus, setUpApp, type TestApp } from './testing/client.ts';
+import { undeclaredErrors } from './testing/declaredErrors.ts';
+import { eventually } from './testing/eventually.ts';
+import { SECRETS, startNode, startWorld, type World } from './testing/world.ts';
+
+const USER = 'usr_1';
+const identity = { id: 'idn_1', type: 'wallet', externalId: 'key', profile: {} } as const;
+const wallet = {
+  id: 'wlt_1',
+  address: 'So11111111111111111111111111111111111111112',
+  environment: 'test',
+  custody: 'operator',
+  status: 'active',
+} as const;
+const viewUser = async ({ appId }: { readonly appId: string }, userId: string) => {
+  const user: UserView = {
+    id: userId,
+    appId,
+    primaryIdentity: identity,
+    identities: [identity],
+    wallets: [wallet],
+    createdAt: '2026-03-01T12:00:00.000Z',
+  };
+  return { user, standing: 'active' as const };
+};
+
+describe('sign-in sessions of the service', () => {
+  let world: World;
+  let other: Awaited<ReturnType<typeof startNode>>;
+  let app: TestApp;
+  let pool: Pool;
+  let nodes: readonly [Client, Client];
+
+  before(async () => {
+    world = await startWorld({ viewUser });
+    other = await startNode(world.databaseUrl, { viewUser, roles: ['api'] });
+    nodes = [world.client, other.client];
+    app = await setUpApp(world.client);
+    pool = createPool({
+      connectionString: world.databaseUrl,
+      applicationName: 'spec',
+      onIdleError: (error) => {
+        throw error;
+      },
+    });
+  });
+  after(async () => {
+    await pool.end();
+    await other.stop();
+    await world.stop();
+  });
+
+  /** As a sign-in does, on a third node. */
+  const signIn = (environment: 'test' | 'live' = 'test'): Promise<IssuedSession> => {
+    const nowMs = () => performance.now();
+    const secretBox = createSecretBox(SECRETS.secretsKey);
+    const keys = createSigningKeys(pool, { secretBox, clock: systemClock, nowMs });
+    const refreshKey = refreshKeyFrom(SECRETS.secretsKey);
+    const options = { keys, refreshKey, clock: systemClock, issuer: 'coffer', nowMs, onReuse() {} };
+    const { appId, scopeId } = app;
+    return createSessions(pool, options).open({ appId, scopeId, environment }, USER, 'siws');
+  };
+  const verify = ({ accessToken }: IssuedSession, node: 0 | 1 = 0, key = app.test.secretKey) =>
+    nodes[node].post('/sessions/verify', { sessionToken: accessToken }, { key });
+  const refusedOn = (node: 0 | 1, session: IssuedSession) =>
+    eventually(
+      'the session is refused',
+      async () => (await verify(session, node)).status === 401 || undefined,
+    );
+
+  it('are verified, refreshed and shown by whichever node is asked', async () => {
+    const opened = await signIn();
+    for (const node of [0, 1] as const) {
+      expect((await verify(opened, node)).json).to.deep.include({
+        userId: USER,
+        appId: app.appId,
+        environment: 'test',
+        authMethod: 'siws',
+        walletAddress: wallet.address,
+      });
+      const me = requireStatus(await nodes[node].get('/me', { key: opened.accessToken }), 200);
+      expect(me.json.wallet).to.deep.equal(wallet);
+    }
+    const body = { refreshToken: opened.refreshToken };
+    const answers = await Promise.all(nodes.map((node) => node.post('/auth/refresh', body, { key: null })));
+    for (const answer of answers) requireStatus(answer, 200);
+    expect(answers[0]?.json.refreshToken).to.equal(answers[1]?.json.refreshToken);
+  });
+
+  it('are never good for a key of the other environment, or as a key', async () => {
+    const session = await signIn();
+    expect((await verify(session, 0, app.live.secretKey)).json).to.include({ code: 'auth/invalid_session' });
+    expect((await verify(await signIn('live'))).json).to.include({ code: 'auth/invalid_session' });
+    const asKey = await nodes[0].get('/ledger/sessions', { key: session.accessToken });
+    expect(asKey).to.deep.include({ status: 403 });
+    expect(asKey.json).to.include({ code: 'auth/wrong_credential_kind' });
+  });
+
+  it('are over on every node with a logout at one', async () => {
+    const session = await signIn();
+    for (const node of [0, 1] as const) requireStatus(await verify(session, node), 200);
+    const body = { refreshToken: session.refreshToken };
+    requireStatus(await nodes[0].post('/auth/logout', body, { key: null }), 204);
+    expect((await verify(session, 0)).status, 'at once where it was ended').to.equal(401);
+    await refusedOn(1, session);
+  });
+
+  it('are signed by another key after a rotation, which an operator can read about', async () => {
+    const rotate = (body: object) => world.client.post('/portal/signing-keys/rotate', body);
+    const young = await rotate({ environment: 'test' });
+    expect(young).to.deep.include({ status: 409 });
+    expect(young.json).to.include({ code: 'auth/standby_key_too_young' });
+
+    const [before, live] = [await signIn(), await signIn('live')];
+    const rotated = requireStatus(await rotate({ environment: 'test', compromised: true }), 200).json;
+    expect((await verify(before)).status).to.equal(401);
+    await refusedOn(1, before);
+    expect((await verify(live, 1, app.live.secretKey)).status, 'the other environment').to.equal(200);
+    for (const node of [0, 1] as const) requireStatus(await verify(await signIn(), node), 200);
+
+    const listed = (await world.client.get('/portal/signing-keys?environment=test')).json.items;
+    const states = new Map((Array.isArray(listed) ? listed : []).map(({ kid, state }) => [kid, state]));
+    expect(states.get(rotated.signingKid)).to.equal('signing');
+    expect(states.get(rotated.previousKid)).to.equal('retired');
+    const jwks = (await nodes[1].get('/.well-known/jwks.json', { key: null })).text;
+    expect(jwks).to.include(String(rotated.signingKid)).and.not.include(String(rotated.previousKid));
+    const { rows } = await pool.query(
+      `select actor, details from records.admin_actions where action = 'signing-keys.rotate'`,
+    );
+    expect(rows).to.have.length(1);
+    expect(rows[0].details).to.include({ environment: 'test', isCompromised: true });
+  });
+
+  it('belong to the pages of their app, and on this machine to every page of it', async () => {
+    const { accessToken } = await signIn();
+    const readableBy = async (origin: string) => {
+      const answer = await world.client.get('/me', { key: accessToken, headers: { origin } });
+      return requireStatus(answer, 200).headers.get('access-control-allow-origin');
+    };
+    const settings = { allowedOrigins: ['https://play.example'] };
+    requireStatus(await world.client.post(`/portal/app/${app.appId}/settings`, { settings }), 200);
+    expect(await readableBy('https://play.example')).to.equal('https://play.example');
+    expect(await readableBy('http://localhost:5173')).to.equal('http://localhost:5173');
+    expect(await readableBy('https://evil.example')).to.equal(null);
+    const preflight = await world.client.send('OPTIONS', '/me', undefined, {
+      key: null,
+      headers: { origin: 'http://localhost:5173', 'access-control-request-method': 'GET' },
+    });
+    expect(preflight.headers.get('access-control-allow-origin')).to.equal('http://localhost:5173');
+  });
+
+  it('are refused with codes that the document names', async () => {
+    const answered = [
+      { method: 'POST', path: '/auth/refresh', code: 'auth/invalid_refresh_token' },
+      { method: 'POST', path: '/auth/refresh', code: 'auth/user_suspended' },
+      { method: 'POST', path: '/sessions/verify', code: 'auth/invalid_session' },
+      { method: 'POST', path: '/sessions/verify', code: 'auth/invalid_key' },
+      { method: 'GET', path: '/me', code: 'auth/invalid_session' },
+      { method: 'POST', path: '/portal/signing-keys/rotate', code: 'auth/standby_key_too_young' },
+    ];
+    expect(await undeclaredErrors(world.client, answered)).to.deep.equal([]);
+    expect(
+      await undeclaredErrors(world.client, [{ method: 'GET', path: '/me', code: 'auth/invalid_key' }]),
+    ).to.have.length(1);
+  });
+});
