@@ -1,4 +1,4 @@
-/** Signing keys for the operator: which there are, and the next one now. ADR 0016. */
+/** Signing keys for the operator: which there are, and the next one now. ADR 0017. */
 import type { Client, Pool } from '@coffer/database';
 import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
 import { environment } from '@coffer/kernel';

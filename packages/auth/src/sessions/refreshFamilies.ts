@@ -2,7 +2,7 @@
  * The refresh tokens of one sign-in, each the successor of the one before. A predecessor stays valid until its
  * successor is first used, and 30 s after that, and always gives the same successor: a client that never got the
  * answer, or asks a hundred times at once, stays signed in. Used later than that, somebody else has it: the
- * family ends. Source: contract, Sign-in and sessions; ADR 0016.
+ * family ends. Source: contract, Sign-in and sessions; ADR 0017.
  */
 import type { Queryable } from '@coffer/database';
 import type { Environment } from '@coffer/kernel';

@@ -1,4 +1,5 @@
 /** The user of a session as it is now: what a session may do depends on more than on itself. */
+import type { CommandContext } from '@coffer/event-store';
 import { createCoalescingCache } from '@coffer/kernel';
 import { z } from 'zod';
 import type { AppPlace, Standing, UserView } from '../types.ts';
@@ -8,11 +9,11 @@ export interface ViewedUser {
   readonly standing: Standing;
 }
 
-/** Undefined for a user that the place does not have. `deadlineMs` is of `performance.now()`. */
+/** Undefined for a user that the place does not have. */
 export type ViewUser = (
   place: AppPlace,
   userId: string,
-  deadline: { readonly deadlineMs: number },
+  deadline: Pick<CommandContext, 'deadlineMs'>,
 ) => Promise<ViewedUser | undefined>;
 
 /**

@@ -1,4 +1,4 @@
-/** Sign-in sessions: opened by a sign-in, refreshed, checked with every call, ended. ADR 0016. */
+/** Sign-in sessions: opened by a sign-in, refreshed, checked with every call, ended. ADR 0017. */
 import type { Pool } from '@coffer/database';
 import { type Clock, createCoalescingCache, newId } from '@coffer/kernel';
 import type { AppPlace, AuthMethod } from '../types.ts';
