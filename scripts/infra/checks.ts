@@ -46,6 +46,7 @@ export const EXAMPLE_VALUES: Readonly<Record<string, string>> = {
   EVENTSTORE_ADMIN_PASSWORD: '1c'.repeat(32),
   EVENTSTORE_OPS_PASSWORD: '2d'.repeat(32),
   COFFER_SECRETS_KEY: Buffer.alloc(32, 3).toString('base64'),
+  COFFER_MASTER_KEYS: `test:1:${Buffer.alloc(32, 5).toString('base64')},live:1:${Buffer.alloc(32, 6).toString('base64')}`,
   COFFER_OPERATOR_TOKEN: '4e'.repeat(32),
 };
 

@@ -69,8 +69,9 @@ export function startRewrapper(options: RewrapperOptions): Rewrapper {
   }
 
   const wake = () => {
+    // Who holds no key can bring none under another, and must not take the turn of one who can.
+    if (signal.aborted || options.masterKeys.all().length === 0) return;
     isWanted = true;
-    if (signal.aborted) return;
     running ??= run().finally(() => {
       running = undefined;
       // Woken between the last look and the end.
