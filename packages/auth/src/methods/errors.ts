@@ -1,0 +1,28 @@
+/** What a sign-in method may answer. Source: contract, Sign-in and sessions. */
+import { type ErrorCatalog, rejecterFor } from '@coffer/kernel';
+
+export const authMethodsErrors = {
+  'auth/method_not_allowed': {
+    status: 403,
+    message: 'This sign-in method is not enabled for the app, or lacks a setting that it needs.',
+  },
+  'auth/challenge_invalid': {
+    status: 401,
+    message: 'The challenge is unknown, used, expired or altered. Ask for a new one.',
+  },
+  'auth/signature_invalid': {
+    status: 401,
+    message:
+      'The signature is not one of this key over the message of the challenge. Ask for a new challenge.',
+  },
+  'auth/launch_data_invalid': {
+    status: 401,
+    message: 'The launch data is not what the messenger made for this app, or it is too old.',
+  },
+  'auth/code_invalid': {
+    status: 401,
+    message: 'The code is wrong, used, expired or unknown.',
+  },
+} as const satisfies ErrorCatalog;
+
+export const reject = rejecterFor(authMethodsErrors);

@@ -1,0 +1,116 @@
+/**
+ * The launch data of a messenger's mini app: a query string that the platform signs with the app's bot token.
+ * Source: contract, Sign-in and sessions; the algorithm is that of
+ * https://core.telegram.org/bots/webapps#validating-data-received-via-the-mini-app.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import type { VerifiedIdentity } from '../../types.ts';
+import { reject } from '../errors.ts';
+
+/** Longer than any that a messenger makes. */
+export const MAX_LAUNCH_DATA_LENGTH = 4_096;
+const MAX_AHEAD_SECONDS = 60;
+
+export interface LaunchDataCheck {
+  readonly botToken: string;
+  readonly maxAgeSeconds: number;
+  readonly now: Date;
+}
+
+export interface VerifiedLaunch {
+  readonly identity: VerifiedIdentity;
+  /** What the deep link carried. */
+  readonly startParam: string | undefined;
+}
+
+/** Throws `auth/launch_data_invalid`, whatever is wrong with it. */
+export function verifyLaunchData(initData: string, check: LaunchDataCheck): VerifiedLaunch {
+  const fields = fieldsOf(initData);
+  if (!fields || !isSigned(fields, check.botToken)) throw reject('auth/launch_data_invalid');
+  if (!isFresh(fields.get('auth_date'), check)) throw reject('auth/launch_data_invalid');
+  const identity = identityOf(fields.get('user'));
+  if (!identity) throw reject('auth/launch_data_invalid');
+
+  return { identity, startParam: fields.get('start_param') };
+}
+
+/** Undefined where a key comes twice, or a line break could pass one field off as two. */
+function fieldsOf(text: string): ReadonlyMap<string, string> | undefined {
+  if (text.length > MAX_LAUNCH_DATA_LENGTH) return undefined;
+  const fields = new Map<string, string>();
+  for (const pair of text.split('&')) {
+    const [, rawKey = '', rawValue = ''] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
+    const key = decode(rawKey);
+    const value = decode(rawValue);
+    if (!key || value === undefined || fields.has(key)) return undefined;
+    if (/\n/.test(key + value) || key.includes('=')) return undefined;
+    fields.set(key, value);
+  }
+  return fields;
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch (error) {
+    if (error instanceof URIError) return undefined;
+    throw error;
+  }
+}
+
+/** The platform's newer `signature` field is part of what this hash covers. */
+function isSigned(fields: ReadonlyMap<string, string>, botToken: string): boolean {
+  const hash = fields.get('hash');
+  if (hash === undefined || !/^[0-9a-f]{64}$/.test(hash)) return false;
+  const secret = createHmac('sha256', 'WebAppData').update(botToken).digest();
+  const expected = createHmac('sha256', secret).update(checkStringOf(fields)).digest();
+  return timingSafeEqual(expected, Buffer.from(hash, 'hex'));
+}
+
+function checkStringOf(fields: ReadonlyMap<string, string>): string {
+  return [...fields]
+    .filter(([key]) => key !== 'hash')
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .map(([key, value]) => `${key}=${value}`)
+    .join('\n');
+}
+
+function isFresh(authDate: string | undefined, { now, maxAgeSeconds }: LaunchDataCheck): boolean {
+  if (authDate === undefined || !/^[1-9]\d{0,11}$/.test(authDate)) return false;
+  const ageSeconds = now.getTime() / 1000 - Number(authDate);
+  return ageSeconds <= maxAgeSeconds && ageSeconds >= -MAX_AHEAD_SECONDS;
+}
+
+/** The platform adds fields as it likes; of these we keep what the specification names. */
+const launchUser = z.object({
+  // An id beyond 2^53 would come out of JSON as another one.
+  id: z.int().positive(),
+  username: z.string().optional(),
+  first_name: z.string().optional(),
+  last_name: z.string().optional(),
+  photo_url: z.string().optional(),
+});
+
+function identityOf(userJson: string | undefined): VerifiedIdentity | undefined {
+  if (userJson === undefined) return undefined;
+  const parsed = launchUser.safeParse(jsonOf(userJson));
+  if (!parsed.success) return undefined;
+  const { id, username, first_name, last_name, photo_url } = parsed.data;
+  const profile = {
+    ...(username && { username }),
+    ...(first_name && { firstName: first_name }),
+    ...(last_name && { lastName: last_name }),
+    ...(photo_url && { photoUrl: photo_url }),
+  };
+  return { type: 'messenger', externalId: String(id), profile };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,24 @@
+/** What of an app's settings sign-in goes by, and who refuses a method by them. */
+import type { AppPlace, AuthMethod } from '../types.ts';
+import { reject } from './errors.ts';
+
+export interface MethodSettings {
+  readonly allowedAuthMethods: readonly AuthMethod[];
+  /** Origins such as `https://play.example`, the first one the app's own. */
+  readonly allowedOrigins: readonly string[];
+  readonly siwsStatement: string;
+  /** Undefined: the messenger is not configured. */
+  readonly botToken: string | undefined;
+  readonly launchDataMaxAgeSeconds: number;
+}
+
+export type SettingsOf = (
+  place: Pick<AppPlace, 'appId' | 'environment'>,
+) => Promise<MethodSettings> | MethodSettings;
+
+/** Throws `auth/method_not_allowed` unless the app has enabled the method. */
+export function requireMethod(settings: MethodSettings, method: AuthMethod): void {
+  if (!settings.allowedAuthMethods.includes(method)) throw notAllowed(method);
+}
+
+export const notAllowed = (method: AuthMethod) => reject('auth/method_not_allowed', { method });

@@ -1,0 +1,90 @@
+/** Challenges between their issue and their one use. */
+import { randomBytes } from 'node:crypto';
+import type { Queryable } from '@coffer/database';
+import type { Clock } from '@coffer/kernel';
+import type { AppPlace } from '../../types.ts';
+import type { Challenge } from './message.ts';
+
+/** Whom a challenge was issued to; it is worth nothing elsewhere. */
+export interface ChallengeOwner {
+  readonly place: Pick<AppPlace, 'appId' | 'environment'>;
+  readonly publicKey: string;
+}
+
+export interface StoredChallenge extends Challenge {
+  readonly publicKey: string;
+}
+
+export interface Challenges {
+  readonly issue: (
+    owner: ChallengeOwner,
+    asked: Pick<Challenge, 'domain' | 'statement' | 'uri'>,
+  ) => Promise<Challenge>;
+  /** Takes it away, so that of any number of callers one gets it. Undefined when unknown, used or expired. */
+  readonly take: (place: ChallengeOwner['place'], nonce: string) => Promise<StoredChallenge | undefined>;
+}
+
+const LIFETIME_MS = 5 * 60_000;
+/** Hexadecimal, because a nonce of the format is letters and digits only. 160 random bits. */
+const NONCE_BYTES = 20;
+/** So many expired rows are removed with each new one: more than come in, and never many at once. */
+const SWEPT_AT_A_TIME = 4;
+
+export function createChallenges(db: Queryable, clock: Clock): Challenges {
+  return {
+    issue: async ({ place, publicKey }, { domain, statement, uri }) => {
+      const issuedAt = clock();
+      const expiresAt = new Date(issuedAt.getTime() + LIFETIME_MS);
+      const nonce = randomBytes(NONCE_BYTES).toString('hex');
+      await db.query(
+        `with expired as (
+           select nonce from records.auth_siws_challenges where expires_at <= $8
+            order by expires_at limit ${SWEPT_AT_A_TIME} for update skip locked
+         ), swept as (
+           delete from records.auth_siws_challenges where nonce in (select nonce from expired)
+         )
+         insert into records.auth_siws_challenges
+           (nonce, app_id, environment, public_key, domain, statement, uri, issued_at, expires_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+        [nonce, place.appId, place.environment, publicKey, domain, statement, uri, issuedAt, expiresAt],
+      );
+      return {
+        nonce,
+        domain,
+        statement,
+        uri,
+        issuedAt: issuedAt.toISOString(),
+        expiresAt: expiresAt.toISOString(),
+      };
+    },
+
+    take: async (place, nonce) => {
+      const { rows } = await db.query<ChallengeRow>(
+        `delete from records.auth_siws_challenges where nonce = $1 and app_id = $2 and environment = $3
+         returning nonce, domain, statement, uri, public_key, issued_at, expires_at`,
+        [nonce, place.appId, place.environment],
+      );
+      const [row] = rows;
+      if (!row || row.expires_at <= clock()) return undefined;
+      return {
+        nonce: row.nonce,
+        domain: row.domain,
+        statement: row.statement,
+        uri: row.uri,
+        issuedAt: row.issued_at.toISOString(),
+        expiresAt: row.expires_at.toISOString(),
+        publicKey: row.public_key,
+      };
+    },
+  };
+}
+
+interface ChallengeRow {
+  readonly nonce: string;
+  readonly domain: string;
+  readonly statement: string;
+  readonly uri: string;
+  readonly public_key: string;
+  readonly issued_at: Date;
+  readonly expires_at: Date;
+}

@@ -1,0 +1,238 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { base58 } from '@scure/base';
+import { expect } from 'chai';
+import {
+  type Challenge,
+  type MessageFields,
+  messageOf,
+  offchainEnvelope,
+  renderMessage,
+  signablesOf,
+} from './message.ts';
+import { publicKeyBytes } from './publicKey.ts';
+import { isSignedBy } from './signature.ts';
+
+const HEADER = 'solana.com wants you to sign in with your Solana account:\nA';
+
+describe('the text of a Solana sign-in', () => {
+  // Source: anza-xyz/wallet-standard, packages/core/util/src/__tests__/signIn.ts.
+  const published: readonly (readonly [MessageFields, string])[] = [
+    [{ domain: 'solana.com', address: 'A' }, HEADER],
+    [{ domain: 'solana.com', address: 'A', statement: 'S' }, `${HEADER}\n\nS`],
+    [
+      { domain: 'solana.com', address: 'A', uri: 'https://solana.com' },
+      `${HEADER}\n\nURI: https://solana.com`,
+    ],
+    [
+      { domain: 'solana.com', address: 'A', statement: 'S', uri: 'https://solana.com' },
+      `${HEADER}\n\nS\n\nURI: https://solana.com`,
+    ],
+  ];
+  for (const [fields, text] of published) {
+    it(`is as published with ${Object.keys(fields).join(', ')}`, () => {
+      expect(renderMessage(fields)).to.equal(text);
+    });
+  }
+
+  it('has its lines in the order of the format, without a line break at the end', () => {
+    expect(messageOf(challenge, 'A', 'live')).to.equal(
+      [
+        'play.example wants you to sign in with your Solana account:',
+        'A',
+        '',
+        'Sign in to play.',
+        '',
+        'URI: https://play.example',
+        'Version: 1',
+        'Chain ID: mainnet',
+        'Nonce: 0123456789abcdef',
+        'Issued At: 2026-03-01T12:00:00.000Z',
+        'Expiration Time: 2026-03-01T12:05:00.000Z',
+      ].join('\n'),
+    );
+  });
+
+  it('names the chain of the environment', () => {
+    expect(messageOf(challenge, 'A', 'test')).to.include('\nChain ID: devnet\n');
+  });
+});
+
+const challenge: Challenge = {
+  nonce: '0123456789abcdef',
+  domain: 'play.example',
+  statement: 'Sign in to play.',
+  uri: 'https://play.example',
+  issuedAt: '2026-03-01T12:00:00.000Z',
+  expiresAt: '2026-03-01T12:05:00.000Z',
+};
+
+interface SignedVector {
+  readonly domain: string;
+  readonly lines: readonly string[];
+  readonly signature: string;
+}
+
+// Source: supabase/auth, internal/api/web3_test.go.
+const plain: readonly SignedVector[] = [
+  {
+    domain: 'supabase.com',
+    lines: [
+      '2EZEiBdw47VHT6SpZSW9VnuSvBe7DxuYHBTxj19gxvv8',
+      '',
+      'Statement',
+      '',
+      'URI: https://supabase.com/',
+      'Version: 1',
+      'Issued At: 2025-03-29T00:00:00Z',
+      'Expiration Time: 2025-03-29T00:10:00Z',
+      'Not Before: 2025-03-29T00:00:00Z',
+    ],
+    signature: 'aiKn+PAoB1OoXxS8H34HrB456YD4sKAVjeTjsxgkaQy3bkdV51WBTmUUE9lBU9kuXr0hTLI+1aTn5TFRbIF8CA==',
+  },
+  {
+    domain: 'localhost:5173',
+    lines: [
+      '4UPcfLX6rHuunkDiCnrVdN2BxnaKUAT1m2KCrzaAAct6',
+      '',
+      'Sign in on localhost',
+      '',
+      'URI: http://localhost:5173/',
+      'Version: 1',
+      'Issued At: 2025-05-16T14:52:03.613Z',
+    ],
+    signature: 'RT2JCFpZQtPwGONApGZn1dZnxOBB3zJZHAQPr+cOaI+eQ4ecw/N6zJ6TNw8a+g8n6Xm/Ky1TVZRuWHSxMU1jDg==',
+  },
+];
+const ledger: readonly SignedVector[] = [
+  {
+    domain: 'supabase.com',
+    lines: [
+      'EqzxWVyBpLD34SV9w1FFpPPvbfrfAXdiDVg1cyHTR1Rv',
+      '',
+      'I confirm ownership of this wallet',
+      '',
+      'Version: 1',
+      'URI: https://supabase.com/',
+      'Issued At: 2025-07-29T22:29:52.235Z',
+    ],
+    signature: '9slc0BBJw16TzWYs4/op8na3vt9E0CKt0FL5pqhzTDxvqF/txpbdo+ULDCeSzrDE/uJWmpMQw+hF0rkDj4Q0Bw==',
+  },
+  {
+    domain: 'localhost:5173',
+    lines: [
+      'EqzxWVyBpLD34SV9w1FFpPPvbfrfAXdiDVg1cyHTR1Rv',
+      '',
+      'I confirm ownership of this wallet',
+      '',
+      'Version: 1',
+      'URI: http://localhost:5173/',
+      'Issued At: 2025-07-29T22:35:10.473Z',
+    ],
+    signature: '28d9ntDE8iPkxPvzg7A+8/6QFSq8FoPIdV4O5Or6nMDRFrEip/UJKIlLlKXM/SKUeLZmnTcc+V7Y6qnQymUDDg==',
+  },
+];
+
+function parts({ domain, lines, signature }: SignedVector) {
+  const key = publicKeyBytes(lines[0] ?? '');
+  if (!key) throw new Error('The vector has no key.');
+  const text = Buffer.from(`${domain} wants you to sign in with your Solana account:\n${lines.join('\n')}`);
+  return { domain, key, text, signature: Buffer.from(signature, 'base64') };
+}
+
+describe('signatures of wallets, as published', () => {
+  for (const [index, vector] of plain.entries()) {
+    it(`plain ${index + 1} is over the text, and not over the envelope of a Ledger`, () => {
+      const { domain, key, text, signature } = parts(vector);
+      expect(isSignedBy(key, signature, [text])).to.equal(true);
+      expect(isSignedBy(key, signature, [offchainEnvelope(text, domain, key)])).to.equal(false);
+    });
+  }
+  for (const [index, vector] of ledger.entries()) {
+    it(`Ledger ${index + 1} is over the envelope, and not over the text`, () => {
+      const { domain, key, text, signature } = parts(vector);
+      expect(isSignedBy(key, signature, [offchainEnvelope(text, domain, key)])).to.equal(true);
+      expect(isSignedBy(key, signature, [text])).to.equal(false);
+    });
+  }
+  for (const [index, vector] of [...plain, ...ledger].entries()) {
+    it(`vector ${index + 1} is refused with any one byte of text or signature altered`, () => {
+      const { domain, key, text, signature } = parts(vector);
+      const wrap = (bytes: Uint8Array) =>
+        index < plain.length ? bytes : offchainEnvelope(bytes, domain, key);
+      for (const at of text.keys()) {
+        expect(isSignedBy(key, signature, [wrap(flipped(text, at))]), `text ${at}`).to.equal(false);
+      }
+      for (const at of signature.keys()) {
+        expect(isSignedBy(key, flipped(signature, at), [wrap(text)]), `signature ${at}`).to.equal(false);
+      }
+    });
+  }
+
+  it('does not know another key', () => {
+    const [first, second] = plain.map(parts);
+    expect(first && second && isSignedBy(second.key, first.signature, [first.text])).to.equal(false);
+  });
+
+  it('refuses a signature to which the order of the group was added', () => {
+    const { key, text, signature } = parts(plain[0] ?? { domain: '', lines: [], signature: '' });
+    const order = 2n ** 252n + 27742317777372353535851937790883648493n;
+    const scalar = BigInt(`0x${Buffer.from(signature.subarray(32)).reverse().toString('hex')}`) + order;
+    const malleated = Buffer.concat([
+      signature.subarray(0, 32),
+      Buffer.from(scalar.toString(16).padStart(64, '0'), 'hex').reverse(),
+    ]);
+    expect(isSignedBy(key, malleated, [text])).to.equal(false);
+  });
+});
+
+describe('what a wallet may have signed', () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const key = Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url');
+  const address = base58.encode(key);
+  const accepts = (message: Uint8Array) =>
+    isSignedBy(key, sign(undefined, message, privateKey), signablesOf(challenge, address, key, 'live'));
+  const text = (fields: Partial<MessageFields>) =>
+    Buffer.from(renderMessage({ ...challenge, address, ...fields }));
+
+  for (const version of ['1', undefined]) {
+    for (const chainId of ['mainnet', 'solana:mainnet', undefined]) {
+      it(`may have version ${version} and chain ${chainId}, plain or in the envelope of a Ledger`, () => {
+        const message = text({ version, chainId });
+        expect(accepts(message)).to.equal(true);
+        expect(accepts(offchainEnvelope(message, challenge.domain, key))).to.equal(true);
+      });
+    }
+  }
+
+  const altered: Partial<Record<keyof MessageFields, string>> = {
+    domain: 'evil.example',
+    address: '2EZEiBdw47VHT6SpZSW9VnuSvBe7DxuYHBTxj19gxvv8',
+    statement: 'Sign in to pay.',
+    uri: 'https://evil.example',
+    version: '2',
+    chainId: 'devnet',
+    nonce: '0123456789abcdee',
+    issuedAt: '2026-03-01T12:00:00.001Z',
+    expiresAt: '2026-03-01T12:05:00.001Z',
+  };
+  for (const [field, value] of Object.entries(altered)) {
+    it(`may not have another ${field}`, () => {
+      expect(accepts(text({ version: '1', chainId: 'mainnet', [field]: value }))).to.equal(false);
+    });
+  }
+  for (const field of ['statement', 'uri', 'nonce', 'issuedAt', 'expiresAt'] as const) {
+    it(`may not lack the ${field}`, () => {
+      expect(accepts(text({ version: '1', chainId: 'mainnet', [field]: undefined }))).to.equal(false);
+    });
+  }
+
+  it('may not have the domain of another site in the envelope', () => {
+    expect(accepts(offchainEnvelope(text({}), 'evil.example', key))).to.equal(false);
+  });
+});
+
+function flipped(bytes: Uint8Array, at: number): Buffer {
+  const copy = Buffer.from(bytes);
+  copy[at] = (copy[at] ?? 0) ^ 1;
+  return copy;
+}

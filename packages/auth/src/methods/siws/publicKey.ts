@@ -1,0 +1,40 @@
+/**
+ * Which 32 bytes may be a player's key. A point of small order has no owner: for it anybody can make up
+ * signatures that the equation of Ed25519 holds for, and whether a library takes them changes with its version. A second encoding of a point would be a second identity of the same key.
+ */
+import { base58 } from '@scure/base';
+
+const KEY_BYTES = 32;
+const MAX_TEXT_LENGTH = 44;
+
+/** The prime of the field, 2^255 - 19. */
+const P = 2n ** 255n - 19n;
+const SIGN_BIT = 2n ** 255n;
+
+/** The y of all eight points whose order divides 8. Their x differ in sign only. */
+const SMALL_ORDER_Y: readonly bigint[] = [
+  0n,
+  1n,
+  P - 1n,
+  0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n,
+  0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd84d3d706a17c7n,
+];
+
+/** The bytes of a base58 public key; undefined for other text, points of small order and second encodings. */
+export function publicKeyBytes(text: string): Uint8Array | undefined {
+  if (text.length > MAX_TEXT_LENGTH) return undefined;
+  let bytes: Uint8Array;
+  try {
+    bytes = base58.decode(text);
+  } catch {
+    // The library says so of every character that is none of base58.
+    return undefined;
+  }
+  return bytes.length === KEY_BYTES && isAcceptableKey(bytes) ? bytes : undefined;
+}
+
+/** Takes 32 bytes. */
+export function isAcceptableKey(bytes: Uint8Array): boolean {
+  const y = BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`) % SIGN_BIT;
+  return y < P && !SMALL_ORDER_Y.includes(y);
+}
