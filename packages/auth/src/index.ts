@@ -2,4 +2,6 @@ export * from './identities/index.ts';
 export * from './migrate.ts';
 export * from './migrate.ts';
 export * from './sessions/index.ts';
+export * from './methods/index.ts';
+export { migrateAuth } from './migrate.ts';
 export * from './types.ts';

@@ -3,12 +3,15 @@ import type { AppPlace, AuthMethod } from '../types.ts';
 import { reject } from './errors.ts';
 
 export interface MethodSettings {
+  /** As players know it: it stands in the mail. */
+  readonly appName: string;
   readonly allowedAuthMethods: readonly AuthMethod[];
   /** Origins such as `https://play.example`, the first one the app's own. */
   readonly allowedOrigins: readonly string[];
   readonly siwsStatement: string;
   /** Undefined: the messenger is not configured. */
   readonly botToken: string | undefined;
+  /** 60 s to 24 h. */
   readonly launchDataMaxAgeSeconds: number;
 }
 

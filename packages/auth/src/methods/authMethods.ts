@@ -1,0 +1,57 @@
+/** The sign-in methods, put together: the endpoints, and the mailer that runs beside them. */
+import type { Pool } from '@coffer/database';
+import type { Endpoint } from '@coffer/http';
+import type { Clock } from '@coffer/kernel';
+import { createCodes } from './email/codes.ts';
+import { createEmailSignIn } from './email/email.ts';
+import { type MailerOptions, startMailer } from './email/mailer.ts';
+import { createOutbox } from './email/outbox.ts';
+import type { MailTransport } from './email/transport.ts';
+import { methodEndpoints, type SignIn } from './routes.ts';
+import type { SecretBox } from './secretBox.ts';
+import type { SettingsOf } from './settings.ts';
+import { createChallenges } from './siws/challenges.ts';
+import { createSiws, type OriginPolicy } from './siws/siws.ts';
+
+export interface AuthMethodsOptions
+  extends Pick<MailerOptions, 'onTrouble' | 'pollIntervalMs' | 'firstRetryMs'> {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  /** 32 bytes, by which codes and addresses are hashed. Lost, the codes under way are worthless. */
+  readonly secretsKey: Uint8Array;
+  readonly secretBox: SecretBox;
+  readonly settings: SettingsOf;
+  readonly origins: OriginPolicy;
+  /** Undefined: email sign-in is `auth/method_not_allowed` here. */
+  readonly mail: MailTransport | undefined;
+  readonly signIn: SignIn;
+  /** The codes that `signIn` may throw, beyond the common ones. */
+  readonly signInErrors: readonly string[];
+}
+
+export interface AuthMethods {
+  readonly endpoints: readonly Endpoint[];
+  /** Waits for mail that is being handed over; closes the transport. */
+  readonly stop: () => Promise<void>;
+}
+
+export function createAuthMethods(options: AuthMethodsOptions): AuthMethods {
+  const { pool, clock, mail: transport } = options;
+  const outbox = createOutbox(pool, options.secretBox, clock);
+  const mailer = transport && startMailer({ ...options, outbox, transport });
+  const email =
+    mailer &&
+    createEmailSignIn({
+      pool,
+      codes: createCodes(options.secretsKey, clock),
+      outbox,
+      onQueued: mailer.nudge,
+    });
+  const siws = createSiws(createChallenges(pool, clock), options.origins);
+  return {
+    endpoints: methodEndpoints({ ...options, siws, email }),
+    stop: async () => {
+      await mailer?.stop();
+    },
+  };
+}

@@ -1,0 +1,113 @@
+/** Hands queued mail over, a few at a time, and tries again what was not taken until its code has expired. */
+import type { Outbox, TakenMail } from './outbox.ts';
+import type { MailTransport } from './transport.ts';
+
+export interface Mailer {
+  /** There is mail now: no need to wait for the next look. */
+  readonly nudge: () => void;
+  /** Waits for what is being handed over, but not for a server that says nothing: another node tries again. */
+  readonly stop: () => Promise<void>;
+}
+
+export interface MailerOptions {
+  readonly outbox: Outbox;
+  readonly transport: MailTransport;
+  /** Told of each failure; the errors carry neither address nor code. */
+  readonly onTrouble: (error: unknown) => void;
+  /** How often mail of other nodes, and mail to be tried again, is looked for. */
+  readonly pollIntervalMs?: number;
+  readonly firstRetryMs?: number;
+}
+
+const PARALLEL_MAILS = 5;
+const MOST_RETRY_MS = 30_000;
+const STOP_WAIT_MS = 5_000;
+
+export function startMailer(options: MailerOptions): Mailer {
+  const { outbox, transport, onTrouble, pollIntervalMs = 1_000, firstRetryMs = 1_000 } = options;
+  const inFlight = new Set<Promise<void>>();
+  const bell = createBell();
+  let stopping = false;
+  const running = run();
+
+  return {
+    nudge: bell.ring,
+    stop: async () => {
+      stopping = true;
+      bell.ring();
+      await running;
+      await atMost(STOP_WAIT_MS, Promise.all(inFlight));
+      transport.close();
+    },
+  };
+
+  async function run(): Promise<void> {
+    while (!stopping) {
+      let taken: readonly TakenMail[] = [];
+      try {
+        const givenUp = await outbox.giveUp();
+        if (givenUp > 0) onTrouble(new Error(`${givenUp} mails were given up: their codes have expired.`));
+        const free = PARALLEL_MAILS - inFlight.size;
+        if (free > 0) taken = await outbox.take(free);
+      } catch (error) {
+        // The database is away: what is queued there waits.
+        onTrouble(error);
+      }
+      for (const mail of taken) {
+        const delivery: Promise<void> = deliver(mail).finally(() => {
+          inFlight.delete(delivery);
+          bell.ring();
+        });
+        inFlight.add(delivery);
+      }
+      if (taken.length === 0) await bell.heardWithin(pollIntervalMs);
+    }
+  }
+
+  /** Never rejects. */
+  async function deliver(taken: TakenMail): Promise<void> {
+    try {
+      await transport.send(taken.open());
+      await outbox.remove(taken);
+    } catch (error) {
+      onTrouble(error);
+      const delayMs = Math.min(MOST_RETRY_MS, firstRetryMs * 2 ** Math.min(taken.attempts - 1, 10));
+      // Where this fails too, the mail is taken again when its lease has run out.
+      await outbox.putBack(taken, delayMs).catch(onTrouble);
+    }
+  }
+}
+
+async function atMost(limitMs: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limitMs);
+  });
+  await Promise.race([work, limit]);
+  clearTimeout(timer);
+}
+
+/** A ring while nobody listens is heard at the next listening. */
+function createBell() {
+  let rung = false;
+  let wake = () => {};
+  return {
+    ring: () => {
+      rung = true;
+      wake();
+    },
+    heardWithin: async (delayMs: number): Promise<void> => {
+      if (!rung) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, delayMs);
+          wake = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+      }
+      rung = false;
+      wake = () => {};
+    },
+  };
+}

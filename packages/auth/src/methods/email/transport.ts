@@ -1,0 +1,101 @@
+/** Where mail goes: to an SMTP server, or into files for whoever tries Coffer on their own machine. */
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createTransport } from 'nodemailer';
+
+export interface Mail {
+  /** Of the mail, not of the try: it becomes the Message-ID, by which a repeated one is known. */
+  readonly id: string;
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly date: Date;
+}
+
+export interface MailTransport {
+  /** Throws when nobody has taken it. */
+  readonly send: (mail: Mail) => Promise<void>;
+  readonly close: () => void;
+}
+
+/** A failure without the words of the server: those repeat addresses, and this one is logged. */
+export class MailFailure extends Error {
+  override readonly name = 'MailFailure';
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const SILENCE_TIMEOUT_MS = 15_000;
+const MAX_CONNECTIONS = 5;
+
+const NO_ATTACHMENTS = { disableFileAccess: true, disableUrlAccess: true } as const;
+
+/** `url`: `smtp://` (with STARTTLS where the server offers it; `?requireTLS=true` insists) or `smtps://`. */
+export function smtpTransport({ url, from }: { readonly url: string; readonly from: string }): MailTransport {
+  const transport = createTransport(
+    {
+      url,
+      pool: true,
+      maxConnections: MAX_CONNECTIONS,
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      greetingTimeout: CONNECT_TIMEOUT_MS,
+      socketTimeout: SILENCE_TIMEOUT_MS,
+      ...NO_ATTACHMENTS,
+    },
+    { from },
+  );
+  return {
+    send: async (mail) => {
+      try {
+        await transport.sendMail(messageOf(mail));
+      } catch (error) {
+        throw new MailFailure(`The mail server did not take a mail (${reasonOf(error)}).`);
+      }
+    },
+    close: () => transport.close(),
+  };
+}
+
+/** One `.eml` file a mail, readable by its owner only; names sort by time. */
+export function fileTransport({
+  folder,
+  from,
+}: {
+  readonly folder: string;
+  readonly from: string;
+}): MailTransport {
+  const composer = createTransport(
+    { streamTransport: true, buffer: true, newline: 'windows', ...NO_ATTACHMENTS },
+    { from },
+  );
+  return {
+    send: async (mail) => {
+      const { message } = await composer.sendMail(messageOf(mail));
+      const name = `${mail.date.toISOString().replaceAll(/[:.]/g, '-')}-${mail.id}`;
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      // Whoever watches the folder sees whole mails only.
+      const draft = join(folder, `.${name}.part`);
+      await writeFile(draft, message, { mode: 0o600 });
+      await rename(draft, join(folder, `${name}.eml`));
+    },
+    close: () => composer.close(),
+  };
+}
+
+function messageOf({ id, to, subject, text, date }: Mail) {
+  return {
+    // As an object: an address is never read as a list of several.
+    to: { name: '', address: to },
+    subject,
+    text,
+    date,
+    messageId: `<${id}@coffer>`,
+    headers: { 'Auto-Submitted': 'auto-generated' },
+  };
+}
+
+/** `ECONNECTION`, `EENVELOPE 550`: what an operator needs, without an address. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  const facts = ['code', 'responseCode'].map((name) => Reflect.get(error, name));
+  return facts.filter((fact) => fact !== undefined).join(' ') || error.name;
+}

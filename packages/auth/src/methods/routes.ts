@@ -1,0 +1,158 @@
+/** The group Auth, as far as it proves who signs in. Source: specification, Sign-in; contract, Sign-in and sessions. */
+import type { CommandContext } from '@coffer/event-store';
+import { type AppCaller, type Endpoint, endpoint, type RequestContext } from '@coffer/http';
+import type { Clock } from '@coffer/kernel';
+import type { AppPlace, AuthMethod, FirstTouch, VerifiedIdentity } from '../types.ts';
+import type { EmailSignIn } from './email/email.ts';
+import { verifyLaunchData } from './messenger/launchData.ts';
+import * as schemas from './schemas.ts';
+import { notAllowed, requireMethod, type SettingsOf } from './settings.ts';
+import type { Siws } from './siws/siws.ts';
+
+/** From a proved identity to a sign-in session: finds or makes the user, and refuses a suspended one. */
+export type SignIn = (
+  place: AppPlace,
+  identity: VerifiedIdentity,
+  authMethod: AuthMethod,
+  firstTouch: FirstTouch,
+  context: CommandContext,
+) => Promise<schemas.SessionBody>;
+
+export interface MethodRouteDependencies {
+  readonly signIn: SignIn;
+  /** The codes that `signIn` may throw, beyond the common ones. */
+  readonly signInErrors: readonly string[];
+  readonly settings: SettingsOf;
+  readonly siws: Siws;
+  /** Undefined: mail cannot be sent from here. */
+  readonly email: EmailSignIn | undefined;
+  readonly clock: Clock;
+}
+
+/** What every one of these endpoints has in common. */
+const SIGN_IN_STEP = { method: 'POST', credential: 'pk', rateLimit: 'signIn' } as const;
+
+export function methodEndpoints(dependencies: MethodRouteDependencies): readonly Endpoint[] {
+  const { siws, settings, clock, signInErrors } = dependencies;
+  const admit = (method: AuthMethod) => async (caller: AppCaller) => {
+    const found = await settings(caller);
+    requireMethod(found, method);
+    if (method === 'messenger' && found.botToken === undefined) throw notAllowed(method);
+    if (method === 'email' && !dependencies.email) throw notAllowed(method);
+  };
+  const signIn = async (
+    { caller, context }: { readonly caller: AppCaller; readonly context: RequestContext },
+    identity: VerifiedIdentity,
+    method: AuthMethod,
+    { referralCode, gameKey }: FirstTouch,
+  ) => {
+    const { requestId, actor, deadlineMs } = context;
+    const metadata = { correlationId: requestId, actor, occurredAt: clock().toISOString() };
+    const firstTouch = { referralCode, gameKey };
+    const body = await dependencies.signIn(placeOf(caller), identity, method, firstTouch, {
+      metadata,
+      deadlineMs,
+    });
+    return { status: 200, body };
+  };
+  const emailOrReject = (): EmailSignIn => {
+    if (!dependencies.email) throw notAllowed('email');
+    return dependencies.email;
+  };
+
+  return [
+    endpoint({
+      ...SIGN_IN_STEP,
+      path: '/auth/siws/challenge',
+      summary: 'Issue a challenge for a Solana public key to sign',
+      description:
+        'Works once, for 5 minutes, for this key in this app and environment. Domain and uri are those of the request’s Origin where the app allows it, else of its first allowed origin.',
+      body: schemas.challengeRequest,
+      admit: admit('siws'),
+      success: { status: 200, schema: schemas.issuedChallenge },
+      errors: ['auth/method_not_allowed'],
+      handle: async ({ caller, body, context }) => {
+        const found = await settings(caller);
+        const origin = context.header('origin');
+        return { status: 200, body: await siws.challenge(placeOf(caller), found, body.publicKey, origin) };
+      },
+    }),
+    endpoint({
+      ...SIGN_IN_STEP,
+      path: '/auth/siws/verify',
+      summary: 'Sign in with a signed challenge',
+      description:
+        'Takes the challenge as issued, with or without `message`. A try that fails uses the challenge up. The signature is over the text of the challenge, or over the envelope that a Ledger makes of it.',
+      body: schemas.siwsVerifyRequest,
+      admit: admit('siws'),
+      success: { status: 200, schema: schemas.sessionBody },
+      errors: [
+        'auth/method_not_allowed',
+        'auth/challenge_invalid',
+        'auth/signature_invalid',
+        ...signInErrors,
+      ],
+      handle: async (request) => {
+        const { caller, body } = request;
+        return signIn(request, await siws.verify(placeOf(caller), body), 'siws', body);
+      },
+    }),
+    endpoint({
+      ...SIGN_IN_STEP,
+      path: '/auth/messenger/verify',
+      summary: 'Sign in with the launch data of a messenger mini app',
+      description:
+        'May be repeated while the launch data is fresh. Its start parameter is the referral code where none is given.',
+      body: schemas.messengerVerifyRequest,
+      admit: admit('messenger'),
+      success: { status: 200, schema: schemas.sessionBody },
+      errors: ['auth/method_not_allowed', 'auth/launch_data_invalid', ...signInErrors],
+      handle: async (request) => {
+        const { caller, body } = request;
+        const { botToken, launchDataMaxAgeSeconds: maxAgeSeconds } = await settings(caller);
+        if (botToken === undefined) throw notAllowed('messenger');
+        const { identity, startParam } = verifyLaunchData(body.initData, {
+          botToken,
+          maxAgeSeconds,
+          now: clock(),
+        });
+        return signIn(request, identity, 'messenger', {
+          referralCode: body.referralCode ?? schemas.possibleReferralCode(startParam),
+          gameKey: body.gameKey,
+        });
+      },
+    }),
+    endpoint({
+      ...SIGN_IN_STEP,
+      path: '/auth/email/initiate',
+      summary: 'Mail a one-time code of 6 digits',
+      description:
+        'Answers the same for every address, before the mail has gone. The code works once, for 5 minutes and 5 tries; a new one takes its place. One mail a minute and 5 an hour for an address.',
+      body: schemas.emailInitiateRequest,
+      admit: admit('email'),
+      success: { status: 200, schema: schemas.emailInitiated },
+      errors: ['auth/method_not_allowed'],
+      handle: async ({ caller, body }) => {
+        const { appName } = await settings(caller);
+        const { expiresAt } = await emailOrReject().initiate(placeOf(caller), appName, body.email);
+        return { status: 200, body: { sent: true, expiresAt } };
+      },
+    }),
+    endpoint({
+      ...SIGN_IN_STEP,
+      path: '/auth/email/verify',
+      summary: 'Sign in with a mailed code',
+      body: schemas.emailVerifyRequest,
+      admit: admit('email'),
+      success: { status: 200, schema: schemas.sessionBody },
+      errors: ['auth/method_not_allowed', 'auth/code_invalid', ...signInErrors],
+      handle: async (request) => {
+        const { caller, body } = request;
+        const identity = await emailOrReject().verify(placeOf(caller), body.email, body.code);
+        return signIn(request, identity, 'email', body);
+      },
+    }),
+  ];
+}
+
+const placeOf = ({ appId, scopeId, environment }: AppCaller): AppPlace => ({ appId, scopeId, environment });

@@ -1,0 +1,101 @@
+/** Bodies of the sign-in endpoints. Source: specification, Sign-in; contract, Sign-in and sessions. */
+import { callerId, environment } from '@coffer/kernel';
+import { z } from 'zod';
+import { emailAddress } from './email/address.ts';
+import { MAX_LAUNCH_DATA_LENGTH } from './messenger/launchData.ts';
+import { publicKeyBytes } from './siws/publicKey.ts';
+
+const time = z.iso.datetime();
+const shortText = z.string().max(512);
+
+const publicKey = z
+  .string()
+  .refine((text) => publicKeyBytes(text) !== undefined, 'must be an Ed25519 public key in base58');
+
+/** The canonical base64 of 64 bytes. */
+const signature = z
+  .string()
+  .regex(/^[A-Za-z0-9+/]{85}[AQgw]==$/, 'must be the base64 of a signature of 64 bytes')
+  .transform((text): Uint8Array => Buffer.from(text, 'base64'));
+
+const MAX_REFERRAL_CODE_LENGTH = 64;
+
+/** A code that cannot be one is ignored, like one that nobody has. */
+export function possibleReferralCode(text: string | undefined): string | undefined {
+  return text === undefined || text === '' || text.length > MAX_REFERRAL_CODE_LENGTH ? undefined : text;
+}
+
+const firstTouch = {
+  referralCode: z.string().transform(possibleReferralCode).optional(),
+  gameKey: callerId.optional(),
+};
+
+export const challengeRequest = z.strictObject({ publicKey });
+
+const challengeFields = {
+  nonce: shortText,
+  domain: shortText,
+  statement: shortText,
+  uri: shortText,
+  issuedAt: shortText,
+  expiresAt: shortText,
+};
+
+export const issuedChallenge = z.strictObject({
+  ...challengeFields,
+  issuedAt: time,
+  expiresAt: time,
+  message: z.string(),
+});
+
+export const siwsVerifyRequest = z.strictObject({
+  challenge: z.strictObject({ ...challengeFields, message: z.string().max(4_096).optional() }),
+  publicKey: shortText,
+  signature,
+  ...firstTouch,
+});
+
+export const messengerVerifyRequest = z.strictObject({
+  initData: z.string().max(MAX_LAUNCH_DATA_LENGTH),
+  ...firstTouch,
+});
+
+export const emailInitiateRequest = z.strictObject({ email: emailAddress });
+export const emailInitiated = z.strictObject({ sent: z.boolean(), expiresAt: time });
+
+export const emailVerifyRequest = z.strictObject({
+  email: emailAddress,
+  code: z.string().regex(/^\d{6}$/, 'must be six digits'),
+  ...firstTouch,
+});
+
+const identity = z.strictObject({
+  id: z.string(),
+  type: z.enum(['wallet', 'messenger', 'email']),
+  externalId: z.string(),
+  profile: z.record(z.string(), z.string()),
+});
+
+const wallet = z.strictObject({
+  id: z.string(),
+  address: z.string(),
+  environment,
+  custody: z.literal('operator'),
+  status: z.enum(['active', 'exported', 'migrated']),
+});
+
+/** What every sign-in answers. */
+export const sessionBody = z.strictObject({
+  accessToken: z.string(),
+  refreshToken: z.string(),
+  expiresAt: time,
+  user: z.strictObject({
+    id: z.string(),
+    appId: z.string(),
+    primaryIdentity: identity,
+    identities: z.array(identity),
+    wallets: z.array(wallet),
+    createdAt: time,
+  }),
+});
+export type SessionBody = z.input<typeof sessionBody>;

@@ -1,0 +1,197 @@
+/** For the specs of the sign-in methods: their endpoints over real HTTP and Postgres, a time that stands still. */
+import { createPool, type Pool } from '@coffer/database';
+import type { CommandContext } from '@coffer/event-store';
+import { type AppCaller, createApp, createLogger, createMetricsRegistry, startServer } from '@coffer/http';
+import { migrateAuth } from '../migrate.ts';
+import type { AppPlace, AuthMethod, FirstTouch, VerifiedIdentity } from '../types.ts';
+import { createAuthMethods } from './authMethods.ts';
+import type { MailTransport } from './email/transport.ts';
+import { authMethodsErrors } from './errors.ts';
+import type { SessionBody } from './schemas.ts';
+import type { SecretBox } from './secretBox.ts';
+import type { MethodSettings } from './settings.ts';
+import type { OriginPolicy } from './siws/siws.ts';
+
+export interface SignedIn {
+  readonly place: AppPlace;
+  readonly identity: VerifiedIdentity;
+  readonly method: AuthMethod;
+  readonly firstTouch: FirstTouch;
+  readonly context: CommandContext;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly code: unknown;
+  readonly body: Record<string, unknown>;
+  readonly retryAfter: string | null;
+}
+
+export interface MethodsWorld {
+  readonly pool: Pool;
+  /** What the endpoints have handed on. */
+  readonly signedIn: readonly SignedIn[];
+  readonly troubles: readonly unknown[];
+  readonly logLines: readonly string[];
+  /** Replaces some settings of the app. */
+  readonly set: (settings: Partial<MethodSettings>) => void;
+  readonly now: () => Date;
+  readonly pass: (seconds: number) => void;
+  /** With the test environment's publishable key, unless another is named. */
+  readonly post: (
+    path: string,
+    body: unknown,
+    options?: { readonly key?: string; readonly headers?: Record<string, string> },
+  ) => Promise<Answer>;
+  readonly stop: () => Promise<void>;
+}
+
+export const PLACE: AppPlace = { appId: 'app_1', scopeId: 'scp_1', environment: 'test' };
+
+const caller = (kind: AppCaller['kind'], place: AppPlace): AppCaller => ({
+  ...place,
+  kind,
+  keyId: `k_${kind}`,
+});
+
+const CALLERS: Readonly<Record<string, AppCaller>> = {
+  pk_test_1: caller('publishable', PLACE),
+  pk_live_1: caller('publishable', { ...PLACE, environment: 'live' }),
+  pk_test_2: caller('publishable', { ...PLACE, appId: 'app_2', scopeId: 'scp_2' }),
+  sk_test_1: caller('secret', PLACE),
+};
+
+/** Seals by reversing: what matters here is that the clear text is not what is stored. */
+export const reversingBox: SecretBox = {
+  seal: (text, place) => ({ place: place.length, sealed: Buffer.from(text).reverse().toString('base64') }),
+  open: (sealed) => {
+    const reversed = typeof sealed === 'object' && sealed !== null && Reflect.get(sealed, 'sealed');
+    return Buffer.from(String(reversed), 'base64').reverse().toString();
+  },
+};
+
+/** For `createTestDatabase`: copies of it have the tables of sign-in. */
+export const authTemplate = {
+  name: 'auth records',
+  prepare: async (connectionString: string) => {
+    const pool = openPool(connectionString);
+    await migrateAuth(pool);
+    await pool.end();
+  },
+};
+
+function openPool(connectionString: string): Pool {
+  return createPool({
+    connectionString,
+    applicationName: 'auth spec',
+    onIdleError: (error) => {
+      throw error;
+    },
+  });
+}
+
+export interface WorldOptions {
+  readonly mail?: MailTransport;
+  readonly origins?: OriginPolicy;
+  readonly onSignIn?: () => void;
+}
+
+/** In a copy of the template, which is dropped when the world is stopped. */
+export async function startMethodsWorld(
+  database: { readonly connectionString: string; readonly drop: () => Promise<void> },
+  options: WorldOptions = {},
+): Promise<MethodsWorld> {
+  const pool = openPool(database.connectionString);
+  const signedIn: SignedIn[] = [];
+  const troubles: unknown[] = [];
+  const logLines: string[] = [];
+  let nowMs = Date.parse('2026-03-01T12:00:00.000Z');
+  let settings: MethodSettings = {
+    appName: 'Arcade',
+    allowedAuthMethods: ['siws', 'messenger', 'email'],
+    allowedOrigins: ['https://play.example', 'https://beta.play.example:8443'],
+    siwsStatement: 'Sign in to play.',
+    botToken: '7000000001:AAspec-token-of-a-bot-that-never-was',
+    launchDataMaxAgeSeconds: 3_600,
+  };
+  const now = () => new Date(nowMs);
+  const methods = createAuthMethods({
+    pool,
+    clock: now,
+    secretsKey: Buffer.alloc(32, 7),
+    secretBox: reversingBox,
+    settings: () => settings,
+    origins: options.origins ?? { allowsLoopback: false, fallback: () => undefined },
+    mail: options.mail,
+    onTrouble: (error) => troubles.push(error),
+    pollIntervalMs: 5,
+    // The time stands still here: a wait would never end.
+    firstRetryMs: 0,
+    signIn: async (place, identity, method, firstTouch, context) => {
+      options.onSignIn?.();
+      signedIn.push({ place, identity, method, firstTouch, context });
+      return sessionOf(place, identity);
+    },
+    signInErrors: [],
+  });
+  const app = createApp({
+    endpoints: methods.endpoints,
+    catalog: authMethodsErrors,
+    resolveKey: (token) => CALLERS[token],
+    isOperatorToken: () => false,
+    errorOf: () => undefined,
+    logger: createLogger({ level: 'trace', destination: { write: (line) => logLines.push(line) } }),
+    metrics: createMetricsRegistry(),
+    readiness: async () => ({ ready: true, reasons: [] }),
+    version: '1.2.3',
+    checkReplies: true,
+  });
+  const server = await startServer(app, { host: '127.0.0.1', port: 0 });
+
+  return {
+    pool,
+    signedIn,
+    troubles,
+    logLines,
+    set: (changed) => {
+      settings = { ...settings, ...changed };
+    },
+    now,
+    pass: (seconds) => {
+      nowMs += seconds * 1000;
+    },
+    post: async (path, body, { key = 'pk_test_1', headers = {} } = {}) => {
+      const response = await fetch(`${server.url}/v1${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      });
+      const answer: Record<string, unknown> = JSON.parse(await response.text());
+      const retryAfter = response.headers.get('retry-after');
+      return { status: response.status, code: answer.code, body: answer, retryAfter };
+    },
+    stop: async () => {
+      await server.stop(0);
+      await methods.stop();
+      await pool.end();
+      await database.drop();
+    },
+  };
+}
+
+function sessionOf(place: AppPlace, { type, externalId, profile }: VerifiedIdentity): SessionBody {
+  const identity = { id: 'idn_1', type, externalId, profile };
+  return {
+    accessToken: 'access',
+    refreshToken: 'refresh',
+    expiresAt: '2026-03-01T13:00:00.000Z',
+    user: {
+      id: 'usr_1',
+      appId: place.appId,
+      primaryIdentity: identity,
+      identities: [identity],
+      wallets: [],
+      createdAt: '2026-03-01T12:00:00.000Z',
+    },
+  };
+}
