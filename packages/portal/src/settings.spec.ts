@@ -30,6 +30,8 @@ describe('a change of a setting', () => {
     ['withdrawStepUpSeconds', 'off', 'both', 'off'],
     ['withdrawStepUpSeconds', '900', 'both', 900],
     ['shareLinkTemplates', { x: 'https://x.example/{code}' }, 'both', { x: 'https://x.example/{code}' }],
+    ['live.launchDataMaxAgeSeconds', '60', 'live', 60],
+    ['launchDataMaxAgeSeconds', 86_400, 'both', 86_400],
     ['siwsStatement', null, 'both', undefined],
   ];
   for (const [name, value, place, json] of taken) {
@@ -48,6 +50,8 @@ describe('a change of a setting', () => {
     ['exportFloor', { SOL: 1000 }],
     ['botToken', 'two words'],
     ['custodyLockTimeoutSeconds', 0],
+    ['launchDataMaxAgeSeconds', 59],
+    ['launchDataMaxAgeSeconds', 86_401],
     ['siwsStatement', 'two\nlines'],
     ['shareLinkTemplates', { x: 'https://x.example/' }],
   ];

@@ -77,6 +77,12 @@ export const settings = {
     fromText: asText,
     default: 'Sign in to play.',
   }),
+  /** How old the launch data of a messenger may be. */
+  launchDataMaxAgeSeconds: setting({
+    schema: seconds(60, ONE_DAY_SECONDS),
+    fromText: asJson,
+    default: 3_600,
+  }),
   /** By platform; `{code}` stands for the player's referral code. */
   shareLinkTemplates: setting({
     schema: z.record(
