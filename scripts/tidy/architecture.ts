@@ -71,6 +71,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     // A node that does not lead, for specs.
     'packages/event-store/src/eventstoredb/followerNode.contract.ts',
   ],
+  nodemailer: ['packages/auth/src/methods/email/'],
   '@eventstore/db-client': [
     'packages/store-gateway/',
     'packages/event-store/src/eventstoredb/',

@@ -3,5 +3,5 @@ export * from './migrate.ts';
 export * from './migrate.ts';
 export * from './sessions/index.ts';
 export * from './methods/index.ts';
-export { migrateAuth } from './migrate.ts';
+export * from './migrate.ts';
 export * from './types.ts';

@@ -48,6 +48,11 @@ const plainVariables = z.object({
     .string()
     .regex(/^esdb(\+discover)?:\/\/./, 'must be esdb://… or esdb+discover://…')
     .optional(),
+  SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be smtp://… or smtps://…' }).optional(),
+  COFFER_MAIL_FROM: z
+    .string()
+    .regex(/^[^\r\n]+@[^\r\n]+$/, 'must be an address, such as Coffer <no-reply@play.example>')
+    .default('Coffer <no-reply@localhost>'),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   COFFER_TRUST_PROXY: z.string().optional(),
   COFFER_METRICS_PUBLIC: flag.default(false),
@@ -102,6 +107,8 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
     host: variables.HOST,
     databaseUrl: variables.DATABASE_URL,
     eventStoreUrl: variables.EVENTSTORE_URL,
+    smtpUrl: variables.SMTP_URL,
+    mailFrom: variables.COFFER_MAIL_FROM,
     logLevel: variables.LOG_LEVEL,
     trustProxy: variables.COFFER_TRUST_PROXY,
     metricsPublic: variables.COFFER_METRICS_PUBLIC,

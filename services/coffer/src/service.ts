@@ -23,6 +23,7 @@ import {
   streamRules,
 } from '@coffer/audit';
 import {
+  authMethodsErrors,
   createErasure,
   createPersonalData,
   finishesErasures,
@@ -120,6 +121,7 @@ export const catalog: ErrorCatalog = {
   ...httpErrors,
   ...usersErrors,
   ...portalErrors,
+  ...authMethodsErrors,
   ...accountsErrors,
   ...ledgerErrors,
   ...auditErrors,

@@ -2,12 +2,17 @@
 import type { CommandContext } from '@coffer/event-store';
 import { type AppCaller, type Endpoint, endpoint, type RequestContext } from '@coffer/http';
 import type { Clock } from '@coffer/kernel';
+import type { z } from 'zod';
+import { sessionBody } from '../sessions/bodies.ts';
 import type { AppPlace, AuthMethod, FirstTouch, VerifiedIdentity } from '../types.ts';
 import type { EmailSignIn } from './email/email.ts';
 import { verifyLaunchData } from './messenger/launchData.ts';
 import * as schemas from './schemas.ts';
 import { notAllowed, requireMethod, type SettingsOf } from './settings.ts';
 import type { Siws } from './siws/siws.ts';
+
+/** What every sign-in answers. */
+export type SessionBody = z.input<typeof sessionBody>;
 
 /** From a proved identity to a sign-in session: finds or makes the user, and refuses a suspended one. */
 export type SignIn = (
@@ -16,7 +21,7 @@ export type SignIn = (
   authMethod: AuthMethod,
   firstTouch: FirstTouch,
   context: CommandContext,
-) => Promise<schemas.SessionBody>;
+) => Promise<SessionBody>;
 
 export interface MethodRouteDependencies {
   readonly signIn: SignIn;
@@ -85,7 +90,7 @@ export function methodEndpoints(dependencies: MethodRouteDependencies): readonly
         'Takes the challenge as issued, with or without `message`. A try that fails uses the challenge up. The signature is over the text of the challenge, or over the envelope that a Ledger makes of it.',
       body: schemas.siwsVerifyRequest,
       admit: admit('siws'),
-      success: { status: 200, schema: schemas.sessionBody },
+      success: { status: 200, schema: sessionBody },
       errors: [
         'auth/method_not_allowed',
         'auth/challenge_invalid',
@@ -105,7 +110,7 @@ export function methodEndpoints(dependencies: MethodRouteDependencies): readonly
         'May be repeated while the launch data is fresh. Its start parameter is the referral code where none is given.',
       body: schemas.messengerVerifyRequest,
       admit: admit('messenger'),
-      success: { status: 200, schema: schemas.sessionBody },
+      success: { status: 200, schema: sessionBody },
       errors: ['auth/method_not_allowed', 'auth/launch_data_invalid', ...signInErrors],
       handle: async (request) => {
         const { caller, body } = request;
@@ -144,7 +149,7 @@ export function methodEndpoints(dependencies: MethodRouteDependencies): readonly
       summary: 'Sign in with a mailed code',
       body: schemas.emailVerifyRequest,
       admit: admit('email'),
-      success: { status: 200, schema: schemas.sessionBody },
+      success: { status: 200, schema: sessionBody },
       errors: ['auth/method_not_allowed', 'auth/code_invalid', ...signInErrors],
       handle: async (request) => {
         const { caller, body } = request;

@@ -1,5 +1,5 @@
 /** Bodies of the sign-in endpoints. Source: specification, Sign-in; contract, Sign-in and sessions. */
-import { callerId, environment } from '@coffer/kernel';
+import { callerId } from '@coffer/kernel';
 import { z } from 'zod';
 import { emailAddress } from './email/address.ts';
 import { MAX_LAUNCH_DATA_LENGTH } from './messenger/launchData.ts';
@@ -68,34 +68,3 @@ export const emailVerifyRequest = z.strictObject({
   code: z.string().regex(/^\d{6}$/, 'must be six digits'),
   ...firstTouch,
 });
-
-const identity = z.strictObject({
-  id: z.string(),
-  type: z.enum(['wallet', 'messenger', 'email']),
-  externalId: z.string(),
-  profile: z.record(z.string(), z.string()),
-});
-
-const wallet = z.strictObject({
-  id: z.string(),
-  address: z.string(),
-  environment,
-  custody: z.literal('operator'),
-  status: z.enum(['active', 'exported', 'migrated']),
-});
-
-/** What every sign-in answers. */
-export const sessionBody = z.strictObject({
-  accessToken: z.string(),
-  refreshToken: z.string(),
-  expiresAt: time,
-  user: z.strictObject({
-    id: z.string(),
-    appId: z.string(),
-    primaryIdentity: identity,
-    identities: z.array(identity),
-    wallets: z.array(wallet),
-    createdAt: time,
-  }),
-});
-export type SessionBody = z.input<typeof sessionBody>;

@@ -7,7 +7,7 @@ import type { AppPlace, AuthMethod, FirstTouch, VerifiedIdentity } from '../type
 import { createAuthMethods } from './authMethods.ts';
 import type { MailTransport } from './email/transport.ts';
 import { authMethodsErrors } from './errors.ts';
-import type { SessionBody } from './schemas.ts';
+import type { SessionBody } from './routes.ts';
 import type { SecretBox } from './secretBox.ts';
 import type { MethodSettings } from './settings.ts';
 import type { OriginPolicy } from './siws/siws.ts';
