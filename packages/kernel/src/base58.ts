@@ -17,15 +17,19 @@ export function encodeBase58(bytes: Uint8Array): string {
 }
 
 /** Whether the text is the one base58 writing of 32 bytes. */
-export function isBase58Address(text: string): boolean {
-  if (text.length > ADDRESS_MAX_LENGTH) return false;
+export const isBase58Address = (text: string): boolean => decodeBase58Address(text) !== undefined;
+
+/** The 32 bytes of which the text is the one base58 writing; undefined for any other text. */
+export function decodeBase58Address(text: string): Uint8Array | undefined {
+  if (text.length > ADDRESS_MAX_LENGTH) return undefined;
   let value = 0n;
   for (const character of text) {
     const digit = ALPHABET.indexOf(character);
-    if (digit < 0) return false;
+    if (digit < 0) return undefined;
     value = value * 58n + BigInt(digit);
   }
   const leadingZeros = /^1*/.exec(text)?.[0].length ?? 0;
   const significantBytes = value === 0n ? 0 : Math.ceil(value.toString(16).length / 2);
-  return leadingZeros + significantBytes === ADDRESS_BYTES;
+  if (leadingZeros + significantBytes !== ADDRESS_BYTES) return undefined;
+  return Buffer.from(value.toString(16).padStart(2 * ADDRESS_BYTES, '0'), 'hex');
 }
