@@ -5,14 +5,8 @@ import { join } from 'node:path';
 import type { AuthMethods, VerifiedIdentity } from '@coffer/auth';
 import { createPool, type Pool } from '@coffer/database';
 import { createApp, createLogger, createMetricsRegistry, startServer } from '@coffer/http';
-import { systemClock } from '@coffer/kernel';
-import {
-  type BootstrapContent,
-  bootstrapDemo,
-  createAppDirectory,
-  createKeyring,
-  createSecretBox,
-} from '@coffer/portal';
+import { createSecretBox, systemClock } from '@coffer/kernel';
+import { type BootstrapContent, bootstrapDemo, createAppDirectory, createKeyring } from '@coffer/portal';
 import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { authMethods } from './authMethods.ts';

@@ -1,14 +1,13 @@
 /** The sign-in methods, put together: the endpoints, and the mailer that runs beside them. */
 import type { Pool } from '@coffer/database';
 import type { Endpoint } from '@coffer/http';
-import type { Clock } from '@coffer/kernel';
+import type { Clock, SecretBox } from '@coffer/kernel';
 import { createCodes } from './email/codes.ts';
 import { createEmailSignIn } from './email/email.ts';
 import { type MailerOptions, startMailer } from './email/mailer.ts';
 import { createOutbox } from './email/outbox.ts';
 import type { MailTransport } from './email/transport.ts';
 import { methodEndpoints, type SignIn } from './routes.ts';
-import type { SecretBox } from './secretBox.ts';
 import type { SettingsOf } from './settings.ts';
 import { createChallenges } from './siws/challenges.ts';
 import { createSiws, type OriginPolicy } from './siws/siws.ts';

@@ -2,13 +2,13 @@
 import { createPool, type Pool } from '@coffer/database';
 import type { CommandContext } from '@coffer/event-store';
 import { type AppCaller, createApp, createLogger, createMetricsRegistry, startServer } from '@coffer/http';
+import { createSecretBox } from '@coffer/kernel';
 import { migrateAuth } from '../migrate.ts';
 import type { AppPlace, AuthMethod, FirstTouch, VerifiedIdentity } from '../types.ts';
 import { createAuthMethods } from './authMethods.ts';
 import type { MailTransport } from './email/transport.ts';
 import { authMethodsErrors } from './errors.ts';
 import type { SessionBody } from './routes.ts';
-import type { SecretBox } from './secretBox.ts';
 import type { MethodSettings } from './settings.ts';
 import type { OriginPolicy } from './siws/siws.ts';
 
@@ -46,6 +46,8 @@ export interface MethodsWorld {
   readonly stop: () => Promise<void>;
 }
 
+const SECRETS_KEY = Buffer.alloc(32, 7);
+
 export const PLACE: AppPlace = { appId: 'app_1', scopeId: 'scp_1', environment: 'test' };
 
 const caller = (kind: AppCaller['kind'], place: AppPlace): AppCaller => ({
@@ -59,15 +61,6 @@ const CALLERS: Readonly<Record<string, AppCaller>> = {
   pk_live_1: caller('publishable', { ...PLACE, environment: 'live' }),
   pk_test_2: caller('publishable', { ...PLACE, appId: 'app_2', scopeId: 'scp_2' }),
   sk_test_1: caller('secret', PLACE),
-};
-
-/** Seals by reversing: what matters here is that the clear text is not what is stored. */
-export const reversingBox: SecretBox = {
-  seal: (text, place) => ({ place: place.length, sealed: Buffer.from(text).reverse().toString('base64') }),
-  open: (sealed) => {
-    const reversed = typeof sealed === 'object' && sealed !== null && Reflect.get(sealed, 'sealed');
-    return Buffer.from(String(reversed), 'base64').reverse().toString();
-  },
 };
 
 /** For `createTestDatabase`: copies of it have the tables of sign-in. */
@@ -118,8 +111,8 @@ export async function startMethodsWorld(
   const methods = createAuthMethods({
     pool,
     clock: now,
-    secretsKey: Buffer.alloc(32, 7),
-    secretBox: reversingBox,
+    secretsKey: SECRETS_KEY,
+    secretBox: createSecretBox(SECRETS_KEY),
     settings: () => settings,
     origins: options.origins ?? { allowsLoopback: false, fallback: () => undefined },
     mail: options.mail,

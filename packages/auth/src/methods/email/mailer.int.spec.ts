@@ -2,9 +2,10 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createPool, type Pool } from '@coffer/database';
+import { createSecretBox } from '@coffer/kernel';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
-import { authTemplate, reversingBox } from '../testing.ts';
+import { authTemplate } from '../testing.ts';
 import { startMailer } from './mailer.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { fileTransport, type Mail, type MailTransport } from './transport.ts';
@@ -28,7 +29,7 @@ describe('the outbox of mail', () => {
       },
     });
     nowMs = START_MS;
-    outbox = createOutbox(pool, reversingBox, () => new Date(nowMs));
+    outbox = createOutbox(pool, createSecretBox(Buffer.alloc(32, 7)), () => new Date(nowMs));
   });
   afterEach(async () => {
     await pool.end();

@@ -4,9 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Queryable } from '@coffer/database';
-import type { Clock } from '@coffer/kernel';
+import type { Clock, SecretBox } from '@coffer/kernel';
 import { z } from 'zod';
-import type { SecretBox } from '../secretBox.ts';
 import type { CodePlace } from './codes.ts';
 import type { Mail } from './transport.ts';
 

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
-import { base58 } from '@scure/base';
+import { encodeBase58 } from '@coffer/kernel';
 import { expect } from 'chai';
 import {
   type Challenge,
@@ -188,7 +188,7 @@ describe('signatures of wallets, as published', () => {
 describe('what a wallet may have signed', () => {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const key = Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url');
-  const address = base58.encode(key);
+  const address = encodeBase58(key);
   const accepts = (message: Uint8Array) =>
     isSignedBy(key, sign(undefined, message, privateKey), signablesOf(challenge, address, key, 'live'));
   const text = (fields: Partial<MessageFields>) =>

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { base58 } from '@scure/base';
+import { encodeBase58 } from '@coffer/kernel';
 import { expect } from 'chai';
 import { isAcceptableKey, publicKeyBytes } from './publicKey.ts';
 
@@ -20,7 +20,7 @@ describe('a public key that may sign in', () => {
     for (let made = 0; made < 50; made += 1) {
       const x = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }).x ?? '';
       const bytes = Buffer.from(x, 'base64url');
-      expect(publicKeyBytes(base58.encode(bytes))).to.deep.equal(new Uint8Array(bytes));
+      expect(publicKeyBytes(encodeBase58(bytes))).to.deep.equal(bytes);
     }
   });
 

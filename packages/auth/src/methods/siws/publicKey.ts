@@ -2,10 +2,7 @@
  * Which 32 bytes may be a player's key. A point of small order has no owner: for it anybody can make up
  * signatures that the equation of Ed25519 holds for, and whether a library takes them changes with its version. A second encoding of a point would be a second identity of the same key.
  */
-import { base58 } from '@scure/base';
-
-const KEY_BYTES = 32;
-const MAX_TEXT_LENGTH = 44;
+import { decodeBase58Address } from '@coffer/kernel';
 
 /** The prime of the field, 2^255 - 19. */
 const P = 2n ** 255n - 19n;
@@ -22,15 +19,8 @@ const SMALL_ORDER_Y: readonly bigint[] = [
 
 /** The bytes of a base58 public key; undefined for other text, points of small order and second encodings. */
 export function publicKeyBytes(text: string): Uint8Array | undefined {
-  if (text.length > MAX_TEXT_LENGTH) return undefined;
-  let bytes: Uint8Array;
-  try {
-    bytes = base58.decode(text);
-  } catch {
-    // The library says so of every character that is none of base58.
-    return undefined;
-  }
-  return bytes.length === KEY_BYTES && isAcceptableKey(bytes) ? bytes : undefined;
+  const bytes = decodeBase58Address(text);
+  return bytes && isAcceptableKey(bytes) ? bytes : undefined;
 }
 
 /** Takes 32 bytes. */

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
+import { encodeBase58 } from '@coffer/kernel';
 import { createTestDatabase } from '@coffer/testing';
-import { base58 } from '@scure/base';
 import { expect } from 'chai';
 import { authTemplate, type MethodsWorld, PLACE, startMethodsWorld } from '../testing.ts';
 import { offchainEnvelope } from './message.ts';
@@ -15,7 +15,7 @@ function newPlayer(): Player {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const key = Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url');
   return {
-    publicKey: base58.encode(key),
+    publicKey: encodeBase58(key),
     key,
     sign: (message) => sign(undefined, message, privateKey).toString('base64'),
   };
@@ -191,9 +191,9 @@ describe('sign-in with Solana over HTTP', () => {
 
   for (const [what, publicKey] of [
     ['text that is no base58', 'O0Il'],
-    ['31 bytes', base58.encode(new Uint8Array(31).fill(9))],
+    ['31 bytes', encodeBase58(new Uint8Array(31).fill(9))],
     ['a key of small order', '11111111111111111111111111111111'],
-    ['a second encoding of a key', base58.encode(new Uint8Array(32).fill(255))],
+    ['a second encoding of a key', encodeBase58(new Uint8Array(32).fill(255))],
   ] as const) {
     it(`refuses a challenge for ${what}`, async () => {
       const { status, code } = await world.post('/auth/siws/challenge', { publicKey });
