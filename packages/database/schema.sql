@@ -288,6 +288,23 @@ table records.auth_data_keys
   constraint auth_data_keys_pkey PRIMARY KEY (environment, scope_id, user_id)
   CREATE UNIQUE INDEX auth_data_keys_pkey ON records.auth_data_keys USING btree (environment, scope_id, user_id)
 
+table records.auth_email_codes
+  column app_id text collate "C" not null
+  column environment text not null
+  column address_hash text collate "C" not null
+  column code_id uuid not null
+  column code_hmac text collate "C"
+  column attempts_left smallint not null
+  column expires_at timestamp with time zone not null
+  column sent_at timestamp with time zone[] not null
+  constraint auth_email_codes_address_hash_check CHECK ((address_hash ~ '^[0-9a-f]{64}$'::text))
+  constraint auth_email_codes_attempts_left_check CHECK ((attempts_left >= 0))
+  constraint auth_email_codes_code_hmac_check CHECK ((code_hmac ~ '^[0-9a-f]{64}$'::text))
+  constraint auth_email_codes_environment_check CHECK ((environment = ANY (ARRAY['test'::text, 'live'::text])))
+  constraint auth_email_codes_pkey PRIMARY KEY (app_id, environment, address_hash)
+  CREATE INDEX auth_email_codes_by_expiry ON records.auth_email_codes USING btree (expires_at)
+  CREATE UNIQUE INDEX auth_email_codes_pkey ON records.auth_email_codes USING btree (app_id, environment, address_hash)
+
 table records.auth_identities
   column identity_id text collate "C" not null
   column environment text not null
@@ -306,6 +323,21 @@ table records.auth_identity_key
   constraint auth_identity_key_is_only_check CHECK (is_only)
   constraint auth_identity_key_pkey PRIMARY KEY (is_only)
   CREATE UNIQUE INDEX auth_identity_key_pkey ON records.auth_identity_key USING btree (is_only)
+
+table records.auth_mail_outbox
+  column mail_id uuid not null
+  column app_id text collate "C" not null
+  column environment text not null
+  column address_hash text collate "C" not null
+  column sealed jsonb not null
+  column attempts integer not null
+  column due_at timestamp with time zone not null
+  column expires_at timestamp with time zone not null
+  constraint auth_mail_outbox_environment_check CHECK ((environment = ANY (ARRAY['test'::text, 'live'::text])))
+  constraint auth_mail_outbox_pkey PRIMARY KEY (mail_id)
+  CREATE INDEX auth_mail_outbox_by_address ON records.auth_mail_outbox USING btree (app_id, environment, address_hash)
+  CREATE INDEX auth_mail_outbox_by_due ON records.auth_mail_outbox USING btree (due_at)
+  CREATE UNIQUE INDEX auth_mail_outbox_pkey ON records.auth_mail_outbox USING btree (mail_id)
 
 table records.auth_sessions
   column session_id text collate "C" not null
@@ -345,6 +377,21 @@ table records.auth_signing_keys
   constraint auth_signing_keys_state_check CHECK ((state = ANY (ARRAY['standby'::text, 'signing'::text, 'verify-only'::text, 'retired'::text])))
   CREATE UNIQUE INDEX auth_signing_keys_one_of_a_kind ON records.auth_signing_keys USING btree (environment, state) WHERE (state = ANY (ARRAY['standby'::text, 'signing'::text]))
   CREATE UNIQUE INDEX auth_signing_keys_pkey ON records.auth_signing_keys USING btree (kid)
+
+table records.auth_siws_challenges
+  column nonce text collate "C" not null
+  column app_id text collate "C" not null
+  column environment text not null
+  column public_key text collate "C" not null
+  column domain text not null
+  column statement text not null
+  column uri text not null
+  column issued_at timestamp with time zone not null
+  column expires_at timestamp with time zone not null
+  constraint auth_siws_challenges_environment_check CHECK ((environment = ANY (ARRAY['test'::text, 'live'::text])))
+  constraint auth_siws_challenges_pkey PRIMARY KEY (nonce)
+  CREATE INDEX auth_siws_challenges_by_expiry ON records.auth_siws_challenges USING btree (expires_at)
+  CREATE UNIQUE INDEX auth_siws_challenges_pkey ON records.auth_siws_challenges USING btree (nonce)
 
 table records.chain_blocks
   column last_ordinal bigint not null

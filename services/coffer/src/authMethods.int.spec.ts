@@ -68,6 +68,8 @@ async function startDemo(environment: Readonly<Record<string, string>>) {
     endpoints: methods.endpoints,
     catalog,
     resolveKey: keyring.resolveKey,
+    resolveSession: () => undefined,
+    allowedOrigins: { ofApp: () => false, ofAnyApp: () => false },
     isOperatorToken: () => false,
     errorOf: () => undefined,
     logger,

@@ -131,6 +131,8 @@ export async function startMethodsWorld(
     endpoints: methods.endpoints,
     catalog: authMethodsErrors,
     resolveKey: (token) => CALLERS[token],
+    resolveSession: () => undefined,
+    allowedOrigins: { ofApp: () => false, ofAnyApp: () => false },
     isOperatorToken: () => false,
     errorOf: () => undefined,
     logger: createLogger({ level: 'trace', destination: { write: (line) => logLines.push(line) } }),
