@@ -4,8 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import type { Pool } from '@coffer/database';
-import type { CommandContext, CommandHandler } from '@coffer/event-store';
-import { type Clock, type Environment, encodeBase58, isId } from '@coffer/kernel';
+import type { CommandContext, CommandHandler, StreamEvent } from '@coffer/event-store';
+import { type Clock, type Environment, encodeBase58, isId, parseStreamName } from '@coffer/kernel';
+import { walletEvents } from './domain/wallet.events.ts';
 import { type ProvisionedWallet, type WalletState, type WalletStatus, wallet } from './domain/wallet.ts';
 import { type WalletOwner, type WalletPlace, walletIdOf, walletStreamName } from './domain/walletIds.ts';
 import { generateKeyPair } from './ed25519.ts';
@@ -13,6 +14,16 @@ import { sealKey } from './envelope.ts';
 import type { MasterKey, MasterKeys } from './masterKeys.ts';
 import { currentMasterKey } from './masterKeyVersions.ts';
 import { findKey, insertKey, type KeptKey } from './sealedKeys.ts';
+
+/** Whose wallet was provisioned, if the event says so; undefined of every other event. */
+export function walletOwnerIn(event: StreamEvent): WalletOwner | undefined {
+  if (event.type !== 'WalletProvisioned') return undefined;
+  const parts = parseStreamName(event.stream);
+  const provisioned = walletEvents.decode(event);
+  assert(parts?.category === wallet.category, `${event.stream} is no wallet`);
+  const { environment, owner: scopeId } = parts;
+  return { environment, scopeId, userId: provisioned.data.userId };
+}
 
 /** A wallet in a user's session. Source: specification, Wallet summary. */
 export interface WalletSummary {

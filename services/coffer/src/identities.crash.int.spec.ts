@@ -10,7 +10,14 @@ import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { DeadProcessError, type Death, doomedPool } from './testing/doomedPool.ts';
 import { eventually } from './testing/eventually.ts';
-import { contextOf, type IdentityNode, identityNode, newPerson, newPlace } from './testing/identities.ts';
+import {
+  adoptSpecMasterKeys,
+  contextOf,
+  type IdentityNode,
+  identityNode,
+  newPerson,
+  newPlace,
+} from './testing/identities.ts';
 import { openStoreOf, serviceTemplate } from './testing/world.ts';
 
 const FIRST_SIGN_IN = ['IdentityClaimed', 'UserRegistered', 'IdentityLinked', 'WalletProvisioned'];
@@ -37,11 +44,11 @@ const everyDeath = (failPoints: readonly FailPointName[], appends: number, state
   ];
 };
 
-/** Statements: the data key is looked for, made and read; the sealed facts are written. */
+/** Statements: the wallet's key is looked for and made; the data key as well, and read; the sealed facts are written. */
 const SIGN_IN_DEATHS = everyDeath(
   ['signIn.beforeClaim', 'signIn.claimed', 'signIn.registered', 'signIn.provisioned', 'signIn.kept'],
   3,
-  4,
+  7,
 );
 /** Statements: a transaction of two. */
 const ERASURE_DEATHS = everyDeath(['erase.erased', 'erase.destroyed', 'erase.released'], 2, 4);
@@ -61,6 +68,7 @@ describe('a process that dies', function () {
     pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
     store = openStoreOf(connectionString);
     node = identityNode({ pool, store });
+    await adoptSpecMasterKeys(pool);
   });
   after(async () => {
     await store.close();
@@ -165,7 +173,7 @@ describe('a process that dies', function () {
       await identities.resolve(newPlace(), newPerson(), {}, contextOf());
       expect({ appends, statements: statements.statements.length }).to.deep.equal({
         appends: 3,
-        statements: 4,
+        statements: 7,
       });
     });
 

@@ -5,7 +5,14 @@ import type { EventStore, RecordedEvent } from '@coffer/event-store';
 import { newId } from '@coffer/kernel';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
-import { contextOf, type IdentityNode, identityNode, newPerson, newPlace } from './testing/identities.ts';
+import {
+  adoptSpecMasterKeys,
+  contextOf,
+  type IdentityNode,
+  identityNode,
+  newPerson,
+  newPlace,
+} from './testing/identities.ts';
 import { openStoreOf, serviceTemplate } from './testing/world.ts';
 
 const FIRST_SIGN_IN = ['IdentityClaimed', 'UserRegistered', 'IdentityLinked', 'WalletProvisioned'];
@@ -26,6 +33,7 @@ describe('signing in', function () {
     stores = [openStoreOf(connectionString), openStoreOf(connectionString)];
     nodes = [identityNode({ pool, store: stores[0] }), identityNode({ pool, store: stores[1] })];
     node = nodes[0];
+    await adoptSpecMasterKeys(pool);
   });
   after(async () => {
     for (const store of stores) await store.close();

@@ -12,28 +12,16 @@ import {
   createAccounts,
   holdReactions,
 } from '@coffer/accounts';
-import {
-  auditEndpoints,
-  auditErrors,
-  CHAIN_CONSUMER,
-  CHAIN_PAGE_INTERVAL_MS,
-  chainProjection,
-  createPointsInTime,
-  migrateAudit,
-  streamRules,
-} from '@coffer/audit';
+import { auditEndpoints, auditErrors, createPointsInTime, migrateAudit, streamRules } from '@coffer/audit';
 import {
   authMethodsErrors,
-  createErasure,
-  createPersonalData,
-  finishesErasures,
   identity,
   migrateAuth,
   requireIdentityKey,
   sessionsErrors,
   type ViewUser,
 } from '@coffer/auth';
-import { type Consumer, createConsumersTable, projecting, reacting, startConsumer } from '@coffer/consumers';
+import { createConsumersTable } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
 import { createCommandHandler, type EventStore, type LogPlace } from '@coffer/event-store';
 import { createPostgresSnapshotStore, migrateLog, migrateSnapshots } from '@coffer/event-store/postgres';
@@ -83,15 +71,15 @@ import {
   caughtUpSince,
   migrateReadModels,
   type ReadModelProjections,
-  startLiveReadModels,
 } from '@coffer/read-models';
 import { createReconciler } from '@coffer/reconcile';
 import { startReconcilerRole } from '@coffer/reconciler';
 
-import { createUsers, erasureIn, user, usersErrors } from '@coffer/users';
+import { createUsers, user, usersErrors } from '@coffer/users';
 
 import {
   adoptMasterKeys,
+  createWallets,
   type MasterKey,
   type MasterKeys,
   masterKeyEndpoints,
@@ -105,7 +93,7 @@ import type { Config, Role } from './config.ts';
 import { errorOf } from './errorOf.ts';
 import { openEventStore } from './eventStore.ts';
 import { failPointFrom } from './failPoints.ts';
-import { identityUsers } from './identityPorts.ts';
+import { wireIdentities } from './identityPorts.ts';
 import { ledgerFunds } from './ledgerFunds.ts';
 import { observeService } from './observe.ts';
 import { playSessionLists } from './playSessionLists.ts';
@@ -113,6 +101,7 @@ import { commandContextOf, portalAccounts, portalPlaySessions } from './portalPo
 import { portalProjections } from './portalProjections.ts';
 import { portalTotals } from './portalTotals.ts';
 import { ledgerReconcile, portalReconcile } from './reconcilePorts.ts';
+import { startConsumers } from './serviceConsumers.ts';
 import { createSignInSessions } from './signInSessions.ts';
 import { startStoreGateway } from './storeGateway.ts';
 import { VERSION } from './version.ts';
@@ -158,7 +147,7 @@ export interface ServiceOptions {
   readonly logger: Logger;
   /** For specs: compares every reply with the schema that its endpoint declares. */
   readonly checkReplies?: boolean;
-  /** Who a user is, for sign-in sessions; without it no session is good. */
+  /** For specs: who a user is, for sign-in sessions. Default: the one behind the identity. */
   readonly viewUser?: ViewUser;
   /** For specs: stands between the service and its event store. */
   readonly wrapStore?: (store: EventStore) => EventStore;
@@ -222,7 +211,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     stops.push(() => contexts.keyring.close());
     stops.push(() => contexts.signInSessions.stop());
     stops.push(() => contexts.reconciler.close());
-    const consumers = await startConsumers(options, pool, store, contexts);
+    const consumers = await startConsumers(options, pool, store, {
+      ...contexts,
+      projections: readModelProjections,
+    });
     stops.push(async () => {
       await Promise.all(consumers.map((consumer) => consumer.stop()));
     });
@@ -291,7 +283,7 @@ async function readinessOf(pool: Pool, store: EventStore, headAtStart: LogPlace 
 
 /** The contexts, wired: what one needs of another it is given here. */
 function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) {
-  const { config, secretsKey, masterKeys, makeNextMasterKey, viewUser, logger } = options;
+  const { config, secretsKey, identityKey, masterKeys, makeNextMasterKey, viewUser, logger } = options;
   const clock = systemClock;
   const secretBox = createSecretBox(secretsKey);
   const directory = createAppDirectory(pool, { secretBox });
@@ -299,14 +291,6 @@ function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) 
     directory,
     // With the embedded database it is an installation for trying out, on the machine of whoever tries it.
     acceptsLoopback: config.databaseUrl === undefined,
-  });
-  const signInSessions = createSignInSessions({
-    pool,
-    clock,
-    secretsKey,
-    secretBox,
-    logger,
-    view: viewUser,
   });
   const keyring = createKeyring(pool, {
     clock,
@@ -320,11 +304,28 @@ function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) 
   });
   const users = createUsers({ handler, store, clock });
   const failPoint = failPointFrom(config.failPoint);
-  const erasure = createErasure({
+  const wallets = createWallets({ pool, handler, masterKeys, clock });
+  const {
+    identities,
+    erasure,
+    reactions: identityReactions,
+  } = wireIdentities({
+    pool,
     handler,
-    users: identityUsers(users),
-    personalData: createPersonalData(pool, secretBox),
+    store,
+    secretBox,
+    identityKey,
+    users,
+    wallets,
     failPoint,
+  });
+  const signInSessions = createSignInSessions({
+    pool,
+    clock,
+    secretsKey,
+    secretBox,
+    logger,
+    view: viewUser ?? identities.view,
   });
   const accounts = createAccounts({ handler, store });
   const playSessions = createPlaySessions({
@@ -391,7 +392,10 @@ function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) 
       eventStore: store,
       users: {
         ...users,
-        erase: (place, context) => erasure.erase(place, commandContextOf(context, clock)),
+        erase: async (place, context) => {
+          await erasure.erase(place, commandContextOf(context, clock));
+          await signInSessions.sessions.endAllOf(place, place.userId);
+        },
       },
       accounts: portalAccounts({
         accounts,
@@ -429,8 +433,7 @@ function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) 
     (await listApps(pool)).flatMap(({ appId }) =>
       environments.options.map((environment) => ({ appId, environment })),
     );
-  const identities = [finishesErasures({ finish: erasure.finish, erasureIn })];
-  const reactions = { [HOLD_PROCESS]: holds, [IDENTITY_PROCESS]: identities };
+  const reactions = { [HOLD_PROCESS]: holds, [IDENTITY_PROCESS]: identityReactions };
   return {
     handler,
     keyring,
@@ -444,46 +447,6 @@ function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) 
     rewrapper,
   };
 }
-
-async function startConsumers(
-  { config, roles, logger }: ServiceOptions,
-  pool: Pool,
-  store: EventStore,
-  { reactions, handler }: Pick<ReturnType<typeof createContexts>, 'reactions' | 'handler'>,
-): Promise<readonly Consumer[]> {
-  const shared = {
-    pool,
-    store,
-    onAlarm: ({ consumer, code, reason, event, error }: ConsumerAlarmLike) => {
-      // What was cached of a log that is gone must not answer for the one that is there.
-      if (code === 'store/log_rewritten') handler.forget();
-      logger.error({ consumer, code, event, err: error }, `${consumer} has stopped: ${reason}`);
-    },
-    onTrouble: ({ consumer, error }: { readonly consumer: string; readonly error: unknown }) =>
-      logger.warn({ consumer, err: error }, `${consumer} is in trouble and will try again`),
-  };
-  const consumers: Consumer[] = [];
-  if (roles.includes('projector')) {
-    consumers.push(
-      await startLiveReadModels({ ...shared, projections: readModelProjections }),
-      startConsumer({
-        ...shared,
-        ...CHAIN_CONSUMER,
-        work: projecting([chainProjection()]),
-        minPageIntervalMs: CHAIN_PAGE_INTERVAL_MS,
-      }),
-    );
-  }
-  if (roles.includes('process-manager')) {
-    for (const [name, ofProcess] of Object.entries(reactions)) {
-      const work = reacting(ofProcess, { graceMs: config.reactionGraceMs });
-      consumers.push(startConsumer({ ...shared, schema: 'records', name, work }));
-    }
-  }
-  return consumers;
-}
-
-type ConsumerAlarmLike = Parameters<Parameters<typeof startConsumer>[0]['onAlarm']>[0];
 
 function operatorTokenCheck(operatorToken: string): (token: string) => boolean {
   const expected = Buffer.from(operatorToken);

@@ -89,6 +89,30 @@ describe('an erased user', () => {
     }
   });
 
+  it('was, like every user, made also where the sign-in died: the process makes user and wallet', async () => {
+    const dying = identityNode({
+      pool,
+      store,
+      failPoint(name) {
+        if (name === 'signIn.claimed') throw new Error('The process has just died.');
+      },
+    });
+    const { app } = await signIn();
+    const person = newPerson();
+    const lost = await dying.identities.resolve(app, person, {}, contextOf()).catch(String);
+    expect(lost).to.include('has just died');
+    let userId = '';
+    for await (const page of store.readAll()) {
+      for (const { type, data } of page) if (type === 'IdentityClaimed') ({ userId } = JSON.parse(data));
+    }
+    const seen = await eventually('the user has a wallet', async () => {
+      const viewed = await node.identities.view(app, userId, contextOf());
+      return viewed && viewed.user.wallets.length > 0 ? viewed : undefined;
+    });
+    const { user } = await node.identities.resolve(app, person, {}, contextOf());
+    expect(user).to.deep.include({ id: userId, wallets: seen.user.wallets });
+  });
+
   it('was a user before: who never was is not found', async () => {
     expect(verdict(await post(newId('usr'), '/erase'))).to.equal('404 users/not_found');
   });

@@ -64,7 +64,7 @@ export interface IdentityUsers {
 /** What identities need of the wallets. */
 export interface IdentityWallets {
   /** Oldest first. */
-  readonly walletsOf: (owner: Owner) => Promise<readonly WalletSummary[]>;
+  readonly walletsOf: (owner: Owner, deadline: Deadline) => Promise<readonly WalletSummary[]>;
   /** The user's first wallet. Idempotent, also in parallel. */
   readonly provisionWallet: (owner: Owner, context: CommandContext) => Promise<WalletSummary>;
 }
@@ -119,7 +119,10 @@ export function createIdentities(dependencies: IdentitiesDependencies): Identiti
       const owner = { environment, scopeId, userId };
       const user = await users.find(owner, deadline);
       if (!user || user.identities.length === 0) return undefined;
-      const [facts, owned] = await Promise.all([personalData.read(owner), wallets.walletsOf(owner)]);
+      const [facts, owned] = await Promise.all([
+        personalData.read(owner),
+        wallets.walletsOf(owner, deadline),
+      ]);
       return { user: viewOf(appId, user, facts, owned), standing: user.status };
     },
     async erase({ environment, scopeId }, userId, context) {
@@ -190,7 +193,7 @@ export function createIdentities(dependencies: IdentitiesDependencies): Identiti
     failPoint('signIn.registered');
     if (user.status === 'erased') return undefined;
 
-    const owned = await wallets.walletsOf(owner);
+    const owned = await wallets.walletsOf(owner, { deadlineMs });
     if (owned.length > 0) return { user, owned };
     const wallet = await wallets.provisionWallet(owner, following(await cause(), deadlineMs));
     failPoint('signIn.provisioned');

@@ -1,0 +1,56 @@
+/** What reads the log in this process, by its roles. */
+import { CHAIN_CONSUMER, CHAIN_PAGE_INTERVAL_MS, chainProjection } from '@coffer/audit';
+import { type Consumer, projecting, type Reaction, reacting, startConsumer } from '@coffer/consumers';
+import type { Pool } from '@coffer/database';
+import type { CommandHandler, EventStore } from '@coffer/event-store';
+import { type ReadModelProjections, startLiveReadModels } from '@coffer/read-models';
+import type { ServiceOptions } from './service.ts';
+
+export async function startConsumers(
+  { config, roles, logger }: Pick<ServiceOptions, 'config' | 'roles' | 'logger'>,
+  pool: Pool,
+  store: EventStore,
+  {
+    reactions,
+    projections,
+    handler,
+  }: {
+    /** By the name of the process. */
+    readonly reactions: Readonly<Record<string, readonly Reaction[]>>;
+    readonly projections: ReadModelProjections;
+    readonly handler: Pick<CommandHandler, 'forget'>;
+  },
+): Promise<readonly Consumer[]> {
+  const shared = {
+    pool,
+    store,
+    onAlarm: ({ consumer, code, reason, event, error }: ConsumerAlarmLike) => {
+      // What was cached of a log that is gone must not answer for the one that is there.
+      if (code === 'store/log_rewritten') handler.forget();
+      logger.error({ consumer, code, event, err: error }, `${consumer} has stopped: ${reason}`);
+    },
+    onTrouble: ({ consumer, error }: { readonly consumer: string; readonly error: unknown }) =>
+      logger.warn({ consumer, err: error }, `${consumer} is in trouble and will try again`),
+  };
+  const consumers: Consumer[] = [];
+  if (roles.includes('projector')) {
+    consumers.push(
+      await startLiveReadModels({ ...shared, projections }),
+      startConsumer({
+        ...shared,
+        ...CHAIN_CONSUMER,
+        work: projecting([chainProjection()]),
+        minPageIntervalMs: CHAIN_PAGE_INTERVAL_MS,
+      }),
+    );
+  }
+  if (roles.includes('process-manager')) {
+    for (const [name, ofProcess] of Object.entries(reactions)) {
+      const work = reacting(ofProcess, { graceMs: config.reactionGraceMs });
+      consumers.push(startConsumer({ ...shared, schema: 'records', name, work }));
+    }
+  }
+  return consumers;
+}
+
+type ConsumerAlarmLike = Parameters<Parameters<typeof startConsumer>[0]['onAlarm']>[0];
