@@ -89,6 +89,7 @@ import {
   walletsErrors,
 } from '@coffer/wallets';
 
+import { authMethods } from './authMethods.ts';
 import type { Config, Role } from './config.ts';
 import { errorOf } from './errorOf.ts';
 import { openEventStore } from './eventStore.ts';
@@ -102,6 +103,7 @@ import { portalProjections } from './portalProjections.ts';
 import { portalTotals } from './portalTotals.ts';
 import { ledgerReconcile, portalReconcile } from './reconcilePorts.ts';
 import { startConsumers } from './serviceConsumers.ts';
+import { createSignIn, SIGN_IN_ERRORS } from './signIn.ts';
 import { createSignInSessions } from './signInSessions.ts';
 import { startStoreGateway } from './storeGateway.ts';
 import { VERSION } from './version.ts';
@@ -116,6 +118,7 @@ export const catalog: ErrorCatalog = {
   ...auditErrors,
   ...walletsErrors,
   ...sessionsErrors,
+  ...authMethodsErrors,
 };
 
 /** What the read models are made of, whoever fills them. */
@@ -205,11 +208,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       requestId: 'start',
       at: systemClock(),
     });
-    const contexts = createContexts(options, pool, store);
+    let ownOrigin: string | undefined;
+    const contexts = createContexts(options, pool, store, () => ownOrigin);
     stops.push(() => contexts.rewrapper.stop());
     contexts.rewrapper.wake();
     stops.push(() => contexts.keyring.close());
     stops.push(() => contexts.signInSessions.stop());
+    stops.push(() => contexts.methods.stop());
     stops.push(() => contexts.reconciler.close());
     const consumers = await startConsumers(options, pool, store, {
       ...contexts,
@@ -235,6 +240,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     const isApi = roles.includes('api');
     const server = isApi ? await serve(contexts.endpoints, config.port) : undefined;
+    ownOrigin = server?.url;
     const systemPort = isApi ? undefined : config.systemPort;
     const system = systemPort === undefined ? undefined : await serve([], systemPort);
     return { url: server?.url, systemUrl: system?.url, storeGatewayPort: gateway?.port, stop };
@@ -282,7 +288,12 @@ async function readinessOf(pool: Pool, store: EventStore, headAtStart: LogPlace 
 }
 
 /** The contexts, wired: what one needs of another it is given here. */
-function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) {
+function createContexts(
+  options: ServiceOptions,
+  pool: Pool,
+  store: EventStore,
+  ownOrigin: () => string | undefined,
+) {
   const { config, secretsKey, identityKey, masterKeys, makeNextMasterKey, viewUser, logger } = options;
   const clock = systemClock;
   const secretBox = createSecretBox(secretsKey);
@@ -326,6 +337,18 @@ function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) 
     secretBox,
     logger,
     view: viewUser ?? identities.view,
+  });
+  const methods = authMethods({
+    config,
+    directory,
+    logger,
+    pool,
+    clock,
+    secretsKey,
+    secretBox,
+    signIn: createSignIn({ identities, sessions: signInSessions.sessions }),
+    signInErrors: SIGN_IN_ERRORS,
+    ownOrigin,
   });
   const accounts = createAccounts({ handler, store });
   const playSessions = createPlaySessions({
@@ -382,6 +405,7 @@ function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) 
         return { status, body: JSON.parse(body) };
       },
     }),
+    ...methods.endpoints,
     ...signInSessions.endpoints,
     ...accountEndpoints({ accounts, currencies: directory.currencies, requireUser: users.show }),
     ...portalEndpoints({
@@ -439,6 +463,7 @@ function createContexts(options: ServiceOptions, pool: Pool, store: EventStore) 
     keyring,
     allowedOrigins,
     signInSessions,
+    methods,
     endpoints,
     reactions,
     reconciler,
