@@ -44,6 +44,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   consumers: ['database', 'event-store', 'kernel'],
   'read-models': ['consumers', 'database', 'event-store', 'kernel'],
   reconcile: ['consumers', 'database', 'event-store', 'kernel', 'read-models'],
+  // What callers of the service are given: it knows the service by its addresses only.
+  sdk: [],
   'store-gateway': ['event-store'],
 };
 

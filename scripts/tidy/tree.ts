@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import type { SourceFile } from './rule.ts';
 
-const FOLDERS_NOT_OURS = new Set(['node_modules', '.git', '.data', 'coverage']);
+const FOLDERS_NOT_OURS = new Set(['node_modules', '.git', '.data', 'coverage', 'dist']);
 const TEXT = /\.(?:ts|mts|mjs|js|json|sql|md|sh|yml|yaml)$|(?:^|\/)(?:\.npmrc|\.gitignore|run|yarn\.lock)$/;
 
 function* pathsBelow(folder: string): Generator<string> {

@@ -1,0 +1,72 @@
+/** The client of a game backend: it holds the secret key and moves money. Never ship it to a browser. */
+import { fieldsOf } from './answers.ts';
+import { readVerifiedSession, type VerifiedSession } from './identity.ts';
+import { type Call, createLedgerClient, type LedgerClient } from './ledger.ts';
+import { type CallOptions, type RetryOptions, retryPolicyOf, type Timing } from './retry.ts';
+import { createTransport, type Fetch, segment } from './transport.ts';
+
+export interface BackendClientOptions {
+  /** Ends with `/v1`. */
+  readonly baseUrl: string;
+  /** `sk_test_…` or `sk_live_…`: it decides the app and the environment. */
+  readonly secretKey: string;
+  /** Default: that of the platform. */
+  readonly fetch?: Fetch;
+  readonly retry?: RetryOptions;
+  /** Default: the clock and the dice of the platform. */
+  readonly timing?: Timing;
+}
+
+/** A player's funds in one currency. */
+export interface Account {
+  /** The currency's code. */
+  readonly currency: string;
+  readonly currencyId: number;
+  readonly available: bigint;
+  /** Still the player's, but not spendable: locked by open sessions. */
+  readonly held: bigint;
+}
+
+export interface BackendClient {
+  readonly sessions: {
+    /** Who the bearer of this access token is. Rejects with `auth/invalid_session` when it is not good, for whatever reason. */
+    readonly verify: (accessToken: string, options?: CallOptions) => Promise<VerifiedSession>;
+  };
+  readonly ledger: LedgerClient;
+  readonly users: {
+    readonly accounts: (userId: string, options?: CallOptions) => Promise<readonly Account[]>;
+  };
+}
+
+/** Throws a TypeError on a key that is no secret key. */
+export function createBackendClient(client: BackendClientOptions): BackendClient {
+  const { baseUrl, secretKey, fetch, retry, timing } = client;
+  if (!/^sk_(test|live)_/.test(secretKey))
+    throw new TypeError('The backend client takes a secret key (sk_…).');
+  const send = createTransport({ baseUrl, fetch, policy: retryPolicyOf(retry, timing) });
+
+  const call: Call = (request, options) =>
+    send({ ...request, repeat: 'safe', bearer: secretKey, requestId: crypto.randomUUID() }, options);
+
+  return {
+    sessions: {
+      verify: async (accessToken, options) => {
+        const body = { sessionToken: accessToken };
+        const reply = await call({ method: 'POST', path: '/sessions/verify', body }, options);
+        return readVerifiedSession(fieldsOf(reply.body));
+      },
+    },
+    ledger: createLedgerClient(call),
+    users: {
+      accounts: async (userId, options) => {
+        const reply = await call({ method: 'GET', path: `/users/${segment(userId)}/accounts` }, options);
+        return fieldsOf(reply.body).list('items', (item) => ({
+          currency: item.text('currency'),
+          currencyId: item.number('currencyId'),
+          available: item.figure('available'),
+          held: item.figure('held'),
+        }));
+      },
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/** The one error of the SDK. Source: specification, Errors; contract, Common rules. */
+
+/** What the SDK itself has to say, where the service has not spoken. Every other code is the service's. */
+export const sdkErrors = {
+  'sdk/no_answer': 'The service could not be reached, or its answer was lost.',
+  'sdk/unexpected_answer': 'What answered did not answer as Coffer does.',
+  'sdk/not_signed_in': 'There is no session here, or it has ended: sign in again.',
+} as const;
+
+export type SdkErrorCode = keyof typeof sdkErrors;
+
+export interface CofferErrorFields {
+  readonly code: string;
+  readonly message: string;
+  /** The HTTP status; 0 when there was no answer. */
+  readonly status: number;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
+  readonly requestId?: string | undefined;
+  readonly retryable?: boolean;
+  readonly outcome?: 'refused' | 'unknown';
+  readonly retryAfterMs?: number | undefined;
+  readonly transactionUuids?: readonly string[] | undefined;
+  readonly cause?: unknown;
+}
+
+/** A call that did not succeed. Branch on `code`; `message` is for people. */
+export class CofferError extends Error {
+  override readonly name = 'CofferError';
+  /** `<area>/<reason>`: one of the service's catalogue (docs/errors.md), or of `sdkErrors`. */
+  readonly code: string;
+  readonly status: number;
+  readonly details: Readonly<Record<string, unknown>>;
+  /** Names the request in the service's log, where it is known. */
+  readonly requestId: string | undefined;
+  /** Whether the very same call, with the same transactionUuid, may succeed when it is made again later. */
+  readonly retryable: boolean;
+  /**
+   * `refused`: nothing has happened and nothing will. `unknown`: an attempt went unanswered, so it may have acted
+   * or may act yet. Then repeat the call with its `transactionUuids`, or roll the bet back.
+   */
+  readonly outcome: 'refused' | 'unknown';
+  /** How long the service asks to wait, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
+  /** The keys that the call was sent under, also those that the SDK made: one for a write, one for each of a batch. */
+  readonly transactionUuids: readonly string[];
+
+  constructor(fields: CofferErrorFields) {
+    super(fields.message, fields.cause === undefined ? undefined : { cause: fields.cause });
+    this.code = fields.code;
+    this.status = fields.status;
+    this.details = fields.details ?? {};
+    this.requestId = fields.requestId;
+    this.retryable = fields.retryable ?? false;
+    this.outcome = fields.outcome ?? 'refused';
+    this.retryAfterMs = fields.retryAfterMs;
+    this.transactionUuids = fields.transactionUuids ?? [];
+  }
+}
+
+/** An error of the SDK's own table. */
+export function sdkError(code: SdkErrorCode, fields: Partial<CofferErrorFields> = {}): CofferError {
+  return new CofferError({ status: 0, message: sdkErrors[code], ...fields, code });
+}

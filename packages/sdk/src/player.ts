@@ -1,0 +1,273 @@
+/** The client of a frontend: it signs players in with the publishable key, and keeps their session fresh. */
+import { type Fields, fieldsOf } from './answers.ts';
+import { CofferError, sdkError } from './cofferError.ts';
+import { readUser, type User } from './identity.ts';
+import { type CallOptions, type RetryOptions, retryPolicyOf, type Timing } from './retry.ts';
+import { memoryTokenStore, type TokenStore, type Tokens } from './tokens.ts';
+import { createTransport, type Fetch, type Request } from './transport.ts';
+
+export interface PlayerClientOptions {
+  /** Ends with `/v1`. */
+  readonly baseUrl: string;
+  /** `pk_test_…` or `pk_live_…`. */
+  readonly publishableKey: string;
+  /** Default: in memory. */
+  readonly tokens?: TokenStore;
+  readonly fetch?: Fetch;
+  readonly retry?: RetryOptions;
+  /** Default: the clock and the dice of the platform. */
+  readonly timing?: Timing;
+  /** The wall clock, which expiries are compared with. Default: `Date.now`. */
+  readonly wallClockMs?: () => number;
+}
+
+export interface Session extends Tokens {
+  readonly user: User;
+}
+
+/** Facts of the first touch, which a sign-in may carry. */
+export interface FirstTouch {
+  readonly referralCode?: string;
+  readonly gameKey?: string;
+}
+
+/** As the service issued it; sent back as it is. */
+export interface SiwsChallenge {
+  readonly nonce: string;
+  readonly domain: string;
+  readonly statement: string;
+  readonly uri: string;
+  readonly issuedAt: string;
+  readonly expiresAt: string;
+  /** The text that the wallet signs. */
+  readonly message: string;
+}
+
+export interface SiwsProof extends FirstTouch {
+  readonly challenge: SiwsChallenge;
+  /** Base58. */
+  readonly publicKey: string;
+  /** Base64 of the ed25519 signature over the message. */
+  readonly signature: string;
+}
+
+export interface WalletSignIn extends FirstTouch {
+  /** Base58. */
+  readonly publicKey: string;
+  /** Asks the wallet to sign the bytes; answers the 64 bytes of the signature. */
+  readonly signMessage: (message: Uint8Array) => Promise<Uint8Array>;
+}
+
+/**
+ * Every call rejects with a `CofferError`. Those that sign in keep the tokens. A sign-in whose answer was lost is not
+ * repeated where its proof is used up (`siws.verify`, `email.verify`): begin it anew.
+ */
+export interface PlayerClient {
+  readonly siws: {
+    readonly challenge: (publicKey: string, options?: CallOptions) => Promise<SiwsChallenge>;
+    readonly verify: (proof: SiwsProof, options?: CallOptions) => Promise<Session>;
+  };
+  /** Challenge, signature of the wallet, verify. Shows nothing: the wallet asks the player. */
+  readonly signInWithWallet: (wallet: WalletSignIn, options?: CallOptions) => Promise<Session>;
+  readonly messenger: {
+    /** With the launch data of the mini app, as the platform handed it over. */
+    readonly verify: (
+      launch: FirstTouch & { readonly initData: string },
+      options?: CallOptions,
+    ) => Promise<Session>;
+  };
+  readonly email: {
+    /** Sends a code. Answers the same for every address. */
+    readonly initiate: (
+      email: string,
+      options?: CallOptions,
+    ) => Promise<{ readonly sent: boolean; readonly expiresAt: string }>;
+    readonly verify: (
+      proof: FirstTouch & { readonly email: string; readonly code: string },
+      options?: CallOptions,
+    ) => Promise<Session>;
+  };
+  /** A fresh session. Calls at the same time share one request. Ends the local session when the service has ended it. */
+  readonly refresh: () => Promise<Session>;
+  /** The access token to hand to the game backend, refreshed when it has less than a minute to live. */
+  readonly accessToken: () => Promise<string>;
+  readonly me: (options?: CallOptions) => Promise<Me>;
+  /** Forgets the tokens, then revokes them. When that rejects, the player is signed out here all the same. */
+  readonly logout: (options?: CallOptions) => Promise<void>;
+}
+
+export interface Me {
+  readonly user: User;
+  readonly wallet: { readonly id: string; readonly address: string } | null;
+}
+
+const ACCESS_TOKEN_LEEWAY_MS = 60_000;
+
+/** Throws a TypeError on a key that is no publishable key: a secret one must never reach a browser. */
+export function createPlayerClient(client: PlayerClientOptions): PlayerClient {
+  const { baseUrl, publishableKey, tokens = memoryTokenStore(), wallClockMs = () => Date.now() } = client;
+  if (!/^pk_(test|live)_/.test(publishableKey)) {
+    throw new TypeError('The player client takes a publishable key (pk_…).');
+  }
+  const policy = retryPolicyOf(client.retry, client.timing);
+  const send = createTransport({ baseUrl, fetch: client.fetch, policy });
+
+  const ask = async (
+    path: string,
+    body: Readonly<Record<string, unknown>>,
+    repeat: Request['repeat'],
+    options: CallOptions | undefined,
+  ) => {
+    const reply = await send({ method: 'POST', path, body, repeat, bearer: publishableKey }, options);
+    return fieldsOf(reply.body);
+  };
+  const signIn = async (...call: Parameters<typeof ask>): Promise<Session> => {
+    const session = readSession(await ask(...call));
+    await tokens.save(tokensOf(session));
+    return session;
+  };
+
+  const challenge: PlayerClient['siws']['challenge'] = async (publicKey, options) =>
+    readChallenge(await ask('/auth/siws/challenge', { publicKey }, 'safe', options));
+  const verifySiws: PlayerClient['siws']['verify'] = async (
+    { challenge, publicKey, signature, ...firstTouch },
+    options,
+  ) => {
+    const body = { challenge, publicKey, signature, ...touchOf(firstTouch) };
+    return signIn('/auth/siws/verify', body, 'once', options);
+  };
+
+  const refreshNow = async (): Promise<Session> => {
+    const used = await tokens.load();
+    if (!used) throw sdkError('sdk/not_signed_in');
+    const { refreshToken } = used;
+    let session: Session;
+    try {
+      const body = { refreshToken };
+      // The service answers a repeated refresh with the same next token, so a lost answer costs nothing.
+      const reply = await send({ method: 'POST', path: '/auth/refresh', body, repeat: 'safe' });
+      session = readSession(fieldsOf(reply.body));
+    } catch (error) {
+      if (hasEnded(error) && (await tokens.load())?.refreshToken === refreshToken)
+        await tokens.save(undefined);
+      throw error;
+    }
+    // Another tab may have refreshed at the same time and got the same token. But who has logged out or signed in
+    // meanwhile must not find the old session again.
+    const kept = (await tokens.load())?.refreshToken;
+    if (kept !== refreshToken && kept !== session.refreshToken) throw sdkError('sdk/not_signed_in');
+    await tokens.save(tokensOf(session));
+    return session;
+  };
+
+  let refreshing: Promise<Session> | undefined;
+  const refresh = (): Promise<Session> => {
+    refreshing ??= refreshNow().finally(() => {
+      refreshing = undefined;
+    });
+    return refreshing;
+  };
+
+  const accessToken = async (): Promise<string> => {
+    const kept = await tokens.load();
+    if (!kept) throw sdkError('sdk/not_signed_in');
+    const lives = Date.parse(kept.expiresAt) - wallClockMs() > ACCESS_TOKEN_LEEWAY_MS;
+    return lives ? kept.accessToken : (await refresh()).accessToken;
+  };
+
+  const askMe = async (bearer: string, options: CallOptions | undefined): Promise<Me> => {
+    const reply = await send({ method: 'GET', path: '/me', repeat: 'safe', bearer }, options);
+    return readMe(fieldsOf(reply.body));
+  };
+
+  return {
+    siws: { challenge, verify: verifySiws },
+    signInWithWallet: async ({ publicKey, signMessage, ...firstTouch }, options) => {
+      const issued = await challenge(publicKey, options);
+      const signature = base64(await signMessage(new TextEncoder().encode(issued.message)));
+      return verifySiws({ challenge: issued, publicKey, signature, ...firstTouch }, options);
+    },
+    messenger: {
+      verify: async ({ initData, ...firstTouch }, options) =>
+        signIn('/auth/messenger/verify', { initData, ...touchOf(firstTouch) }, 'safe', options),
+    },
+    email: {
+      initiate: async (email, options) => {
+        // A second arrival would send a second mail, or be refused for coming within the minute.
+        const answer = await ask('/auth/email/initiate', { email }, 'once', options);
+        return { sent: answer.boolean('sent'), expiresAt: answer.text('expiresAt') };
+      },
+      verify: async ({ email, code, ...firstTouch }, options) =>
+        signIn('/auth/email/verify', { email, code, ...touchOf(firstTouch) }, 'once', options),
+    },
+    refresh,
+    accessToken,
+    me: async (options) => {
+      const bearer = await accessToken();
+      try {
+        return await askMe(bearer, options);
+      } catch (error) {
+        // The clock here may be wrong, or the key of the token was withdrawn: a fresh token tells.
+        if (!(error instanceof CofferError && error.code === 'auth/invalid_session')) throw error;
+        return askMe((await refresh()).accessToken, options);
+      }
+    },
+    logout: async (options) => {
+      const kept = await tokens.load();
+      if (!kept) return;
+      await tokens.save(undefined);
+      const body = { refreshToken: kept.refreshToken };
+      await send({ method: 'POST', path: '/auth/logout', body, repeat: 'safe' }, options);
+    },
+  };
+}
+
+const tokensOf = ({ accessToken, refreshToken, expiresAt }: Tokens): Tokens => ({
+  accessToken,
+  refreshToken,
+  expiresAt,
+});
+
+/** Only the fields of the first touch that are there: the service refuses what it does not know. */
+const touchOf = ({ referralCode, gameKey }: FirstTouch) => ({
+  ...(referralCode !== undefined && { referralCode }),
+  ...(gameKey !== undefined && { gameKey }),
+});
+
+/** Whether a refresh was refused for good, so that keeping the tokens makes no sense. */
+function hasEnded(error: unknown): boolean {
+  return (
+    error instanceof CofferError &&
+    (error.code === 'auth/invalid_refresh_token' || error.code === 'auth/user_suspended')
+  );
+}
+
+const readSession = (fields: Fields): Session => ({
+  accessToken: fields.text('accessToken'),
+  refreshToken: fields.text('refreshToken'),
+  expiresAt: fields.text('expiresAt'),
+  user: readUser(fields.object('user')),
+});
+
+const readChallenge = (fields: Fields): SiwsChallenge => ({
+  // Also what a newer service may have added: the challenge goes back as it came.
+  ...fields.raw,
+  nonce: fields.text('nonce'),
+  domain: fields.text('domain'),
+  statement: fields.text('statement'),
+  uri: fields.text('uri'),
+  issuedAt: fields.text('issuedAt'),
+  expiresAt: fields.text('expiresAt'),
+  message: fields.text('message'),
+});
+
+const readMe = (fields: Fields): Me => ({
+  user: readUser(fields.object('user')),
+  wallet: fields.nullable('wallet', (name) => {
+    const wallet = fields.object(name);
+    return { id: wallet.text('id'), address: wallet.text('address') };
+  }),
+});
+
+/** For bytes as few as a signature has. */
+const base64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes));

@@ -1,0 +1,92 @@
+/** For the specs: a service that answers by a script, and a clock that moves only when somebody sleeps. */
+import { isRecord } from './answers.ts';
+import type { Timing } from './retry.ts';
+import type { Fetch } from './transport.ts';
+
+export interface SentRequest {
+  readonly method: string;
+  /** With the path of the base address. */
+  readonly path: string;
+  readonly headers: Headers;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Answers a request, or rejects as a broken connection does. */
+export type Step = (request: SentRequest, signal: AbortSignal | undefined) => Response | Promise<Response>;
+
+export const BASE_URL = 'http://coffer.example/v1';
+
+/** Each request takes the next step; the last one stays. `sent` are all requests so far. */
+export function scriptedService(...steps: readonly Step[]): {
+  readonly fetch: Fetch;
+  readonly sent: readonly SentRequest[];
+} {
+  const sent: SentRequest[] = [];
+  const fetch: Fetch = async (url, { method = 'GET', headers, body, signal }) => {
+    const parsed: unknown = typeof body === 'string' ? JSON.parse(body) : {};
+    const { pathname, search } = new URL(url);
+    const request: SentRequest = {
+      method,
+      path: pathname + search,
+      headers: new Headers(headers),
+      body: isRecord(parsed) ? parsed : {},
+    };
+    sent.push(request);
+    const step = steps[Math.min(sent.length, steps.length) - 1];
+    if (!step) throw new Error('The script is empty.');
+    return step(request, signal ?? undefined);
+  };
+  return { fetch, sent };
+}
+
+export const answers =
+  (body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Step =>
+  () =>
+    new Response(body === undefined ? null : JSON.stringify(body), { status, headers });
+
+export const refuses = (
+  status: number,
+  code: string,
+  details: Readonly<Record<string, unknown>> = {},
+  headers: Readonly<Record<string, string>> = {},
+): Step => answers({ code, message: `It is ${code}.`, details }, status, headers);
+
+/** The request may have arrived; nobody knows. */
+export const losesTheReply: Step = () => Promise.reject(new TypeError('fetch failed'));
+
+/** Answers nothing until the caller gives up. */
+export const hangs: Step = (_request, signal) =>
+  new Promise((_resolve, reject) => {
+    if (signal?.aborted) reject(signal.reason);
+    else signal?.addEventListener('abort', () => reject(signal.reason));
+  });
+
+export interface ManualTiming extends Timing {
+  /** The waits so far, in milliseconds. */
+  readonly slept: readonly number[];
+}
+
+/** Sleeping takes no time, and the clock says that it did. The dice show `random`. */
+export function manualTiming(random = 0): ManualTiming {
+  const slept: number[] = [];
+  let nowMs = 1_000;
+  return {
+    slept,
+    nowMs: () => nowMs,
+    random: () => random,
+    sleep: async (delayMs) => {
+      slept.push(delayMs);
+      nowMs += delayMs;
+    },
+  };
+}
+
+/** What the promise rejects with. Fails when it does not. */
+export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error('It did not reject.');
+}

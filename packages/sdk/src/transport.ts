@@ -1,0 +1,199 @@
+/** One call over HTTP: credential, JSON, the error envelope, retries. */
+import { isRecord } from './answers.ts';
+import { CofferError, sdkError } from './cofferError.ts';
+import { type Attempt, attemptUntilDeadline, type CallOptions, type RetryPolicy } from './retry.ts';
+
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+export interface Request {
+  readonly method: 'GET' | 'POST';
+  /** Below the base address, with its query. */
+  readonly path: string;
+  readonly body?: Readonly<Record<string, unknown>>;
+  /** The credential; none where the endpoint takes none. */
+  readonly bearer?: string;
+  /**
+   * `safe`: however often it arrives, it acts once. `once`: it is made again only when the service says that it has
+   * done nothing, because a second arrival would fail or would act again.
+   */
+  readonly repeat: 'safe' | 'once';
+  /** Sent with every attempt, so that all of them are one request in the service's log. Browsers send none: CORS. */
+  readonly requestId?: string;
+  /** Told in errors, so that the caller can repeat the write. */
+  readonly transactionUuids?: readonly string[];
+  /** Statuses that are an answer of this endpoint though they are no 2xx. */
+  readonly answers?: readonly number[];
+}
+
+export interface Reply {
+  readonly status: number;
+  /** The JSON body; undefined for 204. */
+  readonly body: unknown;
+  /** Whether the service says that it acted before and answers as it did then. */
+  readonly replayed: boolean;
+}
+
+export type Send = (request: Request, options?: CallOptions) => Promise<Reply>;
+
+export interface TransportOptions {
+  /** Ends with `/v1`. */
+  readonly baseUrl: string;
+  readonly fetch?: Fetch | undefined;
+  readonly policy: RetryPolicy;
+}
+
+/** The answers with which a gateway before the service says that it got none from it. */
+const GATEWAY_STATUSES: readonly number[] = [502, 504];
+/** With these the service says that it has done nothing. */
+const NOTHING_DONE: readonly string[] = [
+  'request/rate_limited',
+  'service/overloaded',
+  'service/unavailable',
+  'service/not_ready',
+];
+
+export function createTransport({ baseUrl, fetch: ownFetch, policy }: TransportOptions): Send {
+  const base = new URL(baseUrl).href.replace(/\/+$/, '');
+  // Taken late and called as a function of its own: browsers refuse a fetch that is called on another object.
+  const fetchNow: Fetch = ownFetch ?? ((url, init) => globalThis.fetch(url, init));
+
+  const attempt = async (
+    request: Request,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Attempt<Reply>> => {
+    const timeout = AbortSignal.timeout(timeoutMs);
+    try {
+      const response = await fetchNow(`${base}${request.path}`, {
+        method: request.method,
+        headers: headersOf(request),
+        // No redirect is ours, and a redirected POST would arrive as something else.
+        redirect: 'error',
+        credentials: 'omit',
+        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+        ...(request.body && { body: JSON.stringify(request.body) }),
+      });
+      return judge(request, response, await response.text());
+    } catch (cause) {
+      signal?.throwIfAborted();
+      if (cause instanceof CofferError) throw cause;
+      const again = request.repeat === 'safe';
+      const failure = sdkError('sdk/no_answer', {
+        ...knownOf(request),
+        retryable: again,
+        outcome: 'unknown',
+        cause,
+      });
+      return { done: false, again, failure };
+    }
+  };
+
+  return async (request, options = {}) => {
+    const { last, anyUnknown } = await attemptUntilDeadline(policy, options, (timeoutMs) =>
+      attempt(request, timeoutMs, options.signal),
+    );
+    if (last.done) return last.value;
+    // A refusal that follows an unanswered attempt does not prove that the unanswered one will never act.
+    if (anyUnknown && last.failure.outcome === 'refused') throw withUnknownOutcome(last.failure);
+    throw last.failure;
+  };
+}
+
+function headersOf({ body, bearer, requestId }: Request): Record<string, string> {
+  return {
+    accept: 'application/json',
+    ...(body && { 'content-type': 'application/json' }),
+    ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
+    ...(requestId !== undefined && { 'x-request-id': requestId }),
+  };
+}
+
+/** What an answer means for the call. */
+function judge(request: Request, response: Response, text: string): Attempt<Reply> {
+  const { status, headers } = response;
+  const body = jsonOf(text);
+  if (response.ok || request.answers?.includes(status)) {
+    // A page of a captive portal answers 200 as well.
+    if (body === undefined && status !== 204) {
+      const failure = sdkError('sdk/unexpected_answer', { ...knownOf(request), status, outcome: 'unknown' });
+      return { done: false, again: false, failure };
+    }
+    return { done: true, value: { status, body, replayed: headers.get('idempotency-replayed') === 'true' } };
+  }
+
+  const failure = failureOf({ status, body, headers, ...knownOf(request) });
+  const passing = status === 429 || status === 503 || GATEWAY_STATUSES.includes(status);
+  const again = passing && (request.repeat === 'safe' || failure.outcome === 'refused');
+  return { done: false, again, failure };
+}
+
+const knownOf = ({ requestId, transactionUuids }: Request) => ({ requestId, transactionUuids });
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Whoever answered, it was not the service; the status says the rest.
+    return undefined;
+  }
+}
+
+interface ErrorAnswer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Headers;
+  readonly requestId?: string | undefined;
+  readonly transactionUuids?: readonly string[] | undefined;
+}
+
+/** The error that an answer tells: a refusal of the service, or the failure of something before it. */
+export function failureOf({ status, body, headers, requestId, transactionUuids }: ErrorAnswer): CofferError {
+  const envelope = isRecord(body) ? body : {};
+  const details = isRecord(envelope.details) ? envelope.details : {};
+  const spoken = typeof envelope.code === 'string';
+  const code = typeof envelope.code === 'string' ? envelope.code : 'sdk/unexpected_answer';
+  // Without an envelope it was a gateway, which may have passed the request on before it failed.
+  const refused = spoken ? status < 500 || NOTHING_DONE.includes(code) : status < 500;
+  return new CofferError({
+    code,
+    message:
+      typeof envelope.message === 'string'
+        ? envelope.message
+        : `Answered ${status} without an error envelope.`,
+    status,
+    details,
+    requestId: headers?.get('x-request-id') ?? requestId,
+    retryable: status === 429 || status === 503 || GATEWAY_STATUSES.includes(status),
+    outcome: refused ? 'refused' : 'unknown',
+    retryAfterMs: retryAfterMsOf(headers?.get('retry-after') ?? details.retryAfterSeconds),
+    transactionUuids,
+  });
+}
+
+/** Of the header's seconds, or of those in the details where CORS hides the header. A date is not what we send. */
+function retryAfterMsOf(seconds: unknown): number | undefined {
+  const value =
+    typeof seconds === 'number'
+      ? seconds
+      : typeof seconds === 'string' && /^\d+$/.test(seconds)
+        ? Number(seconds)
+        : undefined;
+  return value === undefined ? undefined : value * 1_000;
+}
+
+function withUnknownOutcome(failure: CofferError): CofferError {
+  return new CofferError({ ...failure, message: failure.message, outcome: 'unknown', cause: failure.cause });
+}
+
+/** A text as one segment of a path. Throws a TypeError on what a URL would read as a step elsewhere. */
+export function segment(text: string): string {
+  if (text === '' || text === '.' || text === '..') throw new TypeError(`"${text}" is no id.`);
+  return encodeURIComponent(text);
+}
+
+/** `?a=1&b=2` of the fields that are there; else nothing. */
+export function queryOf(fields: Readonly<Record<string, string | number | undefined>>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined) query.set(name, String(value));
+  return query.size === 0 ? '' : `?${query}`;
+}
