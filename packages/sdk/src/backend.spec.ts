@@ -325,6 +325,13 @@ describe('the backend client', () => {
     expect(page).to.deep.include({ code: 'sdk/unexpected_answer', status: 200, outcome: 'unknown' });
   });
 
+  it('does not take a write for undone because its answer could not be read', async () => {
+    const { client } = backendOf([answers({ status: 'accepted' }, 200, { 'x-request-id': 'r1' })]);
+    const failure = await failureOf(client.ledger.bet({ ...bet, transactionUuid: 't1' }));
+    expect(failure).to.deep.include({ code: 'sdk/unexpected_answer', outcome: 'unknown', requestId: 'r1' });
+    expect(failure.transactionUuids).to.deep.equal(['t1']);
+  });
+
   it('reads figures wider than an amount, and fields it does not know', async () => {
     const account = {
       currency: 'CHIP',

@@ -1,9 +1,9 @@
 /** The client of a game backend: it holds the secret key and moves money. Never ship it to a browser. */
-import { fieldsOf } from './answers.ts';
+import type { Fields } from './answers.ts';
 import { readVerifiedSession, type VerifiedSession } from './identity.ts';
 import { type Call, createLedgerClient, type LedgerClient } from './ledger.ts';
 import { type CallOptions, type RetryOptions, retryPolicyOf, type Timing } from './retry.ts';
-import { createTransport, type Fetch, segment } from './transport.ts';
+import { createTransport, type Fetch, readBody, segment } from './transport.ts';
 
 export interface BackendClientOptions {
   /** Ends with `/v1`. */
@@ -53,19 +53,20 @@ export function createBackendClient(client: BackendClientOptions): BackendClient
       verify: async (accessToken, options) => {
         const body = { sessionToken: accessToken };
         const reply = await call({ method: 'POST', path: '/sessions/verify', body }, options);
-        return readVerifiedSession(fieldsOf(reply.body));
+        return readBody(reply, readVerifiedSession);
       },
     },
     ledger: createLedgerClient(call),
     users: {
       accounts: async (userId, options) => {
         const reply = await call({ method: 'GET', path: `/users/${segment(userId)}/accounts` }, options);
-        return fieldsOf(reply.body).list('items', (item) => ({
+        const readAccount = (item: Fields): Account => ({
           currency: item.text('currency'),
           currencyId: item.number('currencyId'),
           available: item.figure('available'),
           held: item.figure('held'),
-        }));
+        });
+        return readBody(reply, (answer) => answer.list('items', readAccount));
       },
     },
   };

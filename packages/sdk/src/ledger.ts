@@ -4,7 +4,7 @@ import { type Fields, fieldsOf } from './answers.ts';
 import * as read from './ledgerAnswers.ts';
 import type * as types from './ledgerTypes.ts';
 import type { CallOptions } from './retry.ts';
-import { failureOf, queryOf, type Reply, type Request, segment } from './transport.ts';
+import { failureOf, queryOf, type Reply, type Request, readBody, segment } from './transport.ts';
 
 /** The transport with the secret key and a request id in its hands. */
 export type Call = (
@@ -72,14 +72,14 @@ export function createLedgerClient(call: Call): LedgerClient {
   ): Promise<Answer & types.Replayable> => {
     const transactionUuids = [body.transactionUuid];
     const reply = await call({ method: 'POST', path, body, transactionUuids }, options);
-    return { ...readAnswer(fieldsOf(reply.body)), replayed: reply.replayed };
+    return { ...readBody(reply, readAnswer), replayed: reply.replayed };
   };
 
   const fetchOf = async <Answer>(
     path: string,
     readAnswer: (fields: Fields) => Answer,
     options: CallOptions | undefined,
-  ): Promise<Answer> => readAnswer(fieldsOf((await call({ method: 'GET', path }, options)).body));
+  ): Promise<Answer> => readBody(await call({ method: 'GET', path }, options), readAnswer);
 
   return {
     open: async ({ userId, gameCode, currency, lockAmount, transactionUuid = newUuid() }, options) => {
@@ -96,15 +96,19 @@ export function createLedgerClient(call: Call): LedgerClient {
       write('/ledger/settle', { sessionId, transactionUuid }, read.readSettled, options),
     balance: async (sessionId, options) => {
       const reply = await call({ method: 'POST', path: '/ledger/balance', body: { sessionId } }, options);
-      return read.readBalance(fieldsOf(reply.body));
+      return readBody(reply, read.readBalance);
     },
     batch: async ({ sessionId, operations }, options) => {
       const bodies = operations.map(operationBody);
       const transactionUuids = bodies.map(({ transactionUuid }) => transactionUuid);
       const body = { sessionId, operations: bodies };
       const reply = await call({ method: 'POST', path: '/ledger/batch', body, transactionUuids }, options);
-      const results = fieldsOf(reply.body).list('results', (result) => result);
-      return bodies.map((operation, index) => batchResult(operation, results[index] ?? fieldsOf(undefined)));
+      return readBody(reply, (answer) => {
+        const results = answer.list('results', (result) => result);
+        return bodies.map((operation, index) =>
+          batchResult(operation, results[index] ?? fieldsOf(undefined, `results[${index}]`)),
+        );
+      });
     },
     session: async (sessionId, options) =>
       fetchOf(`/ledger/sessions/${segment(sessionId)}`, read.readDetails, options),
@@ -122,11 +126,10 @@ export function createLedgerClient(call: Call): LedgerClient {
       ),
     reconcile: async (options) => {
       const reply = await call({ method: 'GET', path: '/ledger/reconcile', answers: [409] }, options);
-      const answer = fieldsOf(reply.body);
-      if (reply.status === 200) return read.readReport(answer);
-      if (answer.raw.code === 'ledger/integrity_failed')
-        return read.readDiscrepancies(answer.object('details'));
-      throw failureOf({ status: reply.status, body: reply.body });
+      if (reply.status === 200) return readBody(reply, read.readReport);
+      const error = failureOf({ ...reply.known, body: reply.body });
+      if (error.code !== 'ledger/integrity_failed') throw error;
+      return readBody(reply, (answer) => read.readDiscrepancies(answer.object('details')));
     },
   };
 }

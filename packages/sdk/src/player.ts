@@ -1,10 +1,10 @@
 /** The client of a frontend: it signs players in with the publishable key, and keeps their session fresh. */
-import { type Fields, fieldsOf } from './answers.ts';
+import type { Fields } from './answers.ts';
 import { CofferError, sdkError } from './cofferError.ts';
 import { readUser, type User } from './identity.ts';
 import { type CallOptions, type RetryOptions, retryPolicyOf, type Timing } from './retry.ts';
 import { memoryTokenStore, type TokenStore, type Tokens } from './tokens.ts';
-import { createTransport, type Fetch, type Request } from './transport.ts';
+import { createTransport, type Fetch, type Request, readBody } from './transport.ts';
 
 export interface PlayerClientOptions {
   /** Ends with `/v1`. */
@@ -112,23 +112,29 @@ export function createPlayerClient(client: PlayerClientOptions): PlayerClient {
   const policy = retryPolicyOf(client.retry, client.timing);
   const send = createTransport({ baseUrl, fetch: client.fetch, policy });
 
-  const ask = async (
+  const ask = async <Answer>(
+    readAnswer: (fields: Fields) => Answer,
     path: string,
     body: Readonly<Record<string, unknown>>,
     repeat: Request['repeat'],
     options: CallOptions | undefined,
   ) => {
     const reply = await send({ method: 'POST', path, body, repeat, bearer: publishableKey }, options);
-    return fieldsOf(reply.body);
+    return readBody(reply, readAnswer);
   };
-  const signIn = async (...call: Parameters<typeof ask>): Promise<Session> => {
-    const session = readSession(await ask(...call));
+  const signIn = async (
+    path: string,
+    proof: Readonly<Record<string, unknown>>,
+    repeat: Request['repeat'],
+    options: CallOptions | undefined,
+  ): Promise<Session> => {
+    const session = await ask(readSession, path, proof, repeat, options);
     await tokens.save(tokensOf(session));
     return session;
   };
 
   const challenge: PlayerClient['siws']['challenge'] = async (publicKey, options) =>
-    readChallenge(await ask('/auth/siws/challenge', { publicKey }, 'safe', options));
+    ask(readChallenge, '/auth/siws/challenge', { publicKey }, 'safe', options);
   const verifySiws: PlayerClient['siws']['verify'] = async (
     { challenge, publicKey, signature, ...firstTouch },
     options,
@@ -146,7 +152,7 @@ export function createPlayerClient(client: PlayerClientOptions): PlayerClient {
       const body = { refreshToken };
       // The service answers a repeated refresh with the same next token, so a lost answer costs nothing.
       const reply = await send({ method: 'POST', path: '/auth/refresh', body, repeat: 'safe' });
-      session = readSession(fieldsOf(reply.body));
+      session = readBody(reply, readSession);
     } catch (error) {
       if (hasEnded(error) && (await tokens.load())?.refreshToken === refreshToken)
         await tokens.save(undefined);
@@ -177,7 +183,7 @@ export function createPlayerClient(client: PlayerClientOptions): PlayerClient {
 
   const askMe = async (bearer: string, options: CallOptions | undefined): Promise<Me> => {
     const reply = await send({ method: 'GET', path: '/me', repeat: 'safe', bearer }, options);
-    return readMe(fieldsOf(reply.body));
+    return readBody(reply, readMe);
   };
 
   return {
@@ -194,8 +200,7 @@ export function createPlayerClient(client: PlayerClientOptions): PlayerClient {
     email: {
       initiate: async (email, options) => {
         // A second arrival would send a second mail, or be refused for coming within the minute.
-        const answer = await ask('/auth/email/initiate', { email }, 'once', options);
-        return { sent: answer.boolean('sent'), expiresAt: answer.text('expiresAt') };
+        return ask(readInitiated, '/auth/email/initiate', { email }, 'once', options);
       },
       verify: async ({ email, code, ...firstTouch }, options) =>
         signIn('/auth/email/verify', { email, code, ...touchOf(firstTouch) }, 'once', options),
@@ -259,6 +264,11 @@ const readChallenge = (fields: Fields): SiwsChallenge => ({
   issuedAt: fields.text('issuedAt'),
   expiresAt: fields.text('expiresAt'),
   message: fields.text('message'),
+});
+
+const readInitiated = (fields: Fields) => ({
+  sent: fields.boolean('sent'),
+  expiresAt: fields.text('expiresAt'),
 });
 
 const readMe = (fields: Fields): Me => ({

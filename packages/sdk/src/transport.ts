@@ -1,6 +1,6 @@
 /** One call over HTTP: credential, JSON, the error envelope, retries. */
-import { isRecord } from './answers.ts';
-import { CofferError, sdkError } from './cofferError.ts';
+import { type Fields, fieldsOf, isRecord } from './answers.ts';
+import { CofferError, type CofferErrorFields, sdkError } from './cofferError.ts';
 import { type Attempt, attemptUntilDeadline, type CallOptions, type RetryPolicy } from './retry.ts';
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -31,6 +31,8 @@ export interface Reply {
   readonly body: unknown;
   /** Whether the service says that it acted before and answers as it did then. */
   readonly replayed: boolean;
+  /** What an error about this answer has to tell. */
+  readonly known: Pick<CofferErrorFields, 'status' | 'requestId' | 'transactionUuids'>;
 }
 
 export type Send = (request: Request, options?: CallOptions) => Promise<Reply>;
@@ -118,7 +120,13 @@ function judge(request: Request, response: Response, text: string): Attempt<Repl
       const failure = sdkError('sdk/unexpected_answer', { ...knownOf(request), status, outcome: 'unknown' });
       return { done: false, again: false, failure };
     }
-    return { done: true, value: { status, body, replayed: headers.get('idempotency-replayed') === 'true' } };
+    const replayed = headers.get('idempotency-replayed') === 'true';
+    const known = {
+      ...knownOf(request),
+      status,
+      requestId: headers.get('x-request-id') ?? request.requestId,
+    };
+    return { done: true, value: { status, body, replayed, known } };
   }
 
   const failure = failureOf({ status, body, headers, ...knownOf(request) });
@@ -183,6 +191,16 @@ function retryAfterMsOf(seconds: unknown): number | undefined {
 
 function withUnknownOutcome(failure: CofferError): CofferError {
   return new CofferError({ ...failure, message: failure.message, outcome: 'unknown', cause: failure.cause });
+}
+
+/** Reads the body of an answer. Throws `sdk/unexpected_answer` where it is not what it must be. */
+export function readBody<Answer>({ body, known }: Reply, read: (fields: Fields) => Answer): Answer {
+  try {
+    return read(fieldsOf(body));
+  } catch (error) {
+    if (!(error instanceof CofferError)) throw error;
+    throw sdkError('sdk/unexpected_answer', { ...known, details: error.details, outcome: 'unknown' });
+  }
 }
 
 /** A text as one segment of a path. Throws a TypeError on what a URL would read as a step elsewhere. */
