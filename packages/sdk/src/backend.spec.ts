@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { type BackendClient, createBackendClient } from './backend.ts';
 import { CofferError } from './cofferError.ts';
+import { ownsWallet } from './identity.ts';
 import type { RetryOptions } from './retry.ts';
 import {
   answers,
@@ -355,7 +356,7 @@ describe('the backend client', () => {
   });
 
   it('verifies the session of a player', async () => {
-    const wallet = { address: 'W1', environment: 'test', custody: 'operator', status: 'active' };
+    const wallet = { id: 'wlt_a', address: 'W1', environment: 'test', custody: 'operator', status: 'active' };
     const identity = {
       id: 'idn_a',
       type: 'email',
@@ -375,5 +376,19 @@ describe('the backend client', () => {
     expect(await client.sessions.verify('token')).to.deep.equal(verified);
     expect(sent[0]?.path).to.equal('/v1/sessions/verify');
     expect(sent[0]?.body).to.deep.equal({ sessionToken: 'token' });
+    const without = backendOf([answers({ ...verified, walletAddress: null, wallets: [] })]);
+    expect((await without.client.sessions.verify('token')).walletAddress).to.equal(null);
+  });
+
+  it('believes an address only where the player holds it now', () => {
+    const wallets = [
+      { id: 'wlt_a', address: 'W1', environment: 'test', custody: 'operator', status: 'active' },
+      { id: 'wlt_b', address: 'W0', environment: 'test', custody: 'operator', status: 'exported' },
+    ] as const;
+    const owned = ['W1', 'W0', 'W9'].filter((address) =>
+      ownsWallet({ walletAddress: null, wallets }, address),
+    );
+    expect(owned).to.deep.equal(['W1']);
+    expect(ownsWallet({ walletAddress: 'W2', wallets }, 'W2')).to.equal(true);
   });
 });

@@ -14,6 +14,7 @@ export interface Identity {
 }
 
 export interface WalletSummary {
+  readonly id: string;
   readonly address: string;
   readonly environment: 'test' | 'live';
   readonly custody: Open<'operator'>;
@@ -36,7 +37,8 @@ const readIdentity = (fields: Fields): Identity => ({
   profile: fields.textsByName('profile'),
 });
 
-const readWallet = (fields: Fields): WalletSummary => ({
+export const readWallet = (fields: Fields): WalletSummary => ({
+  id: fields.text('id'),
   address: fields.text('address'),
   environment: fields.oneOf('environment', ['test', 'live']),
   custody: fields.text('custody'),
@@ -58,8 +60,8 @@ export interface VerifiedSession {
   readonly appId: string;
   readonly environment: 'test' | 'live';
   readonly authMethod: Open<'siws' | 'messenger' | 'email'>;
-  /** The address of the player's wallet; compare with it what a browser claims. */
-  readonly walletAddress: string;
+  /** The address of the player's wallet, to compare with what a browser claims; null without an active one. */
+  readonly walletAddress: string | null;
   readonly wallets: readonly WalletSummary[];
   readonly identities: readonly Identity[];
 }
@@ -69,7 +71,7 @@ export const readVerifiedSession = (fields: Fields): VerifiedSession => ({
   appId: fields.text('appId'),
   environment: fields.oneOf('environment', ['test', 'live']),
   authMethod: fields.text('authMethod'),
-  walletAddress: fields.text('walletAddress'),
+  walletAddress: fields.nullable('walletAddress', fields.text),
   wallets: fields.list('wallets', readWallet),
   identities: fields.list('identities', readIdentity),
 });

@@ -1,7 +1,7 @@
 /** The client of a frontend: it signs players in with the publishable key, and keeps their session fresh. */
 import type { Fields } from './answers.ts';
 import { CofferError, sdkError } from './cofferError.ts';
-import { readUser, type User } from './identity.ts';
+import { readUser, readWallet, type User, type WalletSummary } from './identity.ts';
 import { type CallOptions, type RetryOptions, retryPolicyOf, type Timing } from './retry.ts';
 import { memoryTokenStore, type TokenStore, type Tokens } from './tokens.ts';
 import { createTransport, type Fetch, type Request, readBody } from './transport.ts';
@@ -98,7 +98,8 @@ export interface PlayerClient {
 
 export interface Me {
   readonly user: User;
-  readonly wallet: { readonly id: string; readonly address: string } | null;
+  /** The active one. */
+  readonly wallet: WalletSummary | null;
 }
 
 const ACCESS_TOKEN_LEEWAY_MS = 60_000;
@@ -273,10 +274,7 @@ const readInitiated = (fields: Fields) => ({
 
 const readMe = (fields: Fields): Me => ({
   user: readUser(fields.object('user')),
-  wallet: fields.nullable('wallet', (name) => {
-    const wallet = fields.object(name);
-    return { id: wallet.text('id'), address: wallet.text('address') };
-  }),
+  wallet: fields.nullable('wallet', (name) => readWallet(fields.object(name))),
 });
 
 /** For bytes as few as a signature has. */
