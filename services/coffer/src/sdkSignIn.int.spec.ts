@@ -1,0 +1,116 @@
+/** The SDK's sign-in calls against the service over HTTP, from a first sign-in to a verified session. */
+import {
+  CofferError,
+  createBackendClient,
+  createPlayerClient,
+  type Fetch,
+  memoryTokenStore,
+  ownsWallet,
+  type PlayerClient,
+} from '@coffer/sdk';
+import { expect } from 'chai';
+import { useLedger } from './testing/ledger.ts';
+import { allowSignIn, launchDataOf, newWallet } from './testing/signIns.ts';
+
+async function codeOf(promise: Promise<unknown>): Promise<string> {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof CofferError) return error.code;
+    throw error;
+  }
+  throw new Error('It was not refused.');
+}
+
+describe('signing in with the SDK, against the service', () => {
+  const ledger = useLedger();
+  before(() => allowSignIn(ledger.client, ledger.app.appId));
+
+  const newPage = (ownFetch: Fetch = fetch, tokens = memoryTokenStore()): PlayerClient =>
+    createPlayerClient({
+      baseUrl: ledger.client.baseUrl,
+      publishableKey: ledger.test.publishableKey,
+      fetch: ownFetch,
+      tokens,
+      retry: { firstDelayMs: 1 },
+    });
+  const backend = (secretKey = ledger.test.secretKey) =>
+    createBackendClient({ baseUrl: ledger.client.baseUrl, secretKey });
+
+  it('leads a wallet to one user and one custodial wallet, however often it signs in', async () => {
+    const wallet = newWallet();
+    const first = await newPage().signInWithWallet(wallet);
+    const second = await newPage().signInWithWallet(wallet);
+    expect(second.user.id).to.equal(first.user.id);
+    expect(second.user.wallets).to.deep.equal(first.user.wallets);
+    expect(first.user.primaryIdentity).to.deep.include({
+      type: 'wallet',
+      externalId: wallet.publicKey,
+      profile: {},
+    });
+    expect(second.accessToken).not.to.equal(first.accessToken);
+  });
+
+  it('refuses a signature of another wallet', async () => {
+    const { publicKey } = newWallet();
+    const { signMessage } = newWallet();
+    expect(await codeOf(newPage().signInWithWallet({ publicKey, signMessage }))).to.equal(
+      'auth/signature_invalid',
+    );
+  });
+
+  it('takes the launch data of a messenger, and shows the profile that it proves', async () => {
+    const page = newPage();
+    const { user } = await page.messenger.verify({ initData: launchDataOf({ id: 4711, username: 'ada' }) });
+    expect(user.primaryIdentity).to.deep.include({ type: 'messenger', externalId: '4711' });
+    expect(user.primaryIdentity.profile).to.deep.include({ username: 'ada', firstName: 'Ada' });
+    expect((await page.me()).user).to.deep.equal(user);
+  });
+
+  it('answers a mail address whether or not anybody has it, and refuses a code that was not sent', async () => {
+    const page = newPage();
+    expect((await page.email.initiate('nobody@game.example')).sent).to.equal(true);
+    const wrong = { email: 'stranger@game.example', code: '000000' };
+    expect(await codeOf(page.email.verify(wrong))).to.equal('auth/code_invalid');
+  });
+
+  it('lets a backend verify the player, in its own environment only', async () => {
+    const page = newPage();
+    const { user } = await page.signInWithWallet(newWallet());
+    const accessToken = await page.accessToken();
+    const verified = await backend().sessions.verify(accessToken);
+    expect(verified).to.deep.include({ userId: user.id, environment: 'test', authMethod: 'siws' });
+    expect(verified.wallets).to.deep.equal(user.wallets);
+    expect(ownsWallet(verified, user.wallets[0]?.address ?? '')).to.equal(true);
+    const live = backend(ledger.live.secretKey).sessions;
+    expect(await codeOf(live.verify(accessToken))).to.equal('auth/invalid_session');
+  });
+
+  it('stays signed in over a refresh whose answer is lost, with parallel callers', async () => {
+    let lost = false;
+    const page = newPage(async (url, init) => {
+      const response = await fetch(url, init);
+      if (!url.endsWith('/auth/refresh') || lost) return response;
+      lost = true;
+      await response.arrayBuffer();
+      throw new TypeError('terminated');
+    });
+    const { refreshToken, user } = await page.signInWithWallet(newWallet());
+    const all = await Promise.all(Array.from({ length: 20 }, () => page.refresh()));
+    expect(new Set(all.map((session) => session.refreshToken))).to.have.length(1);
+    expect(all[0]?.refreshToken).not.to.equal(refreshToken);
+    expect((await page.me()).user.id).to.equal(user.id);
+  });
+
+  it('ends with a logout: the access token too, everywhere', async () => {
+    const tokens = memoryTokenStore();
+    const page = newPage(fetch, tokens);
+    const { accessToken, refreshToken, expiresAt } = await page.signInWithWallet(newWallet());
+    await page.logout();
+    expect(await codeOf(page.me())).to.equal('sdk/not_signed_in');
+    expect(await codeOf(backend().sessions.verify(accessToken))).to.equal('auth/invalid_session');
+    await tokens.save({ accessToken, refreshToken, expiresAt });
+    expect(await codeOf(page.refresh())).to.equal('auth/invalid_refresh_token');
+    expect(await tokens.load()).to.equal(undefined);
+  });
+});

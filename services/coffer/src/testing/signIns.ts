@@ -1,0 +1,42 @@
+/** For specs: an app that players can sign in to with each method, and what a player brings. */
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
+import type { WalletSignIn } from '@coffer/sdk';
+import { base58 } from '@scure/base';
+import { type Client, requireStatus } from './client.ts';
+
+const BOT_TOKEN = '7000000001:AAspec-token-of-a-bot-that-never-was';
+
+/** Players of the app can sign in with all methods from then on. */
+export async function allowSignIn(client: Client, appId: string): Promise<void> {
+  const settings = {
+    allowedAuthMethods: ['siws', 'messenger', 'email'],
+    allowedOrigins: ['https://game.example'],
+    botToken: BOT_TOKEN,
+  };
+  requireStatus(await client.post(`/portal/app/${appId}/settings`, { settings }), 200);
+}
+
+/** A wallet of its own, as a wallet adapter shows it. */
+export function newWallet(): Pick<WalletSignIn, 'publicKey' | 'signMessage'> {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  return {
+    publicKey: base58.encode(Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url')),
+    signMessage: async (message) => sign(undefined, message, privateKey),
+  };
+}
+
+/** Launch data as the messenger signs it for this user, now. Source: contract, Sign-in and sessions. */
+export function launchDataOf(user: { readonly id: number; readonly username: string }): string {
+  const fields: Readonly<Record<string, string>> = {
+    auth_date: String(Math.floor(Date.now() / 1_000)),
+    query_id: 'AAE',
+    user: JSON.stringify({ first_name: 'Ada', ...user }),
+  };
+  const checkString = Object.keys(fields)
+    .sort()
+    .map((name) => `${name}=${fields[name]}`)
+    .join('\n');
+  const secret = createHmac('sha256', 'WebAppData').update(BOT_TOKEN).digest();
+  const hash = createHmac('sha256', secret).update(checkString).digest('hex');
+  return new URLSearchParams({ ...fields, hash }).toString();
+}
