@@ -1,7 +1,7 @@
 /** For specs: an app that players can sign in to with each method, and what a player brings. */
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
+import { encodeBase58 } from '@coffer/kernel';
 import type { WalletSignIn } from '@coffer/sdk';
-import { base58 } from '@scure/base';
 import { type Client, requireStatus } from './client.ts';
 
 const BOT_TOKEN = '7000000001:AAspec-token-of-a-bot-that-never-was';
@@ -20,7 +20,7 @@ export async function allowSignIn(client: Client, appId: string): Promise<void> 
 export function newWallet(): Pick<WalletSignIn, 'publicKey' | 'signMessage'> {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   return {
-    publicKey: base58.encode(Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url')),
+    publicKey: encodeBase58(Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url')),
     signMessage: async (message) => sign(undefined, message, privateKey),
   };
 }
