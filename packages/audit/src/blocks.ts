@@ -1,4 +1,5 @@
 /** The chain as it is kept: blocks of entries, each with what an entry's event can be named and dated by. */
+import assert from 'node:assert/strict';
 import type { LogPlace, Position, RecordedEvent } from '@coffer/event-store';
 import { entryHash, GENESIS, type Ordinal } from './chain.ts';
 
@@ -39,34 +40,59 @@ export interface Block {
 /** The blocks that lead on from a head (undefined: from the beginning) by these events. */
 export function blocksOf(head: ChainHead | undefined, events: readonly RecordedEvent[]): readonly Block[] {
   const blocks: Block[] = [];
-  let hash = head?.hash ?? GENESIS;
-  let ordinal = head?.ordinal ?? 0;
-  let recordedUntilMs = head?.recordedUntilMs ?? Number.MIN_SAFE_INTEGER;
+  let before = head;
   for (let start = 0; start < events.length; start += MAX_BLOCK_EVENTS) {
     const chunk = events.slice(start, start + MAX_BLOCK_EVENTS);
     const last = chunk.at(-1);
     if (!last) break;
-    const hashBefore = hash;
-    const firstOrdinal = ordinal + 1;
+    let hash = before?.hash ?? GENESIS;
+    let ordinal = before?.ordinal ?? 0;
     const entries = chunk.map((event): ChainEntry => {
       ordinal += 1;
       hash = entryHash(hash, ordinal, event);
       const { id, stream, revision, recordedAt } = event;
-      recordedUntilMs = Math.max(recordedUntilMs, recordedAt.getTime());
       return { id, stream, revision, recordedAtMs: recordedAt.getTime(), hash };
     });
-    blocks.push({
-      firstOrdinal,
-      lastOrdinal: ordinal,
-      hashBefore,
-      hashAfter: hash,
-      lastPosition: last.position,
-      recordedUntilMs,
-      entries,
-      contradiction: undefined,
-    });
+    const block = blockOf(before, entries, last.position);
+    blocks.push(block);
+    before = headAfter(block);
   }
   return blocks;
+}
+
+/** The block of at least one entry whose last event stands at the position. */
+export function blockOf(
+  before: ChainHead | undefined,
+  entries: readonly ChainEntry[],
+  lastPosition: Position,
+): Block {
+  const hashBefore = before?.hash ?? GENESIS;
+  const ordinal = before?.ordinal ?? 0;
+  return {
+    firstOrdinal: ordinal + 1,
+    lastOrdinal: ordinal + entries.length,
+    hashBefore,
+    hashAfter: entries.at(-1)?.hash ?? hashBefore,
+    lastPosition,
+    recordedUntilMs: entries.reduce(
+      (latestMs, { recordedAtMs }) => Math.max(latestMs, recordedAtMs),
+      before?.recordedUntilMs ?? Number.MIN_SAFE_INTEGER,
+    ),
+    entries,
+    contradiction: undefined,
+  };
+}
+
+/** The end of a chain that ends with the block. */
+export function headAfter(block: Block): ChainHead {
+  const last = block.entries.at(-1);
+  assert(last, 'a block has at least one entry');
+  return {
+    ordinal: block.lastOrdinal,
+    hash: block.hashAfter,
+    place: { position: block.lastPosition, eventId: last.id },
+    recordedUntilMs: block.recordedUntilMs,
+  };
 }
 
 /** How many of the block's events stand before the first that was recorded later than the time. */

@@ -40,14 +40,38 @@ const COLUMNS = [
 ] as const;
 const NAMES = COLUMNS.map(([name]) => name).join(', ');
 
+const CHAIN_TABLE = 'records.chain_blocks';
+/** Of one connection, and gone with it. */
+const CARRIED_TABLE = 'pg_temp.carried_blocks';
+
+/** A table beside the chain, for the caller's connection alone, for the blocks that will take its place. */
+export async function createCarriedBlocks(db: Queryable): Promise<void> {
+  await db.query(`drop table if exists ${CARRIED_TABLE}`);
+  await db.query(`create temporary table carried_blocks (like ${CHAIN_TABLE})`);
+}
+
+export const insertCarriedBlock = (db: Queryable, block: Block): Promise<void> =>
+  insertInto(CARRIED_TABLE, db, [block]);
+
+/** The blocks that were carried are the chain. */
+export async function replaceBlocks(db: Queryable): Promise<void> {
+  await db.query(`truncate ${CHAIN_TABLE}`);
+  await db.query(
+    `insert into ${CHAIN_TABLE} (${NAMES}) select ${NAMES} from ${CARRIED_TABLE} order by last_ordinal`,
+  );
+}
+
 /** One statement, however many blocks. Fails when one of them is there already. */
-export async function insertBlocks(db: Queryable, blocks: readonly Block[]): Promise<void> {
+export const insertBlocks = (db: Queryable, blocks: readonly Block[]): Promise<void> =>
+  insertInto(CHAIN_TABLE, db, blocks);
+
+async function insertInto(table: string, db: Queryable, blocks: readonly Block[]): Promise<void> {
   const tuples = blocks.map((_block, row) => {
     const cells = COLUMNS.map(([, type], column) => `$${row * COLUMNS.length + column + 1}::${type}`);
     return `(${cells.join(', ')})`;
   });
   await db.query(
-    `insert into records.chain_blocks (${NAMES}) values ${tuples.join(', ')}`,
+    `insert into ${table} (${NAMES}) values ${tuples.join(', ')}`,
     blocks.flatMap(({ entries, ...block }) => [
       block.firstOrdinal,
       block.lastOrdinal,

@@ -15,6 +15,16 @@ export const auditErrors = {
     status: 409,
     message: 'The log does not extend the head that was noted: an event up to it is not the one of then.',
   },
+  'audit/other_than_chained': {
+    status: 409,
+    message:
+      'The event to import is not the one that was chained at its ordinal. Nothing of it or behind it was imported. Verify the log that it comes from.',
+  },
+  'audit/chained_events_missing': {
+    status: 409,
+    message:
+      'The events to import end before the chain does. Export the whole log, and import that: the import goes on where it was.',
+  },
   'audit/log_corrupt': {
     status: 409,
     message: 'The stored events or their chain are not as they were written. The faults say where.',

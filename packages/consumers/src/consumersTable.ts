@@ -203,6 +203,17 @@ export async function forgetPlace(db: Queryable, key: ConsumerKey): Promise<void
   );
 }
 
+/** As if this consumer had read up to there; whoever runs it now cannot write any more. */
+export async function putPlace(db: Queryable, key: ConsumerKey, place: Checkpoint): Promise<void> {
+  await db.query(
+    `insert into ${key.schema}.consumers as c (name, position, event_id, ordinal, epoch) values ($1, $2, $3, $4, 1)
+     on conflict (name) do update
+       set position = $2, event_id = $3, ordinal = $4, epoch = c.epoch + 1, owner = null,
+           leased_until = null, updated_at = clock_timestamp()`,
+    [key.name, place.position, place.eventId, place.ordinal],
+  );
+}
+
 function placeIn(row: PlaceColumns | undefined): Checkpoint | undefined {
   if (row?.position == null || row.event_id == null) return undefined;
   // The store gave this very text as a position when the checkpoint was saved.

@@ -8,6 +8,7 @@ export {
   forgetPlace,
   leaseHolder,
   listConsumers,
+  putPlace,
   readCheckpoint,
   retireConsumer,
 } from './consumersTable.ts';

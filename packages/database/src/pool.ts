@@ -56,3 +56,28 @@ export async function withTransaction<Result>(
     client.release(failure);
   }
 }
+
+/**
+ * Runs `work` with a connection of its own, for what belongs to one (temporary tables). When it throws the
+ * connection is ended, and with it whatever transaction was under way.
+ */
+export async function withConnection<Result>(
+  pool: Pool,
+  work: (client: Client) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect();
+  let failure: Error | undefined;
+  const noteLoss = (error: Error) => {
+    failure = error;
+  };
+  client.on('error', noteLoss);
+  try {
+    return await work(client);
+  } catch (error) {
+    failure ??= error instanceof Error ? error : new Error(String(error));
+    throw error;
+  } finally {
+    if (!failure) client.off('error', noteLoss);
+    client.release(failure);
+  }
+}

@@ -3,7 +3,7 @@
  * between runs so that a run goes on where the last one ended. All of it is disposable.
  */
 import { type HeldProjections, holdProjections } from '@coffer/consumers';
-import { type Pool, withTransaction } from '@coffer/database';
+import { type Pool, type Queryable, withTransaction } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import {
   createReadSchema,
@@ -20,6 +20,14 @@ import {
 
 /** One for each shape of the tables, so that nodes of two releases do not disturb each other. */
 export const VERIFIED_SCHEMA = `verified_v${READ_SHAPE}`;
+
+/** Every one that is there, of whichever release. */
+export async function verifiedSchemas(db: Queryable): Promise<readonly string[]> {
+  const { rows } = await db.query<{ schema: string }>(
+    "select nspname as schema from pg_namespace where nspname ~ '^verified_v[0-9]+$' order by 1",
+  );
+  return rows.map(({ schema }) => schema);
+}
 
 export interface VerifiedDependencies {
   readonly pool: Pool;

@@ -3,4 +3,4 @@ export {
   migrateLog,
   type PostgresEventStoreOptions,
 } from './postgresEventStore.ts';
-export { createPostgresSnapshotStore, migrateSnapshots } from './snapshotStore.ts';
+export { createPostgresSnapshotStore, forgetSnapshots, migrateSnapshots } from './snapshotStore.ts';

@@ -1,10 +1,15 @@
 /** Snapshots in Postgres, one row a stream and decider version, in a schema that may be emptied at will. */
 import { join } from 'node:path';
-import { migrate, type Pool } from '@coffer/database';
+import { migrate, type Pool, type Queryable } from '@coffer/database';
 import type { SnapshotStore } from '../snapshots.ts';
 
 export async function migrateSnapshots(pool: Pool): Promise<void> {
   await migrate(pool, 'cache', join(import.meta.dirname, 'cacheMigrations'));
+}
+
+/** For another log: a snapshot is told by its event's id alone, not by what stands before it. */
+export async function forgetSnapshots(db: Queryable): Promise<void> {
+  await db.query('delete from cache.snapshots');
 }
 
 export function createPostgresSnapshotStore(pool: Pool): SnapshotStore {
