@@ -69,6 +69,16 @@ export const portalErrors = {
     message:
       'The live read models were made of another log than the one there is. Nothing was changed. See docs/operating/restore.md.',
   },
+  'portal/log_not_empty': {
+    status: 409,
+    message:
+      'The log holds another event than the one to import, or more of them. Nothing was changed. Import into an empty log, or all that the log holds and what follows.',
+  },
+  'portal/invalid_line': {
+    status: 400,
+    message:
+      'This line is not one that `coffer streams export` printed, or does not follow from those before it. Nothing of it or behind it was imported.',
+  },
   'portal/read_models_differ': {
     status: 409,
     message:

@@ -3,7 +3,8 @@
  * stored order. Where writing such an object out again would not give the very text that is stored, the
  * text itself stands beside it.
  */
-import type { RecordedEvent } from '@coffer/event-store';
+import type { RecordedEvent, StreamEvent } from '@coffer/event-store';
+import { z } from 'zod';
 
 export interface StoredEventLine {
   readonly position: string;
@@ -47,4 +48,46 @@ function parsed(text: string): { readonly value: unknown; readonly isExact: bool
     if (error instanceof SyntaxError) return { value: null, isExact: false };
     throw error;
   }
+}
+
+/** What a line says of an event, without the position that it had: that is of the log it comes from. */
+export interface ExportedEvent extends StreamEvent {
+  readonly recordedAt: Date;
+}
+
+/** As it was parsed: to build it anew could change the order of its keys. */
+const storedObject = z.unknown().refine((value) => value !== undefined, 'is missing');
+
+const exportedLine = z.strictObject({
+  position: z.string(),
+  stream: z.string().min(1),
+  revision: z.int().nonnegative(),
+  id: z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case'),
+  type: z.string().min(1),
+  data: storedObject,
+  dataText: z.string().optional(),
+  metadata: storedObject,
+  metadataText: z.string().optional(),
+  recordedAt: z.iso.datetime().transform((text) => new Date(text)),
+});
+
+/** The reverse of `storedEventLine`, to the byte. Undefined, with the reason told, for any other text. */
+export function exportedEvent(text: string, onInvalid: (reason: string) => void): ExportedEvent | undefined {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    onInvalid('it is not one JSON document');
+    return undefined;
+  }
+  const line = exportedLine.safeParse(json);
+  if (!line.success) {
+    const [issue] = line.error.issues;
+    onInvalid(`${issue?.path.join('.') || 'it'}: ${issue?.message}`);
+    return undefined;
+  }
+  const { stream, revision, id, type, data, metadata, recordedAt } = line.data;
+  const { dataText = JSON.stringify(data), metadataText = JSON.stringify(metadata) } = line.data;
+  return { stream, revision, id, type, data: dataText, metadata: metadataText, recordedAt };
 }
