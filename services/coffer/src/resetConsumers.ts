@@ -4,14 +4,19 @@
  */
 import { CHAIN_CONSUMER, setBlocksAside } from '@coffer/audit';
 import { type ConsumerKey, forgetPlace, leaseHolder } from '@coffer/consumers';
-import { type Pool, type Queryable, withTransaction } from '@coffer/database';
+import { type Client, type Pool, type Queryable, withTransaction } from '@coffer/database';
+import { forgetSnapshots } from '@coffer/event-store/postgres';
 import { createLogger } from '@coffer/http';
 import { READ_MODELS_CONSUMER, readSchemas } from '@coffer/read-models';
+import { verifiedSchemas } from '@coffer/reconcile';
 import { CommandFailure, EXIT } from './cli/failure.ts';
 import { configFrom } from './config.ts';
 import { openDatabase, withPool } from './run.ts';
 import { HOLD_PROCESS, IDENTITY_PROCESS, migrateAll } from './service.ts';
 import { startFailure } from './startFailure.ts';
+
+/** Each finishes what the log says is unfinished, by acts that are idempotent. */
+const PROCESSES = [HOLD_PROCESS, IDENTITY_PROCESS].map((name): ConsumerKey => ({ schema: 'records', name }));
 
 export interface ResetResult {
   /** Schemas that were dropped; the next start fills new ones from the log. */
@@ -46,20 +51,37 @@ export async function resetConsumersFrom(environment: NodeJS.ProcessEnv): Promis
  */
 export function resetConsumers(pool: Pool): Promise<ResetResult> {
   return withTransaction(pool, async (client) => {
-    const processes = [HOLD_PROCESS, IDENTITY_PROCESS].map(
-      (name): ConsumerKey => ({ schema: 'records', name }),
-    );
-    const dropped = await readSchemas(client);
-    for (const schema of dropped) await refuseWhileRun(client, { schema, name: READ_MODELS_CONSUMER });
-    for (const process of processes) await refuseWhileRun(client, process);
-    await refuseWhileRun(client, CHAIN_CONSUMER);
-
-    for (const schema of dropped) await client.query(`drop schema ${schema} cascade`);
-    for (const process of processes) await forgetPlace(client, process);
+    await refuseWhileServicesRun(client);
+    const dropped = await dropAll(client, await readSchemas(client));
+    for (const process of PROCESSES) await forgetPlace(client, process);
     await setBlocksAside(client);
     await forgetPlace(client, CHAIN_CONSUMER);
-    return { dropped, restarted: [...processes, CHAIN_CONSUMER].map(({ name }) => name) };
+    return { dropped, restarted: [...PROCESSES, CHAIN_CONSUMER].map(({ name }) => name) };
   });
+}
+
+/**
+ * For a log that was written into another store, where positions are others: forgets all that was read of it but
+ * the chain, in the caller's transaction. Safe as a reset is; of what is dropped here in addition nothing is lost
+ * but the time to make it again.
+ */
+export async function forgetDerived(client: Client): Promise<ResetResult> {
+  await refuseWhileServicesRun(client);
+  const dropped = await dropAll(client, [...(await readSchemas(client)), ...(await verifiedSchemas(client))]);
+  for (const process of PROCESSES) await forgetPlace(client, process);
+  await forgetSnapshots(client);
+  return { dropped, restarted: PROCESSES.map(({ name }) => name) };
+}
+
+async function dropAll(client: Client, schemas: readonly string[]): Promise<readonly string[]> {
+  for (const schema of schemas) await client.query(`drop schema ${schema} cascade`);
+  return schemas;
+}
+
+/** Throws a `CommandFailure` while one of the consumers has a runner, which might write what it has read. */
+export async function refuseWhileServicesRun(db: Queryable): Promise<void> {
+  const readModels = (await readSchemas(db)).map((schema) => ({ schema, name: READ_MODELS_CONSUMER }));
+  for (const key of [...readModels, ...PROCESSES, CHAIN_CONSUMER]) await refuseWhileRun(db, key);
 }
 
 async function refuseWhileRun(db: Queryable, key: ConsumerKey): Promise<void> {

@@ -5,7 +5,7 @@ import { type AdminApi, createAdminApi, type TaskOptions } from './adminApi.ts';
 import { findConnection, type Variables } from './connection.ts';
 import { CommandFailure, EXIT } from './failure.ts';
 import { tableOf, write } from './output.ts';
-import { displayProgress } from './progress.ts';
+import { displayProgress, type ProgressDisplay } from './progress.ts';
 
 /** What the process gives to the command line; a spec gives its own. */
 export interface CliSurroundings {
@@ -20,6 +20,8 @@ export interface Cli {
   readonly stdout: Writable;
   /** Prints the answer as `--json` says; the table is made of it unless given. */
   readonly print: (command: Command, answer: unknown, table?: (answer: unknown) => string) => Promise<void>;
+  /** How far a long task is, on standard error. */
+  readonly progress: () => ProgressDisplay;
   /**
    * Runs a long task of the service with its progress on standard error and prints what it came to. Throws
    * a `CommandFailure` with the result's code where that is not ok.
@@ -40,6 +42,7 @@ export function createCli({ variables, workingFolder, stdout, stderr }: CliSurro
     api,
     stdout,
     print,
+    progress: () => displayProgress(stderr),
     runTask: async (command, path, { table, ...options }) => {
       const display = displayProgress(stderr);
       const result = await api

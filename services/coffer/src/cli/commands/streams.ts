@@ -10,7 +10,7 @@ interface LogOptions {
   readonly after?: string;
 }
 
-export function registerStreams(program: Command, { api, stdout, runTask }: Cli): void {
+export function registerStreams(program: Command, { api, stdout, print, runTask, progress }: Cli): void {
   const streams = program.command('streams').description('the events as they are stored');
   const logCommand = (name: string) =>
     streams
@@ -57,6 +57,21 @@ export function registerStreams(program: Command, { api, stdout, runTask }: Cli)
     .action((options: LogOptions, command: Command) =>
       printLines(command, api.lines(pathOf('log'), queryOf(options))),
     );
+
+  streams
+    .command('import')
+    .description(
+      'with every service stopped: append the lines of an export to the store that the service is configured to use, in the process of this command; what is there already is compared, so a killed import goes on where it was',
+    )
+    .argument('[file]', 'the JSON lines; default: standard input')
+    .action(async (path: string | undefined, _options: unknown, command: Command) => {
+      // Loaded only when called for: every other command starts without a database driver.
+      const { importStreamsFrom } = await import('../../importStreams.ts');
+      const display = progress();
+      const onProgress = (done: number) => display.show({ stage: 'importing', done, of: null });
+      const result = await importStreamsFrom(process.env, { path, onProgress }).finally(() => display.end());
+      await print(command, result);
+    });
 
   streams
     .command('verify')
