@@ -121,10 +121,10 @@ export function createApi(options: ApiOptions): Serve {
     const isForBrowsers = takesBrowsers(endpoint);
     const { origin } = request.headers;
     // First for a caller who is refused, then for the one that it turns out to be.
-    if (isForBrowsers) call.cors = await cors.headersFor(endpoint, origin, undefined);
+    if (isForBrowsers) call.cors = await cors.headersFor(origin, undefined);
     const pending = authenticate(endpoint.credential, request.headers.authorization, options);
     const caller = pending instanceof Promise ? await pending : pending;
-    if (isForBrowsers) call.cors = await cors.headersFor(endpoint, origin, caller);
+    if (isForBrowsers) call.cors = await cors.headersFor(origin, caller);
     // The endpoint's own credential was resolved for it, so the caller is of the kind its functions take.
     if (endpoint.admit) await endpoint.admit(caller as never);
     rateGate.check(endpoint.rateLimit, caller, () => request.ip);

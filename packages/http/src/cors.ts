@@ -30,7 +30,6 @@ const EXPOSED_HEADERS = 'Idempotency-Replayed, Retry-After, X-Request-Id';
 /** How long a browser goes by a preflight. A withdrawn origin still cannot read an answer meanwhile. */
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 
-const NONE: CorsHeaders = {};
 /** An answer with and one without an origin are two, for whatever keeps answers in between. */
 const VARY: CorsHeaders = { Vary: 'Origin' };
 
@@ -40,12 +39,8 @@ export function takesBrowsers({ credential, browsers }: Pick<Endpoint, 'credenti
 }
 
 export interface Cors {
-  /** For the answer to a request whose caller is known, or is not (yet). */
-  readonly headersFor: (
-    endpoint: Endpoint,
-    origin: string | undefined,
-    caller: Caller | undefined,
-  ) => MaybePromise<CorsHeaders>;
+  /** For an answer that pages may read, to a caller who is known, or is not (yet). */
+  readonly headersFor: (origin: string | undefined, caller: Caller | undefined) => MaybePromise<CorsHeaders>;
   /** For the answer to a preflight; without the origin among them a browser does not send the request. */
   readonly preflightHeaders: (endpoint: Endpoint, origin: string) => Promise<CorsHeaders>;
 }
@@ -55,8 +50,7 @@ export function createCors(origins: AllowedOrigins): Cors {
     caller && caller.kind !== 'operator' ? origins.ofApp(caller, origin) : origins.ofAnyApp(origin);
 
   return {
-    headersFor: (endpoint, origin, caller) => {
-      if (!takesBrowsers(endpoint)) return NONE;
+    headersFor: (origin, caller) => {
       if (origin === undefined) return VARY;
       const allowed = isAllowed(origin, caller);
       return allowed instanceof Promise

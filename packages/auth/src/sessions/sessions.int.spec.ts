@@ -166,6 +166,12 @@ describe('a sign-in session', () => {
     expect((await refresh(second.refreshToken)).refreshToken).to.equal(third.refreshToken);
     expect((await refresh(first.refreshToken, 1)).refreshToken).to.equal(second.refreshToken);
     expect(await codeOf(refresh(third.refreshToken))).to.equal('refreshed');
+    const { rows } = await world.pool.query('select first_used_at from records.auth_sessions');
+    const times: readonly Date[] = rows[0].first_used_at;
+    expect(
+      times.map((time) => time.toISOString().slice(17, 19)),
+      'never back',
+    ).to.deep.equal(['05', '05', '05']);
   });
 
   it('is over with its logout, at once here and in less than a second elsewhere', async () => {

@@ -136,11 +136,11 @@ describe('the signing keys', () => {
     expect(await fresh.sessions.check(await signIn(fresh))).not.to.equal(undefined);
   });
 
-  it('rotated twice at once rotate once', async () => {
+  it('rotated eight times at once rotate once', async () => {
     await signIn();
     settle();
-    const codes = await Promise.all([codeOf(world.rotateKeys(TEST)), codeOf(world.rotateKeys(TEST))]);
-    expect(codes).to.have.members(['rotated', 'auth/standby_key_too_young']);
+    const codes = await Promise.all(Array.from({ length: 8 }, () => codeOf(world.rotateKeys(TEST))));
+    expect(codes.sort()).to.deep.equal([...Array(7).fill('auth/standby_key_too_young'), 'rotated']);
     expect(await world.keyStates('test')).to.have.members(['verify-only', 'signing', 'standby']);
   });
 });
