@@ -416,6 +416,11 @@ function createContexts(
       eventStore: store,
       users: {
         ...users,
+        suspend: async (place, ...rest) => {
+          const standing = await users.suspend(place, ...rest);
+          await signInSessions.sessions.endAllOf(place, place.userId);
+          return standing;
+        },
         erase: async (place, context) => {
           await erasure.erase(place, commandContextOf(context, clock));
           await signInSessions.sessions.endAllOf(place, place.userId);
