@@ -46,6 +46,7 @@ describe('a service whose Postgres is killed and restarted under load', function
     expect(await consumerMetric(service.url, 'coffer_consumer_stopped')).to.deep.equal({
       readModels: 0,
       holds: 0,
+      identities: 0,
       chain: 0,
     });
   });
