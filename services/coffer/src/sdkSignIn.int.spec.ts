@@ -1,4 +1,5 @@
 /** The SDK's sign-in calls against the service over HTTP, from a first sign-in to a verified session. */
+import { createPool } from '@coffer/database';
 import {
   CofferError,
   createBackendClient,
@@ -9,6 +10,7 @@ import {
   type PlayerClient,
 } from '@coffer/sdk';
 import { expect } from 'chai';
+import { requireStatus } from './testing/client.ts';
 import { useLedger } from './testing/ledger.ts';
 import { allowSignIn, launchDataOf, newWallet } from './testing/signIns.ts';
 
@@ -57,6 +59,42 @@ describe('signing in with the SDK, against the service', () => {
     expect(await codeOf(newPage().signInWithWallet({ publicKey, signMessage }))).to.equal(
       'auth/signature_invalid',
     );
+  });
+
+  it('ends every session of a user who is suspended, for good, and tells who signs in again', async () => {
+    const wallet = newWallet();
+    const page = newPage();
+    const { user, accessToken } = await page.signInWithWallet(wallet);
+    const path = `/portal/app/${ledger.app.appId}/test/users/${user.id}`;
+    requireStatus(await ledger.client.post(`${path}/suspend`, {}), 200);
+    expect(await codeOf(backend().sessions.verify(accessToken))).to.equal('auth/invalid_session');
+    expect(await codeOf(page.refresh())).to.equal('auth/user_suspended');
+    expect(await codeOf(newPage().signInWithWallet(wallet))).to.equal('auth/user_suspended');
+
+    requireStatus(await ledger.client.post(`${path}/reinstate`, {}), 200);
+    expect(await codeOf(backend().sessions.verify(accessToken))).to.equal('auth/invalid_session');
+    const again = await newPage().signInWithWallet(wallet);
+    expect(again.user.id).to.equal(user.id);
+    expect((await backend().sessions.verify(again.accessToken)).userId).to.equal(user.id);
+  });
+
+  it('leaves no session open that a suspension had not come to end', async () => {
+    const { user, accessToken } = await newPage().signInWithWallet(newWallet());
+    const path = `/portal/app/${ledger.app.appId}/test/users/${user.id}`;
+    requireStatus(await ledger.client.post(`${path}/suspend`, {}), 200);
+    const pool = createPool({
+      connectionString: ledger.world.databaseUrl,
+      applicationName: 'spec',
+      onIdleError() {},
+    });
+    // As a process leaves it that dies behind the event.
+    await pool.query(
+      'update records.auth_sessions set ended_at = null, ended_because = null where user_id = $1',
+      [user.id],
+    );
+    await pool.end();
+    requireStatus(await ledger.client.post(`${path}/reinstate`, {}), 200);
+    expect(await codeOf(backend().sessions.verify(accessToken))).to.equal('auth/invalid_session');
   });
 
   it('takes the launch data of a messenger, and shows the profile that it proves', async () => {

@@ -98,9 +98,10 @@ import { wireIdentities } from './identityPorts.ts';
 import { ledgerFunds } from './ledgerFunds.ts';
 import { observeService } from './observe.ts';
 import { playSessionLists } from './playSessionLists.ts';
-import { commandContextOf, portalAccounts, portalPlaySessions } from './portalPorts.ts';
+import { portalAccounts, portalPlaySessions } from './portalPorts.ts';
 import { portalProjections } from './portalProjections.ts';
 import { portalTotals } from './portalTotals.ts';
+import { portalUsers } from './portalUsers.ts';
 import { ledgerReconcile, portalReconcile } from './reconcilePorts.ts';
 import { startConsumers } from './serviceConsumers.ts';
 import { createSignIn, SIGN_IN_ERRORS } from './signIn.ts';
@@ -414,18 +415,7 @@ function createContexts(
       secretBox,
       directory,
       eventStore: store,
-      users: {
-        ...users,
-        suspend: async (place, ...rest) => {
-          const standing = await users.suspend(place, ...rest);
-          await signInSessions.sessions.endAllOf(place, place.userId);
-          return standing;
-        },
-        erase: async (place, context) => {
-          await erasure.erase(place, commandContextOf(context, clock));
-          await signInSessions.sessions.endAllOf(place, place.userId);
-        },
-      },
+      users: portalUsers({ users, erasure, sessions: signInSessions.sessions, clock }),
       accounts: portalAccounts({
         accounts,
         users,
