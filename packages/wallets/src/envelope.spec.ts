@@ -17,7 +17,7 @@ function fresh(walletId = 'wlt_1', masterKey = master): Sealed & { readonly seed
   const { seed, publicKey } = generateKeyPair();
   const identity = {
     environment: masterKey.environment,
-    scopeId: 'scp_1',
+    ownerId: 'scp_1',
     walletId,
     publicKey,
   };
@@ -86,7 +86,7 @@ describe('the envelope of a key', () => {
     const { identity, sealed } = fresh();
     const other = fresh();
     const liveMaster: MasterKey = { ...master, environment: 'live' };
-    refuses({ sealed, identity: { ...identity, scopeId: 'scp_2' } });
+    refuses({ sealed, identity: { ...identity, ownerId: 'scp_2' } });
     refuses({ sealed, identity: { ...identity, walletId: 'wlt_2' } });
     refuses({ sealed, identity: { ...identity, publicKey: other.identity.publicKey } });
     refuses({ sealed, identity: { ...identity, publicKey: flipped(identity.publicKey, 31, 0x80) } });
@@ -112,7 +112,7 @@ describe('the envelope of a key', () => {
         rewrapKey({ ...sealed, ...changed }, { ...identity, ...given }, { from, to: next });
       expect(attempt).to.throw(SealedKeyError);
     };
-    refusesToRewrap({ scopeId: 'scp_2' });
+    refusesToRewrap({ ownerId: 'scp_2' });
     refusesToRewrap({ walletId: 'wlt_2' });
     refusesToRewrap({ publicKey: fresh().identity.publicKey });
     refusesToRewrap({ environment: 'live' });
@@ -124,8 +124,8 @@ describe('the envelope of a key', () => {
 
   it('binds its parts unambiguously: what one text gives up the next cannot take', () => {
     const { seed, identity } = fresh('wlt_1');
-    const sealed = sealKey(seed, { ...identity, scopeId: 'scp_1","x', walletId: 'w' }, master);
-    refuses({ sealed, identity: { ...identity, scopeId: 'scp_1', walletId: 'x","w' } });
+    const sealed = sealKey(seed, { ...identity, ownerId: 'scp_1","x', walletId: 'w' }, master);
+    refuses({ sealed, identity: { ...identity, ownerId: 'scp_1', walletId: 'x","w' } });
   });
 
   it('is refused with a layer of another row, and each layer in the place of the other', () => {

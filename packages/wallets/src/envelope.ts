@@ -20,7 +20,7 @@ export const FORMAT = 1;
 /** Which key it is. Kept in the clear beside the sealed one, and bound into both layers. */
 export interface KeyIdentity {
   readonly environment: Environment;
-  readonly scopeId: string;
+  readonly ownerId: string;
   readonly walletId: string;
   readonly publicKey: Uint8Array;
 }
@@ -128,7 +128,7 @@ const wrappedFor = (identity: KeyIdentity, { version }: MasterKey) =>
 /** The parts are joined unambiguously, and the layers differ, so that neither passes for the other. */
 const boundTo = (
   layer: 'data key' | 'seed',
-  { environment, scopeId, walletId, publicKey }: KeyIdentity,
+  { environment, ownerId, walletId, publicKey }: KeyIdentity,
   ...more: readonly string[]
 ): Buffer =>
   Buffer.from(
@@ -137,7 +137,7 @@ const boundTo = (
       layer,
       FORMAT,
       environment,
-      scopeId,
+      ownerId,
       walletId,
       Buffer.from(publicKey).toString('hex'),
       ...more,

@@ -54,7 +54,7 @@ describe('rotation of master keys', () => {
       Array.from({ length: count }, async () => {
         const { userId, ...place } = newOwner({ environment });
         const { id, address } = await process.wallets.provision({ ...place, userId }, contextOf());
-        return { ...place, userId, walletId: id, address };
+        return { ownerId: place.scopeId, ...place, userId, walletId: id, address };
       }),
     );
   /** `test 1: 3` for each version, the current one with a star. */

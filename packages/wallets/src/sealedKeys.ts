@@ -27,7 +27,7 @@ export interface KeptKey {
 interface Row {
   readonly wallet_id: string;
   readonly environment: Environment;
-  readonly scope_id: string;
+  readonly owner_id: string;
   readonly public_key: Buffer;
   readonly format: number;
   readonly master_key_version: number;
@@ -36,12 +36,12 @@ interface Row {
 }
 
 const COLUMNS =
-  'wallet_id, environment, scope_id, public_key, format, master_key_version, wrapped_data_key, sealed_seed';
+  'wallet_id, environment, owner_id, public_key, format, master_key_version, wrapped_data_key, sealed_seed';
 
 const storedKeyOf = (row: Row): StoredKey => ({
   identity: {
     environment: row.environment,
-    scopeId: row.scope_id,
+    ownerId: row.owner_id,
     walletId: row.wallet_id,
     publicKey: row.public_key,
   },
@@ -75,7 +75,7 @@ export async function insertKey(
     [
       identity.walletId,
       identity.environment,
-      identity.scopeId,
+      identity.ownerId,
       identity.publicKey,
       sealed.format,
       sealed.masterKeyVersion,
@@ -104,19 +104,19 @@ const keptKeyOf = (row: { public_key: Buffer; created_at: Date } | undefined): K
  */
 export async function takeKeyForOpening(
   pool: Pool,
-  { scopeId, environment, walletId }: WalletPlace,
+  { ownerId, environment, walletId }: WalletPlace,
   { actor, purpose, requestId }: KeyOpening,
 ): Promise<StoredKey | undefined> {
   const { rows } = await pool.query<Row>(
     `with found as (
        select ${COLUMNS} from records.wallets_sealed_keys
-        where wallet_id = $1 and environment = $2 and scope_id = $3
+        where wallet_id = $1 and environment = $2 and owner_id = $3
      ), opening as (
        insert into records.wallets_key_openings (wallet_id, environment, actor, purpose, request_id)
        select wallet_id, environment, $4, $5, $6 from found
      )
      select * from found`,
-    [walletId, environment, scopeId, actor, purpose, requestId],
+    [walletId, environment, ownerId, actor, purpose, requestId],
   );
   return rows[0] && storedKeyOf(rows[0]);
 }

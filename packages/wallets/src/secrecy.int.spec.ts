@@ -59,7 +59,7 @@ describe('keys', () => {
       const { userId, ...place } = newOwner();
       const view = await process.wallets.provision({ ...place, userId }, contextOf());
       logger.info({ view, process }, 'provisioned');
-      places.push({ ...place, walletId: view.id });
+      places.push({ ownerId: place.scopeId, environment: place.environment, walletId: view.id });
     }
     const secrets: Buffer[] = keys.map(({ key }) => key.export());
     for (const place of places) {

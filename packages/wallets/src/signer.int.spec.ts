@@ -30,7 +30,7 @@ describe('the signer', () => {
   const provision = async (): Promise<WalletPlace> => {
     const { scopeId, environment, userId } = newOwner();
     const { id } = await process.wallets.provision({ scopeId, environment, userId }, contextOf());
-    return { scopeId, environment, walletId: id };
+    return { ownerId: scopeId, environment, walletId: id };
   };
   const openingsOf = async (walletId: string) => {
     const { rows } = await world.pool.query(
@@ -78,7 +78,7 @@ describe('the signer', () => {
   it('finds no wallet in another scope or environment, or under an id of another form', async () => {
     const place = await provision();
     for (const other of [
-      { ...place, scopeId: newId('scp') },
+      { ...place, ownerId: newId('scp') },
       { ...place, environment: 'live' as const },
       { ...place, walletId: newId('wlt') },
       { ...place, walletId: place.walletId.toUpperCase() },

@@ -35,7 +35,7 @@ describe('wallets', () => {
     return pages.flat().map(({ type, data, metadata }) => ({ type, data: JSON.parse(data), metadata }));
   };
   const rowOf = async (walletId: string) => {
-    const { rows } = await world.pool.query<{ public_key: Buffer; scope_id: string; environment: string }>(
+    const { rows } = await world.pool.query<{ public_key: Buffer; owner_id: string; environment: string }>(
       'select * from records.wallets_sealed_keys where wallet_id = $1',
       [walletId],
     );
@@ -59,9 +59,9 @@ describe('wallets', () => {
       status: 'active',
       createdAt: NOW.toISOString(),
     });
-    expect(row).to.include({ scope_id: owner.scopeId, environment: 'test' });
+    expect(row).to.include({ owner_id: owner.scopeId, environment: 'test' });
 
-    const place = { ...owner, walletId: view.id };
+    const place = { ownerId: owner.scopeId, ...owner, walletId: view.id };
     const events = await eventsOf(walletStreamName(place));
     expect(events.map(({ type, data }) => ({ type, data }))).to.deep.equal([
       {
@@ -96,7 +96,7 @@ describe('wallets', () => {
     const [first] = views;
     for (const view of views) expect(view).to.deep.equal(first);
     await rowOf(first?.id ?? '');
-    const place = { ...owner, walletId: first?.id ?? '' };
+    const place = { ownerId: owner.scopeId, ...owner, walletId: first?.id ?? '' };
     expect(await eventsOf(walletStreamName(place))).to.have.length(1);
     expect(await one.signer.sign(place, Buffer.from('m'), openingFor('sign'))).to.have.length(64);
     expect(await one.wallets.walletsOf(owner, contextOf())).to.have.length(1);
@@ -144,12 +144,16 @@ describe('wallets', () => {
     const { wallets, signer } = await world.start(keys);
     const owner = newOwner();
     const { id } = await wallets.provision(owner, contextOf());
-    await signer.sign({ ...owner, walletId: id }, Buffer.from('m'), openingFor('sign'));
+    await signer.sign(
+      { ownerId: owner.scopeId, ...owner, walletId: id },
+      Buffer.from('m'),
+      openingFor('sign'),
+    );
     const refused = [
       'delete from records.wallets_sealed_keys',
       'truncate records.wallets_sealed_keys',
       `update records.wallets_sealed_keys set sealed_seed = wrapped_data_key where wallet_id = '${id}'`,
-      `update records.wallets_sealed_keys set scope_id = 'scp_other' where wallet_id = '${id}'`,
+      `update records.wallets_sealed_keys set owner_id = 'scp_other' where wallet_id = '${id}'`,
       'delete from records.wallets_key_openings',
       'truncate records.wallets_key_openings',
       "update records.wallets_key_openings set purpose = 'nothing'",

@@ -149,7 +149,7 @@ function sealedKeyPair(place: WalletPlace, masterKey: MasterKey) {
 }
 
 const placeOf = (owner: WalletOwner, generation: number): WalletPlace => ({
-  scopeId: owner.scopeId,
+  ownerId: owner.scopeId,
   environment: owner.environment,
   walletId: walletIdOf(owner, generation),
 });

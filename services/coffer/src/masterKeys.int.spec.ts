@@ -55,7 +55,7 @@ describe('master keys over HTTP', function () {
           metadata: { correlationId: 'r', actor: 'key:1', occurredAt: new Date().toISOString() },
           deadlineMs: performance.now() + 30_000,
         });
-        return { ...owner, walletId: id };
+        return { ownerId: owner.scopeId, ...owner, walletId: id };
       }),
     );
   };

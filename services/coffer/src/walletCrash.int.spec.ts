@@ -99,7 +99,7 @@ describe('a process that dies with a wallet in its hands', function () {
       const view = await alive.provision(owner, context());
       expect(await alive.provision(owner, context())).to.deep.equal(view);
       expect(await keyRows(view.id)).to.have.length(1);
-      const place = { ...owner, walletId: view.id };
+      const place = { ownerId: owner.scopeId, ...owner, walletId: view.id };
       const events = (await Array.fromAsync(store.readStream(walletStreamName(place)))).flat();
       expect(events.map(({ type }) => type)).to.deep.equal(['WalletProvisioned']);
       expect(await signer.sign(place, Buffer.from('m'), opening)).to.have.length(64);
@@ -144,7 +144,7 @@ describe('a process that dies with a wallet in its hands', function () {
     const places = await Promise.all(
       [1, 2, 3].map(async () => {
         const owner = newOwner();
-        return { ...owner, walletId: (await wallets.provision(owner, context())).id };
+        return { ownerId: owner.scopeId, ...owner, walletId: (await wallets.provision(owner, context())).id };
       }),
     );
 

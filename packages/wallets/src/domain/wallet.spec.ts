@@ -61,7 +61,9 @@ describe('a wallet', () => {
   });
 
   it('has a stream in its scope and environment', () =>
-    expect(walletStreamName({ ...owner, walletId: 'wlt_1' })).to.equal('wallet-test.scp_1.wlt_1'));
+    expect(walletStreamName({ ownerId: owner.scopeId, ...owner, walletId: 'wlt_1' })).to.equal(
+      'wallet-test.scp_1.wlt_1',
+    ));
 });
 
 describe('wallet: fixtures', () =>

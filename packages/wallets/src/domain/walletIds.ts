@@ -10,7 +10,8 @@ export interface WalletOwner {
 
 /** A wallet's place: the scope is shared by its apps, the environment by nothing. */
 export interface WalletPlace {
-  readonly scopeId: string;
+  /** The scope, whose apps share the wallets of their users; of an app's own wallets the app. */
+  readonly ownerId: string;
   readonly environment: Environment;
   readonly walletId: string;
 }
@@ -22,5 +23,5 @@ export interface WalletPlace {
 export const walletIdOf = ({ scopeId, environment, userId }: WalletOwner, generation: number): string =>
   idFromParts('wlt', 'wallet', scopeId, environment, userId, `${generation}`);
 
-export const walletStreamName = ({ scopeId, environment, walletId }: WalletPlace): string =>
-  streamName('wallet', environment, scopeId, walletId);
+export const walletStreamName = ({ ownerId, environment, walletId }: WalletPlace): string =>
+  streamName('wallet', environment, ownerId, walletId);
