@@ -33,12 +33,21 @@ const CONTEXT_ARROWS: readonly string[] = [
   'read-models',
 ];
 
+/** Of the contexts, those that move money on the chain may import these as well. */
+const CHAIN_ARROWS: Readonly<Record<string, readonly string[]>> = {
+  treasury: ['moves', 'solana'],
+  wallets: ['moves', 'solana'],
+};
+
 /** What each package that is no context may import of the others. `testing` may import all of them. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
   audit: ['consumers', 'database', 'event-store', 'http', 'kernel'],
   database: [],
+  'embedded-chain': [],
   'embedded-postgres': [],
+  moves: ['consumers', 'event-store', 'kernel', 'solana'],
+  solana: ['kernel'],
   'event-store': ['database', 'kernel'],
   http: ['kernel'],
   consumers: ['database', 'event-store', 'kernel'],
@@ -51,7 +60,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 
 /** The packages that `name` may import; undefined when `name` is in no list yet. */
 export function arrowsOf(name: string): readonly string[] | undefined {
-  return CONTEXTS.includes(name) ? CONTEXT_ARROWS : ARROWS[name];
+  return CONTEXTS.includes(name) ? [...CONTEXT_ARROWS, ...(CHAIN_ARROWS[name] ?? [])] : ARROWS[name];
 }
 
 /** Third-party clients that stay behind one door each: package name to the folders that may import it. */

@@ -1,0 +1,69 @@
+/**
+ * Stored facts. These names and shapes are on disk for ever.
+ * One transfer on the chain. What is signed is stored before its first byte leaves, so that whoever goes on after a
+ * crash sends the same bytes again.
+ */
+import { amount, type EventIn, eventCodec } from '@coffer/kernel';
+import { z } from 'zod';
+
+/** `deposit`: a user's wallet to the treasury. `cashOut`: back. `withdraw`: a user's wallet to any address. */
+export const moveOperation = z.enum(['deposit', 'cashOut', 'withdraw']);
+export type MoveOperation = z.infer<typeof moveOperation>;
+
+const blockHeight = amount;
+
+export const moveEvents = eventCodec({
+  MoveRequested: {
+    data: z.object({
+      moveId: z.string(),
+      operation: moveOperation,
+      /** The caller's `ref` (deposit, cashOut) or `idempotencyKey` (withdraw). */
+      key: z.string(),
+      /** Whose request it was, also where the stream belongs to a scope. */
+      appId: z.string(),
+      userId: z.string(),
+      /** Null where the app has no currency for the mint. */
+      currencyId: z.int().nullable(),
+      /** `native` or a base58 mint address. */
+      mint: z.string(),
+      decimals: z.int(),
+      amount,
+      /** The wallet that pays, and whose key it is: a scope's or an app's. */
+      from: z.object({ walletId: z.string(), ownerId: z.string(), address: z.string() }),
+      /** The wallet (never a token account) that is paid, in base58. */
+      toAddress: z.string(),
+      requestedAt: z.iso.datetime(),
+    }),
+  },
+  /** Durable before the first send. Attempts count from 1; a later one only follows an expired one. */
+  TransactionSigned: {
+    data: z.object({
+      attempt: z.int().positive(),
+      /** Base58. */
+      signature: z.string(),
+      /** The wire bytes in base64: what is sent, and sent again. */
+      transaction: z.string(),
+      blockhash: z.string(),
+      lastValidBlockHeight: blockHeight,
+      /** The address of the wallet that pays the fee and the rent. */
+      feePayer: z.string(),
+    }),
+  },
+  /** A node took the bytes for the first time. */
+  TransactionSubmitted: { data: z.object({ attempt: z.int().positive(), signature: z.string() }) },
+  /** No block can ever hold it: established by finalized block height and the whole history. */
+  TransactionExpired: { data: z.object({ attempt: z.int().positive(), signature: z.string() }) },
+  /** Finalized on the chain. */
+  MoveConfirmed: { data: z.object({ signature: z.string(), slot: amount }) },
+  /** For good: nothing moved and nothing will. */
+  MoveFailed: {
+    data: z.object({
+      code: z.string(),
+      /** Of the transaction that failed on the chain, where one did. */
+      signature: z.string().nullable(),
+      slot: amount.nullable(),
+    }),
+  },
+});
+
+export type MoveEvent = EventIn<typeof moveEvents>;

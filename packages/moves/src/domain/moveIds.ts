@@ -1,0 +1,34 @@
+/** The names of moves: an id follows from its key, so that whoever repeats a request means the same move. */
+import { type Environment, idFromParts, parseStreamName, streamName } from '@coffer/kernel';
+import type { MovePlace } from '../types.ts';
+
+const CATEGORY = 'move';
+
+/** A `ref` is one per app and environment, over both kinds of move of the treasury. */
+export const treasuryMovePlace = (environment: Environment, appId: string, ref: string): MovePlace => ({
+  environment,
+  ownerId: appId,
+  moveId: idFromParts('mov', 'treasury', environment, appId, ref),
+});
+
+/** An `idempotencyKey` is one per wallet. */
+export const withdrawalPlace = (
+  environment: Environment,
+  scopeId: string,
+  walletId: string,
+  idempotencyKey: string,
+): MovePlace => ({
+  environment,
+  ownerId: scopeId,
+  moveId: idFromParts('mov', 'withdraw', environment, walletId, idempotencyKey),
+});
+
+export const moveStreamName = ({ environment, ownerId, moveId }: MovePlace): string =>
+  streamName(CATEGORY, environment, ownerId, moveId);
+
+/** Undefined for a stream that is no move's. */
+export function parseMoveStream(stream: string): MovePlace | undefined {
+  const parts = parseStreamName(stream);
+  if (parts?.category !== CATEGORY) return undefined;
+  return { environment: parts.environment, ownerId: parts.owner, moveId: parts.id };
+}

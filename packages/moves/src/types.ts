@@ -1,0 +1,69 @@
+/** What the treasury and the wallets ask of moves. */
+import type { CommandContext, Outcome, StreamEvent } from '@coffer/event-store';
+import type { Environment } from '@coffer/kernel';
+import type { MoveOperation } from './domain/move.events.ts';
+
+/** Where a move's stream stands: the app for the treasury's, the scope for those of users' wallets. */
+export interface MovePlace {
+  readonly environment: Environment;
+  readonly ownerId: string;
+  readonly moveId: string;
+}
+
+/** The wallet that pays: its key is found under its owner, a scope or an app. */
+export interface PayingWallet {
+  readonly walletId: string;
+  readonly ownerId: string;
+  /** Base58. */
+  readonly address: string;
+}
+
+/** All that a transfer needs, complete: whoever carries it out asks nobody else what was meant. */
+export interface MoveOrder {
+  readonly operation: MoveOperation;
+  /** `ref` or `idempotencyKey`. */
+  readonly key: string;
+  readonly appId: string;
+  readonly userId: string;
+  readonly currencyId: number | null;
+  /** `native` or a base58 mint address. */
+  readonly mint: string;
+  readonly decimals: number;
+  readonly amount: bigint;
+  readonly from: PayingWallet;
+  readonly toAddress: string;
+  readonly requestedAt: string;
+}
+
+/** `pending` until something is signed (and again after an expiry); `submitted` while it may land. */
+export type MoveStatus = 'pending' | 'submitted' | 'confirmed' | 'failed';
+
+/** A move as its stream tells it. */
+export interface MoveState extends MoveOrder {
+  readonly moveId: string;
+  readonly status: MoveStatus;
+  /** Of the latest attempt, or of the one that was confirmed or failed. */
+  readonly signature: string | null;
+  readonly slot: bigint | null;
+  readonly errorCode: string | null;
+  /** ISO 8601: when the last of its events occurred. */
+  readonly updatedAt: string;
+}
+
+export interface Moves {
+  /**
+   * Keeps the order, once a key. A repeat with the same content replays; other content throws
+   * `<area>/idempotency_conflict` of the operation's area (`treasury`, `wallets`), details `{ key, field }`.
+   * The answer is the move as it was requested, also for a repeat.
+   */
+  readonly request: (
+    place: MovePlace,
+    order: MoveOrder,
+    context: CommandContext,
+  ) => Promise<Outcome<MoveState> & { readonly requested: StreamEvent }>;
+  /** Confirmed current; undefined where nothing was requested. */
+  readonly find: (
+    place: MovePlace,
+    context: Pick<CommandContext, 'deadlineMs'>,
+  ) => Promise<MoveState | undefined>;
+}
