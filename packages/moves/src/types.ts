@@ -1,14 +1,7 @@
 /** What the treasury and the wallets ask of moves. */
 import type { CommandContext, Outcome, StreamEvent } from '@coffer/event-store';
-import type { Environment } from '@coffer/kernel';
 import type { MoveOperation } from './domain/move.events.ts';
-
-/** Where a move's stream stands: the app for the treasury's, the scope for those of users' wallets. */
-export interface MovePlace {
-  readonly environment: Environment;
-  readonly ownerId: string;
-  readonly moveId: string;
-}
+import type { MovePlace } from './domain/moveIds.ts';
 
 /** The wallet that pays: its key is found under its owner, a scope or an app. */
 export interface PayingWallet {

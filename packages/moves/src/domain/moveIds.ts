@@ -1,8 +1,14 @@
 /** The names of moves: an id follows from its key, so that whoever repeats a request means the same move. */
 import { type Environment, idFromParts, parseStreamName, streamName } from '@coffer/kernel';
-import type { MovePlace } from '../types.ts';
 
 const CATEGORY = 'move';
+
+/** Where a move's stream stands: the app for the treasury's, the scope for those of users' wallets. */
+export interface MovePlace {
+  readonly environment: Environment;
+  readonly ownerId: string;
+  readonly moveId: string;
+}
 
 /** A `ref` is one per app and environment, over both kinds of move of the treasury. */
 export const treasuryMovePlace = (environment: Environment, appId: string, ref: string): MovePlace => ({
