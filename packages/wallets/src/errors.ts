@@ -7,6 +7,27 @@ export const walletsErrors = {
     message:
       'There is no such wallet in the scope and environment of this app. Check the id and the key used.',
   },
+  'wallets/idempotency_conflict': {
+    status: 409,
+    message: 'This key was used before with other content; `field` names the first difference.',
+  },
+  'wallets/export_expired': {
+    status: 409,
+    message: 'This export was more than 24 hours ago: the key was destroyed here and is only with its user.',
+  },
+  'wallets/not_active': {
+    status: 409,
+    message: 'This wallet is no longer in use. GET /wallets/me answers the one that is.',
+  },
+  'wallets/invalid_recipient_key': {
+    status: 400,
+    message:
+      'recipientPublicKey is no X25519 public key that anything can be sealed for. Make a fresh key pair.',
+  },
+  'wallets/export_not_allowed': {
+    status: 409,
+    message: 'The wallet cannot be exported now; `reasons` say why. See GET /wallets/:id/export/preflight.',
+  },
   'wallets/keys_unavailable': {
     status: 503,
     message:

@@ -4,6 +4,7 @@ export { wallet } from './domain/wallet.ts';
 export * from './domain/walletIds.ts';
 export { SealedKeyError } from './envelope.ts';
 export { walletsErrors } from './errors.ts';
+export { createExports, EXPORT_LIFETIME_MS, type Exports } from './exports.ts';
 export * from './masterKeys.ts';
 export {
   adoptMasterKeys,
@@ -16,4 +17,5 @@ export { createMasterKeyRotation, type MasterKeyRotation, type RotationOptions }
 export { masterKeyEndpoints } from './routes.ts';
 export type { KeyOpening } from './sealedKeys.ts';
 export { createSigner, type Signer } from './signer.ts';
+export { provisionsSuccessors } from './successors.reactions.ts';
 export * from './wallets.ts';

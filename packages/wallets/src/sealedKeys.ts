@@ -100,25 +100,51 @@ const keptKeyOf = (row: { public_key: Buffer; created_at: Date } | undefined): K
 
 /**
  * The sealed key, with its opening on record: the one statement has committed when this returns, so no key is opened
- * that the record does not know of. Takes a pool, because a transaction could still be rolled back.
+ * that the record does not know of. Takes a pool, because a transaction could still be rolled back. A retired key is
+ * only given to whoever asks for a retired one.
  */
 export async function takeKeyForOpening(
   pool: Pool,
   { ownerId, environment, walletId }: WalletPlace,
   { actor, purpose, requestId }: KeyOpening,
+  which: 'inUse' | 'retired' = 'inUse',
 ): Promise<StoredKey | undefined> {
   const { rows } = await pool.query<Row>(
     `with found as (
        select ${COLUMNS} from records.wallets_sealed_keys
-        where wallet_id = $1 and environment = $2 and owner_id = $3
+        where wallet_id = $1 and environment = $2 and owner_id = $3 and (retired_at is not null) = $7
      ), opening as (
        insert into records.wallets_key_openings (wallet_id, environment, actor, purpose, request_id)
        select wallet_id, environment, $4, $5, $6 from found
      )
      select * from found`,
-    [walletId, environment, ownerId, actor, purpose, requestId],
+    [walletId, environment, ownerId, actor, purpose, requestId, which === 'retired'],
   );
   return rows[0] && storedKeyOf(rows[0]);
+}
+
+/** From when this returns nothing is signed with the key, in any process. The first time counts. */
+export async function retireKey(db: Queryable, walletId: string, at: Date): Promise<void> {
+  await db.query(
+    'update records.wallets_sealed_keys set retired_at = $2 where wallet_id = $1 and retired_at is null',
+    [walletId, at],
+  );
+}
+
+/** Removes the keys that were retired by then, with what they were handed out as; tells of which wallets. */
+export async function destroyRetiredKeys(
+  db: Queryable,
+  retiredBy: Date,
+  limit: number,
+): Promise<readonly string[]> {
+  const { rows } = await db.query<{ wallet_id: string }>(
+    `delete from records.wallets_sealed_keys where wallet_id in (
+       select wallet_id from records.wallets_sealed_keys
+        where retired_at <= $1 order by retired_at limit $2 for update skip locked
+     ) returning wallet_id`,
+    [retiredBy, limit],
+  );
+  return rows.map(({ wallet_id }) => wallet_id);
 }
 
 /** As `takeKeyForOpening`, for the next keys under an old version, in the order of their wallets' ids. */

@@ -3,8 +3,9 @@ import { createPublicKey, verify } from 'node:crypto';
 import { createPool, type Pool } from '@coffer/database';
 import { type CommandContext, createCommandHandler } from '@coffer/event-store';
 import { createPostgresEventStore, migrateLog } from '@coffer/event-store/postgres';
-import { newId } from '@coffer/kernel';
+import { type Clock, newId } from '@coffer/kernel';
 import type { WalletOwner } from './domain/walletIds.ts';
+import { createExports, type Exports } from './exports.ts';
 import { createMasterKeys, type MasterKey, type MasterKeys, newMasterKey } from './masterKeys.ts';
 import { adoptMasterKeys } from './masterKeyVersions.ts';
 import { migrateWallets } from './migrate.ts';
@@ -17,13 +18,14 @@ export interface WalletProcess {
   readonly masterKeys: MasterKeys;
   readonly wallets: Wallets;
   readonly signer: Signer;
+  readonly exports: Exports;
 }
 
 export interface WalletWorld {
   readonly pool: Pool;
   readonly store: ReturnType<typeof createPostgresEventStore>;
   /** A process with those keys, which it has compared with the database's. */
-  readonly start: (keys: readonly MasterKey[]) => Promise<WalletProcess>;
+  readonly start: (keys: readonly MasterKey[], clock?: Clock) => Promise<WalletProcess>;
   readonly stop: () => Promise<void>;
 }
 
@@ -55,14 +57,16 @@ export function startWalletWorld(database: {
   return {
     pool,
     store,
-    async start(keys) {
+    async start(keys, clock = () => NOW) {
       const masterKeys = createMasterKeys(keys);
       await adoptMasterKeys(pool, masterKeys, activation);
       const handler = createCommandHandler({ store });
+      const wallets = createWallets({ pool, handler, masterKeys, clock });
       return {
         masterKeys,
-        wallets: createWallets({ pool, handler, masterKeys, clock: () => NOW }),
+        wallets,
         signer: createSigner({ pool, masterKeys }),
+        exports: createExports({ pool, handler, wallets, masterKeys, clock }),
       };
     },
     async stop() {

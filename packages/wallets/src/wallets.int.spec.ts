@@ -151,7 +151,7 @@ describe('wallets', () => {
     );
     const refused = [
       'delete from records.wallets_sealed_keys',
-      'truncate records.wallets_sealed_keys',
+      'truncate records.wallets_sealed_keys cascade',
       `update records.wallets_sealed_keys set sealed_seed = wrapped_data_key where wallet_id = '${id}'`,
       `update records.wallets_sealed_keys set owner_id = 'scp_other' where wallet_id = '${id}'`,
       'delete from records.wallets_key_openings',

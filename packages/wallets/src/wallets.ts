@@ -7,13 +7,19 @@ import type { Pool } from '@coffer/database';
 import type { CommandContext, CommandHandler, StreamEvent } from '@coffer/event-store';
 import { type Clock, type Environment, encodeBase58, isId, parseStreamName } from '@coffer/kernel';
 import { walletEvents } from './domain/wallet.events.ts';
-import { type ProvisionedWallet, type WalletState, type WalletStatus, wallet } from './domain/wallet.ts';
+import {
+  type ProvisionedWallet,
+  type Successor,
+  type WalletState,
+  type WalletStatus,
+  wallet,
+} from './domain/wallet.ts';
 import { type WalletOwner, type WalletPlace, walletIdOf, walletStreamName } from './domain/walletIds.ts';
 import { generateKeyPair } from './ed25519.ts';
 import { sealKey } from './envelope.ts';
 import type { MasterKey, MasterKeys } from './masterKeys.ts';
 import { currentMasterKey } from './masterKeyVersions.ts';
-import { findKey, insertKey, type KeptKey } from './sealedKeys.ts';
+import { findKey, insertKey, type KeptKey, retireKey } from './sealedKeys.ts';
 
 /** Whose wallet was provisioned, if the event says so; undefined of every other event. */
 export function walletOwnerIn(event: StreamEvent): WalletOwner | undefined {
@@ -61,6 +67,13 @@ export interface Wallets {
     owner: WalletOwner,
     context: Pick<CommandContext, 'deadlineMs'>,
   ) => Promise<readonly WalletView[]>;
+  /** The same as their streams tell them. */
+  readonly generationsOf: (
+    owner: WalletOwner,
+    context: Pick<CommandContext, 'deadlineMs'>,
+  ) => Promise<readonly ProvisionedWallet[]>;
+  /** The wallet that would follow this one of the owner, its key durably there. */
+  readonly successorOf: (owner: WalletOwner, generation: number) => Promise<Successor>;
 }
 
 /** A rotation moves the current version under us: so often we seal anew. They are months apart. */
@@ -99,6 +112,8 @@ export function createWallets({
       const last = existing.at(-1);
       if (last?.status === 'active') return viewOf(owner, last);
 
+      // Before there is another wallet, the service has let go of the key that its user has taken.
+      if (last?.status === 'exported') await retireKey(pool, last.walletId, new Date(last.exportedAt));
       const generation = existing.length + 1;
       const place = placeOf(owner, generation);
       const { publicKey, createdAt } = await keyOf(place);
@@ -120,6 +135,12 @@ export function createWallets({
     },
     async walletsOf(owner, context) {
       return (await generationsOf(owner, context)).map((one) => viewOf(owner, one));
+    },
+    generationsOf,
+    async successorOf(owner, generation) {
+      const place = placeOf(owner, generation + 1);
+      const { publicKey } = await keyOf(place);
+      return { newWalletId: place.walletId, newAddress: encodeBase58(publicKey) };
     },
   };
 
@@ -148,13 +169,13 @@ function sealedKeyPair(place: WalletPlace, masterKey: MasterKey) {
   }
 }
 
-const placeOf = (owner: WalletOwner, generation: number): WalletPlace => ({
+export const placeOf = (owner: WalletOwner, generation: number): WalletPlace => ({
   ownerId: owner.scopeId,
   environment: owner.environment,
   walletId: walletIdOf(owner, generation),
 });
 
-const viewOf = ({ environment }: WalletOwner, provisioned: ProvisionedWallet): WalletView => ({
+export const viewOf = ({ environment }: WalletOwner, provisioned: ProvisionedWallet): WalletView => ({
   id: provisioned.walletId,
   userId: provisioned.userId,
   address: provisioned.address,

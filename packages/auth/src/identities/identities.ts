@@ -194,10 +194,11 @@ export function createIdentities(dependencies: IdentitiesDependencies): Identiti
     if (user.status === 'erased') return undefined;
 
     const owned = await wallets.walletsOf(owner, { deadlineMs });
-    if (owned.length > 0) return { user, owned };
+    // The last one may have left the service, and its successor not be there yet.
+    if (owned.at(-1)?.status === 'active') return { user, owned };
     const wallet = await wallets.provisionWallet(owner, following(await cause(), deadlineMs));
     failPoint('signIn.provisioned');
-    return { user, owned: [wallet] };
+    return { user, owned: [...owned, wallet] };
   }
 
   async function register(claimed: Claimed, cause: StreamEvent, deadlineMs: number): Promise<KnownUser> {

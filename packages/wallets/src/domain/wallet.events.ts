@@ -18,6 +18,33 @@ export const walletEvents = eventCodec({
       provisionedAt: z.iso.datetime(),
     }),
   },
+  /** The user takes the key: from here on the service never signs with it. One of the next generation follows. */
+  WalletExported: {
+    data: z.object({
+      walletId: z.string(),
+      userId: z.string(),
+      address: z.string(),
+      idempotencyKey: z.string(),
+      /** X25519, in base64: whom the key is sealed for. Null where it is handed out as it is. */
+      recipientPublicKey: z.string().nullable(),
+      newWalletId: z.string(),
+      newAddress: z.string(),
+      exportedAt: z.iso.datetime(),
+    }),
+  },
+  /** An operator gave the user another address. One of the next generation follows; what is left here is moved there. */
+  WalletMigrated: {
+    data: z.object({
+      walletId: z.string(),
+      userId: z.string(),
+      address: z.string(),
+      /** The operator's own, so that a repeat is told from a second migration. */
+      ref: z.string(),
+      newWalletId: z.string(),
+      newAddress: z.string(),
+      migratedAt: z.iso.datetime(),
+    }),
+  },
 });
 
 export type WalletEvent = EventIn<typeof walletEvents>;

@@ -1,0 +1,46 @@
+/** What the process manager finishes when a request died behind the end of a wallet: the user gets the next one. */
+import type { Reaction } from '@coffer/consumers';
+import { causedBy, type RecordedEvent } from '@coffer/event-store';
+import { parseStreamName } from '@coffer/kernel';
+import { walletEvents } from './domain/wallet.events.ts';
+import { wallet } from './domain/wallet.ts';
+import { type WalletOwner, walletStreamName } from './domain/walletIds.ts';
+import type { Wallets } from './wallets.ts';
+
+/** How long one attempt of the process may take; it tries again. */
+const ACT_WITHIN_MS = 10_000;
+
+export function provisionsSuccessors({ provision }: Pick<Wallets, 'provision'>): Reaction {
+  return {
+    name: 'provisionSuccessor',
+    causeOf(event) {
+      const ended = endedIn(event);
+      return ended && { key: ended.newWalletId, target: event.stream };
+    },
+    effectOf(event) {
+      if (event.type !== 'WalletProvisioned') return undefined;
+      const provisioned = walletEvents.decode(event);
+      return provisioned.data.walletId;
+    },
+    async act(cause) {
+      const ended = endedIn(cause);
+      if (!ended) return;
+      const { owner, newWalletId } = ended;
+      const { environment, scopeId: ownerId } = owner;
+      const stream = walletStreamName({ environment, ownerId, walletId: newWalletId });
+      await provision(owner, causedBy(cause, stream, performance.now() + ACT_WITHIN_MS));
+    },
+  };
+}
+
+function endedIn(
+  event: RecordedEvent,
+): { readonly owner: WalletOwner; readonly newWalletId: string } | undefined {
+  if (event.type !== 'WalletExported' && event.type !== 'WalletMigrated') return undefined;
+  const ended = walletEvents.decode(event);
+  const parts = parseStreamName(event.stream);
+  if (ended.type === 'WalletProvisioned' || parts?.category !== wallet.category) return undefined;
+  const { environment, owner: scopeId } = parts;
+  const { userId, newWalletId } = ended.data;
+  return { owner: { environment, scopeId, userId }, newWalletId };
+}
