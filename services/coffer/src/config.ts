@@ -9,7 +9,7 @@ import { isLoopback } from '@coffer/store-gateway/loopback';
 import { MasterKeysFormatError, parseMasterKeys } from '@coffer/wallets';
 import { z } from 'zod';
 
-export const roles = ['api', 'projector', 'process-manager', 'reconciler'] as const;
+export const roles = ['api', 'projector', 'process-manager', 'chain-worker', 'reconciler'] as const;
 export type Role = (typeof roles)[number];
 
 const flag = z.enum(['0', '1', 'true', 'false']).transform((text) => text === '1' || text === 'true');
@@ -38,6 +38,12 @@ const key32 = z
   .transform((text) => Buffer.from(text, 'base64'))
   .optional();
 
+/** Several nodes stand for each other: one that does not answer is left out for a while. */
+const rpcUrls = z
+  .string()
+  .transform((text) => text.split(',').map((url) => url.trim()))
+  .pipe(z.array(z.url({ protocol: /^https?$/, error: 'must be http(s)://…, several with commas' })).min(1));
+
 const plainVariables = z.object({
   COFFER_DATA_DIR: z.string().min(1).default('.data'),
   PORT: wholeNumber(0, 65_535).default(8080),
@@ -48,6 +54,11 @@ const plainVariables = z.object({
     .string()
     .regex(/^esdb(\+discover)?:\/\/./, 'must be esdb://… or esdb+discover://…')
     .optional(),
+  SOLANA_TEST_RPC_URL: rpcUrls.optional(),
+  SOLANA_LIVE_RPC_URL: rpcUrls.optional(),
+  COFFER_CHAIN_PORT: wholeNumber(0, 65_534).optional(),
+  COFFER_CHAIN_SLOT_MS: wholeNumber(1, 60_000).default(400),
+  COFFER_PRIORITY_FEE_MAX_LAMPORTS: wholeNumber(0, 1_000_000_000).default(100_000),
   SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be smtp://… or smtps://…' }).optional(),
   COFFER_MAIL_FROM: z
     .string()
@@ -107,6 +118,7 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
     host: variables.HOST,
     databaseUrl: variables.DATABASE_URL,
     eventStoreUrl: variables.EVENTSTORE_URL,
+    chain: chainFrom(variables),
     smtpUrl: variables.SMTP_URL,
     mailFrom: variables.COFFER_MAIL_FROM,
     logLevel: variables.LOG_LEVEL,
@@ -125,6 +137,21 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
     fullReconcileSchedule: variables.COFFER_RECONCILE_FULL_CRON,
     storeGateway: storeGatewayFrom(variables),
     failPoint: variables.COFFER_FAIL_POINT,
+  };
+}
+
+const EMBEDDED_CHAIN_PORT = 8_899;
+
+/** The embedded chain stands in for the test cluster where the database is embedded too, or where it is asked for. */
+function chainFrom(variables: z.infer<typeof environmentVariables>) {
+  const { SOLANA_TEST_RPC_URL: test, SOLANA_LIVE_RPC_URL: live, COFFER_CHAIN_PORT: port } = variables;
+  const isEmbedded = test === undefined && (variables.DATABASE_URL === undefined || port !== undefined);
+  return {
+    rpcUrls: { test, live },
+    embedded: isEmbedded
+      ? { port: port ?? EMBEDDED_CHAIN_PORT, slotMs: variables.COFFER_CHAIN_SLOT_MS }
+      : undefined,
+    mostPriorityFeeLamports: BigInt(variables.COFFER_PRIORITY_FEE_MAX_LAMPORTS),
   };
 }
 
