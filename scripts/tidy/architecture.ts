@@ -82,6 +82,8 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     // A node that does not lead, for specs.
     'packages/event-store/src/eventstoredb/followerNode.contract.ts',
   ],
+  // It could sign, so it is kept where no secret key comes.
+  '@solana/web3.js': ['packages/solana/src/web3/'],
   nodemailer: ['packages/auth/src/methods/email/'],
   '@eventstore/db-client': [
     'packages/store-gateway/',

@@ -159,7 +159,8 @@ const doors: Rule = {
   ],
 };
 
-const TEST_ONLY = /^(@coffer\/testing|@coffer\/event-store\/(contract|memory)|chai|mocha|fast-check)(\/|$)/;
+const TEST_ONLY =
+  /^(@coffer\/testing|@coffer\/event-store\/(contract|memory)|@coffer\/solana\/testing|chai|mocha|fast-check)(\/|$)/;
 
 const testToolsInTests: Rule = {
   title: 'uses testing tools in tests only',

@@ -1,1 +1,14 @@
 export * from './port.ts';
+export * from './programs/computeBudget.ts';
+export * from './programs/ids.ts';
+export type { AccountMeta, Instruction } from './programs/instruction.ts';
+export * from './programs/memo.ts';
+export { decodeMint, isSupportedMint, type Mint } from './programs/mint.ts';
+export * from './programs/system.ts';
+export * from './programs/token.ts';
+export * from './programs/tokenAccount.ts';
+export type { ExtensionName } from './programs/tokenExtensions.ts';
+export * from './reference.ts';
+export * from './web3/addresses.ts';
+export * from './web3/buildTransfer.ts';
+export { createRpcChain, type RpcChainOptions } from './web3/rpcChain.ts';

@@ -18,6 +18,14 @@ export class ChainUnreachableError extends Error {
   override readonly name = 'ChainUnreachableError';
 }
 
+/**
+ * A node holds the transaction, in a form that is newer than this code. Nothing that we have signed is: whoever looks
+ * for a transaction of ours may pass over it.
+ */
+export class TransactionUnreadableError extends Error {
+  override readonly name = 'TransactionUnreadableError';
+}
+
 export interface RecentBlockhash {
   readonly blockhash: string;
   /** A transaction with this blockhash can be in no block above this height. */
@@ -113,7 +121,8 @@ export interface Chain {
   ) => Promise<readonly (TransactionStatus | undefined)[]>;
   /**
    * True only where no block can ever hold the transaction any more: the finalized block height is above its last
-   * valid one, and no node that is at least that far, asked after that, finds it in its history. Time plays no part.
+   * valid one, and no node that is at least that far, asked after that, finds it in its history, which reaches back to
+   * before it could have landed. Every node must say so: while one is silent this throws. Time plays no part.
    */
   readonly isLost: (signature: Signature, lastValidBlockHeight: bigint) => Promise<boolean>;
   readonly simulate: (transaction: Uint8Array, accounts: readonly Address[]) => Promise<Simulation>;
@@ -128,12 +137,12 @@ export interface Chain {
   readonly rentMinimum: (bytes: number) => Promise<bigint>;
   /** Micro-lamports per compute unit that lately got transactions writing these accounts into blocks: the median. */
   readonly recentPriorityFee: (writable: readonly Address[]) => Promise<bigint>;
-  /** Those that name the address, the newest first, at commitment `confirmed` at least. */
+  /** Those that name the address, the newest first, at commitment `confirmed` at least; of every node that answers. */
   readonly transactionsOf: (
     address: Address,
     page: { readonly limit: number; readonly before?: Signature; readonly until?: Signature },
   ) => Promise<readonly KnownTransaction[]>;
-  /** Finalized; undefined where no node knows it. */
+  /** Finalized; undefined where no node that answered knows it. May throw a `TransactionUnreadableError`. */
   readonly transaction: (signature: Signature) => Promise<ExecutedTransaction | undefined>;
   readonly close: () => Promise<void>;
 }

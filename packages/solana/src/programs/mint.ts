@@ -1,0 +1,65 @@
+/** What a mint says of its token, and whether a transfer of it means what the ledger takes it for. */
+import { encodeBase58 } from '@coffer/kernel';
+import type { Address, ChainAccount } from '../port.ts';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './ids.ts';
+import { decodeExtensions, type ExtensionName } from './tokenExtensions.ts';
+
+export interface Mint {
+  readonly address: Address;
+  readonly program: Address;
+  readonly supply: bigint;
+  readonly decimals: number;
+  /** Who may make more of it. */
+  readonly mintAuthority: Address | null;
+  /** Who may freeze anybody's account of it, the treasury's as well. */
+  readonly freezeAuthority: Address | null;
+  readonly extensions: readonly ExtensionName[];
+}
+
+const MINT_BYTES = 82;
+
+/** Undefined where the account is no initialized mint of a token program. */
+export function decodeMint({ address, owner, data: bytes }: ChainAccount): Mint | undefined {
+  const data = Buffer.from(bytes);
+  if (owner !== TOKEN_PROGRAM && owner !== TOKEN_2022_PROGRAM) return undefined;
+  const extensions = extensionsOf(owner, data);
+  if (!extensions || data[45] !== 1) return undefined;
+
+  return {
+    address,
+    program: owner,
+    supply: data.readBigUInt64LE(36),
+    decimals: data.readUInt8(44),
+    mintAuthority: optionalAddress(data, 0),
+    freezeAuthority: optionalAddress(data, 46),
+    extensions,
+  };
+}
+
+function extensionsOf(program: Address, data: Buffer): readonly ExtensionName[] | undefined {
+  if (data.length === MINT_BYTES) return [];
+  return program === TOKEN_2022_PROGRAM ? decodeExtensions(data, 'mint') : undefined;
+}
+
+/** An address behind a number that says whether there is one. */
+export const optionalAddress = (data: Buffer, at: number): Address | null =>
+  data.readUInt32LE(at) === 1 ? encodeBase58(data.subarray(at + 4, at + 36)) : null;
+
+/** They say something about the token, and change nothing of what a transfer does. */
+const HARMLESS: readonly ExtensionName[] = [
+  'immutableOwner',
+  'metadataPointer',
+  'tokenMetadata',
+  'groupPointer',
+  'tokenGroup',
+  'groupMemberPointer',
+  'tokenGroupMember',
+];
+
+/**
+ * Whether a transfer moves what it says, to stay there. Every other extension is refused, also one that nobody knew
+ * when this was written: some let the issuer take, freeze or burn what players own, some credit less than was sent,
+ * some run foreign code, and some hide or scale the amounts.
+ */
+export const isSupportedMint = (mint: Mint): boolean =>
+  mint.extensions.every((extension) => HARMLESS.includes(extension));

@@ -1,0 +1,69 @@
+/** Extensions of Token-2022 accounts: each is a type, a length and so many bytes, behind the base of the account. */
+
+/** By the number of its type. The names are those of the program's source, in camel case. */
+const EXTENSION_NAMES = [
+  'uninitialized',
+  'transferFeeConfig',
+  'transferFeeAmount',
+  'mintCloseAuthority',
+  'confidentialTransferMint',
+  'confidentialTransferAccount',
+  'defaultAccountState',
+  'immutableOwner',
+  'memoTransfer',
+  'nonTransferable',
+  'interestBearingConfig',
+  'cpiGuard',
+  'permanentDelegate',
+  'nonTransferableAccount',
+  'transferHook',
+  'transferHookAccount',
+  'confidentialTransferFeeConfig',
+  'confidentialTransferFeeAmount',
+  'metadataPointer',
+  'tokenMetadata',
+  'groupPointer',
+  'tokenGroup',
+  'groupMemberPointer',
+  'tokenGroupMember',
+  'confidentialMintBurn',
+  'scaledUiAmount',
+  'pausable',
+  'pausableAccount',
+  'permissionedBurn',
+] as const;
+
+/** `unknown:<number>` where the program has learnt one that is not in our list. */
+export type ExtensionName = (typeof EXTENSION_NAMES)[number] | `unknown:${number}`;
+
+/** The base of mints is filled up to that of accounts, so that the type of both stands in one place. */
+export const TOKEN_ACCOUNT_BYTES = 165;
+const FIRST_EXTENSION = TOKEN_ACCOUNT_BYTES + 1;
+/** No account with extensions has this length: it would be taken for a multisig. */
+const MULTISIG_BYTES = 355;
+
+export const ACCOUNT_TYPES = { mint: 1, account: 2 } as const;
+
+/**
+ * The extensions of data longer than its base; undefined where it is not of that type, or cannot be read to its end.
+ */
+export function decodeExtensions(
+  data: Buffer,
+  type: keyof typeof ACCOUNT_TYPES,
+): readonly ExtensionName[] | undefined {
+  if (data.length < FIRST_EXTENSION || data.length === MULTISIG_BYTES) return undefined;
+  if (data[TOKEN_ACCOUNT_BYTES] !== ACCOUNT_TYPES[type]) return undefined;
+
+  const names: ExtensionName[] = [];
+  let at = FIRST_EXTENSION;
+  while (at + 2 <= data.length) {
+    const number = data.readUInt16LE(at);
+    // What follows is room that is not used, to the program as well.
+    if (number === 0) return names;
+    if (at + 4 > data.length) return undefined;
+    at += 4 + data.readUInt16LE(at + 2);
+    if (at > data.length) return undefined;
+    names.push(EXTENSION_NAMES[number] ?? `unknown:${number}`);
+  }
+  return names;
+}

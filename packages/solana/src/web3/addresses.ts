@@ -1,0 +1,19 @@
+/** What needs the curve: web3.js knows which 32 bytes are a point on it. */
+import { PublicKey } from '@solana/web3.js';
+import type { Address } from '../port.ts';
+import { ASSOCIATED_TOKEN_PROGRAM } from '../programs/ids.ts';
+
+/**
+ * Whether somebody can hold the key of the address. Those of programs lie off the curve, and of what is sent to them
+ * only the program can dispose.
+ */
+export const isOnCurve = (address: Address): boolean => PublicKey.isOnCurve(new PublicKey(address).toBytes());
+
+/** Where a wallet holds a token: the address follows from owner, token program and mint. */
+export function associatedTokenAddress(owner: Address, mint: Address, program: Address): Address {
+  const [address] = PublicKey.findProgramAddressSync(
+    [owner, program, mint].map((part) => new PublicKey(part).toBytes()),
+    new PublicKey(ASSOCIATED_TOKEN_PROGRAM),
+  );
+  return address.toBase58();
+}

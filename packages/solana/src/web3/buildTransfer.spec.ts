@@ -1,0 +1,134 @@
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { encodeBase58 } from '@coffer/kernel';
+import { Message, Transaction } from '@solana/web3.js';
+import { expect } from 'chai';
+import * as ids from '../programs/ids.ts';
+import { referenceOf } from '../reference.ts';
+import { associatedTokenAddress } from './addresses.ts';
+import { buildTransfer, MAX_TRANSACTION_BYTES, signatureOf, type TransferOrder } from './buildTransfer.ts';
+
+interface Keys {
+  readonly address: string;
+  readonly privateKey: KeyObject;
+}
+
+function keys(): Keys {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const { x = '' } = publicKey.export({ format: 'jwk' });
+  return { address: encodeBase58(Buffer.from(x, 'base64url')), privateKey };
+}
+
+const [feePayer, from, to, mint] = [keys(), keys(), keys(), keys()];
+const moveId = 'mov_01h455vb4pex5vsknk084sn02q';
+const order: TransferOrder = {
+  feePayer: feePayer.address,
+  from: from.address,
+  to: to.address,
+  mint: 'native',
+  amount: 2n ** 64n - 1n,
+  moveId,
+  blockhash: encodeBase58(Buffer.alloc(32, 9)),
+  priority: { unitLimit: 40_000, microLamports: 1_000n },
+  createsAccount: false,
+};
+const chip = { address: mint.address, program: ids.TOKEN_2022_PROGRAM, decimals: 6 };
+
+/** By instruction: its program, and its accounts with what it may do to them. */
+function instructionsOf(message: Uint8Array) {
+  const decoded = Message.from(Buffer.from(message));
+  const accountOf = (index: number) => {
+    const marks = [decoded.isAccountSigner(index) && 'signs', decoded.isAccountWritable(index) && 'writable'];
+    return [decoded.accountKeys[index]?.toBase58(), ...marks.filter(Boolean)].join(' ');
+  };
+  return decoded.compiledInstructions.map(({ programIdIndex, accountKeyIndexes, data }) => ({
+    program: decoded.accountKeys[programIdIndex]?.toBase58(),
+    accounts: accountKeyIndexes.map(accountOf),
+    data: Buffer.from(data),
+  }));
+}
+
+const signed = (of: TransferOrder) => {
+  const { message, withSignatures } = buildTransfer(of);
+  return withSignatures([feePayer, from].map(({ privateKey }) => sign(null, message, privateKey)));
+};
+
+describe('a transfer', () => {
+  it('of the native currency is budget, memo with the id, and transfer with the reference', () => {
+    const { message, signers } = buildTransfer(order);
+    expect(signers).to.deep.equal([feePayer.address, from.address]);
+    const [limit, price, note, transfer, ...more] = instructionsOf(message);
+    expect(more).to.deep.equal([]);
+    expect(limit?.program).to.equal(ids.COMPUTE_BUDGET_PROGRAM);
+    expect(price?.program).to.equal(ids.COMPUTE_BUDGET_PROGRAM);
+    expect(note).to.deep.equal({ program: ids.MEMO_PROGRAM, accounts: [], data: Buffer.from(moveId) });
+    expect(transfer).to.deep.equal({
+      program: ids.SYSTEM_PROGRAM,
+      accounts: [`${from.address} signs writable`, `${to.address} writable`, referenceOf(moveId)],
+      data: Buffer.from('02000000ffffffffffffffff', 'hex'),
+    });
+  });
+
+  it('of a token goes between the accounts of the wallets, and makes the second where it is told to', () => {
+    const source = associatedTokenAddress(from.address, chip.address, chip.program);
+    const destination = associatedTokenAddress(to.address, chip.address, chip.program);
+    const { message, signers } = buildTransfer({ ...order, mint: chip, createsAccount: true });
+    expect(signers).to.deep.equal([feePayer.address, from.address]);
+    const [, , create, note, transfer, ...more] = instructionsOf(message);
+    expect(more).to.deep.equal([]);
+    expect(create).to.deep.equal({
+      program: ids.ASSOCIATED_TOKEN_PROGRAM,
+      accounts: [
+        `${feePayer.address} signs writable`,
+        `${destination} writable`,
+        to.address,
+        chip.address,
+        ids.SYSTEM_PROGRAM,
+        chip.program,
+      ],
+      data: Buffer.of(1),
+    });
+    expect(note?.program).to.equal(ids.MEMO_PROGRAM);
+    expect(transfer).to.deep.equal({
+      program: chip.program,
+      accounts: [
+        `${source} writable`,
+        chip.address,
+        `${destination} writable`,
+        `${from.address} signs`,
+        referenceOf(moveId),
+      ],
+      data: Buffer.from('0cffffffffffffffff06', 'hex'),
+    });
+    expect(instructionsOf(buildTransfer({ ...order, mint: chip }).message)).to.have.length(4);
+  });
+
+  it('is taken by web3.js with our signatures, and its id is the first of them', () => {
+    const wire = signed({ ...order, mint: chip, createsAccount: true });
+    const decoded = Transaction.from(Buffer.from(wire));
+    expect(decoded.verifySignatures(true)).to.equal(true);
+    expect(signatureOf(wire)).to.equal(encodeBase58(decoded.signature ?? Buffer.alloc(0)));
+    expect(decoded.recentBlockhash).to.equal(order.blockhash);
+    expect(wire.length).to.be.lessThan(MAX_TRANSACTION_BYTES);
+  });
+
+  it('has the same bytes for the same order, and others for another move', () => {
+    const message = (of: TransferOrder) => Buffer.from(buildTransfer(of).message).toString('hex');
+    expect(message(order)).to.equal(message({ ...order }));
+    expect(message(order)).not.to.equal(message({ ...order, moveId: 'mov_01h455vb4pex5vsknk084sn02r' }));
+  });
+
+  it('is not made where the fee payer would be its source', () =>
+    expect(() => buildTransfer({ ...order, feePayer: from.address })).to.throw('never the source'));
+
+  it('is not made where it would not fit into a packet', () =>
+    expect(() => buildTransfer({ ...order, moveId: 'm'.repeat(1_000) })).to.throw('does not fit'));
+
+  it('takes one signature of each signer', () => {
+    const { withSignatures } = buildTransfer(order);
+    expect(() => withSignatures([Buffer.alloc(64)])).to.throw('signs once');
+    expect(() => withSignatures([Buffer.alloc(64), Buffer.alloc(63)])).to.throw();
+  });
+
+  it('has a reference that is the same for ever', () =>
+    expect(referenceOf(moveId)).to.equal('6HuSgQpwvqVq2ngqhMT1JL6HWj89XRKscdmEk2MZDtSA'));
+});

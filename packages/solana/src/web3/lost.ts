@@ -1,0 +1,81 @@
+/**
+ * Whether a transaction is lost. A wrong yes is a payment made twice, so every node that is configured must agree, and
+ * each shows first that its word is worth something:
+ *
+ * - its finalized block height is above the last valid one: no block that it will ever build on holds the transaction;
+ * - the history it then searches is at least as new as that height (behind one address stand many machines, and the
+ *   next answer may come from one that lags);
+ * - its history still reaches back to before the transaction could have landed. A node that has thrown that part away
+ *   knows nothing of the transaction either.
+ *
+ * A node that lags or has forgotten says nothing, so the answer is no. A node that is silent throws: nothing is known.
+ * One that stays away for ever is taken out of the configuration by its operator, who knows why.
+ */
+import { z } from 'zod';
+import { ChainUnreachableError, type Signature } from '../port.ts';
+import { u64Figure } from './losslessJson.ts';
+import { type NodePool, NodesFailedError } from './nodePool.ts';
+import type { RpcNode } from './rpcNode.ts';
+
+/** A blockhash is good for so many blocks after its own, so none of them is older than this before the last. */
+const BLOCKHASH_LIFE_BLOCKS = 151n;
+
+type Verdict = 'gone' | 'known' | 'cannotTell';
+
+export async function isLostOn(
+  pool: NodePool,
+  signature: Signature,
+  lastValidBlockHeight: bigint,
+): Promise<boolean> {
+  // Most are asked about while they may still land: then one node's word is enough for a no.
+  const height = await pool.first(async (node) => (await finalized(node)).height);
+  if (height <= lastValidBlockHeight) return false;
+
+  const { said, failed } = await pool.all((node) => verdictOf(node, signature, lastValidBlockHeight));
+  if (said.some(({ answer }) => answer === 'known')) return false;
+  if (failed.length > 0) throw new NodesFailedError(failed);
+  return said.length > 0 && said.every(({ answer }) => answer === 'gone');
+}
+
+async function verdictOf(
+  node: RpcNode,
+  signature: Signature,
+  lastValidBlockHeight: bigint,
+): Promise<Verdict> {
+  const { slot, height } = await finalized(node);
+  const { context, value } = await node.connection.getSignatureStatuses([signature], {
+    searchTransactionHistory: true,
+  });
+  if (value.length !== 1) throw new ChainUnreachableError(`${node.name} answered something else.`);
+  if (value[0]) return 'known';
+  if (height <= lastValidBlockHeight || BigInt(context.slot) < slot) return 'cannotTell';
+  return (await remembers(node, lastValidBlockHeight - BLOCKHASH_LIFE_BLOCKS)) ? 'gone' : 'cannotTell';
+}
+
+/** Slot and height of one block: two questions could be answered by two machines. */
+async function finalized(node: RpcNode): Promise<{ readonly slot: bigint; readonly height: bigint }> {
+  const { absoluteSlot, blockHeight } = await node.connection.getEpochInfo('finalized');
+  if (blockHeight === undefined) throw new ChainUnreachableError(`${node.name} tells no block height.`);
+  return { slot: BigInt(absoluteSlot), height: BigInt(blockHeight) };
+}
+
+/** Whether the history of the node begins at that height or before. */
+async function remembers(node: RpcNode, height: bigint): Promise<boolean> {
+  const firstSlot = BigInt(await node.connection.getFirstAvailableBlock());
+  // Slots without a block are counted too, so a slot is never less than the height of its block.
+  if (firstSlot <= (height > 0n ? height : 0n)) return true;
+  const first = await node.call(
+    'getBlock',
+    [
+      Number(firstSlot),
+      {
+        commitment: 'finalized',
+        transactionDetails: 'none',
+        rewards: false,
+        maxSupportedTransactionVersion: 0,
+      },
+    ],
+    z.object({ blockHeight: u64Figure }),
+  );
+  return first.blockHeight <= height;
+}

@@ -1,0 +1,111 @@
+/** Several nodes as one: who is asked, and who rests for a while after having failed. */
+import { SolanaJSONRPCError } from '@solana/web3.js';
+import { ChainUnreachableError } from '../port.ts';
+import { NodeRefusalError, NodeSilentError, type RpcNode } from './rpcNode.ts';
+
+/** By which a node says that it is behind the cluster, or otherwise not well. */
+export const NODE_UNHEALTHY = -32005;
+
+export interface NodePoolOptions {
+  /** How long a node that failed is asked only when no other answers. */
+  readonly restMs: number;
+  /** Monotonic. */
+  readonly nowMs: () => number;
+}
+
+export type Ask<T> = (node: RpcNode) => Promise<T>;
+
+/** What one node said. */
+export type Said<T> = { readonly node: RpcNode; readonly answer: T };
+export type Failed = { readonly node: RpcNode; readonly error: unknown };
+
+/** Of the nodes that were asked, none gave an answer that can be relied on. */
+export class NodesFailedError extends ChainUnreachableError {
+  readonly failed: readonly Failed[];
+
+  constructor(failed: readonly Failed[]) {
+    super(failed.map(({ node, error }) => `${node.name}: ${messageOf(error)}`).join(' '));
+    this.failed = failed;
+  }
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+export interface NodePool {
+  /**
+   * The first answer, of the nodes in their order, those at rest last. `isFinal` tells the error that is an answer:
+   * no other node is asked after it.
+   */
+  readonly first: <T>(ask: Ask<T>, isFinal?: (error: unknown) => boolean) => Promise<T>;
+  /** Of all nodes at once, those at rest as well. */
+  readonly all: <T>(ask: Ask<T>) => Promise<{ said: readonly Said<T>[]; failed: readonly Failed[] }>;
+  /** As `all`, but answers as soon as one has: the others are asked nonetheless. */
+  readonly any: <T>(ask: Ask<T>) => Promise<Said<T>>;
+}
+
+export function nodePool(nodes: readonly RpcNode[], { restMs, nowMs }: NodePoolOptions): NodePool {
+  const restUntil = new Map<RpcNode, number>();
+  const isAtRest = (node: RpcNode) => (restUntil.get(node) ?? Number.NEGATIVE_INFINITY) > nowMs();
+
+  async function ask<T>(node: RpcNode, question: Ask<T>): Promise<Said<T>> {
+    try {
+      const answer = await question(node);
+      restUntil.delete(node);
+      return { node, answer };
+    } catch (error) {
+      if (isNodesFault(error)) restUntil.set(node, nowMs() + restMs);
+      throw error;
+    }
+  }
+
+  return {
+    async first(question, isFinal = () => false) {
+      const failed: Failed[] = [];
+      for (const node of [...nodes.filter((one) => !isAtRest(one)), ...nodes.filter(isAtRest)]) {
+        try {
+          return (await ask(node, question)).answer;
+        } catch (error) {
+          if (isFinal(error)) throw error;
+          failed.push({ node, error });
+        }
+      }
+      throw new NodesFailedError(failed);
+    },
+    async all(question) {
+      const settled = await Promise.allSettled(nodes.map((node) => ask(node, question)));
+      return {
+        said: settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])),
+        failed: failuresOf(nodes, settled),
+      };
+    },
+    async any(question) {
+      const asked = nodes.map((node) => ask(node, question));
+      try {
+        return await Promise.any(asked);
+      } catch {
+        throw new NodesFailedError(failuresOf(nodes, await Promise.allSettled(asked)));
+      }
+    },
+  };
+}
+
+const failuresOf = (
+  nodes: readonly RpcNode[],
+  settled: readonly PromiseSettledResult<unknown>[],
+): readonly Failed[] =>
+  nodes.flatMap((node, index) => {
+    const one = settled[index];
+    return one?.status === 'rejected' ? [{ node, error: one.reason }] : [];
+  });
+
+/** Rests the node: it is silent or says that it is not well. Another refusal may be the question's fault. */
+function isNodesFault(error: unknown): boolean {
+  return error instanceof NodeSilentError || refusalOf(error)?.code === NODE_UNHEALTHY;
+}
+
+/** What a node refused, whichever way it was asked. */
+export function refusalOf(error: unknown): { readonly code: number; readonly message: string } | undefined {
+  if (error instanceof NodeRefusalError) return error;
+  if (error instanceof SolanaJSONRPCError) return { code: Number(error.code), message: error.message };
+  return undefined;
+}

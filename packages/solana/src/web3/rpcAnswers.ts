@@ -1,0 +1,156 @@
+/** What nodes answer where lamports stand in it, and what we make of it. */
+import { z } from 'zod';
+import type { Address, ChainAccount, ExecutedTransaction, Signature, Simulation } from '../port.ts';
+import { errorText, u64Figure } from './losslessJson.ts';
+
+const accountData = z
+  .tuple([z.base64(), z.literal('base64')])
+  .transform(([text]) => Uint8Array.from(Buffer.from(text, 'base64')));
+
+const rpcAccount = z.object({
+  owner: z.string(),
+  lamports: u64Figure,
+  data: accountData,
+  executable: z.boolean(),
+});
+type RpcAccount = z.infer<typeof rpcAccount>;
+
+const chainAccount = (address: Address, account: RpcAccount): ChainAccount => ({
+  address,
+  owner: account.owner,
+  lamports: account.lamports,
+  data: account.data,
+  isExecutable: account.executable,
+});
+
+/** An account without lamports is not there: a simulation shows what was closed in this way. */
+const accountsAt = (addresses: readonly Address[], accounts: readonly (RpcAccount | null)[]) =>
+  addresses.map((address, index) => {
+    const account = accounts[index];
+    return account && account.lamports > 0n ? chainAccount(address, account) : undefined;
+  });
+
+/** Of `getMultipleAccounts`. */
+export const accountsAnswer = (addresses: readonly Address[]) =>
+  z
+    .object({ value: z.array(rpcAccount.nullable()).length(addresses.length) })
+    .transform(({ value }) => accountsAt(addresses, value));
+
+/** Of `getTokenAccountsByOwner`. */
+export const ownedAccountsAnswer = z
+  .object({ value: z.array(z.object({ pubkey: z.string(), account: rpcAccount })) })
+  .transform(({ value }) => value.map(({ pubkey, account }) => chainAccount(pubkey, account)));
+
+/** Of `simulateTransaction`. */
+export const simulationAnswer = (addresses: readonly Address[]) =>
+  z
+    .object({
+      value: z.object({
+        err: z.unknown(),
+        logs: z.array(z.string()).nullish(),
+        accounts: z.array(rpcAccount.nullable()).nullish(),
+        unitsConsumed: u64Figure.nullish(),
+      }),
+    })
+    .transform(({ value }, context): Simulation => {
+      const error = value.err === null || value.err === undefined ? null : errorText(value.err);
+      const accounts = value.accounts ?? [];
+      if (error === null && accounts.length !== addresses.length) {
+        context.addIssue({ code: 'custom', message: 'not the accounts that were asked for' });
+        return z.NEVER;
+      }
+      return {
+        error,
+        logs: value.logs ?? [],
+        unitsConsumed: value.unitsConsumed ?? 0n,
+        accounts: error === null ? accountsAt(addresses, accounts) : [],
+      };
+    });
+
+const tokenBalance = z.object({
+  accountIndex: z.int().nonnegative(),
+  mint: z.string(),
+  owner: z.string(),
+  uiTokenAmount: z.object({ amount: z.string().regex(/^\d+$/).transform(BigInt) }),
+});
+type TokenBalance = z.infer<typeof tokenBalance>;
+
+const rpcTransaction = z.object({
+  slot: u64Figure,
+  transaction: z.object({
+    message: z.object({
+      header: z.object({ numRequiredSignatures: z.int().positive() }),
+      accountKeys: z.array(z.string()).min(1),
+    }),
+  }),
+  meta: z.object({
+    err: z.unknown(),
+    fee: u64Figure,
+    preBalances: z.array(u64Figure),
+    postBalances: z.array(u64Figure),
+    preTokenBalances: z.array(tokenBalance),
+    postTokenBalances: z.array(tokenBalance),
+    loadedAddresses: z.object({ writable: z.array(z.string()), readonly: z.array(z.string()) }).nullish(),
+  }),
+});
+
+/** Of `getTransaction`: null where the node does not know it. */
+export const transactionAnswer = (signature: Signature) =>
+  rpcTransaction.nullable().transform((known, context): ExecutedTransaction | null => {
+    if (!known) return null;
+    const { message } = known.transaction;
+    const { err, loadedAddresses, ...meta } = known.meta;
+    const addresses = [
+      ...message.accountKeys,
+      ...(loadedAddresses?.writable ?? []),
+      ...(loadedAddresses?.readonly ?? []),
+    ];
+    const lamports = addresses.flatMap((address, index) => {
+      const before = meta.preBalances[index];
+      const after = meta.postBalances[index];
+      return before === undefined || after === undefined ? [] : [{ address, before, after }];
+    });
+    const tokens = tokenChanges(addresses, meta.preTokenBalances, meta.postTokenBalances);
+    const isWhole =
+      lamports.length === addresses.length &&
+      meta.preBalances.length === addresses.length &&
+      meta.postBalances.length === addresses.length;
+    if (!isWhole || !tokens) {
+      context.addIssue({ code: 'custom', message: 'not the balances of its accounts' });
+      return z.NEVER;
+    }
+    return {
+      signature,
+      slot: known.slot,
+      error: err === null || err === undefined ? null : errorText(err),
+      signers: message.accountKeys.slice(0, message.header.numRequiredSignatures),
+      feeLamports: meta.fee,
+      lamports,
+      tokens,
+    };
+  });
+
+/**
+ * An account that was made or closed stands on one side only. One that was closed and made again for another owner or
+ * mint is two: what the one held is gone, what the other holds is new.
+ */
+function tokenChanges(
+  addresses: readonly Address[],
+  before: readonly TokenBalance[],
+  after: readonly TokenBalance[],
+): ExecutedTransaction['tokens'] | undefined {
+  const changes = new Map<string, ExecutedTransaction['tokens'][number]>();
+  for (const [side, balances] of [
+    ['before', before],
+    ['after', after],
+  ] as const) {
+    for (const { accountIndex, mint, owner, uiTokenAmount } of balances) {
+      const account = addresses[accountIndex];
+      if (account === undefined) return undefined;
+      const key = `${account} ${owner} ${mint}`;
+      const known = changes.get(key) ?? { account, owner, mint, before: 0n, after: 0n };
+      changes.set(key, { ...known, [side]: uiTokenAmount.amount });
+    }
+  }
+  return [...changes.values()];
+}

@@ -1,0 +1,239 @@
+/** The chain port over Solana's JSON-RPC, by one node or several. */
+import { PublicKey, type SignatureStatus } from '@solana/web3.js';
+import { z } from 'zod';
+import {
+  type Address,
+  type Chain,
+  ChainUnreachableError,
+  type Commitment,
+  type KnownTransaction,
+  type SendOutcome,
+  type Signature,
+  type TokenAccount,
+  type TransactionStatus,
+  TransactionUnreadableError,
+} from '../port.ts';
+import { TOKEN_PROGRAMS } from '../programs/ids.ts';
+import { decodeTokenAccount } from '../programs/tokenAccount.ts';
+import { errorText, u64Figure } from './losslessJson.ts';
+import { isLostOn } from './lost.ts';
+import { NODE_UNHEALTHY, NodesFailedError, nodePool, refusalOf } from './nodePool.ts';
+import { accountsAnswer, ownedAccountsAnswer, simulationAnswer, transactionAnswer } from './rpcAnswers.ts';
+import { type RpcNode, rpcNode } from './rpcNode.ts';
+
+export interface RpcChainOptions {
+  /** In the order in which they are asked. Each one's word is needed before a transaction counts as lost. */
+  readonly urls: readonly string[];
+  /** For one question to one node. */
+  readonly timeoutMs: number;
+  /** How long a node that failed is asked last. */
+  readonly restMs?: number;
+  readonly maxAnswerBytes?: number;
+  /** Monotonic. */
+  readonly nowMs?: () => number;
+}
+
+const DEFAULT_REST_MS = 10_000;
+const DEFAULT_MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+/** What nodes take in one question. */
+const STATUSES_PER_CALL = 256;
+const ACCOUNTS_PER_CALL = 100;
+const FEE_ACCOUNTS_PER_CALL = 128;
+/** "Transaction version is not supported by the requesting client". */
+const UNSUPPORTED_TRANSACTION_VERSION = -32015;
+
+export function createRpcChain(options: RpcChainOptions): Chain {
+  const { urls, timeoutMs, restMs = DEFAULT_REST_MS, nowMs = () => performance.now() } = options;
+  if (urls.length === 0) throw new Error('A chain needs the address of at least one node.');
+  const closing = new AbortController();
+  const nodes = urls.map((url, index) =>
+    rpcNode({
+      name: `node ${index + 1}`,
+      url,
+      timeoutMs,
+      maxAnswerBytes: options.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES,
+      signal: closing.signal,
+    }),
+  );
+  const pool = nodePool(nodes, { restMs, nowMs });
+
+  return {
+    async latestBlockhash() {
+      const { blockhash, lastValidBlockHeight } = await pool.first(({ connection }) =>
+        connection.getLatestBlockhash('confirmed'),
+      );
+      return { blockhash, lastValidBlockHeight: BigInt(lastValidBlockHeight) };
+    },
+
+    async send(transaction): Promise<SendOutcome> {
+      // The commitment of the blockhash: by it the node knows how long to forward the bytes, also without preflight.
+      const config = {
+        encoding: 'base64',
+        skipPreflight: true,
+        preflightCommitment: 'confirmed',
+        maxRetries: 0,
+      };
+      const bytes = Buffer.from(transaction).toString('base64');
+      try {
+        await pool.any((node) => node.call('sendTransaction', [bytes, config], z.string()));
+        return { outcome: 'accepted' };
+      } catch (error) {
+        if (!(error instanceof NodesFailedError)) throw error;
+        const refusals = error.failed.flatMap((failed) => refusalOf(failed.error) ?? []);
+        const [refusal] = refusals.filter(({ code }) => code !== NODE_UNHEALTHY);
+        if (!refusal) throw error;
+        return { outcome: 'refused', reason: refusal.message };
+      }
+    },
+
+    async statuses(signatures) {
+      const pages = inPages(signatures, STATUSES_PER_CALL).map((page) =>
+        pool.first(async ({ name, connection }) => {
+          const { value } = await connection.getSignatureStatuses(page, { searchTransactionHistory: true });
+          if (value.length !== page.length)
+            throw new ChainUnreachableError(`${name} answered something else.`);
+          return value.map((status) => (status ? statusOf(status) : undefined));
+        }),
+      );
+      return (await Promise.all(pages)).flat();
+    },
+
+    isLost: (signature, lastValidBlockHeight) => isLostOn(pool, signature, lastValidBlockHeight),
+
+    simulate: (transaction, accounts) =>
+      pool.first(({ call }) =>
+        call(
+          'simulateTransaction',
+          [
+            Buffer.from(transaction).toString('base64'),
+            {
+              encoding: 'base64',
+              commitment: 'confirmed',
+              sigVerify: false,
+              accounts: { encoding: 'base64', addresses: accounts },
+            },
+          ],
+          simulationAnswer(accounts),
+        ),
+      ),
+
+    async accounts(addresses, commitment) {
+      if (addresses.length === 0) return [];
+      if (addresses.length > ACCOUNTS_PER_CALL)
+        throw new RangeError(`At most ${ACCOUNTS_PER_CALL} accounts at once.`);
+      return pool.first(({ call }) =>
+        call(
+          'getMultipleAccounts',
+          [addresses, { encoding: 'base64', commitment }],
+          accountsAnswer(addresses),
+        ),
+      );
+    },
+
+    tokenAccountsOf: (owner, commitment) =>
+      pool.first(async ({ call }) => {
+        const found = await Promise.all(
+          TOKEN_PROGRAMS.map((programId) => tokenAccounts(call, owner, programId, commitment)),
+        );
+        return found.flat();
+      }),
+
+    rentMinimum: (bytes) =>
+      pool.first(({ call }) => call('getMinimumBalanceForRentExemption', [bytes], u64Figure)),
+
+    async recentPriorityFee(writable) {
+      const lockedWritableAccounts = writable
+        .slice(0, FEE_ACCOUNTS_PER_CALL)
+        .map((address) => new PublicKey(address));
+      const blocks = await pool.first(({ connection }) =>
+        connection.getRecentPrioritizationFees({ lockedWritableAccounts }),
+      );
+      const fees = blocks.map(({ prioritizationFee }) => prioritizationFee).sort((one, other) => one - other);
+      return BigInt(fees[Math.floor(fees.length / 2)] ?? 0);
+    },
+
+    async transactionsOf(address, { limit, before, until }) {
+      // Every node that answers: what one has forgotten, or has not met yet, another may know.
+      const { said, failed } = await pool.all(({ connection }) =>
+        connection.getSignaturesForAddress(
+          new PublicKey(address),
+          { limit, ...(before && { before }), ...(until && { until }) },
+          'confirmed',
+        ),
+      );
+      if (said.length === 0) throw new NodesFailedError(failed);
+      return newestOf(
+        said.flatMap(({ answer }) => answer),
+        limit,
+      );
+    },
+
+    async transaction(signature) {
+      const question = transactionAnswer(signature);
+      const config = { encoding: 'json', commitment: 'finalized', maxSupportedTransactionVersion: 0 };
+      const { said, failed } = await pool.all(({ call }) =>
+        call('getTransaction', [signature, config], question),
+      );
+      const [known] = said.flatMap(({ answer }) => answer ?? []);
+      if (known) return known;
+      if (failed.some(({ error }) => refusalOf(error)?.code === UNSUPPORTED_TRANSACTION_VERSION))
+        throw new TransactionUnreadableError(`${signature} is of a version that is not known here.`);
+      if (said.length === 0) throw new NodesFailedError(failed);
+      return undefined;
+    },
+
+    async close() {
+      closing.abort(new ChainUnreachableError('The chain was closed.'));
+    },
+  };
+}
+
+function statusOf({ slot, err, confirmations, confirmationStatus }: SignatureStatus): TransactionStatus {
+  return {
+    slot: BigInt(slot),
+    // What was found in the history behind the cache has no count of confirmations: it is final.
+    commitment: confirmationStatus ?? (confirmations === null ? 'finalized' : 'processed'),
+    error: err === null ? null : errorText(err),
+  };
+}
+
+async function tokenAccounts(
+  call: RpcNode['call'],
+  owner: Address,
+  programId: Address,
+  commitment: Commitment,
+): Promise<readonly TokenAccount[]> {
+  const params = [owner, { programId }, { encoding: 'base64', commitment }];
+  const accounts = await call('getTokenAccountsByOwner', params, ownedAccountsAnswer);
+  return accounts.map((account) => {
+    const decoded = decodeTokenAccount(account);
+    // Left out, it would be money that nobody sees.
+    if (!decoded) throw new ChainUnreachableError(`${account.address} is no token account.`);
+    return decoded;
+  });
+}
+
+/** Of several nodes' lists, each the newest first: once each, in one such list. */
+function newestOf(
+  found: readonly { signature: Signature; slot: number; err: unknown; memo: string | null }[],
+  limit: number,
+): readonly KnownTransaction[] {
+  const known = new Map<Signature, KnownTransaction>();
+  for (const { signature, slot, err, memo } of found) {
+    if (known.has(signature)) continue;
+    known.set(signature, {
+      signature,
+      slot: BigInt(slot),
+      error: err === null ? null : errorText(err),
+      memo,
+    });
+  }
+  // Stable: within a slot the order of the node stays.
+  return [...known.values()].sort((one, other) => Number(other.slot - one.slot)).slice(0, limit);
+}
+
+function inPages<T>(items: readonly T[], size: number): T[][] {
+  const pages: T[][] = [];
+  for (let at = 0; at < items.length; at += size) pages.push(items.slice(at, at + size));
+  return pages;
+}
