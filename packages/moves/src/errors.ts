@@ -1,0 +1,48 @@
+/**
+ * Why moves fail for good: the `code` of `MoveFailed`, answered in the `error` of a move. The status is that of a
+ * refusal by the state of things; a move itself is answered with 200.
+ */
+export const movesErrors = {
+  'moves/wallet_unavailable': {
+    status: 409,
+    message: 'The wallet that was to pay signs no more: it was exported or migrated. Nothing was moved.',
+  },
+  'moves/mint_not_supported': {
+    status: 409,
+    message:
+      'There is no such token on this chain, or it is of a kind that may take back or keep what is moved. Nothing was moved.',
+  },
+  'moves/recipient_refused': {
+    status: 409,
+    message:
+      'The recipient is no wallet that can be paid: a token account, a program, or the paying wallet itself. Nothing was moved.',
+  },
+  'moves/source_frozen': {
+    status: 409,
+    message: 'The issuer of the token has frozen the account that was to pay. Nothing was moved.',
+  },
+  'moves/insufficient_source_funds': {
+    status: 409,
+    message: 'The paying wallet holds less than the amount. Nothing was moved.',
+  },
+  'moves/below_rent_minimum': {
+    status: 409,
+    message:
+      'The transfer would leave an account with less than the chain asks of an account. Nothing was moved.',
+  },
+  'moves/refused_by_chain': {
+    status: 409,
+    message: 'The chain would have refused the transfer, each time it was tried. Nothing was moved.',
+  },
+  'moves/failed_on_chain': {
+    status: 409,
+    message: 'The transfer was executed and failed. Nothing but its fee was moved.',
+  },
+  'moves/never_landed': {
+    status: 409,
+    message: 'No attempt got into a block, as often as it was signed. Nothing was moved.',
+  },
+} as const;
+
+/** The `code` of a `MoveFailed`. */
+export type MoveFailureCode = keyof typeof movesErrors;
