@@ -14,8 +14,15 @@ import {
   type StreamEvent,
 } from '@coffer/event-store';
 import { type Environment, fold } from '@coffer/kernel';
+import type { EntryReason } from './domain/account.events.ts';
 import { account, accountStream, type OpenHold } from './domain/account.ts';
-import { adjustmentEntryId, type EntryId, type HoldId, type HoldPurpose } from './domain/accountIds.ts';
+import {
+  adjustmentEntryId,
+  depositEntryId,
+  type EntryId,
+  type HoldId,
+  type HoldPurpose,
+} from './domain/accountIds.ts';
 
 /** One player's funds in one currency. */
 export interface AccountKey {
@@ -30,6 +37,19 @@ export interface AccountFigures {
   readonly available: bigint;
   readonly held: bigint;
 }
+
+/** What has come from the chain and gone back to it, since ever. Base units. */
+export interface ExternalFigures {
+  readonly deposited: bigint;
+  readonly withdrawn: bigint;
+}
+
+/** How a hold stands. */
+export type HoldStanding =
+  | { readonly standing: 'none' }
+  /** With the event that opened it: the act that follows is a function of it. */
+  | { readonly standing: 'open'; readonly hold: OpenHold; readonly cause: StreamEvent }
+  | { readonly standing: 'closed'; readonly payout: bigint };
 
 /** An operator's adjustment, idempotent on `ref` for this account. */
 export interface Adjustment {
@@ -81,6 +101,37 @@ export function createAccounts(dependencies: {
         if (past.length < page.length) break;
       }
       return { available: state.available, held: state.held };
+    },
+
+    /** Deposits and cash-outs that are in the books, current. */
+    async external(key: AccountKey, context: Pick<CommandContext, 'deadlineMs'>): Promise<ExternalFigures> {
+      const { deposited, withdrawn } = await handler.load(account, streamOf(key), context);
+      return { deposited, withdrawn };
+    },
+
+    /** Whether the entry is in the books, confirmed current. */
+    async isBooked(
+      key: AccountKey,
+      entryId: EntryId,
+      context: Pick<CommandContext, 'deadlineMs'>,
+    ): Promise<boolean> {
+      return (await handler.load(account, streamOf(key), context)).entries.has(entryId);
+    },
+
+    /** Confirmed current. */
+    async findHold(
+      key: AccountKey,
+      holdId: HoldId,
+      context: Pick<CommandContext, 'deadlineMs'>,
+    ): Promise<HoldStanding> {
+      const stream = streamOf(key);
+      const { openHolds, closedHolds } = await handler.load(account, stream, context);
+      const hold = openHolds.get(holdId);
+      if (hold) {
+        return { standing: 'open', hold, cause: await readEvent(store, stream, hold.heldAtRevision) };
+      }
+      const payout = closedHolds.get(holdId);
+      return payout === undefined ? { standing: 'none' } : { standing: 'closed', payout };
     },
 
     /** Adds to the available funds, once a `ref`. Throws `accounts/idempotency_conflict`. */
@@ -139,16 +190,31 @@ export function createAccounts(dependencies: {
       cause: StreamEvent,
       deadlineMs: number,
     ): Promise<void> {
-      const stream = streamOf(key);
-      const context = causedBy(cause, stream, deadlineMs);
-      await handler.execute(
-        account,
-        stream,
-        { type: 'CreditAccount', reason: 'rollback', ...entry },
-        context,
-      );
+      await creditFrom(cause, key, { ...entry, reason: 'rollback' }, deadlineMs);
+    },
+
+    /** A deposit that the chain has confirmed: it becomes available. */
+    async creditDeposit(
+      key: AccountKey,
+      { ref, amount }: { readonly ref: string; readonly amount: bigint },
+      cause: StreamEvent,
+      deadlineMs: number,
+    ): Promise<void> {
+      const entry = { entryId: depositEntryId(ref), amount, reason: 'deposit' } as const;
+      await creditFrom(cause, key, entry, deadlineMs);
     },
   };
+
+  async function creditFrom(
+    cause: StreamEvent,
+    key: AccountKey,
+    entry: { readonly entryId: EntryId; readonly amount: bigint; readonly reason: EntryReason },
+    deadlineMs: number,
+  ): Promise<void> {
+    const stream = streamOf(key);
+    const context = causedBy(cause, stream, deadlineMs);
+    await handler.execute(account, stream, { type: 'CreditAccount', ...entry }, context);
+  }
 
   async function adjust(
     key: AccountKey,

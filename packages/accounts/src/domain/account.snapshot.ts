@@ -10,6 +10,8 @@ const stored = z.object({
   revision: z.int(),
   available: figure,
   held: figure,
+  deposited: figure,
+  withdrawn: figure,
   entries: z.array(
     z.object({
       entryId,
@@ -39,6 +41,8 @@ export function encodeAccount(account: Account): unknown {
     revision: account.revision,
     available: account.available,
     held: account.held,
+    deposited: account.deposited,
+    withdrawn: account.withdrawn,
     entries: Array.from(account.entries, ([id, entry]) => ({ entryId: id, ...entry })),
     openHolds: Array.from(account.openHolds, ([id, hold]) => ({ holdId: id, ...hold })),
     closedHolds: Array.from(account.closedHolds, ([id, payout]) => ({ holdId: id, payout })),
@@ -46,11 +50,9 @@ export function encodeAccount(account: Account): unknown {
 }
 
 export function decodeAccount(snapshot: unknown): Account {
-  const { revision, available, held, entries, openHolds, closedHolds } = stored.parse(snapshot);
+  const { entries, openHolds, closedHolds, ...figures } = stored.parse(snapshot);
   return {
-    revision,
-    available,
-    held,
+    ...figures,
     entries: PersistentMap(
       entries.map(({ entryId: id, note, ...entry }) => [id, { ...entry, note }] as const),
     ),

@@ -215,6 +215,55 @@ describe('account: holds', () => {
   });
 });
 
+describe('account: what comes from outside and goes back', () => {
+  const deposited = (ref: string, amount: bigint, available: bigint, keptApart = 0n): AccountEvent => ({
+    type: 'AccountCredited',
+    data: { entryId: depositEntryId(ref), amount, reason: 'deposit', available, held: keptApart },
+  });
+  const cashingOut = (ref: string, amount: bigint): AccountEvent => ({
+    type: 'FundsHeld',
+    data: { holdId: cashoutHoldId(ref), amount, purpose: 'cashout', request: { ref } },
+  });
+  const cashedOut = (ref: string, amount: bigint, payout: bigint): AccountEvent => ({
+    type: 'HoldClosed',
+    data: { holdId: cashoutHoldId(ref), held: amount, payout },
+  });
+  const totalsAfter = (...history: readonly AccountEvent[]) => {
+    const { deposited: total, withdrawn } = history.reduce(account.evolve, account.initialState);
+    return { deposited: total, withdrawn };
+  };
+
+  it('is the sum of the deposits and of the cash-outs that left', () =>
+    expect(
+      totalsAfter(
+        deposited('d1', 100n, 100n),
+        deposited('d2', 5n, 105n),
+        cashingOut('c1', 40n),
+        cashedOut('c1', 40n, 0n),
+        cashingOut('c2', 3n),
+        cashedOut('c2', 3n, 0n),
+      ),
+    ).to.deep.equal({ deposited: 105n, withdrawn: 43n }));
+
+  it('is not what a cash-out holds, or has given back', () =>
+    expect(
+      totalsAfter(
+        deposited('d1', 100n, 100n),
+        cashingOut('c1', 40n),
+        cashedOut('c1', 40n, 40n),
+        cashingOut('c2', 7n),
+      ),
+    ).to.deep.equal({ deposited: 100n, withdrawn: 0n }));
+
+  it('is nothing that stays inside: adjustments and play', () =>
+    expect(
+      totalsAfter(credited('a', 100n, 100n), debited('b', 10n, 90n), held(40n), closed(40n, 0n)),
+    ).to.deep.equal({
+      deposited: 0n,
+      withdrawn: 0n,
+    }));
+});
+
 describe('account: stream and snapshot', () => {
   const appId = 'app_01h455vb4pex5vsknk084sn02q';
   const userId = 'usr_01h455vb4pex5vsknk084sn02r';
@@ -247,12 +296,22 @@ describe('account: stream and snapshot', () => {
         type: 'FundsHeld',
         data: { holdId: stakeHoldId('p', 'b'), amount: 9n, purpose: 'stake', request: { poolId: 'p' } },
       } as const,
+      {
+        type: 'AccountCredited',
+        data: { entryId: depositEntryId('d'), amount: 5n, reason: 'deposit', available: 145n, held: 9n },
+      } as const,
+      {
+        type: 'FundsHeld',
+        data: { holdId: cashoutHoldId('c'), amount: 4n, purpose: 'cashout', request: { ref: 'c' } },
+      } as const,
+      { type: 'HoldClosed', data: { holdId: cashoutHoldId('c'), held: 4n, payout: 0n } } as const,
     ];
     const state = history.reduce(account.evolve, account.initialState);
     const { encode, decode } = account.snapshot ?? expect.fail('accounts have snapshots');
     const restored = decode(JSON.parse(JSON.stringify(encode(state))));
 
     expect(plain(restored)).to.deep.equal(plain(state));
+    expect(restored).to.include({ deposited: 5n, withdrawn: 4n });
     expect(account.sizeOf(state)).to.be.greaterThan(account.sizeOf(account.initialState));
   });
 

@@ -117,6 +117,9 @@ export interface Account {
   readonly revision: number;
   readonly available: bigint;
   readonly held: bigint;
+  /** What deposits have brought in, and what cash-outs have taken out, since ever. */
+  readonly deposited: bigint;
+  readonly withdrawn: bigint;
   readonly entries: PersistentMap<EntryId, Entry>;
   readonly openHolds: PersistentMap<HoldId, OpenHold>;
   /** Payouts of the holds that are gone. */
@@ -127,6 +130,8 @@ const initialState: Account = {
   revision: -1,
   available: 0n,
   held: 0n,
+  deposited: 0n,
+  withdrawn: 0n,
   entries: PersistentMap(),
   openHolds: PersistentMap(),
   closedHolds: PersistentMap(),
@@ -240,13 +245,15 @@ export function evolve(account: Account, event: AccountEvent): Account {
     case 'AccountDebited': {
       const { entryId, amount, reason, note, available, held } = event.data;
       const operation = event.type === 'AccountCredited' ? 'credit' : 'debit';
-      assert.equal(available, account.available + (operation === 'credit' ? amount : -amount));
+      const change = operation === 'credit' ? amount : -amount;
+      assert.equal(available, account.available + change);
       assert.equal(held, account.held);
       assert(!account.entries.has(entryId), 'an entry is booked once');
       return {
         ...account,
         revision,
         available,
+        deposited: account.deposited + (reason === 'deposit' ? change : 0n),
         entries: account.entries.set(entryId, { operation, amount, reason, note, available, held, revision }),
       };
     }
@@ -269,6 +276,7 @@ export function evolve(account: Account, event: AccountEvent): Account {
         revision,
         available: account.available + payout,
         held: account.held - held,
+        withdrawn: account.withdrawn + (purposeOf(holdId) === 'cashout' ? held - payout : 0n),
         openHolds: account.openHolds.delete(holdId),
         closedHolds: account.closedHolds.set(holdId, payout),
       };
@@ -287,7 +295,7 @@ function sizeOf({ entries, openHolds, closedHolds }: Account): number {
 
 export const account: StreamType<AccountCommand, AccountEvent, Account, AccountAnswer> = {
   category: CATEGORY,
-  version: 1,
+  version: 2,
   codec: accountEvents,
   initialState,
   decide,

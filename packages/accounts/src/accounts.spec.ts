@@ -1,0 +1,77 @@
+import { createCommandHandler, type StreamEvent } from '@coffer/event-store';
+import { createMemoryEventStore } from '@coffer/event-store/memory';
+import { encodeMetadata, newId } from '@coffer/kernel';
+import { expect } from 'chai';
+import { type AccountKey, createAccounts } from './accounts.ts';
+import { cashoutHoldId, depositEntryId } from './domain/accountIds.ts';
+
+const AT = '2026-01-31T12:00:00.000Z';
+
+describe('accounts: what comes from the chain and goes back to it', () => {
+  const store = createMemoryEventStore();
+  const accounts = createAccounts({ handler: createCommandHandler({ store }), store });
+  // Another node, which has seen nothing yet.
+  const other = createAccounts({ handler: createCommandHandler({ store }), store });
+  const newKey = (): AccountKey => ({
+    environment: 'test',
+    appId: newId('app'),
+    userId: newId('usr'),
+    currencyId: 1,
+  });
+  const deadline = () => performance.now() + 10_000;
+  const context = () => ({ deadlineMs: deadline() });
+  const confirmed = (id: string): StreamEvent => ({
+    id,
+    stream: 'move-test.app.mov',
+    revision: 2,
+    type: 'MoveConfirmed',
+    data: '{}',
+    metadata: encodeMetadata({ correlationId: 'req-1', actor: 'key:1', occurredAt: AT }, 1),
+  });
+  const eventsOf = async ({ environment, appId, userId, currencyId }: AccountKey) =>
+    (
+      await Array.fromAsync(store.readStream(`account-${environment}.${appId}.${userId}.${currencyId}`))
+    ).flat();
+
+  it('credits a confirmed deposit once, by whoever and however often', async () => {
+    const key = newKey();
+    const cause = confirmed('01939c1e-7f70-7000-8000-000000000001');
+    expect(await accounts.isBooked(key, depositEntryId('d-1'), context())).to.equal(false);
+    await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        (index % 2 ? accounts : other).creditDeposit(key, { ref: 'd-1', amount: 70n }, cause, deadline()),
+      ),
+    );
+
+    expect(await accounts.figures(key, context())).to.deep.equal({ available: 70n, held: 0n });
+    expect(await other.external(key, context())).to.deep.equal({ deposited: 70n, withdrawn: 0n });
+    expect(await other.isBooked(key, depositEntryId('d-1'), context())).to.equal(true);
+    expect(await other.isBooked(key, depositEntryId('d-2'), context())).to.equal(false);
+    const [credited, ...more] = await eventsOf(key);
+    expect(more).to.deep.equal([]);
+    expect(JSON.parse(credited?.metadata ?? '')).to.include({ causationId: cause.id, occurredAt: AT });
+    expect(JSON.parse(credited?.data ?? '')).to.include({ entryId: 'deposit:d-1', reason: 'deposit' });
+  });
+
+  it('says how a hold stands, also to a node that has not seen it', async () => {
+    const key = newKey();
+    const holdId = cashoutHoldId('c-1');
+    const find = () => other.findHold(key, holdId, context());
+    await accounts.creditDeposit(key, { ref: 'd', amount: 100n }, confirmed('x'), deadline());
+    expect(await find()).to.deep.equal({ standing: 'none' });
+
+    const metadata = { correlationId: 'req-1', actor: 'key:1', occurredAt: AT };
+    const order = { holdId, amount: 40n, purpose: 'cashout', request: { ref: 'c-1' } } as const;
+    const held = await accounts.hold(key, order, { metadata, ...context() });
+    if (held.outcome !== 'held') expect.fail(`it was ${held.outcome}`);
+    const open = await find();
+    if (open.standing !== 'open') expect.fail(`it is ${open.standing}`);
+    expect(open.hold).to.deep.include({ amount: 40n, request: { ref: 'c-1' } });
+    expect(open.cause.id).to.equal(held.cause.id);
+    expect(await other.external(key, context())).to.deep.equal({ deposited: 100n, withdrawn: 0n });
+
+    await accounts.closeHold(key, { holdId, payout: 0n }, confirmed('y'), deadline());
+    expect(await find()).to.deep.equal({ standing: 'closed', payout: 0n });
+    expect(await other.external(key, context())).to.deep.equal({ deposited: 100n, withdrawn: 40n });
+  });
+});
