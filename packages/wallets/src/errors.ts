@@ -28,6 +28,10 @@ export const walletsErrors = {
     status: 409,
     message: 'The wallet cannot be exported now; `reasons` say why. See GET /wallets/:id/export/preflight.',
   },
+  'wallets/no_wallet': {
+    status: 409,
+    message: 'The user has no active wallet in this environment. It comes with the first sign-in.',
+  },
   'wallets/keys_unavailable': {
     status: 503,
     message:

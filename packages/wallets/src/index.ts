@@ -12,6 +12,7 @@ export {
   MasterKeysMismatchError,
 } from './masterKeyVersions.ts';
 export { migrateWallets } from './migrate.ts';
+export * from './operator/index.ts';
 export { type Rewrapper, type RewrapReport, startRewrapper } from './rewrap.ts';
 export { createMasterKeyRotation, type MasterKeyRotation, type RotationOptions } from './rotation.ts';
 export { masterKeyEndpoints } from './routes.ts';

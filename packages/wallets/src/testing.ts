@@ -9,6 +9,7 @@ import { createExports, type Exports } from './exports.ts';
 import { createMasterKeys, type MasterKey, type MasterKeys, newMasterKey } from './masterKeys.ts';
 import { adoptMasterKeys } from './masterKeyVersions.ts';
 import { migrateWallets } from './migrate.ts';
+import { createOperatorWallets, type OperatorWallets } from './operator/operatorWallets.ts';
 import { createSigner, type Signer } from './signer.ts';
 import { createWallets, type Wallets } from './wallets.ts';
 
@@ -17,6 +18,7 @@ export const NOW = new Date('2026-01-02T03:04:05.678Z');
 export interface WalletProcess {
   readonly masterKeys: MasterKeys;
   readonly wallets: Wallets;
+  readonly operatorWallets: OperatorWallets;
   readonly signer: Signer;
   readonly exports: Exports;
 }
@@ -65,6 +67,7 @@ export function startWalletWorld(database: {
       return {
         masterKeys,
         wallets,
+        operatorWallets: createOperatorWallets({ pool, handler, masterKeys, clock }),
         signer: createSigner({ pool, masterKeys }),
         exports: createExports({ pool, handler, wallets, masterKeys, clock }),
       };

@@ -3,9 +3,8 @@
  * Source: contract, Wallets; architecture, Streams (the sealed key is durable before `WalletProvisioned`).
  */
 import assert from 'node:assert/strict';
-import type { Pool } from '@coffer/database';
 import type { CommandContext, CommandHandler, StreamEvent } from '@coffer/event-store';
-import { type Clock, type Environment, encodeBase58, isId, parseStreamName } from '@coffer/kernel';
+import { type Environment, encodeBase58, isId, parseStreamName } from '@coffer/kernel';
 import { walletEvents } from './domain/wallet.events.ts';
 import {
   type ProvisionedWallet,
@@ -15,11 +14,8 @@ import {
   wallet,
 } from './domain/wallet.ts';
 import { type WalletOwner, type WalletPlace, walletIdOf, walletStreamName } from './domain/walletIds.ts';
-import { generateKeyPair } from './ed25519.ts';
-import { sealKey } from './envelope.ts';
-import type { MasterKey, MasterKeys } from './masterKeys.ts';
-import { currentMasterKey } from './masterKeyVersions.ts';
-import { findKey, insertKey, type KeptKey, retireKey } from './sealedKeys.ts';
+import { retireKey } from './sealedKeys.ts';
+import { keyOf, type WalletKeyDependencies } from './walletKeys.ts';
 
 /** Whose wallet was provisioned, if the event says so; undefined of every other event. */
 export function walletOwnerIn(event: StreamEvent): WalletOwner | undefined {
@@ -76,20 +72,11 @@ export interface Wallets {
   readonly successorOf: (owner: WalletOwner, generation: number) => Promise<Successor>;
 }
 
-/** A rotation moves the current version under us: so often we seal anew. They are months apart. */
-const MAX_ROTATIONS_MET = 5;
+export function createWallets(
+  dependencies: WalletKeyDependencies & { readonly handler: Pick<CommandHandler, 'execute' | 'load'> },
+): Wallets {
+  const { handler, pool } = dependencies;
 
-export function createWallets({
-  pool,
-  handler,
-  masterKeys,
-  clock,
-}: {
-  readonly pool: Pool;
-  readonly handler: Pick<CommandHandler, 'execute' | 'load'>;
-  readonly masterKeys: Pick<MasterKeys, 'find'>;
-  readonly clock: Clock;
-}): Wallets {
   /** The owner's wallets up to the first that is not there: one of the next generation only follows an ended one. */
   async function generationsOf(
     owner: WalletOwner,
@@ -116,7 +103,7 @@ export function createWallets({
       if (last?.status === 'exported') await retireKey(pool, last.walletId, new Date(last.exportedAt));
       const generation = existing.length + 1;
       const place = placeOf(owner, generation);
-      const { publicKey, createdAt } = await keyOf(place);
+      const { publicKey, createdAt } = await keyOf(dependencies, place);
       // Everything in it is from the row, so that whoever else goes on from the row writes the same.
       const { answer } = await handler.execute(
         wallet,
@@ -139,34 +126,10 @@ export function createWallets({
     generationsOf,
     async successorOf(owner, generation) {
       const place = placeOf(owner, generation + 1);
-      const { publicKey } = await keyOf(place);
+      const { publicKey } = await keyOf(dependencies, place);
       return { newWalletId: place.walletId, newAddress: encodeBase58(publicKey) };
     },
   };
-
-  /** The wallet's one key, durably there: made and sealed unless somebody has. */
-  async function keyOf(place: WalletPlace): Promise<KeptKey> {
-    const found = await findKey(pool, place.walletId);
-    if (found) return found;
-    for (let attempt = 0; attempt < MAX_ROTATIONS_MET; attempt++) {
-      const masterKey = await currentMasterKey(pool, masterKeys, place.environment);
-      const kept = await insertKey(pool, sealedKeyPair(place, masterKey), clock());
-      if (kept) return kept;
-      const other = await findKey(pool, place.walletId);
-      if (other) return other;
-    }
-    throw new Error(`The master key was rotated ${MAX_ROTATIONS_MET} times while one key was sealed.`);
-  }
-}
-
-function sealedKeyPair(place: WalletPlace, masterKey: MasterKey) {
-  const { seed, publicKey } = generateKeyPair();
-  try {
-    const identity = { ...place, publicKey };
-    return { identity, sealed: sealKey(seed, identity, masterKey) };
-  } finally {
-    seed.fill(0);
-  }
 }
 
 export const placeOf = (owner: WalletOwner, generation: number): WalletPlace => ({

@@ -1,0 +1,81 @@
+/**
+ * The wallets of an app itself, in each environment: the treasury, which holds the players' money, and the payer of
+ * network fees and rent, so that these never come out of it.
+ */
+import assert from 'node:assert/strict';
+import type { CommandContext, CommandHandler } from '@coffer/event-store';
+import { encodeBase58, isId } from '@coffer/kernel';
+import type { WalletPlace } from '../domain/walletIds.ts';
+import { keyOf, type WalletKeyDependencies } from '../walletKeys.ts';
+import {
+  type OperatorWalletOwner,
+  type OperatorWalletState,
+  operatorWallet,
+  operatorWalletIdOf,
+  operatorWalletStreamName,
+} from './domain/operatorWallet.ts';
+
+export interface OperatorWallet {
+  readonly walletId: string;
+  /** The app, under which the signer finds the key. */
+  readonly ownerId: string;
+  /** Base58. */
+  readonly address: string;
+}
+
+export interface OperatorWallets {
+  /**
+   * The app's wallet for the role; made where there is none. Idempotent, safe in parallel and after a crash at any
+   * step, as users' wallets are. Throws `wallets/keys_unavailable`.
+   */
+  readonly provision: (owner: OperatorWalletOwner, context: CommandContext) => Promise<OperatorWallet>;
+}
+
+export function createOperatorWallets(
+  dependencies: WalletKeyDependencies & { readonly handler: Pick<CommandHandler, 'execute' | 'load'> },
+): OperatorWallets {
+  const { handler } = dependencies;
+  // An address never changes, and there are two for each app and environment.
+  const known = new Map<string, OperatorWallet>();
+
+  return {
+    async provision(owner, context) {
+      const { environment, appId: ownerId } = owner;
+      assert(isId('app', ownerId), 'an operator wallet is of an app');
+      const walletId = operatorWalletIdOf(owner);
+      const remembered = known.get(walletId);
+      if (remembered) return remembered;
+
+      const address = await provisioned(owner, { ownerId, environment, walletId }, context);
+      const wallet = { walletId, ownerId, address };
+      known.set(walletId, wallet);
+      return wallet;
+    },
+  };
+
+  async function provisioned(
+    owner: OperatorWalletOwner,
+    place: WalletPlace,
+    context: CommandContext,
+  ): Promise<string> {
+    const stream = operatorWalletStreamName(owner);
+    const state: OperatorWalletState = await handler.load(operatorWallet, stream, context);
+    if (state) return state.address;
+    const { publicKey, createdAt } = await keyOf(dependencies, place);
+    // Everything in it is from the row, so that whoever else goes on from the row writes the same.
+    const { answer } = await handler.execute(
+      operatorWallet,
+      stream,
+      {
+        type: 'ProvisionOperatorWallet',
+        walletId: place.walletId,
+        appId: owner.appId,
+        role: owner.role,
+        address: encodeBase58(publicKey),
+        at: createdAt,
+      },
+      context,
+    );
+    return answer.address;
+  }
+}
