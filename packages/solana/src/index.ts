@@ -9,6 +9,7 @@ export * from './programs/token.ts';
 export * from './programs/tokenAccount.ts';
 export type { ExtensionName } from './programs/tokenExtensions.ts';
 export * from './reference.ts';
+export * from './transferPlan.ts';
 export * from './web3/addresses.ts';
 export * from './web3/buildTransfer.ts';
 export { createRpcChain, type RpcChainOptions } from './web3/rpcChain.ts';

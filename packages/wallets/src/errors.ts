@@ -7,6 +7,14 @@ export const walletsErrors = {
     message:
       'There is no such wallet in the scope and environment of this app. Check the id and the key used.',
   },
+  'wallets/withdrawal_not_found': {
+    status: 404,
+    message: 'There is no such withdrawal from this wallet.',
+  },
+  'wallets/unknown_currency': {
+    status: 404,
+    message: 'The app has no such currency. Currencies are named by their integer ids here.',
+  },
   'wallets/idempotency_conflict': {
     status: 409,
     message: 'This key was used before with other content; `field` names the first difference.',
@@ -31,6 +39,31 @@ export const walletsErrors = {
   'wallets/no_wallet': {
     status: 409,
     message: 'The user has no active wallet in this environment. It comes with the first sign-in.',
+  },
+  'wallets/currency_not_on_chain': {
+    status: 409,
+    message: 'The currency has no mint in this environment, so nothing of it can be moved on the chain.',
+  },
+  'wallets/invalid_address': {
+    status: 400,
+    message: 'The address is no wallet that can be paid; `reason` says what it is.',
+  },
+  'wallets/mint_not_supported': {
+    status: 409,
+    message: 'Tokens of this mint are not moved; `reason` says why.',
+  },
+  'wallets/account_frozen': {
+    status: 409,
+    message: 'The issuer of the token has frozen the account.',
+  },
+  'wallets/insufficient_funds': {
+    status: 409,
+    message: 'The wallet holds less than the amount.',
+  },
+  'wallets/below_rent_minimum': {
+    status: 409,
+    message:
+      'The transfer would leave the wallet or the recipient with less than the chain asks of an account, which is `minimum`. Send all of it, or leave more.',
   },
   'wallets/keys_unavailable': {
     status: 503,

@@ -1,3 +1,9 @@
+export {
+  type ChainCurrency,
+  type ChainWallets,
+  createChainWallets,
+  type PlayerPlace,
+} from './chainWallets.ts';
 export { type WalletEvent, walletEvents } from './domain/wallet.events.ts';
 export type { ProvisionedWallet, WalletState, WalletStatus } from './domain/wallet.ts';
 export { wallet } from './domain/wallet.ts';
@@ -5,6 +11,7 @@ export * from './domain/walletIds.ts';
 export { SealedKeyError } from './envelope.ts';
 export { walletsErrors } from './errors.ts';
 export { createExports, EXPORT_LIFETIME_MS, type Exports } from './exports.ts';
+export { createExportGuard, type ExportGuard } from './exportGuard.ts';
 export * from './masterKeys.ts';
 export {
   adoptMasterKeys,
@@ -14,9 +21,11 @@ export {
 export { migrateWallets } from './migrate.ts';
 export * from './operator/index.ts';
 export { type Rewrapper, type RewrapReport, startRewrapper } from './rewrap.ts';
+export { type PlayerWalletRoutes, playerWalletEndpoints } from './playerRoutes.ts';
 export { createMasterKeyRotation, type MasterKeyRotation, type RotationOptions } from './rotation.ts';
 export { masterKeyEndpoints } from './routes.ts';
 export type { KeyOpening } from './sealedKeys.ts';
 export { createSigner, type Signer } from './signer.ts';
 export { provisionsSuccessors } from './successors.reactions.ts';
+export { createWalletMigration, type Migrated, type WalletMigration } from './walletMigration.ts';
 export * from './wallets.ts';

@@ -10,6 +10,10 @@ export const sessionsErrors = {
     status: 403,
     message: 'The user is suspended and cannot sign in.',
   },
+  'auth/reauthentication_required': {
+    status: 403,
+    message: 'The sign-in is too long ago for this. Sign in again, then repeat.',
+  },
   'auth/standby_key_too_young': {
     status: 409,
     message:

@@ -6,8 +6,11 @@
 import { amount, type EventIn, eventCodec } from '@coffer/kernel';
 import { z } from 'zod';
 
-/** `deposit`: a user's wallet to the treasury. `cashOut`: back. `withdraw`: a user's wallet to any address. */
-export const moveOperation = z.enum(['deposit', 'cashOut', 'withdraw']);
+/**
+ * `deposit`: a user's wallet to the treasury. `cashOut`: back. `withdraw`: a user's wallet to any address. `sweep`: a
+ * wallet that an operator replaced to the one that followed it.
+ */
+export const moveOperation = z.enum(['deposit', 'cashOut', 'withdraw', 'sweep']);
 export type MoveOperation = z.infer<typeof moveOperation>;
 
 const blockHeight = amount;
@@ -17,7 +20,7 @@ export const moveEvents = eventCodec({
     data: z.object({
       moveId: z.string(),
       operation: moveOperation,
-      /** The caller's `ref` (deposit, cashOut) or `idempotencyKey` (withdraw). */
+      /** The caller's `ref` (deposit, cashOut) or `idempotencyKey` (withdraw); of a sweep ours. */
       key: z.string(),
       /** Whose request it was, also where the stream belongs to a scope. */
       appId: z.string(),

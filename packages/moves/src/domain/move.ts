@@ -110,9 +110,12 @@ function requestMove(move: Move, { terms }: CommandOf<'RequestMove'>): MoveDecis
 
 const asRequested = (terms: MoveTerms): RequestedMove => ({ status: 'requested', terms, expired: undefined });
 
+const isOfTreasury = (operation: MoveOperation): boolean =>
+  operation === 'deposit' || operation === 'cashOut';
+
 /** The code stands in the catalogue of the area that takes the request. */
 const conflictCode = (operation: MoveOperation) =>
-  operation === 'withdraw' ? 'wallets/idempotency_conflict' : 'treasury/idempotency_conflict';
+  isOfTreasury(operation) ? 'treasury/idempotency_conflict' : 'wallets/idempotency_conflict';
 
 /**
  * The first field, by the API's name and in its order, in which a request differs from the one that was kept. What
@@ -121,7 +124,7 @@ const conflictCode = (operation: MoveOperation) =>
 function firstDifference(kept: MoveTerms, asked: MoveTerms): string | undefined {
   if (kept.operation !== asked.operation) return 'operation';
   if (kept.userId !== asked.userId) return 'userId';
-  if (kept.operation !== 'withdraw') {
+  if (isOfTreasury(kept.operation)) {
     if (kept.currencyId !== asked.currencyId) return 'currency';
     return kept.amount === asked.amount ? undefined : 'amount';
   }

@@ -29,6 +29,18 @@ export const withdrawalPlace = (
   moveId: idFromParts('mov', 'withdraw', environment, walletId, idempotencyKey),
 });
 
+/** The key says which round of sending on what has arrived at a wallet that was replaced. */
+export const sweepPlace = (
+  environment: Environment,
+  scopeId: string,
+  walletId: string,
+  key: string,
+): MovePlace => ({
+  environment,
+  ownerId: scopeId,
+  moveId: idFromParts('mov', 'sweep', environment, walletId, key),
+});
+
 export const moveStreamName = ({ environment, ownerId, moveId }: MovePlace): string =>
   streamName(CATEGORY, environment, ownerId, moveId);
 

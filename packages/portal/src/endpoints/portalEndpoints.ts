@@ -16,6 +16,7 @@ import { settingEndpoints } from './settings.ts';
 import { streamEndpoints } from './streams.ts';
 import { type PortalTotals, totalsEndpoints } from './totals.ts';
 import { type PortalUsers, userEndpoints } from './users.ts';
+import { type PortalWallets, walletEndpoints } from './wallets.ts';
 
 /** What the portal reads of the event store; it never writes to it. */
 export type LogReader = Pick<EventStore, 'readAll' | 'readStream' | 'head' | 'comparePositions'>;
@@ -28,6 +29,7 @@ export interface PortalDependencies {
   readonly directory: AppDirectory;
   readonly eventStore: LogReader;
   readonly users: PortalUsers;
+  readonly wallets: PortalWallets;
   readonly accounts: PortalAccounts;
   readonly playSessions: PortalPlaySessions;
   readonly reconcile: PortalReconcile;
@@ -49,6 +51,7 @@ export function portalEndpoints(dependencies: PortalDependencies): readonly Endp
     ...currencyEndpoints(options),
     ...settingEndpoints(options),
     ...userEndpoints(options),
+    ...walletEndpoints(options),
     ...accountEndpoints(options),
     ...playSessionEndpoints(options),
     ...reconcileEndpoints(options),

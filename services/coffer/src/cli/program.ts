@@ -15,6 +15,7 @@ import { registerSettings } from './commands/settings.ts';
 import { registerSigningKeys } from './commands/signingKeys.ts';
 import { registerStreams } from './commands/streams.ts';
 import { registerUsers } from './commands/users.ts';
+import { registerWallets } from './commands/wallets.ts';
 import { CommandFailure, EXIT } from './failure.ts';
 import { write } from './output.ts';
 
@@ -47,6 +48,7 @@ export function buildProgram(surroundings: CliSurroundings, runService: RunServi
   registerCurrencies(program, cli);
   registerSettings(program, cli);
   registerUsers(program, cli);
+  registerWallets(program, cli);
   registerAccounts(program, cli);
   registerSessions(program, cli);
   registerSigningKeys(program, cli);

@@ -1,0 +1,120 @@
+/**
+ * Whether a transfer between two wallets would go through, as the chain stands, and what it takes. Asked before
+ * anything is kept, and again before anything is signed: one rule for both.
+ */
+import type { Address, Chain, ChainAccount } from './port.ts';
+import { SYSTEM_PROGRAM } from './programs/ids.ts';
+import { decodeMint, isSupportedMint } from './programs/mint.ts';
+import { decodeTokenAccount } from './programs/tokenAccount.ts';
+import { associatedTokenAddress, isOnCurve } from './web3/addresses.ts';
+import type { TransferMint } from './web3/buildTransfer.ts';
+
+export interface Transfer {
+  /** Wallets, also where tokens move. */
+  readonly from: Address;
+  readonly to: Address;
+  /** `native` or the address of a mint. */
+  readonly mint: string;
+  readonly decimals: number;
+  readonly amount: bigint;
+}
+
+export type TransferPlan =
+  | {
+      readonly outcome: 'possible';
+      readonly mint: 'native' | TransferMint;
+      /** The recipient's token account is missing: whoever pays the fees pays its rent. */
+      readonly createsAccount: boolean;
+    }
+  | { readonly outcome: 'insufficientFunds'; readonly available: bigint }
+  /** It would leave the source or the recipient with less than an account must hold, and more than nothing. */
+  | { readonly outcome: 'belowRentMinimum'; readonly minimum: bigint }
+  /** Money that is sent there might not be anybody's to spend. */
+  | { readonly outcome: 'unacceptableRecipient'; readonly reason: string }
+  /** No mint, one of other decimals, or one whose issuer could take back, freeze or skim what is sent. */
+  | { readonly outcome: 'unsupportedMint'; readonly reason: string }
+  | { readonly outcome: 'frozen'; readonly account: Address };
+
+export type TransferProblem = Exclude<TransferPlan, { outcome: 'possible' }>;
+
+/** What an account without data must hold. */
+const NO_DATA = 0;
+
+/** As of commitment `confirmed`. Throws a `ChainUnreachableError`. */
+export async function planTransfer(chain: Chain, transfer: Transfer): Promise<TransferPlan> {
+  return transfer.mint === 'native' ? planNative(chain, transfer) : planToken(chain, transfer);
+}
+
+async function planNative(chain: Chain, { from, to, amount }: Transfer): Promise<TransferPlan> {
+  const [[source, recipient], minimum] = await Promise.all([
+    chain.accounts([from, to], 'confirmed'),
+    chain.rentMinimum(NO_DATA),
+  ]);
+  const refused = refusalOf({ from, to }, recipient);
+  if (refused) return refused;
+
+  const available = source?.lamports ?? 0n;
+  if (available < amount) return { outcome: 'insufficientFunds', available };
+  const left = available - amount;
+  const arrived = (recipient?.lamports ?? 0n) + amount;
+  if ((left > 0n && left < minimum) || arrived < minimum) return { outcome: 'belowRentMinimum', minimum };
+  return { outcome: 'possible', mint: 'native', createsAccount: false };
+}
+
+async function planToken(chain: Chain, transfer: Transfer): Promise<TransferPlan> {
+  const { from, to, decimals, amount } = transfer;
+  const [recipient, mintAccount] = await chain.accounts([to, transfer.mint], 'confirmed');
+  const refused = refusalOf({ from, to }, recipient);
+  if (refused) return refused;
+
+  const mint = mintAccount && decodeMint(mintAccount);
+  if (!mint) return { outcome: 'unsupportedMint', reason: 'There is no such mint.' };
+  if (mint.decimals !== decimals) {
+    return { outcome: 'unsupportedMint', reason: `The mint has ${mint.decimals} decimals.` };
+  }
+  if (!isSupportedMint(mint)) {
+    return { outcome: 'unsupportedMint', reason: `The mint has ${mint.extensions.join(', ')}.` };
+  }
+
+  const { address, program } = mint;
+  const [source, destination] = (
+    await chain.accounts(
+      [associatedTokenAddress(from, address, program), associatedTokenAddress(to, address, program)],
+      'confirmed',
+    )
+  ).map((account) => account && decodeTokenAccount(account));
+  const available = source?.amount ?? 0n;
+  if (available < amount) return { outcome: 'insufficientFunds', available };
+  for (const account of [source, destination]) {
+    if (account?.isFrozen) return { outcome: 'frozen', account: account.address };
+  }
+  // An associated account can have been given to another owner; what arrives there is lost to the recipient.
+  if (destination && destination.owner !== to) {
+    return { outcome: 'unacceptableRecipient', reason: 'Its token account belongs to somebody else.' };
+  }
+  return {
+    outcome: 'possible',
+    mint: { address, program, decimals },
+    createsAccount: destination === undefined,
+  };
+}
+
+function refusalOf(
+  { from, to }: Pick<Transfer, 'from' | 'to'>,
+  recipient: ChainAccount | undefined,
+): TransferProblem | undefined {
+  const reason = reasonAgainst({ from, to }, recipient);
+  return reason === undefined ? undefined : { outcome: 'unacceptableRecipient', reason };
+}
+
+function reasonAgainst(
+  { from, to }: Pick<Transfer, 'from' | 'to'>,
+  recipient: ChainAccount | undefined,
+): string | undefined {
+  if (to === from) return 'It is the wallet itself.';
+  if (!isOnCurve(to)) return 'Nobody holds its key: it is the address of a program.';
+  if (recipient && (recipient.owner !== SYSTEM_PROGRAM || recipient.data.length > 0)) {
+    return 'It is no wallet, but the account of a program, such as a token account.';
+  }
+  return undefined;
+}

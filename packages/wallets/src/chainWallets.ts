@@ -1,0 +1,277 @@
+/**
+ * What a player does with a wallet on the chain: look at it and send from it. The chain is asked each time, so that
+ * what anybody has sent there is seen at once. Source: contract, Wallets.
+ */
+import assert from 'node:assert/strict';
+import type { CommandContext } from '@coffer/event-store';
+import type { Environment } from '@coffer/kernel';
+import { type Clock, isoTimeOf } from '@coffer/kernel';
+import { type MoveState, type Moves, withdrawalPlace } from '@coffer/moves';
+import {
+  type Address,
+  type Chain,
+  decodeMint,
+  planTransfer,
+  type TokenAccount,
+  type TransferProblem,
+} from '@coffer/solana';
+import type { WalletOwner } from './domain/walletIds.ts';
+import { reject } from './errors.ts';
+import type { Wallets, WalletView } from './wallets.ts';
+
+const LAMPORT_DECIMALS = 9;
+/** The port looks at so many accounts at a time. */
+const MOST_ACCOUNTS = 100;
+/** A wallet that strangers filled with worthless tokens is shown in part. */
+const MOST_TOKENS = 1_000;
+
+/** A currency of the app, as far as the chain is concerned. */
+export interface ChainCurrency {
+  readonly id: number;
+  readonly code: string;
+  readonly decimals: number;
+  /** `native`, a base58 mint address, or null where it is not on that chain. */
+  readonly mint: Readonly<Record<Environment, string | null>>;
+}
+
+interface Labelled {
+  readonly amount: bigint;
+  readonly decimals: number;
+  /** Null where the app has no currency for it. */
+  readonly currency: string | null;
+  readonly currencyId: number | null;
+}
+
+export interface WalletBalance {
+  readonly walletId: string;
+  readonly address: Address;
+  readonly environment: Environment;
+  readonly native: Labelled & { readonly symbol: 'SOL' };
+  /** Each mint once, those of the app's currencies first. */
+  readonly tokens: readonly (Labelled & { readonly mint: Address })[];
+}
+
+/** By currency id or by mint; neither means the native currency. */
+export interface WantedAsset {
+  readonly currency?: number | undefined;
+  readonly mint?: string | undefined;
+}
+
+export interface WithdrawalRequest extends WantedAsset {
+  readonly idempotencyKey: string;
+  readonly toAddress: Address;
+  readonly amount: bigint;
+}
+
+/** A wallet of the caller in the app of the sign-in. */
+export interface PlayerPlace extends WalletOwner {
+  readonly appId: string;
+}
+
+export interface ChainWallets {
+  /** Throws `wallets/not_found`, `chain/not_configured`. */
+  readonly balance: (
+    place: PlayerPlace,
+    walletId: string,
+    context: Pick<CommandContext, 'deadlineMs'>,
+  ) => Promise<WalletBalance>;
+  /**
+   * Requests the transfer, once an `idempotencyKey` of the wallet; answers the move as it was requested. Throws
+   * `wallets/not_found`, `wallets/unknown_currency`, `wallets/idempotency_conflict`, `wallets/not_active`,
+   * `wallets/invalid_address`, `wallets/insufficient_funds`, `wallets/below_rent_minimum`,
+   * `wallets/mint_not_supported`, `wallets/account_frozen`, `chain/not_configured`. `requireAllowed` is asked where
+   * something new would be requested, never for a repeat.
+   */
+  readonly withdraw: (
+    place: PlayerPlace,
+    walletId: string,
+    request: WithdrawalRequest,
+    requireAllowed: () => Promise<void>,
+    context: CommandContext,
+  ) => Promise<{ readonly answer: MoveState; readonly replayed: boolean }>;
+  /** Throws `wallets/not_found`, `wallets/withdrawal_not_found`. */
+  readonly withdrawal: (
+    place: PlayerPlace,
+    walletId: string,
+    moveId: string,
+    context: Pick<CommandContext, 'deadlineMs'>,
+  ) => Promise<MoveState>;
+}
+
+export interface ChainWalletsOptions {
+  readonly wallets: Pick<Wallets, 'walletsOf'>;
+  readonly moves: Moves;
+  readonly clock: Clock;
+  /** Throws `chain/not_configured`. */
+  readonly chainOf: (environment: Environment) => Chain;
+  readonly currencies: (appId: string) => readonly ChainCurrency[] | Promise<readonly ChainCurrency[]>;
+}
+
+export function createChainWallets(options: ChainWalletsOptions): ChainWallets {
+  const { wallets, moves, clock, chainOf, currencies } = options;
+
+  return {
+    async balance(place, walletId, context) {
+      const { id, address } = await walletOf(place, walletId, context);
+      const { environment } = place;
+      const chain = chainOf(environment);
+      const [[account], held, known] = await Promise.all([
+        chain.accounts([address], 'confirmed'),
+        chain.tokenAccountsOf(address, 'confirmed'),
+        currencies(place.appId),
+      ]);
+      const labelOf = labelsIn(known, environment);
+      return {
+        walletId: id,
+        address,
+        environment,
+        native: {
+          symbol: 'SOL',
+          amount: account?.lamports ?? 0n,
+          decimals: LAMPORT_DECIMALS,
+          ...labelOf('native'),
+        },
+        tokens: await tokensOf(chain, held, labelOf),
+      };
+    },
+
+    async withdraw(place, walletId, request, requireAllowed, context) {
+      const wallet = await walletOf(place, walletId, context);
+      const { environment, appId, scopeId, userId } = place;
+      const { idempotencyKey: key, amount, toAddress } = request;
+      const move = withdrawalPlace(environment, scopeId, walletId, key);
+      const before = await moves.find(move, context);
+      const asset = await assetOf(place, request, before);
+      const order = {
+        operation: 'withdraw',
+        key,
+        appId,
+        userId,
+        ...asset,
+        amount,
+        from: { walletId, ownerId: scopeId, address: wallet.address },
+        toAddress,
+        requestedAt: isoTimeOf(clock),
+      } as const;
+      if (!before) {
+        await requireAllowed();
+        if (wallet.status !== 'active') throw reject('wallets/not_active', { status: wallet.status });
+        await requirePossible(chainOf(environment), wallet.address, order);
+      }
+      return moves.request(move, order, context);
+    },
+
+    async withdrawal(place, walletId, moveId, context) {
+      await walletOf(place, walletId, context);
+      const { environment, scopeId } = place;
+      const found = await moves.find({ environment, ownerId: scopeId, moveId }, context);
+      if (found?.from.walletId !== walletId) throw reject('wallets/withdrawal_not_found');
+      return found;
+    },
+  };
+
+  async function walletOf(
+    place: PlayerPlace,
+    walletId: string,
+    context: Pick<CommandContext, 'deadlineMs'>,
+  ): Promise<WalletView> {
+    const owned = await wallets.walletsOf(place, context);
+    const found = owned.find(({ id }) => id === walletId);
+    if (!found) throw reject('wallets/not_found');
+    return found;
+  }
+
+  async function assetOf(
+    { appId, environment }: PlayerPlace,
+    { currency, mint }: WantedAsset,
+    before: MoveState | undefined,
+  ): Promise<{ readonly currencyId: number | null; readonly mint: string; readonly decimals: number }> {
+    const known = await currencies(appId);
+    if (currency !== undefined) {
+      const wanted = known.find(({ id }) => id === currency);
+      if (!wanted) throw reject('wallets/unknown_currency');
+      const onChain = wanted.mint[environment];
+      if (onChain === null) throw reject('wallets/currency_not_on_chain');
+      return { currencyId: wanted.id, mint: onChain, decimals: wanted.decimals };
+    }
+    const wanted = mint ?? 'native';
+    const labelled = known.find((one) => one.mint[environment] === wanted);
+    if (labelled) return { currencyId: labelled.id, mint: wanted, decimals: labelled.decimals };
+    if (wanted === 'native') return { currencyId: null, mint: wanted, decimals: LAMPORT_DECIMALS };
+    // A repeat is answered also where the chain is away.
+    if (before?.mint === wanted) return { currencyId: null, mint: wanted, decimals: before.decimals };
+    const decimals = (await decimalsOf(chainOf(environment), [wanted])).get(wanted);
+    if (decimals === undefined)
+      throw reject('wallets/mint_not_supported', { reason: 'There is no such mint.' });
+    return { currencyId: null, mint: wanted, decimals };
+  }
+}
+
+async function requirePossible(
+  chain: Chain,
+  from: Address,
+  {
+    toAddress: to,
+    mint,
+    decimals,
+    amount,
+  }: { toAddress: Address; mint: string; decimals: number; amount: bigint },
+): Promise<void> {
+  const plan = await planTransfer(chain, { from, to, mint, decimals, amount });
+  if (plan.outcome !== 'possible') throw rejectionOf(plan, amount);
+}
+
+function rejectionOf(problem: TransferProblem, amount: bigint) {
+  switch (problem.outcome) {
+    case 'insufficientFunds':
+      return reject('wallets/insufficient_funds', { available: problem.available, amount });
+    case 'belowRentMinimum':
+      return reject('wallets/below_rent_minimum', { minimum: problem.minimum });
+    case 'unacceptableRecipient':
+      return reject('wallets/invalid_address', { reason: problem.reason });
+    case 'unsupportedMint':
+      return reject('wallets/mint_not_supported', { reason: problem.reason });
+    case 'frozen':
+      return reject('wallets/account_frozen', { account: problem.account });
+    default:
+      throw new assert.AssertionError({ message: 'no such problem', actual: problem satisfies never });
+  }
+}
+
+type LabelOf = (mint: string) => Pick<Labelled, 'currency' | 'currencyId'>;
+
+/** Where several currencies name one mint, the one of the lowest id is its label. */
+function labelsIn(known: readonly ChainCurrency[], environment: Environment): LabelOf {
+  return (mint) => {
+    const found = known.find((one) => one.mint[environment] === mint);
+    return { currency: found?.code ?? null, currencyId: found?.id ?? null };
+  };
+}
+
+async function tokensOf(chain: Chain, held: readonly TokenAccount[], labelOf: LabelOf) {
+  const amounts = new Map<Address, bigint>();
+  for (const { mint, amount } of held) amounts.set(mint, (amounts.get(mint) ?? 0n) + amount);
+  const mints = [...amounts.keys()]
+    .sort((one, other) => rank(labelOf(one)) - rank(labelOf(other)))
+    .slice(0, MOST_TOKENS);
+  const decimals = await decimalsOf(chain, mints);
+  return mints.flatMap((mint) => {
+    const ofMint = decimals.get(mint);
+    if (ofMint === undefined) return [];
+    return [{ mint, amount: amounts.get(mint) ?? 0n, decimals: ofMint, ...labelOf(mint) }];
+  });
+}
+
+const rank = ({ currencyId }: Pick<Labelled, 'currencyId'>): number => currencyId ?? Number.MAX_SAFE_INTEGER;
+
+async function decimalsOf(chain: Chain, mints: readonly Address[]): Promise<ReadonlyMap<Address, number>> {
+  const known = new Map<Address, number>();
+  for (let start = 0; start < mints.length; start += MOST_ACCOUNTS) {
+    const accounts = await chain.accounts(mints.slice(start, start + MOST_ACCOUNTS), 'confirmed');
+    for (const account of accounts) {
+      const mint = account && decodeMint(account);
+      if (mint) known.set(mint.address, mint.decimals);
+    }
+  }
+  return known;
+}

@@ -1,0 +1,94 @@
+/** Whether a wallet may be exported now, and why not. Source: contract, Wallets (export preflight). */
+import type { SessionCaller } from '@coffer/http';
+import type { Clock, Environment } from '@coffer/kernel';
+import type { Chain } from '@coffer/solana';
+import type { ChainCurrency } from './chainWallets.ts';
+import { reject } from './errors.ts';
+import { isRecent, reauthenticationRequired } from './recentSignIn.ts';
+import type { WalletView } from './wallets.ts';
+
+export type ExportObstacle = 'below_floor' | 'moves_in_flight' | 'reauthentication_required';
+
+/** What the wallet must hold of a currency, and what it holds. */
+export interface Floor {
+  readonly currency: string;
+  readonly minimum: bigint;
+  readonly balance: bigint;
+}
+
+export interface ExportPreflight {
+  readonly allowed: boolean;
+  readonly reasons: readonly ExportObstacle[];
+  readonly floor: readonly Floor[];
+}
+
+type Caller = Pick<SessionCaller, 'appId' | 'environment' | 'authenticatedAt'>;
+
+export interface ExportGuard {
+  readonly look: (caller: Caller, wallet: WalletView) => Promise<ExportPreflight>;
+  /** Throws `auth/reauthentication_required`, `wallets/export_not_allowed`. */
+  readonly requireAllowed: (caller: Caller, wallet: WalletView) => Promise<void>;
+}
+
+type AppPlace = Pick<Caller, 'appId' | 'environment'>;
+
+export interface ExportGuardOptions {
+  readonly clock: Clock;
+  /** How recent the sign-in must be. */
+  readonly stepUpSeconds: (place: AppPlace) => Promise<number> | number;
+  /** By currency code. */
+  readonly exportFloor: (
+    place: AppPlace,
+  ) => Promise<Readonly<Record<string, bigint>>> | Readonly<Record<string, bigint>>;
+  readonly currencies: (appId: string) => Promise<readonly ChainCurrency[]> | readonly ChainCurrency[];
+  /** Whether a transfer from or to the wallet may still land. A moment old: one that is missed finds no key. */
+  readonly hasMovesInFlight: (environment: Environment, walletId: string) => Promise<boolean>;
+  /** Throws `chain/not_configured`. */
+  readonly chainOf: (environment: Environment) => Chain;
+}
+
+export function createExportGuard(options: ExportGuardOptions): ExportGuard {
+  const { clock, stepUpSeconds, exportFloor, currencies, hasMovesInFlight, chainOf } = options;
+
+  return {
+    look,
+    async requireAllowed(caller, wallet) {
+      const { reasons, floor } = await look(caller, wallet);
+      if (reasons.includes('reauthentication_required')) {
+        throw reauthenticationRequired(await stepUpSeconds(caller));
+      }
+      if (reasons.length > 0) throw reject('wallets/export_not_allowed', { reasons, floor });
+    },
+  };
+
+  async function look(caller: Caller, wallet: WalletView): Promise<ExportPreflight> {
+    const [seconds, floor, moving] = await Promise.all([
+      stepUpSeconds(caller),
+      floorOf(caller, wallet),
+      hasMovesInFlight(wallet.environment, wallet.id),
+    ]);
+    const reasons: ExportObstacle[] = [];
+    if (floor.some(({ minimum, balance }) => balance < minimum)) reasons.push('below_floor');
+    if (moving) reasons.push('moves_in_flight');
+    if (!isRecent(caller, seconds, clock)) reasons.push('reauthentication_required');
+    return { allowed: reasons.length === 0, reasons, floor };
+  }
+
+  async function floorOf(caller: Caller, { address, environment }: WalletView): Promise<readonly Floor[]> {
+    const wanted = Object.entries(await exportFloor(caller));
+    if (wanted.length === 0) return [];
+    const chain = chainOf(environment);
+    const [known, [account], tokens] = await Promise.all([
+      currencies(caller.appId),
+      chain.accounts([address], 'confirmed'),
+      chain.tokenAccountsOf(address, 'confirmed'),
+    ]);
+    return wanted.map(([currency, minimum]) => {
+      const mint = known.find(({ code }) => code === currency)?.mint[environment];
+      const ofMint = tokens.filter((token) => token.mint === mint);
+      const balance =
+        mint === 'native' ? (account?.lamports ?? 0n) : ofMint.reduce((sum, { amount }) => sum + amount, 0n);
+      return { currency, minimum, balance };
+    });
+  }
+}

@@ -1,0 +1,281 @@
+/** What a player does with the own wallet. Source: specification, Wallets; contract, Wallets. */
+import { type Endpoint, endpoint, type RequestContext, type SessionCaller } from '@coffer/http';
+import {
+  amount,
+  type Clock,
+  environment,
+  figure,
+  isBase58Address,
+  isoTimeOf,
+  longCallerId,
+  positiveAmount,
+} from '@coffer/kernel';
+import { type MoveState, moveErrorOf } from '@coffer/moves';
+import { z } from 'zod';
+import type { ChainWallets, PlayerPlace } from './chainWallets.ts';
+import { reject } from './errors.ts';
+import type { ExportGuard } from './exportGuard.ts';
+import type { Exports } from './exports.ts';
+import { requireRecent } from './recentSignIn.ts';
+import type { Wallets } from './wallets.ts';
+
+export interface PlayerWalletRoutes {
+  readonly wallets: Pick<Wallets, 'walletsOf'>;
+  readonly chainWallets: ChainWallets;
+  readonly exports: Exports;
+  readonly exportGuard: ExportGuard;
+  readonly clock: Clock;
+  /** How recent a sign-in must be for a withdrawal. */
+  readonly withdrawStepUpSeconds: (
+    caller: Pick<SessionCaller, 'appId' | 'environment'>,
+  ) => Promise<number | 'off'> | number | 'off';
+}
+
+const walletBody = z.strictObject({
+  id: z.string(),
+  userId: z.string(),
+  address: z.string(),
+  environment,
+  custody: z.literal('operator'),
+  status: z.enum(['active', 'exported', 'migrated']),
+  createdAt: z.iso.datetime(),
+});
+
+const labelled = {
+  amount: figure,
+  decimals: z.int(),
+  currency: z.string().nullable(),
+  currencyId: z.int().nullable(),
+};
+const balanceBody = z.strictObject({
+  walletId: z.string(),
+  address: z.string(),
+  environment,
+  native: z.strictObject({ symbol: z.literal('SOL'), ...labelled }),
+  tokens: z.array(z.strictObject({ mint: z.string(), ...labelled })).readonly(),
+});
+
+const withdrawalBody = z.strictObject({
+  idempotencyKey: z.string(),
+  moveId: z.string(),
+  kind: z.literal('withdraw'),
+  userId: z.string(),
+  currency: z.int().nullable(),
+  mint: z.string(),
+  amount,
+  toAddress: z.string(),
+  status: z.enum(['pending', 'submitted', 'confirmed', 'failed']),
+  signature: z.string().nullable(),
+  slot: z.int().nullable(),
+  error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+});
+
+const exportBody = z.strictObject({
+  exported: z.strictObject({
+    id: z.string(),
+    address: z.string(),
+    secretKey: z.string().optional(),
+    sealedSecretKey: z.string().optional(),
+  }),
+  wallet: walletBody,
+});
+
+const preflightBody = z.strictObject({
+  allowed: z.boolean(),
+  reasons: z.array(z.enum(['below_floor', 'moves_in_flight', 'reauthentication_required'])).readonly(),
+  floor: z.array(z.strictObject({ currency: z.string(), minimum: figure, balance: figure })).readonly(),
+});
+
+const address = z.string().refine(isBase58Address, 'must be a base58 address of 32 bytes');
+const mint = z
+  .string()
+  .refine((text) => text === 'native' || isBase58Address(text), 'must be "native" or a base58 mint address');
+/** The one base64 writing of 32 bytes. */
+const x25519PublicKey = z
+  .string()
+  .refine(
+    (text) => text.length === 44 && Buffer.from(text, 'base64').toString('base64') === text,
+    'must be 32 bytes in base64',
+  );
+
+export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endpoint[] {
+  const { wallets, chainWallets, exports, exportGuard, clock } = routes;
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/wallets/me',
+      credential: 'session',
+      summary: "Get the caller's active wallet",
+      success: { status: 200, schema: walletBody },
+      errors: ['wallets/not_found'],
+      handle: async ({ caller, context }) => {
+        const owned = await wallets.walletsOf(placeOf(caller), context);
+        const active = owned.find(({ status }) => status === 'active');
+        if (!active) throw reject('wallets/not_found');
+        return { status: 200, body: active };
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/wallets/:walletId/balance',
+      credential: 'session',
+      summary: 'Get what a wallet holds on the chain',
+      description:
+        'Asked of the chain each time, at commitment "confirmed". Tokens carry the code of the app\'s currency for their mint, and null where there is none.',
+      success: { status: 200, schema: balanceBody },
+      errors: ['wallets/not_found', 'chain/not_configured', 'chain/unreachable'],
+      handle: async ({ caller, params, context }) => {
+        const body = await chainWallets.balance(placeOf(caller), params.walletId, context);
+        return { status: 200, body: balanceBody.encode(body) };
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/wallets/:walletId/withdraw',
+      credential: 'session',
+      summary: 'Send from the own wallet to an address',
+      description:
+        'Answers the move as it was requested; GET /wallets/:walletId/withdrawals/:moveId tells what became of it. Network fees are paid for the player.',
+      body: z
+        .strictObject({
+          idempotencyKey: longCallerId,
+          toAddress: address,
+          amount: positiveAmount,
+          currency: z.int().min(1).optional(),
+          mint: mint.optional(),
+        })
+        .refine(({ currency, mint: wanted }) => currency === undefined || wanted === undefined, {
+          path: ['mint'],
+          message: 'must not be given together with currency',
+        }),
+      success: { status: 200, schema: withdrawalBody },
+      errors: [
+        'wallets/not_found',
+        'wallets/unknown_currency',
+        'wallets/idempotency_conflict',
+        'auth/reauthentication_required',
+        'wallets/not_active',
+        'wallets/currency_not_on_chain',
+        'wallets/invalid_address',
+        'wallets/mint_not_supported',
+        'wallets/account_frozen',
+        'wallets/insufficient_funds',
+        'wallets/below_rent_minimum',
+        'chain/not_configured',
+        'chain/unreachable',
+      ],
+      handle: async ({ caller, params, body, context }) => {
+        const { answer, replayed } = await chainWallets.withdraw(
+          placeOf(caller),
+          params.walletId,
+          body,
+          async () => requireRecent(caller, await routes.withdrawStepUpSeconds(caller), clock),
+          commandContext(context, clock),
+        );
+        return { status: 200, body: withdrawalOf(answer), replayed };
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/wallets/:walletId/withdrawals/:moveId',
+      credential: 'session',
+      summary: 'Get what became of a withdrawal',
+      success: { status: 200, schema: withdrawalBody },
+      errors: ['wallets/not_found', 'wallets/withdrawal_not_found'],
+      handle: async ({ caller, params: { walletId, moveId }, context }) => ({
+        status: 200,
+        body: withdrawalOf(await chainWallets.withdrawal(placeOf(caller), walletId, moveId, context)),
+      }),
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/wallets/:walletId/export/preflight',
+      credential: 'session',
+      summary: 'Ask whether the wallet can be exported now',
+      success: { status: 200, schema: preflightBody },
+      errors: ['wallets/not_found', 'wallets/not_active', 'chain/not_configured', 'chain/unreachable'],
+      handle: async ({ caller, params, context }) => {
+        const owned = await wallets.walletsOf(placeOf(caller), context);
+        const wallet = owned.find(({ id }) => id === params.walletId);
+        if (!wallet) throw reject('wallets/not_found');
+        if (wallet.status !== 'active') throw reject('wallets/not_active', { status: wallet.status });
+        return { status: 200, body: preflightBody.encode(await exportGuard.look(caller, wallet)) };
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/wallets/:walletId/export',
+      credential: 'session',
+      summary: 'Take the key of the own wallet, and get a fresh wallet',
+      description:
+        'The key is handed out again for 24 hours under the same idempotencyKey, then it is destroyed. With recipientPublicKey (X25519) it is sealed: sealedSecretKey is the base64 of an ephemeral public key (32 bytes), a nonce (24) and a nacl box. Without it, secretKey is the base58 of the 64 bytes that wallets import.',
+      body: z.strictObject({
+        idempotencyKey: longCallerId,
+        recipientPublicKey: x25519PublicKey.optional(),
+      }),
+      success: { status: 200, schema: exportBody },
+      errors: [
+        'wallets/not_found',
+        'wallets/idempotency_conflict',
+        'wallets/export_expired',
+        'wallets/not_active',
+        'wallets/invalid_recipient_key',
+        'auth/reauthentication_required',
+        'wallets/export_not_allowed',
+        'wallets/keys_unavailable',
+        'chain/not_configured',
+        'chain/unreachable',
+      ],
+      handle: async ({ caller, params, body, context }) => {
+        const { answer, replayed } = await exports.exportWallet(
+          placeOf(caller),
+          {
+            walletId: params.walletId,
+            idempotencyKey: body.idempotencyKey,
+            recipientPublicKey: body.recipientPublicKey ?? null,
+          },
+          (wallet) => exportGuard.requireAllowed(caller, wallet),
+          commandContext(context, clock),
+        );
+        return { status: 200, body: answer, replayed };
+      },
+    }),
+  ];
+}
+
+const placeOf = ({ environment, scopeId, userId, appId }: SessionCaller): PlayerPlace => ({
+  environment,
+  scopeId,
+  userId,
+  appId,
+});
+
+const commandContext = (
+  { requestId, actor, deadlineMs }: Pick<RequestContext, 'requestId' | 'actor' | 'deadlineMs'>,
+  clock: Clock,
+) => ({
+  metadata: { correlationId: requestId, actor, occurredAt: isoTimeOf(clock) },
+  deadlineMs,
+});
+
+function withdrawalOf(move: MoveState) {
+  const { key, moveId, userId, currencyId, mint: ofMint, toAddress, status, signature, slot } = move;
+  return {
+    idempotencyKey: key,
+    moveId,
+    kind: 'withdraw',
+    userId,
+    currency: currencyId,
+    mint: ofMint,
+    amount: amount.encode(move.amount),
+    toAddress,
+    status,
+    signature,
+    slot: slot === null ? null : Number(slot),
+    error: moveErrorOf(move),
+    createdAt: move.requestedAt,
+    updatedAt: move.updatedAt,
+  };
+}

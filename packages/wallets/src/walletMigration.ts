@@ -1,0 +1,157 @@
+/**
+ * An operator gives a user another address, because the old one is known to be in danger or is to be left for another
+ * reason. What the old wallet holds is sent after it; the old key stays, since strangers may go on sending there.
+ * Source: contract, The command line (`wallets migrate`).
+ */
+import type { CommandContext, CommandHandler } from '@coffer/event-store';
+import { type Clock, type Environment, isoTimeOf } from '@coffer/kernel';
+import { type MoveState, type Moves, sweepPlace } from '@coffer/moves';
+import { type Chain, decodeMint, planTransfer } from '@coffer/solana';
+import { type ProvisionedWallet, wallet } from './domain/wallet.ts';
+import { type WalletOwner, walletStreamName } from './domain/walletIds.ts';
+import { reject } from './errors.ts';
+import { placeOf, viewOf, type Wallets, type WalletView } from './wallets.ts';
+
+export interface Migrated {
+  readonly from: WalletView;
+  readonly to: WalletView;
+  /** One for each thing the old wallet holds: just requested, or not at its end yet. */
+  readonly sweeps: readonly MoveState[];
+}
+
+export interface WalletMigration {
+  /**
+   * Idempotent on `ref`: a repeat changes no address, and sends on what has arrived at the old one since. Throws
+   * `wallets/not_found` where the user has no wallet, `chain/not_configured`.
+   */
+  readonly migrate: (
+    place: WalletOwner & { readonly appId: string },
+    ref: string,
+    context: CommandContext,
+  ) => Promise<{ readonly answer: Migrated; readonly replayed: boolean }>;
+}
+
+/** Each mint is swept so often at most: the rounds are counted by asking for each. */
+const MOST_ROUNDS = 1_000;
+const LAMPORT_DECIMALS = 9;
+
+interface Holding {
+  readonly mint: string;
+  readonly decimals: number;
+  readonly amount: bigint;
+}
+
+export function createWalletMigration({
+  handler,
+  wallets,
+  moves,
+  clock,
+  chainOf,
+}: {
+  readonly handler: Pick<CommandHandler, 'execute'>;
+  readonly wallets: Pick<Wallets, 'generationsOf' | 'successorOf' | 'provision'>;
+  readonly moves: Moves;
+  readonly clock: Clock;
+  /** Throws `chain/not_configured`. */
+  readonly chainOf: (environment: Environment) => Chain;
+}): WalletMigration {
+  return {
+    async migrate(place, ref, context) {
+      const chain = chainOf(place.environment);
+      const all = await wallets.generationsOf(place, context);
+      const before = all.find((one) => one.status === 'migrated' && one.ref === ref);
+      const old = before ?? all.at(-1);
+      if (!old) throw reject('wallets/not_found');
+
+      if (!before) await end(place, old, ref, context);
+      await wallets.provision(place, context);
+      const now = await wallets.generationsOf(place, context);
+      const [from, to] = [now.at(old.generation - 1), now.at(old.generation)];
+      if (!from || !to) throw new Error(`${old.walletId} was migrated and no wallet follows it.`);
+      const sweeps = await sweep(chain, place, from, to, context);
+      return {
+        answer: { from: viewOf(place, from), to: viewOf(place, to), sweeps },
+        replayed: before !== undefined && sweeps.length === 0,
+      };
+    },
+  };
+
+  async function end(owner: WalletOwner, old: ProvisionedWallet, ref: string, context: CommandContext) {
+    // The next key is durable before the event that names it.
+    const successor = await wallets.successorOf(owner, old.generation);
+    const stream = walletStreamName(placeOf(owner, old.generation));
+    await handler.execute(wallet, stream, { type: 'MigrateWallet', ref, ...successor, at: clock() }, context);
+  }
+
+  async function sweep(
+    chain: Chain,
+    place: WalletOwner & { readonly appId: string },
+    from: ProvisionedWallet,
+    to: ProvisionedWallet,
+    context: CommandContext,
+  ): Promise<readonly MoveState[]> {
+    const sweeps: MoveState[] = [];
+    for (const holding of await holdingsOf(chain, from.address)) {
+      const plan = await planTransfer(chain, { from: from.address, to: to.address, ...holding });
+      // Less than an account must hold stays: it is seen in the balance of the old address.
+      if (plan.outcome !== 'possible') continue;
+      const { key, movePlace, underWay } = await roundOf(place, from.walletId, holding.mint, context);
+      if (underWay) {
+        sweeps.push(underWay);
+        continue;
+      }
+      const { answer } = await moves.request(
+        movePlace,
+        {
+          operation: 'sweep',
+          key,
+          appId: place.appId,
+          userId: place.userId,
+          currencyId: null,
+          ...holding,
+          from: { walletId: from.walletId, ownerId: place.scopeId, address: from.address },
+          toAddress: to.address,
+          requestedAt: isoTimeOf(clock),
+        },
+        context,
+      );
+      sweeps.push(answer);
+    }
+    return sweeps;
+  }
+
+  /** The sweep of the mint that has not ended, or the key of the next one. */
+  async function roundOf(
+    { environment, scopeId }: WalletOwner,
+    walletId: string,
+    mint: string,
+    context: Pick<CommandContext, 'deadlineMs'>,
+  ) {
+    for (let round = 1; round <= MOST_ROUNDS; round++) {
+      const key = `sweep:${mint}:${round}`;
+      const movePlace = sweepPlace(environment, scopeId, walletId, key);
+      const found = await moves.find(movePlace, context);
+      if (!found) return { key, movePlace, underWay: undefined };
+      if (found.status === 'pending' || found.status === 'submitted')
+        return { key, movePlace, underWay: found };
+    }
+    throw new Error(`${walletId} was swept ${MOST_ROUNDS} times.`);
+  }
+}
+
+/** What a wallet can send: from a token account that does not follow from the wallet nothing is sent. */
+async function holdingsOf(chain: Chain, address: string): Promise<readonly Holding[]> {
+  const [[account], tokens] = await Promise.all([
+    chain.accounts([address], 'confirmed'),
+    chain.tokenAccountsOf(address, 'confirmed'),
+  ]);
+  const holdings: Holding[] = [];
+  for (const { mint, amount } of tokens.filter((token) => token.amount > 0n)) {
+    const [mintAccount] = await chain.accounts([mint], 'confirmed');
+    const decimals = mintAccount && decodeMint(mintAccount)?.decimals;
+    if (decimals !== undefined) holdings.push({ mint, decimals, amount });
+  }
+  const lamports = account?.lamports ?? 0n;
+  if (lamports > 0n) holdings.push({ mint: 'native', decimals: LAMPORT_DECIMALS, amount: lamports });
+  return holdings;
+}
