@@ -83,6 +83,18 @@ describe('infra/', () => {
       '{COFFER_SECRETS_KEY:?see infra/.env.example}',
       '{COFFER_SECRETS_KEY:-}',
     ],
+    [
+      'process-manager lacks the master keys',
+      'compose.yaml',
+      '*coffer-system-environment\n      COFFER_MASTER_KEYS:',
+      '*coffer-system-environment\n      COFFER_MASTER:',
+    ],
+    [
+      'reconciler is given the master keys',
+      'compose.yaml',
+      "COFFER_SYSTEM_PORT: '8080'",
+      "COFFER_MASTER_KEYS: ''",
+    ],
     ['reconciler runs reconcile, which is no role', 'compose.yaml', '[run, reconciler]', '[run, reconcile]'],
     ['no container runs the role reconciler', 'compose.yaml', '[run, reconciler]', '[run, projector]'],
     ['two containers run the same role', 'compose.yaml', '[run, reconciler]', '[run, projector]'],

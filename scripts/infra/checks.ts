@@ -136,6 +136,10 @@ function* roleContainers({ roles, code }: Parts): Iterable<string> {
     if (verb !== 'run' || named.length !== 1) yield `${name} does not run one role`;
     for (const role of without(named, code.roles)) yield `${name} runs ${role}, which is no role`;
     run.push(...named);
+    const given = Object.keys(service.environment);
+    const hasMasterKeys = given.includes('COFFER_MASTER_KEYS');
+    if (hasMasterKeys !== code.needsMasterKeys(named))
+      yield `${name} ${hasMasterKeys ? 'is given' : 'lacks'} the master keys`;
     if (service.read_only !== true) yield `${name} can write to its file system`;
     const folder = service.environment.COFFER_DATA_DIR;
     if (!service.tmpfs?.some((mount) => mount.split(':')[0] === folder))

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { configFrom, roles } from '../../services/coffer/src/config.ts';
+import { configFrom, makeWallets, roles } from '../../services/coffer/src/config.ts';
 import { ROOT } from '../docs/contexts.ts';
 import { configuredVariables } from '../docs/variables.ts';
 
@@ -19,6 +19,7 @@ export interface InstallationFiles {
 export interface CodeFacts {
   readonly roles: readonly string[];
   readonly variables: readonly string[];
+  readonly needsMasterKeys: (roles: readonly string[]) => boolean;
   /** Of the packaged Node, `24.1.2`. */
   readonly nodeVersion: string;
   /** Whether a path from the root of the repository is there. */
@@ -45,6 +46,7 @@ export function readCodeFacts(): CodeFacts {
   return {
     roles,
     variables: configuredVariables(),
+    needsMasterKeys: (names) => makeWallets(roles.filter((role) => names.includes(role))),
     nodeVersion: dependencies.node,
     exists: (path) => existsSync(join(ROOT, path)),
     checkEnvironment: configFrom,

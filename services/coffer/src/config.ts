@@ -12,6 +12,10 @@ import { z } from 'zod';
 export const roles = ['api', 'projector', 'process-manager', 'chain-worker', 'reconciler'] as const;
 export type Role = (typeof roles)[number];
 
+/** Whether they need the master keys: for the wallet of a first sign-in, and of one whose process died. */
+export const makeWallets = (some: readonly Role[]): boolean =>
+  some.includes('api') || some.includes('process-manager');
+
 const flag = z.enum(['0', '1', 'true', 'false']).transform((text) => text === '1' || text === 'true');
 const wholeNumber = (minimum: number, maximum: number) =>
   z

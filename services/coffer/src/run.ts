@@ -13,7 +13,14 @@ import {
   writeOperatorFile,
 } from '@coffer/portal';
 import { createMasterKeys } from '@coffer/wallets';
-import { roles as allRoles, type Config, ConfigurationError, configFrom, type Role } from './config.ts';
+import {
+  roles as allRoles,
+  type Config,
+  ConfigurationError,
+  configFrom,
+  makeWallets,
+  type Role,
+} from './config.ts';
 import { installationMasterKeys } from './installationMasterKeys.ts';
 import { installationSecrets } from './installationSecrets.ts';
 import { migrateAll, type Service, startService } from './service.ts';
@@ -50,8 +57,8 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
   try {
     const masterKeys = await withPool(database.url, async (pool) => {
       await migrateAll(pool);
-      // Only who answers requests signs: the other roles hold no key.
-      return roles.includes('api') ? installationMasterKeys(config, pool) : undefined;
+      // The other roles hold no key.
+      return makeWallets(roles) ? installationMasterKeys(config, pool) : undefined;
     });
     service = await startService({
       config,

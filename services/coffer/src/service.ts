@@ -90,7 +90,7 @@ import {
 } from '@coffer/wallets';
 
 import { authMethods } from './authMethods.ts';
-import type { Config, Role } from './config.ts';
+import { type Config, makeWallets, type Role } from './config.ts';
 import { errorOf } from './errorOf.ts';
 import { openEventStore } from './eventStore.ts';
 import { failPointFrom } from './failPoints.ts';
@@ -201,7 +201,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     if (gateway) stops.push(() => gateway.stop());
     const headAtStart = await store.head();
 
-    if (roles.includes('api') && options.masterKeys.all().length === 0) {
+    if (makeWallets(roles) && options.masterKeys.all().length === 0) {
       logger.warn('no master keys are given: no wallet is provisioned or signs (COFFER_MASTER_KEYS)');
     }
     await adoptMasterKeys(pool, options.masterKeys, {
