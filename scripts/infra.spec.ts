@@ -84,6 +84,12 @@ describe('infra/', () => {
       '{COFFER_SECRETS_KEY:-}',
     ],
     [
+      'projector makes a COFFER_IDENTITY_KEY of its own at each start',
+      'compose.yaml',
+      '  COFFER_IDENTITY_KEY:',
+      '  COFFER_IDENTITY:',
+    ],
+    [
       'process-manager lacks the master keys',
       'compose.yaml',
       '*coffer-system-environment\n      COFFER_MASTER_KEYS:',

@@ -46,9 +46,13 @@ export const EXAMPLE_VALUES: Readonly<Record<string, string>> = {
   EVENTSTORE_ADMIN_PASSWORD: '1c'.repeat(32),
   EVENTSTORE_OPS_PASSWORD: '2d'.repeat(32),
   COFFER_SECRETS_KEY: Buffer.alloc(32, 3).toString('base64'),
+  COFFER_IDENTITY_KEY: Buffer.alloc(32, 4).toString('base64'),
   COFFER_MASTER_KEYS: `test:1:${Buffer.alloc(32, 5).toString('base64')},live:1:${Buffer.alloc(32, 6).toString('base64')}`,
   COFFER_OPERATOR_TOKEN: '4e'.repeat(32),
 };
+
+/** What a service that is not given it makes once, and keeps in its data folder. */
+const KEPT_IN_DATA_FOLDER = ['COFFER_SECRETS_KEY', 'COFFER_IDENTITY_KEY', 'COFFER_OPERATOR_TOKEN'];
 
 const without = (all: readonly string[], some: readonly string[]) => all.filter((one) => !some.includes(one));
 const sameMembers = (some: readonly string[], others: readonly string[]) =>
@@ -137,6 +141,8 @@ function* roleContainers({ roles, code }: Parts): Iterable<string> {
     for (const role of without(named, code.roles)) yield `${name} runs ${role}, which is no role`;
     run.push(...named);
     const given = Object.keys(service.environment);
+    for (const variable of without(KEPT_IN_DATA_FOLDER, given))
+      yield `${name} makes a ${variable} of its own at each start`;
     const hasMasterKeys = given.includes('COFFER_MASTER_KEYS');
     if (hasMasterKeys !== code.needsMasterKeys(named))
       yield `${name} ${hasMasterKeys ? 'is given' : 'lacks'} the master keys`;
