@@ -156,6 +156,14 @@ describe('the endpoints of sign-in sessions', () => {
       world.advance(250);
       expect((await verify(accessToken)).status).to.equal(401);
     });
+
+    it('lets in at once who was just refused for a suspension that is over', async () => {
+      const { accessToken } = await open();
+      standing = 'suspended';
+      expect((await verify(accessToken)).status).to.equal(401);
+      standing = 'active';
+      expect((await verify(accessToken)).status).to.equal(200);
+    });
   });
 
   describe('GET /me', () => {

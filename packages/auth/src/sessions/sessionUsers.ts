@@ -42,8 +42,12 @@ export function createSessionUsers(view: ViewUser, nowMs: () => number): Session
   });
   return {
     active: async ({ appId, scopeId, environment }, userId) => {
-      const found = await users.get(JSON.stringify({ place: { appId, scopeId, environment }, userId }));
-      return found?.standing === 'active' ? found.user : undefined;
+      const key = JSON.stringify({ place: { appId, scopeId, environment }, userId });
+      const found = await users.get(key);
+      if (found?.standing === 'active') return found.user;
+      // Not remembered: who is reinstated and signs in again is let in at once.
+      users.forget(key);
+      return undefined;
     },
   };
 }
