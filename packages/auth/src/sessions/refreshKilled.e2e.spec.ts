@@ -65,13 +65,16 @@ describe('a service that is killed in the middle of a rotation', function () {
   const until = async (isSo: () => Promise<boolean>) => {
     while (!(await isSo())) await delay(5);
   };
-  const isWaitingForTheRow = async () => {
-    const { rowCount } = await pool.query(
-      `select 1 from pg_stat_activity where datname = current_database()
+  const waitingForTheRow = async () => {
+    const { rows } = await pool.query<{ pid: number }>(
+      `select pid from pg_stat_activity where datname = current_database()
           and application_name = 'refreshing process' and wait_event_type = 'Lock'`,
     );
-    return (rowCount ?? 0) > 0;
+    return rows[0]?.pid;
   };
+  /** Else the database still does what the killed process has asked for. */
+  const forgetTheQuestion = async () =>
+    pool.query('select pg_terminate_backend($1, 10000)', [await waitingForTheRow()]);
   /** Runs the work while the process stands in its rotation, held up by a lock on the row. */
   const inTheMiddle = async (child: ChildProcess, token: string, work: () => Promise<void>) => {
     const client = await pool.connect();
@@ -79,7 +82,7 @@ describe('a service that is killed in the middle of a rotation', function () {
       await client.query('begin');
       await client.query('select 1 from records.auth_sessions for update');
       child.send(token);
-      await until(isWaitingForTheRow);
+      await until(async () => (await waitingForTheRow()) !== undefined);
       await work();
     } finally {
       await client.query('commit');
@@ -95,7 +98,11 @@ describe('a service that is killed in the middle of a rotation', function () {
   it('before the database has done it leaves the player signed in', async () => {
     const { refreshToken } = await signIn();
     const child = await start();
-    await inTheMiddle(child, refreshToken, () => kill9(child));
+    await inTheMiddle(child, refreshToken, async () => {
+      await kill9(child);
+      await forgetTheQuestion();
+    });
+    expect(await generation()).to.equal(0);
     await expectSignedIn(refreshToken);
   });
 
