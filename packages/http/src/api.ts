@@ -95,20 +95,22 @@ export function createApi(options: ApiOptions): Serve {
       return;
     }
     const { target, params } = found;
-    if (inFlight >= maxConcurrentRequests) {
-      fail(call, target, reject('service/overloaded'));
-      target.observe(response.statusCode, secondsSince(startedMs));
-      return;
-    }
-    inFlight++;
+    const isTaken = inFlight < maxConcurrentRequests;
+    if (isTaken) inFlight++;
     call.timer = setTimeout(onOverrun, target.timeoutMs + OVERRUN_MS, call, target);
     try {
+      // First for a caller who is refused, also because there are too many: a page must be able to read when to
+      // come again.
+      if (takesBrowsers(target.endpoint)) {
+        call.cors = await cors.headersFor(request.headers.origin, undefined);
+      }
+      if (!isTaken) throw reject('service/overloaded');
       await serve(call, target, params);
     } catch (error) {
       fail(call, target, error);
     } finally {
       clearTimeout(call.timer);
-      inFlight--;
+      if (isTaken) inFlight--;
       const status =
         response.destroyed && !response.writableFinished ? CLIENT_GONE_STATUS : response.statusCode;
       target.observe(status, secondsSince(startedMs));
@@ -118,13 +120,10 @@ export function createApi(options: ApiOptions): Serve {
   async function serve(call: Call, mounted: MountedEndpoint, params: Readonly<Record<string, string>>) {
     const { request, response, requestId } = call;
     const { endpoint } = mounted;
-    const isForBrowsers = takesBrowsers(endpoint);
-    const { origin } = request.headers;
-    // First for a caller who is refused, then for the one that it turns out to be.
-    if (isForBrowsers) call.cors = await cors.headersFor(origin, undefined);
     const pending = authenticate(endpoint.credential, request.headers.authorization, options);
     const caller = pending instanceof Promise ? await pending : pending;
-    if (isForBrowsers) call.cors = await cors.headersFor(origin, caller);
+    // Then for the caller that it turns out to be.
+    if (takesBrowsers(endpoint)) call.cors = await cors.headersFor(request.headers.origin, caller);
     // The endpoint's own credential was resolved for it, so the caller is of the kind its functions take.
     if (endpoint.admit) await endpoint.admit(caller as never);
     rateGate.check(endpoint.rateLimit, caller, () => request.ip);

@@ -80,6 +80,44 @@ describe('pages of other origins', () => {
     expect(readableBy(await call('/pk', UNKNOWN, 'pk_test_no'))).to.equal(null);
   });
 
+  it('read that there are too many requests just now, if any app allows them', async () => {
+    const released = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const slow = (path: string, credential: 'pk' | 'sk') =>
+      answering({
+        path,
+        credential,
+        handle: async () => {
+          begun.resolve();
+          await released.promise;
+          return { status: 200, body: {} };
+        },
+      });
+    await using busy = await startWorld({
+      endpoints: [slow('/pk', 'pk'), slow('/sk', 'sk')],
+      maxConcurrentRequests: 1,
+      allowedOrigins: { ofApp: () => true, ofAnyApp: async (origin) => origin === OURS },
+    });
+    const send = (path: string, origin: string, token: string) =>
+      ask(`${busy.base}${path}`, { headers: { origin, ...bearer(token) } });
+    const first = send('/pk', OURS, PUBLISHABLE_KEY);
+    await begun.promise;
+    const refused = await send('/pk', OURS, PUBLISHABLE_KEY);
+    expect(refused).to.include({ status: 503, code: 'service/overloaded' });
+    expect(readableBy(refused)).to.equal(OURS);
+    expect(refused.headers.get('access-control-expose-headers')).to.include('Retry-After');
+    for (const [path, origin, token] of [
+      ['/pk', UNKNOWN, PUBLISHABLE_KEY],
+      ['/sk', OURS, SECRET_KEY],
+    ] as const) {
+      const unread = await send(path, origin, token);
+      expect(unread).to.include({ status: 503, code: 'service/overloaded' });
+      expect(readableBy(unread)).to.equal(null);
+    }
+    released.resolve();
+    expect((await first).status).to.equal(200);
+  });
+
   it('call what takes no credential only where it says so', async () => {
     expect(readableBy(await call('/refresh', OF_ANOTHER_APP, undefined, 'POST'))).to.equal(OF_ANOTHER_APP);
     expect(readableBy(await call('/refresh', UNKNOWN, undefined, 'POST'))).to.equal(null);
