@@ -1,83 +1,12 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { createTestDatabase } from '@coffer/testing';
+import { codeIn, createTestDatabase, type MailServer, startMailServer } from '@coffer/testing';
 import { expect } from 'chai';
-import { SMTPServer } from 'smtp-server';
 import { authTemplate, type MethodsWorld, PLACE, startMethodsWorld } from '../testing.ts';
 import { smtpTransport } from './transport.ts';
 
-interface ReceivedMail {
-  readonly from: string;
-  readonly to: readonly string[];
-  readonly raw: string;
-}
-
-/** A mail server on this machine that keeps what it takes. */
-async function startMailServer() {
-  const mails: ReceivedMail[] = [];
-  let refusal: string | undefined;
-  let refused = 0;
-  let changed = () => {};
-  const server = new SMTPServer({
-    authOptional: true,
-    disabledCommands: ['STARTTLS', 'AUTH'],
-    logger: false,
-    onRcptTo: ({ address }, _session, callback) => {
-      if (refusal === undefined) return callback();
-      refused += 1;
-      changed();
-      return callback(Object.assign(new Error(`${refusal} <${address}>`), { responseCode: 451 }));
-    },
-    onData: (stream, { envelope }, callback) => {
-      const chunks: Buffer[] = [];
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-      stream.on('end', () => {
-        const from = envelope.mailFrom ? envelope.mailFrom.address : '';
-        const to = envelope.rcptTo.map(({ address }) => address);
-        mails.push({ from, to, raw: Buffer.concat(chunks).toString() });
-        callback();
-        changed();
-      });
-    },
-  });
-  const listening = server.listen(0, '127.0.0.1');
-  await once(listening, 'listening');
-  const { port } = listening.address() as AddressInfo; // It listens on TCP.
-
-  const until = async (isSo: () => boolean) => {
-    while (!isSo()) {
-      await new Promise<void>((resolve) => {
-        changed = resolve;
-      });
-    }
-  };
-  return {
-    url: `smtp://127.0.0.1:${port}`,
-    mails,
-    refuseWith: (text: string | undefined) => {
-      refusal = text;
-    },
-    untilRefused: async () => {
-      const before = refused;
-      await until(() => refused > before);
-    },
-    /** The next one that is for the address and was not given out before. */
-    next: async (address: string): Promise<ReceivedMail> => {
-      const isWanted = ({ to }: ReceivedMail) => to.includes(address);
-      await until(() => mails.some(isWanted));
-      const [mail] = mails.splice(mails.findIndex(isWanted), 1);
-      if (!mail) throw new Error('It was there a moment ago.');
-      return mail;
-    },
-    stop: () => new Promise<void>((resolve) => server.close(resolve)),
-  };
-}
-
-const codeIn = ({ raw }: ReceivedMail): string => /^ {4}(\d{6})\r?$/m.exec(raw)?.[1] ?? 'no code';
 const otherThan = (code: string, step = 1) => String((Number(code) + step) % 1_000_000).padStart(6, '0');
 
 describe('sign-in by email', () => {
-  let server: Awaited<ReturnType<typeof startMailServer>>;
+  let server: MailServer;
   let world: MethodsWorld;
   beforeEach(async () => {
     server = await startMailServer();
