@@ -20,7 +20,7 @@ export interface World {
   /** Undefined unless the environment asks for the store gateway. */
   readonly storeGatewayPort: number | undefined;
   readonly databaseUrl: string;
-  /** What the service has logged from level `info` on, one JSON object each. */
+  /** What the service has logged, one JSON object each; from level `info` on unless LOG_LEVEL says otherwise. */
   readonly logLines: readonly string[];
   /** Stops the service and drops its database. Fails with the connections that were left open. */
   readonly stop: () => Promise<void>;
@@ -100,7 +100,7 @@ export async function startNode(
     databaseUrl,
     ...SECRETS,
     operatorToken,
-    logger: createLogger({ level: 'info', destination: { write: (line) => logLines.push(line) } }),
+    logger: createLogger({ level: config.logLevel, destination: { write: (line) => logLines.push(line) } }),
     checkReplies: true,
     ...(wrapStore && { wrapStore }),
     ...(viewUser && { viewUser }),
