@@ -160,7 +160,7 @@ const doors: Rule = {
 };
 
 const TEST_ONLY =
-  /^(@coffer\/testing|@coffer\/event-store\/(contract|memory)|@coffer\/solana\/testing|chai|mocha|fast-check)(\/|$)/;
+  /^(@coffer\/testing|@coffer\/event-store\/(contract|memory)|@coffer\/(solana|wallets)\/testing|chai|mocha|fast-check)(\/|$)/;
 
 const testToolsInTests: Rule = {
   title: 'uses testing tools in tests only',
@@ -174,6 +174,7 @@ const testToolsInTests: Rule = {
   refuses: [
     [file('services/coffer/src/run.ts', "import { memoryEventStore } from '@coffer/event-store/memory';\n")],
     [file('packages/users/src/index.ts', "export { given } from '@coffer/testing';\n")],
+    [file('services/coffer/src/service.ts', "import { seedOf } from '@coffer/wallets/testing';\n")],
   ],
   accepts: [[file('packages/users/src/domain/user.spec.ts', "import { given } from '@coffer/testing';\n")]],
 };

@@ -5,17 +5,16 @@ import { encodeBase58 } from '@coffer/kernel';
 import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import type { WalletPlace } from './domain/walletIds.ts';
-import { openKey } from './envelope.ts';
 import { newMasterKey } from './masterKeys.ts';
 import { startRewrapper } from './rewrap.ts';
 import { createMasterKeyRotation } from './rotation.ts';
-import { takeKeyForOpening } from './sealedKeys.ts';
 import {
   contextOf,
   firstKeys,
   NOW,
   newOwner,
   openingFor,
+  seedOf,
   startWalletWorld,
   type WalletWorld,
   walletTemplate,
@@ -64,10 +63,7 @@ describe('keys', () => {
     const secrets: Buffer[] = keys.map(({ key }) => key.export());
     for (const place of places) {
       await process.signer.sign(place, Buffer.from('m'), openingFor('sign'));
-      const stored = await takeKeyForOpening(world.pool, place, openingFor('the spec looks'));
-      const [testKey] = keys;
-      if (!stored || !testKey) return expect.fail('There is a key.');
-      secrets.push(openKey(stored.sealed, stored.identity, testKey, (seed) => Buffer.from(seed)));
+      secrets.push(await seedOf(world.pool, place, process.masterKeys));
     }
 
     const [first] = places;

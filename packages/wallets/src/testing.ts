@@ -4,12 +4,14 @@ import { createPool, type Pool } from '@coffer/database';
 import { type CommandContext, createCommandHandler } from '@coffer/event-store';
 import { createPostgresEventStore, migrateLog } from '@coffer/event-store/postgres';
 import { type Clock, newId } from '@coffer/kernel';
-import type { WalletOwner } from './domain/walletIds.ts';
+import type { WalletOwner, WalletPlace } from './domain/walletIds.ts';
+import { openKey } from './envelope.ts';
 import { createExports, type Exports } from './exports.ts';
 import { createMasterKeys, type MasterKey, type MasterKeys, newMasterKey } from './masterKeys.ts';
 import { adoptMasterKeys } from './masterKeyVersions.ts';
 import { migrateWallets } from './migrate.ts';
 import { createOperatorWallets, type OperatorWallets } from './operator/operatorWallets.ts';
+import { takeKeyForOpening } from './sealedKeys.ts';
 import { createSigner, type Signer } from './signer.ts';
 import { createWallets, type Wallets } from './wallets.ts';
 
@@ -111,4 +113,16 @@ export async function isSignedBy(
   const x = rows[0]?.public_key.toString('base64url') ?? '';
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
   return verify(null, message, key, signature);
+}
+
+/** The private seed behind a wallet, for specs that look for it where it must not be. */
+export async function seedOf(
+  pool: Pool,
+  place: WalletPlace,
+  masterKeys: Pick<MasterKeys, 'find'>,
+): Promise<Buffer> {
+  const stored = await takeKeyForOpening(pool, place, openingFor('the spec looks'));
+  const masterKey = stored && masterKeys.find(place.environment, stored.sealed.masterKeyVersion);
+  if (!stored || !masterKey) throw new Error('There is no such wallet, or no key to open its own.');
+  return openKey(stored.sealed, stored.identity, masterKey, (seed) => Buffer.from(seed));
 }

@@ -4,7 +4,7 @@ import { encodeBase58 } from '@coffer/kernel';
 import type { WalletSignIn } from '@coffer/sdk';
 import { type Client, requireStatus } from './client.ts';
 
-const BOT_TOKEN = '7000000001:AAspec-token-of-a-bot-that-never-was';
+export const BOT_TOKEN = '7000000001:AAspec-token-of-a-bot-that-never-was';
 
 /** Players of the app can sign in with all methods from then on. */
 export async function allowSignIn(client: Client, appId: string): Promise<void> {
@@ -26,7 +26,13 @@ export function newWallet(): Pick<WalletSignIn, 'publicKey' | 'signMessage'> {
 }
 
 /** Launch data as the messenger signs it for this user, now. Source: contract, Sign-in and sessions. */
-export function launchDataOf(user: { readonly id: number; readonly username: string }): string {
+export function launchDataOf(user: {
+  readonly id: number;
+  readonly username: string;
+  readonly first_name?: string;
+  readonly last_name?: string;
+  readonly photo_url?: string;
+}): string {
   const fields: Readonly<Record<string, string>> = {
     auth_date: String(Math.floor(Date.now() / 1_000)),
     query_id: 'AAE',
