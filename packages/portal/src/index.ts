@@ -25,6 +25,7 @@ export { streamFilter } from './endpoints/streams.ts';
 export type { AppPlace } from './endpoints/subject.ts';
 export type { PortalTotals } from './endpoints/totals.ts';
 export type { PortalUser, PortalUsers } from './endpoints/users.ts';
+export type { AppWallet, PortalSweep, PortalWallets } from './endpoints/wallets.ts';
 export { portalErrors } from './errors.ts';
 export { type CarriedChain, type ImportedLog, importLog, type LogImport } from './importLog.ts';
 export type { Keyring, KeyringOptions } from './keyring.ts';

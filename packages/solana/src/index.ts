@@ -1,3 +1,4 @@
+export { chainErrors, chainNotConfigured } from './errors.ts';
 export * from './port.ts';
 export * from './programs/computeBudget.ts';
 export * from './programs/ids.ts';

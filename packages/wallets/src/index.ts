@@ -10,8 +10,8 @@ export { wallet } from './domain/wallet.ts';
 export * from './domain/walletIds.ts';
 export { SealedKeyError } from './envelope.ts';
 export { walletsErrors } from './errors.ts';
-export { createExports, EXPORT_LIFETIME_MS, type Exports } from './exports.ts';
 export { createExportGuard, type ExportGuard } from './exportGuard.ts';
+export { createExports, EXPORT_LIFETIME_MS, type Exports } from './exports.ts';
 export * from './masterKeys.ts';
 export {
   adoptMasterKeys,
@@ -20,8 +20,8 @@ export {
 } from './masterKeyVersions.ts';
 export { migrateWallets } from './migrate.ts';
 export * from './operator/index.ts';
-export { type Rewrapper, type RewrapReport, startRewrapper } from './rewrap.ts';
 export { type PlayerWalletRoutes, playerWalletEndpoints } from './playerRoutes.ts';
+export { type Rewrapper, type RewrapReport, startRewrapper } from './rewrap.ts';
 export { createMasterKeyRotation, type MasterKeyRotation, type RotationOptions } from './rotation.ts';
 export { masterKeyEndpoints } from './routes.ts';
 export type { KeyOpening } from './sealedKeys.ts';

@@ -11,7 +11,7 @@ import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { authMethods } from './authMethods.ts';
 import { configFrom } from './config.ts';
-import { catalog } from './service.ts';
+import { catalog } from './contexts.ts';
 import { eventually } from './testing/eventually.ts';
 import { serviceTemplate } from './testing/world.ts';
 

@@ -1,6 +1,6 @@
 /** What the composed service says about itself: its errors and its API. */
 import { expect } from 'chai';
-import { catalog } from './service.ts';
+import { catalog } from './contexts.ts';
 import { operationsOf } from './testing/declaredErrors.ts';
 import { startWorld, type World } from './testing/world.ts';
 

@@ -8,6 +8,7 @@ import {
 import type { KnownFailure } from '@coffer/http';
 import { UnknownEventError } from '@coffer/kernel';
 import { CoverageIncompleteError } from '@coffer/reconcile';
+import { ChainUnreachableError } from '@coffer/solana';
 
 /**
  * Connection failures of node and of Postgres: https://www.postgresql.org/docs/18/errcodes-appendix.html
@@ -21,6 +22,7 @@ export function errorOf(error: unknown): KnownFailure | undefined {
   if (error instanceof StoreOverloadedError) return { code: 'service/overloaded' };
   if (error instanceof StoreUnreachableError) return { code: 'service/unavailable' };
   if (error instanceof UnknownEventError) return { code: 'service/unavailable' };
+  if (error instanceof ChainUnreachableError) return { code: 'chain/unreachable' };
   if (error instanceof EventTooLargeError) return { code: 'request/too_large' };
   if (error instanceof CoverageIncompleteError) {
     const { gap, message } = error;

@@ -5,7 +5,7 @@ import { systemClock } from '@coffer/kernel';
 import { transactionUseOf } from '@coffer/ledger';
 import { type BooksPlace, CoverageIncompleteError, createReconciler, type Report } from '@coffer/reconcile';
 import { expect } from 'chai';
-import { readModelProjections } from './service.ts';
+import { readModelProjections } from './contexts.ts';
 import { requireStatus } from './testing/client.ts';
 import { useLedger } from './testing/ledger.ts';
 import { openStoreOf } from './testing/world.ts';

@@ -8,7 +8,7 @@ import type { EventStore } from '@coffer/event-store';
 import { createPostgresEventStore } from '@coffer/event-store/postgres';
 import { createReadSchema, READ_MODELS_CONSUMER, startReadModels } from '@coffer/read-models';
 import { expect } from 'chai';
-import { readModelProjections } from './service.ts';
+import { readModelProjections } from './contexts.ts';
 import { setUpApp, textOf } from './testing/client.ts';
 import { type Death, doomedPool } from './testing/doomedPool.ts';
 import { eventually } from './testing/eventually.ts';

@@ -11,8 +11,9 @@ import { READ_MODELS_CONSUMER, readSchemas } from '@coffer/read-models';
 import { verifiedSchemas } from '@coffer/reconcile';
 import { CommandFailure, EXIT } from './cli/failure.ts';
 import { configFrom } from './config.ts';
+import { HOLD_PROCESS, IDENTITY_PROCESS } from './contexts.ts';
 import { openDatabase, withPool } from './run.ts';
-import { HOLD_PROCESS, IDENTITY_PROCESS, migrateAll } from './service.ts';
+import { migrateAll } from './service.ts';
 import { startFailure } from './startFailure.ts';
 
 /** Each finishes what the log says is unfinished, by acts that are idempotent. */

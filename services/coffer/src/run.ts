@@ -13,6 +13,7 @@ import {
   writeOperatorFile,
 } from '@coffer/portal';
 import { createMasterKeys } from '@coffer/wallets';
+import { openChains } from './chains.ts';
 import {
   roles as allRoles,
   type Config,
@@ -53,6 +54,7 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
     logger.fatal({ err: error }, 'the database of the data folder is lost: this service stops');
     process.kill(process.pid, 'SIGTERM');
   });
+  const chains = openChains(config.chain.rpcUrls);
   let service: Service | undefined;
   try {
     const masterKeys = await withPool(database.url, async (pool) => {
@@ -66,6 +68,7 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
       databaseUrl: database.url,
       logger,
       ...secrets,
+      chains,
       masterKeys: masterKeys?.masterKeys ?? createMasterKeys([]),
       makeNextMasterKey: masterKeys?.makeNextMasterKey,
     });
@@ -74,6 +77,7 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
     await stopping;
   } finally {
     await service?.stop();
+    await chains.close();
     await database.stop();
     logger.info('stopped');
   }

@@ -221,8 +221,8 @@ describe('what must stay secret', function () {
   async function walletSecrets(): Promise<readonly Secret[]> {
     const masterKeys = createMasterKeys(MASTER_KEYS);
     const signer = createSigner({ pool, masterKeys });
-    const { rows } = await pool.query<{ walletId: string; scopeId: string; environment: 'test' | 'live' }>(
-      'select wallet_id as "walletId", scope_id as "scopeId", environment from records.wallets_sealed_keys',
+    const { rows } = await pool.query<{ walletId: string; ownerId: string; environment: 'test' | 'live' }>(
+      'select wallet_id as "walletId", owner_id as "ownerId", environment from records.wallets_sealed_keys',
     );
     expect(rows.length).to.be.greaterThan(5);
     const found: Secret[] = [];

@@ -3,136 +3,38 @@
  * stops, in the reverse order.
  */
 import { timingSafeEqual } from 'node:crypto';
-import {
-  account,
-  accountEndpoints,
-  accountStream,
-  accountsErrors,
-  booksProjection,
-  createAccounts,
-  holdReactions,
-} from '@coffer/accounts';
-import { auditEndpoints, auditErrors, createPointsInTime, migrateAudit, streamRules } from '@coffer/audit';
-import {
-  authMethodsErrors,
-  identity,
-  migrateAuth,
-  requireIdentityKey,
-  sessionsErrors,
-  type ViewUser,
-} from '@coffer/auth';
+import { migrateAudit } from '@coffer/audit';
+import { migrateAuth, requireIdentityKey, type ViewUser } from '@coffer/auth';
 import { createConsumersTable } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
-import { createCommandHandler, type EventStore, type LogPlace } from '@coffer/event-store';
-import { createPostgresSnapshotStore, migrateLog, migrateSnapshots } from '@coffer/event-store/postgres';
+import type { EventStore, LogPlace } from '@coffer/event-store';
+import { migrateLog, migrateSnapshots } from '@coffer/event-store/postgres';
 import {
   createApp,
   createMetricsRegistry,
   DEFAULT_RATE_LIMITS,
   type Endpoint,
-  failureOf,
-  httpErrors,
   type Logger,
   parseTrustProxy,
   type RunningServer,
   startServer,
 } from '@coffer/http';
-import {
-  createSecretBox,
-  type Environment,
-  type ErrorCatalog,
-  environment as environments,
-  systemClock,
-} from '@coffer/kernel';
-import {
-  createListTransactions,
-  createPlaySessions,
-  ledgerEndpoints,
-  ledgerErrors,
-  type PlayerAccount,
-  playSession,
-  playSessionsProjection,
-  sessionDues,
-  sessionHoldAct,
-  transactionUseOf,
-} from '@coffer/ledger';
-import {
-  createAllowedOrigins,
-  createAppDirectory,
-  createKeyring,
-  listApps,
-  migrateRecords,
-  portalEndpoints,
-  portalErrors,
-  streamFilter,
-} from '@coffer/portal';
-import {
-  areOfThisLog,
-  caughtUpSince,
-  migrateReadModels,
-  type ReadModelProjections,
-} from '@coffer/read-models';
-import { createReconciler } from '@coffer/reconcile';
+import { type Environment, systemClock } from '@coffer/kernel';
+import { migrateRecords } from '@coffer/portal';
+import { areOfThisLog, caughtUpSince, migrateReadModels } from '@coffer/read-models';
 import { startReconcilerRole } from '@coffer/reconciler';
 
-import { createUsers, user, usersErrors } from '@coffer/users';
+import { adoptMasterKeys, type MasterKey, type MasterKeys, migrateWallets } from '@coffer/wallets';
 
-import {
-  adoptMasterKeys,
-  createWallets,
-  type MasterKey,
-  type MasterKeys,
-  masterKeyEndpoints,
-  migrateWallets,
-  startRewrapper,
-  wallet,
-  walletsErrors,
-} from '@coffer/wallets';
-
-import { authMethods } from './authMethods.ts';
+import type { Chains } from './chains.ts';
 import { type Config, makeWallets, type Role } from './config.ts';
+import { catalog, createContexts, readModelProjections } from './contexts.ts';
 import { errorOf } from './errorOf.ts';
 import { openEventStore } from './eventStore.ts';
-import { failPointFrom } from './failPoints.ts';
-import { wireIdentities } from './identityPorts.ts';
-import { ledgerFunds } from './ledgerFunds.ts';
 import { observeService } from './observe.ts';
-import { playSessionLists } from './playSessionLists.ts';
-import { portalAccounts, portalPlaySessions } from './portalPorts.ts';
-import { portalProjections } from './portalProjections.ts';
-import { portalTotals } from './portalTotals.ts';
-import { portalUsers } from './portalUsers.ts';
-import { ledgerReconcile, portalReconcile } from './reconcilePorts.ts';
 import { startConsumers } from './serviceConsumers.ts';
-import { createSignIn, SIGN_IN_ERRORS } from './signIn.ts';
-import { createSignInSessions } from './signInSessions.ts';
 import { startStoreGateway } from './storeGateway.ts';
 import { VERSION } from './version.ts';
-
-export const catalog: ErrorCatalog = {
-  ...httpErrors,
-  ...usersErrors,
-  ...portalErrors,
-  ...authMethodsErrors,
-  ...accountsErrors,
-  ...ledgerErrors,
-  ...auditErrors,
-  ...walletsErrors,
-  ...sessionsErrors,
-  ...authMethodsErrors,
-};
-
-/** What the read models are made of, whoever fills them. */
-export const readModelProjections: ReadModelProjections = {
-  books: booksProjection,
-  playSessions: playSessionsProjection,
-};
-
-/** The consumer that carries out what holds are for, and what is owed to accounts. */
-export const HOLD_PROCESS = 'holds';
-
-/** The consumer that finishes what sign-ins and erasures have begun. */
-export const IDENTITY_PROCESS = 'identities';
 
 /** Requests in flight may finish for so long after a SIGTERM. Source: architecture, Running it. */
 const STOP_GRACE_MS = 8_000;
@@ -146,6 +48,8 @@ export interface ServiceOptions {
   readonly operatorToken: string;
   /** Those that this process may use; none where it has no need of them. */
   readonly masterKeys: MasterKeys;
+  /** Where money moves on a chain. */
+  readonly chains: Chains;
   /** Given where the installation keeps its own. */
   readonly makeNextMasterKey: ((environment: Environment) => Promise<MasterKey>) | undefined;
   readonly logger: Logger;
@@ -286,186 +190,6 @@ async function readinessOf(pool: Pool, store: EventStore, headAtStart: LogPlace 
     reasons.push('The read models are of another log: it was put back to an older state.');
   }
   return { ready: reasons.length === 0, reasons };
-}
-
-/** The contexts, wired: what one needs of another it is given here. */
-function createContexts(
-  options: ServiceOptions,
-  pool: Pool,
-  store: EventStore,
-  ownOrigin: () => string | undefined,
-) {
-  const { config, secretsKey, identityKey, masterKeys, makeNextMasterKey, viewUser, logger } = options;
-  const clock = systemClock;
-  const secretBox = createSecretBox(secretsKey);
-  const directory = createAppDirectory(pool, { secretBox });
-  const allowedOrigins = createAllowedOrigins(pool, {
-    directory,
-    // With the embedded database it is an installation for trying out, on the machine of whoever tries it.
-    acceptsLoopback: config.databaseUrl === undefined,
-  });
-  const keyring = createKeyring(pool, {
-    clock,
-    onWriteFailure: (error) => logger.warn({ err: error }, 'the time a key was last used was not kept'),
-  });
-  const handler = createCommandHandler({
-    store,
-    cacheBytes: config.cacheBytes,
-    snapshots: createPostgresSnapshotStore(pool),
-    onSnapshotError: (error) => logger.warn({ err: error }, 'a snapshot was not kept'),
-  });
-  const users = createUsers({ handler, store, clock });
-  const failPoint = failPointFrom(config.failPoint);
-  const wallets = createWallets({ pool, handler, masterKeys, clock });
-  const {
-    identities,
-    erasure,
-    reactions: identityReactions,
-  } = wireIdentities({
-    pool,
-    handler,
-    store,
-    secretBox,
-    identityKey,
-    users,
-    wallets,
-    failPoint,
-  });
-  const signInSessions = createSignInSessions({
-    pool,
-    clock,
-    secretsKey,
-    secretBox,
-    logger,
-    view: viewUser ?? identities.view,
-  });
-  const methods = authMethods({
-    config,
-    directory,
-    logger,
-    pool,
-    clock,
-    secretsKey,
-    secretBox,
-    signIn: createSignIn({ identities, sessions: signInSessions.sessions }),
-    signInErrors: SIGN_IN_ERRORS,
-    ownOrigin,
-  });
-  const accounts = createAccounts({ handler, store });
-  const playSessions = createPlaySessions({
-    handler,
-    store,
-    clock,
-    failPoint,
-    funds: ledgerFunds(accounts),
-    users,
-    currencyByCode: directory.currencyByCode,
-  });
-  const lists = playSessionLists(pool);
-  const projections = portalProjections({
-    pool,
-    store,
-    projections: readModelProjections,
-    onTrouble: (error) =>
-      logger.warn({ err: error }, 'a rebuild of the read models is left to be cleared up'),
-  });
-
-  const reaction = {
-    accountStreamOf: ({ environment, appId, userId, currencyId }: PlayerAccount) =>
-      accountStream(environment, appId, userId, currencyId),
-    carryOut: playSessions.carryOut,
-  };
-  const holds = holdReactions({ session: sessionHoldAct(reaction) }, sessionDues(reaction));
-  const reconciler = createReconciler({
-    pool,
-    store,
-    clock,
-    projections: readModelProjections,
-    transactionUseOf,
-    process: { name: HOLD_PROCESS, reactions: holds },
-  });
-
-  const pointsInTime = createPointsInTime(pool, store);
-
-  const rewrapper = startRewrapper({
-    pool,
-    masterKeys,
-    onDone: (report) => logger.info(report, 'keys of wallets are under the current master key'),
-    onTrouble: (error) =>
-      logger.error({ err: error }, 'a key of a wallet was not brought under the current master key'),
-  });
-
-  const endpoints: readonly Endpoint[] = [
-    ...ledgerEndpoints({
-      playSessions,
-      listTransactions: createListTransactions(store),
-      listSessions: lists,
-      reconcile: ledgerReconcile(reconciler, directory),
-      envelopeOf: (error) => {
-        const { status, body } = failureOf(error, catalog, errorOf);
-        return { status, body: JSON.parse(body) };
-      },
-    }),
-    ...methods.endpoints,
-    ...signInSessions.endpoints,
-    ...accountEndpoints({ accounts, currencies: directory.currencies, requireUser: users.show }),
-    ...portalEndpoints({
-      pool,
-      clock,
-      secretBox,
-      directory,
-      eventStore: store,
-      users: portalUsers({ users, erasure, sessions: signInSessions.sessions, clock }),
-      accounts: portalAccounts({
-        accounts,
-        users,
-        clock,
-        store,
-        pointsInTime,
-      }),
-      totals: portalTotals({ pool, store, directory, pointsInTime }),
-      playSessions: portalPlaySessions(playSessions, lists),
-      reconcile: portalReconcile(reconciler, directory),
-      projections,
-    }),
-    ...auditEndpoints({
-      db: pool,
-      store,
-      rules: [
-        streamRules(user),
-        streamRules(identity),
-        streamRules(wallet),
-        streamRules(account),
-        streamRules(playSession),
-      ],
-      streamFilter: (wanted) => streamFilter(directory, wanted),
-    }),
-    ...masterKeyEndpoints({
-      pool,
-      masterKeys,
-      clock,
-      makeNext: makeNextMasterKey,
-      onRotated: rewrapper.wake,
-    }),
-  ];
-  const places = async () =>
-    (await listApps(pool)).flatMap(({ appId }) =>
-      environments.options.map((environment) => ({ appId, environment })),
-    );
-  const reactions = { [HOLD_PROCESS]: holds, [IDENTITY_PROCESS]: identityReactions };
-  return {
-    handler,
-    keyring,
-    allowedOrigins,
-    signInSessions,
-    methods,
-    endpoints,
-    reactions,
-    reconciler,
-    places,
-    projections,
-    rewrapper,
-  };
 }
 
 function operatorTokenCheck(operatorToken: string): (token: string) => boolean {

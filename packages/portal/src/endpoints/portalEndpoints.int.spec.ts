@@ -16,6 +16,7 @@ import { eventLog, NOW, type PortalWorld, portalTemplate, startPortalWorld } fro
 import type { PortalAccounts } from './accounts.ts';
 import { portalEndpoints } from './portalEndpoints.ts';
 import type { PortalUsers } from './users.ts';
+import type { PortalWallets } from './wallets.ts';
 
 const TOKEN = 'the-operators-token';
 
@@ -25,6 +26,12 @@ const usersErrors = {
   'users/erased': { status: 409, message: 'Erased.' },
 } as const;
 const rejectUser = rejecterFor(usersErrors);
+
+const MIGRATED: Awaited<ReturnType<PortalWallets['migrate']>>['answer'] = {
+  from: { id: 'wlt_1', address: 'FVen3X669xLzsi6N2V91DoiyzHzg1uAgqiT8jZ9nS96Z', status: 'migrated' },
+  to: { id: 'wlt_2', address: '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T', status: 'active' },
+  sweeps: [{ moveId: 'mov_1', mint: 'native', amount: 2n ** 60n, status: 'pending' }],
+};
 
 describe('the admin API', () => {
   let world: PortalWorld;
@@ -70,6 +77,15 @@ describe('the admin API', () => {
             asked.push(request);
             return { available: 1n, held: 0n };
           },
+        },
+        wallets: {
+          migrate: async (place, ref) => {
+            asked.push({ ...place, ref });
+            return { answer: MIGRATED, replayed: false };
+          },
+          ofApp: async ({ environment }) => [
+            { role: 'feePayer', environment, address: MIGRATED.to.address, lamports: 2n ** 60n },
+          ],
         },
         playSessions: {
           list: async () => ({ items: [], nextCursor: null }),
@@ -140,6 +156,27 @@ describe('the admin API', () => {
   it('is for the operator alone', async () => {
     const { status, body } = await call('/apps', { headers: { authorization: 'Bearer guessed' } });
     expect({ status, code: body.code }).to.deep.equal({ status: 401, code: 'auth/invalid_key' });
+  });
+
+  describe('wallets', () => {
+    it('of a user are replaced under a ref, and what they held is on its way', async () => {
+      const { body: app } = await post('/apps', { name: 'Wallets' });
+      const answer = await post(`/app/${app.appId}/test/users/usr_1/wallets/migrate`, { ref: 'leak-7' });
+      expect(answer.body).to.deep.equal({
+        ...MIGRATED,
+        sweeps: [{ moveId: 'mov_1', mint: 'native', amount: '1152921504606846976', status: 'pending' }],
+      });
+      const { appId, scopeId } = app;
+      expect(asked).to.deep.equal([{ appId, scopeId, environment: 'test', userId: 'usr_1', ref: 'leak-7' }]);
+    });
+
+    it('of the app itself are shown with what they hold', async () => {
+      const { body: app } = await post('/apps', { name: 'Own wallets' });
+      const { body } = await get(`/app/${app.appId}/live/wallets`);
+      expect(body).to.deep.equal({
+        items: [{ role: 'feePayer', address: MIGRATED.to.address, lamports: '1152921504606846976' }],
+      });
+    });
   });
 
   describe('apps', () => {

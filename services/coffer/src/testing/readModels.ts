@@ -1,7 +1,7 @@
 /** The read models as rows to compare, for specs that break whatever fills them. */
 import { createPool, type Pool, type Queryable, withTransaction } from '@coffer/database';
 import { createReadSchema, liveReadSchema, READ_MODELS_CONSUMER, startReadModels } from '@coffer/read-models';
-import { HOLD_PROCESS, readModelProjections } from '../service.ts';
+import { HOLD_PROCESS, readModelProjections } from '../contexts.ts';
 import { eventually } from './eventually.ts';
 import { openStoreOf } from './world.ts';
 

@@ -8,6 +8,7 @@ import { createPostgresEventStore } from '@coffer/event-store/postgres';
 import { createLogger } from '@coffer/http';
 import { createTestDatabase, startStoreGatewayProcess, type TestDatabaseTemplate } from '@coffer/testing';
 import { createMasterKeys, masterKeysText, newMasterKey } from '@coffer/wallets';
+import { type Chains, noChains } from '../chains.ts';
 import { roles as allRoles, configFrom, type Role } from '../config.ts';
 import { migrateAll, startService } from '../service.ts';
 import { type Client, createClient } from './client.ts';
@@ -33,6 +34,8 @@ export interface WorldOptions {
   readonly roles?: readonly Role[];
   /** Puts something between the service and its event store, to hold appends or to make them fail. */
   readonly wrapStore?: (store: EventStore) => EventStore;
+  /** Default: none. */
+  readonly chains?: Chains;
   /** Who a user is, for sign-in sessions. */
   readonly viewUser?: ViewUser;
 }
@@ -81,7 +84,7 @@ export const SPEC_MASTER_KEYS = masterKeysText([newMasterKey('test', 1), newMast
 /** The service in this process on a database that is there: for specs that start it again. */
 export async function startNode(
   databaseUrl: string,
-  { environment = {}, roles = allRoles, wrapStore, viewUser }: WorldOptions = {},
+  { environment = {}, roles = allRoles, wrapStore, viewUser, chains = noChains }: WorldOptions = {},
 ): Promise<Omit<World, 'databaseUrl'>> {
   const elsewhere = await eventStoreElsewhere(databaseUrl);
   const operatorToken = `op_${randomBytes(32).toString('base64url')}`;
@@ -96,6 +99,7 @@ export async function startNode(
     config,
     masterKeys: createMasterKeys(config.masterKeys ?? []),
     makeNextMasterKey: undefined,
+    chains,
     roles,
     databaseUrl,
     ...SECRETS,

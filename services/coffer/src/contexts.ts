@@ -1,0 +1,279 @@
+import {
+  account,
+  accountEndpoints,
+  accountStream,
+  accountsErrors,
+  booksProjection,
+  createAccounts,
+  holdReactions,
+} from '@coffer/accounts';
+import { auditEndpoints, auditErrors, createPointsInTime, streamRules } from '@coffer/audit';
+import { authMethodsErrors, identity, sessionsErrors } from '@coffer/auth';
+import type { Pool } from '@coffer/database';
+import { createCommandHandler, type EventStore } from '@coffer/event-store';
+import { createPostgresSnapshotStore } from '@coffer/event-store/postgres';
+import { type Endpoint, failureOf, httpErrors } from '@coffer/http';
+import { createSecretBox, type ErrorCatalog, environment as environments, systemClock } from '@coffer/kernel';
+import {
+  createListTransactions,
+  createPlaySessions,
+  ledgerEndpoints,
+  ledgerErrors,
+  type PlayerAccount,
+  playSession,
+  playSessionsProjection,
+  sessionDues,
+  sessionHoldAct,
+  transactionUseOf,
+} from '@coffer/ledger';
+import { createMoves, movesErrors } from '@coffer/moves';
+import {
+  createAllowedOrigins,
+  createAppDirectory,
+  createKeyring,
+  listApps,
+  portalEndpoints,
+  portalErrors,
+  streamFilter,
+} from '@coffer/portal';
+import type { ReadModelProjections } from '@coffer/read-models';
+import { createReconciler } from '@coffer/reconcile';
+
+import { chainErrors } from '@coffer/solana';
+import { createUsers, user, usersErrors } from '@coffer/users';
+
+import {
+  createOperatorWallets,
+  createWalletMigration,
+  createWallets,
+  masterKeyEndpoints,
+  startRewrapper,
+  wallet,
+  walletsErrors,
+} from '@coffer/wallets';
+import { authMethods } from './authMethods.ts';
+import { errorOf } from './errorOf.ts';
+import { failPointFrom } from './failPoints.ts';
+import { wireIdentities } from './identityPorts.ts';
+import { ledgerFunds } from './ledgerFunds.ts';
+import { playSessionLists } from './playSessionLists.ts';
+import { portalAccounts, portalPlaySessions } from './portalPorts.ts';
+import { portalProjections } from './portalProjections.ts';
+import { portalTotals } from './portalTotals.ts';
+import { portalUsers } from './portalUsers.ts';
+import { portalWallets } from './portalWallets.ts';
+import { ledgerReconcile, portalReconcile } from './reconcilePorts.ts';
+import type { ServiceOptions } from './service.ts';
+import { createSignIn, SIGN_IN_ERRORS } from './signIn.ts';
+import { createSignInSessions } from './signInSessions.ts';
+
+export const catalog: ErrorCatalog = {
+  ...httpErrors,
+  ...usersErrors,
+  ...portalErrors,
+  ...authMethodsErrors,
+  ...accountsErrors,
+  ...ledgerErrors,
+  ...auditErrors,
+  ...walletsErrors,
+  ...movesErrors,
+  ...chainErrors,
+  ...sessionsErrors,
+  ...authMethodsErrors,
+};
+
+/** What the read models are made of, whoever fills them. */
+export const readModelProjections: ReadModelProjections = {
+  books: booksProjection,
+  playSessions: playSessionsProjection,
+};
+
+/** The consumer that carries out what holds are for, and what is owed to accounts. */
+export const HOLD_PROCESS = 'holds';
+
+/** The consumer that finishes what sign-ins and erasures have begun. */
+export const IDENTITY_PROCESS = 'identities';
+
+export function createContexts(
+  options: ServiceOptions,
+  pool: Pool,
+  store: EventStore,
+  ownOrigin: () => string | undefined,
+) {
+  const { config, secretsKey, identityKey, masterKeys, makeNextMasterKey, viewUser, logger, chains } =
+    options;
+  const clock = systemClock;
+  const secretBox = createSecretBox(secretsKey);
+  const directory = createAppDirectory(pool, { secretBox });
+  const allowedOrigins = createAllowedOrigins(pool, {
+    directory,
+    // With the embedded database it is an installation for trying out, on the machine of whoever tries it.
+    acceptsLoopback: config.databaseUrl === undefined,
+  });
+  const keyring = createKeyring(pool, {
+    clock,
+    onWriteFailure: (error) => logger.warn({ err: error }, 'the time a key was last used was not kept'),
+  });
+  const handler = createCommandHandler({
+    store,
+    cacheBytes: config.cacheBytes,
+    snapshots: createPostgresSnapshotStore(pool),
+    onSnapshotError: (error) => logger.warn({ err: error }, 'a snapshot was not kept'),
+  });
+  const users = createUsers({ handler, store, clock });
+  const failPoint = failPointFrom(config.failPoint);
+  const wallets = createWallets({ pool, handler, masterKeys, clock });
+  const {
+    identities,
+    erasure,
+    reactions: identityReactions,
+  } = wireIdentities({
+    pool,
+    handler,
+    store,
+    secretBox,
+    identityKey,
+    users,
+    wallets,
+    failPoint,
+  });
+  const signInSessions = createSignInSessions({
+    pool,
+    clock,
+    secretsKey,
+    secretBox,
+    logger,
+    view: viewUser ?? identities.view,
+  });
+  const methods = authMethods({
+    config,
+    directory,
+    logger,
+    pool,
+    clock,
+    secretsKey,
+    secretBox,
+    signIn: createSignIn({ identities, sessions: signInSessions.sessions }),
+    signInErrors: SIGN_IN_ERRORS,
+    ownOrigin,
+  });
+  const operatorWallets = createOperatorWallets({ pool, handler, masterKeys, clock });
+  const moves = createMoves({ handler, store });
+  const migration = createWalletMigration({ handler, wallets, moves, clock, chainOf: chains.of });
+  const accounts = createAccounts({ handler, store });
+  const playSessions = createPlaySessions({
+    handler,
+    store,
+    clock,
+    failPoint,
+    funds: ledgerFunds(accounts),
+    users,
+    currencyByCode: directory.currencyByCode,
+  });
+  const lists = playSessionLists(pool);
+  const projections = portalProjections({
+    pool,
+    store,
+    projections: readModelProjections,
+    onTrouble: (error) =>
+      logger.warn({ err: error }, 'a rebuild of the read models is left to be cleared up'),
+  });
+
+  const reaction = {
+    accountStreamOf: ({ environment, appId, userId, currencyId }: PlayerAccount) =>
+      accountStream(environment, appId, userId, currencyId),
+    carryOut: playSessions.carryOut,
+  };
+  const holds = holdReactions({ session: sessionHoldAct(reaction) }, sessionDues(reaction));
+  const reconciler = createReconciler({
+    pool,
+    store,
+    clock,
+    projections: readModelProjections,
+    transactionUseOf,
+    process: { name: HOLD_PROCESS, reactions: holds },
+  });
+
+  const pointsInTime = createPointsInTime(pool, store);
+
+  const rewrapper = startRewrapper({
+    pool,
+    masterKeys,
+    onDone: (report) => logger.info(report, 'keys of wallets are under the current master key'),
+    onTrouble: (error) =>
+      logger.error({ err: error }, 'a key of a wallet was not brought under the current master key'),
+  });
+
+  const endpoints: readonly Endpoint[] = [
+    ...ledgerEndpoints({
+      playSessions,
+      listTransactions: createListTransactions(store),
+      listSessions: lists,
+      reconcile: ledgerReconcile(reconciler, directory),
+      envelopeOf: (error) => {
+        const { status, body } = failureOf(error, catalog, errorOf);
+        return { status, body: JSON.parse(body) };
+      },
+    }),
+    ...methods.endpoints,
+    ...signInSessions.endpoints,
+    ...accountEndpoints({ accounts, currencies: directory.currencies, requireUser: users.show }),
+    ...portalEndpoints({
+      pool,
+      clock,
+      secretBox,
+      directory,
+      eventStore: store,
+      users: portalUsers({ users, erasure, sessions: signInSessions.sessions, clock }),
+      wallets: portalWallets({ users, migration, operatorWallets, chains, clock }),
+      accounts: portalAccounts({
+        accounts,
+        users,
+        clock,
+        store,
+        pointsInTime,
+      }),
+      totals: portalTotals({ pool, store, directory, pointsInTime }),
+      playSessions: portalPlaySessions(playSessions, lists),
+      reconcile: portalReconcile(reconciler, directory),
+      projections,
+    }),
+    ...auditEndpoints({
+      db: pool,
+      store,
+      rules: [
+        streamRules(user),
+        streamRules(identity),
+        streamRules(wallet),
+        streamRules(account),
+        streamRules(playSession),
+      ],
+      streamFilter: (wanted) => streamFilter(directory, wanted),
+    }),
+    ...masterKeyEndpoints({
+      pool,
+      masterKeys,
+      clock,
+      makeNext: makeNextMasterKey,
+      onRotated: rewrapper.wake,
+    }),
+  ];
+  const places = async () =>
+    (await listApps(pool)).flatMap(({ appId }) =>
+      environments.options.map((environment) => ({ appId, environment })),
+    );
+  const reactions = { [HOLD_PROCESS]: holds, [IDENTITY_PROCESS]: identityReactions };
+  return {
+    handler,
+    keyring,
+    allowedOrigins,
+    signInSessions,
+    methods,
+    endpoints,
+    reactions,
+    reconciler,
+    places,
+    projections,
+    rewrapper,
+  };
+}
