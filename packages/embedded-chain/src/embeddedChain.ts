@@ -1,0 +1,199 @@
+/** The chain and its server in this process: for specs, and for the child process that the service starts. */
+import { randomBytes } from 'node:crypto';
+import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { decodeKey, encodeBase58 } from './base58.ts';
+import { createFaucet, type Faucet } from './faucet.ts';
+import { createLedger, type Finality, type Ledger } from './ledger/ledger.ts';
+import { FIRST_SLOT, type Slots, slotsByHand, slotsOfClock } from './ledger/slots.ts';
+import { openStore, type Store } from './ledger/store.ts';
+import type { RpcContext } from './rpc/context.ts';
+import { createHttpServer } from './rpc/httpServer.ts';
+import { listen } from './rpc/listen.ts';
+import { createRpc } from './rpc/rpc.ts';
+import { newMintData, TOKEN_PROGRAM } from './tokens.ts';
+import { createVm, type Vm } from './vm.ts';
+
+export interface MintOptions {
+  readonly address: string;
+  readonly decimals: number;
+}
+
+export interface EmbeddedChainOptions {
+  /** Made when it is not there. Without one, nothing is kept. */
+  readonly folder?: string | undefined;
+  /** 127.0.0.1 unless said otherwise. */
+  readonly host?: string | undefined;
+  /** Any free one unless said otherwise. Subscriptions are at the port after it. */
+  readonly port?: number | undefined;
+  /** Mints of the faucet; made when they are not there. */
+  readonly mints?: readonly MintOptions[] | undefined;
+  /** 400 unless said otherwise; `byHand` moves by `advance` only. */
+  readonly slotMs?: number | 'byHand' | undefined;
+  readonly finality?: Finality | undefined;
+  readonly onError?: ((error: unknown, where: string) => void) | undefined;
+}
+
+export interface EmbeddedChain {
+  /** Of the RPC. */
+  readonly url: string;
+  readonly faucetAddress: string;
+  readonly genesisHash: string;
+  /** Moves the slots; only where they are moved by hand. */
+  readonly advance: (slots: number) => void;
+  /** Makes a mint of the faucet where it is not there. */
+  readonly ensureMint: (mint: MintOptions) => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+const DEFAULT_SLOT_MS = 400;
+/** Shorter than the 32 slots of a cluster: nobody should wait 13 seconds for a chain of their own. */
+const DEFAULT_FINALITY: Finality = { confirmedAfter: 2, finalizedAfter: 8 };
+const FAUCET_LAMPORTS = 500_000_000_000_000_000n;
+const SYSTEM_PROGRAM = '1'.repeat(32);
+
+export async function createEmbeddedChain(options: EmbeddedChainOptions): Promise<EmbeddedChain> {
+  const {
+    folder,
+    host = '127.0.0.1',
+    port = 0,
+    finality = DEFAULT_FINALITY,
+    onError = () => undefined,
+  } = options;
+  const slotMs = options.slotMs ?? DEFAULT_SLOT_MS;
+  if (folder) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const store = openStoreIn(folder);
+  const { genesis, faucet } = identityOf(store);
+  const vm = createVm();
+  loadAccounts(store, vm);
+
+  const tipFile = openTipFile(folder);
+  const start = startSlot(store, tipFile.read(), slotMs);
+  const byHand = slotMs === 'byHand' ? slotsByHand(start) : undefined;
+  const slots = tipFile.noting(byHand ?? slotsOfClock(start, slotMs === 'byHand' ? DEFAULT_SLOT_MS : slotMs));
+  const ledger = createLedger({ store, vm, slots, finality, genesis });
+  store.keepMark({ slot: start, atMs: Date.now() });
+  fundFaucet(ledger, faucet);
+  const ensureMint = (mint: MintOptions) => makeMint(ledger, faucet, mint);
+  for (const mint of options.mints ?? []) await ensureMint(mint);
+  await ledger.durable();
+
+  const genesisHash = encodeBase58(genesis);
+  const context: RpcContext = {
+    ...{ ledger, faucet, genesisHash, tip: ledger.tip },
+    land: (wire) => void ledger.land(wire),
+  };
+  const rpc = createRpc({ context, onError });
+  const server = createHttpServer(rpc, (error) => onError(error, 'http'));
+  const bound = await listen(server, host, port);
+
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    faucetAddress: faucet.address,
+    genesisHash,
+    advance(count) {
+      if (!byHand) throw new Error('the slots follow the clock');
+      byHand.advance(count);
+      ledger.tip();
+    },
+    ensureMint,
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      store.close();
+      tipFile.close();
+    },
+  };
+}
+
+function openStoreIn(folder: string | undefined): Store {
+  if (!folder) return openStore(':memory:');
+  const path = join(folder, 'chain.db');
+  // Before SQLite makes it: the faucet's key is in it.
+  closeSync(openSync(path, 'a', 0o600));
+  chmodSync(path, 0o600);
+  return openStore(path);
+}
+
+function identityOf(store: Store): { genesis: Uint8Array; faucet: Faucet } {
+  const known = store.identity();
+  if (known) return { genesis: known.genesis, faucet: createFaucet(known.faucet) };
+  const genesis = randomBytes(32);
+  const seed = randomBytes(32);
+  store.keepIdentity(genesis, seed);
+  return { genesis, faucet: createFaucet(seed) };
+}
+
+/** Programs last: the machine reads what they consist of when they are set. */
+function loadAccounts(store: Store, vm: Vm): void {
+  const programs = [];
+  for (const [address, state] of store.accounts()) {
+    if (state.executable) programs.push({ address, state });
+    else vm.setAccount(address, state);
+  }
+  for (const { address, state } of programs) vm.setAccount(address, state);
+}
+
+/**
+ * After all slots that anyone was told of. While the chain was down its slots went by as on any cluster, so what was
+ * signed before expires when its time is over.
+ */
+function startSlot(store: Store, tip: bigint | undefined, slotMs: number | 'byHand'): bigint {
+  const mark = store.mark();
+  if (!mark) return FIRST_SLOT + 1n;
+  const known = tip !== undefined && tip > mark.slot ? tip : mark.slot;
+  if (slotMs === 'byHand') return known + 1n;
+  const passedMs = Math.max(0, Date.now() - mark.atMs);
+  const passed = mark.slot + BigInt(Math.floor(passedMs / slotMs));
+  return passed > known ? passed : known + 1n;
+}
+
+/**
+ * The newest slot that anyone was told of, also where nothing happened in it. Written without asking the disk: it
+ * outlives the process, and after a power cut the time that went by stands in for it.
+ */
+function openTipFile(folder: string | undefined) {
+  if (!folder) return { read: () => undefined, noting: (slots: Slots) => slots, close: () => undefined };
+  const path = join(folder, 'tip');
+  closeSync(openSync(path, 'a', 0o600));
+  const handle = openSync(path, 'r+');
+  let noted = 0n;
+  return {
+    read(): bigint | undefined {
+      const text = readFileSync(path, 'utf8');
+      return /^\d{20}\n$/.test(text) ? BigInt(text) : undefined;
+    },
+    noting: (slots: Slots): Slots => ({
+      now() {
+        const slot = slots.now();
+        if (slot > noted) {
+          noted = slot;
+          writeSync(handle, `${slot.toString().padStart(20, '0')}\n`, 0);
+        }
+        return slot;
+      },
+    }),
+    close: () => closeSync(handle),
+  };
+}
+
+function fundFaucet(ledger: Ledger, faucet: Faucet): void {
+  const state = {
+    lamports: FAUCET_LAMPORTS,
+    owner: SYSTEM_PROGRAM,
+    data: new Uint8Array(),
+    executable: false,
+  };
+  ledger.ensureAccount(faucet.address, state);
+}
+
+async function makeMint(ledger: Ledger, faucet: Faucet, { address, decimals }: MintOptions): Promise<void> {
+  if (!decodeKey(address)) throw new TypeError(`${address} is no address`);
+  if (!Number.isInteger(decimals) || decimals < 0 || decimals > 255) {
+    throw new RangeError(`a mint cannot have ${decimals} decimals`);
+  }
+  const data = newMintData(faucet.publicKey, decimals);
+  const lamports = ledger.rentMinimum(data.length);
+  ledger.ensureAccount(address, { lamports, owner: TOKEN_PROGRAM, data, executable: false });
+  await ledger.durable();
+}

@@ -1,0 +1,6 @@
+export {
+  createEmbeddedChain,
+  type EmbeddedChain,
+  type EmbeddedChainOptions,
+  type MintOptions,
+} from './embeddedChain.ts';

@@ -1,0 +1,29 @@
+/** Which slot it is: told by a clock, or moved by hand. A slot in which nothing happens costs nothing. */
+
+/** Where the virtual machine's programs begin to be there. */
+export const FIRST_SLOT = 447_552_000n;
+/** As on a cluster, slots without a block made the two differ: nobody can take one for the other. */
+const SLOTS_WITHOUT_BLOCK = 25_000_000n;
+export const SLOTS_PER_EPOCH = 432_000n;
+
+export const heightOf = (slot: bigint) => slot - SLOTS_WITHOUT_BLOCK;
+
+export interface Slots {
+  readonly now: () => bigint;
+}
+
+/** A clock that no one can set back counts from where the chain stands. */
+export function slotsOfClock(start: bigint, slotMs: number): Slots {
+  const startMs = performance.now();
+  return { now: () => start + BigInt(Math.floor((performance.now() - startMs) / slotMs)) };
+}
+
+export function slotsByHand(start: bigint): Slots & { readonly advance: (slots: number) => void } {
+  let slot = start;
+  return {
+    now: () => slot,
+    advance(slots) {
+      slot += BigInt(slots);
+    },
+  };
+}

@@ -1,0 +1,323 @@
+/**
+ * What the chain keeps, in one SQLite file: accounts as they are now, how they were before each transaction that is
+ * not finalized, and every transaction. Writes are grouped: they become durable together, and `durable` says when.
+ */
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
+import type { AccountState } from '../vm.ts';
+
+export interface StoredTransaction {
+  readonly sequence: number;
+  readonly signature: string;
+  readonly slot: bigint;
+  readonly blockTimeSeconds: number;
+  /** JSON of the error; null where it succeeded. */
+  readonly error: string | null;
+  readonly memo: string | null;
+}
+
+export interface TransactionRecord extends StoredTransaction {
+  readonly wire: Uint8Array;
+  /** JSON, as `getTransaction` answers it. */
+  readonly meta: string;
+}
+
+/** An account before and after a transaction; undefined where it was or is not there. */
+export interface AccountChange {
+  readonly address: string;
+  readonly before: AccountState | undefined;
+  readonly after: AccountState | undefined;
+}
+
+export interface Mark {
+  readonly slot: bigint;
+  readonly atMs: number;
+}
+
+export interface SignaturePage {
+  readonly limit: number;
+  readonly before?: number | undefined;
+  readonly until?: number | undefined;
+  readonly uptoSlot: bigint;
+}
+
+export type Store = ReturnType<typeof openStore>;
+
+/** A process that is going may still hold the file. */
+const OWNER_LIMIT_MS = 10_000;
+
+const SCHEMA = `
+create table if not exists identity (one integer primary key check (one = 1), format integer not null,
+  genesis blob not null, faucet blob not null) strict;
+create table if not exists mark (one integer primary key check (one = 1), slot integer not null,
+  at_ms integer not null) strict;
+create table if not exists accounts (address text primary key, lamports text not null, owner text not null,
+  executable integer not null, data blob not null) strict, without rowid;
+create table if not exists undo (sequence integer not null, slot integer not null, address text not null,
+  lamports text, owner text, executable integer, data blob, primary key (address, sequence)) strict, without rowid;
+create index if not exists undo_by_sequence on undo (sequence);
+create table if not exists transactions (sequence integer primary key, signature text not null unique,
+  slot integer not null, block_time integer not null, error text, memo text, wire blob not null,
+  meta text not null) strict;
+create index if not exists transactions_by_slot on transactions (slot);
+create table if not exists named (address text not null, sequence integer not null,
+  primary key (address, sequence)) strict, without rowid;
+create table if not exists token_accounts (owner text not null, address text not null,
+  primary key (owner, address)) strict, without rowid;
+create table if not exists forks (number integer primary key, first_slot integer not null,
+  last_slot integer not null) strict;
+`;
+
+/** `path` is a file, or `:memory:` for what nobody keeps. */
+export function openStore(path: string) {
+  const database = new DatabaseSync(path, { timeout: OWNER_LIMIT_MS });
+  // Exclusive: the system lets go of the lock when the process ends, however it ends.
+  database.exec('pragma locking_mode = exclusive; pragma journal_mode = wal; pragma synchronous = full;');
+  database.exec(`begin immediate; ${SCHEMA} commit;`);
+  const sql = statementsOf(database);
+  const group = commitGroupOf(database);
+
+  return {
+    identity(): { genesis: Uint8Array; faucet: Uint8Array } | undefined {
+      const row = sql.identity.get();
+      return row && { genesis: blob(row.genesis), faucet: blob(row.faucet) };
+    },
+    keepIdentity: (genesis: Uint8Array, faucet: Uint8Array) =>
+      group.write(() => sql.keepIdentity.run(genesis, faucet)),
+
+    mark(): Mark | undefined {
+      const row = sql.mark.get();
+      return row && { slot: BigInt(int(row.slot)), atMs: int(row.at_ms) };
+    },
+    keepMark: (mark: Mark) => group.write(() => sql.keepMark.run(mark.slot, mark.atMs)),
+
+    *accounts(): Generator<readonly [string, AccountState]> {
+      for (const row of sql.accounts.iterate()) yield [text(row.address), accountOf(row)];
+    },
+    /** Without undo: it was always so. */
+    keepAccount: (address: string, state: AccountState) =>
+      group.write(() => writeAccount(sql, address, state)),
+
+    /** With all accounts that it changed; `named` are all that it names. */
+    keepTransaction: (
+      record: Omit<TransactionRecord, 'sequence'>,
+      named: readonly string[],
+      changes: readonly AccountChange[],
+    ) =>
+      group.write(() => {
+        const { lastInsertRowid } = sql.keepTransaction.run(
+          ...[record.signature, record.slot, record.blockTimeSeconds, record.error, record.memo],
+          record.wire,
+          record.meta,
+        );
+        for (const address of new Set(named)) sql.keepNamed.run(address, lastInsertRowid);
+        for (const { address, before, after } of changes) {
+          const columns = before ? columnsOf(before) : [null, null, null, null];
+          sql.keepUndo.run(lastInsertRowid, record.slot, address, ...columns);
+          writeAccount(sql, address, after);
+        }
+      }),
+    keepTokenAccount: (owner: string, address: string) =>
+      group.write(() => sql.keepTokenAccount.run(owner, address)),
+    tokenAccountsOf: (owner: string) => sql.tokenAccountsOf.all(owner).map((row) => text(row.address)),
+
+    /** How the account was at the end of the slot, where a later one changed it. */
+    accountBefore(address: string, slot: bigint): { state: AccountState | undefined } | undefined {
+      const row = sql.accountBefore.get(address, slot);
+      return row && { state: row.lamports === null ? undefined : accountOf(row) };
+    },
+    forgetUndo: (uptoSlot: bigint) => group.write(() => sql.forgetUndo.run(uptoSlot)),
+
+    /**
+     * Takes back the slots from `firstSlot` on. Returns the accounts that are another now, and the transactions that
+     * are in no block any more.
+     */
+    fork: (firstSlot: bigint, lastSlot: bigint) =>
+      group.write(() => {
+        const restored = new Map<string, AccountState | undefined>();
+        for (const row of sql.undoFrom.all(firstSlot)) {
+          restored.set(text(row.address), row.lamports === null ? undefined : accountOf(row));
+        }
+        for (const [address, state] of restored) writeAccount(sql, address, state);
+        const dropped = sql.transactionsFrom.all(firstSlot).map((row) => blob(row.wire));
+        sql.dropUndoFrom.run(firstSlot);
+        sql.dropNamedFrom.run(firstSlot);
+        sql.dropTransactionsFrom.run(firstSlot);
+        sql.keepFork.run(firstSlot, lastSlot);
+        return { restored, dropped };
+      }),
+    forks: () =>
+      sql.forks.all().map((row) => ({
+        firstSlot: BigInt(int(row.first_slot)),
+        lastSlot: BigInt(int(row.last_slot)),
+      })),
+
+    transaction(signature: string): TransactionRecord | undefined {
+      const row = sql.transaction.get(signature);
+      return row && { ...storedOf(row), wire: blob(row.wire), meta: text(row.meta) };
+    },
+    status(signature: string): StoredTransaction | undefined {
+      const row = sql.status.get(signature);
+      return row && storedOf(row);
+    },
+    /** The newest first. */
+    transactionsNaming: (address: string, page: SignaturePage): readonly StoredTransaction[] =>
+      sql.transactionsNaming
+        .all(address, page.before ?? Number.MAX_SAFE_INTEGER, page.until ?? 0, page.uptoSlot, page.limit)
+        .map(storedOf),
+    lastSlot(): bigint | undefined {
+      const slot = sql.lastSlot.get()?.slot;
+      return typeof slot === 'number' ? BigInt(slot) : undefined;
+    },
+    transactionCount: () => int(sql.transactionCount.get()?.count),
+
+    /** Resolves when all that was written before is on the disk. Rejects when it never will be. */
+    durable: () => group.durable(),
+    close() {
+      group.commit();
+      database.close();
+    },
+  };
+}
+
+/**
+ * Writes of one turn of the event loop are one transaction of the database: with many callers at once the disk is
+ * asked once for all of them.
+ */
+function commitGroupOf(database: DatabaseSync) {
+  let waiting: PromiseWithResolvers<void> | undefined;
+  let broken: unknown;
+
+  const commit = () => {
+    if (!waiting) return;
+    const group = waiting;
+    waiting = undefined;
+    try {
+      database.exec('commit');
+      group.resolve();
+    } catch (error) {
+      broken = error;
+      group.reject(error);
+    }
+  };
+  return {
+    commit,
+    write<T>(change: () => T): T {
+      // What the machine has executed is ahead of the disk for ever: nothing may be answered from it.
+      if (broken) throw broken;
+      if (!waiting) {
+        database.exec('begin immediate');
+        waiting = Promise.withResolvers();
+        // Heard by whoever waits for it; with nobody waiting, the next write says it.
+        waiting.promise.catch(() => undefined);
+        setImmediate(commit);
+      }
+      try {
+        return change();
+      } catch (error) {
+        broken = error;
+        throw error;
+      }
+    },
+    async durable(): Promise<void> {
+      if (broken) throw broken;
+      await waiting?.promise;
+    },
+  };
+}
+
+const ACCOUNT = 'lamports, owner, executable, data';
+const STATUS = 'sequence, signature, slot, block_time, error, memo';
+
+function statementsOf(database: DatabaseSync) {
+  const prepare = (text: string) => database.prepare(text);
+  return {
+    identity: prepare('select genesis, faucet from identity'),
+    keepIdentity: prepare('insert into identity (one, format, genesis, faucet) values (1, 1, ?, ?)'),
+    mark: prepare('select slot, at_ms from mark'),
+    keepMark: prepare('insert or replace into mark (one, slot, at_ms) values (1, ?, ?)'),
+    accounts: prepare(`select address, ${ACCOUNT} from accounts`),
+    keepAccount: prepare(`insert or replace into accounts (address, ${ACCOUNT}) values (?, ?, ?, ?, ?)`),
+    dropAccount: prepare('delete from accounts where address = ?'),
+    keepTransaction: prepare(
+      'insert into transactions (signature, slot, block_time, error, memo, wire, meta) values (?, ?, ?, ?, ?, ?, ?)',
+    ),
+    keepNamed: prepare('insert into named (address, sequence) values (?, ?)'),
+    keepUndo: prepare(`insert into undo (sequence, slot, address, ${ACCOUNT}) values (?, ?, ?, ?, ?, ?, ?)`),
+    keepTokenAccount: prepare('insert or ignore into token_accounts (owner, address) values (?, ?)'),
+    tokenAccountsOf: prepare('select address from token_accounts where owner = ? order by address'),
+    accountBefore: prepare(
+      `select ${ACCOUNT} from undo where address = ? and slot > ? order by sequence limit 1`,
+    ),
+    forgetUndo: prepare('delete from undo where slot <= ?'),
+    // The oldest last: it is the one that stays.
+    undoFrom: prepare(`select address, ${ACCOUNT} from undo where slot >= ? order by sequence desc`),
+    transactionsFrom: prepare('select wire from transactions where slot >= ? order by sequence'),
+    dropUndoFrom: prepare('delete from undo where slot >= ?'),
+    dropNamedFrom: prepare(
+      'delete from named where sequence in (select sequence from transactions where slot >= ?)',
+    ),
+    dropTransactionsFrom: prepare('delete from transactions where slot >= ?'),
+    keepFork: prepare('insert into forks (first_slot, last_slot) values (?, ?)'),
+    forks: prepare('select first_slot, last_slot from forks order by number'),
+    transaction: prepare(`select ${STATUS}, wire, meta from transactions where signature = ?`),
+    status: prepare(`select ${STATUS} from transactions where signature = ?`),
+    transactionsNaming: prepare(
+      `select ${STATUS} from named join transactions using (sequence)
+       where address = ? and sequence < ? and sequence > ? and slot <= ? order by sequence desc limit ?`,
+    ),
+    lastSlot: prepare('select max(slot) as slot from transactions'),
+    transactionCount: prepare('select count(*) as count from transactions'),
+  };
+}
+
+type Row = Readonly<Record<string, SQLOutputValue>>;
+
+function writeAccount(
+  sql: ReturnType<typeof statementsOf>,
+  address: string,
+  state: AccountState | undefined,
+): void {
+  if (state) sql.keepAccount.run(address, ...columnsOf(state));
+  else sql.dropAccount.run(address);
+}
+
+function columnsOf(state: AccountState): [string, string, number, Uint8Array] {
+  return [state.lamports.toString(), state.owner, state.executable ? 1 : 0, state.data];
+}
+
+function accountOf(row: Row): AccountState {
+  return {
+    lamports: BigInt(text(row.lamports)),
+    owner: text(row.owner),
+    executable: row.executable === 1,
+    data: blob(row.data),
+  };
+}
+
+function storedOf(row: Row): StoredTransaction {
+  return {
+    sequence: int(row.sequence),
+    signature: text(row.signature),
+    slot: BigInt(int(row.slot)),
+    blockTimeSeconds: int(row.block_time),
+    error: row.error === null ? null : text(row.error),
+    memo: row.memo === null ? null : text(row.memo),
+  };
+}
+
+/** The tables are strict: a column holds what its schema says. */
+function text(value: unknown): string {
+  if (typeof value !== 'string') throw new TypeError('the store holds something else where text belongs');
+  return value;
+}
+
+function int(value: unknown): number {
+  if (typeof value !== 'number') throw new TypeError('the store holds something else where a number belongs');
+  return value;
+}
+
+function blob(value: unknown): Uint8Array {
+  if (!(value instanceof Uint8Array))
+    throw new TypeError('the store holds something else where bytes belong');
+  return value;
+}

@@ -1,0 +1,37 @@
+/** Slots, heights, blockhashes, and what the cluster says of itself. */
+import { heightOf, SLOTS_PER_EPOCH } from '../ledger/slots.ts';
+import { API_VERSION, type Method, slotFor, withContext } from './context.ts';
+
+const MAXIMUM_FEE_ADDRESSES = 128;
+const FEATURE_SET = 0;
+
+export const chainMethods: Readonly<Record<string, Method>> = {
+  getHealth: () => 'ok',
+  getVersion: () => ({ 'solana-core': API_VERSION, 'feature-set': FEATURE_SET }),
+  getGenesisHash: (_params, { genesisHash }) => genesisHash,
+  getSlot: (params, context) => slotFor(context, params.settings(0)),
+  getBlockHeight: (params, context) => heightOf(slotFor(context, params.settings(0))),
+  getEpochInfo: (params, context) => {
+    const slot = slotFor(context, params.settings(0));
+    return {
+      absoluteSlot: slot,
+      blockHeight: heightOf(slot),
+      epoch: slot / SLOTS_PER_EPOCH,
+      slotIndex: slot % SLOTS_PER_EPOCH,
+      slotsInEpoch: SLOTS_PER_EPOCH,
+      transactionCount: context.ledger.transactionCount(),
+    };
+  },
+  getTransactionCount: (_params, { ledger }) => ledger.transactionCount(),
+  getLatestBlockhash: (params, context) => {
+    const slot = slotFor(context, params.settings(0));
+    return withContext(slot, context.ledger.blockhashAt(slot));
+  },
+  isBlockhashValid: (params, context) => {
+    const slot = slotFor(context, params.settings(1));
+    return withContext(slot, context.ledger.isUsable(params.string(0), slot));
+  },
+  getMinimumBalanceForRentExemption: (params, { ledger }) => ledger.rentMinimum(Number(params.u64(0))),
+  getRecentPrioritizationFees: (params, { ledger }) =>
+    ledger.recentFees(params.addresses(0, MAXIMUM_FEE_ADDRESSES)),
+};

@@ -1,0 +1,39 @@
+/** What the methods work on. */
+import type { Faucet } from '../faucet.ts';
+import type { Commitment, Ledger } from '../ledger/ledger.ts';
+import type { WireTransaction } from '../wire.ts';
+import { contextSlotNotReached } from './errors.ts';
+import type { Params, Settings } from './params.ts';
+
+export const API_VERSION = '4.0.0';
+
+export interface RpcContext {
+  readonly ledger: Ledger;
+  readonly faucet: Faucet;
+  readonly genesisHash: string;
+  /** The newest slot that this node knows. */
+  readonly tip: () => bigint;
+  /** Puts it into a block if it can be in one. */
+  readonly land: (transaction: WireTransaction) => void;
+}
+
+export type Method = (params: Params, context: RpcContext) => unknown;
+
+/** The slot whose state answers: what a node takes for finalized unless it is told otherwise. */
+export function slotFor(
+  { ledger, tip }: RpcContext,
+  settings: Settings,
+  commitment: Commitment = settings.commitment ?? 'finalized',
+): bigint {
+  const slot = ledger.slotAt(commitment, tip());
+  const { minContextSlot } = settings;
+  if (minContextSlot !== null && minContextSlot !== undefined && slot < minContextSlot) {
+    throw contextSlotNotReached(slot);
+  }
+  return slot;
+}
+
+export const withContext = (slot: bigint, value: unknown) => ({
+  context: { apiVersion: API_VERSION, slot },
+  value,
+});

@@ -1,0 +1,95 @@
+/** What callers pass, read as a node reads it: unknown settings are ignored, wrong ones are refused. */
+import { z } from 'zod';
+import { decodeBase58, decodeKey } from '../base58.ts';
+import { invalidParams } from './errors.ts';
+
+const commitment = z.enum(['processed', 'confirmed', 'finalized']);
+const U64_MAX = 2n ** 64n - 1n;
+const u64 = z
+  .union([z.int(), z.bigint()])
+  .transform((value) => BigInt(value))
+  .refine((value) => value >= 0n && value <= U64_MAX, 'is no u64');
+
+const settings = z.object({
+  commitment: commitment.nullish(),
+  preflightCommitment: commitment.nullish(),
+  minContextSlot: u64.nullish(),
+  encoding: z.enum(['base58', 'base64', 'base64+zstd', 'json', 'jsonParsed', 'binary']).nullish(),
+  dataSlice: z.object({ offset: z.int().min(0), length: z.int().min(0) }).nullish(),
+  skipPreflight: z.boolean().nullish(),
+  sigVerify: z.boolean().nullish(),
+  replaceRecentBlockhash: z.boolean().nullish(),
+  innerInstructions: z.boolean().nullish(),
+  accounts: z
+    .object({
+      addresses: z.array(z.string()),
+      encoding: z.enum(['base64', 'base64+zstd', 'jsonParsed']).nullish(),
+    })
+    .nullish(),
+  searchTransactionHistory: z.boolean().nullish(),
+  maxSupportedTransactionVersion: z.int().min(0).max(255).nullish(),
+  limit: z.int().min(1).max(1000).nullish(),
+  before: z.string().nullish(),
+  until: z.string().nullish(),
+  mint: z.string().nullish(),
+  programId: z.string().nullish(),
+});
+
+export type Settings = z.infer<typeof settings>;
+export type Encoding = NonNullable<Settings['encoding']>;
+
+export class Params {
+  readonly #list: readonly unknown[];
+
+  constructor(list: readonly unknown[]) {
+    this.#list = list;
+  }
+
+  string(index: number): string {
+    const value = this.#list[index];
+    if (typeof value !== 'string') throw invalidParams(`parameter ${index + 1} must be a string`);
+    return value;
+  }
+
+  address(index: number): string {
+    return asAddress(this.string(index));
+  }
+
+  strings(index: number, limit: number): readonly string[] {
+    const value = this.#list[index] ?? [];
+    if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) {
+      throw invalidParams(`parameter ${index + 1} must be a list of strings`);
+    }
+    if (value.length > limit) throw invalidParams(`Too many inputs provided; max ${limit}`);
+    return value;
+  }
+
+  addresses(index: number, limit: number): readonly string[] {
+    return this.strings(index, limit).map(asAddress);
+  }
+
+  u64(index: number): bigint {
+    return read(u64, this.#list[index], `parameter ${index + 1}`);
+  }
+
+  settings(index: number): Settings {
+    return read(settings, this.#list[index] ?? {}, `parameter ${index + 1}`);
+  }
+}
+
+export function asAddress(text: string): string {
+  if (!decodeKey(text)) throw invalidParams('Invalid param: WrongSize or not base58');
+  return text;
+}
+
+export function asSignature(text: string): string {
+  if (text.length > 88 || decodeBase58(text)?.length !== 64) throw invalidParams('Invalid param: WrongSize');
+  return text;
+}
+
+function read<T>(schema: z.ZodType<T>, value: unknown, name: string): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw invalidParams(`${[name, ...(issue?.path ?? [])].join('.')}: ${issue?.message}`);
+}
