@@ -160,7 +160,7 @@ const doors: Rule = {
 };
 
 const TEST_ONLY =
-  /^(@coffer\/testing|@coffer\/event-store\/(contract|memory)|@coffer\/(solana|wallets)\/testing|chai|mocha|fast-check)(\/|$)/;
+  /^(@coffer\/testing|@coffer\/[a-z-]+\/(contract|memory|testing)|chai|mocha|fast-check)(\/|$)/;
 
 const testToolsInTests: Rule = {
   title: 'uses testing tools in tests only',
