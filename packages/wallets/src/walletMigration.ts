@@ -68,7 +68,8 @@ export function createWalletMigration({
       const now = await wallets.generationsOf(place, context);
       const [from, to] = [now.at(old.generation - 1), now.at(old.generation)];
       if (!from || !to) throw new Error(`${old.walletId} was migrated and no wallet follows it.`);
-      const sweeps = await sweep(chain, place, from, to, context);
+      // A repeat may come when the user has yet another wallet.
+      const sweeps = await sweep(chain, place, from, now.at(-1) ?? to, context);
       return {
         answer: { from: viewOf(place, from), to: viewOf(place, to), sweeps },
         replayed: before !== undefined && sweeps.length === 0,

@@ -1,0 +1,101 @@
+import { expect } from 'chai';
+import { planTransfer } from './index.ts';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs/ids.ts';
+import { type MemoryChain, memoryChain, testWallet } from './testing.ts';
+import { associatedTokenAddress } from './web3/addresses.ts';
+
+const from = testWallet('payer').address;
+const to = testWallet('payee').address;
+const RENT_MINIMUM = 890_880n;
+
+describe('a transfer', () => {
+  let chain: MemoryChain;
+  beforeEach(() => {
+    chain = memoryChain();
+  });
+  const native = (amount: bigint, recipient = to) =>
+    planTransfer(chain, { from, to: recipient, mint: 'native', decimals: 9, amount });
+
+  describe('of the native currency', () => {
+    beforeEach(() => chain.fund(from, 10_000_000n));
+
+    it('is possible within what the wallet holds', async () => {
+      const possible = { outcome: 'possible', mint: 'native', createsAccount: false };
+      expect(await native(1_000_000n)).to.deep.equal(possible);
+      expect(await native(10_000_000n), 'all of it').to.deep.equal(possible);
+    });
+
+    it('is not possible beyond it, nor from a wallet that is not there', async () => {
+      expect(await native(10_000_001n)).to.deep.equal({
+        outcome: 'insufficientFunds',
+        available: 10_000_000n,
+      });
+      const stranger = { from: testWallet('nobody').address, to, mint: 'native', decimals: 9, amount: 1n };
+      expect(await planTransfer(chain, stranger)).to.deep.equal({
+        outcome: 'insufficientFunds',
+        available: 0n,
+      });
+    });
+
+    it('leaves no account with less than it must hold, unless with nothing', async () => {
+      const refused = { outcome: 'belowRentMinimum', minimum: RENT_MINIMUM };
+      expect(await native(10_000_000n - RENT_MINIMUM + 1n), 'the source').to.deep.equal(refused);
+      expect(await native(10_000_000n - RENT_MINIMUM)).to.include({ outcome: 'possible' });
+      expect(await native(RENT_MINIMUM - 1n), 'the recipient').to.deep.equal(refused);
+      chain.fund(to, RENT_MINIMUM);
+      expect(await native(1n)).to.include({ outcome: 'possible' });
+    });
+
+    it('goes to wallets alone', async () => {
+      const mint = chain.createMint();
+      const tokenAccount = chain.giveTokens(mint, to, 1n);
+      const offCurve = associatedTokenAddress(to, mint.address, TOKEN_2022_PROGRAM);
+      for (const recipient of [from, tokenAccount, offCurve, mint.address]) {
+        expect(await native(1_000_000n, recipient), recipient).to.include({
+          outcome: 'unacceptableRecipient',
+        });
+      }
+    });
+  });
+
+  describe('of a token', () => {
+    const tokens = (mint: { readonly address: string; readonly decimals: number }, amount: bigint) =>
+      planTransfer(chain, { from, to, mint: mint.address, decimals: mint.decimals, amount });
+
+    for (const program of [TOKEN_PROGRAM, TOKEN_2022_PROGRAM]) {
+      it(`of ${program} makes the account of a recipient who has none`, async () => {
+        const mint = chain.createMint({ program, decimals: 6 });
+        chain.giveTokens(mint, from, 100n);
+        expect(await tokens(mint, 100n)).to.deep.equal({ outcome: 'possible', mint, createsAccount: true });
+        chain.giveTokens(mint, to, 1n);
+        expect(await tokens(mint, 100n)).to.deep.equal({ outcome: 'possible', mint, createsAccount: false });
+      });
+    }
+
+    it('is not possible beyond what the wallet holds', async () => {
+      const mint = chain.createMint();
+      expect(await tokens(mint, 1n)).to.deep.equal({ outcome: 'insufficientFunds', available: 0n });
+      chain.giveTokens(mint, from, 5n);
+      expect(await tokens(mint, 6n)).to.deep.equal({ outcome: 'insufficientFunds', available: 5n });
+    });
+
+    it('is not possible with an account that is frozen, on either side', async () => {
+      const mint = chain.createMint();
+      const accounts = [chain.giveTokens(mint, from, 5n), chain.giveTokens(mint, to, 5n)];
+      for (const account of accounts) {
+        chain.setFrozen(account, true);
+        expect(await tokens(mint, 1n)).to.deep.equal({ outcome: 'frozen', account });
+        chain.setFrozen(account, false);
+      }
+    });
+
+    it('is not possible of what is no mint, or one of other decimals', async () => {
+      const mint = chain.createMint({ decimals: 6 });
+      chain.giveTokens(mint, from, 5n);
+      expect(await tokens({ ...mint, decimals: 9 }, 1n)).to.include({ outcome: 'unsupportedMint' });
+      expect(await tokens({ ...mint, address: testWallet('no mint').address }, 1n)).to.include({
+        outcome: 'unsupportedMint',
+      });
+    });
+  });
+});

@@ -1,0 +1,270 @@
+import { createCommandHandler } from '@coffer/event-store';
+import { newId, Rejection } from '@coffer/kernel';
+import { createMoves } from '@coffer/moves';
+import { type MemoryChain, memoryChain, testWallet } from '@coffer/solana/testing';
+import { createTestDatabase } from '@coffer/testing';
+import { expect } from 'chai';
+import {
+  type ChainCurrency,
+  type ChainWallets,
+  createChainWallets,
+  type PlayerPlace,
+  type WithdrawalRequest,
+} from './chainWallets.ts';
+import {
+  contextOf,
+  firstKeys,
+  NOW,
+  newOwner,
+  startWalletWorld,
+  type WalletProcess,
+  type WalletWorld,
+  walletTemplate,
+} from './testing.ts';
+import { createWalletMigration } from './walletMigration.ts';
+
+const elsewhere = testWallet('elsewhere').address;
+const RENT_MINIMUM = 890_880n;
+
+const refusalOf = (pending: Promise<unknown>) =>
+  pending.then(
+    () => 'done',
+    (error: unknown) =>
+      error instanceof Rejection ? { code: error.code, ...error.details } : Promise.reject(error),
+  );
+
+describe('wallets on the chain', () => {
+  let world: WalletWorld;
+  let service: WalletProcess;
+  let chain: MemoryChain;
+  let chips: ReturnType<MemoryChain['createMint']>;
+  let chainWallets: ChainWallets;
+  let place: PlayerPlace;
+  let walletId: string;
+  let address: string;
+
+  before(async () => {
+    world = startWalletWorld(await createTestDatabase(walletTemplate));
+  });
+  after(() => world.stop());
+  beforeEach(async () => {
+    service = await world.start(firstKeysOfWorld);
+    chain = memoryChain();
+    chips = chain.createMint({ decimals: 6 });
+    const currencies: readonly ChainCurrency[] = [
+      { id: 1, code: 'SOL', decimals: 9, mint: { test: 'native', live: 'native' } },
+      { id: 2, code: 'CHIP', decimals: 6, mint: { test: chips.address, live: null } },
+      { id: 3, code: 'POINT', decimals: 0, mint: { test: null, live: null } },
+    ];
+    chainWallets = createChainWallets({
+      wallets: service.wallets,
+      moves: createMoves({ handler: createCommandHandler({ store: world.store }), store: world.store }),
+      clock: () => NOW,
+      chainOf: () => chain,
+      currencies: () => currencies,
+    });
+    place = { ...newOwner(), appId: newId('app') };
+    ({ id: walletId, address } = await service.wallets.provision(place, contextOf()));
+  });
+  const firstKeysOfWorld = firstKeys();
+
+  const withdraw = (change: Partial<WithdrawalRequest> = {}, of = walletId) =>
+    chainWallets.withdraw(
+      place,
+      of,
+      { idempotencyKey: 'withdraw-1', toAddress: elsewhere, amount: 1_000_000n, ...change },
+      async () => undefined,
+      contextOf(),
+    );
+  const eventsOf = async (moveId: string) =>
+    (await Array.fromAsync(world.store.readAll())).flat().filter(({ stream }) => stream.endsWith(moveId));
+
+  describe('show', () => {
+    it('nothing before anything was sent to them', async () => {
+      expect(await chainWallets.balance(place, walletId, contextOf())).to.deep.equal({
+        walletId,
+        address,
+        environment: 'test',
+        native: { symbol: 'SOL', amount: 0n, decimals: 9, currency: 'SOL', currencyId: 1 },
+        tokens: [],
+      });
+    });
+
+    it('what anybody has sent, with the codes of the app, its own currencies first', async () => {
+      chain.fund(address, 2n ** 60n);
+      const worthless = chain.createMint({ decimals: 2 });
+      chain.giveTokens(worthless, address, 7n);
+      chain.giveTokens(chips, address, 2n ** 63n);
+      const { native, tokens } = await chainWallets.balance(place, walletId, contextOf());
+      expect(native.amount).to.equal(2n ** 60n);
+      expect(tokens).to.deep.equal([
+        { mint: chips.address, amount: 2n ** 63n, decimals: 6, currency: 'CHIP', currencyId: 2 },
+        { mint: worthless.address, amount: 7n, decimals: 2, currency: null, currencyId: null },
+      ]);
+    });
+
+    it('nothing of the wallet of another user', async () => {
+      const other = { ...newOwner({ scopeId: place.scopeId }), appId: place.appId };
+      expect(await refusalOf(chainWallets.balance(other, walletId, contextOf()))).to.deep.equal({
+        code: 'wallets/not_found',
+      });
+    });
+  });
+
+  describe('send', () => {
+    beforeEach(() => {
+      chain.fund(address, 10_000_000n);
+      chain.giveTokens(chips, address, 500n);
+    });
+
+    it('a withdrawal, which is requested and answered as pending', async () => {
+      const { answer, replayed } = await withdraw();
+      expect(replayed).to.equal(false);
+      expect(answer).to.deep.include({
+        operation: 'withdraw',
+        key: 'withdraw-1',
+        userId: place.userId,
+        appId: place.appId,
+        currencyId: 1,
+        mint: 'native',
+        decimals: 9,
+        amount: 1_000_000n,
+        from: { walletId, ownerId: place.scopeId, address },
+        toAddress: elsewhere,
+        status: 'pending',
+        signature: null,
+        slot: null,
+      });
+      expect(await chainWallets.withdrawal(place, walletId, answer.moveId, contextOf())).to.deep.equal(
+        answer,
+      );
+      expect((await eventsOf(answer.moveId)).map(({ type }) => type)).to.deep.equal(['MoveRequested']);
+    });
+
+    it('one withdrawal for fifty in parallel and for every repeat, also when nothing is left', async () => {
+      const all = await Promise.all(Array.from({ length: 50 }, () => withdraw()));
+      const [first] = all;
+      for (const { answer } of all) expect(answer).to.deep.equal(first?.answer);
+      expect(await eventsOf(first?.answer.moveId ?? '')).to.have.length(1);
+      chain = memoryChain();
+      expect(await withdraw()).to.deep.include({ answer: first?.answer, replayed: true });
+    });
+
+    it('by the id of a currency, by its mint, and what the app has no currency for', async () => {
+      const byId = await withdraw({ currency: 2, amount: 5n });
+      const byMint = await withdraw({ idempotencyKey: 'withdraw-2', mint: chips.address, amount: 5n });
+      for (const { answer } of [byId, byMint]) {
+        expect(answer).to.include({ currencyId: 2, mint: chips.address, decimals: 6 });
+      }
+      const unknown = chain.createMint({ decimals: 3 });
+      chain.giveTokens(unknown, address, 5n);
+      const { answer } = await withdraw({ idempotencyKey: 'withdraw-3', mint: unknown.address, amount: 5n });
+      expect(answer).to.include({ currencyId: null, mint: unknown.address, decimals: 3 });
+    });
+
+    for (const [field, change] of [
+      ['toAddress', { toAddress: testWallet('another').address }],
+      ['amount', { amount: 2_000_000n }],
+      ['currency', { currency: 2 }],
+    ] as const) {
+      it(`nothing under the key of a withdrawal with another ${field}`, async () => {
+        await withdraw();
+        expect(await refusalOf(withdraw(change))).to.deep.equal({
+          code: 'wallets/idempotency_conflict',
+          key: 'withdraw-1',
+          field,
+        });
+      });
+    }
+
+    const refusals: readonly [string, Partial<WithdrawalRequest>, Record<string, unknown>][] = [
+      [
+        'more than there is',
+        { amount: 10_000_001n },
+        { code: 'wallets/insufficient_funds', available: 10_000_000n, amount: 10_000_001n },
+      ],
+      [
+        'more tokens than there are',
+        { currency: 2, amount: 501n },
+        { code: 'wallets/insufficient_funds', available: 500n, amount: 501n },
+      ],
+      [
+        'what leaves less than an account must hold',
+        { amount: 9_999_999n },
+        { code: 'wallets/below_rent_minimum', minimum: RENT_MINIMUM },
+      ],
+      ['in a currency of another app', { currency: 9 }, { code: 'wallets/unknown_currency' }],
+      ['in a currency that is on no chain', { currency: 3 }, { code: 'wallets/currency_not_on_chain' }],
+      [
+        'to the address of a program',
+        { toAddress: '11111111111111111111111111111112' },
+        { code: 'wallets/invalid_address' },
+      ],
+    ];
+    for (const [what, change, expected] of refusals) {
+      it(`nothing: ${what}; the key stays free`, async () => {
+        expect(await refusalOf(withdraw(change))).to.deep.include(expected);
+        expect(await refusalOf(withdraw())).to.equal('done');
+      });
+    }
+
+    it('nothing from a wallet that its user took', async () => {
+      await service.exports.exportWallet(
+        place,
+        { walletId, idempotencyKey: 'export-1', recipientPublicKey: null },
+        async () => undefined,
+        contextOf(),
+      );
+      expect(await refusalOf(withdraw())).to.deep.equal({ code: 'wallets/not_active', status: 'exported' });
+    });
+
+    it('nothing of another wallet when asked for a withdrawal', async () => {
+      const { answer } = await withdraw();
+      const other = { ...newOwner({ scopeId: place.scopeId }), appId: place.appId };
+      const { id } = await service.wallets.provision(other, contextOf());
+      expect(await refusalOf(chainWallets.withdrawal(other, id, answer.moveId, contextOf()))).to.deep.equal({
+        code: 'wallets/withdrawal_not_found',
+      });
+    });
+  });
+
+  describe('are replaced', () => {
+    const migrate = (ref = 'leak-1') =>
+      createWalletMigration({
+        handler: createCommandHandler({ store: world.store }),
+        wallets: service.wallets,
+        moves: createMoves({ handler: createCommandHandler({ store: world.store }), store: world.store }),
+        clock: () => NOW,
+        chainOf: () => chain,
+      }).migrate(place, ref, contextOf());
+
+    it('once a ref, and what the old one holds is sent after the user', async () => {
+      chain.fund(address, 10_000_000n);
+      chain.giveTokens(chips, address, 500n);
+      const { answer } = await migrate();
+      expect(answer.from).to.include({ id: walletId, address, status: 'migrated' });
+      expect(answer.to).to.include({ status: 'active' });
+      expect(answer.sweeps.map(({ mint, amount, toAddress }) => ({ mint, amount, toAddress }))).to.deep.equal(
+        [
+          { mint: chips.address, amount: 500n, toAddress: answer.to.address },
+          { mint: 'native', amount: 10_000_000n, toAddress: answer.to.address },
+        ],
+      );
+      const again = await migrate();
+      expect(again.answer).to.deep.equal(answer);
+      expect(await service.wallets.walletsOf(place, contextOf())).to.have.length(2);
+    });
+
+    it('without anything to send: dust stays where it is', async () => {
+      chain.fund(address, RENT_MINIMUM - 1n);
+      expect((await migrate()).answer.sweeps).to.deep.equal([]);
+      expect((await migrate()).replayed).to.equal(true);
+    });
+
+    it('a second time under another ref', async () => {
+      const first = await migrate();
+      const second = await migrate('leak-2');
+      expect(second.answer.from.id).to.equal(first.answer.to.id);
+    });
+  });
+});
