@@ -182,7 +182,10 @@ describe('a service that dies', function () {
         await doomed.kill9();
         expect(await suspending).to.be.instanceOf(TypeError);
         // Else the database still does what the dead one has asked for.
-        await nodes.pool().query('select pg_terminate_backend($1, 10000)', [pid]);
+        const terminated = await nodes
+          .pool()
+          .query('select pg_terminate_backend($1, 10000) as is_gone', [pid]);
+        expect(terminated.rows).to.deep.equal([{ is_gone: true }]);
       } finally {
         await client.query('rollback');
         client.release();

@@ -73,8 +73,11 @@ describe('a service that is killed in the middle of a rotation', function () {
     return rows[0]?.pid;
   };
   /** Else the database still does what the killed process has asked for. */
-  const forgetTheQuestion = async () =>
-    pool.query('select pg_terminate_backend($1, 10000)', [await waitingForTheRow()]);
+  const forgetTheQuestion = async () => {
+    const sql = 'select pg_terminate_backend($1, 10000) as is_gone';
+    const { rows } = await pool.query(sql, [await waitingForTheRow()]);
+    expect(rows).to.deep.equal([{ is_gone: true }]);
+  };
   /** Runs the work while the process stands in its rotation, held up by a lock on the row. */
   const inTheMiddle = async (child: ChildProcess, token: string, work: () => Promise<void>) => {
     const client = await pool.connect();
