@@ -1,4 +1,5 @@
 /** A start that cannot work, in words for whoever started it; a stack trace is for our own mistakes only. */
+import { IdentityKeyMismatchError } from '@coffer/auth';
 import { DataFolderInUseError, EmbeddedPostgresError } from '@coffer/embedded-postgres';
 import { MasterKeysMismatchError } from '@coffer/wallets';
 import { CommandFailure, EXIT } from './cli/failure.ts';
@@ -12,7 +13,9 @@ export function startFailure(error: unknown): CommandFailure | undefined {
   if (error instanceof DataFolderInUseError || error instanceof EmbeddedPostgresError) {
     return failure(EXIT.refused, error.message, error);
   }
-  if (error instanceof MasterKeysMismatchError) return failure(EXIT.refused, error.message, error);
+  if (error instanceof MasterKeysMismatchError || error instanceof IdentityKeyMismatchError) {
+    return failure(EXIT.refused, error.message, error);
+  }
   if (error instanceof StoreGatewayStartError) return failure(EXIT.refused, error.message, error);
   if (!(error instanceof Error)) return undefined;
   if ('code' in error && error.code === 'EADDRINUSE') {

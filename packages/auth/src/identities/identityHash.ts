@@ -21,9 +21,15 @@ export function createIdentityHash(key: Uint8Array): IdentityHash {
     hmacOf(key, ['identity', environment, scopeId, type, externalId]);
 }
 
+/** The identity key given is not that of this installation. Says what to do. */
+export class IdentityKeyMismatchError extends Error {
+  override readonly name = 'IdentityKeyMismatchError';
+}
+
 /**
  * Returns when the key is the one that this installation's identities are hashed with, which is the first that it
- * was ever started with. Throws with any other: every returning player would silently become a new user.
+ * was ever started with. Throws an `IdentityKeyMismatchError` with any other: every returning player would silently
+ * become a new user.
  */
 export async function requireIdentityKey(queryable: Queryable, key: Uint8Array): Promise<void> {
   const fingerprint = hmacOf(key, ['fingerprint of the identity key']);
@@ -35,7 +41,7 @@ export async function requireIdentityKey(queryable: Queryable, key: Uint8Array):
     'select fingerprint from records.auth_identity_key',
   );
   if (rows[0]?.fingerprint === fingerprint) return;
-  throw new Error(
+  throw new IdentityKeyMismatchError(
     'The identity key is not the one that this installation began with, so it would take every returning player for a new one. Set COFFER_IDENTITY_KEY to the first one, or put identity-key.json back into the data folder.',
   );
 }

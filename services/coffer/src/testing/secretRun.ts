@@ -116,6 +116,7 @@ export async function runWithSecrets({ client, pool, mailServer }: RunOptions): 
   await failures();
   const openNonce = String((await signedChallenge()).challenge.nonce);
   await badInputs();
+  await mailThatStays();
   return {
     app,
     secrets: secrets.filter(({ value }) => value !== openNonce),
@@ -236,6 +237,13 @@ export async function runWithSecrets({ client, pool, mailServer }: RunOptions): 
       await pool.query(`alter table records.auth_${table} drop constraint spec_refuses`);
     }
     await eventually('sign-ins work again', async () => (await byWallet()) && true);
+  }
+
+  /** In the queue, sealed, until the mail server takes it. */
+  async function mailThatStays(): Promise<void> {
+    mailServer.refuseWith('No mail here for');
+    requireStatus(await ask('/auth/email/initiate', { email: newAddress('gwendoline') }), 200);
+    await mailServer.untilRefused();
   }
 
   /** Every secret that is text, wherever it does not belong. */
