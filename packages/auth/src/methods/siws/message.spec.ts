@@ -10,7 +10,7 @@ import {
   signablesOf,
 } from './message.ts';
 import { publicKeyBytes } from './publicKey.ts';
-import { isSignedBy } from './signature.ts';
+import { isSignedBy } from '../signature.ts';
 
 const HEADER = 'solana.com wants you to sign in with your Solana account:\nA';
 
