@@ -88,7 +88,7 @@ describe('the app directory', () => {
       .to.include('botToken')
       .and.not.match(/for-both|for-live/);
     const shown = await showSettings(world.pool, app.appId);
-    expect(shown.test).to.include({ botToken: 'set', siwsStatement: 'Sign in to play.' });
+    expect(shown.test).to.include({ botToken: 'set', botId: null, siwsStatement: 'Sign in to play.' });
     expect(shown.stored).to.deep.equal(['botToken', 'live.botToken']);
   });
 

@@ -64,7 +64,7 @@ export async function showSettings(queryable: Queryable, appId: string): Promise
       settingKeys.map((key) => {
         const json = stored.get(nameOf(environment, key)) ?? stored.get(key);
         if (isSecret(key)) return [key, json === undefined ? 'not set' : 'set'];
-        return [key, json ?? settings[key].default];
+        return [key, json ?? settings[key].default ?? null];
       }),
     );
   return { test: shown('test'), live: shown('live'), stored: [...stored.keys()].sort() };

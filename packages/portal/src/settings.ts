@@ -70,6 +70,12 @@ export const settings = {
     default: undefined,
     secret: true,
   }),
+  /** Enough without `botToken`: the messenger then signs players in by its own signature. */
+  botId: setting<string | undefined>({
+    schema: z.string().regex(/^[1-9]\d{0,18}$/, 'must be the digits before the colon of a bot token'),
+    fromText: asText,
+    default: undefined,
+  }),
   siwsStatement: setting({
     schema: z
       .string()

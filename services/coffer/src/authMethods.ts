@@ -38,6 +38,7 @@ export function authMethods(dependencies: AuthMethodsDependencies): AuthMethods 
         allowedOrigins: await directory.setting(appId, environment, 'allowedOrigins'),
         siwsStatement: await directory.setting(appId, environment, 'siwsStatement'),
         botToken: await directory.setting(appId, environment, 'botToken'),
+        botId: await directory.setting(appId, environment, 'botId'),
         launchDataMaxAgeSeconds: await directory.setting(appId, environment, 'launchDataMaxAgeSeconds'),
       };
     },

@@ -7,6 +7,7 @@ import { sessionBody } from '../sessions/bodies.ts';
 import type { AppPlace, AuthMethod, FirstTouch, VerifiedIdentity } from '../types.ts';
 import type { EmailSignIn } from './email/email.ts';
 import { verifyLaunchData } from './messenger/launchData.ts';
+import { launchProofOf } from './messenger/launchProof.ts';
 import * as schemas from './schemas.ts';
 import { notAllowed, requireMethod, type SettingsOf } from './settings.ts';
 import type { Siws } from './siws/siws.ts';
@@ -42,7 +43,7 @@ export function methodEndpoints(dependencies: MethodRouteDependencies): readonly
   const admit = (method: AuthMethod) => async (caller: AppCaller) => {
     const found = await settings(caller);
     requireMethod(found, method);
-    if (method === 'messenger' && found.botToken === undefined) throw notAllowed(method);
+    if (method === 'messenger' && !launchProofOf(found, caller.environment)) throw notAllowed(method);
     if (method === 'email' && !dependencies.email) throw notAllowed(method);
   };
   const signIn = async (
@@ -107,18 +108,19 @@ export function methodEndpoints(dependencies: MethodRouteDependencies): readonly
       path: '/auth/messenger/verify',
       summary: 'Sign in with the launch data of a messenger mini app',
       description:
-        'May be repeated while the launch data is fresh. Its start parameter is the referral code where none is given.',
+        'May be repeated while the launch data is fresh. Its start parameter is the referral code where none is given. Checked with the setting botToken, or by the signature of the messenger itself where the app gives only botId.',
       body: schemas.messengerVerifyRequest,
       admit: admit('messenger'),
       success: { status: 200, schema: sessionBody },
       errors: ['auth/method_not_allowed', 'auth/launch_data_invalid', ...signInErrors],
       handle: async (request) => {
         const { caller, body } = request;
-        const { botToken, launchDataMaxAgeSeconds: maxAgeSeconds } = await settings(caller);
-        if (botToken === undefined) throw notAllowed('messenger');
+        const found = await settings(caller);
+        const proof = launchProofOf(found, caller.environment);
+        if (!proof) throw notAllowed('messenger');
         const { identity, startParam } = verifyLaunchData(body.initData, {
-          botToken,
-          maxAgeSeconds,
+          proof,
+          maxAgeSeconds: found.launchDataMaxAgeSeconds,
           now: clock(),
         });
         return signIn(request, identity, 'messenger', {

@@ -9,8 +9,10 @@ export interface MethodSettings {
   /** Origins such as `https://play.example`, the first one the app's own. */
   readonly allowedOrigins: readonly string[];
   readonly siwsStatement: string;
-  /** Undefined: the messenger is not configured. */
+  /** The messenger is not configured where both are undefined. */
   readonly botToken: string | undefined;
+  /** Enough without the token: the platform signs for anybody to check. */
+  readonly botId: string | undefined;
   /** 60 s to 24 h. */
   readonly launchDataMaxAgeSeconds: number;
 }

@@ -105,6 +105,7 @@ export async function startMethodsWorld(
     allowedOrigins: ['https://play.example', 'https://beta.play.example:8443'],
     siwsStatement: 'Sign in to play.',
     botToken: '7000000001:AAspec-token-of-a-bot-that-never-was',
+    botId: undefined,
     launchDataMaxAgeSeconds: 3_600,
   };
   const now = () => new Date(nowMs);

@@ -1,19 +1,18 @@
 /**
- * The launch data of a messenger's mini app: a query string that the platform signs with the app's bot token.
- * Source: contract, Sign-in and sessions; the algorithm is that of
- * https://core.telegram.org/bots/webapps#validating-data-received-via-the-mini-app.
+ * The launch data of a messenger's mini app: a query string that the platform signs for the app's bot. Source:
+ * contract, Sign-in and sessions.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { VerifiedIdentity } from '../../types.ts';
 import { reject } from '../errors.ts';
+import { isProved, type LaunchProof } from './launchProof.ts';
 
 /** Longer than any that a messenger makes. */
 export const MAX_LAUNCH_DATA_LENGTH = 4_096;
 const MAX_AHEAD_SECONDS = 60;
 
 export interface LaunchDataCheck {
-  readonly botToken: string;
+  readonly proof: LaunchProof;
   readonly maxAgeSeconds: number;
   readonly now: Date;
 }
@@ -27,7 +26,7 @@ export interface VerifiedLaunch {
 /** Throws `auth/launch_data_invalid`, whatever is wrong with it. */
 export function verifyLaunchData(initData: string, check: LaunchDataCheck): VerifiedLaunch {
   const fields = fieldsOf(initData);
-  if (!fields || !isSigned(fields, check.botToken)) throw reject('auth/launch_data_invalid');
+  if (!fields || !isProved(fields, check.proof)) throw reject('auth/launch_data_invalid');
   if (!isFresh(fields.get('auth_date'), check)) throw reject('auth/launch_data_invalid');
   const identity = identityOf(fields.get('user'));
   if (!identity) throw reject('auth/launch_data_invalid');
@@ -57,23 +56,6 @@ function decode(text: string): string | undefined {
     if (error instanceof URIError) return undefined;
     throw error;
   }
-}
-
-/** The platform's newer `signature` field is part of what this hash covers. */
-function isSigned(fields: ReadonlyMap<string, string>, botToken: string): boolean {
-  const hash = fields.get('hash');
-  if (hash === undefined || !/^[0-9a-f]{64}$/.test(hash)) return false;
-  const secret = createHmac('sha256', 'WebAppData').update(botToken).digest();
-  const expected = createHmac('sha256', secret).update(checkStringOf(fields)).digest();
-  return timingSafeEqual(expected, Buffer.from(hash, 'hex'));
-}
-
-function checkStringOf(fields: ReadonlyMap<string, string>): string {
-  return [...fields]
-    .filter(([key]) => key !== 'hash')
-    .sort(([left], [right]) => (left < right ? -1 : 1))
-    .map(([key, value]) => `${key}=${value}`)
-    .join('\n');
 }
 
 function isFresh(authDate: string | undefined, { now, maxAgeSeconds }: LaunchDataCheck): boolean {

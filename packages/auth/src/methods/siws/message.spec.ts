@@ -1,6 +1,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { encodeBase58 } from '@coffer/kernel';
 import { expect } from 'chai';
+import { isSignedBy } from '../signature.ts';
 import {
   type Challenge,
   type MessageFields,
@@ -10,7 +11,6 @@ import {
   signablesOf,
 } from './message.ts';
 import { publicKeyBytes } from './publicKey.ts';
-import { isSignedBy } from '../signature.ts';
 
 const HEADER = 'solana.com wants you to sign in with your Solana account:\nA';
 
@@ -27,11 +27,23 @@ describe('the text of a Solana sign-in', () => {
       { domain: 'solana.com', address: 'A', statement: 'S', uri: 'https://solana.com' },
       `${HEADER}\n\nS\n\nURI: https://solana.com`,
     ],
+    // No challenge of ours has a statement of several lines: the setting is one line.
+    [{ domain: 'solana.com', address: 'A', statement: 'S\n\nS' }, `${HEADER}\n\nS\n\nS`],
+    [
+      { domain: 'solana.com', address: 'A', statement: 'S\n\nS', uri: 'https://solana.com' },
+      `${HEADER}\n\nS\n\nS\n\nURI: https://solana.com`,
+    ],
   ];
   for (const [fields, text] of published) {
-    it(`is as published with ${Object.keys(fields).join(', ')}`, () => {
+    it(`is as published with ${JSON.stringify(fields)}`, () => {
       expect(renderMessage(fields)).to.equal(text);
     });
+    for (const field of Object.keys(fields)) {
+      it(`is another with another ${field}, or without it, than ${JSON.stringify(fields)}`, () => {
+        expect(renderMessage({ ...fields, [field]: 'B' })).not.to.equal(text);
+        expect(renderMessage({ ...fields, [field]: undefined })).not.to.equal(text);
+      });
+    }
   }
 
   it('has its lines in the order of the format, without a line break at the end', () => {
@@ -101,6 +113,19 @@ const plain: readonly SignedVector[] = [
       'Issued At: 2025-05-16T14:52:03.613Z',
     ],
     signature: 'RT2JCFpZQtPwGONApGZn1dZnxOBB3zJZHAQPr+cOaI+eQ4ecw/N6zJ6TNw8a+g8n6Xm/Ky1TVZRuWHSxMU1jDg==',
+  },
+  {
+    domain: 'supabase.com',
+    lines: [
+      '2EZEiBdw47VHT6SpZSW9VnuSvBe7DxuYHBTxj19gxvv8',
+      '',
+      'Statement',
+      '',
+      'URI: https://supabase.com/',
+      'Version: 1',
+      'Issued At: 2025-03-29T00:00:00Z',
+    ],
+    signature: 'BQxBJ+g2xbMh0LqwYR4ULJ4l7jXFmz33urmp534MS0x7nrGRe2xYdFq41FiGrySX6RipzGqX4kS2vkQmi/+JCg==',
   },
 ];
 const ledger: readonly SignedVector[] = [

@@ -2,10 +2,10 @@
 import type { AppPlace, VerifiedIdentity } from '../../types.ts';
 import { reject } from '../errors.ts';
 import { type MethodSettings, notAllowed } from '../settings.ts';
+import { isSignedBy } from '../signature.ts';
 import type { Challenges } from './challenges.ts';
 import { type Challenge, messageOf, signablesOf } from './message.ts';
 import { publicKeyBytes } from './publicKey.ts';
-import { isSignedBy } from '../signature.ts';
 
 /** A challenge as a client gets it. */
 export interface IssuedChallenge extends Challenge {
