@@ -12,7 +12,6 @@ import { migrateLog, migrateSnapshots } from '@coffer/event-store/postgres';
 import {
   createApp,
   createMetricsRegistry,
-  DEFAULT_RATE_LIMITS,
   type Endpoint,
   type Logger,
   parseTrustProxy,
@@ -32,6 +31,7 @@ import { catalog, createContexts, readModelProjections } from './contexts.ts';
 import { errorOf } from './errorOf.ts';
 import { openEventStore } from './eventStore.ts';
 import { observeService } from './observe.ts';
+import { rateLimitsOf } from './rateLimits.ts';
 import { startConsumers } from './serviceConsumers.ts';
 import { startStoreGateway } from './storeGateway.ts';
 import { VERSION } from './version.ts';
@@ -198,10 +198,4 @@ function operatorTokenCheck(operatorToken: string): (token: string) => boolean {
     const given = Buffer.from(token);
     return given.length === expected.length && timingSafeEqual(given, expected);
   };
-}
-
-function rateLimitsOf({ secretKeyRatePerMinute }: Config) {
-  if (secretKeyRatePerMinute === undefined) return DEFAULT_RATE_LIMITS;
-  const secretKey = { perMinute: secretKeyRatePerMinute, burst: secretKeyRatePerMinute };
-  return { ...DEFAULT_RATE_LIMITS, secretKey };
 }
