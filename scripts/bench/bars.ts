@@ -14,6 +14,7 @@ export const BARS = {
   betAt256: { name: 'bet / no-op, 256 connections', atLeast: 0.75, unit: 'x' },
   hotSessionAt64: { name: 'hot session / no-op, 64 connections', atLeast: 0.3, unit: 'x' },
   batch: { name: 'bets in batches / single bets', atLeast: 5, unit: 'x' },
+  verifyAt64: { name: 'verify / no-op, 64 connections', atLeast: 0.4, unit: 'x' },
   append: { name: 'conditional append / bare insert', atLeast: 0.6, unit: 'x' },
   replay: { name: 'replay / bare select', atLeast: 0.6, unit: 'x' },
   memory: { name: 'memory of the service after 200,000 bets', atMost: 400, unit: 'MiB' },

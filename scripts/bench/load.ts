@@ -1,12 +1,25 @@
 /** What the load generator is told, and what it reports. Sent between two processes, so plain data. */
 import type { Target } from './preparedRequest.ts';
 
+export type LoadRequests =
+  | {
+      readonly kind: 'bets';
+      readonly sessionIds: readonly string[];
+      /** 1 for single bets; else batches. */
+      readonly betsPerRequest: number;
+    }
+  | {
+      /** Sent one after another, from the first again after the last. */
+      readonly kind: 'bodies';
+      readonly bodies: readonly string[];
+      /** The bodies of the answers are reported, in no particular order. */
+      readonly keepAnswers: boolean;
+    };
+
 export interface LoadOrder {
   readonly target: Target;
   readonly connections: number;
-  readonly sessionIds: readonly string[];
-  /** 1 for single bets; else batches. */
-  readonly betsPerRequest: number;
+  readonly requests: LoadRequests;
   readonly until:
     | { readonly kind: 'time'; readonly rampMs: number; readonly measuredMs: number }
     | { readonly kind: 'answers'; readonly answers: number };
@@ -23,6 +36,8 @@ export interface LoadReport {
   /** Monotonic microseconds of the machine: where the measured time lies in a CPU profile. */
   readonly fromUs: number;
   readonly toUs: number;
+  /** Empty unless the order asks for them. */
+  readonly keptAnswers: readonly string[];
 }
 
 export type LoadOutcome =

@@ -3,13 +3,17 @@
  * took. Takes one order at a time from its parent; any unexpected answer ends the order with a failure.
  */
 import { type Connection, type ConnectionEvents, openConnection } from './connection.ts';
-import { type LoadOrder, type LoadOutcome, type LoadReport, monotonicUs } from './load.ts';
+import { type LoadOrder, type LoadOutcome, type LoadReport, type LoadRequests, monotonicUs } from './load.ts';
 import {
   createUuidSource,
+  cycle,
   cycleThrough,
   type PreparedRequest,
   prepareBatch,
   prepareBet,
+  prepareInTurn,
+  requestBytes,
+  type Target,
 } from './preparedRequest.ts';
 
 /** Reserved once, so that noting a latency allocates nothing. */
@@ -32,13 +36,8 @@ function reply(outcome: LoadOutcome): void {
 }
 
 async function carryOut(order: LoadOrder): Promise<LoadReport> {
-  const { target, connections, sessionIds, betsPerRequest, until } = order;
-  const nextSession = cycleThrough(sessionIds);
-  const isBatch = betsPerRequest > 1;
-  const prepare = (): PreparedRequest =>
-    isBatch
-      ? prepareBatch(target, uuids, nextSession, betsPerRequest)
-      : prepareBet(target, uuids, nextSession);
+  const { target, connections, requests, until } = order;
+  const { prepare, checkBody, keptAnswers } = workOf(target, requests);
 
   const finished = Promise.withResolvers<void>();
   // Awaited only once all connections are open; a failure before that must not count as unhandled.
@@ -66,7 +65,7 @@ async function carryOut(order: LoadOrder): Promise<LoadReport> {
       else if (inFlight === 0) finished.resolve();
     },
     onFailure: finished.reject,
-    checkBody: isBatch ? (body) => checkBatch(body, betsPerRequest) : undefined,
+    checkBody,
   };
 
   const opened: Connection[] = [];
@@ -96,10 +95,35 @@ async function carryOut(order: LoadOrder): Promise<LoadReport> {
       answersInAll,
       fromUs,
       toUs,
+      keptAnswers,
     };
   } finally {
     for (const connection of opened) connection.close();
   }
+}
+
+/** How each connection prepares its requests, and what is done with the bodies of the answers. */
+function workOf(target: Target, requests: LoadRequests) {
+  const keptAnswers: string[] = [];
+  if (requests.kind === 'bodies') {
+    const nextRequest = cycle(requests.bodies.map((body) => requestBytes(target, body)));
+    return {
+      prepare: () => prepareInTurn(nextRequest),
+      checkBody: requests.keepAnswers ? (body: string) => void keptAnswers.push(body) : undefined,
+      keptAnswers,
+    };
+  }
+  const { sessionIds, betsPerRequest } = requests;
+  const nextSession = cycleThrough(sessionIds);
+  const isBatch = betsPerRequest > 1;
+  return {
+    prepare: (): PreparedRequest =>
+      isBatch
+        ? prepareBatch(target, uuids, nextSession, betsPerRequest)
+        : prepareBet(target, uuids, nextSession),
+    checkBody: isBatch ? (body: string) => checkBatch(body, betsPerRequest) : undefined,
+    keptAnswers,
+  };
 }
 
 /** 200 of the batch says nothing about its bets: each has a status of its own. */

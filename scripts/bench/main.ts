@@ -6,24 +6,28 @@
  */
 import { parseArgs } from 'node:util';
 import type { Run } from './children.ts';
-import { measureHttp } from './httpRows.ts';
-import { FULL_PLAN, SHORT_PLAN } from './plan.ts';
-import { profileBets } from './profileBets.ts';
-import { resultOf, textOf } from './report.ts';
+import { prepareHttpBench } from './httpBench.ts';
+import { measureBets, measureSignIns } from './httpRows.ts';
+import { type BenchPlan, FULL_PLAN, PARTS, type Part, SHORT_PLAN } from './plan.ts';
+import { profileRoutes } from './profileRoutes.ts';
+import { type Figures, resultOf, textOf } from './report.ts';
 import { startService } from './service.ts';
 import { measureStore } from './store.ts';
 
-const USAGE = `npm run bench -- [--full] [--json] [--profile <file>]
+const USAGE = `npm run bench -- [--full] [--json] [--only <part>] [--profile <file>]
 
   --full            longer and more rounds, for figures to keep (about 15 minutes)
   --json            the result as JSON on standard output
-  --profile <file>  no bars: bets at 64 and 256 connections under a CPU profiler, the profile in <file>
+  --only <part>     one part and its bars: ${PARTS.join(', ')}
+  --profile <file>  no bars: bets at 64 and 256 connections under a CPU profiler, the profile in <file>;
+                    with --only signIns verifications, challenges and sign-ins
 `;
 
 const { values: flags } = parseArgs({
   options: {
     full: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
+    only: { type: 'string' },
     profile: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
@@ -34,18 +38,39 @@ else process.exitCode = await underControl(bench);
 
 async function bench(run: Run): Promise<number> {
   const plan = flags.full ? FULL_PLAN : SHORT_PLAN;
+  const parts = partsOf(flags.only);
   if (flags.profile !== undefined) {
-    process.stdout.write(await profileBets(run, plan, flags.profile));
+    process.stdout.write(
+      await profileRoutes(run, plan, flags.profile, flags.only === 'signIns' ? 'signIns' : 'bets'),
+    );
     return 0;
   }
-  const store = await measureStore(run, plan);
-  run.progress('starting the service');
-  const service = await startService(run, {});
-  const http = await measureHttp(run, service, plan);
-  await service.stop();
-  const result = resultOf(plan, http, store);
+  const store = parts.includes('store') ? await measureStore(run, plan) : undefined;
+  const result = resultOf(plan, { store, ...(await measureHttp(run, plan, parts)) });
   process.stdout.write(flags.json ? `${JSON.stringify(result, null, 2)}\n` : `\n${textOf(result)}`);
   return result.passed ? 0 : 1;
+}
+
+function partsOf(only: string | undefined): readonly Part[] {
+  if (only === undefined) return PARTS;
+  const part = PARTS.find((one) => one === only);
+  if (!part) throw new Error(`There is no part "${only}": ${PARTS.join(', ')}.`);
+  return [part];
+}
+
+async function measureHttp(
+  run: Run,
+  plan: BenchPlan,
+  parts: readonly Part[],
+): Promise<Pick<Figures, 'bets' | 'signIns'>> {
+  if (!parts.includes('bets') && !parts.includes('signIns')) return { bets: undefined, signIns: undefined };
+  run.progress('starting the service');
+  const service = await startService(run, {});
+  const http = await prepareHttpBench(run, service);
+  const bets = parts.includes('bets') ? await measureBets(run, service, http, plan) : undefined;
+  const signIns = parts.includes('signIns') ? await measureSignIns(run, http, plan) : undefined;
+  await service.stop();
+  return { bets, signIns };
 }
 
 /** Runs the work, bounded in time and by Ctrl-C, and stops and removes whatever it has started and made. */

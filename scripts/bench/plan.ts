@@ -1,4 +1,7 @@
-/** How long each part is measured. The short plan takes about 90 seconds; the long one is for figures to keep. */
+/** What is measured, and how long. The short plan takes about two minutes; the long one is for figures to keep. */
+
+export const PARTS = ['store', 'bets', 'signIns'] as const;
+export type Part = (typeof PARTS)[number];
 
 export interface BenchPlan {
   readonly name: 'short' | 'full';
@@ -45,6 +48,8 @@ export const FULL_PLAN: BenchPlan = {
 };
 
 export const OPEN_SESSIONS = 1_000;
+/** So many distinct sessions are verified, and so many known players sign in in a turn. */
+export const SIGNED_IN_PLAYERS = 1_000;
 /** All connections are busy with batches of so many bets each. */
 export const BATCH_CONNECTIONS = 4;
 export const BETS_PER_BATCH = 1_000;

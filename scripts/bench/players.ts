@@ -22,37 +22,34 @@ export async function openSessions(options: PlayersOptions, count: number): Prom
 async function createPlayer({ service, signal }: PlayersOptions): Promise<string> {
   const { operator, boot } = service;
   const users = `${operator.url}/portal/app/${boot.appId}/test/users`;
-  const { userId } = await post(users, operator.token, {}, 'userId', signal);
+  const { userId } = await postFor(users, operator.token, {}, 'userId', signal);
   const credit = { currency: CURRENCY, amount: CREDIT_AMOUNT, ref: 'bench' };
-  await post(`${users}/${userId}/accounts/credit`, operator.token, credit, 'available', signal);
+  await postFor(`${users}/${userId}/accounts/credit`, operator.token, credit, 'available', signal);
   return userId;
 }
 
 async function openSession({ service, signal }: PlayersOptions, userId: string): Promise<string> {
   const body = { userId, gameCode: 'bench', currency: CURRENCY, lockAmount: LOCK_AMOUNT };
   const secretKey = service.boot.keys.test.secret;
-  const opened = await post(`${service.operator.url}/ledger/sessions`, secretKey, body, 'sessionId', signal);
+  const opened = await postFor(
+    `${service.operator.url}/ledger/sessions`,
+    secretKey,
+    body,
+    'sessionId',
+    signal,
+  );
   return opened.sessionId;
 }
 
-/** The answer's field of that name, which must be text. Throws on any answer but 200 and 201. */
-async function post<Field extends string>(
+/** The answer's field of that name, which must be text. */
+async function postFor<Field extends string>(
   url: string,
   token: string,
   body: object,
   field: Field,
   signal: AbortSignal,
 ): Promise<Readonly<Record<Field, string>>> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-    signal,
-  });
-  const text = await response.text();
-  if (response.status !== 200 && response.status !== 201) {
-    throw new Error(`POST ${new URL(url).pathname} answered ${response.status}: ${text}`);
-  }
+  const text = await post(url, token, JSON.stringify(body), signal);
   const answer: Record<string, unknown> = JSON.parse(text);
   const value = answer[field];
   if (typeof value !== 'string')
@@ -61,7 +58,22 @@ async function post<Field extends string>(
   return { [field]: value } as Record<Field, string>;
 }
 
-async function inParallel<Value>(
+/** The body of the answer. Throws on any answer but 200 and 201. */
+export async function post(url: string, token: string, body: string, signal: AbortSignal): Promise<string> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body,
+    signal,
+  });
+  const text = await response.text();
+  if (response.status !== 200 && response.status !== 201) {
+    throw new Error(`POST ${new URL(url).pathname} answered ${response.status}: ${text}`);
+  }
+  return text;
+}
+
+export async function inParallel<Value>(
   count: number,
   work: (index: number) => Promise<Value>,
 ): Promise<readonly Value[]> {

@@ -2,13 +2,16 @@ import { expect } from 'chai';
 import { batchBody, betBody } from '../../packages/ledger/src/schemas.ts';
 import {
   createUuidSource,
+  cycle,
   cycleThrough,
   type PreparedRequest,
   prepareBatch,
   prepareBet,
+  prepareInTurn,
+  requestBytes,
 } from './preparedRequest.ts';
 
-const target = { port: 1, path: '/v1/ledger/bet', secretKey: 'sk_test_x' };
+const target = { port: 1, path: '/v1/ledger/bet', key: 'sk_test_x' };
 
 function bodyOf({ bytes }: PreparedRequest): unknown {
   const [head = '', body = ''] = bytes.toString('utf8').split('\r\n\r\n');
@@ -40,6 +43,18 @@ describe('the prepared requests of the load generator', () => {
         seen.add(transactionUuid);
     }
     expect(seen.size).to.equal(120);
+  });
+
+  it('may be made whole before, and are sent in turn by all connections together', () => {
+    const next = cycle(['{"a":"é"}', '{"b":1}', '{"c":2}'].map((body) => requestBytes(target, body)));
+    const [one, other] = [prepareInTurn(next), prepareInTurn(next)];
+    const sent: unknown[] = [];
+    for (const request of [one, other, one, other]) {
+      request.renew();
+      sent.push(bodyOf(request));
+    }
+    expect(sent).to.deep.equal([{ a: 'é' }, { b: 1 }, { c: 2 }, { a: 'é' }]);
+    expect(() => cycle([])).to.throw('nothing to hand out');
   });
 
   it('need sessions of one width', () => {

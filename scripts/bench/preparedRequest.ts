@@ -1,6 +1,6 @@
 /**
- * Requests as bytes that are ready to be sent: before each sending only the session and the uuids are
- * written over in place, all of which have a fixed width.
+ * Requests as bytes that are ready to be sent. Of a bet only the session and the uuids are written over in place
+ * before each sending, all of which have a fixed width; other requests were made whole before.
  */
 import { randomBytes } from 'node:crypto';
 
@@ -8,12 +8,13 @@ export interface Target {
   readonly port: number;
   /** From the root, with the version segment. */
   readonly path: string;
-  readonly secretKey: string;
+  /** Of the service: secret or publishable, as the route wants it. */
+  readonly key: string;
 }
 
 export interface PreparedRequest {
   readonly bytes: Buffer;
-  /** Makes it another request: the next session, uuids never used before. */
+  /** Makes it another request: the next session, uuids never used before; or the next of those made before. */
   renew(): void;
 }
 
@@ -53,11 +54,17 @@ export function cycleThrough(sessionIds: readonly string[]): SessionCycle {
   if (!first || sessionIds.some((id) => id.length !== first.length)) {
     throw new Error('Sessions of one width are needed, at least one.');
   }
+  return cycle(sessionIds);
+}
+
+/** One after another, for ever. Throws when there is none. */
+export function cycle<Item>(items: readonly Item[]): () => Item {
+  if (items.length === 0) throw new Error('There is nothing to hand out in turn.');
   let next = 0;
   return () => {
-    const sessionId = sessionIds[next] ?? first;
-    next = (next + 1) % sessionIds.length;
-    return sessionId;
+    const item = items[next] as Item; // Within the list, which is not empty.
+    next = (next + 1) % items.length;
+    return item;
   };
 }
 
@@ -84,22 +91,39 @@ export function prepareBatch(
   );
 }
 
+/** Whole requests in turn; there is none before the first renewal. */
+export function prepareInTurn(nextRequest: () => Buffer): PreparedRequest {
+  let bytes: Buffer = Buffer.alloc(0);
+  return {
+    get bytes() {
+      return bytes;
+    },
+    renew() {
+      bytes = nextRequest();
+    },
+  };
+}
+
+export function requestBytes({ port, path, key }: Target, body: string): Buffer {
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    `Host: 127.0.0.1:${port}`,
+    `Authorization: Bearer ${key}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ].join('\r\n');
+  return Buffer.from(`${head}\r\n\r\n${body}`);
+}
+
 const emptyUuid = ({ prefix }: UuidSource) => prefix + '0'.repeat(COUNTED_DIGITS);
 
 function prepared(
-  { port, path, secretKey }: Target,
+  target: Target,
   body: string,
   uuids: UuidSource,
   nextSession: SessionCycle,
 ): PreparedRequest {
-  const head = [
-    `POST ${path} HTTP/1.1`,
-    `Host: 127.0.0.1:${port}`,
-    `Authorization: Bearer ${secretKey}`,
-    'Content-Type: application/json',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-  ].join('\r\n');
-  const bytes = Buffer.from(`${head}\r\n\r\n${body}`, 'latin1');
+  const bytes = requestBytes(target, body);
   const sessionOffset = bytes.indexOf('"sessionId":"') + '"sessionId":"'.length;
   const countedOffsets = offsetsOf(bytes, UUID_FIELD).map(
     (offset) => offset + UUID_FIELD.length + uuids.prefix.length,

@@ -1,9 +1,17 @@
 /** A run in words and in JSON. */
 import { availableParallelism, cpus } from 'node:os';
-import { type BarName, judge, median, ratios, type Verdict } from './bars.ts';
-import type { HttpFigures, RouteName, RouteRow } from './httpRows.ts';
+import { judge, median, ratios, type Verdict } from './bars.ts';
+import type { RouteName } from './httpBench.ts';
+import type { BetFigures, RouteRow } from './httpRows.ts';
 import { BETS_PER_BATCH, type BenchPlan } from './plan.ts';
 import type { StoreFigures } from './store.ts';
+
+/** What was measured; undefined is what was left out. */
+export interface Figures {
+  readonly store: StoreFigures | undefined;
+  readonly bets: BetFigures | undefined;
+  readonly signIns: readonly RouteRow[] | undefined;
+}
 
 export interface BenchResult {
   readonly plan: BenchPlan['name'];
@@ -15,9 +23,11 @@ export interface BenchResult {
   };
   readonly routes: readonly RouteFigures[];
   readonly store: readonly StoreLine[];
-  readonly memory: HttpFigures['memory'];
+  readonly memory: BetFigures['memory'] | undefined;
+  /** Whole sign-ins of known players: a challenge and its verification. */
+  readonly signIns: { readonly perSecond: number; readonly shareOfNoop: number } | undefined;
   /** The fastest turn of the no-op route against its slowest at the same connections: how quiet the machine was. */
-  readonly spreadOfNoop: number;
+  readonly spreadOfNoop: number | undefined;
   readonly verdicts: readonly Verdict[];
   readonly passed: boolean;
 }
@@ -40,38 +50,15 @@ interface StoreLine {
 const perSecond = (row: RouteRow): readonly number[] =>
   row.rounds.map(({ answers, measuredSeconds }) => answers / measuredSeconds);
 
-export function resultOf(plan: BenchPlan, http: HttpFigures, store: StoreFigures): BenchResult {
-  const rates = (route: RouteName, connections?: number): readonly number[] => {
-    const row = http.rows.find(
-      (one) => one.route === route && one.connections === (connections ?? one.connections),
-    );
-    if (!row) throw new Error(`${route} was not measured.`);
-    return perSecond(row);
-  };
-  const noopAt64 = rates('noop', 64);
-  const betAt64 = rates('bet', 64);
-  const values: Readonly<Record<BarName, readonly number[]>> = {
-    betAt64: ratios(betAt64, noopAt64),
-    betAt256: ratios(rates('bet', 256), rates('noop', 256)),
-    hotSessionAt64: ratios(rates('hotSession', 64), noopAt64),
-    batch: ratios(
-      rates('batch').map((batches) => batches * BETS_PER_BATCH),
-      betAt64,
-    ),
-    append: ratios(store.appendsPerSecond, store.bareInsertsPerSecond),
-    replay: ratios(store.replayedPerSecond, store.bareSelectedPerSecond),
-    memory: [http.memory.residentMiB],
-  };
-  const bars: readonly BarName[] = [
-    'betAt64',
-    'betAt256',
-    'hotSessionAt64',
-    'batch',
-    'append',
-    'replay',
-    'memory',
+export function resultOf(plan: BenchPlan, { store, bets, signIns }: Figures): BenchResult {
+  const verdicts = [
+    ...(bets ? betVerdicts(bets) : []),
+    ...(signIns ? [judge('verifyAt64', ratios(rates(signIns, 'verify'), rates(signIns, 'noop')))] : []),
+    ...(store ? storeVerdicts(store) : []),
+    ...(bets ? [judge('memory', [bets.memory.residentMiB])] : []),
   ];
-  const verdicts = bars.map((bar) => judge(bar, values[bar]));
+  const rows = [...(bets?.rows ?? []), ...(signIns ?? [])];
+  const noopRows = rows.filter(({ route, connections }) => route === 'noop' && connections > 1);
   return {
     plan: plan.name,
     machine: {
@@ -80,25 +67,74 @@ export function resultOf(plan: BenchPlan, http: HttpFigures, store: StoreFigures
       node: process.version,
       platform: process.platform,
     },
-    routes: http.rows.map(figuresOf),
-    store: [
-      { what: 'bare insert, rows', perSecond: median(store.bareInsertsPerSecond) },
-      { what: 'conditional append, events', perSecond: median(store.appendsPerSecond) },
-      { what: 'bare select, rows', perSecond: median(store.bareSelectedPerSecond) },
-      { what: 'replay, events', perSecond: median(store.replayedPerSecond) },
-    ],
-    memory: http.memory,
-    spreadOfNoop: Math.max(spreadOf(noopAt64), spreadOf(rates('noop', 256))),
+    routes: rows.map(figuresOf),
+    store: store ? storeLines(store) : [],
+    memory: bets?.memory,
+    signIns: signIns && signInFigures(signIns),
+    spreadOfNoop:
+      noopRows.length === 0 ? undefined : Math.max(...noopRows.map((row) => spreadOf(perSecond(row)))),
     verdicts,
     passed: verdicts.every(({ passed }) => passed),
   };
 }
 
+function rates(rows: readonly RouteRow[], route: RouteName, connections?: number): readonly number[] {
+  const row = rows.find((one) => one.route === route && one.connections === (connections ?? one.connections));
+  if (!row) throw new Error(`${route} was not measured.`);
+  return perSecond(row);
+}
+
+function betVerdicts({ rows }: BetFigures): readonly Verdict[] {
+  const noopAt64 = rates(rows, 'noop', 64);
+  const betAt64 = rates(rows, 'bet', 64);
+  const inBatches = rates(rows, 'batch').map((batches) => batches * BETS_PER_BATCH);
+  return [
+    judge('betAt64', ratios(betAt64, noopAt64)),
+    judge('betAt256', ratios(rates(rows, 'bet', 256), rates(rows, 'noop', 256))),
+    judge('hotSessionAt64', ratios(rates(rows, 'hotSession', 64), noopAt64)),
+    judge('batch', ratios(inBatches, betAt64)),
+  ];
+}
+
+const storeVerdicts = (store: StoreFigures): readonly Verdict[] => [
+  judge('append', ratios(store.appendsPerSecond, store.bareInsertsPerSecond)),
+  judge('replay', ratios(store.replayedPerSecond, store.bareSelectedPerSecond)),
+];
+
+const storeLines = (store: StoreFigures): readonly StoreLine[] => [
+  { what: 'bare insert, rows', perSecond: median(store.bareInsertsPerSecond) },
+  { what: 'conditional append, events', perSecond: median(store.appendsPerSecond) },
+  { what: 'bare select, rows', perSecond: median(store.bareSelectedPerSecond) },
+  { what: 'replay, events', perSecond: median(store.replayedPerSecond) },
+];
+
+/** Each sign-in takes the time of a challenge and that of its verification. */
+function signInFigures(rows: readonly RouteRow[]): BenchResult['signIns'] {
+  const challenges = rates(rows, 'challenge');
+  const signIns = rates(rows, 'signIn').map(
+    (rate, round) => 1 / (1 / rate + 1 / (challenges[round] ?? Number.NaN)),
+  );
+  return {
+    perSecond: median(signIns),
+    shareOfNoop: median(ratios(signIns, rates(rows, 'noop'))),
+  };
+}
+
 const spreadOf = (values: readonly number[]) => Math.max(...values) / Math.min(...values);
+
+const BETS_PER_REQUEST: Readonly<Record<RouteName, number | null>> = {
+  noop: null,
+  bet: 1,
+  hotSession: 1,
+  batch: BETS_PER_BATCH,
+  verify: null,
+  challenge: null,
+  signIn: null,
+};
 
 function figuresOf(row: RouteRow): RouteFigures {
   const requestsPerSecond = median(perSecond(row));
-  const bets = { noop: null, bet: 1, hotSession: 1, batch: BETS_PER_BATCH }[row.route];
+  const bets = BETS_PER_REQUEST[row.route];
   return {
     route: row.route,
     connections: row.connections,
@@ -114,19 +150,22 @@ const ROUTE_WORDS: Readonly<Record<RouteName, string>> = {
   bet: 'POST /ledger/bet, 1,000 sessions',
   hotSession: 'POST /ledger/bet, one session',
   batch: 'POST /ledger/batch, 1,000 bets each',
+  verify: 'POST /sessions/verify, 1,000 sessions',
+  challenge: 'POST /auth/siws/challenge',
+  signIn: 'POST /auth/siws/verify, known users',
 };
 
 /** A machine that is as good as idle stays below it. */
 const BUSY_SPREAD = 1.3;
 
 export function textOf(result: BenchResult): string {
-  const { machine, plan, routes, store, memory, spreadOfNoop, verdicts, passed } = result;
+  const { machine, plan, routes, store, memory, signIns, spreadOfNoop, verdicts, passed } = result;
   const whole = (value: number) => Math.round(value).toLocaleString('en-US');
   const short = (value: number) => value.toFixed(value < 10 ? 2 : 1);
   return [
     `${plan} run on ${machine.cores} cores of ${machine.model}, Node ${machine.node}, ${machine.platform}`,
     '',
-    ...table([
+    ...section(routes, [
       ['route', 'connections', 'requests/s', 'bets/s', 'p50 ms', 'p99 ms'],
       ...routes.map((row) => [
         ROUTE_WORDS[row.route],
@@ -137,12 +176,24 @@ export function textOf(result: BenchResult): string {
         short(row.p99Ms),
       ]),
     ]),
-    '',
-    ...table([['event store', 'per second'], ...store.map((line) => [line.what, whole(line.perSecond)])]),
-    '',
-    `memory of the service: ${whole(memory.residentMiB)} MiB after ${whole(memory.bets)} bets, ` +
-      `${whole(memory.largestResidentMiB)} MiB at the most`,
-    '',
+    ...section(store, [
+      ['event store', 'per second'],
+      ...store.map((line) => [line.what, whole(line.perSecond)]),
+    ]),
+    ...(memory
+      ? [
+          `memory of the service: ${whole(memory.residentMiB)} MiB after ${whole(memory.bets)} bets, ` +
+            `${whole(memory.largestResidentMiB)} MiB at the most`,
+          '',
+        ]
+      : []),
+    ...(signIns
+      ? [
+          `sign-ins of known users, challenge and verification: ${whole(signIns.perSecond)} a second, ` +
+            `${short(signIns.shareOfNoop)} of the no-op route`,
+          '',
+        ]
+      : []),
     ...table([
       ['bar', 'measured', 'rounds', 'limit', ''],
       ...verdicts.map((verdict) => [
@@ -154,7 +205,7 @@ export function textOf(result: BenchResult): string {
       ]),
     ]),
     '',
-    ...(spreadOfNoop > BUSY_SPREAD
+    ...(spreadOfNoop !== undefined && spreadOfNoop > BUSY_SPREAD
       ? [
           `The machine was busy with something else: the no-op route varied by a factor of ${short(spreadOfNoop)}.`,
         ]
@@ -163,6 +214,10 @@ export function textOf(result: BenchResult): string {
     '',
   ].join('\n');
 }
+
+/** Nothing where nothing was measured. */
+const section = (measured: readonly unknown[], rows: readonly (readonly string[])[]): readonly string[] =>
+  measured.length === 0 ? [] : [...table(rows), ''];
 
 function table(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = (rows[0] ?? []).map((_, column) =>

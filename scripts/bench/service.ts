@@ -51,6 +51,9 @@ export async function startService(run: Run, { profile }: ServiceOptions): Promi
       PORT: '0',
       HOST: '127.0.0.1',
       LOG_LEVEL: 'warn',
+      // All players come from one address here.
+      COFFER_SIGN_IN_IP_RATE_PER_MINUTE: '100000000',
+      COFFER_SIGN_IN_KEY_RATE_PER_MINUTE: '100000000',
     },
     stopLimitMs: STOP_LIMIT_MS,
     execArgv: profile

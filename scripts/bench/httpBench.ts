@@ -1,0 +1,155 @@
+/** A running service with the no-op server and the load generator beside it, ready to be measured route by route. */
+import { join } from 'node:path';
+import { askChild, type Child, forkChild, nextMessage, type Run } from './children.ts';
+import type { LoadOrder, LoadOutcome, LoadReport, LoadRequests } from './load.ts';
+import { NOOP_PATH } from './noop.ts';
+import { BETS_PER_BATCH, OPEN_SESSIONS, SIGNED_IN_PLAYERS } from './plan.ts';
+import { openSessions } from './players.ts';
+import type { Target } from './preparedRequest.ts';
+import { cleanEnvironment, type ServiceUnderTest } from './service.ts';
+import { type SignedInPlayers, signInPlayers } from './signIns.ts';
+import { comeToRest, processFigures } from './watch.ts';
+
+export type RouteName = 'noop' | 'bet' | 'hotSession' | 'batch' | 'verify' | 'challenge' | 'signIn';
+
+const STOP_LIMIT_MS = 5_000;
+const ANSWER_MARGIN_MS = 60_000;
+const FILL_LIMIT_MS = 180_000;
+
+export interface HttpBench {
+  measure(route: RouteName, connections: number, until: LoadOrder['until']): Promise<LoadReport>;
+  /** Waits until the service has nothing left to do, and notes its memory. */
+  rest(): Promise<void>;
+  readonly bets: () => number;
+  readonly largestResidentMiB: () => number;
+}
+
+export async function prepareHttpBench(run: Run, service: ServiceUnderTest): Promise<HttpBench> {
+  const noop = await startNoopServer(run, service.databaseUrl);
+  const generator = forkChild(run, join(import.meta.dirname, 'loadGenerator.ts'), {
+    name: 'The load generator',
+    env: cleanEnvironment(),
+    stopLimitMs: STOP_LIMIT_MS,
+  });
+  const { secret, publishable } = service.boot.keys.test;
+  const target = (path: string, key: string): Target => ({ port: service.port, path: `/v1/${path}`, key });
+  const noopTarget: Target = { port: noop.port, path: `/v1${NOOP_PATH}`, key: secret };
+  const options = { service, signal: run.signal };
+  let bets = 0;
+  let betRequests = 0;
+  let largestResidentMiB = 0;
+
+  /** Only where bets are measured: they take a while to open. */
+  const openedSessions = once(() => {
+    run.progress(`opening ${OPEN_SESSIONS} sessions`);
+    return openSessions(options, OPEN_SESSIONS);
+  });
+  const signedInPlayers = once((): Promise<SignedInPlayers> => {
+    run.progress(`signing ${SIGNED_IN_PLAYERS} players in`);
+    return signInPlayers(options, SIGNED_IN_PLAYERS);
+  });
+  /** Of the last turn of challenges, to be used up by the next turn of sign-ins. */
+  let challenges: readonly string[] = [];
+
+  const bodies = (list: readonly string[], keepAnswers = false): LoadRequests => ({
+    kind: 'bodies',
+    bodies: list,
+    keepAnswers,
+  });
+  const betsOn = (sessionIds: readonly string[], betsPerRequest = 1): LoadRequests => ({
+    kind: 'bets',
+    sessionIds,
+    betsPerRequest,
+  });
+  /** Each turn goes on where the one before it stopped, or the first sessions would get most of the bets. */
+  const sessionsInTurn = async (): Promise<readonly string[]> => {
+    const sessionIds = await openedSessions();
+    const next = betRequests % sessionIds.length;
+    return [...sessionIds.slice(next), ...sessionIds.slice(0, next)];
+  };
+  const orderOf = async (route: RouteName): Promise<Pick<LoadOrder, 'target' | 'requests'>> => {
+    switch (route) {
+      case 'noop':
+        return { target: noopTarget, requests: betsOn([`ses_${'a'.repeat(26)}`]) };
+      case 'bet':
+        return { target: target('ledger/bet', secret), requests: betsOn(await sessionsInTurn()) };
+      case 'batch':
+        return {
+          target: target('ledger/batch', secret),
+          requests: betsOn(await sessionsInTurn(), BETS_PER_BATCH),
+        };
+      case 'hotSession':
+        // A new one each time: a session takes a bounded number of writes.
+        return { target: target('ledger/bet', secret), requests: betsOn(await openSessions(options, 1)) };
+      case 'verify':
+        return {
+          target: target('sessions/verify', secret),
+          requests: bodies((await signedInPlayers()).verifications),
+        };
+      case 'challenge':
+        return {
+          target: target('auth/siws/challenge', publishable),
+          requests: bodies((await signedInPlayers()).challengeRequests, true),
+        };
+      case 'signIn':
+        // What the client does, its signature above all, is done before anything is measured.
+        return {
+          target: target('auth/siws/verify', publishable),
+          requests: bodies((await signedInPlayers()).answersTo(challenges)),
+        };
+    }
+  };
+
+  return {
+    async measure(route, connections, until) {
+      const order: LoadOrder = { ...(await orderOf(route)), connections, until };
+      const durationMs =
+        until.kind === 'time' ? until.rampMs + until.measuredMs + ANSWER_MARGIN_MS : FILL_LIMIT_MS;
+      const answer = askChild(generator, order, durationMs);
+      const report = reportOf(await Promise.race([answer, noop.child.ended, service.child.ended]), route);
+      if (order.requests.kind === 'bets' && route !== 'noop') {
+        betRequests += report.answersInAll;
+        bets += report.answersInAll * order.requests.betsPerRequest;
+      }
+      if (route === 'challenge') challenges = report.keptAnswers;
+      return report;
+    },
+    async rest() {
+      const { residentMiB } = await processFigures(service.origin, run.signal);
+      largestResidentMiB = Math.max(largestResidentMiB, residentMiB);
+      await comeToRest(service.origin, run.signal);
+    },
+    bets: () => bets,
+    largestResidentMiB: () => largestResidentMiB,
+  };
+}
+
+function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+async function startNoopServer(run: Run, databaseUrl: string): Promise<{ child: Child; port: number }> {
+  const child = forkChild(run, join(import.meta.dirname, 'noopServer.ts'), {
+    name: 'The no-op server',
+    env: { ...cleanEnvironment(), DATABASE_URL: databaseUrl },
+    stopLimitMs: STOP_LIMIT_MS,
+  });
+  const message = await nextMessage(child, ANSWER_MARGIN_MS);
+  if (typeof message === 'object' && message && 'port' in message && typeof message.port === 'number') {
+    return { child, port: message.port };
+  }
+  throw new Error('The no-op server did not tell its port.');
+}
+
+function reportOf(message: unknown, route: RouteName): LoadReport {
+  // The load generator is ours and sends nothing else.
+  const outcome = message as LoadOutcome;
+  if (outcome.kind === 'failure') throw new Error(`${route}: ${outcome.message}`);
+  if (outcome.report.answers === 0)
+    throw new Error(`${route}: nothing was answered within the measured time.`);
+  return outcome.report;
+}

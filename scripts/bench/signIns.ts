@@ -1,0 +1,60 @@
+/** Players who have signed in with a wallet of their own, and what their clients send. */
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { encodeBase58 } from '@coffer/kernel';
+import { inParallel, type PlayersOptions, post } from './players.ts';
+
+export interface SignedInPlayers {
+  /** Bodies of POST /sessions/verify, each with another session of another player. */
+  readonly verifications: readonly string[];
+  /** Bodies of POST /auth/siws/challenge, one for each player. */
+  readonly challengeRequests: readonly string[];
+  /** Bodies of POST /auth/siws/verify: each challenge signed by the player whose key it names. */
+  readonly answersTo: (challenges: readonly string[]) => readonly string[];
+}
+
+interface Wallet {
+  readonly publicKey: string;
+  readonly privateKey: KeyObject;
+}
+
+export async function signInPlayers(
+  { service, signal }: PlayersOptions,
+  count: number,
+): Promise<SignedInPlayers> {
+  const wallets = new Map(
+    Array.from({ length: count }, () => newWallet()).map((wallet) => [wallet.publicKey, wallet]),
+  );
+  const bodies = [...wallets.keys()].map((publicKey) => JSON.stringify({ publicKey }));
+  const answerTo = (challenge: string): string => {
+    // The text to sign has the key on its second line.
+    const issued: { readonly message: string } = JSON.parse(challenge);
+    const wallet = wallets.get(issued.message.split('\n')[1] ?? '');
+    if (!wallet) throw new Error(`The challenge is for nobody: ${challenge}`);
+    const signature = sign(undefined, Buffer.from(issued.message), wallet.privateKey).toString('base64');
+    return JSON.stringify({ challenge: issued, publicKey: wallet.publicKey, signature });
+  };
+
+  const call = (path: string, body: string): Promise<string> =>
+    post(`${service.operator.url}${path}`, service.boot.keys.test.publishable, body, signal);
+  const verifications = await inParallel(count, async (index) => {
+    const challenge = await call('/auth/siws/challenge', bodies[index] ?? '');
+    const { accessToken } = JSON.parse(await call('/auth/siws/verify', answerTo(challenge)));
+    return JSON.stringify({ sessionToken: accessToken });
+  });
+  return {
+    verifications,
+    challengeRequests: bodies,
+    answersTo: (challenges) => {
+      if (challenges.length !== count) {
+        throw new Error(`There are ${challenges.length} challenges for ${count} players.`);
+      }
+      return challenges.map(answerTo);
+    },
+  };
+}
+
+function newWallet(): Wallet {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const { x = '' } = publicKey.export({ format: 'jwk' });
+  return { publicKey: encodeBase58(Buffer.from(x, 'base64url')), privateKey };
+}
