@@ -2,7 +2,7 @@
  * Secrets at rest: AES-256-GCM, each value with its own random nonce and bound to its place, so that a row
  * copied to another app, environment, key or person does not open.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 
 const KEY_BYTES = 32;
@@ -29,10 +29,12 @@ export function createSecretBox(key: Uint8Array): SecretBox {
   if (key.length !== KEY_BYTES) {
     throw new Error(`The key of a secret box must have ${KEY_BYTES} bytes; this one has ${key.length}.`);
   }
+  // Made once: from bytes, each use would make it anew, which costs several times what the cipher does.
+  const secret = createSecretKey(key);
   return {
     seal: (text, place) => {
       const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(place));
+      const cipher = createCipheriv('aes-256-gcm', secret, nonce).setAAD(Buffer.from(place));
       const ciphertext = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
       return {
         version: 1,
@@ -43,7 +45,7 @@ export function createSecretBox(key: Uint8Array): SecretBox {
     },
     open: (sealed, place) => {
       const { nonce, ciphertext, tag } = sealedValue.parse(sealed);
-      const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64'), {
+      const decipher = createDecipheriv('aes-256-gcm', secret, Buffer.from(nonce, 'base64'), {
         authTagLength: 16,
       });
       decipher.setAAD(Buffer.from(place)).setAuthTag(Buffer.from(tag, 'base64'));
