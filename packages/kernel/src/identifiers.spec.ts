@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { v5 } from 'uuid';
 import { callerId, idFromParts, isId, longCallerId, newId, uuidFromParts } from './identifiers.ts';
 
 describe('an id of ours', () => {
@@ -49,6 +50,14 @@ describe('an id that follows from its parts', () => {
     fc.assert(
       fc.property(fc.array(fc.string()), (parts) => {
         expect(isId('ses', idFromParts('ses', ...parts))).to.equal(true);
+      }),
+    ));
+
+  it('is a UUIDv5 of the parts as JSON, in the namespace of Coffer', () =>
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: 'binary' })), (parts) => {
+        const expected = v5(JSON.stringify(parts), '6f6b1f0e-8f57-5d0c-9c0e-3c1f7d2a4b61');
+        expect(uuidFromParts(...parts)).to.equal(expected);
       }),
     ));
 
