@@ -1,5 +1,6 @@
 export * from './amounts.ts';
 export * from './base58.ts';
+export * from './batchingLookup.ts';
 export * from './clock.ts';
 export * from './coalescingCache.ts';
 export * from './decider.ts';
