@@ -14,7 +14,7 @@ import {
   StoreOverloadedError,
   type StreamEvent,
 } from '@coffer/event-store';
-import { callerId, type FailPoint, parseStreamName } from '@coffer/kernel';
+import { callerId, type FailPoint, isId, parseStreamName } from '@coffer/kernel';
 import type {
   AppPlace,
   FirstTouch,
@@ -116,13 +116,14 @@ export function createIdentities(dependencies: IdentitiesDependencies): Identiti
   return {
     resolve,
     async view({ appId, environment, scopeId }, userId, deadline) {
+      if (!isId('usr', userId)) return undefined;
       const owner = { environment, scopeId, userId };
-      const user = await users.find(owner, deadline);
-      if (!user || user.identities.length === 0) return undefined;
-      const [facts, owned] = await Promise.all([
+      const [user, facts, owned] = await Promise.all([
+        users.find(owner, deadline),
         personalData.read(owner),
         wallets.walletsOf(owner, deadline),
       ]);
+      if (!user || user.identities.length === 0) return undefined;
       return { user: viewOf(appId, user, facts, owned), standing: user.status };
     },
     async erase({ environment, scopeId }, userId, context) {

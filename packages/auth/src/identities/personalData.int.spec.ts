@@ -5,7 +5,7 @@ import { createSecretBox, newId, type SecretBox } from '@coffer/kernel';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { migrateAuth } from '../migrate.ts';
-import { createPersonalData, type PersonalData } from './personalData.ts';
+import { createPersonalData, type Owner, type PersonalData } from './personalData.ts';
 
 const AT = new Date('2026-01-02T03:04:05.678Z');
 const FACTS = { externalId: 'ada@example.com', profile: { email: 'ada@example.com' } };
@@ -58,6 +58,32 @@ describe('personal data', () => {
       expect(await personalData.read(owner)).to.deep.equal(new Map());
       expect(await personalData.keep(owner, identityId, FACTS, AT)).to.equal(undefined);
     }
+  });
+
+  it('of many that are read at once is each one’s own, and one that does not open fails alone', async () => {
+    const owners = Array.from({ length: 5 }, newOwner);
+    const [first, , erased, broken, last] = owners as [Owner, Owner, Owner, Owner, Owner];
+    const factsOf = ({ userId }: Owner) => ({ externalId: userId, profile: { name: userId } });
+    const identities = new Map<Owner, readonly string[]>();
+    for (const owner of [first, erased, broken, last]) {
+      const ids = [newId('idn'), newId('idn')];
+      identities.set(owner, ids);
+      for (const id of ids) await personalData.keep(owner, id, factsOf(owner), AT);
+    }
+    await personalData.destroy(erased, AT);
+    await pool.query(
+      'update records.auth_data_keys broken set sealed_key = other.sealed_key from records.auth_data_keys other where broken.user_id = $1 and other.user_id = $2',
+      [broken.userId, first.userId],
+    );
+
+    const read = await Promise.allSettled(owners.map((owner) => personalData.read(owner)));
+    const known = (owner: Owner) => ({
+      status: 'fulfilled',
+      value: new Map(identities.get(owner)?.map((id) => [id, factsOf(owner)])),
+    });
+    const nothing = { status: 'fulfilled', value: new Map() };
+    expect([read[0], read[1], read[2], read[4]]).to.deep.equal([known(first), nothing, nothing, known(last)]);
+    expect(read[3]).to.include({ status: 'rejected' });
   });
 
   it('is not kept of somebody who was erased before the first of it came', async () => {

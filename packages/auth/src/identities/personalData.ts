@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type Pool, withTransaction } from '@coffer/database';
-import { createSecretBox, type Environment, type SecretBox } from '@coffer/kernel';
+import { createBatchingLookup, createSecretBox, type Environment, type SecretBox } from '@coffer/kernel';
 import { z } from 'zod';
 
 /** Whose data it is. */
@@ -37,6 +37,8 @@ export interface PersonalData {
 }
 
 interface Row {
+  /** Which of the owners that were asked for, from 1. */
+  readonly number: number;
   readonly sealed_key: unknown;
   readonly is_destroyed: boolean;
   readonly identity_id: string | null;
@@ -50,10 +52,16 @@ interface Loaded {
 }
 
 const OWNED = 'environment = $1 and scope_id = $2 and user_id = $3';
+const MAX_OWNERS_PER_QUERY = 256;
 const parameters = ({ environment, scopeId, userId }: Owner) => [environment, scopeId, userId];
 
 /** `secretBox` is the installation's, which seals the users' keys. */
 export function createPersonalData(pool: Pool, secretBox: SecretBox): PersonalData {
+  const rowsOf = createBatchingLookup({
+    findAll: (owners: readonly Owner[]) => selectRows(pool, owners),
+    maximumKeys: MAX_OWNERS_PER_QUERY,
+  });
+
   return {
     async keep(owner, identityId, facts, at) {
       const { box, facts: known } = (await load(owner)) ?? (await loadWithNewKey(owner, at));
@@ -92,12 +100,7 @@ export function createPersonalData(pool: Pool, secretBox: SecretBox): PersonalDa
   };
 
   async function load(owner: Owner): Promise<Loaded | undefined> {
-    const { rows } = await pool.query<Row>(
-      `select sealed_key, destroyed_at is not null as is_destroyed, identity_id, sealed
-         from records.auth_data_keys left join records.auth_identities using (environment, scope_id, user_id)
-        where ${OWNED}`,
-      parameters(owner),
-    );
+    const rows = await rowsOf(owner);
     const [first] = rows;
     if (!first) return undefined;
     if (first.is_destroyed) return { box: undefined, facts: new Map() };
@@ -123,6 +126,26 @@ export function createPersonalData(pool: Pool, secretBox: SecretBox): PersonalDa
     assert(loaded, 'a data key that was just written is there');
     return loaded;
   }
+}
+
+/** For each owner, in their order. */
+async function selectRows(pool: Pool, owners: readonly Owner[]): Promise<readonly (readonly Row[])[]> {
+  const { rows } = await pool.query<Row>({
+    name: 'auth_personal_data',
+    text: `select wanted.number::int as number, sealed_key, destroyed_at is not null as is_destroyed,
+                  identity_id, sealed
+             from unnest($1::text[], $2::text[], $3::text[])
+                  with ordinality as wanted (environment, scope_id, user_id, number)
+             join records.auth_data_keys using (environment, scope_id, user_id)
+             left join records.auth_identities using (environment, scope_id, user_id)`,
+    values: [
+      owners.map(({ environment }) => environment),
+      owners.map(({ scopeId }) => scopeId),
+      owners.map(({ userId }) => userId),
+    ],
+  });
+  const byNumber = Map.groupBy(rows, ({ number }) => number);
+  return owners.map((_, index) => byNumber.get(index + 1) ?? []);
 }
 
 /** What a sealed value is bound to: copied to another person or row, it does not open. */

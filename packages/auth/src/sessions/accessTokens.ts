@@ -2,7 +2,7 @@
  * Access tokens: JWT, ES256 and nothing else (RFC 7519, RFC 9068 for the type). The algorithm and the key come
  * from us, never from the token. Source: contract, Sign-in and sessions.
  */
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { type Clock, environment } from '@coffer/kernel';
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
@@ -55,14 +55,15 @@ export interface AccessTokensOptions {
 }
 
 export function createAccessTokens({ keys, clock, issuer }: AccessTokensOptions): AccessTokens {
-  /** A signature is checked once; key and time again every time. */
+  /** By the hash of the whole token. A signature is checked once; key and time again every time. */
   const verified = new LRUCache<string, { readonly kid: string; readonly claims: AccessClaims }>({
     max: MAX_REMEMBERED_TOKENS,
   });
 
   const readWith = (set: KeySet, token: string): AccessClaims | undefined => {
     const nowSeconds = Math.floor(clock().getTime() / 1000);
-    const known = verified.get(token);
+    const name = hash('sha256', token, 'base64');
+    const known = verified.get(name);
     if (known) {
       return set.verifying(known.kid) && known.claims.exp > nowSeconds ? known.claims : undefined;
     }
@@ -74,7 +75,7 @@ export function createAccessTokens({ keys, clock, issuer }: AccessTokensOptions)
     );
     const read = claims.safeParse(payload);
     if (!read.success || read.data.env !== key.environment) return undefined;
-    verified.set(token, { kid: key.kid, claims: read.data });
+    verified.set(name, { kid: key.kid, claims: read.data });
     return read.data;
   };
 

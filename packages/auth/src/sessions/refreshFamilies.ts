@@ -108,6 +108,20 @@ export async function findSession(db: Queryable, sessionId: string): Promise<Ses
   return rows[0] && sessionOf(rows[0]);
 }
 
+/** One for each id, in their order. */
+export async function findSessions(
+  db: Queryable,
+  sessionIds: readonly string[],
+): Promise<readonly (Session | undefined)[]> {
+  const { rows } = await db.query<SessionRow>({
+    name: 'auth_sessions',
+    text: `select ${COLUMNS} from records.auth_sessions where session_id = any($1)`,
+    values: [sessionIds],
+  });
+  const found = new Map(rows.map((row) => [row.session_id, sessionOf(row)]));
+  return sessionIds.map((sessionId) => found.get(sessionId));
+}
+
 /**
  * Gives the family its next generation if the one presented is its newest: one statement, so that of many at once
  * one rotates, and a crash leaves the family as before or as after. Undefined when it is not the newest.

@@ -186,6 +186,18 @@ describe('a sign-in session', () => {
     expect(await check(other, 1), 'another sign-in of the user').not.to.equal(undefined);
   });
 
+  it('of many that are checked at once is each one’s own, and those that ended before are over', async () => {
+    const users = Array.from({ length: 300 }, (_, index) => `usr_${index}`);
+    const opened = await Promise.all(users.map((userId) => open(PLACE, userId)));
+    const isLeft = (index: number) => index % 3 !== 1;
+    const leaving = opened.filter((_, index) => !isLeft(index));
+    await Promise.all(leaving.map(({ refreshToken }) => nodes[1].sessions.logout(refreshToken)));
+    const checked = await Promise.all(opened.map((one) => check(one)));
+    expect(checked.map((session) => session?.userId)).to.deep.equal(
+      users.map((userId, index) => (isLeft(index) ? userId : undefined)),
+    );
+  });
+
   it('is over with a logout by any token of its family, and by nothing else', async () => {
     const first = await open();
     const second = await refresh(first.refreshToken);

@@ -1,6 +1,6 @@
 /** Sign-in sessions: opened by a sign-in, refreshed, checked with every call, ended. ADR 0017. */
 import type { Pool } from '@coffer/database';
-import { type Clock, createCoalescingCache, newId } from '@coffer/kernel';
+import { type Clock, createBatchingLookup, createCoalescingCache, newId } from '@coffer/kernel';
 import type { AppPlace, AuthMethod } from '../types.ts';
 import { createAccessTokens } from './accessTokens.ts';
 import { reject } from './errors.ts';
@@ -12,6 +12,7 @@ import {
   endSessionsOf,
   expiryOf,
   findSession,
+  findSessions,
   insertSession,
   rotateFamily,
   type Session,
@@ -76,6 +77,7 @@ export interface SessionsOptions {
 }
 
 const MAX_REMEMBERED_SESSIONS = 20_000;
+const MAX_SESSIONS_PER_QUERY = 256;
 /** A rotation loses its race to another one at most; then the family says what holds. */
 const MAX_ATTEMPTS = 3;
 
@@ -84,7 +86,10 @@ export function createSessions(pool: Pool, options: SessionsOptions): Sessions {
   const accessTokens = createAccessTokens({ keys, clock, issuer });
   const refreshTokens = createRefreshTokens(refreshKey);
   const states = createCoalescingCache({
-    load: (sessionId) => findSession(pool, sessionId),
+    load: createBatchingLookup({
+      findAll: (sessionIds: readonly string[]) => findSessions(pool, sessionIds),
+      maximumKeys: MAX_SESSIONS_PER_QUERY,
+    }),
     lifetimeMs: MAX_STALENESS_MS,
     maximumEntries: MAX_REMEMBERED_SESSIONS,
     nowMs,
