@@ -78,8 +78,7 @@ export function itIsAChain(name: string, makeWorld: () => Promise<ChainWorld>): 
 
     /** A signed transfer of the native currency by wallets that have what it takes, or all but the amount. */
     async function transfer(of: { amount: bigint; funds?: bigint; moveId?: string; to?: TestWallet }) {
-      const feePayer = await fundedWallet(SOL);
-      const from = await fundedWallet(of.funds ?? SOL);
+      const [feePayer, from] = await Promise.all([fundedWallet(SOL), fundedWallet(of.funds ?? SOL)]);
       const to = of.to ?? newWallet();
       const moveId = of.moveId ?? newMoveId();
       const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();

@@ -59,9 +59,11 @@ export function createRpcChain(options: RpcChainOptions): Chain {
 
   return {
     async latestBlockhash() {
-      const { blockhash, lastValidBlockHeight } = await pool.first(({ connection }) =>
-        connection.getLatestBlockhash('confirmed'),
+      // Not `getLatestBlockhash`, which turns whatever went wrong into a text.
+      const { value } = await pool.first(({ connection }) =>
+        connection.getLatestBlockhashAndContext('confirmed'),
       );
+      const { blockhash, lastValidBlockHeight } = value;
       return { blockhash, lastValidBlockHeight: BigInt(lastValidBlockHeight) };
     },
 
