@@ -23,6 +23,13 @@ export const failPointName = z.enum([
   'erase.erased',
   'erase.destroyed',
   'erase.released',
+  'move.beforeSign',
+  'move.signed',
+  'move.sent',
+  'move.submitted',
+  'move.expired',
+  'move.final',
+  'move.confirmed',
 ]);
 export type FailPointName = z.infer<typeof failPointName>;
 

@@ -1,0 +1,373 @@
+import { Rejection } from '@coffer/kernel';
+import { ChainUnreachableError } from '@coffer/solana';
+import { expect } from 'chai';
+import { carry, FEE_PAYER, type MoveWorld, moveWorld, TREASURY, USER } from './testing/moveWorld.ts';
+import type { SendFate } from './testing/simulatedChain.ts';
+import { addressOf } from './testing/simulatedChain.ts';
+
+const SOL = 1_000_000_000n;
+const LANDED_AT_ONCE = ['MoveRequested', 'TransactionSigned', 'TransactionSubmitted', 'MoveConfirmed'];
+
+/** Sent `count` times with the fates given; every later send has the last of them. */
+const fates = (...given: readonly SendFate[]) => {
+  let count = 0;
+  return () => given[Math.min(count++, given.length - 1)] ?? 'land';
+};
+const succeeded = ({ simulated }: MoveWorld) => simulated.executed().filter(({ error }) => error === null);
+
+describe('a driver of moves', () => {
+  it('signs, keeps what it signed, sends it, and confirms what is finalized', async () => {
+    const world = moveWorld();
+    const requested = await world.request();
+    await carry(world, world.driver(), requested);
+    expect(await world.eventsOf(requested)).to.deep.equal(LANDED_AT_ONCE);
+    const [executed] = world.simulated.executed();
+    expect(executed).to.include({ from: USER.address, to: TREASURY.address, amount: SOL });
+    expect(executed?.signers).to.deep.equal([FEE_PAYER.address, USER.address]);
+    expect(await world.find()).to.deep.include({
+      status: 'confirmed',
+      signature: executed?.signature,
+      errorCode: null,
+    });
+    expect(world.signings).to.deep.equal([
+      `wlt_user ${(await world.find())?.moveId} attempt 1`,
+      `wlt_feePayer ${(await world.find())?.moveId} attempt 1`,
+    ]);
+    expect(world.told).to.deep.equal(['signed', 'confirmed']);
+  });
+
+  it('sends again what was dropped, the same bytes', async () => {
+    const world = moveWorld();
+    world.faults.send = fates('drop', 'refuse', 'drop', 'land');
+    const requested = await world.request();
+    await carry(world, world.driver(), requested);
+    expect(await world.eventsOf(requested)).to.deep.equal(LANDED_AT_ONCE);
+    expect(world.simulated.sent.length).to.be.at.least(4);
+    expect(new Set(world.simulated.sent).size).to.equal(1);
+  });
+
+  it('waits for what lands in the very last block that may hold it', async () => {
+    const world = moveWorld();
+    world.faults.send = fates('late', 'drop');
+    const requested = await world.request();
+    await carry(world, world.driver(), requested);
+    expect(await world.eventsOf(requested)).to.deep.equal(LANDED_AT_ONCE);
+  });
+
+  it('finds what landed though no node answered', async () => {
+    const world = moveWorld();
+    world.faults.send = fates('landUnheard', 'unreachable');
+    const requested = await world.request();
+    await carry(world, world.driver(), requested);
+    expect(succeeded(world)).to.have.length(1);
+    expect(await world.find()).to.include({ status: 'confirmed' });
+    expect(world.told.filter((line) => line.startsWith('trouble')).length).to.be.at.least(1);
+  });
+
+  it('signs anew only when no block can hold the attempt any more', async () => {
+    const world = moveWorld();
+    const first = new Set<string>();
+    world.faults.send = (signature) => {
+      if (first.size === 0) first.add(signature);
+      return first.has(signature) ? 'drop' : 'land';
+    };
+    const requested = await world.request();
+    await carry(world, world.driver(), requested);
+    expect(await world.eventsOf(requested)).to.deep.equal([
+      'MoveRequested',
+      'TransactionSigned',
+      'TransactionSubmitted',
+      'TransactionExpired',
+      ...LANDED_AT_ONCE.slice(1),
+    ]);
+    expect(world.told).to.deep.equal(['signed', 'expired', 'signed', 'confirmed']);
+    expect(world.simulated.executed()).to.have.length(1);
+  });
+
+  it('gives up for good when so many attempts have expired', async () => {
+    const world = moveWorld({ mostAttempts: 3 });
+    world.faults.send = () => 'drop';
+    const requested = await world.request();
+    await carry(world, world.driver(), requested);
+    expect(await world.find()).to.include({ status: 'failed', errorCode: 'moves/never_landed' });
+    expect(world.told).to.deep.equal([
+      ...['signed', 'expired', 'signed', 'expired', 'signed', 'expired'],
+      'moves/never_landed',
+    ]);
+  });
+
+  it('sends again what a fork has thrown out, and confirms nothing before it is finalized', async () => {
+    const world = moveWorld();
+    let forked = 0;
+    let landedAt = Number.POSITIVE_INFINITY;
+    world.faults.ask = (method) => {
+      const { simulated } = world;
+      if (method !== 'statuses' || forked === 2 || simulated.executed().length === 0) return undefined;
+      landedAt = Math.min(landedAt, simulated.height());
+      // It has been confirmed for a while when it disappears.
+      if (simulated.height() < landedAt + 4) return undefined;
+      forked += 1;
+      landedAt = Number.POSITIVE_INFINITY;
+      simulated.fork(8);
+      return undefined;
+    };
+    const requested = await world.request();
+    await carry(world, world.driver(), requested);
+    expect(forked).to.equal(2);
+    expect(await world.eventsOf(requested)).to.deep.equal(LANDED_AT_ONCE);
+    expect(world.simulated.executed()).to.have.length(1);
+  });
+
+  it('fails for good where the transaction failed on the chain, once that is finalized', async () => {
+    const world = moveWorld();
+    world.faults.execute = () => '{"InstructionError":[3,{"Custom":1}]}';
+    const requested = await world.request();
+    await carry(world, world.driver(), requested);
+    const [executed] = world.simulated.executed();
+    expect(await world.find()).to.include({
+      status: 'failed',
+      errorCode: 'moves/failed_on_chain',
+      signature: executed?.signature,
+    });
+    expect(world.told).to.deep.equal(['signed', 'moves/failed_on_chain']);
+  });
+
+  it('is not misled by nodes that lag', async () => {
+    const world = moveWorld();
+    let asked = 0;
+    world.faults.ask = () => {
+      world.faults.lagBlocks = asked++ % 3 === 0 ? 6 : 0;
+      return undefined;
+    };
+    const requested = await world.request();
+    await carry(world, world.driver(), requested);
+    expect(succeeded(world)).to.have.length(1);
+    expect(await world.find()).to.include({ status: 'confirmed' });
+  });
+
+  it('goes on for as long as no node answers', async () => {
+    const world = moveWorld();
+    const requested = await world.request();
+    let asked = 0;
+    world.faults.ask = () => (asked++ < 200 ? new ChainUnreachableError('Away.') : undefined);
+    await carry(world, world.driver(), requested);
+    expect(await world.find()).to.include({ status: 'confirmed' });
+    expect(succeeded(world)).to.have.length(1);
+  });
+
+  describe('two at one move', () => {
+    it('sign once: both send what stands in the stream', async () => {
+      const world = moveWorld();
+      const requested = await world.request();
+      const drivers = [world.driver(), world.driver()];
+      await world.clock.runUntil(
+        Promise.all(drivers.map((driver) => driver.drive(requested, driver.dying.signal))),
+      );
+      expect(world.told.filter((line) => line === 'signed')).to.have.length(1);
+      expect(new Set(world.simulated.sent).size).to.equal(1);
+      expect(await world.eventsOf(requested)).to.deep.equal(LANDED_AT_ONCE);
+    });
+  });
+
+  describe('after a crash', () => {
+    const places = [
+      'move.beforeSign',
+      'move.signed',
+      'move.sent',
+      'move.submitted',
+      'move.final',
+      'move.confirmed',
+    ] as const;
+    for (const place of places) {
+      it(`at ${place} goes on from the stream alone`, async () => {
+        const world = moveWorld();
+        const requested = await world.request();
+        const dying = world.driver(place);
+        await carry(world, dying, requested);
+        expect(dying.dying.signal.aborted, 'it died there').to.equal(true);
+        await carry(world, world.driver(), requested);
+        expect(await world.eventsOf(requested)).to.deep.equal(LANDED_AT_ONCE);
+        expect(world.simulated.executed()).to.have.length(1);
+      });
+    }
+
+    it('at move.expired goes on with the next attempt', async () => {
+      const world = moveWorld();
+      world.faults.send = () => 'drop';
+      const requested = await world.request();
+      const dying = world.driver('move.expired');
+      await carry(world, dying, requested);
+      expect(dying.dying.signal.aborted, 'it died there').to.equal(true);
+      world.faults.send = () => 'land';
+      await carry(world, world.driver(), requested);
+      expect(world.told).to.deep.equal(['signed', 'expired', 'signed', 'confirmed']);
+    });
+
+    it('at every place with every send lost pays once', async () => {
+      for (const place of places) {
+        const world = moveWorld();
+        world.faults.send = fates('drop', 'drop', 'landUnheard');
+        const requested = await world.request();
+        await carry(world, world.driver(place), requested);
+        await carry(world, world.driver(), requested);
+        expect(succeeded(world), place).to.have.length(1);
+        expect(await world.find(), place).to.include({ status: 'confirmed' });
+      }
+    });
+  });
+
+  describe('on a log that was put back to an older copy', () => {
+    for (const [left, what] of [
+      [1, 'that anything was signed'],
+      [0, 'even the request'],
+    ] as const) {
+      it(`that lost ${what} finds the transfer on the chain and pays nothing twice`, async () => {
+        const world = moveWorld();
+        await carry(world, world.driver(), await world.request());
+        await world.restore(await world.request(), left);
+        const requested = await world.request();
+        await carry(world, world.driver(), requested);
+        expect(await world.eventsOf(requested)).to.deep.equal(['MoveRequested', 'MoveConfirmed']);
+        expect(world.simulated.executed()).to.have.length(1);
+        expect(await world.find()).to.include({ signature: world.simulated.executed()[0]?.signature });
+      });
+    }
+
+    it('awaits the end of what is in a block and not yet finalized', async () => {
+      const world = moveWorld();
+      const requested = await world.request();
+      await carry(world, world.driver('move.submitted'), requested);
+      await world.clock.runUntil(new Promise<void>((resolve) => world.clock.after(1_000, () => resolve())));
+      expect(world.simulated.executed(), 'it is in a block').to.have.length(1);
+      await world.restore(requested, 1);
+      await carry(world, world.driver(), requested);
+      expect(await world.eventsOf(requested)).to.deep.equal(['MoveRequested', 'MoveConfirmed']);
+      expect(world.simulated.executed()).to.have.length(1);
+    });
+
+    it('fails again what had failed on the chain', async () => {
+      const world = moveWorld();
+      world.faults.execute = () => '{"InstructionError":[3,{"Custom":1}]}';
+      const requested = await world.request();
+      await carry(world, world.driver(), requested);
+      world.faults.execute = () => null;
+      await world.restore(requested, 1);
+      await carry(world, world.driver(), requested);
+      expect(await world.find()).to.include({ status: 'failed', errorCode: 'moves/failed_on_chain' });
+      expect(world.simulated.executed()).to.have.length(1);
+    });
+  });
+
+  describe('with nothing signed', () => {
+    const refused = async (world: MoveWorld, change: Parameters<MoveWorld['request']>[0] = {}) => {
+      const requested = await world.request(change);
+      await carry(world, world.driver(), requested);
+      expect(world.simulated.sent).to.deep.equal([]);
+      expect(await world.eventsOf(requested)).to.deep.equal(['MoveRequested', 'MoveFailed']);
+      return (await world.find())?.errorCode;
+    };
+
+    it('fails for good where the source lacks the funds', async () =>
+      expect(await refused(moveWorld(), { amount: 101n * SOL })).to.equal('moves/insufficient_source_funds'));
+
+    it('fails for good where the chain would be left with too poor an account', async () => {
+      expect(await refused(moveWorld(), { amount: 100n * SOL - 1n })).to.equal('moves/below_rent_minimum');
+      const toNobody = { amount: 5n, toAddress: addressOf('nobody') };
+      expect(await refused(moveWorld(), toNobody)).to.equal('moves/below_rent_minimum');
+    });
+
+    it('fails for good where the recipient cannot be paid', async () => {
+      const world = moveWorld();
+      world.simulated.putProgramAccount(addressOf('a program'));
+      expect(await refused(world, { toAddress: addressOf('a program') })).to.equal('moves/recipient_refused');
+      expect(await refused(moveWorld(), { toAddress: USER.address })).to.equal('moves/recipient_refused');
+    });
+
+    it('fails for good where the chain would refuse it again and again', async () => {
+      const world = moveWorld();
+      world.faults.simulate = () => '{"InstructionError":[3,{"Custom":6}]}';
+      expect(await refused(world)).to.equal('moves/refused_by_chain');
+    });
+
+    it('fails for good where the wallet signs no more', async () => {
+      const world = moveWorld();
+      world.settings.refuseToSign = () => new Rejection('wallets/not_found');
+      expect(await refused(world)).to.equal('moves/wallet_unavailable');
+    });
+
+    it('does not fail for a reason that was met once', async () => {
+      const world = moveWorld();
+      let times = 0;
+      world.faults.simulate = () => (times++ < 2 ? '{"InstructionError":[3,{"Custom":6}]}' : null);
+      await carry(world, world.driver(), await world.request());
+      expect(await world.find()).to.include({ status: 'confirmed' });
+    });
+
+    for (const [what, breakIt, mend] of [
+      [
+        'keys are unavailable',
+        (world: MoveWorld) => {
+          world.settings.refuseToSign = () => new Rejection('wallets/keys_unavailable');
+        },
+        (world: MoveWorld) => {
+          world.settings.refuseToSign = () => undefined;
+        },
+      ],
+      [
+        'the fee payer cannot sign',
+        (world: MoveWorld) => {
+          world.settings.refuseToSign = (id) =>
+            id === FEE_PAYER.walletId ? new Rejection('wallets/not_found') : undefined;
+        },
+        (world: MoveWorld) => {
+          world.settings.refuseToSign = () => undefined;
+        },
+      ],
+      [
+        'the fee payer is out of SOL',
+        ({ simulated }: MoveWorld) => simulated.fund(FEE_PAYER.address, 10_000n),
+        ({ simulated }: MoveWorld) => simulated.fund(FEE_PAYER.address, SOL),
+      ],
+      [
+        'the app has no fee payer',
+        ({ settings }: MoveWorld) => {
+          settings.feePayer = undefined;
+        },
+        ({ settings }: MoveWorld) => {
+          settings.feePayer = FEE_PAYER;
+        },
+      ],
+      [
+        'the simulation meets passing trouble',
+        ({ faults }: MoveWorld) => {
+          faults.simulate = () => '"BlockhashNotFound"';
+        },
+        ({ faults }: MoveWorld) => {
+          faults.simulate = () => null;
+        },
+      ],
+    ] as const) {
+      it(`waits while ${what}`, async () => {
+        const world = moveWorld();
+        breakIt(world);
+        const requested = await world.request();
+        world.clock.after(3_600_000, () => mend(world));
+        await carry(world, world.driver(), requested);
+        expect(await world.find()).to.include({ status: 'confirmed' });
+        // For an hour, at last every half minute.
+        expect(world.told.filter((line) => line.startsWith('trouble')).length).to.be.within(100, 200);
+      });
+    }
+
+    it('waits for a chain to be configured, and says so once', async () => {
+      const world = moveWorld();
+      world.settings.hasChain = false;
+      const requested = await world.request();
+      world.clock.after(600_000, () => {
+        world.settings.hasChain = true;
+      });
+      await carry(world, world.driver(), requested);
+      expect(world.told).to.deep.equal(['no chain: test', 'signed', 'confirmed']);
+    });
+  });
+});

@@ -1,0 +1,98 @@
+/**
+ * What the chain knows of a move, whatever our log says: a log that was restored from a backup may have lost that
+ * something was signed. Every transfer names an address that follows from the move's id, so it is found exactly.
+ */
+import {
+  type Address,
+  type Chain,
+  type ExecutedTransaction,
+  referenceOf,
+  type Signature,
+  TransactionUnreadableError,
+} from '@coffer/solana';
+import type { MoveTerms, OnChain } from './domain/move.ts';
+
+export type Decided = { readonly outcome: 'moved' | 'failed' } & OnChain;
+export type Found =
+  | Decided
+  /** Something names the move and is not finalized: what it comes to must be awaited. */
+  | { readonly outcome: 'undecided'; readonly signature: string };
+
+const PAGE = 1_000;
+
+/** Undefined where nothing of ours was ever in a block, as far as the chain knows. */
+export async function searchOnChain(
+  chain: Pick<Chain, 'transactionsOf' | 'transaction'>,
+  terms: MoveTerms,
+  feePayer: Address,
+): Promise<Found | undefined> {
+  let failed: Found | undefined;
+  let undecided: Found | undefined;
+  for await (const signature of namedBy(chain, referenceOf(terms.moveId))) {
+    const verdict = await judge(chain, signature, terms, feePayer);
+    if (verdict === 'undecided') undecided = { outcome: 'undecided', signature };
+    else if (verdict?.outcome === 'moved') return verdict;
+    else failed ??= verdict;
+  }
+  return undecided ?? failed;
+}
+
+/** What the transaction did for the move; undefined where it is none of ours: anybody can name the move. */
+export async function judge(
+  chain: Pick<Chain, 'transaction'>,
+  named: Signature,
+  terms: MoveTerms,
+  feePayer: Address,
+): Promise<Decided | 'undecided' | undefined> {
+  const executed = await readable(chain, named);
+  if (!executed) return executed === undefined ? 'undecided' : undefined;
+  const { signature, slot, error, signers } = executed;
+  if (signers[0] !== feePayer || !signers.includes(terms.from.address)) return undefined;
+  if (error !== null) return { outcome: 'failed', signature, slot };
+  return movedExactly(executed, terms, feePayer) ? { outcome: 'moved', signature, slot } : undefined;
+}
+
+/** Null for one in a form that we have never signed; undefined while it is not known to be finalized. */
+async function readable(chain: Pick<Chain, 'transaction'>, signature: Signature) {
+  try {
+    return await chain.transaction(signature);
+  } catch (error) {
+    if (error instanceof TransactionUnreadableError) return null;
+    throw error;
+  }
+}
+
+async function* namedBy(chain: Pick<Chain, 'transactionsOf'>, reference: Address) {
+  let before: string | undefined;
+  for (;;) {
+    const page = await chain.transactionsOf(reference, {
+      limit: PAGE,
+      ...(before === undefined ? {} : { before }),
+    });
+    for (const { signature } of page) yield signature;
+    if (page.length < PAGE) return;
+    before = page.at(-1)?.signature;
+  }
+}
+
+function movedExactly(executed: ExecutedTransaction, terms: MoveTerms, feePayer: Address): boolean {
+  const { from, toAddress, amount } = terms;
+  const gained = terms.mint === 'native' ? lamportsGained(executed) : tokensGained(executed, terms.mint);
+  // The fee payer's lamports change by the fee as well.
+  const paysFeeFromIt = terms.mint === 'native' && toAddress === feePayer;
+  return gained(from.address) === -amount && (paysFeeFromIt || gained(toAddress) === amount);
+}
+
+const lamportsGained =
+  ({ lamports }: ExecutedTransaction) =>
+  (wallet: Address): bigint =>
+    lamports
+      .filter(({ address }) => address === wallet)
+      .reduce((sum, { before, after }) => sum + after - before, 0n);
+
+const tokensGained =
+  ({ tokens }: ExecutedTransaction, mint: Address) =>
+  (wallet: Address): bigint =>
+    tokens
+      .filter((one) => one.owner === wallet && one.mint === mint)
+      .reduce((sum, { before, after }) => sum + after - before, 0n);

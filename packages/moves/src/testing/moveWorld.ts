@@ -1,0 +1,147 @@
+/** One app with its wallets on a simulated chain, and as many drivers as a spec wants. */
+import { createHash } from 'node:crypto';
+import { createCommandHandler, type EventStore, type StreamEvent } from '@coffer/event-store';
+import { createMemoryEventStore } from '@coffer/event-store/memory';
+import { type FailPointName, noFailPoint } from '@coffer/kernel';
+import { treasuryMovePlace } from '../domain/moveIds.ts';
+import { createMoveDriver, type MoveDriver, type MoveSigner } from '../driver.ts';
+import { createMoves } from '../moves.ts';
+import { DEFAULT_POLICY, type MovePolicy } from '../policy.ts';
+import type { MoveOrder, MoveState, PayingWallet } from '../types.ts';
+import { addressOf, createSimulatedChain } from './simulatedChain.ts';
+import { simulatedClock } from './simulatedClock.ts';
+
+const APP = 'app_01h455vb4pex5vsknk084sn02q';
+const AT = new Date('2026-01-31T12:00:00.000Z');
+const SOL = 1_000_000_000n;
+
+const walletNamed = (name: string): PayingWallet => ({
+  walletId: `wlt_${name}`,
+  ownerId: APP,
+  address: addressOf(name),
+});
+export const USER = walletNamed('user');
+export const TREASURY = walletNamed('treasury');
+export const FEE_PAYER = walletNamed('feePayer');
+
+export const depositOf = (change: Partial<MoveOrder> = {}): MoveOrder => ({
+  operation: 'deposit',
+  key: 'ref-1',
+  appId: APP,
+  userId: 'usr_01h455vb4pex5vsknk084sn02q',
+  currencyId: 1,
+  mint: 'native',
+  decimals: 9,
+  amount: SOL,
+  from: USER,
+  toAddress: TREASURY.address,
+  requestedAt: AT.toISOString(),
+  ...change,
+});
+
+export type MoveWorld = ReturnType<typeof moveWorld>;
+
+export function moveWorld(policy: Partial<MovePolicy> = {}) {
+  const clock = simulatedClock();
+  const simulated = createSimulatedChain(clock);
+  simulated.fund(USER.address, 100n * SOL);
+  simulated.fund(TREASURY.address, 100n * SOL);
+  simulated.fund(FEE_PAYER.address, 100n * SOL);
+  let store: EventStore = createMemoryEventStore();
+  let handler = createCommandHandler({ store });
+  const told: string[] = [];
+  const signings: string[] = [];
+  const settings = {
+    hasChain: true,
+    feePayer: FEE_PAYER as PayingWallet | undefined,
+    refuseToSign: (_walletId: string): Error | undefined => undefined,
+  };
+  const signer: MoveSigner = {
+    async sign({ walletId }, message, { purpose }) {
+      const refusal = settings.refuseToSign(walletId);
+      if (refusal) throw refusal;
+      signings.push(`${walletId} ${purpose}`);
+      return createHash('sha512').update(walletId).update(message).digest();
+    },
+  };
+  const context = () => ({
+    metadata: { correlationId: 'request-1', actor: 'key:1', occurredAt: AT.toISOString() },
+    deadlineMs: performance.now() + 10_000,
+  });
+
+  return {
+    clock,
+    simulated,
+    faults: simulated.faults,
+    settings,
+    told,
+    signings,
+    /** With memory of its own, as another process; it dies at the fail point. */
+    driver(dieAt?: FailPointName): Driver {
+      const dying = new AbortController();
+      const failPoint = (name: FailPointName) => {
+        if (name !== dieAt || dying.signal.aborted) return;
+        dying.abort(new Error(`died at ${name}`));
+        throw dying.signal.reason;
+      };
+      const driver = createMoveDriver({
+        chainOf: () => (settings.hasChain ? simulated.chain : undefined),
+        signer,
+        feePayerOf: async () => settings.feePayer,
+        // Another process: a cache of its own, the same log.
+        handler: createCommandHandler({ store }),
+        clock,
+        wallClock: () => new Date(AT.getTime() + clock.nowMs()),
+        policy: { ...DEFAULT_POLICY, ...policy },
+        hooks: {
+          onTrouble: ({ error }) => void told.push(`trouble: ${error instanceof Error ? error.message : ''}`),
+          onNoChain: (environment) => void told.push(`no chain: ${environment}`),
+          onSigned: () => void told.push('signed'),
+          onExpired: () => void told.push('expired'),
+          onEnded: (_environment, { code }) => void told.push(code ?? 'confirmed'),
+        },
+        failPoint: dieAt === undefined ? noFailPoint : failPoint,
+      });
+      return { ...driver, dying };
+    },
+    async request(change: Partial<MoveOrder> = {}): Promise<StreamEvent> {
+      const order = depositOf(change);
+      const place = treasuryMovePlace('test', APP, order.key);
+      return (await createMoves({ handler, store }).request(place, order, context())).requested;
+    },
+    find: (key = 'ref-1'): Promise<MoveState | undefined> =>
+      createMoves({ handler, store }).find(treasuryMovePlace('test', APP, key), context()),
+    async eventsOf({ stream }: StreamEvent): Promise<string[]> {
+      const types: string[] = [];
+      for await (const page of store.readStream(stream)) types.push(...page.map(({ type }) => type));
+      return types;
+    },
+    /** The log is put back to an older copy: of this stream the first events are left. */
+    async restore({ stream }: StreamEvent, left: number): Promise<void> {
+      const kept: StreamEvent[] = [];
+      for await (const page of store.readStream(stream)) kept.push(...page);
+      const older = createMemoryEventStore();
+      if (left > 0) {
+        const events = kept
+          .slice(0, left)
+          .map(({ id, type, data, metadata }) => ({ id, type, data, metadata }));
+        await older.append({ stream, expectedRevision: 'noStream', events });
+      }
+      store = older;
+      handler = createCommandHandler({ store });
+    },
+  };
+}
+
+interface Driver extends MoveDriver {
+  readonly dying: AbortController;
+}
+
+/** Until the move's end is in the log, or the driver has died. */
+export function carry(world: MoveWorld, driver: Driver, requested: StreamEvent): Promise<void> {
+  const { signal } = driver.dying;
+  const done = driver.drive(requested, signal).catch((error: unknown) => {
+    if (error !== signal.reason) throw error;
+  });
+  return world.clock.runUntil(done);
+}

@@ -1,0 +1,56 @@
+/** Time that a spec moves: from one timer to the next, as fast as the work in between is done. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { MonotonicClock } from '@coffer/consumers';
+
+interface Timer {
+  readonly atMs: number;
+  readonly order: number;
+  readonly run: () => void;
+}
+
+export interface SimulatedClock extends MonotonicClock {
+  /** Lets time pass until the promise is settled. */
+  readonly runUntil: <Value>(promise: Promise<Value>) => Promise<Value>;
+}
+
+/** Turns in which the work that a timer set off gets done; what takes longer meets a later time, as in life. */
+const TURNS_PER_TIMER = 4;
+/** A day: whoever waits for longer waits for ever. */
+const MOST_MS = 24 * 60 * 60 * 1000;
+
+export function simulatedClock(): SimulatedClock {
+  const timers = new Set<Timer>();
+  let now = 0;
+  let count = 0;
+
+  return {
+    nowMs: () => now,
+    after(delayMs, run) {
+      const timer = { atMs: now + delayMs, order: count++, run };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
+    async runUntil(promise) {
+      let isSettled = false;
+      const settle = () => {
+        isSettled = true;
+      };
+      promise.then(settle, settle);
+      const endsAtMs = now + MOST_MS;
+      for (;;) {
+        for (let turn = 0; turn < TURNS_PER_TIMER; turn++) await nextTurn();
+        if (isSettled) return promise;
+        if (now > endsAtMs) throw new Error('A simulated day has passed and it is still not done.');
+        runNext();
+      }
+    },
+  };
+
+  function runNext(): void {
+    const [next] = [...timers].sort((one, other) => one.atMs - other.atMs || one.order - other.order);
+    if (!next) return;
+    timers.delete(next);
+    now = Math.max(now, next.atMs);
+    next.run();
+  }
+}
