@@ -1,5 +1,5 @@
 import { Rejection } from '@coffer/kernel';
-import { ChainUnreachableError } from '@coffer/solana';
+import { associatedTokenAddress, buildTransfer, ChainUnreachableError, TOKEN_PROGRAM } from '@coffer/solana';
 import { expect } from 'chai';
 import { carry, FEE_PAYER, type MoveWorld, moveWorld, TREASURY, USER } from './testing/moveWorld.ts';
 import type { SendFate } from './testing/simulatedChain.ts';
@@ -155,6 +155,35 @@ describe('a driver of moves', () => {
     expect(succeeded(world)).to.have.length(1);
   });
 
+  for (const [what, change] of [
+    ['that somebody else pays the fee of', { feePayer: addressOf('somebody') }],
+    ['of another amount', { amount: SOL - 1n }],
+  ] as const) {
+    it(`does not take for its own a transfer ${what}, though it names the move`, async () => {
+      const world = moveWorld();
+      const requested = await world.request();
+      const { chain } = world.simulated;
+      const { blockhash } = await chain.latestBlockhash();
+      const foreign = buildTransfer({
+        feePayer: FEE_PAYER.address,
+        from: USER.address,
+        to: TREASURY.address,
+        mint: 'native',
+        amount: SOL,
+        moveId: (await world.find())?.moveId ?? '',
+        blockhash,
+        priority: { unitLimit: 1, microLamports: 1n },
+        createsAccount: false,
+        ...change,
+      });
+      await chain.send(foreign.withSignatures([Buffer.alloc(64, 1), Buffer.alloc(64, 2)]));
+      await carry(world, world.driver(), requested);
+      const [, own] = world.simulated.executed();
+      expect(world.simulated.executed()).to.have.length(2);
+      expect(await world.find()).to.include({ status: 'confirmed', signature: own?.signature });
+    });
+  }
+
   describe('two at one move', () => {
     it('sign once: both send what stands in the stream', async () => {
       const world = moveWorld();
@@ -245,6 +274,27 @@ describe('a driver of moves', () => {
       expect(world.simulated.executed()).to.have.length(1);
     });
 
+    it('under a running driver signs nothing while what it has sent before may land', async () => {
+      const world = moveWorld();
+      world.faults.send = fates('late', 'land');
+      const requested = await world.request();
+      const driver = world.driver();
+      let losses = 0;
+      world.faults.ask = (method) => {
+        // The copy that takes over is older than the signature, and the chain does not know it yet.
+        if (method === 'statuses' && losses++ === 0) void world.restore(requested, 1);
+        return losses === 1 && method === 'statuses' ? new ChainUnreachableError('Away.') : undefined;
+      };
+      const first = new AbortController();
+      const interrupted = driver.drive(requested, first.signal).catch(() => undefined);
+      world.clock.after(1_500, () => first.abort());
+      await world.clock.runUntil(interrupted);
+      expect(await world.eventsOf(requested)).to.deep.equal(['MoveRequested']);
+      await carry(world, driver, requested);
+      expect(succeeded(world)).to.have.length(1);
+      expect(await world.eventsOf(requested)).to.deep.equal(['MoveRequested', 'MoveConfirmed']);
+    });
+
     it('fails again what had failed on the chain', async () => {
       const world = moveWorld();
       world.faults.execute = () => '{"InstructionError":[3,{"Custom":1}]}';
@@ -255,6 +305,73 @@ describe('a driver of moves', () => {
       await carry(world, world.driver(), requested);
       expect(await world.find()).to.include({ status: 'failed', errorCode: 'moves/failed_on_chain' });
       expect(world.simulated.executed()).to.have.length(1);
+    });
+  });
+
+  describe('of a token', () => {
+    const MINT = addressOf('mint');
+    const accountOf = (owner: string) => associatedTokenAddress(owner, MINT, TOKEN_PROGRAM);
+    const tokenWorld = (held = 500n, isFrozen = false) => {
+      const world = moveWorld();
+      world.simulated.putMint(MINT, 6);
+      const source = { address: accountOf(USER.address), mint: MINT, owner: USER.address };
+      world.simulated.putTokens({ ...source, amount: held, isFrozen });
+      return world;
+    };
+    const order = { mint: MINT, decimals: 6, amount: 300n };
+    const errorOf = async (world: MoveWorld, change: Parameters<MoveWorld['request']>[0] = {}) => {
+      await carry(world, world.driver(), await world.request({ ...order, ...change }));
+      expect(world.simulated.sent).to.deep.equal([]);
+      return (await world.find())?.errorCode;
+    };
+
+    it('moves it between the accounts of the two wallets', async () => {
+      const world = tokenWorld();
+      await carry(world, world.driver(), await world.request(order));
+      expect(world.simulated.executed()[0]).to.include({
+        mint: MINT,
+        from: accountOf(USER.address),
+        to: accountOf(TREASURY.address),
+        amount: 300n,
+      });
+      expect(world.simulated.tokens(accountOf(USER.address))).to.equal(200n);
+      expect(await world.find()).to.include({ status: 'confirmed' });
+    });
+
+    it('finds it again on the chain', async () => {
+      const world = tokenWorld();
+      const destination = { address: accountOf(TREASURY.address), mint: MINT, owner: TREASURY.address };
+      world.simulated.putTokens({ ...destination, amount: 0n });
+      const requested = await world.request(order);
+      await carry(world, world.driver(), requested);
+      await world.restore(requested, 1);
+      await carry(world, world.driver(), requested);
+      expect(await world.eventsOf(requested)).to.deep.equal(['MoveRequested', 'MoveConfirmed']);
+      expect(world.simulated.executed()).to.have.length(1);
+    });
+
+    it('fails for good for what the token itself forbids', async () => {
+      expect(await errorOf(tokenWorld(299n))).to.equal('moves/insufficient_source_funds');
+      expect(await errorOf(tokenWorld(500n, true))).to.equal('moves/source_frozen');
+      expect(await errorOf(tokenWorld(), { decimals: 9 })).to.equal('moves/mint_not_supported');
+      expect(await errorOf(moveWorld())).to.equal('moves/mint_not_supported');
+      const frozen = tokenWorld();
+      const account = { address: accountOf(TREASURY.address), mint: MINT, owner: TREASURY.address };
+      frozen.simulated.putTokens({ ...account, amount: 0n, isFrozen: true });
+      expect(await errorOf(frozen)).to.equal('moves/recipient_refused');
+    });
+
+    it('waits where the account of the recipient costs more than is allowed', async () => {
+      const world = moveWorld({ rentAllowanceLamports: 1n });
+      world.simulated.putMint(MINT, 6);
+      const source = { address: accountOf(USER.address), mint: MINT, owner: USER.address };
+      world.simulated.putTokens({ ...source, amount: 500n });
+      const requested = await world.request(order);
+      const destination = { address: accountOf(TREASURY.address), mint: MINT, owner: TREASURY.address };
+      world.clock.after(60_000, () => world.simulated.putTokens({ ...destination, amount: 0n }));
+      await carry(world, world.driver(), requested);
+      expect(await world.find()).to.include({ status: 'confirmed' });
+      expect(world.told[0]).to.match(/rent/);
     });
   });
 

@@ -102,18 +102,18 @@ export function createFlights({
     if (isSending) return;
     cancelSending();
     isSending = true;
-    void sendDue().finally(() => {
-      isSending = false;
-      if (entries.size > 0) cancelSending = clock.after(policy.resendIntervalMs, startSending);
-    });
+    void sendDue();
   }
 
   async function sendDue(): Promise<void> {
     for (;;) {
       const due = [...entries].filter(isDue).slice(0, PARALLEL_SENDS);
-      if (due.length === 0) return;
+      if (due.length === 0) break;
       await Promise.all(due.map(sendOnce));
     }
+    // In the same instant as the last look: who comes next begins anew.
+    isSending = false;
+    if (entries.size > 0) cancelSending = clock.after(policy.resendIntervalMs, startSending);
   }
 
   function isDue({ transaction, status, sendAtMs }: Entry): boolean {

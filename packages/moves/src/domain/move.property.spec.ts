@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import fc from 'fast-check';
+import { randomFrom } from '../testing/random.ts';
 import { confirm, fail, recordExpired, recordSigned, recordSubmitted, request } from './move.builders.ts';
 import type { MoveEvent } from './move.events.ts';
 import { type Move, type MoveCommand, move } from './move.ts';
@@ -8,46 +10,47 @@ import { type Move, type MoveCommand, move } from './move.ts';
  * drivers do not agree with in time: what expired is never executed, and what was executed never expires.
  */
 describe('moves with random commands', () => {
-  it('have at most one attempt that may land, and one end', () => {
-    const seed = Number(process.env.COFFER_SPEC_SEED ?? Date.now() % 1_000_000);
-    const random = randomFrom(seed);
-    for (let run = 0; run < 400; run++) {
-      const events: MoveEvent[] = [];
-      let state: Move = move.decide(move.initialState, request()).answer;
-      const expiredOnChain = new Set<string>();
-      let executed: { readonly signature: string; readonly fails: boolean } | undefined;
+  it('have at most one attempt that may land, and one end', () =>
+    fc.assert(
+      fc.property(fc.integer(), (seed) => {
+        const random = randomFrom(seed);
+        const events: MoveEvent[] = [];
+        let state: Move = move.decide(move.initialState, request()).answer;
+        const expiredOnChain = new Set<string>();
+        let executed: { readonly signature: string; readonly fails: boolean } | undefined;
 
-      for (let step = 0; step < 60; step++) {
-        const attempt = Math.ceil(random() * 4);
-        const mayLand = landing(events);
-        // Now and then the chain makes up its mind about the attempt in flight.
-        if (mayLand && !executed && !expiredOnChain.has(mayLand) && random() < 0.2) {
-          if (random() < 0.6) expiredOnChain.add(mayLand);
-          else executed = { signature: mayLand, fails: random() < 0.5 };
+        for (let step = 0; step < 60; step++) {
+          const attempt = Math.ceil(random() * 4);
+          const mayLand = landing(events);
+          // Now and then the chain makes up its mind about the attempt in flight.
+          if (mayLand && !executed && !expiredOnChain.has(mayLand) && random() < 0.2) {
+            if (random() < 0.6) expiredOnChain.add(mayLand);
+            else executed = { signature: mayLand, fails: random() < 0.5 };
+          }
+          const command = randomCommand(attempt);
+          if (!command) continue;
+          const decision = move.decide(state, command);
+          for (const event of decision.events) {
+            events.push(event);
+            state = move.evolve(state, event);
+          }
+          if (state.status !== 'unknown') expect(decision.answer, 'the state told').to.deep.equal(state);
+          check(events, events.map(({ type }) => type).join(' '));
         }
-        const command = randomCommand(attempt);
-        if (!command) continue;
-        const decision = move.decide(state, command);
-        for (const event of decision.events) {
-          events.push(event);
-          state = move.evolve(state, event);
-        }
-        if (state.status !== 'unknown') expect(decision.answer, `seed ${seed}`).to.deep.equal(state);
-        check(events, `seed ${seed}, run ${run}: ${events.map(({ type }) => type).join(' ')}`);
-      }
 
-      function randomCommand(attempt: number): MoveCommand | undefined {
-        const roll = random();
-        if (roll < 0.4) return recordSigned(attempt, `signature-${attempt}`);
-        if (roll < 0.5) return recordSubmitted(attempt);
-        if (roll < 0.7)
-          return expiredOnChain.has(`signature-${attempt}`) ? recordExpired(attempt) : undefined;
-        if (roll < 0.73) return fail('moves/source_frozen');
-        if (executed?.signature !== `signature-${attempt}`) return undefined;
-        return executed.fails ? fail('moves/failed_on_chain', attempt) : confirm(attempt);
-      }
-    }
-  });
+        function randomCommand(attempt: number): MoveCommand | undefined {
+          const roll = random();
+          if (roll < 0.4) return recordSigned(attempt, `signature-${attempt}`);
+          if (roll < 0.5) return recordSubmitted(attempt);
+          if (roll < 0.7)
+            return expiredOnChain.has(`signature-${attempt}`) ? recordExpired(attempt) : undefined;
+          if (roll < 0.73) return fail('moves/source_frozen');
+          if (executed?.signature !== `signature-${attempt}`) return undefined;
+          return executed.fails ? fail('moves/failed_on_chain', attempt) : confirm(attempt);
+        }
+      }),
+      { numRuns: 400 },
+    ));
 });
 
 /** The signature that may land, told from the events alone. */
@@ -73,15 +76,4 @@ function check(events: readonly MoveEvent[], history: string): void {
       expect(inFlight.size, history).to.equal(0);
     }
   });
-}
-
-/** Mulberry32. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

@@ -47,7 +47,13 @@ export function moveWorld(policy: Partial<MovePolicy> = {}) {
   simulated.fund(USER.address, 100n * SOL);
   simulated.fund(TREASURY.address, 100n * SOL);
   simulated.fund(FEE_PAYER.address, 100n * SOL);
-  let store: EventStore = createMemoryEventStore();
+  let log: EventStore = createMemoryEventStore();
+  const store: EventStore = {
+    ...log,
+    append: (request) => log.append(request),
+    readStream: (stream, options) => log.readStream(stream, options),
+    heads: (streams) => log.heads(streams),
+  };
   let handler = createCommandHandler({ store });
   const told: string[] = [];
   const signings: string[] = [];
@@ -127,7 +133,7 @@ export function moveWorld(policy: Partial<MovePolicy> = {}) {
           .map(({ id, type, data, metadata }) => ({ id, type, data, metadata }));
         await older.append({ stream, expectedRevision: 'noStream', events });
       }
-      store = older;
+      log = older;
       handler = createCommandHandler({ store });
     },
   };

@@ -85,7 +85,7 @@ export function createSimulatedChain(clock: MonotonicClock) {
       void owners.set(address, { owner: TOKEN_PROGRAM, data: Buffer.alloc(1) }),
     /** The newest blocks never were, with all that was in them. */
     fork: (count: number) => {
-      const kept = Math.max(finalizedHeight() + 1, blocks.length - count);
+      const kept = Math.max(1, finalizedHeight() + 1, blocks.length - count);
       blocks = [...blocks.slice(0, kept), ...blocks.slice(kept).map(() => [])];
     },
     /** All that is executed, the failed ones as well, on the blocks that count. */

@@ -1,0 +1,79 @@
+import type { FailPointName } from '@coffer/kernel';
+import { ChainUnreachableError } from '@coffer/solana';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { type carry, moveWorld } from './testing/moveWorld.ts';
+import { randomFrom } from './testing/random.ts';
+import type { SendFate } from './testing/simulatedChain.ts';
+
+const FATES: readonly SendFate[] = ['drop', 'drop', 'landUnheard', 'late', 'refuse', 'unreachable', 'land'];
+const DEATHS: readonly FailPointName[] = [
+  'move.beforeSign',
+  'move.signed',
+  'move.sent',
+  'move.submitted',
+  'move.expired',
+  'move.final',
+  'move.confirmed',
+];
+
+/**
+ * Everything goes wrong at once: sends, answers, forks, lagging nodes, drivers that die, and two at one move. At
+ * the end the chain has moved exactly what the log says.
+ */
+describe('moves with random faults', () => {
+  it('are on the chain once where they are confirmed, and not at all where they failed', () =>
+    fc.assert(fc.asyncProperty(fc.integer(), carriesAll), { numRuns: 5 }));
+
+  async function carriesAll(seed: number): Promise<void> {
+    const random = randomFrom(seed);
+    const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;
+
+    const world = moveWorld({ mostAttempts: 4 });
+    const { faults, simulated, clock } = world;
+    faults.send = () => (random() < 0.3 ? 'land' : pick(FATES));
+    faults.execute = () => (random() < 0.1 ? '{"InstructionError":[3,{"Custom":1}]}' : null);
+    faults.ask = () => {
+      const roll = random();
+      faults.lagBlocks = roll < 0.2 ? 4 : 0;
+      if (roll > 0.995) simulated.fork(6);
+      return roll > 0.9 && roll < 0.95 ? new ChainUnreachableError('Away.') : undefined;
+    };
+
+    const keys = Array.from({ length: 40 }, (_, index) => `ref-${index}`);
+    const carried = keys.map(async (key, index) => {
+      const requested = await world.request({ key, amount: 10_000_000n + BigInt(index) });
+      const lives = Math.floor(random() * 4);
+      for (let life = 0; life < lives; life++) {
+        const drivers = Array.from({ length: random() < 0.3 ? 2 : 1 }, () => world.driver(pick(DEATHS)));
+        await Promise.all(drivers.map((driver) => carryNow(driver, requested)));
+      }
+      await carryNow(world.driver(), requested);
+    });
+    await clock.runUntil(Promise.all(carried));
+
+    const executed = simulated.executed();
+    let confirmed = 0;
+    for (const [index, key] of keys.entries()) {
+      const amount = 10_000_000n + BigInt(index);
+      const moved = executed.filter((one) => one.amount === amount && one.error === null);
+      const found = await world.find(key);
+      const story = `${key}: ${found?.status} ${found?.errorCode}`;
+      expect(found?.status, story).to.be.oneOf(['confirmed', 'failed']);
+      if (found?.status === 'confirmed') confirmed += 1;
+      const expected = found?.status === 'confirmed' ? [found.signature] : [];
+      expect(
+        moved.map(({ signature }) => signature),
+        story,
+      ).to.deep.equal(expected);
+    }
+    expect(confirmed).to.be.greaterThan(20);
+    type Driver = ReturnType<typeof world.driver>;
+    function carryNow(driver: Driver, requested: Parameters<typeof carry>[2]): Promise<void> {
+      const { signal } = driver.dying;
+      return driver.drive(requested, signal).catch((error: unknown) => {
+        if (error !== signal.reason) throw error;
+      });
+    }
+  }
+});
