@@ -168,7 +168,41 @@ table read_v1.holds
   constraint holds_check CHECK (((payout IS NULL) = (closed_at_revision IS NULL)))
   constraint holds_pkey PRIMARY KEY (stream, hold_id)
   CREATE INDEX holds_of_app ON read_v1.holds USING btree (app_id, environment, purpose)
+  CREATE INDEX holds_open ON read_v1.holds USING btree (app_id, environment, purpose) WHERE (payout IS NULL)
   CREATE UNIQUE INDEX holds_pkey ON read_v1.holds USING btree (stream, hold_id)
+
+table read_v1.moves
+  column move_id text collate "C" not null
+  column ordinal bigint not null
+  column revision integer not null
+  column app_id text not null
+  column environment text not null
+  column owner_id text not null
+  column operation text not null
+  column key text collate "C" not null
+  column user_id text not null
+  column currency_id integer
+  column mint text not null
+  column amount numeric not null
+  column wallet_id text not null
+  column from_address text not null
+  column to_address text not null
+  column status text not null
+  column attempts integer not null
+  column signature text
+  column slot numeric
+  column error_code text
+  column requested_at timestamp with time zone not null
+  column updated_at timestamp with time zone not null
+  constraint moves_operation_check CHECK ((operation = ANY (ARRAY['deposit'::text, 'cashOut'::text, 'withdraw'::text])))
+  constraint moves_ordinal_key UNIQUE (ordinal)
+  constraint moves_pkey PRIMARY KEY (move_id)
+  constraint moves_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'submitted'::text, 'confirmed'::text, 'failed'::text])))
+  CREATE INDEX moves_of_key ON read_v1.moves USING btree (app_id, environment, key)
+  CREATE INDEX moves_under_way ON read_v1.moves USING btree (app_id, environment, currency_id, ordinal) WHERE (status = ANY (ARRAY['pending'::text, 'submitted'::text]))
+  CREATE INDEX moves_under_way_of_wallet ON read_v1.moves USING btree (wallet_id, ordinal) WHERE (status = ANY (ARRAY['pending'::text, 'submitted'::text]))
+  CREATE UNIQUE INDEX moves_ordinal_key ON read_v1.moves USING btree (ordinal)
+  CREATE UNIQUE INDEX moves_pkey ON read_v1.moves USING btree (move_id)
 
 table read_v1.play_sessions
   column session_id text collate "C" not null
@@ -515,13 +549,17 @@ CREATE OR REPLACE FUNCTION records.wallets_keep_key()
  LANGUAGE plpgsql
 AS $function$
 begin
+  if tg_op = 'DELETE' and old.retired_at is not null then
+    return old;
+  end if;
   if tg_op = 'UPDATE'
-     and new.wallet_id = old.wallet_id and new.environment = old.environment and new.scope_id = old.scope_id
+     and new.wallet_id = old.wallet_id and new.environment = old.environment and new.owner_id = old.owner_id
      and new.public_key = old.public_key and new.format = old.format and new.sealed_seed = old.sealed_seed
-     and new.created_at = old.created_at then
+     and new.created_at = old.created_at
+     and (old.retired_at is null or new.retired_at is not distinct from old.retired_at) then
     return new;
   end if;
-  raise exception 'The key of a wallet is never changed or removed: what it holds would be lost. Only its data key is wrapped anew.';
+  raise exception 'The key of a wallet is never changed or removed: what it holds would be lost. Only its data key is wrapped anew, and it is retired when its user has taken it.';
 end
 $function$
 
@@ -563,16 +601,25 @@ table records.wallets_master_keys
   constraint wallets_master_keys_version_check CHECK ((version > 0))
   CREATE UNIQUE INDEX wallets_master_keys_pkey ON records.wallets_master_keys USING btree (environment, version)
 
+table records.wallets_sealed_exports
+  column wallet_id text collate "C" not null
+  column sealed_secret_key bytea not null
+  constraint wallets_sealed_exports_pkey PRIMARY KEY (wallet_id)
+  constraint wallets_sealed_exports_sealed_secret_key_check CHECK ((octet_length(sealed_secret_key) = 136))
+  constraint wallets_sealed_exports_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES records.wallets_sealed_keys(wallet_id) ON DELETE CASCADE
+  CREATE UNIQUE INDEX wallets_sealed_exports_pkey ON records.wallets_sealed_exports USING btree (wallet_id)
+
 table records.wallets_sealed_keys
   column wallet_id text collate "C" not null
   column environment text collate "C" not null
-  column scope_id text collate "C" not null
+  column owner_id text collate "C" not null
   column public_key bytea not null
   column format smallint not null
   column master_key_version integer not null
   column wrapped_data_key bytea not null
   column sealed_seed bytea not null
   column created_at timestamp with time zone not null
+  column retired_at timestamp with time zone
   constraint wallets_sealed_keys_environment_master_key_version_fkey FOREIGN KEY (environment, master_key_version) REFERENCES records.wallets_master_keys(environment, version)
   constraint wallets_sealed_keys_pkey PRIMARY KEY (wallet_id)
   constraint wallets_sealed_keys_public_key_check CHECK ((octet_length(public_key) = 32))
@@ -580,6 +627,7 @@ table records.wallets_sealed_keys
   constraint wallets_sealed_keys_sealed_seed_check CHECK ((octet_length(sealed_seed) = 60))
   constraint wallets_sealed_keys_wrapped_data_key_check CHECK ((octet_length(wrapped_data_key) = 60))
   CREATE INDEX wallets_sealed_keys_by_version ON records.wallets_sealed_keys USING btree (environment, master_key_version, wallet_id)
+  CREATE INDEX wallets_sealed_keys_retired ON records.wallets_sealed_keys USING btree (retired_at) WHERE (retired_at IS NOT NULL)
   CREATE UNIQUE INDEX wallets_sealed_keys_pkey ON records.wallets_sealed_keys USING btree (wallet_id)
   CREATE UNIQUE INDEX wallets_sealed_keys_public_key_key ON records.wallets_sealed_keys USING btree (public_key)
   CREATE TRIGGER wallets_sealed_keys_are_kept BEFORE DELETE OR UPDATE ON records.wallets_sealed_keys FOR EACH ROW EXECUTE FUNCTION records.wallets_keep_key()

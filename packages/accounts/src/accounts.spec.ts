@@ -44,7 +44,12 @@ describe('accounts: what comes from the chain and goes back to it', () => {
     );
 
     expect(await accounts.figures(key, context())).to.deep.equal({ available: 70n, held: 0n });
-    expect(await other.external(key, context())).to.deep.equal({ deposited: 70n, withdrawn: 0n });
+    expect(await other.external(key, context())).to.deep.equal({
+      available: 70n,
+      held: 0n,
+      deposited: 70n,
+      withdrawn: 0n,
+    });
     expect(await other.isBooked(key, depositEntryId('d-1'), context())).to.equal(true);
     expect(await other.isBooked(key, depositEntryId('d-2'), context())).to.equal(false);
     const [credited, ...more] = await eventsOf(key);
@@ -68,10 +73,20 @@ describe('accounts: what comes from the chain and goes back to it', () => {
     if (open.standing !== 'open') expect.fail(`it is ${open.standing}`);
     expect(open.hold).to.deep.include({ amount: 40n, request: { ref: 'c-1' } });
     expect(open.cause.id).to.equal(held.cause.id);
-    expect(await other.external(key, context())).to.deep.equal({ deposited: 100n, withdrawn: 0n });
+    expect(await other.external(key, context())).to.deep.equal({
+      available: 60n,
+      held: 40n,
+      deposited: 100n,
+      withdrawn: 0n,
+    });
 
     await accounts.closeHold(key, { holdId, payout: 0n }, confirmed('y'), deadline());
     expect(await find()).to.deep.equal({ standing: 'closed', payout: 0n });
-    expect(await other.external(key, context())).to.deep.equal({ deposited: 100n, withdrawn: 40n });
+    expect(await other.external(key, context())).to.deep.equal({
+      available: 60n,
+      held: 0n,
+      deposited: 100n,
+      withdrawn: 40n,
+    });
   });
 });

@@ -38,8 +38,8 @@ export interface AccountFigures {
   readonly held: bigint;
 }
 
-/** What has come from the chain and gone back to it, since ever. Base units. */
-export interface ExternalFigures {
+/** With what has come from the chain and gone back to it, since ever. Base units. */
+export interface ExternalFigures extends AccountFigures {
   readonly deposited: bigint;
   readonly withdrawn: bigint;
 }
@@ -103,10 +103,11 @@ export function createAccounts(dependencies: {
       return { available: state.available, held: state.held };
     },
 
-    /** Deposits and cash-outs that are in the books, current. */
+    /** Also the deposits and cash-outs that are in the books: all of one moment, current. */
     async external(key: AccountKey, context: Pick<CommandContext, 'deadlineMs'>): Promise<ExternalFigures> {
-      const { deposited, withdrawn } = await handler.load(account, streamOf(key), context);
-      return { deposited, withdrawn };
+      const state = await handler.load(account, streamOf(key), context);
+      const { available, held, deposited, withdrawn } = state;
+      return { available, held, deposited, withdrawn };
     },
 
     /** Whether the entry is in the books, confirmed current. */

@@ -209,13 +209,14 @@ describe('the books', () => {
       fail() {},
       onTrouble() {},
     };
-    const playSessions = {
+    const none = {
       keyOf: () => undefined,
       evolve() {
-        throw new Error('No event concerns a play session here.');
+        throw new Error('No event concerns another table here.');
       },
     };
-    await readModelsWork(SCHEMA, { books: booksProjection, playSessions }).begin(session).take(events);
+    const projections = { books: booksProjection, playSessions: none, moves: none };
+    await readModelsWork(SCHEMA, projections).begin(session).take(events);
   }
 
   async function rows(table: string, columns: string): Promise<readonly Record<string, unknown>[]> {

@@ -1,3 +1,4 @@
+export * from './afterFirstAppend.ts';
 export * from './causedBy.ts';
 export * from './commandHandler.ts';
 export * from './errors.ts';

@@ -5,16 +5,14 @@
  */
 import assert from 'node:assert/strict';
 import {
+  afterFirstAppend,
   type CommandContext,
   type CommandHandler,
   causedBy,
   type EventStore,
   type Outcome,
-  OutcomeUnknownError,
   readEvent,
   type Settled,
-  StoreOverloadedError,
-  StoreUnreachableError,
   type StreamEvent,
 } from '@coffer/event-store';
 import type { RequestContext } from '@coffer/http';
@@ -298,21 +296,6 @@ interface LateRollback extends Outcome<PlaySessionAnswer> {
 
 function isLate(outcome: Outcome<PlaySessionAnswer>): outcome is LateRollback {
   return outcome.answer.outcome === 'rollback' && outcome.answer.late !== undefined;
-}
-
-/**
- * What a request does after its first append. A store that is away or full can then no longer mean that
- * nothing was done, so the caller is told to repeat the request.
- */
-async function afterFirstAppend<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof StoreUnreachableError || error instanceof StoreOverloadedError)) throw error;
-    throw new OutcomeUnknownError('The first append of the request stands, the next may not.', {
-      cause: error,
-    });
-  }
 }
 
 /** The stream of a session of this app. An id of the wrong form is an absent session. */

@@ -46,14 +46,3 @@ export const movesErrors = {
 
 /** The `code` of a `MoveFailed`. */
 export type MoveFailureCode = keyof typeof movesErrors;
-
-/** As a caller is answered; null where the move has not failed. */
-export function moveErrorOf({
-  errorCode,
-}: {
-  readonly errorCode: string | null;
-}): { readonly code: string; readonly message: string } | null {
-  if (errorCode === null) return null;
-  const known = Object.entries(movesErrors).find(([code]) => code === errorCode);
-  return { code: errorCode, message: known?.[1].message ?? 'The move has failed. Nothing was moved.' };
-}

@@ -6,6 +6,7 @@ import type { Environment } from '@coffer/kernel';
 export const READ_TABLES: Readonly<Record<string, readonly string[]>> = {
   accounts: ['stream'],
   holds: ['stream', 'hold_id'],
+  moves: ['move_id'],
   play_sessions: ['session_id'],
   postings: ['stream', 'revision', 'number'],
   trial_balances: ['book'],

@@ -1,6 +1,15 @@
 export type { AccountRow, BookEntry, BooksProjection } from './books.ts';
 export * from './compare.ts';
 export { type LiveReadModelsOptions, startLiveReadModels } from './liveReadModels.ts';
+export {
+  type CurrencyBooks,
+  type CurrencyPlace,
+  currencyBooks,
+  type MoveRow,
+  type MoveRowStatus,
+  movesUnderWay,
+  movesUnderWayOfWallet,
+} from './moves.ts';
 export { InvalidCursorError, type Page, type PageRequest } from './pages.ts';
 export {
   listPlaySessions,

@@ -4,6 +4,7 @@ import type { LogPlace, Position, RecordedEvent } from '@coffer/event-store';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import type { BooksProjection } from './books.ts';
+import type { MoveRow } from './moves.ts';
 import { InvalidCursorError } from './pages.ts';
 import { listPlaySessions, type PlaySessionRow } from './playSessions.ts';
 import { caughtUpSince, READ_MODELS_CONSUMER, readModelsWork } from './readModels.ts';
@@ -45,7 +46,7 @@ describe('the read models', () => {
       fail() {},
       onTrouble() {},
     };
-    await readModelsWork(schema, { books, playSessions }).begin(session).take(events);
+    await readModelsWork(schema, { books, playSessions, moves }).begin(session).take(events);
   }
 
   const dump = async (schema = 'read_v1') => {
@@ -243,6 +244,13 @@ const books: BooksProjection = {
 };
 
 /** Plays with bets and settlements only: the rules of the real ones are the ledger's. */
+const moves: RowProjection<MoveRow> = {
+  keyOf: () => undefined,
+  evolve() {
+    throw new Error('No event concerns a move here.');
+  },
+};
+
 const playSessions: RowProjection<PlaySessionRow> = {
   keyOf: ({ stream }) => (stream.startsWith('playSession-') ? stream.split('.').at(-1) : undefined),
   evolve(row, { type, data, revision, stream }) {

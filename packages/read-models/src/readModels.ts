@@ -12,6 +12,7 @@ import {
 import type { Queryable } from '@coffer/database';
 import { type EventStore, type LogPlace, LogRewrittenError } from '@coffer/event-store';
 import { type BooksProjection, projectBooks } from './books.ts';
+import { type MoveRow, moveTable } from './moves.ts';
 import { type PlaySessionRow, playSessionTable } from './playSessions.ts';
 import { projectRows, type RowProjection } from './rowProjection.ts';
 import { liveReadSchema } from './schema.ts';
@@ -22,13 +23,18 @@ export const READ_MODELS_CONSUMER = 'readModels';
 export interface ReadModelProjections {
   readonly books: BooksProjection;
   readonly playSessions: RowProjection<PlaySessionRow>;
+  readonly moves: RowProjection<MoveRow>;
 }
 
 export function readModelsOf(
   schema: string,
-  { books, playSessions }: ReadModelProjections,
+  { books, playSessions, moves }: ReadModelProjections,
 ): readonly Projection[] {
-  return [projectBooks(schema, books), projectRows(schema, playSessionTable, playSessions)];
+  return [
+    projectBooks(schema, books),
+    projectRows(schema, playSessionTable, playSessions),
+    projectRows(schema, moveTable, moves),
+  ];
 }
 
 export function readModelsWork(schema: string, projections: ReadModelProjections): ConsumerWork {

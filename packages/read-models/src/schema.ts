@@ -8,7 +8,7 @@ import { consumersTableSql } from '@coffer/consumers';
 import { type Client, migrate, type Pool, type Queryable, withTransaction } from '@coffer/database';
 
 /** Raised with every change of the tables below; this release reads no other shape. */
-export const READ_SHAPE = 2;
+export const READ_SHAPE = 3;
 
 const MIGRATIONS = fileURLToPath(new URL('../migrations', import.meta.url));
 
@@ -213,6 +213,8 @@ create table if not exists ${schema}.holds (
   check ((payout is null) = (closed_at_revision is null))
 ) with (fillfactor = 50);
 create index if not exists holds_of_app on ${schema}.holds (app_id, environment, purpose);
+create index if not exists holds_open
+  on ${schema}.holds (app_id, environment, purpose) where payout is null;
 
 create table if not exists ${schema}.postings (
   log_ordinal bigint not null,
@@ -245,4 +247,34 @@ create table if not exists ${schema}.trial_balances (
   account text not null,
   balance numeric not null
 ) with (fillfactor = 50);
+
+create table if not exists ${schema}.moves (
+  move_id text collate "C" primary key,
+  ordinal bigint not null unique,
+  revision integer not null,
+  app_id text not null,
+  environment text not null,
+  owner_id text not null,
+  operation text not null check (operation in ('deposit', 'cashOut', 'withdraw')),
+  key text collate "C" not null,
+  user_id text not null,
+  currency_id integer,
+  mint text not null,
+  amount numeric not null,
+  wallet_id text not null,
+  from_address text not null,
+  to_address text not null,
+  status text not null check (status in ('pending', 'submitted', 'confirmed', 'failed')),
+  attempts integer not null,
+  signature text,
+  slot numeric,
+  error_code text,
+  requested_at timestamptz not null,
+  updated_at timestamptz not null
+) with (fillfactor = 50);
+create index if not exists moves_of_key on ${schema}.moves (app_id, environment, key);
+create index if not exists moves_under_way
+  on ${schema}.moves (app_id, environment, currency_id, ordinal) where status in ('pending', 'submitted');
+create index if not exists moves_under_way_of_wallet
+  on ${schema}.moves (wallet_id, ordinal) where status in ('pending', 'submitted');
 `;

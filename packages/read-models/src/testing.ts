@@ -4,6 +4,7 @@ import { type HeldProjections, holdProjections } from '@coffer/consumers';
 import type { Client, Pool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import type { AccountRow, BooksProjection } from './books.ts';
+import type { MoveRow } from './moves.ts';
 import type { PlaySessionRow } from './playSessions.ts';
 import { READ_MODELS_CONSUMER, type ReadModelProjections, readModelsOf } from './readModels.ts';
 import type { RowProjection } from './rowProjection.ts';
@@ -15,7 +16,7 @@ const OCCURRED_AT = '2026-01-01T00:00:00.000Z';
 export interface Game {
   readonly store: EventStore;
   readonly projections: ReadModelProjections;
-  /** One player who buys chips, plays one session and leaves another open: 8 events. Answers the sessions. */
+  /** One player who buys chips on the chain, plays one session and leaves another open: 9 events. Answers the sessions. */
   readonly play: () => Promise<readonly string[]>;
   /** From now on the projections refuse events of this type. */
   readonly refuse: (type: string) => void;
@@ -26,7 +27,7 @@ export interface Game {
 
 export function startGame(store: EventStore): Game {
   const refused = new Set<string>();
-  const projections = { books: booksRefusing(refused), playSessions };
+  const projections = { books: booksRefusing(refused), playSessions, moves };
   let players = 0;
 
   async function append(stream: string, ...events: (readonly [string, object])[]): Promise<void> {
@@ -57,6 +58,7 @@ export function startGame(store: EventStore): Game {
       const player = players;
       const account = `account-test.${APP}.usr_${player}`;
       const sessions = ['a', 'b'].map((letter) => `${player}${letter}`);
+      await append(`move-test.${APP}.mov_${player}`, ['Requested', { userId: `usr_${player}` }]);
       await append(account, ['Credited', { amount: 100 }]);
       for (const session of sessions) {
         await append(account, ['Held', { id: session, amount: 10 }]);
@@ -129,6 +131,33 @@ const playSessions: RowProjection<PlaySessionRow> = {
     const net = row.balance - row.lockAmount;
     return { ...row, revision, payout: row.balance, net, status: 'settled', settledAt: OCCURRED_AT };
   },
+};
+
+const moves: RowProjection<MoveRow> = {
+  keyOf: ({ stream }) => (stream.startsWith('move-') ? stream.split('.').at(-1) : undefined),
+  evolve: (_row, { data, stream }) => ({
+    moveId: String(stream.split('.').at(-1)),
+    revision: 0,
+    appId: APP,
+    environment: 'test',
+    ownerId: APP,
+    operation: 'deposit',
+    key: 'ref',
+    userId: String(JSON.parse(data).userId),
+    currencyId: 2,
+    mint: 'native',
+    amount: 100n,
+    walletId: 'wlt_1',
+    fromAddress: 'player',
+    toAddress: 'treasury',
+    status: 'pending',
+    attempts: 0,
+    signature: null,
+    slot: null,
+    errorCode: null,
+    requestedAt: OCCURRED_AT,
+    updatedAt: OCCURRED_AT,
+  }),
 };
 
 const NEW_SESSION: PlaySessionRow = {

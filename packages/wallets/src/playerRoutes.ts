@@ -1,7 +1,6 @@
 /** What a player does with the own wallet. Source: specification, Wallets; contract, Wallets. */
 import { type Endpoint, endpoint, type RequestContext, type SessionCaller } from '@coffer/http';
 import {
-  amount,
   type Clock,
   environment,
   figure,
@@ -10,7 +9,7 @@ import {
   longCallerId,
   positiveAmount,
 } from '@coffer/kernel';
-import { type MoveState, moveErrorOf } from '@coffer/moves';
+import { walletMove, walletMoveBody } from '@coffer/moves';
 import { z } from 'zod';
 import type { ChainWallets, PlayerPlace } from './chainWallets.ts';
 import { reject } from './errors.ts';
@@ -53,23 +52,6 @@ const balanceBody = z.strictObject({
   environment,
   native: z.strictObject({ symbol: z.literal('SOL'), ...labelled }),
   tokens: z.array(z.strictObject({ mint: z.string(), ...labelled })).readonly(),
-});
-
-const withdrawalBody = z.strictObject({
-  idempotencyKey: z.string(),
-  moveId: z.string(),
-  kind: z.literal('withdraw'),
-  userId: z.string(),
-  currency: z.int().nullable(),
-  mint: z.string(),
-  amount,
-  toAddress: z.string(),
-  status: z.enum(['pending', 'submitted', 'confirmed', 'failed']),
-  signature: z.string().nullable(),
-  slot: z.int().nullable(),
-  error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
-  createdAt: z.iso.datetime(),
-  updatedAt: z.iso.datetime(),
 });
 
 const exportBody = z.strictObject({
@@ -150,7 +132,7 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
           path: ['mint'],
           message: 'must not be given together with currency',
         }),
-      success: { status: 200, schema: withdrawalBody },
+      success: { status: 200, schema: walletMove },
       errors: [
         'wallets/not_found',
         'wallets/unknown_currency',
@@ -174,7 +156,7 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
           async () => requireRecent(caller, await routes.withdrawStepUpSeconds(caller), clock),
           commandContext(context, clock),
         );
-        return { status: 200, body: withdrawalOf(answer), replayed };
+        return { status: 200, body: walletMoveBody(answer), replayed };
       },
     }),
     endpoint({
@@ -182,11 +164,11 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
       path: '/wallets/:walletId/withdrawals/:moveId',
       credential: 'session',
       summary: 'Get what became of a withdrawal',
-      success: { status: 200, schema: withdrawalBody },
+      success: { status: 200, schema: walletMove },
       errors: ['wallets/not_found', 'wallets/withdrawal_not_found'],
       handle: async ({ caller, params: { walletId, moveId }, context }) => ({
         status: 200,
-        body: withdrawalOf(await chainWallets.withdrawal(placeOf(caller), walletId, moveId, context)),
+        body: walletMoveBody(await chainWallets.withdrawal(placeOf(caller), walletId, moveId, context)),
       }),
     }),
     endpoint({
@@ -259,23 +241,3 @@ const commandContext = (
   metadata: { correlationId: requestId, actor, occurredAt: isoTimeOf(clock) },
   deadlineMs,
 });
-
-function withdrawalOf(move: MoveState) {
-  const { key, moveId, userId, currencyId, mint: ofMint, toAddress, status, signature, slot } = move;
-  return {
-    idempotencyKey: key,
-    moveId,
-    kind: 'withdraw',
-    userId,
-    currency: currencyId,
-    mint: ofMint,
-    amount: amount.encode(move.amount),
-    toAddress,
-    status,
-    signature,
-    slot: slot === null ? null : Number(slot),
-    error: moveErrorOf(move),
-    createdAt: move.requestedAt,
-    updatedAt: move.updatedAt,
-  };
-}

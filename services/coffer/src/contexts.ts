@@ -40,6 +40,7 @@ import type { ReadModelProjections } from '@coffer/read-models';
 import { createReconciler } from '@coffer/reconcile';
 
 import { chainErrors } from '@coffer/solana';
+import { movesProjection } from '@coffer/treasury';
 import { createUsers, user, usersErrors } from '@coffer/users';
 
 import {
@@ -86,6 +87,7 @@ export const catalog: ErrorCatalog = {
 export const readModelProjections: ReadModelProjections = {
   books: booksProjection,
   playSessions: playSessionsProjection,
+  moves: movesProjection,
 };
 
 /** The consumer that carries out what holds are for, and what is owed to accounts. */

@@ -1,0 +1,72 @@
+/** A move as callers see it, of the treasury as of the wallets. Source: docs/api.md, Treasury. */
+import { z } from 'zod';
+import { movesErrors } from './errors.ts';
+import type { MoveState } from './types.ts';
+
+const timestamp = z.string().meta({ description: 'ISO 8601 UTC with milliseconds.' });
+
+const common = {
+  moveId: z.string().meta({ description: 'Our id of the move.', example: 'mov_01j9zq7m5vfx8t3k2c4b6d8e0g' }),
+  kind: z.enum(['deposit', 'withdraw']),
+  userId: z.string(),
+  currency: z.int().nullable().meta({ description: "The app's currency id; null for a mint that is none." }),
+  amount: z.string().meta({ description: 'Base units, as a decimal string.', example: '2500000' }),
+  toAddress: z.string().meta({ description: 'The wallet that is paid, in base58.' }),
+  status: z.enum(['pending', 'submitted', 'confirmed', 'failed']),
+  signature: z.string().nullable().meta({ description: 'Of the latest transaction, in base58.' }),
+  slot: z.int().nullable(),
+  error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+};
+
+/** Of the treasury. */
+export const treasuryMove = z.object({ ref: z.string(), ...common });
+/** Of a user's wallet. */
+export const walletMove = z.object({
+  idempotencyKey: z.string(),
+  mint: z.string().meta({ description: '`native` or a base58 mint address.', example: 'native' }),
+  ...common,
+});
+
+/** The move as it was requested: what a request and each of its repeats are answered with. */
+export const asRequested = (move: MoveState): MoveState => ({
+  ...move,
+  status: 'pending',
+  signature: null,
+  slot: null,
+  errorCode: null,
+  updatedAt: move.requestedAt,
+});
+
+export const treasuryMoveBody = (move: MoveState): z.infer<typeof treasuryMove> => ({
+  ref: move.key,
+  ...commonBody(move),
+});
+
+export const walletMoveBody = (move: MoveState): z.infer<typeof walletMove> => ({
+  idempotencyKey: move.key,
+  mint: move.mint,
+  ...commonBody(move),
+});
+
+const messages: Readonly<Record<string, { readonly message: string }>> = movesErrors;
+
+function commonBody(move: MoveState) {
+  const { errorCode: code } = move;
+  return {
+    moveId: move.moveId,
+    kind: move.operation === 'deposit' ? ('deposit' as const) : ('withdraw' as const),
+    userId: move.userId,
+    currency: move.currencyId,
+    amount: move.amount.toString(),
+    toAddress: move.toAddress,
+    status: move.status,
+    signature: move.signature,
+    // Slots count up from 0 by about 2.5 a second: far below what a JSON number holds.
+    slot: move.slot === null ? null : Number(move.slot),
+    error: code === null ? null : { code, message: messages[code]?.message ?? 'The move failed for good.' },
+    createdAt: move.requestedAt,
+    updatedAt: move.updatedAt,
+  };
+}

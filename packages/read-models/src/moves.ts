@@ -1,0 +1,140 @@
+/** Moves on the chain: which are under way, of an app or of a wallet, and what the books have of them. */
+import type { Queryable } from '@coffer/database';
+import type { Environment } from '@coffer/kernel';
+import { column, type RowTable, rowTable } from './rowTable.ts';
+import { liveReadSchema } from './schema.ts';
+
+export type MoveRowStatus = 'pending' | 'submitted' | 'confirmed' | 'failed';
+
+/** Amounts in base units; times in ISO 8601 UTC with milliseconds. */
+export interface MoveRow {
+  readonly moveId: string;
+  readonly revision: number;
+  readonly appId: string;
+  readonly environment: Environment;
+  /** Of the stream: the app for the treasury's moves, the scope for those of users' wallets. */
+  readonly ownerId: string;
+  readonly operation: 'deposit' | 'cashOut' | 'withdraw';
+  /** `ref` or `idempotencyKey`. */
+  readonly key: string;
+  readonly userId: string;
+  readonly currencyId: number | null;
+  readonly mint: string;
+  readonly amount: bigint;
+  /** The wallet that pays. */
+  readonly walletId: string;
+  readonly fromAddress: string;
+  readonly toAddress: string;
+  /** `submitted` as long as a signed transaction may land. */
+  readonly status: MoveRowStatus;
+  readonly attempts: number;
+  /** Of the latest attempt. */
+  readonly signature: string | null;
+  readonly slot: bigint | null;
+  readonly errorCode: string | null;
+  readonly requestedAt: string;
+  readonly updatedAt: string;
+}
+
+export const moveTable: RowTable<MoveRow> = rowTable('moves', 'moveId', {
+  moveId: column.text(),
+  revision: column.integer,
+  appId: column.text(),
+  environment: column.text(),
+  ownerId: column.text(),
+  operation: column.text(),
+  key: column.text(),
+  userId: column.text(),
+  currencyId: column.optional(column.integer),
+  mint: column.text(),
+  amount: column.amount,
+  walletId: column.text(),
+  fromAddress: column.text(),
+  toAddress: column.text(),
+  status: column.text(),
+  attempts: column.integer,
+  signature: column.optional(column.text()),
+  slot: column.optional(column.amount),
+  errorCode: column.optional(column.text()),
+  requestedAt: column.instant,
+  updatedAt: column.instant,
+});
+
+export interface CurrencyPlace {
+  readonly appId: string;
+  readonly environment: Environment;
+  readonly currencyId: number;
+}
+
+/** As in the partial indexes. */
+const UNDER_WAY = "status in ('pending', 'submitted')";
+
+/** The moves of a currency that are not at their end, the oldest first. */
+export async function movesUnderWay(
+  db: Queryable,
+  { appId, environment, currencyId }: CurrencyPlace,
+  limit: number,
+): Promise<readonly MoveRow[]> {
+  return rowsWhere(db, 'app_id = $1 and environment = $2 and currency_id = $3', limit, [
+    appId,
+    environment,
+    currencyId,
+  ]);
+}
+
+/** The moves that the wallet pays and that are not at their end, the oldest first. */
+export async function movesUnderWayOfWallet(
+  db: Queryable,
+  walletId: string,
+  limit: number,
+): Promise<readonly MoveRow[]> {
+  return rowsWhere(db, 'wallet_id = $1', limit, [walletId]);
+}
+
+async function rowsWhere(
+  db: Queryable,
+  condition: string,
+  limit: number,
+  values: readonly unknown[],
+): Promise<readonly MoveRow[]> {
+  const { rows } = await db.query(
+    `select * from ${await liveReadSchema(db)}.moves where ${condition} and ${UNDER_WAY}
+      order by ordinal limit $${values.length + 1}`,
+    [...values, limit],
+  );
+  return rows.map((stored) => moveTable.decode(stored).row);
+}
+
+export interface CurrencyBooks {
+  /** What is owed to players and earners: available, held, pools and referrals. */
+  readonly liabilities: bigint;
+  /**
+   * Of it, cash-outs whose transaction is signed: it may have left the treasury already, and stays owed until it is
+   * confirmed and booked.
+   */
+  readonly inFlight: bigint;
+}
+
+/** Both of one moment: one statement sees one snapshot. */
+export async function currencyBooks(
+  db: Queryable,
+  { appId, environment, currencyId }: CurrencyPlace,
+): Promise<CurrencyBooks> {
+  const schema = await liveReadSchema(db);
+  const { rows } = await db.query<{ liabilities: string; in_flight: string }>(
+    `select (select coalesce(sum(balance), 0) from ${schema}.trial_balances
+              where app_id = $1 and environment = $2 and currency_id = $3
+                and account in ('available', 'held', 'pools', 'referrals')) as liabilities,
+            (select coalesce(sum(h.amount), 0)
+               from ${schema}.holds h
+               join ${schema}.moves m
+                 on m.app_id = h.app_id and m.environment = h.environment
+                and m.key = substr(h.hold_id, length('cashout:') + 1) and m.operation = 'cashOut'
+                and m.user_id = h.user_id and m.currency_id = h.currency_id
+              where h.app_id = $1 and h.environment = $2 and h.currency_id = $3
+                and h.purpose = 'cashout' and h.payout is null
+                and m.status in ('submitted', 'confirmed')) as in_flight`,
+    [appId, environment, currencyId],
+  );
+  return { liabilities: BigInt(rows[0]?.liabilities ?? 0), inFlight: BigInt(rows[0]?.in_flight ?? 0) };
+}

@@ -1,0 +1,40 @@
+import { type ErrorCatalog, rejecterFor } from '@coffer/kernel';
+
+/** What the treasury refuses, in the order of the checks. Source: docs/api.md, Treasury. */
+export const treasuryErrors = {
+  'treasury/unknown_currency': {
+    status: 404,
+    message: 'The app has no currency of this id.',
+  },
+  'treasury/move_not_found': {
+    status: 404,
+    message: 'No deposit or withdrawal was requested under this ref in this app and environment.',
+  },
+  'treasury/idempotency_conflict': {
+    status: 409,
+    message: 'This ref was used before with other content; `field` names the first difference.',
+  },
+  'treasury/currency_not_on_chain': {
+    status: 409,
+    message: 'The currency has no mint in this environment: it is played with and never moved.',
+  },
+  'treasury/insufficient_wallet_funds': {
+    status: 409,
+    message: "The user's wallet holds less than the amount.",
+  },
+  'treasury/insufficient_treasury': {
+    status: 409,
+    message: 'The treasury holds less than the amount on the chain. Fund it and send the same request again.',
+  },
+  'treasury/below_rent_minimum': {
+    status: 409,
+    message:
+      'The transfer would leave the wallet `address` with less than the chain asks of an account, and more than nothing.',
+  },
+  'treasury/insufficient_funds': {
+    status: 409,
+    message: "The amount exceeds the player's available funds.",
+  },
+} as const satisfies ErrorCatalog;
+
+export const reject = rejecterFor(treasuryErrors);
