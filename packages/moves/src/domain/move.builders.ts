@@ -71,8 +71,19 @@ export const expired = (number: number): MoveEvent => ({
   type: 'TransactionExpired',
   data: nameOf(attempt(number)),
 });
-export const confirmed = (number: number): MoveEvent => ({ type: 'MoveConfirmed', data: onChain(number) });
+const subject = {
+  operation: 'deposit',
+  key: 'ref-1',
+  appId: 'app_1',
+  userId: 'usr_1',
+  currencyId: 1,
+  amount: 1_000_000n,
+} as const;
+export const confirmed = (number: number): MoveEvent => ({
+  type: 'MoveConfirmed',
+  data: { ...subject, ...onChain(number) },
+});
 export const failed = (code: string, executed: number | null = null): MoveEvent => ({
   type: 'MoveFailed',
-  data: executed === null ? { code, signature: null, slot: null } : { code, ...onChain(executed) },
+  data: { ...subject, code, ...(executed === null ? { signature: null, slot: null } : onChain(executed)) },
 });

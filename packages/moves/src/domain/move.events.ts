@@ -15,6 +15,16 @@ export type MoveOperation = z.infer<typeof moveOperation>;
 
 const blockHeight = amount;
 
+/** What the move was, said again where it ends: whoever books it needs no other event. */
+const moveSubject = {
+  operation: moveOperation,
+  key: z.string(),
+  appId: z.string(),
+  userId: z.string(),
+  currencyId: z.int().nullable(),
+  amount,
+};
+
 export const moveEvents = eventCodec({
   MoveRequested: {
     data: z.object({
@@ -57,10 +67,11 @@ export const moveEvents = eventCodec({
   /** No block can ever hold it: established by finalized block height and the whole history. */
   TransactionExpired: { data: z.object({ attempt: z.int().positive(), signature: z.string() }) },
   /** Finalized on the chain. */
-  MoveConfirmed: { data: z.object({ signature: z.string(), slot: amount }) },
+  MoveConfirmed: { data: z.object({ ...moveSubject, signature: z.string(), slot: amount }) },
   /** For good: nothing moved and nothing will. */
   MoveFailed: {
     data: z.object({
+      ...moveSubject,
       code: z.string(),
       /** Of the transaction that failed on the chain, where one did. */
       signature: z.string().nullable(),

@@ -19,8 +19,10 @@ function repeatOf(event: MoveEvent): MoveCommand {
       return { type: 'RecordSubmitted', ...event.data };
     case 'TransactionExpired':
       return { type: 'RecordExpired', ...event.data };
-    case 'MoveConfirmed':
-      return { type: 'ConfirmMove', ...event.data };
+    case 'MoveConfirmed': {
+      const { signature, slot } = event.data;
+      return { type: 'ConfirmMove', signature, slot };
+    }
     case 'MoveFailed': {
       const { code, signature, slot } = event.data;
       const onChain = signature === null || slot === null ? null : { signature, slot };

@@ -170,7 +170,7 @@ function confirmMove(move: KnownMove, { signature, slot }: CommandOf<'ConfirmMov
   }
 
   const { terms } = move;
-  const event = { type: 'MoveConfirmed', data: { signature, slot } } as const;
+  const event = { type: 'MoveConfirmed', data: { ...subjectOf(terms), signature, slot } } as const;
   return { events: [event], answer: { status: 'confirmed', terms, signature, slot } };
 }
 
@@ -180,9 +180,15 @@ function failMove(move: KnownMove, { code, onChain }: CommandOf<'FailMove'>): Mo
   if (isInFlight(move) && move.attempt.signature !== onChain?.signature) return unchanged(move);
 
   const { terms } = move;
-  const data = { code, signature: onChain?.signature ?? null, slot: onChain?.slot ?? null };
+  const { signature, slot } = onChain ?? { signature: null, slot: null };
+  const data = { ...subjectOf(terms), code, signature, slot };
   return { events: [{ type: 'MoveFailed', data }], answer: { status: 'failed', terms, code, onChain } };
 }
+
+/** The last event says again what it is the end of. */
+const subjectOf = ({ operation, key, appId, userId, currencyId, amount }: MoveTerms) => {
+  return { operation, key, appId, userId, currencyId, amount };
+};
 
 const unchanged = (move: KnownMove): MoveDecision => ({ events: [], answer: move });
 
@@ -218,7 +224,7 @@ function evolve(move: Move, event: MoveEvent): Move {
       return { status: 'requested', terms, expired: move.attempt };
     case 'MoveConfirmed':
       assert(move.status !== 'confirmed' && move.status !== 'failed', 'a move ends once');
-      return { status: 'confirmed', terms, ...event.data };
+      return { status: 'confirmed', terms, signature: event.data.signature, slot: event.data.slot };
     case 'MoveFailed': {
       assert(move.status !== 'confirmed' && move.status !== 'failed', 'a move ends once');
       const { code, signature, slot } = event.data;
