@@ -14,7 +14,7 @@ export interface MoveRow {
   readonly environment: Environment;
   /** Of the stream: the app for the treasury's moves, the scope for those of users' wallets. */
   readonly ownerId: string;
-  readonly operation: 'deposit' | 'cashOut' | 'withdraw';
+  readonly operation: 'deposit' | 'cashOut' | 'withdraw' | 'sweep';
   /** `ref` or `idempotencyKey`. */
   readonly key: string;
   readonly userId: string;

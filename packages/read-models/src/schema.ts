@@ -255,7 +255,7 @@ create table if not exists ${schema}.moves (
   app_id text not null,
   environment text not null,
   owner_id text not null,
-  operation text not null check (operation in ('deposit', 'cashOut', 'withdraw')),
+  operation text not null check (operation in ('deposit', 'cashOut', 'withdraw', 'sweep')),
   key text collate "C" not null,
   user_id text not null,
   currency_id integer,

@@ -33,12 +33,12 @@ export function endOfMove(event: StreamEvent): EndOfMove | undefined {
 type DataOfMove = Extract<MoveEvent, { type: 'MoveRequested' | 'MoveConfirmed' | 'MoveFailed' }>['data'];
 type MoveSubject = Pick<DataOfMove, 'operation' | 'key' | 'appId' | 'userId' | 'currencyId' | 'amount'>;
 
-/** Undefined for a withdrawal from a user's wallet, which is no matter of the books. */
+/** Undefined for what leaves a user's wallet for elsewhere, which is no matter of the books. */
 function treasuryMove(
   { stream }: StreamEvent,
   { operation, key: ref, appId, userId, currencyId, amount }: MoveSubject,
 ): TreasuryMove | undefined {
-  if (operation === 'withdraw') return undefined;
+  if (operation !== 'deposit' && operation !== 'cashOut') return undefined;
   const place = parseMoveStream(stream);
   assert(place && currencyId !== null, `${stream} is a move of a currency`);
   return { account: { environment: place.environment, appId, userId, currencyId }, operation, ref, amount };
