@@ -6,6 +6,7 @@ import {
   createPrivateKey,
   createPublicKey,
   sign as cryptoSign,
+  verify as cryptoVerify,
   generateKeyPairSync,
   type KeyObject,
 } from 'node:crypto';
@@ -44,6 +45,17 @@ export function publicKeyOf(seed: Uint8Array): Buffer {
 /** The signature of 64 bytes. */
 export const sign = (seed: Uint8Array, message: Uint8Array): Buffer =>
   cryptoSign(null, message, privateKeyOf(seed));
+
+/** Whether the signature is one of the message by that key; false for a key that is none. */
+export function verifySignature(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
+  const x = Buffer.from(publicKey).toString('base64url');
+  try {
+    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+    return cryptoVerify(null, message, key, signature);
+  } catch {
+    return false;
+  }
+}
 
 function privateKeyOf(seed: Uint8Array): KeyObject {
   const der = Buffer.concat([PKCS8_PREFIX, seed]);

@@ -2,6 +2,10 @@ import { rejecterFor } from '@coffer/kernel';
 
 /** Every refusal of the wallets area, in order of precedence. */
 export const walletsErrors = {
+  'wallets/server_signing_disabled': {
+    status: 403,
+    message: 'This app does not let its server sign for users. Set serverSigningEnabled to change that.',
+  },
   'wallets/not_found': {
     status: 404,
     message:
@@ -64,6 +68,24 @@ export const walletsErrors = {
     status: 409,
     message:
       'The transfer would leave the wallet or the recipient with less than the chain asks of an account, which is `minimum`. Send all of it, or leave more.',
+  },
+  'wallets/invalid_transaction': {
+    status: 400,
+    message:
+      'This is no legacy or version 0 transaction that could be executed; details say what is wrong with it.',
+  },
+  'wallets/transaction_refused': {
+    status: 403,
+    message: 'This transaction does what a wallet kept here never signs; details list the reasons.',
+  },
+  'wallets/program_not_allowed': {
+    status: 403,
+    message:
+      'The transaction calls programs that are not in the programAllowList of this app; details list them.',
+  },
+  'wallets/simulation_failed': {
+    status: 409,
+    message: 'The transaction would fail as things are now; details carry the reason. Nothing was signed.',
   },
   'wallets/keys_unavailable': {
     status: 503,

@@ -21,11 +21,20 @@ export {
 export { migrateWallets } from './migrate.ts';
 export * from './operator/index.ts';
 export { type PlayerWalletRoutes, playerWalletEndpoints } from './playerRoutes.ts';
+export { DEFAULT_SIGNING_LIMITS, type SigningLimits } from './policy/limits.ts';
 export { type Rewrapper, type RewrapReport, startRewrapper } from './rewrap.ts';
 export { createMasterKeyRotation, type MasterKeyRotation, type RotationOptions } from './rotation.ts';
 export { masterKeyEndpoints } from './routes.ts';
 export type { KeyOpening } from './sealedKeys.ts';
 export { createSigner, type Signer } from './signer.ts';
+export {
+  createTransactionSigning,
+  type SigningOptions,
+  type SigningReply,
+  type SigningRequest,
+  type SignTransaction,
+} from './signing.ts';
+export { type SigningRoutes, signingEndpoints } from './signingRoutes.ts';
 export { provisionsSuccessors } from './successors.reactions.ts';
 export { createWalletMigration, type Migrated, type WalletMigration } from './walletMigration.ts';
 export * from './wallets.ts';

@@ -1,6 +1,6 @@
 /** The rows that hold sealed keys, and those that say when one was opened. */
 import type { Pool, Queryable } from '@coffer/database';
-import type { Environment } from '@coffer/kernel';
+import { decodeBase58Address, type Environment, encodeBase58 } from '@coffer/kernel';
 import type { WalletPlace } from './domain/walletIds.ts';
 import type { KeyIdentity, SealedKey } from './envelope.ts';
 
@@ -93,6 +93,17 @@ export async function findKey(db: Queryable, walletId: string): Promise<KeptKey 
     [walletId],
   );
   return keptKeyOf(rows[0]);
+}
+
+/** Those of the addresses whose keys are kept here, of whatever owner and environment. */
+export async function findKeysOf(db: Queryable, addresses: readonly string[]): Promise<ReadonlySet<string>> {
+  const publicKeys = addresses.flatMap((address) => decodeBase58Address(address) ?? []);
+  if (publicKeys.length === 0) return new Set();
+  const { rows } = await db.query<{ public_key: Buffer }>(
+    'select public_key from records.wallets_sealed_keys where public_key = any($1::bytea[])',
+    [publicKeys],
+  );
+  return new Set(rows.map(({ public_key }) => encodeBase58(public_key)));
 }
 
 const keptKeyOf = (row: { public_key: Buffer; created_at: Date } | undefined): KeptKey | undefined =>

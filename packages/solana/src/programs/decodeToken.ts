@@ -1,0 +1,182 @@
+/**
+ * Instructions of both token programs, which share their numbers so far as they go here. Source:
+ * https://docs.rs/spl-token-2022-interface (TokenInstruction), https://github.com/solana-program/token (batch).
+ */
+import type { Address } from '../port.ts';
+import { addressAt, type InstructionContent, named } from './readInstruction.ts';
+
+interface Authorized {
+  /** Who may do it: the owner, a delegate, or an account that several sign for. */
+  readonly authority: Address;
+  /** Behind the accounts that it needs: the signers of such an account, or any others. */
+  readonly rest: readonly Address[];
+}
+
+export type SingleTokenInstruction = { readonly program: 'token' } & (
+  | (Authorized & {
+      readonly name: 'Transfer' | 'TransferChecked' | 'TransferCheckedWithFee';
+      readonly source: Address;
+      readonly destination: Address;
+      /** Null where the instruction does not say: then it is that of the source. */
+      readonly mint: Address | null;
+      readonly amount: bigint;
+    })
+  | (Authorized & { readonly name: 'CloseAccount'; readonly account: Address; readonly destination: Address })
+  | (Authorized & {
+      readonly name: 'WithdrawExcessLamports' | 'UnwrapLamports';
+      readonly source: Address;
+      readonly destination: Address;
+    })
+  | (Authorized & { readonly name: 'Revoke'; readonly source: Address })
+  | { readonly name: 'SyncNative' | 'InitializeImmutableOwner'; readonly account: Address }
+  | { readonly name: 'InitializeAccount'; readonly account: Address; readonly owner: Address }
+  | { readonly name: 'SetAuthority' | 'InitializeMultisig' }
+  | { readonly name: 'Approve' | 'ApproveChecked' }
+  | { readonly name: 'Burn' | 'BurnChecked' }
+);
+
+export type TokenInstruction =
+  | SingleTokenInstruction
+  | {
+      readonly program: 'token';
+      readonly name: 'Batch';
+      readonly instructions: readonly SingleTokenInstruction[];
+    };
+
+const BATCH = 255;
+
+/** Undefined for whatever is not one of them, byte for byte; a batch of which one part is not, as a whole. */
+export const decodeToken = ({ accounts, data }: InstructionContent): TokenInstruction | undefined =>
+  data[0] === BATCH ? batch(accounts, Buffer.from(data)) : single(accounts, Buffer.from(data));
+
+/** Each part is the number of its accounts, that of its bytes, and these; its accounts are the next ones. */
+function batch(accounts: readonly Address[], data: Buffer): TokenInstruction | undefined {
+  const instructions: SingleTokenInstruction[] = [];
+  let at = 1;
+  let used = 0;
+  while (at < data.length) {
+    if (at + 2 > data.length) return undefined;
+    const accountCount = data.readUInt8(at);
+    const end = at + 2 + data.readUInt8(at + 1);
+    if (end > data.length || used + accountCount > accounts.length) return undefined;
+    // A batch in a batch is no single instruction, so it is refused here.
+    const part = single(accounts.slice(used, used + accountCount), data.subarray(at + 2, end));
+    if (!part) return undefined;
+    instructions.push(part);
+    used += accountCount;
+    at = end;
+  }
+  if (instructions.length === 0 || used !== accounts.length) return undefined;
+  return { program: 'token', name: 'Batch', instructions };
+}
+
+/** Lengths of the instructions that are only named, because none of them is ever signed. */
+const NAMED_ONLY = new Map<
+  number,
+  {
+    readonly name:
+      | 'SetAuthority'
+      | 'InitializeMultisig'
+      | 'Approve'
+      | 'ApproveChecked'
+      | 'Burn'
+      | 'BurnChecked';
+    readonly lengths: readonly number[];
+  }
+>([
+  [2, { name: 'InitializeMultisig', lengths: [2] }],
+  [4, { name: 'Approve', lengths: [9] }],
+  [6, { name: 'SetAuthority', lengths: [3, 35] }],
+  [8, { name: 'Burn', lengths: [9] }],
+  [13, { name: 'ApproveChecked', lengths: [10] }],
+  [15, { name: 'BurnChecked', lengths: [10] }],
+  [19, { name: 'InitializeMultisig', lengths: [2] }],
+]);
+
+function single(accounts: readonly Address[], data: Buffer): SingleTokenInstruction | undefined {
+  const tag = data[0] ?? -1;
+  const known = NAMED_ONLY.get(tag);
+  if (known) return known.lengths.includes(data.length) ? { program: 'token', name: known.name } : undefined;
+
+  switch (tag) {
+    case 1:
+      return initializeAccount(data.length === 1 ? accounts[2] : undefined, accounts);
+    case 16:
+    case 18:
+      return initializeAccount(data.length === 33 ? addressAt(data, 1) : undefined, accounts);
+    case 3:
+      return data.length === 9 ? transfer(accounts, data) : undefined;
+    case 12:
+      return data.length === 10
+        ? transferChecked('TransferChecked', accounts, data.readBigUInt64LE(1))
+        : undefined;
+    case 26:
+      // The one of the fee extension's instructions that moves an amount.
+      return data[1] === 1 && data.length === 19
+        ? transferChecked('TransferCheckedWithFee', accounts, data.readBigUInt64LE(2))
+        : undefined;
+    case 5: {
+      const roles = named(accounts, 'source', 'authority');
+      return roles && data.length === 1 ? { program: 'token', name: 'Revoke', ...roles } : undefined;
+    }
+    case 9: {
+      const roles = named(accounts, 'account', 'destination', 'authority');
+      return roles && data.length === 1 ? { program: 'token', name: 'CloseAccount', ...roles } : undefined;
+    }
+    case 17:
+      return onAccount('SyncNative', accounts, data);
+    case 22:
+      return onAccount('InitializeImmutableOwner', accounts, data);
+    case 38:
+      return data.length === 1 ? lamportsOut('WithdrawExcessLamports', accounts) : undefined;
+    case 45:
+      // Everything, or so many: one byte says whether an amount follows.
+      return (data.length === 2 && data[1] === 0) || (data.length === 10 && data[1] === 1)
+        ? lamportsOut('UnwrapLamports', accounts)
+        : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function transfer(accounts: readonly Address[], data: Buffer): SingleTokenInstruction | undefined {
+  const roles = named(accounts, 'source', 'destination', 'authority');
+  return (
+    roles && { program: 'token', name: 'Transfer', ...roles, mint: null, amount: data.readBigUInt64LE(1) }
+  );
+}
+
+function transferChecked(
+  name: 'TransferChecked' | 'TransferCheckedWithFee',
+  accounts: readonly Address[],
+  amount: bigint,
+): SingleTokenInstruction | undefined {
+  const roles = named(accounts, 'source', 'mint', 'destination', 'authority');
+  return roles && { program: 'token', name, ...roles, amount };
+}
+
+function lamportsOut(
+  name: 'WithdrawExcessLamports' | 'UnwrapLamports',
+  accounts: readonly Address[],
+): SingleTokenInstruction | undefined {
+  const roles = named(accounts, 'source', 'destination', 'authority');
+  return roles && { program: 'token', name, ...roles };
+}
+
+function initializeAccount(
+  owner: Address | undefined,
+  accounts: readonly Address[],
+): SingleTokenInstruction | undefined {
+  const roles = named(accounts, 'account', 'mint');
+  if (!roles || owner === undefined) return undefined;
+  return { program: 'token', name: 'InitializeAccount', account: roles.account, owner };
+}
+
+function onAccount(
+  name: 'SyncNative' | 'InitializeImmutableOwner',
+  accounts: readonly Address[],
+  data: Buffer,
+): SingleTokenInstruction | undefined {
+  const account = accounts[0];
+  return account !== undefined && data.length === 1 ? { program: 'token', name, account } : undefined;
+}

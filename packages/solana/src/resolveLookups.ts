@@ -1,0 +1,114 @@
+/** A transaction with every account named: those that it takes from lookup tables as well. */
+import { encodeBase58 } from '@coffer/kernel';
+import type { Address, Chain, ChainAccount } from './port.ts';
+import { LOOKUP_TABLE_PROGRAM } from './programs/inspectedIds.ts';
+import {
+  type DecodedTransaction,
+  hasDuplicates,
+  type TableLookup,
+  TransactionFormatError,
+} from './web3/decodeTransaction.ts';
+
+export interface ResolvedAccount {
+  readonly address: Address;
+  readonly isSigner: boolean;
+  readonly isWritable: boolean;
+  readonly fromLookup: boolean;
+}
+
+export interface ResolvedInstruction {
+  readonly programId: Address;
+  readonly accounts: readonly ResolvedAccount[];
+  readonly data: Uint8Array;
+}
+
+export interface ResolvedTransaction {
+  readonly decoded: DecodedTransaction;
+  readonly accounts: readonly ResolvedAccount[];
+  readonly instructions: readonly ResolvedInstruction[];
+}
+
+/**
+ * Asks the chain for the tables, at commitment `finalized`. What stands at an index of such a table stays there: a
+ * table is only ever appended to, and one that is closed cannot come to be again at the same address. So it is read
+ * once. Throws a `TransactionFormatError`, or a `ChainUnreachableError`.
+ */
+export async function resolveLookups(
+  chain: Pick<Chain, 'accounts'>,
+  decoded: DecodedTransaction,
+): Promise<ResolvedTransaction> {
+  const tables = await tablesOf(chain, decoded.lookups);
+  const writable = tables.flatMap(({ lookup, addresses }) => picked(addresses, lookup.writable));
+  const readonly = tables.flatMap(({ lookup, addresses }) => picked(addresses, lookup.readonly));
+  const named = [...decoded.staticKeys, ...writable, ...readonly];
+  if (hasDuplicates(named)) throw new TransactionFormatError('duplicate_account');
+
+  const accounts = [
+    ...decoded.staticKeys.map((address, index) => staticAccount(decoded, address, index)),
+    ...writable.map((address) => ({ address, isSigner: false, isWritable: true, fromLookup: true })),
+    ...readonly.map((address) => ({ address, isSigner: false, isWritable: false, fromLookup: true })),
+  ];
+  const instructions = decoded.instructions.map(({ programId, accounts: indexes, data }) => ({
+    programId,
+    accounts: indexes.map((index) => accountAt(accounts, index)),
+    data,
+  }));
+  return { decoded, accounts, instructions };
+}
+
+async function tablesOf(
+  chain: Pick<Chain, 'accounts'>,
+  lookups: readonly TableLookup[],
+): Promise<readonly { readonly lookup: TableLookup; readonly addresses: readonly Address[] }[]> {
+  if (lookups.length === 0) return [];
+  const found = await chain.accounts(
+    lookups.map(({ table }) => table),
+    'finalized',
+  );
+  return lookups.map((lookup, index) => ({ lookup, addresses: addressesIn(found[index]) }));
+}
+
+const TABLE = 1;
+const TABLE_HEADER_BYTES = 56;
+const ADDRESS_BYTES = 32;
+/** In place of the slot at which a table was deactivated. */
+const NEVER = 2n ** 64n - 1n;
+
+function addressesIn(account: ChainAccount | undefined): readonly Address[] {
+  const data = Buffer.from(account?.data ?? []);
+  if (account?.owner !== LOOKUP_TABLE_PROGRAM || data.length < TABLE_HEADER_BYTES) {
+    throw new TransactionFormatError('lookup_table');
+  }
+  const addresses = data.subarray(TABLE_HEADER_BYTES);
+  const isUsable = data.readUInt32LE(0) === TABLE && data.readBigUInt64LE(4) === NEVER;
+  if (!isUsable || addresses.length % ADDRESS_BYTES !== 0) throw new TransactionFormatError('lookup_table');
+  return Array.from({ length: addresses.length / ADDRESS_BYTES }, (_, index) =>
+    encodeBase58(addresses.subarray(index * ADDRESS_BYTES, (index + 1) * ADDRESS_BYTES)),
+  );
+}
+
+const picked = (addresses: readonly Address[], indexes: readonly number[]): readonly Address[] =>
+  indexes.map((index) => {
+    const address = addresses[index];
+    if (address === undefined) throw new TransactionFormatError('lookup_table');
+    return address;
+  });
+
+/** The header says how many of the signers, and of the others, come last and are read-only. */
+function staticAccount(
+  { header, staticKeys }: DecodedTransaction,
+  address: Address,
+  index: number,
+): ResolvedAccount {
+  const isSigner = index < header.requiredSignatures;
+  const firstReadonly = isSigner
+    ? header.requiredSignatures - header.readonlySigned
+    : staticKeys.length - header.readonlyUnsigned;
+  return { address, isSigner, isWritable: index < firstReadonly, fromLookup: false };
+}
+
+function accountAt(accounts: readonly ResolvedAccount[], index: number): ResolvedAccount {
+  const account = accounts[index];
+  if (!account) throw new TransactionFormatError('account_index');
+  return account;
+}

@@ -1,0 +1,142 @@
+/**
+ * What a transaction would do to our accounts, held against what it says. Instructions of other programs call further
+ * ones that nobody sees in the bytes: here they show.
+ */
+import {
+  type Address,
+  type ChainAccount,
+  decodeTokenState,
+  LOOKUP_TABLE_PROGRAM,
+  SYSTEM_PROGRAM,
+  type TokenState,
+} from '@coffer/solana';
+import type { Declared } from './inspect.ts';
+import type { SigningLimits } from './limits.ts';
+import type { RefusalReason } from './reasons.ts';
+
+/** The accounts that the transaction can write to, and our wallet; undefined where there is none. */
+export type ChainState = ReadonlyMap<Address, ChainAccount | undefined>;
+
+export interface SimulationRules {
+  readonly wallet: Address;
+  readonly declared: Declared;
+  readonly limits: SigningLimits;
+  /** The programs that it calls are those that the app trusts: they may take what no instruction says. */
+  readonly trustsForeignPrograms: boolean;
+}
+
+export function checkSimulation(
+  before: ChainState,
+  after: ChainState,
+  rules: SimulationRules,
+): readonly RefusalReason[] {
+  const was = heldIn(before, rules.wallet);
+  const held: Held = { before: was, after: heldIn(after, rules.wallet, was) };
+  const rent = rentOfOthers(before, after, held, rules.declared.rentOf);
+
+  const reasons: RefusalReason[] = [];
+  if (isReassigned(before.get(rules.wallet), after.get(rules.wallet))) reasons.push('wallet_reassigned');
+  if (isAnyHandedOver(before, after, was)) reasons.push('account_handed_over');
+  if (rent > rules.limits.rentOfOthersLamports) reasons.push('rent_of_others');
+  if (!rules.trustsForeignPrograms && !isExplained(before, after, held, rent, rules)) {
+    reasons.push('unexplained_outflow');
+  }
+  return reasons;
+}
+
+type HeldAccounts = ReadonlyMap<Address, TokenState>;
+interface Held {
+  readonly before: HeldAccounts;
+  readonly after: HeldAccounts;
+}
+
+/** The token accounts of our wallet. One that was not among the earlier ones counts only if nobody else may take from it. */
+function heldIn(state: ChainState, wallet: Address, earlier?: HeldAccounts): HeldAccounts {
+  const held = new Map<Address, TokenState>();
+  for (const [address, account] of state) {
+    const token = account && decodeTokenState(account);
+    if (token?.owner !== wallet) continue;
+    const isShared = token.delegate !== null || token.closeAuthority !== null;
+    if (!earlier || earlier.has(address) || !isShared) held.set(address, token);
+  }
+  return held;
+}
+
+/** A wallet is an account of the system program without data, or not there at all. */
+const isReassigned = (before: ChainAccount | undefined, after: ChainAccount | undefined): boolean =>
+  after !== undefined &&
+  (after.owner !== (before?.owner ?? SYSTEM_PROGRAM) || after.data.length !== (before?.data.length ?? 0));
+
+function isAnyHandedOver(before: ChainState, after: ChainState, held: HeldAccounts): boolean {
+  return [...held].some(([address, was]) => {
+    const account = after.get(address);
+    // Closed: where its lamports went is for the sums to show.
+    if (!account || account.lamports === 0n) return false;
+    const is = decodeTokenState(account);
+    return !is || account.owner !== before.get(address)?.owner || !isAsOurs(was, is);
+  });
+}
+
+const isAsOurs = (was: TokenState, is: TokenState): boolean =>
+  is.owner === was.owner &&
+  is.mint === was.mint &&
+  is.closeAuthority === was.closeAuthority &&
+  (is.delegate === null || (is.delegate === was.delegate && is.delegatedAmount <= was.delegatedAmount));
+
+/** What went into accounts of others that an instruction says to make at our wallet's cost. */
+function rentOfOthers(before: ChainState, after: ChainState, held: Held, rentOf: readonly Address[]): bigint {
+  return sum(
+    [...new Set(rentOf)].map((address) => {
+      const was = before.get(address);
+      const isMade = !was || was.data.length === 0 || was.owner === LOOKUP_TABLE_PROGRAM;
+      if (!isMade || isHeld(held, address)) return 0n;
+      const gained = (after.get(address)?.lamports ?? 0n) - (was?.lamports ?? 0n);
+      return gained > 0n ? gained : 0n;
+    }),
+  );
+}
+
+/**
+ * Sums over all that is ours, so that nothing counts as spent that stays with us, and no payment within hides one to
+ * somebody else: only what is said to go to accounts of others explains a loss. The native currency counts as lamports,
+ * wherever it is.
+ */
+function isExplained(
+  before: ChainState,
+  after: ChainState,
+  held: Held,
+  rent: bigint,
+  { wallet, declared }: SimulationRules,
+): boolean {
+  const sent = declared.tokens.flatMap(({ source, destination, amount }) => {
+    const token = held.before.get(source) ?? held.after.get(source);
+    return token && !isHeld(held, destination) ? [{ ...token, amount }] : [];
+  });
+  const lost = lamportsIn(before, wallet, held.before) - lamportsIn(after, wallet, held.after);
+  const explained =
+    declared.feeLamports +
+    rent +
+    sum(
+      declared.lamports
+        .filter(({ to }) => to !== wallet && !isHeld(held, to))
+        .map(({ lamports }) => lamports),
+    ) +
+    sum(sent.filter(({ isNative }) => isNative).map(({ amount }) => amount));
+  if (lost > explained) return false;
+
+  const mints = new Set(
+    [...held.before.values()].filter(({ isNative }) => !isNative).map(({ mint }) => mint),
+  );
+  return [...mints].every((mint) => {
+    const ofMint = (tokens: Iterable<TokenState>) =>
+      sum([...tokens].filter((token) => token.mint === mint).map(({ amount }) => amount));
+    return ofMint(held.before.values()) - ofMint(held.after.values()) <= ofMint(sent);
+  });
+}
+
+const isHeld = (held: Held, address: Address): boolean => held.before.has(address) || held.after.has(address);
+
+const lamportsIn = (state: ChainState, wallet: Address, held: HeldAccounts): bigint =>
+  sum([wallet, ...held.keys()].map((address) => state.get(address)?.lamports ?? 0n));
+
+const sum = (values: readonly bigint[]): bigint => values.reduce((total, value) => total + value, 0n);

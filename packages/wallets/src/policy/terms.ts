@@ -1,0 +1,147 @@
+/** What one instruction means to our wallet: what it takes from it, or why it is refused. */
+import type { Address, DecodedInstruction, SingleTokenInstruction } from '@coffer/solana';
+import type { Declared } from './inspect.ts';
+import type { RefusalReason } from './reasons.ts';
+
+export interface Terms {
+  readonly refused: readonly RefusalReason[];
+  readonly lamports?: Declared['lamports'];
+  readonly tokens?: Declared['tokens'];
+  readonly rentOf?: readonly Address[];
+}
+
+interface Side {
+  readonly wallet: Address;
+  /** Somebody else pays the fee. */
+  readonly isSponsored: boolean;
+}
+
+const HARMLESS: Terms = { refused: [] };
+const refusedFor = (...refused: readonly RefusalReason[]): Terms => ({ refused });
+
+export function termsOf(instruction: DecodedInstruction, side: Side): Terms {
+  switch (instruction.program) {
+    case 'system':
+      return systemTerms(instruction, side);
+    case 'token':
+      return instruction.name === 'Batch'
+        ? batchTerms(instruction.instructions, side)
+        : tokenTerms(instruction, side);
+    case 'associatedToken':
+      return { refused: [], rentOf: instruction.payer === side.wallet ? [instruction.account] : [] };
+    case 'lookupTable':
+      return lookupTableTerms(instruction, side);
+    case 'computeBudget':
+    case 'memo':
+    case 'foreign':
+      return HARMLESS;
+    case 'unread':
+      return refusedFor('unknown_instruction');
+  }
+}
+
+function systemTerms(
+  instruction: Extract<DecodedInstruction, { program: 'system' }>,
+  { wallet }: Side,
+): Terms {
+  switch (instruction.name) {
+    case 'Transfer': {
+      const { from, to, lamports } = instruction;
+      return { refused: [], lamports: from === wallet ? [{ to, lamports }] : [] };
+    }
+    case 'CreateAccountWithSeed': {
+      const { from, created, lamports } = instruction;
+      if (created === wallet) return refusedFor('account_assignment');
+      return { refused: [], lamports: from === wallet ? [{ to: created, lamports }] : [] };
+    }
+    case 'CreateAccount':
+    case 'Assign':
+    case 'Allocate':
+    case 'AllocateWithSeed':
+    case 'AssignWithSeed':
+    case 'TransferWithSeed':
+      return refusedFor('account_assignment');
+    case 'AdvanceNonceAccount':
+    case 'WithdrawNonceAccount':
+    case 'InitializeNonceAccount':
+    case 'AuthorizeNonceAccount':
+    case 'UpgradeNonceAccount':
+      return refusedFor('nonce');
+  }
+}
+
+function batchTerms(instructions: readonly SingleTokenInstruction[], side: Side): Terms {
+  const parts = instructions.map((one) => tokenTerms(one, side));
+  return {
+    refused: parts.flatMap(({ refused }) => refused),
+    tokens: parts.flatMap(({ tokens = [] }) => tokens),
+  };
+}
+
+function tokenTerms(instruction: SingleTokenInstruction, side: Side): Terms {
+  // Signing as one of several for an account that they share: nothing says whose it is and who is missing.
+  if ('rest' in instruction && instruction.rest.includes(side.wallet)) return refusedFor('multisig');
+
+  switch (instruction.name) {
+    case 'Transfer':
+    case 'TransferChecked':
+    case 'TransferCheckedWithFee': {
+      const { source, destination, amount, authority } = instruction;
+      return { refused: [], tokens: authority === side.wallet ? [{ source, destination, amount }] : [] };
+    }
+    case 'CloseAccount':
+      return closeTerms(instruction, side);
+    case 'WithdrawExcessLamports':
+    case 'UnwrapLamports': {
+      const { destination, authority } = instruction;
+      if (authority !== side.wallet) return refusedFor('authority_not_wallet');
+      return destination === side.wallet ? HARMLESS : refusedFor('lamports_to_other');
+    }
+    case 'Revoke':
+    case 'SyncNative':
+    case 'InitializeImmutableOwner':
+    case 'InitializeAccount':
+      return HARMLESS;
+    case 'SetAuthority':
+      return refusedFor('authority_change');
+    case 'InitializeMultisig':
+      return refusedFor('multisig');
+    case 'Approve':
+    case 'ApproveChecked':
+      return refusedFor('approval');
+    case 'Burn':
+    case 'BurnChecked':
+      return refusedFor('burn');
+  }
+}
+
+/** Where somebody else has paid the rent, closing would keep it: again and again, if it were signed. */
+function closeTerms(
+  { destination, authority }: Extract<SingleTokenInstruction, { name: 'CloseAccount' }>,
+  { wallet, isSponsored }: Side,
+): Terms {
+  if (isSponsored) return refusedFor('close_sponsored');
+  if (authority !== wallet) return refusedFor('authority_not_wallet');
+  return destination === wallet ? HARMLESS : refusedFor('close_to_other');
+}
+
+function lookupTableTerms(
+  instruction: Extract<DecodedInstruction, { program: 'lookupTable' }>,
+  { wallet, isSponsored }: Side,
+): Terms {
+  switch (instruction.name) {
+    case 'CreateLookupTable':
+    case 'ExtendLookupTable': {
+      const { table, payer } = instruction;
+      return { refused: [], rentOf: payer === wallet ? [table] : [] };
+    }
+    case 'DeactivateLookupTable':
+      return HARMLESS;
+    case 'CloseLookupTable':
+      if (isSponsored) return refusedFor('close_sponsored');
+      return instruction.recipient === wallet ? HARMLESS : refusedFor('close_to_other');
+    case 'FreezeLookupTable':
+      // Its rent is never to be had again.
+      return refusedFor('lookup_table_frozen');
+  }
+}

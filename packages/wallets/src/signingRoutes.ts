@@ -1,0 +1,175 @@
+/** Signatures for players, and for the server of an app where the app has switched that on. */
+import { type Endpoint, endpoint, type RequestContext, type SessionCaller } from '@coffer/http';
+import { type Environment, longCallerId, Rejection } from '@coffer/kernel';
+import { z } from 'zod';
+import { reject } from './errors.ts';
+import type { SigningWallet, SignTransaction } from './signing.ts';
+
+interface UserPlace {
+  readonly appId: string;
+  readonly scopeId: string;
+  readonly environment: Environment;
+  readonly userId: string;
+}
+
+export interface SigningRoutes {
+  readonly sign: SignTransaction;
+  /** Throws `users/not_found`, `users/suspended`. */
+  readonly requireActive: (place: UserPlace, context: RequestContext) => Promise<unknown>;
+  /** Throws `users/not_found`; whether the user is suspended plays no part. */
+  readonly requireKnown: (place: UserPlace, context: RequestContext) => Promise<unknown>;
+  /** The user's active wallet. */
+  readonly walletOf: (
+    place: UserPlace,
+    context: RequestContext,
+  ) => Promise<{ readonly id: string; readonly address: string } | undefined>;
+  readonly settingsOf: (place: Pick<UserPlace, 'appId' | 'environment'>) => Promise<{
+    readonly serverSigningEnabled: boolean;
+    readonly programAllowList: readonly string[];
+  }>;
+}
+
+const signBody = z.strictObject({
+  transaction: z
+    .string()
+    // Of a packet in base64. What is longer is refused by its size; this only bounds what is looked at.
+    .max(8_192)
+    .describe('The transaction in base64: legacy or version 0, at most 1,232 bytes.'),
+  idempotencyKey: longCallerId.optional(),
+});
+
+const success = {
+  status: 200,
+  schema: z.strictObject({
+    signedTransaction: z.string().describe('Base64: the transaction with the signature in its place.'),
+    signature: z.string().describe('Of the wallet, in base58.'),
+    publicKey: z.string(),
+  }),
+} as const;
+
+const errors = [
+  'wallets/not_found',
+  'wallets/idempotency_conflict',
+  'users/suspended',
+  'wallets/invalid_transaction',
+  'wallets/transaction_refused',
+  'wallets/simulation_failed',
+  'wallets/keys_unavailable',
+  'chain/not_configured',
+] as const;
+
+export const signingEndpoints = (routes: SigningRoutes): readonly Endpoint[] => [
+  serverSignEndpoint(routes),
+  endpoint({
+    method: 'POST',
+    path: '/wallets/:walletId/sign',
+    credential: 'session',
+    summary: "Sign a transaction with the player's wallet",
+    description:
+      'Signs and does not send. With an idempotencyKey (or the header Idempotency-Key) a repeat answers as the first.',
+    body: signBody,
+    success,
+    errors,
+    handle: async ({ caller, params, body, context }) => {
+      const wallet = await ownWallet(routes, caller, params.walletId, context);
+      return signedReply(routes, {
+        place: caller,
+        wallet,
+        operation: 'sign',
+        askedBy: `user:${caller.userId}`,
+        body,
+        programAllowList: undefined,
+        context,
+      });
+    },
+  }),
+];
+
+const serverSignEndpoint = (routes: SigningRoutes): Endpoint =>
+  endpoint({
+    method: 'POST',
+    path: '/wallets/sign',
+    credential: 'sk',
+    summary: "Sign a transaction with a user's wallet, without a session of the player",
+    description:
+      'Only where the app has switched it on, and only calls of known programs and of those in its programAllowList. Signs and does not send.',
+    admit: async ({ appId, environment }) => {
+      const { serverSigningEnabled } = await routes.settingsOf({ appId, environment });
+      if (!serverSigningEnabled) throw reject('wallets/server_signing_disabled');
+    },
+    body: signBody.extend({ userId: z.string() }),
+    success,
+    errors: ['wallets/server_signing_disabled', 'users/not_found', ...errors, 'wallets/program_not_allowed'],
+    handle: async ({ caller, body: { userId, ...body }, context }) => {
+      const { appId, scopeId, environment } = caller;
+      const place = { appId, scopeId, environment, userId };
+      await routes.requireKnown(place, context);
+      const wallet = await routes.walletOf(place, context);
+      if (!wallet) throw reject('wallets/not_found');
+      const { programAllowList } = await routes.settingsOf(place);
+      return signedReply(routes, {
+        place,
+        wallet,
+        operation: 'serverSign',
+        askedBy: `app:${appId}`,
+        body,
+        programAllowList,
+        context,
+      });
+    },
+  });
+
+/** Another's wallet, and one that has been exported, is an absent one. */
+async function ownWallet(
+  routes: SigningRoutes,
+  caller: SessionCaller,
+  walletId: string,
+  context: RequestContext,
+) {
+  const wallet = await routes.walletOf(caller, context);
+  if (wallet?.id !== walletId) throw reject('wallets/not_found');
+  return wallet;
+}
+
+async function signedReply(
+  { sign, requireActive }: SigningRoutes,
+  {
+    place,
+    wallet,
+    body,
+    context,
+    ...request
+  }: {
+    readonly place: UserPlace;
+    readonly wallet: { readonly id: string; readonly address: string };
+    readonly operation: 'sign' | 'serverSign';
+    readonly askedBy: string;
+    readonly body: z.infer<typeof signBody>;
+    readonly programAllowList: readonly string[] | undefined;
+    readonly context: RequestContext;
+  },
+) {
+  const { actor, requestId } = context;
+  const signing: SigningWallet = {
+    place: { ownerId: place.scopeId, environment: place.environment, walletId: wallet.id },
+    address: wallet.address,
+  };
+  const reply = await sign({
+    ...request,
+    wallet: signing,
+    transaction: body.transaction,
+    idempotencyKey: body.idempotencyKey ?? idempotencyKeyOf(context),
+    opening: { actor, requestId },
+    requireActive: () => requireActive(place, context),
+  });
+  return { status: 200, ...reply };
+}
+
+function idempotencyKeyOf(context: RequestContext): string | undefined {
+  const text = context.header('idempotency-key');
+  if (text === undefined) return undefined;
+  const parsed = longCallerId.safeParse(text);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.map(({ message }) => ({ path: 'Idempotency-Key', message }));
+  throw new Rejection('request/invalid', { issues });
+}
