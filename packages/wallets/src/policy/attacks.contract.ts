@@ -1,0 +1,594 @@
+/**
+ * Transactions that take what nobody meant to give, and some that are good: each built for a wallet in a world, so that
+ * the rules, the endpoints and any chain can be tried with the same list.
+ */
+import {
+  AuthorityType,
+  createApproveCheckedInstruction,
+  createApproveInstruction,
+  createAssociatedTokenAccountIdempotentInstruction,
+  createBurnInstruction,
+  createCloseAccountInstruction,
+  createRevokeInstruction,
+  createSetAuthorityInstruction,
+  createTransferCheckedInstruction,
+  createTransferInstruction,
+  getAssociatedTokenAddressSync,
+  TOKEN_PROGRAM_ID,
+} from '@solana/spl-token';
+import {
+  AddressLookupTableAccount,
+  ComputeBudgetProgram,
+  Keypair,
+  PublicKey,
+  SystemProgram,
+  TransactionInstruction,
+  TransactionMessage,
+  VersionedTransaction,
+} from '@solana/web3.js';
+import { type LiteSvmChain, newAddress, RELAY_PROGRAM } from './liteSvmChain.contract.ts';
+
+export interface Scene {
+  readonly chain: LiteSvmChain;
+  readonly wallet: PublicKey;
+  readonly mint: PublicKey;
+  /** Where the wallet holds the mint's token, and where the thief does. */
+  readonly held: PublicKey;
+  readonly thief: PublicKey;
+  readonly thiefs: PublicKey;
+  /** Somebody who pays for others. */
+  readonly sponsor: Keypair;
+}
+
+export function newScene(chain: LiteSvmChain, wallet: PublicKey): Scene {
+  const mint = chain.newMint();
+  const thief = newAddress();
+  const sponsor = Keypair.generate();
+  for (const funded of [wallet, thief, sponsor.publicKey]) chain.fund(funded, 10_000_000_000n);
+  return {
+    chain,
+    wallet,
+    mint,
+    thief,
+    sponsor,
+    held: chain.giveTokens(wallet, mint, 1_000_000n),
+    thiefs: chain.giveTokens(thief, mint, 0n),
+  };
+}
+
+interface BuildOptions {
+  readonly payer?: PublicKey;
+  readonly signers?: readonly Keypair[];
+  readonly tables?: readonly { readonly key: PublicKey; readonly addresses: PublicKey[] }[];
+  readonly version?: 'legacy' | 0;
+}
+
+/** Signed by the given ones only. */
+export function build(
+  scene: Scene,
+  instructions: readonly TransactionInstruction[],
+  { payer = scene.wallet, signers = [], tables = [], version = 0 }: BuildOptions = {},
+): Uint8Array {
+  const message = new TransactionMessage({
+    payerKey: payer,
+    recentBlockhash: scene.chain.blockhash(),
+    instructions: [...instructions],
+  });
+  const lookups = tables.map(
+    ({ key, addresses }) =>
+      new AddressLookupTableAccount({
+        key,
+        state: {
+          deactivationSlot: 2n ** 64n - 1n,
+          lastExtendedSlot: 0,
+          lastExtendedSlotStartIndex: 0,
+          addresses,
+        },
+      }),
+  );
+  const transaction = new VersionedTransaction(
+    version === 'legacy' ? message.compileToLegacyMessage() : message.compileToV0Message(lookups),
+  );
+  transaction.sign([...signers]);
+  return transaction.serialize();
+}
+
+export const pay = ({ wallet }: Scene, to: PublicKey, lamports: number | bigint) =>
+  SystemProgram.transfer({ fromPubkey: wallet, toPubkey: to, lamports });
+
+/** The same call, made by a program that hides it. */
+export const relayed = ({ programId, keys, data }: TransactionInstruction): TransactionInstruction =>
+  new TransactionInstruction({
+    programId: RELAY_PROGRAM,
+    keys: [{ pubkey: programId, isSigner: false, isWritable: false }, ...keys],
+    data,
+  });
+
+export const batch = (...parts: readonly TransactionInstruction[]): TransactionInstruction =>
+  new TransactionInstruction({
+    programId: TOKEN_PROGRAM_ID,
+    keys: parts.flatMap(({ keys }) => keys),
+    data: Buffer.concat([
+      Buffer.of(255),
+      ...parts.map(({ keys, data }) => Buffer.concat([Buffer.of(keys.length, data.length), data])),
+    ]),
+  });
+
+const sponsored = (scene: Scene) => ({ payer: scene.sponsor.publicKey, signers: [scene.sponsor] });
+const handOver = ({ held, wallet, thief }: Scene) =>
+  createSetAuthorityInstruction(held, wallet, AuthorityType.AccountOwner, thief);
+const takeTokens = ({ held, thiefs, wallet }: Scene, amount = 400_000n) =>
+  createTransferInstruction(held, thiefs, wallet, amount);
+const changed = (wire: Uint8Array, at: number, ...bytes: readonly number[]): Uint8Array => {
+  const copy = Uint8Array.from(wire);
+  copy.set(bytes, at);
+  return copy;
+};
+const raw = (programId: PublicKey, keys: readonly PublicKey[], wallet: PublicKey, data: Buffer) =>
+  new TransactionInstruction({
+    programId,
+    keys: keys.map((pubkey) => ({ pubkey, isSigner: pubkey.equals(wallet), isWritable: true })),
+    data,
+  });
+
+export type Verdict =
+  | { readonly code: 'wallets/transaction_refused'; readonly reason: string }
+  | { readonly code: 'wallets/invalid_transaction'; readonly reason: string };
+
+export interface Attack {
+  readonly name: string;
+  readonly build: (scene: Scene) => Uint8Array;
+  readonly verdict: Verdict;
+  /** The runtime executes it, given the signatures: so nothing but our refusal stands in its way. */
+  readonly works?: true;
+}
+
+const refused = (reason: string): Verdict => ({ code: 'wallets/transaction_refused', reason });
+const invalid = (reason: string): Verdict => ({ code: 'wallets/invalid_transaction', reason });
+
+/** Refused of a player as of a server, whatever the app allows. */
+export const ATTACKS: readonly Attack[] = [
+  {
+    name: 'an account handed over',
+    build: (scene) => build(scene, [handOver(scene)]),
+    verdict: refused('authority_change'),
+    works: true,
+  },
+  {
+    name: 'an account handed over inside a batch',
+    build: (scene) =>
+      build(scene, [batch(createRevokeInstruction(scene.held, scene.wallet), handOver(scene))]),
+    verdict: refused('authority_change'),
+    works: true,
+  },
+  {
+    name: 'an account handed over inside a batch in a batch',
+    build: (scene) => build(scene, [batch(batch(handOver(scene)))]),
+    verdict: refused('unknown_instruction'),
+  },
+  {
+    name: 'an account handed over by a program that hides it',
+    build: (scene) => build(scene, [relayed(handOver(scene))]),
+    verdict: refused('account_handed_over'),
+    works: true,
+  },
+  {
+    name: 'an account handed over by a program that hides it in a batch',
+    build: (scene) => build(scene, [relayed(batch(handOver(scene)))]),
+    verdict: refused('account_handed_over'),
+    works: true,
+  },
+  {
+    name: 'a delegate',
+    build: (scene) => build(scene, [createApproveInstruction(scene.held, scene.thief, scene.wallet, 1n)]),
+    verdict: refused('approval'),
+    works: true,
+  },
+  {
+    name: 'a delegate, checked, in a legacy transaction',
+    build: (scene) =>
+      build(
+        scene,
+        [createApproveCheckedInstruction(scene.held, scene.mint, scene.thief, scene.wallet, 1n, 6)],
+        { version: 'legacy' },
+      ),
+    verdict: refused('approval'),
+    works: true,
+  },
+  {
+    name: 'a delegate by a program that hides it',
+    build: (scene) =>
+      build(scene, [relayed(createApproveInstruction(scene.held, scene.thief, scene.wallet, 1n))]),
+    verdict: refused('account_handed_over'),
+    works: true,
+  },
+  {
+    name: 'the right to close, by a program that hides it',
+    build: (scene) =>
+      build(scene, [
+        relayed(
+          createSetAuthorityInstruction(scene.held, scene.wallet, AuthorityType.CloseAccount, scene.thief),
+        ),
+      ]),
+    verdict: refused('account_handed_over'),
+    works: true,
+  },
+  {
+    name: 'an account closed in favour of another',
+    build: (scene) => {
+      const empty = scene.chain.giveTokens(scene.wallet, scene.chain.newMint(), 0n);
+      return build(scene, [createCloseAccountInstruction(empty, scene.thief, scene.wallet)]);
+    },
+    verdict: refused('close_to_other'),
+    works: true,
+  },
+  {
+    name: 'an account whose rent a sponsor has paid, closed',
+    build: (scene) => {
+      const mint = scene.chain.newMint();
+      const made = getAssociatedTokenAddressSync(mint, scene.wallet, true);
+      return build(
+        scene,
+        [
+          createAssociatedTokenAccountIdempotentInstruction(
+            scene.sponsor.publicKey,
+            made,
+            scene.wallet,
+            mint,
+          ),
+          createCloseAccountInstruction(made, scene.wallet, scene.wallet),
+        ],
+        sponsored(scene),
+      );
+    },
+    verdict: refused('close_sponsored'),
+    works: true,
+  },
+  {
+    name: 'tokens burnt',
+    build: (scene) => build(scene, [createBurnInstruction(scene.held, scene.mint, scene.wallet, 5n)]),
+    verdict: refused('burn'),
+    works: true,
+  },
+  {
+    name: 'the wallet itself given to a program',
+    build: (scene) =>
+      build(
+        scene,
+        [SystemProgram.assign({ accountPubkey: scene.wallet, programId: RELAY_PROGRAM })],
+        sponsored(scene),
+      ),
+    verdict: refused('account_assignment'),
+    works: true,
+  },
+  {
+    name: 'the wallet itself given to a program, by one that hides it',
+    build: (scene) =>
+      build(
+        scene,
+        [relayed(SystemProgram.assign({ accountPubkey: scene.wallet, programId: RELAY_PROGRAM }))],
+        sponsored(scene),
+      ),
+    verdict: refused('wallet_reassigned'),
+    works: true,
+  },
+  {
+    name: 'a nonce in place of a blockhash',
+    build: (scene) =>
+      build(scene, [
+        SystemProgram.nonceAdvance({ noncePubkey: scene.thief, authorizedPubkey: scene.wallet }),
+        pay(scene, scene.thief, 1),
+      ]),
+    verdict: refused('nonce'),
+  },
+  {
+    name: 'lamports of a token account for another',
+    build: (scene) => {
+      scene.chain.fund(newAddress(), 1n);
+      return build(scene, [
+        raw(TOKEN_PROGRAM_ID, [scene.held, scene.thief, scene.wallet], scene.wallet, Buffer.of(38)),
+      ]);
+    },
+    verdict: refused('lamports_to_other'),
+    works: true,
+  },
+  {
+    name: 'a transfer signed as one of several',
+    build: (scene) =>
+      build(scene, [
+        raw(
+          TOKEN_PROGRAM_ID,
+          [scene.held, scene.thiefs, scene.thief, scene.wallet],
+          scene.wallet,
+          Buffer.of(3, 1, 0, 0, 0, 0, 0, 0, 0),
+        ),
+      ]),
+    verdict: refused('multisig'),
+  },
+  {
+    name: 'an instruction with a byte behind it',
+    build: (scene) => {
+      const { programId, keys, data } = takeTokens(scene);
+      return build(scene, [
+        new TransactionInstruction({ programId, keys, data: Buffer.concat([data, Buffer.of(0)]) }),
+      ]);
+    },
+    verdict: refused('unknown_instruction'),
+    works: true,
+  },
+  {
+    name: 'a program given new code',
+    build: (scene) =>
+      build(scene, [
+        raw(
+          new PublicKey('BPFLoaderUpgradeab1e11111111111111111111111'),
+          [scene.thief, scene.wallet, scene.thief],
+          scene.wallet,
+          Buffer.of(4, 0, 0, 0),
+        ),
+      ]),
+    verdict: refused('refused_program'),
+  },
+  {
+    name: 'a fee that burns what the wallet has',
+    build: (scene) =>
+      build(scene, [
+        ComputeBudgetProgram.setComputeUnitLimit({ units: 1_400_000 }),
+        ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 1_000_000_000 }),
+        pay(scene, scene.thief, 1),
+      ]),
+    verdict: refused('priority_fee'),
+    works: true,
+  },
+  {
+    name: 'a fee that burns what the wallet has, without a limit of units',
+    build: (scene) =>
+      build(scene, [
+        ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 1_000_000_000 }),
+        pay(scene, scene.thief, 1),
+      ]),
+    verdict: refused('priority_fee'),
+    works: true,
+  },
+  {
+    name: 'nothing but a fee',
+    build: (scene) => build(scene, [ComputeBudgetProgram.setComputeUnitLimit({ units: 1_000 })]),
+    verdict: refused('nothing_to_do'),
+    works: true,
+  },
+  {
+    name: 'rent for accounts of others',
+    build: (scene) =>
+      build(
+        scene,
+        Array.from({ length: 6 }, () => {
+          const owner = newAddress();
+          return createAssociatedTokenAccountIdempotentInstruction(
+            scene.wallet,
+            getAssociatedTokenAddressSync(scene.mint, owner, true),
+            owner,
+            scene.mint,
+          );
+        }),
+      ),
+    verdict: refused('rent_of_others'),
+    works: true,
+  },
+  {
+    name: 'two signers beside the payer',
+    build: (scene) => {
+      const second = Keypair.generate();
+      scene.chain.fund(second.publicKey, 1_000_000_000n);
+      return build(
+        scene,
+        [
+          pay(scene, scene.thief, 1),
+          SystemProgram.transfer({ fromPubkey: second.publicKey, toPubkey: scene.thief, lamports: 1 }),
+        ],
+        { payer: scene.sponsor.publicKey, signers: [scene.sponsor, second] },
+      );
+    },
+    verdict: refused('other_signer'),
+    works: true,
+  },
+  {
+    name: 'a payer that has not signed',
+    build: (scene) => build(scene, [pay(scene, scene.thief, 1)], { payer: scene.sponsor.publicKey }),
+    verdict: refused('fee_payer_signature'),
+    works: true,
+  },
+  {
+    name: 'a payer that has signed something else',
+    build: (scene) => {
+      const wire = build(scene, [pay(scene, scene.thief, 1)], sponsored(scene));
+      const other = build(scene, [pay(scene, scene.thief, 2)], sponsored(scene));
+      return changed(wire, 1, ...other.slice(1, 65));
+    },
+    verdict: refused('fee_payer_signature'),
+    works: true,
+  },
+  {
+    name: 'a transaction that the wallet need not sign',
+    build: (scene) =>
+      build(
+        scene,
+        [
+          SystemProgram.transfer({
+            fromPubkey: scene.sponsor.publicKey,
+            toPubkey: scene.wallet,
+            lamports: 1,
+          }),
+        ],
+        sponsored(scene),
+      ),
+    verdict: refused('wallet_not_signer'),
+    works: true,
+  },
+  {
+    name: 'version 1',
+    build: (scene) => changed(build(scene, [pay(scene, scene.thief, 1)]), 65, 0x81),
+    verdict: invalid('unsupported_version'),
+  },
+  {
+    name: 'an off-chain message',
+    build: (scene) => changed(build(scene, [pay(scene, scene.thief, 1)]), 65, 0xff),
+    verdict: invalid('unsupported_version'),
+  },
+  {
+    name: 'bytes behind the transaction',
+    build: (scene) => Uint8Array.from([...build(scene, [pay(scene, scene.thief, 1)]), 0]),
+    verdict: invalid('not_canonical'),
+  },
+  {
+    name: 'more than a packet',
+    build: () => new Uint8Array(1_233),
+    verdict: invalid('size'),
+  },
+  {
+    name: 'the wallet as two signers',
+    build: (scene) => {
+      const wire = build(scene, [pay(scene, scene.thief, 1)], sponsored(scene));
+      // The keys begin behind two signatures, the version, the header and their number.
+      return changed(wire, 1 + 128 + 1 + 3 + 1, ...scene.wallet.toBytes());
+    },
+    verdict: invalid('duplicate_account'),
+  },
+  {
+    name: 'the wallet, and again from a lookup table',
+    build: (scene) => {
+      const { wallet, thief } = scene;
+      const key = scene.chain.newLookupTable([wallet]);
+      const wire = build(scene, [pay(scene, thief, 1)], { tables: [{ key, addresses: [thief] }] });
+      return wire;
+    },
+    verdict: invalid('duplicate_account'),
+  },
+  {
+    name: 'a lookup table that has been deactivated',
+    build: (scene) => {
+      const key = scene.chain.newLookupTable([scene.thief], { deactivationSlot: 1n });
+      return build(scene, [pay(scene, scene.thief, 1)], { tables: [{ key, addresses: [scene.thief] }] });
+    },
+    verdict: invalid('lookup_table'),
+  },
+  {
+    name: 'a lookup table that is none',
+    build: (scene) =>
+      build(scene, [pay(scene, scene.thief, 1)], {
+        tables: [{ key: scene.held, addresses: [scene.thief] }],
+      }),
+    verdict: invalid('lookup_table'),
+  },
+];
+
+/** Taken by a program that hides it: refused unless the app trusts the program. */
+export const HIDDEN_PAYMENTS: readonly Omit<Attack, 'verdict'>[] = [
+  {
+    name: 'coins taken by a program that hides it',
+    build: (scene) => build(scene, [relayed(pay(scene, scene.thief, 1_000_000_000))]),
+    works: true,
+  },
+  {
+    name: 'tokens taken by a program that hides it',
+    build: (scene) => build(scene, [relayed(takeTokens(scene))]),
+    works: true,
+  },
+  {
+    name: 'tokens taken by a program that hides it in a batch',
+    build: (scene) => build(scene, [relayed(batch(takeTokens(scene)))]),
+    works: true,
+  },
+  {
+    name: 'tokens taken beside a payment that is declared',
+    build: (scene) => build(scene, [takeTokens(scene, 5n), relayed(takeTokens(scene, 6n))]),
+    works: true,
+  },
+  {
+    name: 'coins taken behind a payment to itself',
+    build: (scene) =>
+      build(scene, [
+        pay(scene, scene.wallet, 1_000_000_000),
+        relayed(pay(scene, scene.thief, 1_000_000_000)),
+      ]),
+    works: true,
+  },
+  {
+    name: 'coins taken where the rent of an account could be',
+    build: (scene) => {
+      const owner = newAddress();
+      const made = getAssociatedTokenAddressSync(scene.mint, owner, true);
+      return build(scene, [
+        createAssociatedTokenAccountIdempotentInstruction(scene.wallet, made, owner, scene.mint),
+        relayed(pay(scene, scene.thief, 2_000_000)),
+      ]);
+    },
+    works: true,
+  },
+];
+
+export interface Good {
+  readonly name: string;
+  readonly build: (scene: Scene) => Uint8Array;
+}
+
+/** What is signed. */
+export const GOOD: readonly Good[] = [
+  { name: 'coins sent', build: (scene) => build(scene, [pay(scene, scene.thief, 1_000)]) },
+  {
+    name: 'coins sent in a legacy transaction',
+    build: (scene) => build(scene, [pay(scene, scene.thief, 1_000)], { version: 'legacy' }),
+  },
+  {
+    name: 'coins sent to one who stands in a lookup table',
+    build: (scene) => {
+      const addresses = [scene.thief];
+      const key = scene.chain.newLookupTable(addresses);
+      return build(scene, [pay(scene, scene.thief, 1_000)], { tables: [{ key, addresses }] });
+    },
+  },
+  {
+    name: 'tokens sent, in a batch, at a modest price',
+    build: (scene) =>
+      build(scene, [
+        ComputeBudgetProgram.setComputeUnitLimit({ units: 100_000 }),
+        ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 1_000_000 }),
+        batch(
+          takeTokens(scene, 3n),
+          createTransferCheckedInstruction(scene.held, scene.mint, scene.thiefs, scene.wallet, 4n, 6),
+        ),
+      ]),
+  },
+  {
+    name: 'tokens sent to one who has no account yet, at the cost of a sponsor',
+    build: (scene) => {
+      const owner = newAddress();
+      const made = getAssociatedTokenAddressSync(scene.mint, owner, true);
+      return build(
+        scene,
+        [
+          createAssociatedTokenAccountIdempotentInstruction(scene.sponsor.publicKey, made, owner, scene.mint),
+          createTransferCheckedInstruction(scene.held, scene.mint, made, scene.wallet, 4n, 6),
+        ],
+        sponsored(scene),
+      );
+    },
+  },
+  {
+    name: 'tokens sent to one who has no account yet, at our cost',
+    build: (scene) => {
+      const owner = newAddress();
+      const made = getAssociatedTokenAddressSync(scene.mint, owner, true);
+      return build(scene, [
+        createAssociatedTokenAccountIdempotentInstruction(scene.wallet, made, owner, scene.mint),
+        createTransferCheckedInstruction(scene.held, scene.mint, made, scene.wallet, 4n, 6),
+      ]);
+    },
+  },
+  {
+    name: 'an empty account closed in our favour',
+    build: (scene) => {
+      const empty = scene.chain.giveTokens(scene.wallet, scene.chain.newMint(), 0n);
+      return build(scene, [createCloseAccountInstruction(empty, scene.wallet, scene.wallet)]);
+    },
+  },
+];
