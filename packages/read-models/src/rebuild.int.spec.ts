@@ -62,7 +62,7 @@ describe('a rebuild', () => {
   it('makes a new version of equal rows the live one', async () => {
     const before = await dumpLive();
     const result = await rebuild();
-    const examined = { accounts: 5, holds: 10, play_sessions: 10, postings: 45, trial_balances: 4 };
+    const examined = { accounts: 5, holds: 10, moves: 5, play_sessions: 10, postings: 45, trial_balances: 4 };
     expect(result).to.deep.equal({
       equal: true,
       moved: true,
@@ -106,7 +106,7 @@ describe('a rebuild', () => {
     const tampering = {
       accounts: { row: "user_id = 'usr_1'", column: 'available', extra: "stream = 'x', ordinal = 99" },
       holds: { row: "hold_id = '1a'", column: 'amount', extra: "hold_id = 'x'" },
-      moves: { row: "move_id = 'mov_1'", column: 'to_address', extra: "move_id = 'x', ordinal = 99" },
+      moves: { row: "move_id = 'mov_1'", column: 'amount', extra: "move_id = 'x', ordinal = 99" },
       play_sessions: {
         row: "session_id = '1a'",
         column: 'total_win',

@@ -1,0 +1,230 @@
+/**
+ * Two nodes of the treasury on one log, with real accounts, moves and users, for specs. The chain is figures that a
+ * spec sets; what the driver of moves would write a spec writes.
+ */
+import { randomUUID } from 'node:crypto';
+import { accountStream, createAccounts, holdReactions } from '@coffer/accounts';
+import type { Reaction } from '@coffer/consumers';
+import { createCommandHandler, type EventStore, type RecordedEvent } from '@coffer/event-store';
+import { createMemoryEventStore } from '@coffer/event-store/memory';
+import { type Environment, encodeMetadata, type FailPointName, newId } from '@coffer/kernel';
+import { createMoves, type MoveEvent, moveEvents, moveStreamName, treasuryMovePlace } from '@coffer/moves';
+import type { TokenAccount } from '@coffer/solana';
+import {
+  cashOutHoldAct,
+  createTreasury,
+  type PlayerAccount,
+  type TreasuryBooks,
+  type TreasuryCurrency,
+  treasuryDues,
+} from '@coffer/treasury';
+import { createUsers } from '@coffer/users';
+import { treasuryFunds } from '../treasuryFunds.ts';
+
+export const SOL: TreasuryCurrency = { id: 1, decimals: 9, mint: { test: 'native', live: 'native' } };
+export const CHIP: TreasuryCurrency = { id: 2, decimals: 6, mint: { test: 'mint-chip', live: null } };
+/** Played with, and on no chain. */
+export const POINTS: TreasuryCurrency = { id: 3, decimals: 0, mint: { test: null, live: null } };
+export const RENT_MINIMUM = 890_880n;
+export const TREASURY = 'address-treasury';
+export const FIRST_TIME = Date.UTC(2026, 0, 31, 12);
+
+const PROGRAM = 'token-program';
+const associated = (owner: string, mint: string, program: string) => `${owner}/${mint}/${program}`;
+
+/** A process that died at a fail point. */
+export class Died extends Error {
+  override readonly name = 'Died';
+}
+
+export type TreasuryWorld = Awaited<ReturnType<typeof createTreasuryWorld>>;
+
+export async function createTreasuryWorld({
+  store = createMemoryEventStore(),
+}: {
+  readonly store?: EventStore;
+} = {}) {
+  const place = { appId: newId('app'), scopeId: newId('scp'), environment: 'test' as Environment };
+  const lamports = new Map<string, bigint>();
+  const tokens: TokenAccount[] = [];
+  const wallets = new Set<string>();
+  const dies = new Set<FailPointName>();
+  let books: TreasuryBooks = { liabilities: 0n, inFlight: 0n };
+  let isConfigured = true;
+  let timeMs = FIRST_TIME;
+  const asked: string[] = [];
+
+  const clock = () => {
+    timeMs += 1_000;
+    return new Date(timeMs);
+  };
+  const addressOf = (userId: string) => `address-${userId}`;
+  const chain = {
+    async accounts(addresses: readonly string[]) {
+      return addresses.map((address) => {
+        const held = lamports.get(address);
+        if (held === undefined) return undefined;
+        return { address, owner: 'system', lamports: held, data: new Uint8Array(), isExecutable: false };
+      });
+    },
+    async tokenAccountsOf(owner: string, commitment: string) {
+      asked.push(`${commitment} ${owner}`);
+      return tokens.filter((account) => account.owner === owner);
+    },
+    rentMinimum: async () => RENT_MINIMUM,
+  };
+
+  const startNode = () => {
+    const handler = createCommandHandler({ store });
+    const accounts = createAccounts({ handler, store });
+    const users = createUsers({ handler, store, clock });
+    const moves = createMoves({ handler, store });
+    const treasury = createTreasury({
+      moves,
+      clock,
+      failPoint(name) {
+        if (dies.delete(name)) throw new Died(name);
+      },
+      funds: treasuryFunds(accounts),
+      users,
+      currencyById: (_appId, id) => [SOL, CHIP, POINTS].find((currency) => currency.id === id),
+      chainOf: () => (isConfigured ? chain : undefined),
+      associatedTokenAddress: associated,
+      walletOf: async ({ userId, scopeId }) =>
+        wallets.has(userId)
+          ? { walletId: `wlt-${userId}`, ownerId: scopeId, address: addressOf(userId) }
+          : undefined,
+      treasuryOf: async ({ appId }) => ({ walletId: 'wlt-treasury', ownerId: appId, address: TREASURY }),
+      booksOf: async () => books,
+    });
+    return { handler, accounts, users, moves, treasury };
+  };
+  const nodes = [startNode(), startNode()] as const;
+  const context = () => ({ requestId: 'req-1', actor: 'key:1', deadlineMs: performance.now() + 30_000 });
+
+  const accountStreamOf = ({ environment, appId, userId, currencyId }: PlayerAccount) =>
+    accountStream(environment, appId, userId, currencyId);
+  const reactionsOf = (node: 0 | 1): readonly Reaction[] => {
+    const reaction = { accountStreamOf, carryOut: nodes[node].treasury.carryOut };
+    return holdReactions({ cashout: cashOutHoldAct(reaction) }, treasuryDues(reaction));
+  };
+
+  const events = async (): Promise<readonly RecordedEvent[]> =>
+    (await Array.fromAsync(store.readAll({}))).flat();
+
+  async function newPlayer(given: { readonly lamports?: bigint; readonly hasWallet?: boolean } = {}) {
+    const { environment, scopeId, appId } = place;
+    const { answer } = await nodes[0].users.register({ environment, scopeId, appId }, context());
+    if (given.hasWallet ?? true) wallets.add(answer.userId);
+    lamports.set(addressOf(answer.userId), given.lamports ?? 100_000_000_000n);
+    return answer.userId;
+  }
+  lamports.set(TREASURY, 100_000_000_000n);
+
+  /** What the driver of moves would write next. */
+  async function appendToMove(ref: string, ...ofMove: readonly MoveEvent[]): Promise<void> {
+    await store.append({
+      stream: moveStreamName(treasuryMovePlace(place.environment, place.appId, ref)),
+      expectedRevision: 'streamExists',
+      events: ofMove.map((event) => {
+        const { schemaVersion, ...stored } = moveEvents.encode(event);
+        const metadata = { correlationId: 'driver', actor: 'service', occurredAt: clock().toISOString() };
+        return { id: randomUUID(), ...stored, metadata: encodeMetadata(metadata, schemaVersion) };
+      }),
+    });
+  }
+  async function subjectOf(ref: string) {
+    const at = treasuryMovePlace(place.environment, place.appId, ref);
+    const move = await nodes[0].moves.find(at, context());
+    if (!move) throw new Error(`Nothing was requested under ${ref}.`);
+    const { operation, key, appId, userId, currencyId, amount } = move;
+    return { operation, key, appId, userId, currencyId, amount };
+  }
+  const sign = (ref: string) =>
+    appendToMove(ref, {
+      type: 'TransactionSigned',
+      data: {
+        attempt: 1,
+        signature: `signature-${ref}`,
+        transaction: 'AQID',
+        blockhash: 'blockhash',
+        lastValidBlockHeight: 150n,
+        feePayer: 'address-fee-payer',
+      },
+    });
+
+  return {
+    store,
+    place,
+    nodes,
+    treasury: nodes[0].treasury,
+    context,
+    newPlayer,
+    addressOf,
+    accountOf: (userId: string, currencyId = SOL.id): PlayerAccount => ({
+      environment: place.environment,
+      appId: place.appId,
+      userId,
+      currencyId,
+    }),
+    events,
+    typesOf: async (prefix: string) =>
+      (await events()).filter(({ stream }) => stream.startsWith(prefix)).map(({ type }) => type),
+    setLamports: (address: string, amount: bigint | undefined) =>
+      amount === undefined ? lamports.delete(address) : lamports.set(address, amount),
+    setTokens(owner: string, mint: string, amount: bigint, address = associated(owner, mint, PROGRAM)) {
+      tokens.push({
+        address,
+        program: PROGRAM,
+        mint,
+        owner,
+        amount,
+        isFrozen: false,
+        delegate: null,
+        closeAuthority: null,
+      });
+    },
+    setBooks(given: TreasuryBooks) {
+      books = given;
+    },
+    unconfigureChain() {
+      isConfigured = false;
+    },
+    askedOfChain: asked,
+    /** The next request that comes there dies. */
+    dieAt: (name: FailPointName) => void dies.add(name),
+    sign,
+    async confirm(ref: string) {
+      const subject = await subjectOf(ref);
+      await sign(ref);
+      await appendToMove(ref, {
+        type: 'MoveConfirmed',
+        data: { ...subject, signature: `signature-${ref}`, slot: 321n },
+      });
+    },
+    async fail(ref: string) {
+      const subject = await subjectOf(ref);
+      await appendToMove(ref, {
+        type: 'MoveFailed',
+        data: { ...subject, code: 'moves/never_landed', signature: null, slot: null },
+      });
+    },
+    reactionsOf,
+    /** What the hold process does with all that the log owes; answers how much that was. */
+    async finish(node: 0 | 1 = 1): Promise<number> {
+      const reactions = reactionsOf(node);
+      const log = await events();
+      let acts = 0;
+      for (const reaction of reactions) {
+        const done = new Set(log.map(reaction.effectOf));
+        for (const event of log) {
+          const cause = reaction.causeOf(event);
+          if (!cause || done.has(cause.key)) continue;
+          await reaction.act(event);
+          acts += 1;
+        }
+      }
+      return acts;
+    },
+  };
+}

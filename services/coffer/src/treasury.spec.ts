@@ -1,0 +1,563 @@
+/** Deposits, cash-outs and their ends, over two nodes on one log in memory. Source: docs/api.md, Treasury. */
+import { Rejection } from '@coffer/kernel';
+import { asRequested, treasuryMoveBody, treasuryMovePlace } from '@coffer/moves';
+import type { TransferRequest } from '@coffer/treasury';
+import { expect } from 'chai';
+import {
+  CHIP,
+  createTreasuryWorld,
+  Died,
+  POINTS,
+  RENT_MINIMUM,
+  SOL,
+  TREASURY,
+  type TreasuryWorld,
+} from './testing/treasury.ts';
+
+const AMOUNT = 2_000_000_000n;
+
+type Kind = 'deposit' | 'withdraw';
+
+describe('the treasury', () => {
+  let world: TreasuryWorld;
+  let userId: string;
+  let funded = 0;
+
+  beforeEach(async () => {
+    world = await createTreasuryWorld();
+    userId = await world.newPlayer();
+  });
+
+  const requestOf = (given: Partial<TransferRequest> = {}): TransferRequest => ({
+    userId,
+    currency: SOL.id,
+    amount: AMOUNT,
+    ref: 'ref-1',
+    ...given,
+  });
+  const ask = async (kind: Kind, given: Partial<TransferRequest> = {}, node: 0 | 1 = 0) => {
+    const outcome = await world.nodes[node].treasury[kind](world.place, requestOf(given), world.context());
+    return { ...outcome, body: JSON.stringify(treasuryMoveBody(outcome.answer)) };
+  };
+  const refusalOf = async (pending: Promise<unknown>) => {
+    const error = await pending.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    if (!(error instanceof Rejection)) throw error ?? new Error('It was not refused.');
+    return { code: error.code, details: error.details };
+  };
+  const codeOf = async (pending: Promise<unknown>) => (await refusalOf(pending)).code;
+  const diesIn = async (pending: Promise<unknown>) =>
+    expect(await pending.catch((error: unknown) => error)).to.be.instanceOf(Died);
+  const show = (ref = 'ref-1') => world.treasury.show(world.place, ref, world.context());
+  const figures = (of = userId, currencyId = SOL.id) =>
+    world.nodes[0].accounts.external(world.accountOf(of, currencyId), world.context());
+  /** Off-chain funds from a deposit that is in the books. */
+  const fund = async (amount = AMOUNT, of = userId) => {
+    funded += 1;
+    const ref = `funds-${funded}`;
+    await ask('deposit', { ref, amount, userId: of });
+    await world.confirm(ref);
+    await world.finish();
+  };
+  const moveStreams = async () =>
+    (await world.events()).filter(({ type }) => type === 'MoveRequested').map(({ stream }) => stream);
+
+  describe('a deposit', () => {
+    it("is requested from the user's wallet to the treasury, and answered as it was requested", async () => {
+      const { answer, replayed, body } = await ask('deposit');
+      expect(replayed).to.equal(false);
+      expect(answer).to.deep.include({
+        operation: 'deposit',
+        mint: 'native',
+        decimals: 9,
+        from: {
+          walletId: `wlt-${userId}`,
+          ownerId: world.place.scopeId,
+          address: world.addressOf(userId),
+        },
+      });
+      expect(JSON.parse(body)).to.deep.equal({
+        ref: 'ref-1',
+        moveId: treasuryMovePlace('test', world.place.appId, 'ref-1').moveId,
+        kind: 'deposit',
+        userId,
+        currency: SOL.id,
+        amount: '2000000000',
+        toAddress: TREASURY,
+        status: 'pending',
+        signature: null,
+        slot: null,
+        error: null,
+        createdAt: answer.requestedAt,
+        updatedAt: answer.requestedAt,
+      });
+      expect(await world.typesOf('account-'), 'nothing is booked').to.deep.equal([]);
+    });
+
+    it('is booked once the chain has confirmed it, and shown as confirmed only then', async () => {
+      const { answer: first } = await ask('deposit');
+      expect(await show()).to.deep.equal(first);
+      await world.confirm('ref-1');
+      expect(await show()).to.include({
+        status: 'submitted',
+        signature: 'signature-ref-1',
+        slot: null,
+        errorCode: null,
+      });
+      expect(await figures()).to.include({ available: 0n, deposited: 0n });
+
+      expect(await world.finish()).to.equal(1);
+      expect(await show()).to.include({ status: 'confirmed', signature: 'signature-ref-1', slot: 321n });
+      expect(await figures()).to.deep.equal({
+        available: AMOUNT,
+        held: 0n,
+        deposited: AMOUNT,
+        withdrawn: 0n,
+      });
+      expect(await world.finish(), 'it is done').to.equal(0);
+      expect(await world.typesOf('account-')).to.deep.equal(['AccountCredited']);
+    });
+
+    it('is credited once, whoever does it and however often', async () => {
+      await ask('deposit');
+      await world.confirm('ref-1');
+      const cause = (await world.events()).find(({ type }) => type === 'MoveConfirmed');
+      if (!cause) expect.fail('it was confirmed');
+      const deadlineMs = performance.now() + 30_000;
+      await Promise.all(
+        Array.from({ length: 10 }, (_, index) =>
+          world.nodes[index % 2 ? 1 : 0].treasury.carryOut.book(cause, deadlineMs),
+        ),
+      );
+      expect(await world.typesOf('account-')).to.deep.equal(['AccountCredited']);
+    });
+
+    it('that has failed for good credits nothing, and says why', async () => {
+      const { answer } = await ask('deposit');
+      await world.fail('ref-1');
+      expect(await world.finish()).to.equal(0);
+      expect(treasuryMoveBody(await show())).to.deep.include({
+        status: 'failed',
+        error: {
+          code: 'moves/never_landed',
+          message: 'No attempt got into a block, as often as it was signed. Nothing was moved.',
+        },
+      });
+      expect(await world.typesOf('account-')).to.deep.equal([]);
+      expect((await ask('deposit')).answer, 'a ref that has failed stays failed').to.deep.equal(answer);
+    });
+
+    it('of more than the wallet holds is refused, and the same ref may succeed later', async () => {
+      world.setLamports(world.addressOf(userId), AMOUNT - 1n);
+      expect(await refusalOf(ask('deposit'))).to.deep.equal({
+        code: 'treasury/insufficient_wallet_funds',
+        details: { available: AMOUNT - 1n, amount: AMOUNT },
+      });
+      world.setLamports(world.addressOf(userId), undefined);
+      expect(await refusalOf(ask('deposit'))).to.deep.include({ details: { available: 0n, amount: AMOUNT } });
+      expect(await world.typesOf('move-')).to.deep.equal([]);
+      world.setLamports(world.addressOf(userId), AMOUNT);
+      expect((await ask('deposit')).replayed, 'down to nothing is allowed').to.equal(false);
+    });
+
+    it('of the native currency leaves no wallet with less than the chain asks of one', async () => {
+      const from = world.addressOf(userId);
+      world.setLamports(from, AMOUNT + RENT_MINIMUM - 1n);
+      expect(await refusalOf(ask('deposit'))).to.deep.equal({
+        code: 'treasury/below_rent_minimum',
+        details: { address: from, balance: RENT_MINIMUM - 1n, minimum: RENT_MINIMUM },
+      });
+      world.setLamports(from, AMOUNT + RENT_MINIMUM);
+      expect(await codeOf(ask('deposit', { amount: AMOUNT + 1n }))).to.equal('treasury/below_rent_minimum');
+      expect((await ask('deposit')).replayed).to.equal(false);
+
+      world.setLamports(TREASURY, undefined);
+      world.setLamports(from, AMOUNT);
+      expect(await refusalOf(ask('deposit', { ref: 'new', amount: RENT_MINIMUM - 1n }))).to.deep.equal({
+        code: 'treasury/below_rent_minimum',
+        details: { address: TREASURY, balance: RENT_MINIMUM - 1n, minimum: RENT_MINIMUM },
+      });
+      expect((await ask('deposit', { ref: 'new', amount: RENT_MINIMUM })).replayed).to.equal(false);
+    });
+
+    it('of a token is paid from the associated account alone, and asks no rent of anybody', async () => {
+      const owner = world.addressOf(userId);
+      const chips = { currency: CHIP.id, amount: 5n };
+      world.setLamports(owner, undefined);
+      world.setTokens(owner, 'another-mint', 50n);
+      world.setTokens(owner, 'mint-chip', 50n, 'an-account-beside');
+      expect(await refusalOf(ask('deposit', chips))).to.deep.include({
+        details: { available: 0n, amount: 5n },
+      });
+      world.setTokens(owner, 'mint-chip', 5n);
+      expect((await ask('deposit', chips)).answer).to.include({ mint: 'mint-chip', decimals: 6, amount: 5n });
+      expect(new Set(world.askedOfChain)).to.deep.equal(new Set([`confirmed ${owner}`]));
+    });
+  });
+
+  describe('a withdrawal', () => {
+    it("holds the funds, then moves from the treasury to the user's wallet", async () => {
+      await fund(AMOUNT + 5n);
+      const { answer, replayed, body } = await ask('withdraw');
+      expect(replayed).to.equal(false);
+      expect(JSON.parse(body)).to.deep.include({
+        kind: 'withdraw',
+        amount: '2000000000',
+        toAddress: world.addressOf(userId),
+        status: 'pending',
+        createdAt: answer.requestedAt,
+        updatedAt: answer.requestedAt,
+      });
+      expect(answer.from).to.deep.equal({
+        walletId: 'wlt-treasury',
+        ownerId: world.place.appId,
+        address: TREASURY,
+      });
+      expect(await figures()).to.include({ available: 5n, held: AMOUNT, withdrawn: 0n });
+      expect((await world.typesOf('account-')).at(-1)).to.equal('FundsHeld');
+      expect(await world.finish(), 'the request has done it').to.equal(0);
+    });
+
+    it('keeps the whole order in the event that holds the funds', async () => {
+      await fund();
+      const { answer } = await ask('withdraw');
+      const held = (await world.events()).find(({ type }) => type === 'FundsHeld');
+      expect(JSON.parse(held?.data ?? '')).to.deep.equal({
+        holdId: 'cashout:ref-1',
+        amount: '2000000000',
+        purpose: 'cashout',
+        request: {
+          ref: 'ref-1',
+          mint: 'native',
+          decimals: '9',
+          fromWalletId: 'wlt-treasury',
+          fromOwnerId: world.place.appId,
+          fromAddress: TREASURY,
+          toAddress: world.addressOf(userId),
+          requestedAt: answer.requestedAt,
+        },
+      });
+    });
+
+    it('leaves the books when it is confirmed, and is shown as confirmed only then', async () => {
+      await fund();
+      const first = await ask('withdraw');
+      await world.confirm('ref-1');
+      expect(await show()).to.include({ status: 'submitted', slot: null });
+      expect(await figures()).to.include({ held: AMOUNT });
+      expect(await world.finish()).to.equal(1);
+      expect(await show()).to.include({ status: 'confirmed', slot: 321n });
+      expect(await figures()).to.deep.equal({
+        available: 0n,
+        held: 0n,
+        deposited: AMOUNT,
+        withdrawn: AMOUNT,
+      });
+      const again = await ask('withdraw', {}, 1);
+      expect(again).to.deep.include({ body: first.body, replayed: true });
+      expect(await world.finish()).to.equal(0);
+    });
+
+    it('that has failed for good gives the funds back, and stays failed', async () => {
+      await fund();
+      const first = await ask('withdraw');
+      await world.fail('ref-1');
+      expect(await show(), 'not before the funds are back').to.include({
+        status: 'pending',
+        errorCode: null,
+      });
+      expect(await world.finish()).to.equal(1);
+      expect(await show()).to.include({ status: 'failed', errorCode: 'moves/never_landed' });
+      expect(await figures()).to.include({ available: AMOUNT, held: 0n, withdrawn: 0n });
+      expect(await ask('withdraw')).to.deep.include({ body: first.body, replayed: true });
+      expect(await figures(), 'nothing is held again').to.include({ available: AMOUNT, held: 0n });
+    });
+
+    it('of more than is available is refused last, and holds nothing', async () => {
+      await fund();
+      expect(await refusalOf(ask('withdraw', { amount: AMOUNT + 1n }))).to.deep.equal({
+        code: 'treasury/insufficient_funds',
+        details: { available: AMOUNT, amount: AMOUNT + 1n },
+      });
+      world.setLamports(TREASURY, AMOUNT);
+      expect(await refusalOf(ask('withdraw', { amount: AMOUNT + 1n }))).to.deep.equal({
+        code: 'treasury/insufficient_treasury',
+        details: { available: AMOUNT, amount: AMOUNT + 1n },
+      });
+      expect(await world.typesOf('account-')).to.deep.equal(['AccountCredited']);
+      expect((await ask('withdraw')).replayed, 'all of the treasury is allowed').to.equal(false);
+    });
+
+    it('leaves neither the treasury nor a new wallet below the rent minimum', async () => {
+      await fund();
+      world.setLamports(TREASURY, AMOUNT + 1n);
+      expect(await refusalOf(ask('withdraw'))).to.deep.include({
+        details: { address: TREASURY, balance: 1n, minimum: RENT_MINIMUM },
+      });
+      world.setLamports(TREASURY, AMOUNT * 2n);
+      world.setLamports(world.addressOf(userId), undefined);
+      expect(await codeOf(ask('withdraw', { amount: 7n }))).to.equal('treasury/below_rent_minimum');
+    });
+  });
+
+  for (const kind of ['deposit', 'withdraw'] as const) {
+    describe(`each ${kind}`, () => {
+      beforeEach(() => fund(AMOUNT * 10n));
+
+      it('is one, asked for fifty times in parallel of two nodes, with one answer', async () => {
+        const before = (await moveStreams()).length;
+        const answers = await Promise.all(
+          Array.from({ length: 50 }, (_, index) => ask(kind, {}, index % 2 ? 1 : 0)),
+        );
+        expect(new Set(answers.map(({ body }) => body)).size).to.equal(1);
+        expect(answers.filter(({ replayed }) => !replayed)).to.have.length(1);
+        expect((await moveStreams()).length - before).to.equal(1);
+        expect(await world.finish()).to.equal(0);
+        const held = kind === 'withdraw' ? AMOUNT : 0n;
+        expect(await figures()).to.include({ held, available: AMOUNT * 10n - held });
+      });
+
+      it('is answered again with the same bytes, whatever has become of it and of the user', async () => {
+        const first = await ask(kind);
+        await world.sign('ref-1');
+        world.setLamports(TREASURY, 0n);
+        world.setLamports(world.addressOf(userId), 0n);
+        const { scopeId, environment } = world.place;
+        await world.nodes[1].users.suspend({ scopeId, environment, userId }, world.context());
+        world.unconfigureChain();
+        expect(await ask(kind, {}, 1)).to.deep.include({ body: first.body, replayed: true });
+        expect(await show()).to.include({ status: 'submitted', signature: 'signature-ref-1' });
+      });
+
+      it('is refused with other content, and the first field that differs is named', async () => {
+        const other = await world.newPlayer();
+        await fund(AMOUNT * 10n, other);
+        await ask(kind);
+        const opposite = kind === 'deposit' ? 'withdraw' : 'deposit';
+        const rows: readonly (readonly [field: string, kind: Kind, given: Partial<TransferRequest>])[] = [
+          ['amount', kind, { amount: AMOUNT + 1n }],
+          ['currency', kind, { amount: AMOUNT + 1n, currency: CHIP.id }],
+          ['userId', kind, { amount: AMOUNT + 1n, currency: CHIP.id, userId: other }],
+          ['operation', opposite, { amount: AMOUNT + 1n, currency: CHIP.id, userId: other }],
+          ['operation', opposite, {}],
+        ];
+        const log = await world.events();
+        for (const [field, asked, given] of rows) {
+          expect(await refusalOf(ask(asked, given)), field).to.deep.equal({
+            code: 'treasury/idempotency_conflict',
+            details: { key: 'ref-1', field },
+          });
+        }
+        expect(await world.events(), 'a refusal keeps nothing').to.have.length(log.length);
+      });
+
+      it('refuses for the first of several reasons, in the documented order', async () => {
+        const { scopeId, environment } = world.place;
+        const broke = await world.newPlayer({ lamports: 1n, hasWallet: false });
+        const given = (more: Partial<TransferRequest> = {}) => ({
+          userId: broke,
+          ref: 'new',
+          amount: AMOUNT * 100n,
+          ...more,
+        });
+        const code = (more: Partial<TransferRequest> = {}) => codeOf(ask(kind, given(more)));
+        const suspend = () =>
+          world.nodes[0].users.suspend({ scopeId, environment, userId: broke }, world.context());
+        const reinstate = () =>
+          world.nodes[0].users.reinstate({ scopeId, environment, userId: broke }, world.context());
+        world.place.environment = 'live';
+        expect(await code({ currency: 99 }), 'another environment').to.equal('users/not_found');
+        world.place.environment = 'test';
+        expect(await code({ userId: 'usr_nobody', currency: 99 })).to.equal('users/not_found');
+        await ask(kind);
+        await suspend();
+        expect(await code({ currency: 99, ref: 'ref-1' })).to.equal('treasury/unknown_currency');
+        expect(await code({ ref: 'ref-1' })).to.equal('treasury/idempotency_conflict');
+        expect(await code()).to.equal('users/suspended');
+        await reinstate();
+        world.unconfigureChain();
+        expect(await code({ currency: POINTS.id })).to.equal('treasury/currency_not_on_chain');
+        expect(await refusalOf(ask(kind, given()))).to.deep.equal({
+          code: 'chain/not_configured',
+          details: { environment: 'test' },
+        });
+      });
+
+      it('needs a wallet of the user before it looks at funds', async () => {
+        const walletless = await world.newPlayer({ lamports: 1n, hasWallet: false });
+        world.setLamports(TREASURY, 0n);
+        expect(await codeOf(ask(kind, { userId: walletless, ref: 'new' }))).to.equal('wallets/no_wallet');
+      });
+    });
+  }
+
+  describe('a withdrawal whose request has died', () => {
+    beforeEach(() => fund(AMOUNT * 2n));
+
+    it('before the hold has done nothing, and may be sent again', async () => {
+      const before = await world.events();
+      world.dieAt('cashOut.beforeHold');
+      await diesIn(ask('withdraw'));
+      expect(await world.events()).to.have.length(before.length);
+      expect((await ask('withdraw')).replayed).to.equal(false);
+    });
+
+    it('between hold and move goes on when it is repeated, also for a user suspended since', async () => {
+      world.dieAt('cashOut.held');
+      await diesIn(ask('withdraw'));
+      expect((await world.typesOf('account-')).at(-1)).to.equal('FundsHeld');
+      const { scopeId, environment } = world.place;
+      await world.nodes[1].users.suspend({ scopeId, environment, userId }, world.context());
+      world.setLamports(TREASURY, 0n);
+      world.unconfigureChain();
+
+      expect(await refusalOf(ask('withdraw', { amount: AMOUNT + 1n }, 1))).to.deep.equal({
+        code: 'treasury/idempotency_conflict',
+        details: { key: 'ref-1', field: 'amount' },
+      });
+      const { answer, replayed } = await ask('withdraw', {}, 1);
+      expect(replayed).to.equal(false);
+      expect(answer).to.deep.equal(asRequested(answer));
+      expect(await figures()).to.include({ available: AMOUNT, held: AMOUNT });
+      expect(await world.finish()).to.equal(0);
+    });
+
+    it('is finished by the process with the same bytes as by the request', async () => {
+      world.dieAt('cashOut.held');
+      await diesIn(ask('withdraw'));
+      const held = (await world.events()).find(({ type }) => type === 'FundsHeld');
+      expect(await world.finish()).to.equal(1);
+      const requested = (await world.events()).at(-1);
+      const { body } = await ask('withdraw');
+      expect(await world.finish()).to.equal(0);
+      expect((await world.events()).at(-1)?.id, 'the repeat adds nothing').to.equal(requested?.id);
+      expect(requested).to.include({ type: 'MoveRequested' });
+      // The time, the cause and the content of the move are those of the hold, not of whoever wrote it.
+      const heldAt = JSON.parse(held?.data ?? '').request.requestedAt;
+      expect(JSON.parse(body)).to.include({ createdAt: heldAt, updatedAt: heldAt });
+      expect(JSON.parse(requested?.metadata ?? '')).to.include({ occurredAt: heldAt, causationId: held?.id });
+    });
+
+    it('after the move is answered as the first would have been', async () => {
+      world.dieAt('cashOut.requested');
+      await diesIn(ask('withdraw'));
+      const log = await world.events();
+      expect((await ask('withdraw', {}, 1)).replayed).to.equal(true);
+      expect(await world.events()).to.have.length(log.length);
+    });
+
+    it('loses its ref to another player who moves first, and has its funds back in full', async () => {
+      const other = await world.newPlayer();
+      await fund(AMOUNT, other);
+      world.dieAt('cashOut.held');
+      await diesIn(ask('withdraw'));
+      const { answer } = await ask('withdraw', { userId: other });
+      expect(answer.userId).to.equal(other);
+      expect(await world.finish()).to.equal(1);
+
+      expect(await figures()).to.include({ available: AMOUNT * 2n, held: 0n, withdrawn: 0n });
+      expect(await figures(other)).to.include({ held: AMOUNT });
+      expect(await refusalOf(ask('withdraw'))).to.deep.equal({
+        code: 'treasury/idempotency_conflict',
+        details: { key: 'ref-1', field: 'userId' },
+      });
+    });
+
+    it('loses its ref to a deposit, and has its funds back in full', async () => {
+      world.dieAt('cashOut.held');
+      await diesIn(ask('withdraw'));
+      await ask('deposit');
+      // Whichever comes first, the repeat or the process: the hold is closed.
+      expect(await refusalOf(ask('withdraw'))).to.deep.equal({
+        code: 'treasury/idempotency_conflict',
+        details: { key: 'ref-1', field: 'operation' },
+      });
+      expect(await world.finish()).to.equal(1);
+      expect(await figures()).to.include({ available: AMOUNT * 2n, held: 0n });
+      expect(await show()).to.include({ operation: 'deposit', status: 'pending' });
+      await world.confirm('ref-1');
+      await world.finish();
+      expect(await figures()).to.include({ available: AMOUNT * 3n, held: 0n, deposited: AMOUNT * 3n });
+    });
+
+    it('gives its funds back at once where the race is lost in the request itself', async () => {
+      const other = await world.newPlayer();
+      await fund(AMOUNT, other);
+      const answers = await Promise.allSettled([
+        ask('withdraw', {}, 0),
+        ask('withdraw', { userId: other }, 1),
+        ask('withdraw', {}, 1),
+        ask('withdraw', { userId: other }, 0),
+      ]);
+      const won = answers.filter(({ status }) => status === 'fulfilled');
+      expect(won).to.have.length(2);
+      expect(await world.finish()).to.equal(0);
+      const held = await Promise.all([userId, other].map(async (of) => (await figures(of)).held));
+      expect(held.toSorted()).to.deep.equal([0n, AMOUNT]);
+    });
+  });
+
+  describe('a deposit whose request has died', () => {
+    it('before its move has done nothing; behind it, it is answered as the first would have been', async () => {
+      world.dieAt('deposit.beforeRequest');
+      await diesIn(ask('deposit'));
+      expect(await world.typesOf('move-')).to.deep.equal([]);
+      world.dieAt('deposit.requested');
+      await diesIn(ask('deposit'));
+      expect((await ask('deposit')).replayed).to.equal(true);
+      expect(await world.typesOf('move-')).to.deep.equal(['MoveRequested']);
+    });
+  });
+
+  it('knows a move in its own app and environment only', async () => {
+    await ask('deposit');
+    expect(await codeOf(show('ref-2'))).to.equal('treasury/move_not_found');
+    const elsewhere = { ...world.place, environment: 'live' as const };
+    expect(await codeOf(world.treasury.show(elsewhere, 'ref-1', world.context()))).to.equal(
+      'treasury/move_not_found',
+    );
+  });
+
+  describe('the balance', () => {
+    const balance = (given: Partial<TransferRequest> = {}) => {
+      const { userId: of, currency } = requestOf(given);
+      return world.treasury.balance(world.place, { userId: of, currency }, world.context());
+    };
+
+    it("has the player's net position and what the treasury holds and owes", async () => {
+      await fund(AMOUNT * 2n);
+      await ask('withdraw');
+      await world.confirm('ref-1');
+      await world.finish();
+      await ask('withdraw', { ref: 'ref-2', amount: 3n });
+      world.setBooks({ liabilities: 70n, inFlight: 4n });
+      world.setLamports(TREASURY, 50n);
+      expect(await balance()).to.deep.equal({
+        userId,
+        currency: SOL.id,
+        deposited: AMOUNT * 2n,
+        withdrawn: AMOUNT,
+        available: AMOUNT - 3n,
+        held: 3n,
+        treasury: { address: TREASURY, onChain: 50n, liabilities: 70n, inFlight: 4n },
+      });
+    });
+
+    it('is of finalized blocks, also of a token, and shown of a suspended user', async () => {
+      world.setTokens(TREASURY, 'mint-chip', 9n);
+      const { scopeId, environment } = world.place;
+      await world.nodes[0].users.suspend({ scopeId, environment, userId }, world.context());
+      expect((await balance({ currency: CHIP.id })).treasury.onChain).to.equal(9n);
+      expect(world.askedOfChain).to.deep.equal([`finalized ${TREASURY}`]);
+    });
+
+    it('is refused for whom or what there is none', async () => {
+      expect(await codeOf(balance({ userId: 'usr_nobody', currency: 99 }))).to.equal('users/not_found');
+      expect(await codeOf(balance({ currency: 99 }))).to.equal('treasury/unknown_currency');
+      world.unconfigureChain();
+      expect(await codeOf(balance())).to.equal('chain/not_configured');
+    });
+  });
+});
