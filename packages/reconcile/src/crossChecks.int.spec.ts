@@ -9,6 +9,27 @@ const APP = 'app_1';
 const BOOKS = { appId: APP, environment: 'test' } as const;
 const ANN = 'account-test.app_1.ann.2';
 
+/** Revision, number, book, subject, amount and the balance before. */
+type PostingRow = readonly [number, number, string, string, number, number];
+const held = (revision: number, subject: string, amount: number): readonly PostingRow[] => [
+  [revision, 1, 'available', subject, -amount, 100],
+  [revision, 2, 'held', subject, amount, 0],
+];
+const closed = (revision: number, subject: string, amount: number, to: string): readonly PostingRow[] => [
+  [revision, 1, 'held', subject, -amount, amount],
+  [revision, 2, to, subject, amount, 0],
+];
+
+type MoveValues = readonly [operation: string, key: string, amount: number, status: string, user?: string];
+const moves = (given: readonly MoveValues[]) =>
+  given
+    .map(
+      ([operation, key, amount, status, user = 'ann'], index) =>
+        `('mov_${key}_${user}', ${user.length * 100 + index}, 0, 'app_1', 'test', 'app_1', '${operation}', '${key}', '${user}', 2, 'native',
+          ${amount}, 'wlt_1', 'from', 'to', '${status}', 1, null, null, null, now(), now())`,
+    )
+    .join(', ');
+
 describe('the checks between rows of different kinds', () => {
   let database: TestDatabase;
   let pool: Pool;
@@ -27,7 +48,7 @@ describe('the checks between rows of different kinds', () => {
     await database.drop();
   });
   beforeEach(async () => {
-    for (const table of ['accounts', 'holds', 'postings', 'play_sessions', 'trial_balances']) {
+    for (const table of ['accounts', 'holds', 'moves', 'postings', 'play_sessions', 'trial_balances']) {
       await pool.query(`truncate ${SCHEMA}.${table}`);
     }
     await consistentBooks();
@@ -43,13 +64,15 @@ describe('the checks between rows of different kinds', () => {
     expect(await found()).to.deep.equal([]);
     const results = await crossChecks(pool, SCHEMA, BOOKS, []);
     expect(Object.fromEntries(results.map(({ check }) => [check.name, check.examined]))).to.deep.equal({
-      postings_balance: 12,
+      postings_balance: 28,
       account_postings: 1,
       held_funds: 1,
-      trial_balance: 4,
+      trial_balance: 5,
       open_holds: 1,
       settled_holds: 1,
       late_rollbacks: 1,
+      deposits: 1,
+      cash_outs: 4,
     });
   });
 
@@ -109,6 +132,75 @@ describe('the checks between rows of different kinds', () => {
       `update $play_sessions set late_rolled_back = 15 where session_id = 'settled'`,
       ['late_rollbacks'],
     ],
+    [
+      'a confirmed deposit without its entry',
+      `update $moves set status = 'confirmed' where key = 'under-way'`,
+      ['deposits'],
+    ],
+    [
+      'an entry of a deposit that is not confirmed',
+      `update $moves set status = 'submitted' where key = 'top-up'`,
+      ['deposits'],
+    ],
+    ['an entry of no deposit', `delete from $moves where key = 'top-up'`, ['deposits', 'cash_outs']],
+    ['a deposit of another amount', `update $moves set amount = 39 where key = 'top-up'`, ['deposits']],
+    [
+      'a deposit on the account of another player',
+      `update $moves set user_id = 'bob' where key = 'top-up'`,
+      ['deposits', 'deposits'],
+    ],
+    [
+      'a deposit on the account of another currency',
+      `update $moves set currency_id = 3 where key = 'top-up'`,
+      ['deposits', 'deposits'],
+    ],
+    [
+      'a cash-out under way whose hold is gone',
+      `update $moves set status = 'submitted' where key = 'done'`,
+      ['cash_outs'],
+    ],
+    [
+      'a cash-out that was confirmed and is still held',
+      `update $moves set status = 'confirmed' where key = 'open'`,
+      ['cash_outs'],
+    ],
+    [
+      'a cash-out that has failed and is still held',
+      `update $moves set status = 'failed' where key = 'open'`,
+      ['cash_outs'],
+    ],
+    [
+      'a cash-out that has failed and was not given back',
+      `update $moves set status = 'failed' where key = 'done'`,
+      ['cash_outs'],
+    ],
+    [
+      'a cash-out that left and was given back',
+      `update $moves set status = 'confirmed' where key = 'failed'`,
+      ['cash_outs'],
+    ],
+    ['a cash-out of another amount', `update $moves set amount = 4 where key = 'open'`, ['cash_outs']],
+    [
+      'a cash-out that was never held',
+      `insert into $moves values ${moves([['cashOut', 'new', 1, 'pending', 'carla']])}`,
+      ['cash_outs'],
+    ],
+    [
+      'a cash-out that another player paid',
+      `update $moves set user_id = 'bob' where key = 'done'`,
+      ['cash_outs', 'cash_outs'],
+    ],
+    ['a hold for a cash-out that is nowhere', `delete from $moves where key = 'open'`, ['cash_outs']],
+    [
+      'a hold that was given back although nobody else had its ref',
+      `delete from $moves where key = 'failed'`,
+      ['cash_outs'],
+    ],
+    [
+      'a hold whose ref only a withdrawal from a wallet has',
+      `update $moves set operation = 'withdraw' where key = 'failed'`,
+      ['cash_outs'],
+    ],
   ];
 
   for (const [what, sql, checks] of cases) {
@@ -128,7 +220,7 @@ describe('the checks between rows of different kinds', () => {
     await change(
       `update $holds set payout = null, closed_at_revision = null where hold_id = 'session:settled'`,
     );
-    await change(`update $accounts set held = 80`);
+    await change(`update $accounts set held = 85`);
     const named = (await found([`${ANN} session:settled`])).map(({ check }) => check);
     expect(named).to.deep.equal(['account_postings']);
     const all = (await found()).map(({ check }) => check);
@@ -140,6 +232,30 @@ describe('the checks between rows of different kinds', () => {
     expect(late).to.include('late_rollbacks').and.to.include('account_postings');
   });
 
+  it('count nothing of a move that is on its way into the books, and never another of a like name', async () => {
+    await change(`update $moves set status = 'confirmed' where key in ('under-way', 'open')`);
+    const names = async (...inFlight: readonly string[]) =>
+      (await found(inFlight)).map(({ check, subject }) => `${check} ${subject}`);
+    expect(await names(`${ANN} deposit:under-way`, `${ANN} cashout:open`)).to.deep.equal([]);
+    expect(await names(`${ANN} deposit:under-way-2`, `${ANN} cashout:open2`)).to.deep.equal([
+      `deposits ${ANN} deposit:under-way`,
+      `cash_outs ${ANN} cashout:open`,
+    ]);
+    await change(`delete from $moves where key = 'open'`);
+    expect(await names(`${ANN} deposit:under-way`, `${ANN} cashout:open`)).to.deep.equal([]);
+  });
+
+  it('tell what a move has come to, and what the account has of it', async () => {
+    await change(`update $moves set status = 'failed' where key = 'done'`);
+    const [finding] = await found();
+    expect(finding).to.deep.equal({
+      check: 'cash_outs',
+      subject: `${ANN} cashout:done`,
+      expected: { amount: '6', payout: '6', move_status: 'failed' },
+      actual: { amount: '6', payout: '0' },
+    });
+  });
+
   it('look at one app and environment alone', async () => {
     await change(`update $accounts set environment = 'live', available = 61`);
     const live = await crossChecks(pool, SCHEMA, { appId: APP, environment: 'live' }, []);
@@ -149,20 +265,37 @@ describe('the checks between rows of different kinds', () => {
     ]);
   });
 
-  /** 100 put in; a session of 50 settled with 40, 10 of it given back late; one of 30 open. */
+  /**
+   * 100 put in; a session of 50 settled with 40, 10 of it given back late; one of 30 open. 40 deposited; cash-outs of 5
+   * under way, 6 done, 7 failed, and 8 given back whole because the deposit had the ref.
+   */
   async function consistentBooks(): Promise<void> {
     await change(`
-      insert into $accounts values ('${ANN}', 1, 5, 'app_1', 'test', 'ann', 2, 60, 30);
+      insert into $accounts values ('${ANN}', 1, 5, 'app_1', 'test', 'ann', 2, 89, 35);
       insert into $holds values
         ('${ANN}', 'session:settled', 'app_1', 'test', 'ann', 2, 'session', 50, 30, 1, 2),
-        ('${ANN}', 'session:open', 'app_1', 'test', 'ann', 2, 'session', 30, null, 4, null);
+        ('${ANN}', 'session:open', 'app_1', 'test', 'ann', 2, 'session', 30, null, 4, null),
+        ('${ANN}', 'cashout:open', 'app_1', 'test', 'ann', 2, 'cashout', 5, null, 7, null),
+        ('${ANN}', 'cashout:done', 'app_1', 'test', 'ann', 2, 'cashout', 6, 0, 8, 9),
+        ('${ANN}', 'cashout:failed', 'app_1', 'test', 'ann', 2, 'cashout', 7, 7, 10, 11),
+        ('${ANN}', 'cashout:top-up', 'app_1', 'test', 'ann', 2, 'cashout', 8, 8, 12, 13);
+      insert into $moves values ${moves([
+        ['deposit', 'top-up', 40, 'confirmed'],
+        ['deposit', 'under-way', 41, 'submitted'],
+        ['deposit', 'in-vain', 42, 'failed'],
+        ['cashOut', 'open', 5, 'submitted'],
+        ['cashOut', 'done', 6, 'confirmed'],
+        ['cashOut', 'failed', 7, 'failed'],
+        ['withdraw', 'elsewhere', 43, 'confirmed'],
+      ])};
       insert into $trial_balances values
-        ('b1', 1, 'app_1', 'test', 2, 'available', 60), ('b2', 2, 'app_1', 'test', 2, 'held', 30),
+        ('b1', 1, 'app_1', 'test', 2, 'available', 89), ('b2', 2, 'app_1', 'test', 2, 'held', 35),
+        ('b5', 5, 'app_1', 'test', 2, 'external', -34),
         ('b3', 3, 'app_1', 'test', 2, 'house', 10), ('b4', 4, 'app_1', 'test', 2, 'adjustments', -100);
       insert into $play_sessions values
         ('settled', 1, 5, 'app_1', 'test', 'ann', 'dice', 'CHIP', 2, 50, 30, 20, 0, 30, -20, 10, 'settled', now(), now()),
         ('open', 2, 0, 'app_1', 'test', 'ann', 'dice', 'CHIP', 2, 30, 30, 0, 0, null, null, 0, 'open', now(), null)`);
-    const rows: readonly (readonly [number, number, string, string, number, number])[] = [
+    const rows: readonly PostingRow[] = [
       [0, 1, 'available', 'adjust:a', 100, 0],
       [0, 2, 'adjustments', 'adjust:a', -100, 0],
       [1, 1, 'available', 'session:settled', -50, 100],
@@ -175,6 +308,15 @@ describe('the checks between rows of different kinds', () => {
       [4, 1, 'available', 'session:open', -30, 90],
       [4, 2, 'held', 'session:open', 30, 0],
       [5, 1, 'available', 'adjust:nothing', 0, 60],
+      [6, 1, 'available', 'deposit:top-up', 40, 60],
+      [6, 2, 'external', 'deposit:top-up', -40, 0],
+      ...held(7, 'cashout:open', 5),
+      ...held(8, 'cashout:done', 6),
+      ...closed(9, 'cashout:done', 6, 'external'),
+      ...held(10, 'cashout:failed', 7),
+      ...closed(11, 'cashout:failed', 7, 'available'),
+      ...held(12, 'cashout:top-up', 8),
+      ...closed(13, 'cashout:top-up', 8, 'available'),
     ];
     for (const [revision, number, account, subject, amount, before] of rows) {
       await pool.query(

@@ -25,6 +25,9 @@ const PLACE = 'app_id = $1 and environment = $2';
 /** A play session's hold, on the account of its player. */
 const SAME_HOLD = `h.hold_id = 'session:' || s.session_id and h.user_id = s.user_id and h.currency_id = s.currency_id`;
 
+/** The account's stream that a move of the treasury is booked on. */
+const ACCOUNT_OF_MOVE = `'account-' || $2 || '.' || $1 || '.' || m.user_id || '.' || m.currency_id`;
+
 const CROSS_CHECKS: readonly CrossCheck[] = [
   {
     name: 'postings_balance',
@@ -115,6 +118,44 @@ const CROSS_CHECKS: readonly CrossCheck[] = [
                     where ${PLACE} and account = 'available' and subject like 'rollback:%'
                     group by 1, stream) c using (session_id)
        where s.late_rolled_back is distinct from c.credited`,
+  },
+  {
+    name: 'deposits',
+    examined: (schema) => `
+      select count(*) as count from ${schema}.moves
+       where ${PLACE} and operation = 'deposit' and status = 'confirmed'`,
+    findings: (schema) => `
+      select coalesce(p.stream, ${ACCOUNT_OF_MOVE}) || ' ' || coalesce(p.subject, 'deposit:' || m.key) as subject,
+             ${ACCOUNT_OF_MOVE} || ' deposit:' || m.key as excused_by,
+             m.amount::text as expected_credited, p.amount::text as actual_credited
+        from (select * from ${schema}.moves
+               where ${PLACE} and operation = 'deposit' and status = 'confirmed') m
+        full join (select * from ${schema}.postings
+                    where ${PLACE} and account = 'available' and subject like 'deposit:%') p
+          on p.subject = 'deposit:' || m.key and p.user_id = m.user_id and p.currency_id = m.currency_id
+       where m.amount is distinct from p.amount`,
+  },
+  {
+    name: 'cash_outs',
+    examined: (schema) =>
+      `select count(*) as count from ${schema}.holds where ${PLACE} and purpose = 'cashout'`,
+    // A hold that was given back whole is that of a cash-out whose ref was another's already: it has no move.
+    findings: (schema) => `
+      select coalesce(h.stream || ' ' || h.hold_id, ${ACCOUNT_OF_MOVE} || ' cashout:' || m.key) as subject,
+             h.stream || ' ' || h.hold_id as excused_by,
+             m.amount::text as expected_amount, m.payout::text as expected_payout,
+             m.status as expected_move_status,
+             h.amount::text as actual_amount, h.payout::text as actual_payout
+        from (select *, case status when 'confirmed' then 0 when 'failed' then amount end as payout
+                from ${schema}.moves where ${PLACE} and operation = 'cashOut') m
+        full join (select * from ${schema}.holds where ${PLACE} and purpose = 'cashout') h
+          on h.hold_id = 'cashout:' || m.key and h.user_id = m.user_id and h.currency_id = m.currency_id
+       where (m.key is not null and row(m.amount, m.payout) is distinct from row(h.amount, h.payout))
+          or (m.key is null and not (h.payout is not distinct from h.amount and exists (
+                select from ${schema}.moves other
+                 where other.app_id = h.app_id and other.environment = h.environment
+                   and other.key = substr(h.hold_id, length('cashout:') + 1)
+                   and other.operation <> 'withdraw')))`,
   },
 ];
 

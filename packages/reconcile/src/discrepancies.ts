@@ -9,7 +9,10 @@ export interface CheckResult {
 
 /** A finding of a check between rows, with what would excuse it while it is in flight. */
 export interface Finding extends Omit<Discrepancy, 'check'> {
-  /** The account's stream and the hold or entry on it, or the beginning of these; undefined: nothing excuses it. */
+  /**
+   * The account's stream and the hold or entry on it or, where it ends in a slash, the beginning of these; undefined:
+   * nothing excuses it.
+   */
   readonly excusedBy: string | undefined;
 }
 
@@ -32,7 +35,11 @@ export function findingCheck(
   inFlight: readonly string[],
 ): CheckResult {
   const isExcused = ({ excusedBy }: Finding) =>
-    excusedBy !== undefined && inFlight.some((subject) => subject.startsWith(excusedBy));
+    excusedBy !== undefined &&
+    inFlight.some((subject) =>
+      // Callers choose refs: one may begin as another does.
+      excusedBy.endsWith('/') ? subject.startsWith(excusedBy) : subject === excusedBy,
+    );
   const discrepancies = findings
     .filter((finding) => !isExcused(finding))
     .map(({ excusedBy: _, ...found }) => ({ check: name, ...found }));

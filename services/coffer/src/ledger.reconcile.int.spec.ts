@@ -95,6 +95,7 @@ describe('Reconciling', () => {
       'log',
       'accounts_rows',
       'holds_rows',
+      'moves_rows',
       'play_sessions_rows',
       'postings_rows',
       'trial_balances_rows',
@@ -105,10 +106,14 @@ describe('Reconciling', () => {
       'open_holds',
       'settled_holds',
       'late_rollbacks',
+      'deposits',
+      'cash_outs',
     ]);
     for (const check of checks as readonly Row[]) {
       expect(check.ok, String(check.name)).to.equal(true);
-      expect(check.examined, String(check.name)).to.be.greaterThan(0);
+      // Nothing was moved on a chain here.
+      const isOfMoves = ['moves_rows', 'deposits', 'cash_outs'].includes(String(check.name));
+      if (!isOfMoves) expect(check.examined, String(check.name)).to.be.greaterThan(0);
     }
   });
 
