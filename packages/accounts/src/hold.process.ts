@@ -33,6 +33,8 @@ export interface HoldAct {
 /** What events of one kind, on another stream, owe to an account: a hold closed, or an amount credited. */
 export interface AccountDue {
   readonly name: string;
+  /** As in a reaction: 0 where no request drives it as well. */
+  readonly graceMs?: number;
   readonly dueOf: (event: RecordedEvent) => HoldPlace | EntryPlace | undefined;
   /** Closes or credits. Idempotent; throws on passing trouble. */
   readonly act: (cause: RecordedEvent) => Promise<void>;
@@ -79,9 +81,9 @@ function actsOnHolds(acts: Readonly<Partial<Record<HoldPurpose, HoldAct>>>): Rea
   }
 }
 
-function settlesDue({ name, dueOf, act }: AccountDue): Reaction {
+function settlesDue({ dueOf, act, ...shown }: AccountDue): Reaction {
   return {
-    name,
+    ...shown,
     causeOf(event) {
       const due = dueOf(event);
       return due && { key: keyOf(due), target: due.account };

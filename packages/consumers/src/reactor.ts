@@ -16,6 +16,8 @@ import { checkpointAt } from './work.ts';
 export interface Reaction {
   /** Shown where it fails; apart from those of the other reactions of the same consumer. */
   readonly name: string;
+  /** How long its fresh causes are left to others. Default: that of the consumer. 0 where nobody else acts on them. */
+  readonly graceMs?: number;
   /** The key under which the event's effect is awaited, if it is a cause. Throws on one it cannot understand. */
   readonly causeOf: (event: RecordedEvent) => { readonly key: string; readonly target: string } | undefined;
   /** The key that this event completes. */
@@ -156,7 +158,7 @@ export function createReactor(dependencies: {
     if (pending.has(id)) return;
     const lane = lanes.get(target) ?? { target, queue: [], acting: false, cancelTimer: () => undefined };
     lanes.set(target, lane);
-    const dueMs = clock.nowMs() + (caughtUp ? graceMs : 0);
+    const dueMs = clock.nowMs() + (caughtUp ? (reaction.graceMs ?? graceMs) : 0);
     const entry: Pending = { id, reaction, cause, lane, before: last, dueMs, failures: 0, acted: false };
     pending.set(id, entry);
     lane.queue.push(entry);

@@ -9,6 +9,8 @@ import type { Treasury } from './treasury.ts';
 
 /** How long one attempt of the process may take; it tries again. */
 const ACT_WITHIN_MS = 10_000;
+/** No request waits for the end of a move: the process alone books it, and at once. */
+const NOBODY_ELSE_MS = 0;
 const deadline = () => performance.now() + ACT_WITHIN_MS;
 
 export interface ReactionDependencies {
@@ -35,6 +37,7 @@ export function treasuryDues({ accountStreamOf, carryOut }: ReactionDependencies
   return [
     {
       name: 'creditDeposit',
+      graceMs: NOBODY_ELSE_MS,
       dueOf(event: RecordedEvent) {
         const end = endOfMove(event);
         if (end?.operation !== 'deposit' || !end.isConfirmed) return undefined;
@@ -44,6 +47,7 @@ export function treasuryDues({ accountStreamOf, carryOut }: ReactionDependencies
     },
     {
       name: 'closeCashOut',
+      graceMs: NOBODY_ELSE_MS,
       dueOf(event: RecordedEvent) {
         const end = endOfMove(event);
         if (end?.operation !== 'cashOut') return undefined;

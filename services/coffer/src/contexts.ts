@@ -26,7 +26,7 @@ import {
   sessionHoldAct,
   transactionUseOf,
 } from '@coffer/ledger';
-import { createMoves, movesErrors } from '@coffer/moves';
+import { move, movesErrors } from '@coffer/moves';
 import {
   createAllowedOrigins,
   createAppDirectory,
@@ -40,14 +40,13 @@ import type { ReadModelProjections } from '@coffer/read-models';
 import { createReconciler } from '@coffer/reconcile';
 
 import { chainErrors } from '@coffer/solana';
-import { movesProjection } from '@coffer/treasury';
+import { movesProjection, treasuryErrors } from '@coffer/treasury';
 import { createUsers, user, usersErrors } from '@coffer/users';
 
 import {
-  createOperatorWallets,
-  createWalletMigration,
   createWallets,
   masterKeyEndpoints,
+  operatorWallet,
   startRewrapper,
   wallet,
   walletsErrors,
@@ -57,6 +56,7 @@ import { errorOf } from './errorOf.ts';
 import { failPointFrom } from './failPoints.ts';
 import { wireIdentities } from './identityPorts.ts';
 import { ledgerFunds } from './ledgerFunds.ts';
+import { wireOnChain } from './onChain.ts';
 import { playSessionLists } from './playSessionLists.ts';
 import { portalAccounts, portalPlaySessions } from './portalPorts.ts';
 import { portalProjections } from './portalProjections.ts';
@@ -77,6 +77,7 @@ export const catalog: ErrorCatalog = {
   ...ledgerErrors,
   ...auditErrors,
   ...walletsErrors,
+  ...treasuryErrors,
   ...movesErrors,
   ...chainErrors,
   ...sessionsErrors,
@@ -93,7 +94,7 @@ export const readModelProjections: ReadModelProjections = {
 /** The consumer that carries out what holds are for, and what is owed to accounts. */
 export const HOLD_PROCESS = 'holds';
 
-/** The consumer that finishes what sign-ins and erasures have begun. */
+/** The consumer that finishes what sign-ins, erasures and the ends of wallets have begun. */
 export const IDENTITY_PROCESS = 'identities';
 
 export function createContexts(
@@ -159,9 +160,6 @@ export function createContexts(
     signInErrors: SIGN_IN_ERRORS,
     ownOrigin,
   });
-  const operatorWallets = createOperatorWallets({ pool, handler, masterKeys, clock });
-  const moves = createMoves({ handler, store });
-  const migration = createWalletMigration({ handler, wallets, moves, clock, chainOf: chains.of });
   const accounts = createAccounts({ handler, store });
   const playSessions = createPlaySessions({
     handler,
@@ -171,6 +169,20 @@ export function createContexts(
     funds: ledgerFunds(accounts),
     users,
     currencyByCode: directory.currencyByCode,
+  });
+  const onChain = wireOnChain({
+    pool,
+    store,
+    handler,
+    clock,
+    failPoint,
+    logger,
+    chains,
+    masterKeys,
+    directory,
+    users,
+    wallets,
+    accounts,
   });
   const lists = playSessionLists(pool);
   const projections = portalProjections({
@@ -186,7 +198,10 @@ export function createContexts(
       accountStream(environment, appId, userId, currencyId),
     carryOut: playSessions.carryOut,
   };
-  const holds = holdReactions({ session: sessionHoldAct(reaction) }, sessionDues(reaction));
+  const holds = holdReactions({ session: sessionHoldAct(reaction), ...onChain.holdActs }, [
+    ...sessionDues(reaction),
+    ...onChain.dues,
+  ]);
   const reconciler = createReconciler({
     pool,
     store,
@@ -218,6 +233,7 @@ export function createContexts(
       },
     }),
     ...methods.endpoints,
+    ...onChain.endpoints,
     ...signInSessions.endpoints,
     ...accountEndpoints({ accounts, currencies: directory.currencies, requireUser: users.show }),
     ...portalEndpoints({
@@ -227,7 +243,7 @@ export function createContexts(
       directory,
       eventStore: store,
       users: portalUsers({ users, erasure, sessions: signInSessions.sessions, clock }),
-      wallets: portalWallets({ users, migration, operatorWallets, chains, clock }),
+      wallets: portalWallets({ ...onChain, users, chains, clock }),
       accounts: portalAccounts({
         accounts,
         users,
@@ -249,6 +265,8 @@ export function createContexts(
         streamRules(wallet),
         streamRules(account),
         streamRules(playSession),
+        streamRules(move),
+        streamRules(operatorWallet),
       ],
       streamFilter: (wanted) => streamFilter(directory, wanted),
     }),
@@ -264,7 +282,10 @@ export function createContexts(
     (await listApps(pool)).flatMap(({ appId }) =>
       environments.options.map((environment) => ({ appId, environment })),
     );
-  const reactions = { [HOLD_PROCESS]: holds, [IDENTITY_PROCESS]: identityReactions };
+  const reactions = {
+    [HOLD_PROCESS]: holds,
+    [IDENTITY_PROCESS]: [...identityReactions, ...onChain.walletReactions],
+  };
   return {
     handler,
     keyring,
@@ -277,5 +298,6 @@ export function createContexts(
     places,
     projections,
     rewrapper,
+    onChain,
   };
 }

@@ -120,6 +120,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     stops.push(() => contexts.keyring.close());
     stops.push(() => contexts.signInSessions.stop());
     stops.push(() => contexts.methods.stop());
+    stops.push(() => contexts.onChain.stop());
     stops.push(() => contexts.reconciler.close());
     const consumers = await startConsumers(options, pool, store, {
       ...contexts,

@@ -1,0 +1,180 @@
+/**
+ * What touches a chain, wired: the treasury, players' wallets, signatures, and the moves that all of them ask for. The
+ * chain worker that carries moves out is started apart, by whoever has that role.
+ */
+import { type AccountDue, type Accounts, accountStream, type HoldAct } from '@coffer/accounts';
+import type { Reaction } from '@coffer/consumers';
+import type { Pool } from '@coffer/database';
+import type { CommandHandler, EventStore } from '@coffer/event-store';
+import type { Endpoint, Logger } from '@coffer/http';
+import type { Clock, Environment, FailPoint } from '@coffer/kernel';
+import { createMoves, type PayingWallet } from '@coffer/moves';
+import type { AppDirectory } from '@coffer/portal';
+import { currencyBooks, movesUnderWayOfWallet } from '@coffer/read-models';
+import { associatedTokenAddress } from '@coffer/solana';
+import { cashOutHoldAct, createTreasury, treasuryDues, treasuryEndpoints } from '@coffer/treasury';
+import type { Users } from '@coffer/users';
+import {
+  createChainWallets,
+  createExportGuard,
+  createExports,
+  createOperatorWallets,
+  createSigner,
+  createTransactionSigning,
+  createWalletMigration,
+  DEFAULT_SIGNING_LIMITS,
+  type MasterKeys,
+  type OperatorWallets,
+  playerWalletEndpoints,
+  provisionsSuccessors,
+  type Signer,
+  signingEndpoints,
+  type WalletMigration,
+  type WalletOwner,
+  type Wallets,
+} from '@coffer/wallets';
+import type { Chains } from './chains.ts';
+import { treasuryFunds } from './treasuryFunds.ts';
+
+/** Keys that were handed out a day ago are destroyed so often, so many at a time. */
+const SWEEP_INTERVAL_MS = 60_000;
+const SWEEP_LIMIT = 100;
+
+export interface OnChainOptions {
+  readonly pool: Pool;
+  readonly store: EventStore;
+  readonly handler: CommandHandler;
+  readonly clock: Clock;
+  readonly failPoint: FailPoint;
+  readonly logger: Logger;
+  readonly chains: Chains;
+  readonly masterKeys: MasterKeys;
+  readonly directory: AppDirectory;
+  readonly users: Users;
+  readonly wallets: Wallets;
+  readonly accounts: Accounts;
+}
+
+export interface OnChain {
+  readonly endpoints: readonly Endpoint[];
+  /** What holds of cash-outs are for, and what the ends of moves owe to accounts. */
+  readonly holdActs: { readonly cashout: HoldAct };
+  readonly dues: readonly AccountDue[];
+  /** What follows from the end of a wallet. */
+  readonly walletReactions: readonly Reaction[];
+  readonly operatorWallets: OperatorWallets;
+  readonly migration: WalletMigration;
+  readonly signer: Signer;
+  readonly stop: () => Promise<void>;
+}
+
+export function wireOnChain(options: OnChainOptions): OnChain {
+  const { pool, store, handler, clock, failPoint, chains, masterKeys, directory, users, wallets } = options;
+  const moves = createMoves({ handler, store });
+  const signer = createSigner({ pool, masterKeys });
+  const operatorWallets = createOperatorWallets({ pool, handler, masterKeys, clock });
+  const migration = createWalletMigration({ handler, wallets, moves, clock, chainOf: chains.of });
+  const exports = createExports({ pool, handler, wallets, masterKeys, clock });
+
+  const activeWallet = async (owner: WalletOwner, deadline: { readonly deadlineMs: number }) =>
+    (await wallets.walletsOf(owner, deadline)).find(({ status }) => status === 'active');
+
+  const treasury = createTreasury({
+    moves,
+    clock,
+    failPoint,
+    funds: treasuryFunds(options.accounts),
+    users,
+    currencyById: directory.currencyById,
+    chainOf: chains.find,
+    associatedTokenAddress,
+    async walletOf(user, deadline): Promise<PayingWallet | undefined> {
+      const wallet = await activeWallet(user, deadline);
+      return wallet && { walletId: wallet.id, ownerId: user.scopeId, address: wallet.address };
+    },
+    treasuryOf: (place, context) => operatorWallets.provision({ ...place, role: 'treasury' }, context),
+    booksOf: (place) => currencyBooks(pool, place),
+  });
+  const reaction = { accountStreamOf: streamOf, carryOut: treasury.carryOut };
+
+  const endpoints: readonly Endpoint[] = [
+    ...treasuryEndpoints(treasury),
+    ...playerWalletEndpoints({
+      wallets,
+      chainWallets: createChainWallets({
+        wallets,
+        moves,
+        clock,
+        chainOf: chains.of,
+        currencies: directory.currencies,
+      }),
+      exports,
+      exportGuard: createExportGuard({
+        clock,
+        stepUpSeconds: ({ appId, environment }) =>
+          directory.setting(appId, environment, 'exportStepUpSeconds'),
+        exportFloor: ({ appId, environment }) => directory.setting(appId, environment, 'exportFloor'),
+        currencies: directory.currencies,
+        hasMovesInFlight: async (_environment, walletId) =>
+          (await movesUnderWayOfWallet(pool, walletId, 1)).length > 0,
+        chainOf: chains.of,
+      }),
+      clock,
+      withdrawStepUpSeconds: ({ appId, environment }) =>
+        directory.setting(appId, environment, 'withdrawStepUpSeconds'),
+    }),
+    ...signingEndpoints({
+      sign: createTransactionSigning({
+        pool,
+        signer,
+        chainOf: chains.find,
+        limits: DEFAULT_SIGNING_LIMITS,
+      }),
+      requireActive: users.requireActive,
+      requireKnown: users.show,
+      walletOf: activeWallet,
+      settingsOf: async ({ appId, environment }) => ({
+        serverSigningEnabled: await directory.setting(appId, environment, 'serverSigningEnabled'),
+        programAllowList: await directory.setting(appId, environment, 'programAllowList'),
+      }),
+    }),
+  ];
+
+  return {
+    endpoints,
+    holdActs: { cashout: cashOutHoldAct(reaction) },
+    dues: treasuryDues(reaction),
+    walletReactions: [provisionsSuccessors(wallets)],
+    operatorWallets,
+    migration,
+    signer,
+    stop: destroyRegularly(() => exports.destroyOldKeys(SWEEP_LIMIT), options.logger),
+  };
+}
+
+interface AccountOfPlayer {
+  readonly environment: Environment;
+  readonly appId: string;
+  readonly userId: string;
+  readonly currencyId: number;
+}
+
+const streamOf = ({ environment, appId, userId, currencyId }: AccountOfPlayer): string =>
+  accountStream(environment, appId, userId, currencyId);
+
+function destroyRegularly(destroy: () => Promise<number>, logger: Logger): () => Promise<void> {
+  let underWay = Promise.resolve();
+  const timer = setInterval(() => {
+    underWay = destroy().then(
+      (count) => {
+        if (count > 0) logger.info({ count }, 'keys that their users took a day ago were destroyed');
+      },
+      (error: unknown) => logger.warn({ err: error }, 'keys that their users took were not destroyed'),
+    );
+  }, SWEEP_INTERVAL_MS);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+    return underWay;
+  };
+}
