@@ -23,7 +23,7 @@ export interface BenchPlan {
 
 export const SHORT_PLAN: BenchPlan = {
   name: 'short',
-  limitMs: 300_000,
+  limitMs: 420_000,
   rounds: 6,
   fewerRounds: 2,
   rampMs: 200,
