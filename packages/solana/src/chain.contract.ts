@@ -141,6 +141,9 @@ export function itIsAChain(name: string, makeWorld: () => Promise<ChainWorld>): 
       const status = await settled(signature);
       expect(status.error).to.equal(null);
       await chain.send(wire);
+      const later = await transfer({ amount: 10_000_000n });
+      await chain.send(later.wire);
+      await settled(later.signature);
       const known = await executed(signature);
       expect(known).to.deep.include({
         signature,

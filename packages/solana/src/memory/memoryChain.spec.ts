@@ -120,6 +120,7 @@ describe('The memory chain', () => {
     expect(await commitmentOf(signature)).to.equal(undefined);
     expect(chain.blockHeight('finalized')).to.equal(finalized);
     chain.advance();
+    expect(chain.blockHeight('finalized')).to.equal(finalized);
     expect(await commitmentOf(signature)).to.equal('processed');
     chain.fork(1, 'isLost');
     chain.advance(5);

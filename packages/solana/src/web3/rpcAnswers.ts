@@ -111,10 +111,7 @@ export const transactionAnswer = (signature: Signature) =>
       return before === undefined || after === undefined ? [] : [{ address, before, after }];
     });
     const tokens = tokenChanges(addresses, meta.preTokenBalances, meta.postTokenBalances);
-    const isWhole =
-      lamports.length === addresses.length &&
-      meta.preBalances.length === addresses.length &&
-      meta.postBalances.length === addresses.length;
+    const isWhole = [meta.preBalances, meta.postBalances].every(({ length }) => length === addresses.length);
     if (!isWhole || !tokens) {
       context.addIssue({ code: 'custom', message: 'not the balances of its accounts' });
       return z.NEVER;

@@ -66,7 +66,7 @@ describe('The RPC chain', () => {
       expect(second.calls).to.deep.equal([]);
     });
 
-    const manners: readonly Manner[] = [500, 503, 429, 403, 'breaksOff', 'neverEnds', 'leadsElsewhere'];
+    const manners: readonly Manner[] = [500, 503, 429, 403, 'breaksOff', 'saysTooMuch', 'leadsElsewhere'];
     for (const manner of manners)
       it(`asks the next one, once, when it meets ${manner}, and lets the node rest`, async () => {
         first.setManner(manner);
@@ -402,6 +402,19 @@ describe('The RPC chain', () => {
       ]);
     });
 
+    it('shows an account that went to another owner as two', async () => {
+      const [preTokenBalances, postTokenBalances] = [
+        [balance(1, address(20), '7')],
+        [balance(1, address(21), '7')],
+      ];
+      first.on('getTransaction', transaction({ preTokenBalances, postTokenBalances }));
+      const known = await chain.transaction(signature(1));
+      expect(known?.tokens).to.deep.equal([
+        { account: vault, owner: address(20), mint: NATIVE_MINT, before: 7n, after: 0n },
+        { account: vault, owner: address(21), mint: NATIVE_MINT, before: 0n, after: 7n },
+      ]);
+    });
+
     it('is looked for on every node, and is unknown where one of them says so', async () => {
       first.on('getTransaction', 'null');
       second.on('getTransaction', transaction({ err: { InstructionError: [0, 'InvalidArgument'] } }));
@@ -416,7 +429,10 @@ describe('The RPC chain', () => {
 
     it('is not guessed where balances are missing', async () => {
       for (const changed of [
-        { preBalances: [5] },
+        { preBalances: [5, 6, 7] },
+        { postBalances: [5, 6, 7] },
+        { preBalances: [5, 6, 7, 8, 9] },
+        { postBalances: [5, 6, 7, 8, 9] },
         { loadedAddresses: null },
         { postTokenBalances: [balance(9, address(20), '1')] },
       ]) {

@@ -222,7 +222,6 @@ function newestOf(
 ): readonly KnownTransaction[] {
   const known = new Map<Signature, KnownTransaction>();
   for (const { signature, slot, err, memo } of found) {
-    if (known.has(signature)) continue;
     known.set(signature, {
       signature,
       slot: BigInt(slot),

@@ -49,7 +49,8 @@ export function rpcNode(options: RpcNodeOptions): RpcNode {
   const connection = new Connection(options.url, {
     commitment: 'confirmed',
     fetch: async (_url, init) => new Response(await post(options, String(init?.body))),
-    // By itself it would try five times on 429, seconds apart, while another node is there to be asked.
+    // By itself it would try five times on 429, seconds apart, while another node is there to be asked. Our fetch
+    // throws before it could; this is for who changes that.
     disableRetryOnRateLimit: true,
     // The agent would be of no use to our fetch.
     httpAgent: false,

@@ -15,9 +15,11 @@ export type Manner =
   | 'hangs'
   | 'breaksOff'
   | 'speaksHtml'
-  | 'neverEnds'
+  | 'saysTooMuch'
   | 'leadsElsewhere'
   | number;
+
+const MUCH = 200_000;
 
 export interface ScriptedNode {
   readonly url: string;
@@ -45,11 +47,12 @@ export async function scriptedNode(): Promise<ScriptedNode> {
       id: unknown;
     };
     calls.push({ method, params });
-    if (manner !== 'answers') return misbehave(response, manner);
+    if (manner !== 'answers' && manner !== 'saysTooMuch') return misbehave(response, manner);
     const answer = answers.get(method)?.(params) ?? { code: -32601, message: 'Method not found' };
     const body = typeof answer === 'string' ? `"result":${answer}` : `"error":${JSON.stringify(answer)}`;
     response.setHeader('content-type', 'application/json');
-    response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},${body}}`);
+    const padding = manner === 'saysTooMuch' ? ' '.repeat(MUCH) : '';
+    response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},${body}}${padding}`);
   });
   server.on('upgrade', (_request, socket) => {
     upgrades++;
@@ -77,7 +80,7 @@ export async function scriptedNode(): Promise<ScriptedNode> {
   };
 }
 
-function misbehave(response: ServerResponse, manner: Exclude<Manner, 'answers'>): void {
+function misbehave(response: ServerResponse, manner: Exclude<Manner, 'answers' | 'saysTooMuch'>): void {
   if (typeof manner === 'number') {
     response.statusCode = manner;
     response.end('{"jsonrpc":"2.0","id":"1","error":{"code":-32000,"message":"no"}}');
@@ -86,13 +89,5 @@ function misbehave(response: ServerResponse, manner: Exclude<Manner, 'answers'>)
   else if (manner === 'leadsElsewhere') {
     response.writeHead(307, { location: '/elsewhere' });
     response.end();
-  } else if (manner === 'neverEnds') writeForEver(response);
-}
-
-function writeForEver(response: ServerResponse): void {
-  const more = () => {
-    while (!response.destroyed && response.write(' '.repeat(16_384)));
-  };
-  response.on('drain', more);
-  more();
+  }
 }
