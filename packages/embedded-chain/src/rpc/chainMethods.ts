@@ -9,6 +9,8 @@ export const chainMethods: Readonly<Record<string, Method>> = {
   getHealth: () => 'ok',
   getVersion: () => ({ 'solana-core': API_VERSION, 'feature-set': FEATURE_SET }),
   getGenesisHash: (_params, { genesisHash }) => genesisHash,
+  /** Nothing is ever thrown away. */
+  getFirstAvailableBlock: () => 0n,
   getSlot: (params, context) => slotFor(context, params.settings(0)),
   getBlockHeight: (params, context) => heightOf(slotFor(context, params.settings(0))),
   getEpochInfo: (params, context) => {

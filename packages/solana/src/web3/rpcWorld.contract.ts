@@ -26,13 +26,18 @@ const ours = ({ programId, keys, data }: TransactionInstruction): Instruction =>
   data,
 });
 
-export async function rpcWorld(url: string, tokenProgram: Address): Promise<ChainWorld> {
+/** `goOn` is what is done while something is awaited. */
+export async function rpcWorld(
+  url: string,
+  tokenProgram: Address,
+  goOn: () => Promise<void> | void = () => pause(POLL_MS),
+): Promise<ChainWorld> {
   const runId = randomBytes(8).toString('hex');
   const chain = createRpcChain({ urls: [url], timeoutMs: 10_000 });
   const faucet = new Connection(url, { disableRetryOnRateLimit: true });
 
   const until: ChainWorld['until'] = async (isReached) => {
-    while (!(await isReached())) await pause(POLL_MS);
+    while (!(await isReached())) await goOn();
   };
   const fund: ChainWorld['fund'] = async (address, lamports) => {
     await faucet.requestAirdrop(new PublicKey(address), Number(lamports));
