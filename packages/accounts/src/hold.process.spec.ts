@@ -100,7 +100,7 @@ async function actsAfter(...history: readonly RecordedEvent[]): Promise<readonly
       const cause = reaction.causeOf(event);
       if (cause) pending.set(cause.key, event);
     }
-    for (const cause of pending.values()) await reaction.act(cause);
+    for (const cause of pending.values()) await reaction.act(cause, new AbortController().signal);
   }
   return acts;
 }

@@ -23,5 +23,5 @@ export { type MonotonicClock, monotonicClock } from './monotonicClock.ts';
 export { type ConsumerState, type ConsumerStatus, hasReached } from './progress.ts';
 export { type Projection, projecting } from './projecting.ts';
 export { type ReactingOptions, reacting } from './reacting.ts';
-export type { PendingFigures, Reaction } from './reactor.ts';
+export type { PendingFigures, Reaction, ReactorOptions } from './reactor.ts';
 export type { ConsumerWork, RunningWork, Session } from './work.ts';

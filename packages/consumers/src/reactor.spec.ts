@@ -152,6 +152,18 @@ describe('a reactor', () => {
     expect(world.acts).to.deep.equal(['a']);
   });
 
+  it('ends long acts at an abort: that is no failure, and they are still owed', async () => {
+    const world = given({ actsUntilStopped: true });
+    await world.log(other(), owed('a', 'alice'), owed('b', 'bob'));
+    await world.caughtUp();
+    world.abort();
+    await world.reactor.idle();
+    expect(world.acts).to.deep.equal(['a', 'b']);
+    expect(world.troubles).to.deep.equal([]);
+    expect(world.reactor.figures()).to.include({ count: 2, failures: 0 });
+    expect(world.place()).to.equal('1');
+  });
+
   it('names the event that a reaction cannot understand', async () => {
     const world = given();
     let thrown: unknown;
@@ -178,6 +190,8 @@ interface World extends ReactorOptions {
   readonly failing?: readonly string[];
   /** Acts wait until they are let go. */
   readonly holdsActs?: boolean;
+  /** Acts end by the abort alone. */
+  readonly actsUntilStopped?: boolean;
   readonly reactions?: readonly string[];
   /** The reactions that see `Paid` as their effect; all of them by default. */
   readonly effectsOf?: readonly string[];
@@ -188,6 +202,7 @@ function given(world: World = {}) {
     startingAt = 0,
     failing = [],
     holdsActs = false,
+    actsUntilStopped = false,
     reactions = ['pay'],
     effectsOf = reactions,
   } = world;
@@ -208,10 +223,15 @@ function given(world: World = {}) {
     },
     effectOf: (event) =>
       event.type === 'Paid' && effectsOf.includes(name) ? JSON.parse(event.data).key : undefined,
-    act: async (cause) => {
+    act: async (cause, signal) => {
       const { key }: Fact = JSON.parse(cause.data);
       acts.push(key);
       if (broken.has(key)) throw new Error('not now');
+      if (actsUntilStopped) {
+        await new Promise<void>((_, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason));
+        });
+      }
       if (holdsActs) await new Promise<void>((resolve) => held.set(key, resolve));
     },
   });

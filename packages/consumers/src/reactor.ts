@@ -24,9 +24,10 @@ export interface Reaction {
   readonly effectOf: (event: RecordedEvent) => string | undefined;
   /**
    * Brings the effect about; when it returns, the effect is in the log. Idempotent: it may run again, or at
-   * the same time as the request that does the same. Throws on passing trouble.
+   * the same time as the request that does the same. Throws on passing trouble. One that may take long ends
+   * early when the signal aborts, by throwing: whoever goes on acts again.
    */
-  readonly act: (cause: RecordedEvent) => Promise<void>;
+  readonly act: (cause: RecordedEvent, signal: AbortSignal) => Promise<void>;
 }
 
 export interface ReactorOptions {
@@ -219,11 +220,13 @@ export function createReactor(dependencies: {
 
   async function actOn(entry: Pending): Promise<void> {
     try {
-      await entry.reaction.act(entry.cause);
+      await entry.reaction.act(entry.cause, signal);
       entry.acted = true;
       if (crowded) drop(entry);
       else leaveLane(entry);
     } catch (error) {
+      // Whoever was told to stop has not failed.
+      if (signal.aborted) return;
       failures += 1;
       entry.failures += 1;
       entry.dueMs = clock.nowMs() + backOffMs(entry.failures, firstRetryMs, mostRetryMs);

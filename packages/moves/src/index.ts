@@ -1,7 +1,16 @@
 export { type MoveEvent, type MoveOperation, moveEvents, moveOperation } from './domain/move.events.ts';
 export { move } from './domain/move.ts';
 export * from './domain/moveIds.ts';
+export {
+  createMoveDriver,
+  type MoveDriver,
+  type MoveDriverOptions,
+  type MoveHooks,
+  type MoveSigner,
+} from './driver.ts';
 export { type MoveFailureCode, movesErrors } from './errors.ts';
 export * from './moveBody.ts';
+export { carriesMoves, MOVE_REACTOR } from './move.process.ts';
 export { createMoves } from './moves.ts';
+export { DEFAULT_POLICY, type MovePolicy } from './policy.ts';
 export * from './types.ts';

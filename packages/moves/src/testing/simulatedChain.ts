@@ -36,7 +36,6 @@ interface Executed extends SentTransfer {
   readonly error: string | null;
 }
 
-const BLOCK_MS = 400;
 /** Shorter than in life (150 and 31), so that specs have less to wait for. */
 const BLOCKHASH_LIFE = 30;
 const FINALIZED_LAG = 8;
@@ -47,7 +46,7 @@ export const addressOf = (name: string): Address => encodeBase58(createHash('sha
 
 export type SimulatedChain = ReturnType<typeof createSimulatedChain>;
 
-export function createSimulatedChain(clock: MonotonicClock) {
+export function createSimulatedChain(clock: MonotonicClock, blockMs = 400) {
   /** One list of transactions a block; the height is the index. */
   let blocks: Executed[][] = [[]];
   let pending: { readonly transfer: SentTransfer; readonly atHeight: number }[] = [];
@@ -56,6 +55,7 @@ export function createSimulatedChain(clock: MonotonicClock) {
   const tokensAtFirst = new Map<Address, SimulatedTokenAccount>();
   const owners = new Map<Address, { readonly owner: Address; readonly data: Uint8Array }>();
   const sent: string[] = [];
+  let cancelTick = () => {};
   const faults = {
     send: (_signature: string, _times: number): SendFate => 'land',
     /** Thrown before each question. */
@@ -93,6 +93,8 @@ export function createSimulatedChain(clock: MonotonicClock) {
     lamports: (address: Address) => lamportsOf(address, blocks.length),
     tokens: (address: Address) => tokensOf(address, blocks.length),
     height: () => head(),
+    /** No block comes any more. */
+    stop: () => cancelTick(),
   };
 
   function head(): number {
@@ -104,7 +106,7 @@ export function createSimulatedChain(clock: MonotonicClock) {
   }
 
   function tick(): void {
-    clock.after(BLOCK_MS, () => {
+    cancelTick = clock.after(blockMs, () => {
       const height = blocks.length;
       const due = pending.filter(({ atHeight }) => atHeight <= height);
       pending = pending.filter((one) => !due.includes(one));

@@ -1,0 +1,61 @@
+import type { Position, RecordedEvent } from '@coffer/event-store';
+import { expect } from 'chai';
+import { carriesMoves } from './move.process.ts';
+import { moveWorld } from './testing/moveWorld.ts';
+
+const STREAM = 'move-test.app_01h455vb4pex5vsknk084sn02q.mov_01h455vb4pex5vsknk084sn02q';
+
+describe('the process of moves', () => {
+  const reaction = carriesMoves({ drive: async () => {} });
+
+  it('owes a move its end from its request on', async () => {
+    const requested = await moveWorld().request();
+    const event = recorded({ ...requested });
+    expect(reaction.causeOf(event)).to.deep.equal({ key: requested.stream, target: requested.stream });
+    expect(reaction.effectOf(event)).to.equal(undefined);
+  });
+
+  it('takes its confirmation and its failure as the end, and nothing on the way', () => {
+    const effectOf = (type: string, stream = STREAM) => reaction.effectOf(recorded({ type, stream }));
+    expect(effectOf('MoveConfirmed')).to.equal(STREAM);
+    expect(effectOf('MoveFailed')).to.equal(STREAM);
+    for (const type of ['TransactionSigned', 'TransactionSubmitted', 'TransactionExpired']) {
+      expect(effectOf(type), type).to.equal(undefined);
+      expect(reaction.causeOf(recorded({ type })), type).to.equal(undefined);
+    }
+    expect(effectOf('MoveConfirmed', 'other-test.app_1.x')).to.equal(undefined);
+  });
+
+  it('does not guess at a request that it cannot read', () => {
+    expect(() => reaction.causeOf(recorded({ type: 'MoveRequested', data: '{}' }))).to.throw();
+  });
+
+  it('ends a drive at once when it is told to stop, and another goes on', async () => {
+    const world = moveWorld();
+    world.faults.send = () => 'drop';
+    const requested = recorded(await world.request());
+    const stopping = new AbortController();
+    const stopped = carriesMoves(world.driver())
+      .act(requested, stopping.signal)
+      .catch((error: unknown) => error);
+    world.clock.after(3_000, () => stopping.abort(new Error('stopping')));
+    expect(await world.clock.runUntil(stopped)).to.equal(stopping.signal.reason);
+    expect(world.clock.nowMs(), 'not a moment later').to.equal(3_000);
+
+    world.faults.send = () => 'land';
+    await world.clock.runUntil(carriesMoves(world.driver()).act(requested, new AbortController().signal));
+    expect(world.told).to.deep.equal(['signed', 'confirmed']);
+  });
+});
+
+const recorded = (given: Partial<RecordedEvent>): RecordedEvent => ({
+  id: '00000000-0000-4000-8000-000000000000',
+  type: 'MoveRequested',
+  stream: STREAM,
+  revision: 0,
+  data: '{}',
+  metadata: '{"v":1,"correlationId":"request-1","actor":"key:1","occurredAt":"2026-01-31T12:00:00.000Z"}',
+  position: '1' as Position,
+  recordedAt: new Date('2026-01-31T12:00:00.000Z'),
+  ...given,
+});

@@ -1,0 +1,70 @@
+/** Looks from time to time whether the chains answer and what fee payers have left. */
+import type { MonotonicClock } from '@coffer/consumers';
+import { type Environment, environment } from '@coffer/kernel';
+import type { Chain } from '@coffer/solana';
+import type { MoveMetrics } from './moveMetrics.ts';
+
+export interface FeePayerPlace {
+  readonly appId: string;
+  readonly environment: Environment;
+  readonly address: string;
+}
+
+export interface ChainWatchOptions {
+  readonly chainOf: (environment: Environment) => Chain | undefined;
+  readonly feePayers: () => Promise<readonly FeePayerPlace[]>;
+  readonly clock: MonotonicClock;
+  readonly metrics: Pick<MoveMetrics, 'isReachable' | 'feePayerHolds'>;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+const EVERY_MS = 30_000;
+/** As many as one call takes. */
+const ACCOUNTS_PER_CALL = 100;
+
+export function watchChains(options: ChainWatchOptions): { readonly stop: () => Promise<void> } {
+  const { chainOf, feePayers, clock, metrics, onTrouble } = options;
+  let stopped = false;
+  let cancel = () => {};
+  let looking = look();
+  return {
+    async stop() {
+      stopped = true;
+      cancel();
+      await looking;
+    },
+  };
+
+  async function look(): Promise<void> {
+    for (const where of environment.options) {
+      const chain = chainOf(where);
+      if (!chain || stopped) continue;
+      try {
+        await chain.latestBlockhash();
+        metrics.isReachable(where, true);
+        await lookAtFeePayers(chain, where);
+      } catch (error) {
+        metrics.isReachable(where, false);
+        onTrouble(error);
+      }
+    }
+    if (stopped) return;
+    cancel = clock.after(EVERY_MS, () => {
+      looking = look();
+    });
+  }
+
+  async function lookAtFeePayers(chain: Chain, where: Environment): Promise<void> {
+    const payers = (await feePayers()).filter((payer) => payer.environment === where);
+    for (let at = 0; at < payers.length; at += ACCOUNTS_PER_CALL) {
+      const some = payers.slice(at, at + ACCOUNTS_PER_CALL);
+      const accounts = await chain.accounts(
+        some.map(({ address }) => address),
+        'confirmed',
+      );
+      some.forEach(({ appId }, index) => {
+        metrics.feePayerHolds(appId, where, accounts[index]?.lamports ?? 0n);
+      });
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+import { createConsumersTable, monotonicClock } from '@coffer/consumers';
+import { createPool, type Pool } from '@coffer/database';
+import { type CommandHandler, createCommandHandler, type EventStore } from '@coffer/event-store';
+import { createMemoryEventStore } from '@coffer/event-store/memory';
+import { createLogger, createMetricsRegistry, type Registry } from '@coffer/http';
+import { createMoves, treasuryMovePlace } from '@coffer/moves';
+import {
+  createSimulatedChain,
+  depositOf,
+  FEE_PAYER,
+  type SimulatedChain,
+  TREASURY,
+  USER,
+} from '@coffer/moves/testing';
+import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { expect } from 'chai';
+import { type ChainWorkerRole, startChainWorkerRole } from './chainWorkerRole.ts';
+
+const APP = depositOf().appId;
+const SOL = 1_000_000_000n;
+
+describe('the role that carries moves', () => {
+  let database: TestDatabase;
+  let pool: Pool;
+  let store: EventStore;
+  let handler: CommandHandler;
+  let simulated: SimulatedChain;
+  let running: ChainWorkerRole[];
+
+  beforeEach(async () => {
+    database = await createTestDatabase({ name: 'chainWorker', prepare });
+    pool = poolOf(database.connectionString);
+    store = createMemoryEventStore();
+    handler = createCommandHandler({ store });
+    simulated = createSimulatedChain(monotonicClock, 10);
+    simulated.fund(USER.address, 100n * SOL);
+    simulated.fund(FEE_PAYER.address, 7n * SOL);
+    running = [];
+  });
+
+  afterEach(async () => {
+    await Promise.all(running.map((role) => role.stop()));
+    simulated.stop();
+    await store.close();
+    await pool.end();
+    await database.drop();
+  });
+
+  it('carries what was requested before and after its start, and shows it', async () => {
+    await request('ref-before');
+    const { registry } = start();
+    await request('ref-after');
+    await ended('ref-before');
+    await ended('ref-after');
+    expect(simulated.lamports(TREASURY.address)).to.equal(2n * SOL);
+
+    await shows(registry, 'coffer_moves_in_flight{environment="test"} 0');
+    await shows(registry, 'coffer_move_attempts_total{environment="test"} 2');
+    await shows(registry, 'coffer_move_confirmed_seconds_count{environment="test"} 2');
+    await shows(registry, 'coffer_chain_reachable{environment="test"} 1');
+    await shows(registry, `coffer_fee_payer_balance_lamports{app="${APP}",environment="test"} 7000000000`);
+    expect(await registry.metrics()).not.to.include('coffer_chain_reachable{environment="live"}');
+  });
+
+  it('stops at once with moves in flight, and the next to start carries them on', async () => {
+    simulated.faults.send = () => 'drop';
+    await request('ref-1');
+    const first = start();
+    await until(() => simulated.sent.length > 0);
+    await shows(first.registry, 'coffer_moves_in_flight{environment="test"} 1');
+    await first.role.stop();
+    expect(first.logged()).to.deep.equal([]);
+
+    simulated.faults.send = () => 'land';
+    start();
+    await ended('ref-1');
+    expect(simulated.lamports(TREASURY.address)).to.equal(SOL);
+    expect(new Set(simulated.sent).size, 'the same bytes').to.equal(1);
+  });
+
+  it('tells one line of the same trouble, and why a move failed', async () => {
+    await request('ref-1', 101n * SOL);
+    await request('ref-2', 101n * SOL);
+    const { registry, logged } = start();
+    await ended('ref-1');
+    await ended('ref-2');
+    await shows(
+      registry,
+      'coffer_moves_failed_total{environment="test",code="moves/insufficient_source_funds"} 2',
+    );
+    expect(logged()).to.have.length(1);
+    expect(logged()[0]).to.include({ environment: 'test', times: 1 });
+  });
+
+  function start() {
+    const lines: Record<string, unknown>[] = [];
+    const registry = createMetricsRegistry();
+    const role = startChainWorkerRole({
+      pool,
+      store,
+      handler,
+      chainOf: (environment) => (environment === 'test' ? simulated.chain : undefined),
+      signer: {
+        sign: async ({ walletId }, message) => createHash('sha512').update(walletId).update(message).digest(),
+      },
+      feePayerOf: async () => FEE_PAYER,
+      feePayers: async () => [{ appId: APP, environment: 'test', address: FEE_PAYER.address }],
+      policy: { pollIntervalMs: 10, resendIntervalMs: 20, firstRetryMs: 5 },
+      registry,
+      logger: createLogger({ level: 'warn', destination: { write: (line) => lines.push(JSON.parse(line)) } }),
+      onAlarm: ({ error }) => expect.fail(error.message),
+      onTrouble: ({ error }) => lines.push({ error }),
+    });
+    running.push(role);
+    return { role, registry, logged: () => lines };
+  }
+
+  async function request(key: string, amount = SOL): Promise<void> {
+    await createMoves({ handler, store }).request(
+      treasuryMovePlace('test', APP, key),
+      depositOf({ key, amount, requestedAt: new Date().toISOString() }),
+      {
+        metadata: { correlationId: 'request-1', actor: 'key:1', occurredAt: new Date().toISOString() },
+        deadlineMs: performance.now() + 10_000,
+      },
+    );
+  }
+
+  const ended = (key: string) =>
+    until(async () => {
+      const place = treasuryMovePlace('test', APP, key);
+      const found = await createMoves({ handler, store }).find(place, {
+        deadlineMs: performance.now() + 10_000,
+      });
+      return found?.status === 'confirmed' || found?.status === 'failed';
+    });
+});
+
+const poolOf = (connectionString: string) =>
+  createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
+
+async function prepare(connectionString: string): Promise<void> {
+  const pool = poolOf(connectionString);
+  await pool.query('create schema records');
+  await createConsumersTable(pool, 'records');
+  await pool.end();
+}
+
+const shows = (registry: Registry, line: string) =>
+  until(async () => (await registry.metrics()).includes(line));
+
+/** Polls; a condition that never comes true is ended by the spec's timeout. */
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 5));
+}

@@ -1,0 +1,99 @@
+/** Carries every move to its end, in one process at a time, and shows how they fare. */
+import {
+  type Consumer,
+  type ConsumerOptions,
+  type MonotonicClock,
+  monotonicClock,
+  reacting,
+  startConsumer,
+} from '@coffer/consumers';
+import type { Logger, Registry } from '@coffer/http';
+import { type Clock, noFailPoint, systemClock } from '@coffer/kernel';
+import {
+  carriesMoves,
+  createMoveDriver,
+  DEFAULT_POLICY,
+  MOVE_REACTOR,
+  type MoveDriverOptions,
+  type MovePolicy,
+} from '@coffer/moves';
+import { type FeePayerPlace, watchChains } from './chainWatch.ts';
+import { moveMetrics } from './moveMetrics.ts';
+import { createTroubleLog } from './troubleLog.ts';
+
+export type { FeePayerPlace } from './chainWatch.ts';
+
+/** The name of its lease and checkpoint, in `records`. */
+export const CHAIN_WORKER = 'chainWorker';
+
+export interface ChainWorkerRoleOptions
+  extends Pick<ConsumerOptions, 'pool' | 'store' | 'onAlarm' | 'onTrouble'>,
+    Pick<MoveDriverOptions, 'chainOf' | 'signer' | 'feePayerOf' | 'handler'>,
+    Partial<Pick<MoveDriverOptions, 'failPoint'>> {
+  /** Those whose balance is shown. */
+  readonly feePayers: () => Promise<readonly FeePayerPlace[]>;
+  /** What differs from the default. */
+  readonly policy?: Partial<MovePolicy>;
+  readonly clock?: MonotonicClock;
+  readonly wallClock?: Clock;
+  readonly registry: Registry;
+  readonly logger: Logger;
+}
+
+export interface ChainWorkerRole {
+  /** For what is shown of all consumers. */
+  readonly consumer: Consumer;
+  /** Moves stay where they are; whoever starts next goes on from their streams. */
+  readonly stop: () => Promise<void>;
+}
+
+export function startChainWorkerRole(options: ChainWorkerRoleOptions): ChainWorkerRole {
+  const { pool, store, onAlarm, onTrouble, chainOf, signer, feePayerOf, handler, feePayers } = options;
+  const { registry, logger, policy, failPoint = noFailPoint } = options;
+  const { clock = monotonicClock, wallClock = systemClock } = options;
+  const metrics = moveMetrics(registry, wallClock);
+  const logTrouble = createTroubleLog(logger, clock.nowMs);
+  const driver = createMoveDriver({
+    chainOf,
+    signer,
+    feePayerOf,
+    handler,
+    clock,
+    wallClock,
+    policy: { ...DEFAULT_POLICY, ...policy },
+    failPoint,
+    hooks: {
+      ...metrics.hooks,
+      onTrouble(trouble) {
+        metrics.onTrouble(trouble.environment);
+        logTrouble(trouble);
+      },
+      onNoChain: (environment) =>
+        logger.warn({ environment }, 'no chain is configured for this environment: its moves wait'),
+    },
+  });
+  metrics.showInFlight(driver.inFlight);
+  const watch = watchChains({
+    chainOf,
+    feePayers,
+    clock,
+    metrics,
+    onTrouble: (error) => logger.warn({ err: error }, 'a chain does not answer'),
+  });
+  const consumer = startConsumer({
+    name: CHAIN_WORKER,
+    schema: 'records',
+    pool,
+    store,
+    onAlarm,
+    onTrouble,
+    work: reacting([carriesMoves(driver)], MOVE_REACTOR),
+  });
+
+  return {
+    consumer,
+    async stop() {
+      await Promise.all([consumer.stop(), watch.stop()]);
+    },
+  };
+}
