@@ -1,18 +1,23 @@
 /** The chain and its server in this process: for specs, and for the child process that the service starts. */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { decodeKey, encodeBase58 } from './base58.ts';
 import { createFaucet, type Faucet } from './faucet.ts';
+import { createFaults, type Faults } from './faults.ts';
 import { createLedger, type Finality, type Ledger } from './ledger/ledger.ts';
 import { FIRST_SLOT, type Slots, slotsByHand, slotsOfClock } from './ledger/slots.ts';
 import { openStore, type Store } from './ledger/store.ts';
 import type { RpcContext } from './rpc/context.ts';
+import { controlMethods, type ForkOptions } from './rpc/controlMethods.ts';
 import { createHttpServer } from './rpc/httpServer.ts';
-import { listen } from './rpc/listen.ts';
-import { createRpc } from './rpc/rpc.ts';
+import { closed, listenPair } from './rpc/listen.ts';
+import { createRpc, METHODS } from './rpc/rpc.ts';
+import { createSubscriptions } from './rpc/subscriptions.ts';
 import { newMintData, TOKEN_PROGRAM } from './tokens.ts';
 import { createVm, type Vm } from './vm.ts';
+import { readTransaction } from './wire.ts';
 
 export interface MintOptions {
   readonly address: string;
@@ -31,6 +36,10 @@ export interface EmbeddedChainOptions {
   /** 400 unless said otherwise; `byHand` moves by `advance` only. */
   readonly slotMs?: number | 'byHand' | undefined;
   readonly finality?: Finality | undefined;
+  /** With it, specs may ask for faults over HTTP. */
+  readonly controlToken?: string | undefined;
+  /** Nothing can be kept any more: whoever runs the chain should end it. Called once. */
+  readonly onBroken?: ((error: unknown) => void) | undefined;
   readonly onError?: ((error: unknown, where: string) => void) | undefined;
 }
 
@@ -41,6 +50,9 @@ export interface EmbeddedChain {
   readonly genesisHash: string;
   /** Moves the slots; only where they are moved by hand. */
   readonly advance: (slots: number) => void;
+  /** The newest slots are taken back, as long as they are not final. */
+  readonly fork: (fork: ForkOptions) => void;
+  readonly faults: Pick<Faults, 'inject' | 'clear'>;
   /** Makes a mint of the faucet where it is not there. */
   readonly ensureMint: (mint: MintOptions) => Promise<void>;
   readonly stop: () => Promise<void>;
@@ -62,7 +74,7 @@ export async function createEmbeddedChain(options: EmbeddedChainOptions): Promis
   } = options;
   const slotMs = options.slotMs ?? DEFAULT_SLOT_MS;
   if (folder) mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const store = openStoreIn(folder);
+  const store = openStoreIn(folder, options.onBroken ?? (() => undefined));
   const { genesis, faucet } = identityOf(store);
   const vm = createVm();
   loadAccounts(store, vm);
@@ -79,40 +91,64 @@ export async function createEmbeddedChain(options: EmbeddedChainOptions): Promis
   await ledger.durable();
 
   const genesisHash = encodeBase58(genesis);
-  const context: RpcContext = {
-    ...{ ledger, faucet, genesisHash, tip: ledger.tip },
-    land: (wire) => void ledger.land(wire),
+  const faults = createFaults(ledger);
+  const context: RpcContext = { ledger, faucet, genesisHash, faults };
+  const subscriptions = createSubscriptions(context, slotMs === 'byHand' ? DEFAULT_SLOT_MS : slotMs / 2);
+  const advance = (count: number) => {
+    if (!byHand) throw new Error('the slots follow the clock');
+    byHand.advance(count);
+    ledger.tip();
+    subscriptions.look();
   };
-  const rpc = createRpc({ context, onError });
-  const server = createHttpServer(rpc, (error) => onError(error, 'http'));
-  const bound = await listen(server, host, port);
+  const fork = ({ slots: count, landAgainAfter }: ForkOptions) => {
+    const tip = ledger.tip();
+    for (const bytes of ledger.fork(tip - BigInt(count) + 1n)) {
+      if (landAgainAfter) ledger.landLater(readTransaction(bytes), tip + BigInt(landAgainAfter));
+    }
+  };
+
+  const control = options.controlToken && {
+    token: options.controlToken,
+    rpc: createRpc({ context, methods: controlMethods({ advance, fork }), onError }),
+  };
+  const server = createHttpServer({
+    rpc: createRpc({ context, methods: METHODS, onError }),
+    faults,
+    control: control || undefined,
+    onError: (error) => onError(error, 'http'),
+  });
+  const socketServer = createServer((_request, response) => response.writeHead(426).end());
+  subscriptions.serve(server);
+  subscriptions.serve(socketServer);
+  const bound = await listenPair(server, socketServer, host, port);
 
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
     faucetAddress: faucet.address,
     genesisHash,
-    advance(count) {
-      if (!byHand) throw new Error('the slots follow the clock');
-      byHand.advance(count);
-      ledger.tip();
-    },
+    advance,
+    fork,
+    faults,
     ensureMint,
     async stop() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      subscriptions.close();
+      for (const each of [server, socketServer]) {
+        each.closeAllConnections();
+        await closed(each);
+      }
       store.close();
       tipFile.close();
     },
   };
 }
 
-function openStoreIn(folder: string | undefined): Store {
-  if (!folder) return openStore(':memory:');
+function openStoreIn(folder: string | undefined, onBroken: (error: unknown) => void): Store {
+  if (!folder) return openStore(':memory:', onBroken);
   const path = join(folder, 'chain.db');
   // Before SQLite makes it: the faucet's key is in it.
   closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);
-  return openStore(path);
+  return openStore(path, onBroken);
 }
 
 function identityOf(store: Store): { genesis: Uint8Array; faucet: Faucet } {

@@ -4,3 +4,11 @@ export {
   type EmbeddedChainOptions,
   type MintOptions,
 } from './embeddedChain.ts';
+export type { FaultInput } from './faults.ts';
+export {
+  type ChainExit,
+  type ChainProcess,
+  type ChainProcessOptions,
+  EmbeddedChainError,
+  startEmbeddedChain,
+} from './startEmbeddedChain.ts';

@@ -65,12 +65,21 @@ export function createLedger({ store, vm, slots, finality, genesis }: LedgerOpti
   };
 
   const execute = (wire: WireTransaction, slot: bigint): Landing => {
-    const { message } = wire;
     if (store.status(wire.signature)) return { landed: false, error: 'AlreadyProcessed' };
-    if (!blockhashes.isUsable(message.recentBlockhash, slot, slot)) {
+    if (!blockhashes.isUsable(wire.message.recentBlockhash, slot, slot)) {
       return { landed: false, error: 'BlockhashNotFound' };
     }
+    try {
+      return executeNew(wire, slot);
+    } catch (error) {
+      // The machine may have done what is not kept.
+      store.fail(error);
+      throw error;
+    }
+  };
 
+  const executeNew = (wire: WireTransaction, slot: bigint): Landing => {
+    const { message } = wire;
     const accounts = accountsOf(message, vm.account);
     const before = accounts?.all.map(vm.account) ?? [];
     setScene(message, slot);

@@ -67,14 +67,14 @@ create table if not exists forks (number integer primary key, first_slot integer
   last_slot integer not null) strict;
 `;
 
-/** `path` is a file, or `:memory:` for what nobody keeps. */
-export function openStore(path: string) {
+/** `path` is a file, or `:memory:` for what nobody keeps. `onBroken` is told once when nothing can be kept any more. */
+export function openStore(path: string, onBroken: (error: unknown) => void) {
   const database = new DatabaseSync(path, { timeout: OWNER_LIMIT_MS });
   // Exclusive: the system lets go of the lock when the process ends, however it ends.
   database.exec('pragma locking_mode = exclusive; pragma journal_mode = wal; pragma synchronous = full;');
   database.exec(`begin immediate; ${SCHEMA} commit;`);
   const sql = statementsOf(database);
-  const group = commitGroupOf(database);
+  const group = commitGroupOf(database, onBroken);
 
   return {
     identity(): { genesis: Uint8Array; faucet: Uint8Array } | undefined {
@@ -172,6 +172,8 @@ export function openStore(path: string) {
 
     /** Resolves when all that was written before is on the disk. Rejects when it never will be. */
     durable: () => group.durable(),
+    /** Something went wrong that leaves the machine and the disk apart. */
+    fail: group.fail,
     close() {
       group.commit();
       database.close();
@@ -183,10 +185,15 @@ export function openStore(path: string) {
  * Writes of one turn of the event loop are one transaction of the database: with many callers at once the disk is
  * asked once for all of them.
  */
-function commitGroupOf(database: DatabaseSync) {
+function commitGroupOf(database: DatabaseSync, onBroken: (error: unknown) => void) {
   let waiting: PromiseWithResolvers<void> | undefined;
   let broken: unknown;
 
+  const fail = (error: unknown) => {
+    if (broken) return;
+    broken = error;
+    onBroken(error);
+  };
   const commit = () => {
     if (!waiting) return;
     const group = waiting;
@@ -195,7 +202,7 @@ function commitGroupOf(database: DatabaseSync) {
       database.exec('commit');
       group.resolve();
     } catch (error) {
-      broken = error;
+      fail(error);
       group.reject(error);
     }
   };
@@ -214,10 +221,11 @@ function commitGroupOf(database: DatabaseSync) {
       try {
         return change();
       } catch (error) {
-        broken = error;
+        fail(error);
         throw error;
       }
     },
+    fail,
     async durable(): Promise<void> {
       if (broken) throw broken;
       await waiting?.promise;

@@ -1,23 +1,29 @@
 /** Slots, heights, blockhashes, and what the cluster says of itself. */
 import { heightOf, SLOTS_PER_EPOCH } from '../ledger/slots.ts';
-import { API_VERSION, type Method, slotFor, withContext } from './context.ts';
+import { API_VERSION, type Method, type RpcContext, slotFor, withContext } from './context.ts';
+import { nodeBehind } from './errors.ts';
+import type { Settings } from './params.ts';
 
 const MAXIMUM_FEE_ADDRESSES = 128;
 const FEATURE_SET = 0;
 
 export const chainMethods: Readonly<Record<string, Method>> = {
-  getHealth: () => 'ok',
+  getHealth: (_params, { faults }) => {
+    if (faults.slotsBehind() > 0) throw nodeBehind(faults.slotsBehind());
+    return 'ok';
+  },
   getVersion: () => ({ 'solana-core': API_VERSION, 'feature-set': FEATURE_SET }),
   getGenesisHash: (_params, { genesisHash }) => genesisHash,
   /** Nothing is ever thrown away. */
   getFirstAvailableBlock: () => 0n,
   getSlot: (params, context) => slotFor(context, params.settings(0)),
-  getBlockHeight: (params, context) => heightOf(slotFor(context, params.settings(0))),
+  getBlockHeight: (params, context) => heightFor(context, params.settings(0)),
   getEpochInfo: (params, context) => {
-    const slot = slotFor(context, params.settings(0));
+    const settings = params.settings(0);
+    const slot = slotFor(context, settings);
     return {
       absoluteSlot: slot,
-      blockHeight: heightOf(slot),
+      blockHeight: heightFor(context, settings),
       epoch: slot / SLOTS_PER_EPOCH,
       slotIndex: slot % SLOTS_PER_EPOCH,
       slotsInEpoch: SLOTS_PER_EPOCH,
@@ -37,3 +43,7 @@ export const chainMethods: Readonly<Record<string, Method>> = {
   getRecentPrioritizationFees: (params, { ledger }) =>
     ledger.recentFees(params.addresses(0, MAXIMUM_FEE_ADDRESSES)),
 };
+
+function heightFor(context: RpcContext, settings: Settings): bigint {
+  return heightOf(slotFor(context, settings, settings.commitment ?? 'finalized', context.faults.heightTip()));
+}

@@ -1,7 +1,8 @@
 /** What the methods work on. */
+
 import type { Faucet } from '../faucet.ts';
+import type { Faults } from '../faults.ts';
 import type { Commitment, Ledger } from '../ledger/ledger.ts';
-import type { WireTransaction } from '../wire.ts';
 import { contextSlotNotReached } from './errors.ts';
 import type { Params, Settings } from './params.ts';
 
@@ -11,21 +12,20 @@ export interface RpcContext {
   readonly ledger: Ledger;
   readonly faucet: Faucet;
   readonly genesisHash: string;
-  /** The newest slot that this node knows. */
-  readonly tip: () => bigint;
-  /** Puts it into a block if it can be in one. */
-  readonly land: (transaction: WireTransaction) => void;
+  /** What this node knows and does, which may not be what it should. */
+  readonly faults: Faults;
 }
 
 export type Method = (params: Params, context: RpcContext) => unknown;
 
 /** The slot whose state answers: what a node takes for finalized unless it is told otherwise. */
 export function slotFor(
-  { ledger, tip }: RpcContext,
+  { ledger, faults }: RpcContext,
   settings: Settings,
   commitment: Commitment = settings.commitment ?? 'finalized',
+  newest: bigint = faults.tip(),
 ): bigint {
-  const slot = ledger.slotAt(commitment, tip());
+  const slot = ledger.slotAt(commitment, newest);
   const { minContextSlot } = settings;
   if (minContextSlot !== null && minContextSlot !== undefined && slot < minContextSlot) {
     throw contextSlotNotReached(slot);

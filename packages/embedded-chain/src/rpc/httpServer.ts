@@ -1,29 +1,51 @@
 /** The RPC over HTTP, for any program on this machine and for pages that it serves. */
+import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { AnswerLost, type Faults } from '../faults.ts';
 import type { Rpc } from './rpc.ts';
 
 /** Of a batch of the largest transactions, with room to spare. */
 const MAXIMUM_BODY_BYTES = 512 * 1024;
 const LOOPBACK_HOSTS: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
-export function createHttpServer(rpc: Rpc, onError: (error: unknown) => void): Server {
+export interface HttpServerOptions {
+  readonly rpc: Rpc;
+  readonly faults: Faults;
+  /** What specs ask for at `/control`, with its token as the bearer; it answers also while the node is down. */
+  readonly control: { readonly rpc: Rpc; readonly token: string } | undefined;
+  readonly onError: (error: unknown) => void;
+}
+
+export function createHttpServer(options: HttpServerOptions): Server {
   return createServer((request, response) => {
-    respond(rpc, request, response).catch((error: unknown) => {
-      onError(error);
+    respond(options, request, response).catch((error: unknown) => {
+      if (error instanceof AnswerLost) {
+        lose(response, error.how);
+        return;
+      }
+      options.onError(error);
       if (!response.headersSent) response.writeHead(500);
       response.end();
     });
   });
 }
 
-async function respond(rpc: Rpc, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function respond(
+  { rpc, faults, control }: HttpServerOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const isControl = control && request.url === '/control';
+  const down = isControl ? undefined : faults.isDown();
+  if (down) throw new AnswerLost(down);
   allowLoopbackOrigin(request, response);
+  if (isControl && !isBearer(request, control.token)) return end(response, 401);
   if (request.method === 'OPTIONS') return end(response, 204);
   if (request.method === 'GET' && request.url === '/health') return end(response, 200, 'ok', 'text/plain');
   if (request.method !== 'POST') return end(response, 405);
   const body = await bodyOf(request);
   if (body === undefined) return end(response, 413);
-  const answer = await rpc.answer(body);
+  const answer = await (isControl ? control.rpc : rpc).answer(body);
   return end(response, answer === undefined ? 204 : 200, answer);
 }
 
@@ -31,10 +53,26 @@ function end(response: ServerResponse, status: number, body = '', type = 'applic
   response.writeHead(status, body ? { 'content-type': type } : {}).end(body);
 }
 
+function lose(response: ServerResponse, how: AnswerLost['how']): void {
+  if (how === 'reset') response.socket?.resetAndDestroy();
+  else if (how !== 'never') end(response, Number(how));
+}
+
+function isBearer({ headers }: IncomingMessage, token: string): boolean {
+  const given = Buffer.from(headers.authorization ?? '');
+  const wanted = Buffer.from(`Bearer ${token}`);
+  return given.length === wanted.length && timingSafeEqual(given, wanted);
+}
+
+/** Whether it is that of a page of this machine. */
+export function isLoopbackOrigin(origin: string): boolean {
+  return URL.canParse(origin) && LOOPBACK_HOSTS.includes(new URL(origin).hostname);
+}
+
 function allowLoopbackOrigin({ headers }: IncomingMessage, response: ServerResponse): void {
   const { origin } = headers;
   response.setHeader('vary', 'origin');
-  if (!origin || !URL.canParse(origin) || !LOOPBACK_HOSTS.includes(new URL(origin).hostname)) return;
+  if (!origin || !isLoopbackOrigin(origin)) return;
   response.setHeader('access-control-allow-origin', origin);
   response.setHeader('access-control-allow-methods', 'POST, OPTIONS');
   // Clients name themselves in headers of their own.

@@ -1,12 +1,31 @@
-/** Binds a server. */
+/** Binds the servers: clients look for subscriptions at the port after that of the RPC. */
 import { once } from 'node:events';
 import type { Server } from 'node:net';
 
-/** Returns the port that it is bound to. */
-export async function listen(server: Server, host: string, port: number): Promise<number> {
+const ATTEMPTS = 20;
+
+/** Returns the port of the RPC; with port 0 it is one whose next is free as well. */
+export async function listenPair(rpc: Server, sockets: Server, host: string, port: number): Promise<number> {
+  for (let attempt = 1; ; attempt += 1) {
+    const bound = await listen(rpc, host, port);
+    try {
+      await listen(sockets, host, bound + 1);
+      return bound;
+    } catch (error) {
+      await closed(rpc);
+      if (port !== 0 || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function listen(server: Server, host: string, port: number): Promise<number> {
   server.listen(port, host);
   await once(server, 'listening');
   const address = server.address();
   if (typeof address !== 'object' || address === null) throw new Error('the server is bound to no port');
   return address.port;
+}
+
+export async function closed(server: Server): Promise<void> {
+  await new Promise((resolve) => server.close(resolve));
 }

@@ -45,6 +45,10 @@ export class Params {
     this.#list = list;
   }
 
+  value(index: number): unknown {
+    return this.#list[index];
+  }
+
   string(index: number): string {
     const value = this.#list[index];
     if (typeof value !== 'string') throw invalidParams(`parameter ${index + 1} must be a string`);

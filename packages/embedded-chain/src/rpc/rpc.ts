@@ -1,4 +1,5 @@
 /** JSON-RPC 2.0 over the methods. */
+import { AnswerLost } from '../faults.ts';
 import { parseJson, writeJson } from '../json.ts';
 import { accountMethods } from './accountMethods.ts';
 import { chainMethods } from './chainMethods.ts';
@@ -15,9 +16,12 @@ import { faucetMethods } from './faucetMethods.ts';
 import { Params } from './params.ts';
 import { transactionMethods } from './transactionMethods.ts';
 
-const METHODS: ReadonlyMap<string, Method> = new Map(
-  Object.entries({ ...accountMethods, ...chainMethods, ...faucetMethods, ...transactionMethods }),
-);
+export const METHODS: Readonly<Record<string, Method>> = {
+  ...accountMethods,
+  ...chainMethods,
+  ...faucetMethods,
+  ...transactionMethods,
+};
 const MAXIMUM_BATCH = 100;
 
 export interface Rpc {
@@ -27,25 +31,27 @@ export interface Rpc {
 
 export interface RpcOptions {
   readonly context: RpcContext;
-  /** Beyond those of every chain. */
-  readonly methods?: Readonly<Record<string, Method>>;
+  readonly methods: Readonly<Record<string, Method>>;
   readonly onError: (error: unknown, method: string) => void;
 }
 
-export function createRpc({ context, methods = {}, onError }: RpcOptions): Rpc {
+export function createRpc({ context, methods, onError }: RpcOptions): Rpc {
+  const known = new Map(Object.entries(methods));
   const call = async (request: unknown): Promise<object | undefined> => {
     const { id, method, params } = membersOf(request);
     const respond = (body: object) => ({ jsonrpc: '2.0', ...body, id: id ?? null });
     try {
       if (typeof method !== 'string') throw invalidRequest();
-      const found = METHODS.get(method) ?? methods[method];
+      const found = known.get(method);
       if (!found) throw methodNotFound();
       if (params !== undefined && params !== null && !Array.isArray(params)) {
         throw invalidParams('the parameters must be a list');
       }
       const result = await found(new Params(params ?? []), context);
+      context.faults.loseAnswer(method);
       return id === undefined ? undefined : respond({ result });
     } catch (error) {
+      if (error instanceof AnswerLost) throw error;
       const answered = error instanceof RpcError ? error : internalError();
       if (answered !== error) onError(error, String(method));
       const { code, message, data } = answered;
@@ -66,12 +72,15 @@ export function createRpc({ context, methods = {}, onError }: RpcOptions): Rpc {
       }
       const answers = [];
       // In their order, as one caller after the other.
-      for (const one of Array.isArray(request) ? request : [request]) {
-        const answer = await call(one);
-        if (answer) answers.push(answer);
+      try {
+        for (const one of Array.isArray(request) ? request : [request]) {
+          const answer = await call(one);
+          if (answer) answers.push(answer);
+        }
+      } finally {
+        // Nothing is told that a crash could still take back.
+        await context.ledger.durable();
       }
-      // Nothing is told that a crash could still take back.
-      await context.ledger.durable();
       if (answers.length === 0) return undefined;
       return writeJson(Array.isArray(request) ? answers : answers[0]);
     },

@@ -30,6 +30,8 @@ export const transactionMethods: Readonly<Record<string, Method>> = {
     const settings = params.settings(1);
     const wire = asTransaction(params.string(0), settings.encoding ?? 'base58');
     const slot = slotFor(context, settings, settings.preflightCommitment ?? 'finalized');
+    const isTakenAgain = context.ledger.status(wire.signature) && context.faults.acceptsDuplicate();
+    if (isTakenAgain) return wire.signature;
     if (!settings.skipPreflight) {
       if (!verifySignatures(wire)) throw signatureInvalid();
       const { error, execution } = simulate(wire, slot, context, true);
@@ -37,7 +39,7 @@ export const transactionMethods: Readonly<Record<string, Method>> = {
         throw preflightFailed(error, { accounts: null, ...simulationJson(error, execution) });
     }
     // As of a node: it takes what it cannot put into a block, and says nothing of it.
-    context.land(wire);
+    context.faults.land(wire);
     return wire.signature;
   },
 
@@ -64,7 +66,7 @@ export const transactionMethods: Readonly<Record<string, Method>> = {
   getSignatureStatuses: (params, context) => {
     const signatures = params.strings(0, MAXIMUM_SIGNATURES).map(asSignature);
     const { searchTransactionHistory } = params.settings(1);
-    const tip = context.tip();
+    const tip = context.faults.tip();
     return withContext(
       tip,
       signatures.map((signature) => {
@@ -99,7 +101,7 @@ export const transactionMethods: Readonly<Record<string, Method>> = {
     // Where a node does not know the one to go on from, it has nothing to tell.
     if (settings.before && !before) return [];
     const page = { limit: settings.limit ?? DEFAULT_PAGE, uptoSlot };
-    const tip = context.tip();
+    const tip = context.faults.tip();
     return context.ledger
       .transactionsNaming(params.address(0), { ...page, before: before?.sequence, until: until?.sequence })
       .map((found) => ({

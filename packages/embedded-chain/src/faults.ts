@@ -1,0 +1,102 @@
+/** What goes wrong between a client and a cluster, on purpose. Nothing does unless a spec asks for it. */
+import { z } from 'zod';
+import type { Ledger } from './ledger/ledger.ts';
+import type { WireTransaction } from './wire.ts';
+
+/** How many calls it meets; `always` until it is cleared. One unless said otherwise. */
+const times = z.union([z.int().min(1), z.literal('always')]).default(1);
+const slots = z.int().min(1);
+
+export const faultSchema = z.discriminatedUnion('kind', [
+  /** The node takes the transaction and it lands nowhere. With `always` it expires, however often it is sent. */
+  z.strictObject({ kind: z.literal('dropSend'), times }),
+  /** It lands so many slots later, if it still can. */
+  z.strictObject({ kind: z.literal('delayLanding'), slots, times }),
+  /** The call does its work, and the caller does not learn of it. */
+  z.strictObject({
+    kind: z.literal('loseAnswer'),
+    method: z.string().default('sendTransaction'),
+    how: z.enum(['never', 'reset', '500', '503']),
+    times,
+  }),
+  /** What was processed before is taken again, as by a node that does not know it. It lands once. */
+  z.strictObject({ kind: z.literal('acceptDuplicate'), times }),
+  /** The node is so many slots behind, until cleared. */
+  z.strictObject({ kind: z.literal('lag'), slots }),
+  /** The block height stays as it is, until cleared; all else goes on. */
+  z.strictObject({ kind: z.literal('freezeHeight') }),
+  /** Nothing is answered, until cleared. */
+  z.strictObject({ kind: z.literal('down'), how: z.enum(['reset', '503']) }),
+]);
+
+export type Fault = z.output<typeof faultSchema>;
+export type FaultInput = z.input<typeof faultSchema>;
+type Lost = Extract<Fault, { kind: 'loseAnswer' }>['how'];
+
+/** The answer is not to reach the caller. */
+export class AnswerLost extends Error {
+  override readonly name = 'AnswerLost';
+  readonly how: Lost;
+
+  constructor(how: Lost) {
+    super(`the answer is lost: ${how}`);
+    this.how = how;
+  }
+}
+
+export type Faults = ReturnType<typeof createFaults>;
+
+export function createFaults(ledger: Ledger) {
+  let armed: readonly Fault[] = [];
+  let frozenAt: bigint | undefined;
+
+  const find = <K extends Fault['kind']>(kind: K) =>
+    armed.find((fault): fault is Extract<Fault, { kind: K }> => fault.kind === kind);
+  const take = (fault: Fault) => {
+    if (!('times' in fault) || fault.times === 'always') return;
+    const rest = fault.times - 1;
+    armed = armed.flatMap((other) =>
+      other !== fault ? [other] : rest > 0 ? [{ ...fault, times: rest }] : [],
+    );
+  };
+  const tip = () => ledger.tip() - BigInt(find('lag')?.slots ?? 0);
+
+  return {
+    inject(input: FaultInput): void {
+      const fault = faultSchema.parse(input);
+      if (fault.kind === 'freezeHeight') frozenAt = ledger.tip();
+      armed = [...armed, fault];
+    },
+    clear(): void {
+      armed = [];
+      frozenAt = undefined;
+    },
+    /** The newest slot that the node knows. */
+    tip,
+    slotsBehind: () => find('lag')?.slots ?? 0,
+    /** The newest slot by whose block the height is told. */
+    heightTip: () => frozenAt ?? tip(),
+    land(wire: WireTransaction): void {
+      const drop = find('dropSend');
+      const delay = find('delayLanding');
+      if (drop) take(drop);
+      else if (delay) {
+        take(delay);
+        ledger.landLater(wire, ledger.tip() + BigInt(delay.slots));
+      } else ledger.land(wire);
+    },
+    acceptsDuplicate(): boolean {
+      const fault = find('acceptDuplicate');
+      if (fault) take(fault);
+      return fault !== undefined;
+    },
+    /** Throws where the answer of the method, which is done, is to be lost. */
+    loseAnswer(method: string): void {
+      const fault = armed.find((other) => other.kind === 'loseAnswer' && other.method === method);
+      if (fault?.kind !== 'loseAnswer') return;
+      take(fault);
+      throw new AnswerLost(fault.how);
+    },
+    isDown: () => find('down')?.how,
+  };
+}

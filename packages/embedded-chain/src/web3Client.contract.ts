@@ -1,0 +1,71 @@
+/** A client on web3.js, as specs use it. */
+import {
+  type Commitment,
+  Connection,
+  Keypair,
+  PublicKey,
+  SystemProgram,
+  Transaction,
+  TransactionInstruction,
+} from '@solana/web3.js';
+import type { ChainWorld } from './testing.ts';
+
+export const LAMPORTS_PER_SOL = 1_000_000_000n;
+export const MEMO_PROGRAM = new PublicKey('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr');
+
+export const connectionTo = (world: { readonly url: string }, commitment: Commitment = 'processed') =>
+  new Connection(world.url, { commitment, disableRetryOnRateLimit: true });
+
+/** With so many SOL that are final. */
+export async function fundedKeypair(world: ChainWorld, sol = 10n): Promise<Keypair> {
+  const keypair = Keypair.generate();
+  await world.fund(keypair.publicKey.toBase58(), sol * LAMPORTS_PER_SOL);
+  return keypair;
+}
+
+export const memo = (text: string) =>
+  new TransactionInstruction({ programId: MEMO_PROGRAM, keys: [], data: Buffer.from(text) });
+
+export const transfer = (from: PublicKey, to: PublicKey, lamports: bigint) =>
+  SystemProgram.transfer({ fromPubkey: from, toPubkey: to, lamports });
+
+/** Signed by all; the first pays. With the newest blockhash unless told another. */
+export async function signed(
+  connection: Connection,
+  signers: readonly [Keypair, ...Keypair[]],
+  instructions: readonly TransactionInstruction[],
+  blockhash?: string,
+): Promise<Buffer> {
+  const lifetime = blockhash ?? (await connection.getLatestBlockhash('processed')).blockhash;
+  const transaction = new Transaction({
+    feePayer: signers[0].publicKey,
+    blockhash: lifetime,
+    lastValidBlockHeight: 0,
+  });
+  transaction.add(...instructions).sign(...signers);
+  return transaction.serialize();
+}
+
+/** What an asynchronous call throws. */
+export async function failureOf(call: Promise<unknown>): Promise<Error> {
+  try {
+    await call;
+  } catch (error) {
+    if (error instanceof Error) return error;
+    throw error;
+  }
+  throw new Error('it did not fail');
+}
+
+export async function statusOf(connection: Connection, signature: string) {
+  const { value } = await connection.getSignatureStatuses([signature], { searchTransactionHistory: true });
+  return value[0] ?? undefined;
+}
+
+/** A connection whose socket was used tries for ever to have it back. */
+export function closeSocket(connection: Connection): void {
+  const socket: unknown = Reflect.get(connection, '_rpcWebSocket');
+  if (typeof socket === 'object' && socket && 'close' in socket && typeof socket.close === 'function') {
+    socket.close();
+  }
+}
