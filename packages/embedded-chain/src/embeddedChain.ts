@@ -1,14 +1,12 @@
 /** The chain and its server in this process: for specs, and for the child process that the service starts. */
-import { randomBytes } from 'node:crypto';
-import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { join } from 'node:path';
 import { decodeKey, encodeBase58 } from './base58.ts';
-import { createFaucet, type Faucet } from './faucet.ts';
+import { type ChainFolder, openChainFolder } from './chainFolder.ts';
+import type { Faucet } from './faucet.ts';
 import { createFaults, type Faults } from './faults.ts';
 import { createLedger, type Finality, type Ledger } from './ledger/ledger.ts';
-import { FIRST_SLOT, type Slots, slotsByHand, slotsOfClock } from './ledger/slots.ts';
-import { openStore, type Store } from './ledger/store.ts';
+import { slotsByHand, slotsOfClock } from './ledger/slots.ts';
+import type { Store } from './ledger/store.ts';
 import type { RpcContext } from './rpc/context.ts';
 import { controlMethods, type ForkOptions } from './rpc/controlMethods.ts';
 import { createHttpServer } from './rpc/httpServer.ts';
@@ -65,25 +63,26 @@ const FAUCET_LAMPORTS = 500_000_000_000_000_000n;
 const SYSTEM_PROGRAM = '1'.repeat(32);
 
 export async function createEmbeddedChain(options: EmbeddedChainOptions): Promise<EmbeddedChain> {
-  const {
-    folder,
-    host = '127.0.0.1',
-    port = 0,
-    finality = DEFAULT_FINALITY,
-    onError = () => undefined,
-  } = options;
-  const slotMs = options.slotMs ?? DEFAULT_SLOT_MS;
-  if (folder) mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const store = openStoreIn(folder, options.onBroken ?? (() => undefined));
-  const { genesis, faucet } = identityOf(store);
+  const folder = openChainFolder(options.folder, options.onBroken ?? (() => undefined));
+  try {
+    return await serve(folder, options);
+  } catch (error) {
+    folder.close();
+    throw error;
+  }
+}
+
+async function serve(folder: ChainFolder, options: EmbeddedChainOptions): Promise<EmbeddedChain> {
+  const { host = '127.0.0.1', port = 0, finality = DEFAULT_FINALITY, onError = () => undefined } = options;
+  const { store, genesis, faucet } = folder;
   const vm = createVm();
   loadAccounts(store, vm);
 
-  const tipFile = openTipFile(folder);
-  const start = startSlot(store, tipFile.read(), slotMs);
-  const byHand = slotMs === 'byHand' ? slotsByHand(start) : undefined;
-  const slots = tipFile.noting(byHand ?? slotsOfClock(start, slotMs === 'byHand' ? DEFAULT_SLOT_MS : slotMs));
-  const ledger = createLedger({ store, vm, slots, finality, genesis });
+  const slotMs = options.slotMs === 'byHand' ? undefined : (options.slotMs ?? DEFAULT_SLOT_MS);
+  const start = folder.startSlot(slotMs);
+  const byHand = slotMs === undefined ? slotsByHand(start) : undefined;
+  const slots = byHand ?? slotsOfClock(start, slotMs ?? DEFAULT_SLOT_MS);
+  const ledger = createLedger({ store, vm, slots: folder.noting(slots), finality, genesis });
   store.keepMark({ slot: start, atMs: Date.now() });
   fundFaucet(ledger, faucet);
   const ensureMint = (mint: MintOptions) => makeMint(ledger, faucet, mint);
@@ -93,7 +92,7 @@ export async function createEmbeddedChain(options: EmbeddedChainOptions): Promis
   const genesisHash = encodeBase58(genesis);
   const faults = createFaults(ledger);
   const context: RpcContext = { ledger, faucet, genesisHash, faults };
-  const subscriptions = createSubscriptions(context, slotMs === 'byHand' ? DEFAULT_SLOT_MS : slotMs / 2);
+  const subscriptions = createSubscriptions(context, (slotMs ?? DEFAULT_SLOT_MS) / 2);
   const advance = (count: number) => {
     if (!byHand) throw new Error('the slots follow the clock');
     byHand.advance(count);
@@ -136,28 +135,9 @@ export async function createEmbeddedChain(options: EmbeddedChainOptions): Promis
         each.closeAllConnections();
         await closed(each);
       }
-      store.close();
-      tipFile.close();
+      folder.close();
     },
   };
-}
-
-function openStoreIn(folder: string | undefined, onBroken: (error: unknown) => void): Store {
-  if (!folder) return openStore(':memory:', onBroken);
-  const path = join(folder, 'chain.db');
-  // Before SQLite makes it: the faucet's key is in it.
-  closeSync(openSync(path, 'a', 0o600));
-  chmodSync(path, 0o600);
-  return openStore(path, onBroken);
-}
-
-function identityOf(store: Store): { genesis: Uint8Array; faucet: Faucet } {
-  const known = store.identity();
-  if (known) return { genesis: known.genesis, faucet: createFaucet(known.faucet) };
-  const genesis = randomBytes(32);
-  const seed = randomBytes(32);
-  store.keepIdentity(genesis, seed);
-  return { genesis, faucet: createFaucet(seed) };
 }
 
 /** Programs last: the machine reads what they consist of when they are set. */
@@ -168,49 +148,6 @@ function loadAccounts(store: Store, vm: Vm): void {
     else vm.setAccount(address, state);
   }
   for (const { address, state } of programs) vm.setAccount(address, state);
-}
-
-/**
- * After all slots that anyone was told of. While the chain was down its slots went by as on any cluster, so what was
- * signed before expires when its time is over.
- */
-function startSlot(store: Store, tip: bigint | undefined, slotMs: number | 'byHand'): bigint {
-  const mark = store.mark();
-  if (!mark) return FIRST_SLOT + 1n;
-  const known = tip !== undefined && tip > mark.slot ? tip : mark.slot;
-  if (slotMs === 'byHand') return known + 1n;
-  const passedMs = Math.max(0, Date.now() - mark.atMs);
-  const passed = mark.slot + BigInt(Math.floor(passedMs / slotMs));
-  return passed > known ? passed : known + 1n;
-}
-
-/**
- * The newest slot that anyone was told of, also where nothing happened in it. Written without asking the disk: it
- * outlives the process, and after a power cut the time that went by stands in for it.
- */
-function openTipFile(folder: string | undefined) {
-  if (!folder) return { read: () => undefined, noting: (slots: Slots) => slots, close: () => undefined };
-  const path = join(folder, 'tip');
-  closeSync(openSync(path, 'a', 0o600));
-  const handle = openSync(path, 'r+');
-  let noted = 0n;
-  return {
-    read(): bigint | undefined {
-      const text = readFileSync(path, 'utf8');
-      return /^\d{20}\n$/.test(text) ? BigInt(text) : undefined;
-    },
-    noting: (slots: Slots): Slots => ({
-      now() {
-        const slot = slots.now();
-        if (slot > noted) {
-          noted = slot;
-          writeSync(handle, `${slot.toString().padStart(20, '0')}\n`, 0);
-        }
-        return slot;
-      },
-    }),
-    close: () => closeSync(handle),
-  };
 }
 
 function fundFaucet(ledger: Ledger, faucet: Faucet): void {

@@ -16,6 +16,7 @@ import {
   type Connection,
   Keypair,
   type PublicKey,
+  type TokenBalance,
   TransactionMessage,
   VersionedTransaction,
 } from '@solana/web3.js';

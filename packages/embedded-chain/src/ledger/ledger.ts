@@ -114,7 +114,7 @@ export function createLedger({ store, vm, slots, finality, genesis }: LedgerOpti
       const token = tokenAccountOf(state);
       if (token) store.keepTokenAccount(token.owner, address);
     }
-    store.keepMark({ slot, atMs: Date.now() });
+    store.keepMark({ slot: slots.now(), atMs: Date.now() });
     const written = accounts.all.filter((_address, index) => isWritable(message, index));
     recentFees.add({ slot, unitPrice: unitPriceOf(message), written });
     return { landed: true, slot, error: execution.error };

@@ -45,6 +45,9 @@ export type Store = ReturnType<typeof openStore>;
 /** A process that is going may still hold the file. */
 const OWNER_LIMIT_MS = 10_000;
 
+/** Of what is kept. */
+const FORMAT = 1;
+
 const SCHEMA = `
 create table if not exists identity (one integer primary key check (one = 1), format integer not null,
   genesis blob not null, faucet blob not null) strict;
@@ -68,21 +71,20 @@ create table if not exists forks (number integer primary key, first_slot integer
 `;
 
 /** `path` is a file, or `:memory:` for what nobody keeps. `onBroken` is told once when nothing can be kept any more. */
-export function openStore(path: string, onBroken: (error: unknown) => void) {
-  const database = new DatabaseSync(path, { timeout: OWNER_LIMIT_MS });
-  // Exclusive: the system lets go of the lock when the process ends, however it ends.
-  database.exec('pragma locking_mode = exclusive; pragma journal_mode = wal; pragma synchronous = full;');
-  database.exec(`begin immediate; ${SCHEMA} commit;`);
+export function openStore(path: string, onBroken: (error: unknown) => void, ownerLimitMs = OWNER_LIMIT_MS) {
+  const database = ownedDatabase(path, ownerLimitMs);
   const sql = statementsOf(database);
   const group = commitGroupOf(database, onBroken);
 
   return {
     identity(): { genesis: Uint8Array; faucet: Uint8Array } | undefined {
       const row = sql.identity.get();
+      if (row && row.format !== FORMAT)
+        throw new Error(`the chain is kept in the unknown format ${row.format}`);
       return row && { genesis: blob(row.genesis), faucet: blob(row.faucet) };
     },
     keepIdentity: (genesis: Uint8Array, faucet: Uint8Array) =>
-      group.write(() => sql.keepIdentity.run(genesis, faucet)),
+      group.write(() => sql.keepIdentity.run(FORMAT, genesis, faucet)),
 
     mark(): Mark | undefined {
       const row = sql.mark.get();
@@ -181,6 +183,21 @@ export function openStore(path: string, onBroken: (error: unknown) => void) {
   };
 }
 
+function ownedDatabase(path: string, ownerLimitMs: number): DatabaseSync {
+  const database = new DatabaseSync(path, { timeout: ownerLimitMs });
+  try {
+    // Exclusive: the system lets go of the lock when the process ends, however it ends.
+    database.exec('pragma locking_mode = exclusive; pragma journal_mode = wal; pragma synchronous = full;');
+    database.exec(`begin immediate; ${SCHEMA} commit;`);
+  } catch (cause) {
+    database.close();
+    throw new Error(`${path} cannot be opened (${String(cause)}). Is another process running this chain?`, {
+      cause,
+    });
+  }
+  return database;
+}
+
 /**
  * Writes of one turn of the event loop are one transaction of the database: with many callers at once the disk is
  * asked once for all of them.
@@ -239,8 +256,8 @@ const STATUS = 'sequence, signature, slot, block_time, error, memo';
 function statementsOf(database: DatabaseSync) {
   const prepare = (text: string) => database.prepare(text);
   return {
-    identity: prepare('select genesis, faucet from identity'),
-    keepIdentity: prepare('insert into identity (one, format, genesis, faucet) values (1, 1, ?, ?)'),
+    identity: prepare('select format, genesis, faucet from identity'),
+    keepIdentity: prepare('insert into identity (one, format, genesis, faucet) values (1, ?, ?, ?)'),
     mark: prepare('select slot, at_ms from mark'),
     keepMark: prepare('insert or replace into mark (one, slot, at_ms) values (1, ?, ?)'),
     accounts: prepare(`select address, ${ACCOUNT} from accounts`),
