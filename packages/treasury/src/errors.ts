@@ -18,6 +18,18 @@ export const treasuryErrors = {
     status: 409,
     message: 'The currency has no mint in this environment: it is played with and never moved.',
   },
+  'treasury/recipient_refused': {
+    status: 409,
+    message: 'The wallet that would be paid is no wallet on the chain; `reason` says what it is.',
+  },
+  'treasury/mint_not_supported': {
+    status: 409,
+    message: 'Tokens of the mint of this currency are not moved; `reason` says why.',
+  },
+  'treasury/account_frozen': {
+    status: 409,
+    message: 'The issuer of the token has frozen the account.',
+  },
   'treasury/insufficient_wallet_funds': {
     status: 409,
     message: "The user's wallet holds less than the amount.",
@@ -29,7 +41,7 @@ export const treasuryErrors = {
   'treasury/below_rent_minimum': {
     status: 409,
     message:
-      'The transfer would leave the wallet `address` with less than the chain asks of an account, and more than nothing.',
+      'The transfer would leave one of the wallets with less than the chain asks of an account, which is `minimum`, and more than nothing.',
   },
   'treasury/insufficient_funds': {
     status: 409,

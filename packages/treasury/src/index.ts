@@ -1,7 +1,6 @@
 export { treasuryErrors } from './errors.ts';
 export * from './funds.ts';
 export { movesProjection } from './moves.projection.ts';
-export type { AssociatedTokenAddress, ChainFunds } from './onChain.ts';
 export { treasuryEndpoints } from './routes.ts';
 export { cashOutHoldAct, treasuryDues } from './treasury.reactions.ts';
 export * from './treasury.ts';

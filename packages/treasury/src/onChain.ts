@@ -1,72 +1,58 @@
-/** What wallets hold on the chain, and whether a transfer between two of them is worth asking for. */
-import type { Address, Chain, Commitment } from '@coffer/solana';
+/** What the treasury holds on the chain, and whether a transfer is worth asking for. */
+import assert from 'node:assert/strict';
+import {
+  type Address,
+  associatedTokenAddress,
+  type Chain,
+  planTransfer,
+  type Transfer,
+  type TransferProblem,
+} from '@coffer/solana';
 import { reject } from './errors.ts';
 
-/** What the treasury asks of a chain. It never signs or sends: the driver of moves does. */
-export type ChainFunds = Pick<Chain, 'accounts' | 'tokenAccountsOf' | 'rentMinimum'>;
-
-/** The token account that a wallet's tokens of a mint are in, and paid from. */
-export type AssociatedTokenAddress = (owner: Address, mint: Address, tokenProgram: Address) => Address;
-
-export interface OnChainDependencies {
-  readonly chain: ChainFunds;
-  readonly associatedTokenAddress: AssociatedTokenAddress;
-}
-
-/** What the wallet could pay. `mint` is `native` or a mint address. */
-export async function fundsOf(
-  dependencies: OnChainDependencies,
-  owner: Address,
-  mint: string,
-  commitment: Commitment,
-): Promise<bigint> {
-  if (mint !== 'native') return tokensOf(dependencies, owner, mint, commitment);
-  const [account] = await dependencies.chain.accounts([owner], commitment);
-  return account?.lamports ?? 0n;
-}
-
-async function tokensOf(
-  { chain, associatedTokenAddress }: OnChainDependencies,
-  owner: Address,
-  mint: Address,
-  commitment: Commitment,
-): Promise<bigint> {
-  const accounts = await chain.tokenAccountsOf(owner, commitment);
+/** In finalized blocks, of what moves are paid from. `mint` is `native` or a mint address. */
+export async function finalFundsOf(chain: Chain, owner: Address, mint: string): Promise<bigint> {
+  if (mint === 'native') {
+    const [account] = await chain.accounts([owner], 'finalized');
+    return account?.lamports ?? 0n;
+  }
+  const accounts = await chain.tokenAccountsOf(owner, 'finalized');
   const account = accounts.find(
     (one) => one.mint === mint && one.address === associatedTokenAddress(owner, mint, one.program),
   );
   return account?.amount ?? 0n;
 }
 
-export interface Transfer {
-  readonly from: Address;
-  readonly to: Address;
-  readonly mint: string;
-  readonly amount: bigint;
-}
-
 /**
  * Refuses what the chain would refuse as of now, so that nothing is kept of it. What changes until it is carried out
- * the driver sees. Fees and the rent of token accounts are the fee payer's.
+ * the driver of moves sees.
  */
-export async function requirePayable(
-  dependencies: OnChainDependencies,
-  { from, to, mint, amount }: Transfer,
+export async function requirePossible(
+  chain: Chain,
+  transfer: Transfer,
   insufficient: 'treasury/insufficient_wallet_funds' | 'treasury/insufficient_treasury',
 ): Promise<void> {
-  const available = await fundsOf(dependencies, from, mint, 'confirmed');
-  if (amount > available) throw reject(insufficient, { available, amount });
-  if (mint !== 'native') return;
+  const plan = await planTransfer(chain, transfer);
+  if (plan.outcome !== 'possible') throw rejectionOf(plan, transfer.amount, insufficient);
+}
 
-  const minimum = await dependencies.chain.rentMinimum(0);
-  const received = await fundsOf(dependencies, to, mint, 'confirmed');
-  for (const [address, balance] of [
-    [from, available - amount],
-    [to, received + amount],
-  ] as const) {
-    // An account of nothing is gone, which the chain allows.
-    if (balance > 0n && balance < minimum) {
-      throw reject('treasury/below_rent_minimum', { address, balance, minimum });
-    }
+function rejectionOf(
+  problem: TransferProblem,
+  amount: bigint,
+  insufficient: Parameters<typeof requirePossible>[2],
+) {
+  switch (problem.outcome) {
+    case 'insufficientFunds':
+      return reject(insufficient, { available: problem.available, amount });
+    case 'belowRentMinimum':
+      return reject('treasury/below_rent_minimum', { minimum: problem.minimum });
+    case 'unacceptableRecipient':
+      return reject('treasury/recipient_refused', { reason: problem.reason });
+    case 'unsupportedMint':
+      return reject('treasury/mint_not_supported', { reason: problem.reason });
+    case 'frozen':
+      return reject('treasury/account_frozen', { account: problem.account });
+    default:
+      throw new assert.AssertionError({ message: 'no such problem', actual: problem satisfies never });
   }
 }

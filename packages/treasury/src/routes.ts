@@ -17,6 +17,9 @@ const TRANSFER_ERRORS = [
   'users/suspended',
   ...CHAIN_ERRORS,
   'wallets/no_wallet',
+  'treasury/recipient_refused',
+  'treasury/mint_not_supported',
+  'treasury/account_frozen',
   'treasury/below_rent_minimum',
 ] as const;
 

@@ -22,11 +22,12 @@ import {
   type PayingWallet,
   treasuryMovePlace,
 } from '@coffer/moves';
+import type { Chain } from '@coffer/solana';
 import { heldRequestOf, orderOf } from './cashOutOrder.ts';
 import { reject } from './errors.ts';
 import { cashOutHoldId, depositEntryId, type Funds } from './funds.ts';
 import { endOfMove } from './moveFacts.ts';
-import { type AssociatedTokenAddress, type ChainFunds, fundsOf, requirePayable } from './onChain.ts';
+import { finalFundsOf, requirePossible } from './onChain.ts';
 
 /** Whose request it is, as the key says. */
 export interface AppPlace {
@@ -92,9 +93,8 @@ export interface TreasuryDependencies {
     appId: string,
     currencyId: number,
   ) => TreasuryCurrency | undefined | Promise<TreasuryCurrency | undefined>;
-  /** Undefined where no chain is configured for the environment. */
-  readonly chainOf: (environment: Environment) => ChainFunds | undefined;
-  readonly associatedTokenAddress: AssociatedTokenAddress;
+  /** Throws `chain/not_configured`. */
+  readonly chainOf: (environment: Environment) => Chain;
   /** The user's active wallet, confirmed current; undefined where there is none. */
   readonly walletOf: (user: UserPlace, deadline: Deadline) => Promise<PayingWallet | undefined>;
   /** The app's treasury; made where there is none. Throws `wallets/keys_unavailable`. */
@@ -125,8 +125,10 @@ export function createTreasury(dependencies: TreasuryDependencies) {
     if (replay) return replay;
 
     const { wallet, treasury, mint, chain } = await partiesOf(place, subject, context);
-    const transfer = { from: wallet.address, to: treasury.address, mint, amount: request.amount };
-    await requirePayable(chain, transfer, 'treasury/insufficient_wallet_funds');
+    const { decimals } = subject.currency;
+    const { amount } = request;
+    const transfer = { from: wallet.address, to: treasury.address, mint, decimals, amount };
+    await requirePossible(chain, transfer, 'treasury/insufficient_wallet_funds');
 
     failPoint('deposit.beforeRequest');
     const requestedAt = isoTimeOf(clock);
@@ -139,8 +141,8 @@ export function createTreasury(dependencies: TreasuryDependencies) {
         userId: request.userId,
         currencyId: request.currency,
         mint,
-        decimals: subject.currency.decimals,
-        amount: request.amount,
+        decimals,
+        amount,
         from: wallet,
         toAddress: treasury.address,
         requestedAt,
@@ -166,12 +168,12 @@ export function createTreasury(dependencies: TreasuryDependencies) {
     if (begun.standing !== 'none') return goOn(begun);
 
     const { wallet, treasury, mint, chain } = await partiesOf(place, subject, context);
-    const transfer = { from: treasury.address, to: wallet.address, mint, amount };
-    await requirePayable(chain, transfer, 'treasury/insufficient_treasury');
+    const { decimals } = subject.currency;
+    const transfer = { from: treasury.address, to: wallet.address, mint, decimals, amount };
+    await requirePossible(chain, transfer, 'treasury/insufficient_treasury');
 
     failPoint('cashOut.beforeHold');
     const requestedAt = isoTimeOf(clock);
-    const { decimals } = subject.currency;
     const hold = await funds.hold(
       account,
       {
@@ -287,7 +289,7 @@ export function createTreasury(dependencies: TreasuryDependencies) {
     const player = await funds.external(account, context);
     // Before the chain: what the books have of a deposit then, the chain has had for longer.
     const books = await dependencies.booksOf({ environment, appId, currencyId: currency.id });
-    const onChain = await fundsOf(chain, address, mint, 'finalized');
+    const onChain = await finalFundsOf(chain, address, mint);
     return { userId, currency: currency.id, ...player, treasury: { address, onChain, ...books } };
   }
 
@@ -332,10 +334,7 @@ export function createTreasury(dependencies: TreasuryDependencies) {
   function onChainOf({ environment }: AppPlace, currency: TreasuryCurrency) {
     const mint = currency.mint[environment];
     if (mint === null) throw reject('treasury/currency_not_on_chain');
-    const chain = dependencies.chainOf(environment);
-    if (!chain) throw new Rejection('chain/not_configured', { environment });
-    const { associatedTokenAddress } = dependencies;
-    return { mint, chain: { chain, associatedTokenAddress } };
+    return { mint, chain: dependencies.chainOf(environment) };
   }
 
   function contextOf(

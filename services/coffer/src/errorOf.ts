@@ -24,7 +24,6 @@ export function errorOf(error: unknown): KnownFailure | undefined {
   if (error instanceof UnknownEventError) return { code: 'service/unavailable' };
   if (error instanceof ChainUnreachableError) return { code: 'chain/unreachable' };
   if (error instanceof EventTooLargeError) return { code: 'request/too_large' };
-  if (error instanceof ChainUnreachableError) return { code: 'chain/unreachable' };
   if (error instanceof CoverageIncompleteError) {
     const { gap, message } = error;
     return { code: 'ledger/coverage_incomplete', details: { reason: gap, explanation: message } };

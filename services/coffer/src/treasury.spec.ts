@@ -1,10 +1,11 @@
 /** Deposits, cash-outs and their ends, over two nodes on one log in memory. Source: docs/api.md, Treasury. */
 import { Rejection } from '@coffer/kernel';
 import { asRequested, treasuryMoveBody, treasuryMovePlace } from '@coffer/moves';
+import { ChainUnreachableError } from '@coffer/solana';
 import type { TransferRequest } from '@coffer/treasury';
 import { expect } from 'chai';
 import {
-  CHIP,
+  CHIP_ID,
   createTreasuryWorld,
   Died,
   POINTS,
@@ -150,50 +151,67 @@ describe('the treasury', () => {
     });
 
     it('of more than the wallet holds is refused, and the same ref may succeed later', async () => {
-      world.setLamports(world.addressOf(userId), AMOUNT - 1n);
+      await world.setLamports(world.addressOf(userId), AMOUNT - 1n);
       expect(await refusalOf(ask('deposit'))).to.deep.equal({
         code: 'treasury/insufficient_wallet_funds',
         details: { available: AMOUNT - 1n, amount: AMOUNT },
       });
-      world.setLamports(world.addressOf(userId), undefined);
+      await world.setLamports(world.addressOf(userId), 0n);
       expect(await refusalOf(ask('deposit'))).to.deep.include({ details: { available: 0n, amount: AMOUNT } });
       expect(await world.typesOf('move-')).to.deep.equal([]);
-      world.setLamports(world.addressOf(userId), AMOUNT);
+      await world.setLamports(world.addressOf(userId), AMOUNT);
       expect((await ask('deposit')).replayed, 'down to nothing is allowed').to.equal(false);
     });
 
     it('of the native currency leaves no wallet with less than the chain asks of one', async () => {
       const from = world.addressOf(userId);
-      world.setLamports(from, AMOUNT + RENT_MINIMUM - 1n);
+      await world.setLamports(from, AMOUNT + RENT_MINIMUM - 1n);
       expect(await refusalOf(ask('deposit'))).to.deep.equal({
         code: 'treasury/below_rent_minimum',
-        details: { address: from, balance: RENT_MINIMUM - 1n, minimum: RENT_MINIMUM },
+        details: { minimum: RENT_MINIMUM },
       });
-      world.setLamports(from, AMOUNT + RENT_MINIMUM);
+      await world.setLamports(from, AMOUNT + RENT_MINIMUM);
       expect(await codeOf(ask('deposit', { amount: AMOUNT + 1n }))).to.equal('treasury/below_rent_minimum');
       expect((await ask('deposit')).replayed).to.equal(false);
 
-      world.setLamports(TREASURY, undefined);
-      world.setLamports(from, AMOUNT);
+      await world.setLamports(TREASURY, 0n);
+      await world.setLamports(from, AMOUNT);
       expect(await refusalOf(ask('deposit', { ref: 'new', amount: RENT_MINIMUM - 1n }))).to.deep.equal({
         code: 'treasury/below_rent_minimum',
-        details: { address: TREASURY, balance: RENT_MINIMUM - 1n, minimum: RENT_MINIMUM },
+        details: { minimum: RENT_MINIMUM },
       });
       expect((await ask('deposit', { ref: 'new', amount: RENT_MINIMUM })).replayed).to.equal(false);
     });
 
-    it('of a token is paid from the associated account alone, and asks no rent of anybody', async () => {
+    it('of a token is paid from its account, and asks no lamports of the wallet', async () => {
       const owner = world.addressOf(userId);
-      const chips = { currency: CHIP.id, amount: 5n };
-      world.setLamports(owner, undefined);
-      world.setTokens(owner, 'another-mint', 50n);
-      world.setTokens(owner, 'mint-chip', 50n, 'an-account-beside');
+      const chips = { currency: CHIP_ID, amount: 5n };
+      await world.setLamports(owner, 0n);
+      world.chain.giveTokens(world.chain.createMint({ decimals: 6 }), owner, 50n);
       expect(await refusalOf(ask('deposit', chips))).to.deep.include({
         details: { available: 0n, amount: 5n },
       });
-      world.setTokens(owner, 'mint-chip', 5n);
-      expect((await ask('deposit', chips)).answer).to.include({ mint: 'mint-chip', decimals: 6, amount: 5n });
-      expect(new Set(world.askedOfChain)).to.deep.equal(new Set([`confirmed ${owner}`]));
+      const account = world.chain.giveTokens(world.chipMint, owner, 5n);
+      world.chain.setFrozen(account, true);
+      expect(await refusalOf(ask('deposit', chips))).to.deep.equal({
+        code: 'treasury/account_frozen',
+        details: { account },
+      });
+      world.chain.setFrozen(account, false);
+      expect((await ask('deposit', chips)).answer).to.include({
+        mint: world.chipMint.address,
+        decimals: 6,
+        amount: 5n,
+      });
+      expect(new Set(world.askedOfChain)).to.deep.equal(new Set(['confirmed']));
+    });
+
+    it('keeps nothing where the chain does not answer', async () => {
+      world.chain.failNext('accounts');
+      const failure = await ask('deposit').catch((error: unknown) => error);
+      expect(failure).to.be.instanceOf(ChainUnreachableError);
+      expect(await world.typesOf('move-')).to.deep.equal([]);
+      expect((await ask('deposit')).replayed).to.equal(false);
     });
   });
 
@@ -281,7 +299,7 @@ describe('the treasury', () => {
         code: 'treasury/insufficient_funds',
         details: { available: AMOUNT, amount: AMOUNT + 1n },
       });
-      world.setLamports(TREASURY, AMOUNT);
+      await world.setLamports(TREASURY, AMOUNT);
       expect(await refusalOf(ask('withdraw', { amount: AMOUNT + 1n }))).to.deep.equal({
         code: 'treasury/insufficient_treasury',
         details: { available: AMOUNT, amount: AMOUNT + 1n },
@@ -292,12 +310,10 @@ describe('the treasury', () => {
 
     it('leaves neither the treasury nor a new wallet below the rent minimum', async () => {
       await fund();
-      world.setLamports(TREASURY, AMOUNT + 1n);
-      expect(await refusalOf(ask('withdraw'))).to.deep.include({
-        details: { address: TREASURY, balance: 1n, minimum: RENT_MINIMUM },
-      });
-      world.setLamports(TREASURY, AMOUNT * 2n);
-      world.setLamports(world.addressOf(userId), undefined);
+      await world.setLamports(TREASURY, AMOUNT + 1n);
+      expect(await codeOf(ask('withdraw'))).to.equal('treasury/below_rent_minimum');
+      await world.setLamports(TREASURY, AMOUNT * 2n);
+      await world.setLamports(world.addressOf(userId), 0n);
       expect(await codeOf(ask('withdraw', { amount: 7n }))).to.equal('treasury/below_rent_minimum');
     });
   });
@@ -322,8 +338,8 @@ describe('the treasury', () => {
       it('is answered again with the same bytes, whatever has become of it and of the user', async () => {
         const first = await ask(kind);
         await world.sign('ref-1');
-        world.setLamports(TREASURY, 0n);
-        world.setLamports(world.addressOf(userId), 0n);
+        await world.setLamports(TREASURY, 0n);
+        await world.setLamports(world.addressOf(userId), 0n);
         const { scopeId, environment } = world.place;
         await world.nodes[1].users.suspend({ scopeId, environment, userId }, world.context());
         world.unconfigureChain();
@@ -338,9 +354,9 @@ describe('the treasury', () => {
         const opposite = kind === 'deposit' ? 'withdraw' : 'deposit';
         const rows: readonly (readonly [field: string, kind: Kind, given: Partial<TransferRequest>])[] = [
           ['amount', kind, { amount: AMOUNT + 1n }],
-          ['currency', kind, { amount: AMOUNT + 1n, currency: CHIP.id }],
-          ['userId', kind, { amount: AMOUNT + 1n, currency: CHIP.id, userId: other }],
-          ['operation', opposite, { amount: AMOUNT + 1n, currency: CHIP.id, userId: other }],
+          ['currency', kind, { amount: AMOUNT + 1n, currency: CHIP_ID }],
+          ['userId', kind, { amount: AMOUNT + 1n, currency: CHIP_ID, userId: other }],
+          ['operation', opposite, { amount: AMOUNT + 1n, currency: CHIP_ID, userId: other }],
           ['operation', opposite, {}],
         ];
         const log = await world.events();
@@ -387,7 +403,7 @@ describe('the treasury', () => {
 
       it('needs a wallet of the user before it looks at funds', async () => {
         const walletless = await world.newPlayer({ lamports: 1n, hasWallet: false });
-        world.setLamports(TREASURY, 0n);
+        await world.setLamports(TREASURY, 0n);
         expect(await codeOf(ask(kind, { userId: walletless, ref: 'new' }))).to.equal('wallets/no_wallet');
       });
     });
@@ -410,7 +426,7 @@ describe('the treasury', () => {
       expect((await world.typesOf('account-')).at(-1)).to.equal('FundsHeld');
       const { scopeId, environment } = world.place;
       await world.nodes[1].users.suspend({ scopeId, environment, userId }, world.context());
-      world.setLamports(TREASURY, 0n);
+      await world.setLamports(TREASURY, 0n);
       world.unconfigureChain();
 
       expect(await refusalOf(ask('withdraw', { amount: AMOUNT + 1n }, 1))).to.deep.equal({
@@ -533,7 +549,7 @@ describe('the treasury', () => {
       await world.finish();
       await ask('withdraw', { ref: 'ref-2', amount: 3n });
       world.setBooks({ liabilities: 70n, inFlight: 4n });
-      world.setLamports(TREASURY, 50n);
+      await world.setLamports(TREASURY, 50n);
       expect(await balance()).to.deep.equal({
         userId,
         currency: SOL.id,
@@ -546,11 +562,12 @@ describe('the treasury', () => {
     });
 
     it('is of finalized blocks, also of a token, and shown of a suspended user', async () => {
-      world.setTokens(TREASURY, 'mint-chip', 9n);
+      world.chain.giveTokens(world.chipMint, TREASURY, 9n);
+      world.chain.giveTokens(world.chain.createMint({ decimals: 6 }), TREASURY, 90n);
       const { scopeId, environment } = world.place;
       await world.nodes[0].users.suspend({ scopeId, environment, userId }, world.context());
-      expect((await balance({ currency: CHIP.id })).treasury.onChain).to.equal(9n);
-      expect(world.askedOfChain).to.deep.equal([`finalized ${TREASURY}`]);
+      expect((await balance({ currency: CHIP_ID })).treasury.onChain).to.equal(9n);
+      expect(world.askedOfChain).to.deep.equal(['finalized']);
     });
 
     it('is refused for whom or what there is none', async () => {

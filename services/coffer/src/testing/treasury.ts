@@ -9,7 +9,8 @@ import { createCommandHandler, type EventStore, type RecordedEvent } from '@coff
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { type Environment, encodeMetadata, type FailPointName, newId } from '@coffer/kernel';
 import { createMoves, type MoveEvent, moveEvents, moveStreamName, treasuryMovePlace } from '@coffer/moves';
-import type { TokenAccount } from '@coffer/solana';
+import { type Chain, type Commitment, chainNotConfigured } from '@coffer/solana';
+import { memoryChain, testWallet } from '@coffer/solana/testing';
 import {
   cashOutHoldAct,
   createTreasury,
@@ -22,15 +23,12 @@ import { createUsers } from '@coffer/users';
 import { treasuryFunds } from '../treasuryFunds.ts';
 
 export const SOL: TreasuryCurrency = { id: 1, decimals: 9, mint: { test: 'native', live: 'native' } };
-export const CHIP: TreasuryCurrency = { id: 2, decimals: 6, mint: { test: 'mint-chip', live: null } };
+export const CHIP_ID = 2;
 /** Played with, and on no chain. */
 export const POINTS: TreasuryCurrency = { id: 3, decimals: 0, mint: { test: null, live: null } };
 export const RENT_MINIMUM = 890_880n;
-export const TREASURY = 'address-treasury';
+export const TREASURY = testWallet('treasury').address;
 export const FIRST_TIME = Date.UTC(2026, 0, 31, 12);
-
-const PROGRAM = 'token-program';
-const associated = (owner: string, mint: string, program: string) => `${owner}/${mint}/${program}`;
 
 /** A process that died at a fail point. */
 export class Died extends Error {
@@ -45,34 +43,40 @@ export async function createTreasuryWorld({
   readonly store?: EventStore;
 } = {}) {
   const place = { appId: newId('app'), scopeId: newId('scp'), environment: 'test' as Environment };
-  const lamports = new Map<string, bigint>();
-  const tokens: TokenAccount[] = [];
+  const memory = memoryChain();
+  const chipMint = memory.createMint({ decimals: 6 });
+  const chip: TreasuryCurrency = {
+    id: CHIP_ID,
+    decimals: 6,
+    mint: { test: chipMint.address, live: null },
+  };
   const wallets = new Set<string>();
   const dies = new Set<FailPointName>();
   let books: TreasuryBooks = { liabilities: 0n, inFlight: 0n };
   let isConfigured = true;
   let timeMs = FIRST_TIME;
-  const asked: string[] = [];
+  const asked: Commitment[] = [];
 
   const clock = () => {
     timeMs += 1_000;
     return new Date(timeMs);
   };
-  const addressOf = (userId: string) => `address-${userId}`;
-  const chain = {
-    async accounts(addresses: readonly string[]) {
-      return addresses.map((address) => {
-        const held = lamports.get(address);
-        if (held === undefined) return undefined;
-        return { address, owner: 'system', lamports: held, data: new Uint8Array(), isExecutable: false };
-      });
+  const addressOf = (userId: string) => testWallet(userId).address;
+  const chain: Chain = {
+    ...memory,
+    accounts(addresses, commitment) {
+      asked.push(commitment);
+      return memory.accounts(addresses, commitment);
     },
-    async tokenAccountsOf(owner: string, commitment: string) {
-      asked.push(`${commitment} ${owner}`);
-      return tokens.filter((account) => account.owner === owner);
+    tokenAccountsOf(owner, commitment) {
+      asked.push(commitment);
+      return memory.tokenAccountsOf(owner, commitment);
     },
-    rentMinimum: async () => RENT_MINIMUM,
   };
+  async function setLamports(address: string, wanted: bigint): Promise<void> {
+    const [account] = await memory.accounts([address], 'processed');
+    memory.fund(address, wanted - (account?.lamports ?? 0n));
+  }
 
   const startNode = () => {
     const handler = createCommandHandler({ store });
@@ -87,9 +91,11 @@ export async function createTreasuryWorld({
       },
       funds: treasuryFunds(accounts),
       users,
-      currencyById: (_appId, id) => [SOL, CHIP, POINTS].find((currency) => currency.id === id),
-      chainOf: () => (isConfigured ? chain : undefined),
-      associatedTokenAddress: associated,
+      currencyById: (_appId, id) => [SOL, chip, POINTS].find((currency) => currency.id === id),
+      chainOf(environment) {
+        if (!isConfigured) throw chainNotConfigured(environment);
+        return chain;
+      },
       walletOf: async ({ userId, scopeId }) =>
         wallets.has(userId)
           ? { walletId: `wlt-${userId}`, ownerId: scopeId, address: addressOf(userId) }
@@ -116,10 +122,10 @@ export async function createTreasuryWorld({
     const { environment, scopeId, appId } = place;
     const { answer } = await nodes[0].users.register({ environment, scopeId, appId }, context());
     if (given.hasWallet ?? true) wallets.add(answer.userId);
-    lamports.set(addressOf(answer.userId), given.lamports ?? 100_000_000_000n);
+    await setLamports(addressOf(answer.userId), given.lamports ?? 100_000_000_000n);
     return answer.userId;
   }
-  lamports.set(TREASURY, 100_000_000_000n);
+  await setLamports(TREASURY, 100_000_000_000n);
 
   /** What the driver of moves would write next. */
   async function appendToMove(ref: string, ...ofMove: readonly MoveEvent[]): Promise<void> {
@@ -170,20 +176,9 @@ export async function createTreasuryWorld({
     events,
     typesOf: async (prefix: string) =>
       (await events()).filter(({ stream }) => stream.startsWith(prefix)).map(({ type }) => type),
-    setLamports: (address: string, amount: bigint | undefined) =>
-      amount === undefined ? lamports.delete(address) : lamports.set(address, amount),
-    setTokens(owner: string, mint: string, amount: bigint, address = associated(owner, mint, PROGRAM)) {
-      tokens.push({
-        address,
-        program: PROGRAM,
-        mint,
-        owner,
-        amount,
-        isFrozen: false,
-        delegate: null,
-        closeAuthority: null,
-      });
-    },
+    chain: memory,
+    chipMint,
+    setLamports,
     setBooks(given: TreasuryBooks) {
       books = given;
     },
