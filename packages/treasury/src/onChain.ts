@@ -17,9 +17,7 @@ export async function finalFundsOf(chain: Chain, owner: Address, mint: string): 
     return account?.lamports ?? 0n;
   }
   const accounts = await chain.tokenAccountsOf(owner, 'finalized');
-  const account = accounts.find(
-    (one) => one.mint === mint && one.address === associatedTokenAddress(owner, mint, one.program),
-  );
+  const account = accounts.find((one) => one.address === associatedTokenAddress(owner, mint, one.program));
   return account?.amount ?? 0n;
 }
 

@@ -17,6 +17,7 @@ import {
   type PlayerAccount,
   type TreasuryBooks,
   type TreasuryCurrency,
+  type TreasuryDependencies,
   treasuryDues,
 } from '@coffer/treasury';
 import { createUsers } from '@coffer/users';
@@ -39,8 +40,11 @@ export type TreasuryWorld = Awaited<ReturnType<typeof createTreasuryWorld>>;
 
 export async function createTreasuryWorld({
   store = createMemoryEventStore(),
+  booksOf,
 }: {
   readonly store?: EventStore;
+  /** Default: what a spec sets. */
+  readonly booksOf?: TreasuryDependencies['booksOf'];
 } = {}) {
   const place = { appId: newId('app'), scopeId: newId('scp'), environment: 'test' as Environment };
   const memory = memoryChain();
@@ -101,7 +105,7 @@ export async function createTreasuryWorld({
           ? { walletId: `wlt-${userId}`, ownerId: scopeId, address: addressOf(userId) }
           : undefined,
       treasuryOf: async ({ appId }) => ({ walletId: 'wlt-treasury', ownerId: appId, address: TREASURY }),
-      booksOf: async () => books,
+      booksOf: booksOf ?? (async () => books),
     });
     return { handler, accounts, users, moves, treasury };
   };
@@ -189,9 +193,9 @@ export async function createTreasuryWorld({
     /** The next request that comes there dies. */
     dieAt: (name: FailPointName) => void dies.add(name),
     sign,
-    async confirm(ref: string) {
+    async confirm(ref: string, { isSigned = false }: { readonly isSigned?: boolean } = {}) {
       const subject = await subjectOf(ref);
-      await sign(ref);
+      if (!isSigned) await sign(ref);
       await appendToMove(ref, {
         type: 'MoveConfirmed',
         data: { ...subject, signature: `signature-${ref}`, slot: 321n },
