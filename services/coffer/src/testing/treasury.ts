@@ -219,7 +219,7 @@ export async function createTreasuryWorld({
         for (const event of log) {
           const cause = reaction.causeOf(event);
           if (!cause || done.has(cause.key)) continue;
-          await reaction.act(event);
+          await reaction.act(event, new AbortController().signal);
           acts += 1;
         }
       }
