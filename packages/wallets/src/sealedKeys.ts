@@ -95,12 +95,12 @@ export async function findKey(db: Queryable, walletId: string): Promise<KeptKey 
   return keptKeyOf(rows[0]);
 }
 
-/** Those of the addresses whose keys are kept here, of whatever owner and environment. */
+/** Those of the addresses whose keys are kept and used here, of whatever owner and environment. */
 export async function findKeysOf(db: Queryable, addresses: readonly string[]): Promise<ReadonlySet<string>> {
   const publicKeys = addresses.flatMap((address) => decodeBase58Address(address) ?? []);
   if (publicKeys.length === 0) return new Set();
   const { rows } = await db.query<{ public_key: Buffer }>(
-    'select public_key from records.wallets_sealed_keys where public_key = any($1::bytea[])',
+    'select public_key from records.wallets_sealed_keys where public_key = any($1::bytea[]) and retired_at is null',
     [publicKeys],
   );
   return new Set(rows.map(({ public_key }) => encodeBase58(public_key)));

@@ -9,7 +9,6 @@ import {
   type Address,
   type Chain,
   type ChainAccount,
-  chainNotConfigured,
   decodeTransaction,
   MAX_TRANSACTION_BYTES,
   type ResolvedTransaction,
@@ -47,8 +46,8 @@ export interface SigningRequest {
   /** Programs that may be called: undefined where a player signs for themselves. */
   readonly programAllowList: readonly Address[] | undefined;
   readonly opening: Omit<KeyOpening, 'purpose'>;
-  /** Asked once it is clear that this is no repeat: throws where the user may not sign now. */
-  readonly requireActive: () => Promise<unknown>;
+  /** Asked once it is clear that this is no repeat: throws where nothing is signed for them now. */
+  readonly requireActive: () => Promise<void>;
 }
 
 export interface SignedTransaction {
@@ -67,8 +66,8 @@ export interface SigningReply {
 export interface SigningOptions {
   readonly pool: Pool;
   readonly signer: Signer;
-  /** Undefined where no node of that environment's cluster is configured. */
-  readonly chainOf: (environment: WalletPlace['environment']) => Chain | undefined;
+  /** Throws `chain/not_configured`. */
+  readonly chainOf: (environment: WalletPlace['environment']) => Chain;
   readonly limits: SigningLimits;
 }
 
@@ -99,7 +98,6 @@ export function createTransactionSigning({ pool, signer, chainOf, limits }: Sign
   async function checked(wire: Uint8Array, request: SigningRequest): Promise<ResolvedTransaction> {
     const { wallet } = request;
     const chain = chainOf(wallet.place.environment);
-    if (!chain) throw chainNotConfigured(wallet.place.environment);
     const transaction = await read(chain, wire);
     const { decoded } = transaction;
     const others = decoded.staticKeys

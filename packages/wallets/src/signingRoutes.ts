@@ -1,9 +1,10 @@
 /** Signatures for players, and for the server of an app where the app has switched that on. */
-import { type Endpoint, endpoint, type RequestContext, type SessionCaller } from '@coffer/http';
+import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
 import { type Environment, longCallerId, Rejection } from '@coffer/kernel';
 import { z } from 'zod';
 import { reject } from './errors.ts';
-import type { SigningWallet, SignTransaction } from './signing.ts';
+import type { SignTransaction } from './signing.ts';
+import type { Wallets, WalletView } from './wallets.ts';
 
 interface UserPlace {
   readonly appId: string;
@@ -18,11 +19,7 @@ export interface SigningRoutes {
   readonly requireActive: (place: UserPlace, context: RequestContext) => Promise<unknown>;
   /** Throws `users/not_found`; whether the user is suspended plays no part. */
   readonly requireKnown: (place: UserPlace, context: RequestContext) => Promise<unknown>;
-  /** The user's active wallet. */
-  readonly walletOf: (
-    place: UserPlace,
-    context: RequestContext,
-  ) => Promise<{ readonly id: string; readonly address: string } | undefined>;
+  readonly wallets: Pick<Wallets, 'walletsOf'>;
   readonly settingsOf: (place: Pick<UserPlace, 'appId' | 'environment'>) => Promise<{
     readonly serverSigningEnabled: boolean;
     readonly programAllowList: readonly string[];
@@ -50,12 +47,14 @@ const success = {
 const errors = [
   'wallets/not_found',
   'wallets/idempotency_conflict',
+  'wallets/not_active',
   'users/suspended',
   'wallets/invalid_transaction',
   'wallets/transaction_refused',
   'wallets/simulation_failed',
   'wallets/keys_unavailable',
   'chain/not_configured',
+  'chain/unreachable',
 ] as const;
 
 export const signingEndpoints = (routes: SigningRoutes): readonly Endpoint[] => [
@@ -71,7 +70,9 @@ export const signingEndpoints = (routes: SigningRoutes): readonly Endpoint[] => 
     success,
     errors,
     handle: async ({ caller, params, body, context }) => {
-      const wallet = await ownWallet(routes, caller, params.walletId, context);
+      const owned = await routes.wallets.walletsOf(caller, context);
+      const wallet = owned.find(({ id }) => id === params.walletId);
+      if (!wallet) throw reject('wallets/not_found');
       return signedReply(routes, {
         place: caller,
         wallet,
@@ -99,13 +100,20 @@ const serverSignEndpoint = (routes: SigningRoutes): Endpoint =>
     },
     body: signBody.extend({ userId: z.string() }),
     success,
-    errors: ['wallets/server_signing_disabled', 'users/not_found', ...errors, 'wallets/program_not_allowed'],
+    errors: [
+      'wallets/server_signing_disabled',
+      'users/not_found',
+      'wallets/no_wallet',
+      ...errors,
+      'wallets/program_not_allowed',
+    ],
     handle: async ({ caller, body: { userId, ...body }, context }) => {
       const { appId, scopeId, environment } = caller;
       const place = { appId, scopeId, environment, userId };
       await routes.requireKnown(place, context);
-      const wallet = await routes.walletOf(place, context);
-      if (!wallet) throw reject('wallets/not_found');
+      const owned = await routes.wallets.walletsOf(place, context);
+      const wallet = owned.find(({ status }) => status === 'active');
+      if (!wallet) throw reject('wallets/no_wallet');
       const { programAllowList } = await routes.settingsOf(place);
       return signedReply(routes, {
         place,
@@ -119,18 +127,6 @@ const serverSignEndpoint = (routes: SigningRoutes): Endpoint =>
     },
   });
 
-/** Another's wallet, and one that has been exported, is an absent one. */
-async function ownWallet(
-  routes: SigningRoutes,
-  caller: SessionCaller,
-  walletId: string,
-  context: RequestContext,
-) {
-  const wallet = await routes.walletOf(caller, context);
-  if (wallet?.id !== walletId) throw reject('wallets/not_found');
-  return wallet;
-}
-
 async function signedReply(
   { sign, requireActive }: SigningRoutes,
   {
@@ -141,7 +137,7 @@ async function signedReply(
     ...request
   }: {
     readonly place: UserPlace;
-    readonly wallet: { readonly id: string; readonly address: string };
+    readonly wallet: WalletView;
     readonly operation: 'sign' | 'serverSign';
     readonly askedBy: string;
     readonly body: z.infer<typeof signBody>;
@@ -150,17 +146,17 @@ async function signedReply(
   },
 ) {
   const { actor, requestId } = context;
-  const signing: SigningWallet = {
-    place: { ownerId: place.scopeId, environment: place.environment, walletId: wallet.id },
-    address: wallet.address,
-  };
+  const { id, address, status } = wallet;
   const reply = await sign({
     ...request,
-    wallet: signing,
+    wallet: { place: { ownerId: place.scopeId, environment: place.environment, walletId: id }, address },
     transaction: body.transaction,
     idempotencyKey: body.idempotencyKey ?? idempotencyKeyOf(context),
     opening: { actor, requestId },
-    requireActive: () => requireActive(place, context),
+    requireActive: async () => {
+      if (status !== 'active') throw reject('wallets/not_active', { status });
+      await requireActive(place, context);
+    },
   });
   return { status: 200, ...reply };
 }

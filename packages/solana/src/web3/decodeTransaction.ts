@@ -4,9 +4,7 @@
  */
 import { type MessageAddressTableLookup, type MessageHeader, VersionedTransaction } from '@solana/web3.js';
 import type { Address } from '../port.ts';
-
-/** What fits one packet. Larger ones exist from version 1 on, which nobody here can read yet. */
-export const MAX_TRANSACTION_BYTES = 1232;
+import { MAX_TRANSACTION_BYTES } from './buildTransfer.ts';
 
 /** The runtime takes no transaction that names more. */
 export const MAX_TRANSACTION_ACCOUNTS = 64;
@@ -71,6 +69,7 @@ const VERSION_BIT = 0x80;
 
 /** Throws a `TransactionFormatError`, and nothing else, for bytes that are no legacy or version 0 transaction. */
 export function decodeTransaction(wire: Uint8Array): DecodedTransaction {
+  // Larger ones exist from version 1 on, which nobody here can read yet.
   if (wire.length === 0 || wire.length > MAX_TRANSACTION_BYTES) throw new TransactionFormatError('size');
   const messageAt = startOfMessage(wire);
   const bytes = Uint8Array.from(wire);

@@ -1,6 +1,6 @@
 /**
- * Transactions that take what nobody meant to give, and some that are good: each built for a wallet in a world, so that
- * the rules, the endpoints and any chain can be tried with the same list.
+ * Transactions that take what nobody meant to give, each built for a wallet in a scene: the rules and the endpoints are
+ * tried with the same list.
  */
 import {
   AuthorityType,
@@ -11,125 +11,29 @@ import {
   createCloseAccountInstruction,
   createRevokeInstruction,
   createSetAuthorityInstruction,
-  createTransferCheckedInstruction,
-  createTransferInstruction,
   getAssociatedTokenAddressSync,
   TOKEN_PROGRAM_ID,
 } from '@solana/spl-token';
 import {
-  AddressLookupTableAccount,
   ComputeBudgetProgram,
   Keypair,
   PublicKey,
   SystemProgram,
   TransactionInstruction,
-  TransactionMessage,
-  VersionedTransaction,
 } from '@solana/web3.js';
-import { type LiteSvmChain, newAddress, RELAY_PROGRAM } from './liteSvmChain.contract.ts';
-
-export interface Scene {
-  readonly chain: LiteSvmChain;
-  readonly wallet: PublicKey;
-  readonly mint: PublicKey;
-  /** Where the wallet holds the mint's token, and where the thief does. */
-  readonly held: PublicKey;
-  readonly thief: PublicKey;
-  readonly thiefs: PublicKey;
-  /** Somebody who pays for others. */
-  readonly sponsor: Keypair;
-}
-
-export function newScene(chain: LiteSvmChain, wallet: PublicKey): Scene {
-  const mint = chain.newMint();
-  const thief = newAddress();
-  const sponsor = Keypair.generate();
-  for (const funded of [wallet, thief, sponsor.publicKey]) chain.fund(funded, 10_000_000_000n);
-  return {
-    chain,
-    wallet,
-    mint,
-    thief,
-    sponsor,
-    held: chain.giveTokens(wallet, mint, 1_000_000n),
-    thiefs: chain.giveTokens(thief, mint, 0n),
-  };
-}
-
-interface BuildOptions {
-  readonly payer?: PublicKey;
-  readonly signers?: readonly Keypair[];
-  readonly tables?: readonly { readonly key: PublicKey; readonly addresses: PublicKey[] }[];
-  readonly version?: 'legacy' | 0;
-}
-
-/** Signed by the given ones only. */
-export function build(
-  scene: Scene,
-  instructions: readonly TransactionInstruction[],
-  { payer = scene.wallet, signers = [], tables = [], version = 0 }: BuildOptions = {},
-): Uint8Array {
-  const message = new TransactionMessage({
-    payerKey: payer,
-    recentBlockhash: scene.chain.blockhash(),
-    instructions: [...instructions],
-  });
-  const lookups = tables.map(
-    ({ key, addresses }) =>
-      new AddressLookupTableAccount({
-        key,
-        state: {
-          deactivationSlot: 2n ** 64n - 1n,
-          lastExtendedSlot: 0,
-          lastExtendedSlotStartIndex: 0,
-          addresses,
-        },
-      }),
-  );
-  const transaction = new VersionedTransaction(
-    version === 'legacy' ? message.compileToLegacyMessage() : message.compileToV0Message(lookups),
-  );
-  transaction.sign([...signers]);
-  return transaction.serialize();
-}
-
-export const pay = ({ wallet }: Scene, to: PublicKey, lamports: number | bigint) =>
-  SystemProgram.transfer({ fromPubkey: wallet, toPubkey: to, lamports });
-
-/** The same call, made by a program that hides it. */
-export const relayed = ({ programId, keys, data }: TransactionInstruction): TransactionInstruction =>
-  new TransactionInstruction({
-    programId: RELAY_PROGRAM,
-    keys: [{ pubkey: programId, isSigner: false, isWritable: false }, ...keys],
-    data,
-  });
-
-export const batch = (...parts: readonly TransactionInstruction[]): TransactionInstruction =>
-  new TransactionInstruction({
-    programId: TOKEN_PROGRAM_ID,
-    keys: parts.flatMap(({ keys }) => keys),
-    data: Buffer.concat([
-      Buffer.of(255),
-      ...parts.map(({ keys, data }) => Buffer.concat([Buffer.of(keys.length, data.length), data])),
-    ]),
-  });
-
-const sponsored = (scene: Scene) => ({ payer: scene.sponsor.publicKey, signers: [scene.sponsor] });
-const handOver = ({ held, wallet, thief }: Scene) =>
-  createSetAuthorityInstruction(held, wallet, AuthorityType.AccountOwner, thief);
-const takeTokens = ({ held, thiefs, wallet }: Scene, amount = 400_000n) =>
-  createTransferInstruction(held, thiefs, wallet, amount);
-const changed = (wire: Uint8Array, at: number, ...bytes: readonly number[]): Uint8Array => {
-  const copy = Uint8Array.from(wire);
-  copy.set(bytes, at);
-  return copy;
-};
-const raw = (programId: PublicKey, keys: readonly PublicKey[], wallet: PublicKey, data: Buffer) =>
-  new TransactionInstruction({
-    programId,
-    keys: keys.map((pubkey) => ({ pubkey, isSigner: pubkey.equals(wallet), isWritable: true })),
-    data,
-  });
+import { newAddress, RELAY_PROGRAM } from './liteSvmChain.contract.ts';
+import {
+  batch,
+  build,
+  changed,
+  handOver,
+  pay,
+  raw,
+  relayed,
+  type Scene,
+  sponsored,
+  takeTokens,
+} from './scene.contract.ts';
 
 export type Verdict =
   | { readonly code: 'wallets/transaction_refused'; readonly reason: string }
@@ -523,72 +427,5 @@ export const HIDDEN_PAYMENTS: readonly Omit<Attack, 'verdict'>[] = [
       ]);
     },
     works: true,
-  },
-];
-
-export interface Good {
-  readonly name: string;
-  readonly build: (scene: Scene) => Uint8Array;
-}
-
-/** What is signed. */
-export const GOOD: readonly Good[] = [
-  { name: 'coins sent', build: (scene) => build(scene, [pay(scene, scene.thief, 1_000)]) },
-  {
-    name: 'coins sent in a legacy transaction',
-    build: (scene) => build(scene, [pay(scene, scene.thief, 1_000)], { version: 'legacy' }),
-  },
-  {
-    name: 'coins sent to one who stands in a lookup table',
-    build: (scene) => {
-      const addresses = [scene.thief];
-      const key = scene.chain.newLookupTable(addresses);
-      return build(scene, [pay(scene, scene.thief, 1_000)], { tables: [{ key, addresses }] });
-    },
-  },
-  {
-    name: 'tokens sent, in a batch, at a modest price',
-    build: (scene) =>
-      build(scene, [
-        ComputeBudgetProgram.setComputeUnitLimit({ units: 100_000 }),
-        ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 1_000_000 }),
-        batch(
-          takeTokens(scene, 3n),
-          createTransferCheckedInstruction(scene.held, scene.mint, scene.thiefs, scene.wallet, 4n, 6),
-        ),
-      ]),
-  },
-  {
-    name: 'tokens sent to one who has no account yet, at the cost of a sponsor',
-    build: (scene) => {
-      const owner = newAddress();
-      const made = getAssociatedTokenAddressSync(scene.mint, owner, true);
-      return build(
-        scene,
-        [
-          createAssociatedTokenAccountIdempotentInstruction(scene.sponsor.publicKey, made, owner, scene.mint),
-          createTransferCheckedInstruction(scene.held, scene.mint, made, scene.wallet, 4n, 6),
-        ],
-        sponsored(scene),
-      );
-    },
-  },
-  {
-    name: 'tokens sent to one who has no account yet, at our cost',
-    build: (scene) => {
-      const owner = newAddress();
-      const made = getAssociatedTokenAddressSync(scene.mint, owner, true);
-      return build(scene, [
-        createAssociatedTokenAccountIdempotentInstruction(scene.wallet, made, owner, scene.mint),
-        createTransferCheckedInstruction(scene.held, scene.mint, made, scene.wallet, 4n, 6),
-      ]);
-    },
-  },
-  {
-    name: 'an empty account closed in our favour',
-    build: (scene) => {
-      const empty = scene.chain.giveTokens(scene.wallet, scene.chain.newMint(), 0n);
-      return build(scene, [createCloseAccountInstruction(empty, scene.wallet, scene.wallet)]);
-    },
   },
 ];

@@ -37,8 +37,8 @@ import {
 } from '@solana/web3.js';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { decodeInstruction } from './decodeInstruction.ts';
-import { MEMO_PROGRAM } from './ids.ts';
+import { decodeInstruction } from '../programs/decodeInstruction.ts';
+import { MEMO_PROGRAM } from '../programs/ids.ts';
 
 const key = (number: number) => new PublicKey(Buffer.alloc(32, number));
 const [wallet, other, third, mint, owner] = [key(1), key(2), key(3), key(4), key(5)];

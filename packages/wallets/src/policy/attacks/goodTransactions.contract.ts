@@ -1,0 +1,77 @@
+/** Transactions that are signed, as those of attacks.contract.ts are not. */
+import {
+  createAssociatedTokenAccountIdempotentInstruction,
+  createCloseAccountInstruction,
+  createTransferCheckedInstruction,
+  getAssociatedTokenAddressSync,
+} from '@solana/spl-token';
+import { ComputeBudgetProgram } from '@solana/web3.js';
+import { newAddress } from './liteSvmChain.contract.ts';
+import { batch, build, pay, type Scene, sponsored, takeTokens } from './scene.contract.ts';
+
+export interface Good {
+  readonly name: string;
+  readonly build: (scene: Scene) => Uint8Array;
+}
+
+/** What is signed. */
+export const GOOD: readonly Good[] = [
+  { name: 'coins sent', build: (scene) => build(scene, [pay(scene, scene.thief, 1_000)]) },
+  {
+    name: 'coins sent in a legacy transaction',
+    build: (scene) => build(scene, [pay(scene, scene.thief, 1_000)], { version: 'legacy' }),
+  },
+  {
+    name: 'coins sent to one who stands in a lookup table',
+    build: (scene) => {
+      const addresses = [scene.thief];
+      const key = scene.chain.newLookupTable(addresses);
+      return build(scene, [pay(scene, scene.thief, 1_000)], { tables: [{ key, addresses }] });
+    },
+  },
+  {
+    name: 'tokens sent, in a batch, at a modest price',
+    build: (scene) =>
+      build(scene, [
+        ComputeBudgetProgram.setComputeUnitLimit({ units: 100_000 }),
+        ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 1_000_000 }),
+        batch(
+          takeTokens(scene, 3n),
+          createTransferCheckedInstruction(scene.held, scene.mint, scene.thiefs, scene.wallet, 4n, 6),
+        ),
+      ]),
+  },
+  {
+    name: 'tokens sent to one who has no account yet, at the cost of a sponsor',
+    build: (scene) => {
+      const owner = newAddress();
+      const made = getAssociatedTokenAddressSync(scene.mint, owner, true);
+      return build(
+        scene,
+        [
+          createAssociatedTokenAccountIdempotentInstruction(scene.sponsor.publicKey, made, owner, scene.mint),
+          createTransferCheckedInstruction(scene.held, scene.mint, made, scene.wallet, 4n, 6),
+        ],
+        sponsored(scene),
+      );
+    },
+  },
+  {
+    name: 'tokens sent to one who has no account yet, at our cost',
+    build: (scene) => {
+      const owner = newAddress();
+      const made = getAssociatedTokenAddressSync(scene.mint, owner, true);
+      return build(scene, [
+        createAssociatedTokenAccountIdempotentInstruction(scene.wallet, made, owner, scene.mint),
+        createTransferCheckedInstruction(scene.held, scene.mint, made, scene.wallet, 4n, 6),
+      ]);
+    },
+  },
+  {
+    name: 'an empty account closed in our favour',
+    build: (scene) => {
+      const empty = scene.chain.giveTokens(scene.wallet, scene.chain.newMint(), 0n);
+      return build(scene, [createCloseAccountInstruction(empty, scene.wallet, scene.wallet)]);
+    },
+  },
+];

@@ -1,0 +1,122 @@
+/** A wallet, a thief and a sponsor on a chain, and how transactions between them are built. For specs. */
+import {
+  AuthorityType,
+  createSetAuthorityInstruction,
+  createTransferInstruction,
+  TOKEN_PROGRAM_ID,
+} from '@solana/spl-token';
+import {
+  AddressLookupTableAccount,
+  Keypair,
+  type PublicKey,
+  SystemProgram,
+  TransactionInstruction,
+  TransactionMessage,
+  VersionedTransaction,
+} from '@solana/web3.js';
+import { type LiteSvmChain, newAddress, RELAY_PROGRAM } from './liteSvmChain.contract.ts';
+
+export { Keypair, PublicKey } from '@solana/web3.js';
+
+export interface Scene {
+  readonly chain: LiteSvmChain;
+  readonly wallet: PublicKey;
+  readonly mint: PublicKey;
+  /** Where the wallet holds the mint's token, and where the thief does. */
+  readonly held: PublicKey;
+  readonly thief: PublicKey;
+  readonly thiefs: PublicKey;
+  /** Somebody who pays for others. */
+  readonly sponsor: Keypair;
+}
+
+export function newScene(chain: LiteSvmChain, wallet: PublicKey): Scene {
+  const mint = chain.newMint();
+  const thief = newAddress();
+  const sponsor = Keypair.generate();
+  for (const funded of [wallet, thief, sponsor.publicKey]) chain.fund(funded, 10_000_000_000n);
+  return {
+    chain,
+    wallet,
+    mint,
+    thief,
+    sponsor,
+    held: chain.giveTokens(wallet, mint, 1_000_000n),
+    thiefs: chain.giveTokens(thief, mint, 0n),
+  };
+}
+
+interface BuildOptions {
+  readonly payer?: PublicKey;
+  readonly signers?: readonly Keypair[];
+  readonly tables?: readonly { readonly key: PublicKey; readonly addresses: PublicKey[] }[];
+  readonly version?: 'legacy' | 0;
+}
+
+/** Signed by the given ones only. */
+export function build(
+  scene: Scene,
+  instructions: readonly TransactionInstruction[],
+  { payer = scene.wallet, signers = [], tables = [], version = 0 }: BuildOptions = {},
+): Uint8Array {
+  const message = new TransactionMessage({
+    payerKey: payer,
+    recentBlockhash: scene.chain.blockhash(),
+    instructions: [...instructions],
+  });
+  const lookups = tables.map(
+    ({ key, addresses }) =>
+      new AddressLookupTableAccount({
+        key,
+        state: {
+          deactivationSlot: 2n ** 64n - 1n,
+          lastExtendedSlot: 0,
+          lastExtendedSlotStartIndex: 0,
+          addresses,
+        },
+      }),
+  );
+  const transaction = new VersionedTransaction(
+    version === 'legacy' ? message.compileToLegacyMessage() : message.compileToV0Message(lookups),
+  );
+  transaction.sign([...signers]);
+  return transaction.serialize();
+}
+
+export const pay = ({ wallet }: Scene, to: PublicKey, lamports: number | bigint) =>
+  SystemProgram.transfer({ fromPubkey: wallet, toPubkey: to, lamports });
+
+/** The same call, made by a program that hides it. */
+export const relayed = ({ programId, keys, data }: TransactionInstruction): TransactionInstruction =>
+  new TransactionInstruction({
+    programId: RELAY_PROGRAM,
+    keys: [{ pubkey: programId, isSigner: false, isWritable: false }, ...keys],
+    data,
+  });
+
+export const batch = (...parts: readonly TransactionInstruction[]): TransactionInstruction =>
+  new TransactionInstruction({
+    programId: TOKEN_PROGRAM_ID,
+    keys: parts.flatMap(({ keys }) => keys),
+    data: Buffer.concat([
+      Buffer.of(255),
+      ...parts.map(({ keys, data }) => Buffer.concat([Buffer.of(keys.length, data.length), data])),
+    ]),
+  });
+
+export const sponsored = (scene: Scene) => ({ payer: scene.sponsor.publicKey, signers: [scene.sponsor] });
+export const handOver = ({ held, wallet, thief }: Scene) =>
+  createSetAuthorityInstruction(held, wallet, AuthorityType.AccountOwner, thief);
+export const takeTokens = ({ held, thiefs, wallet }: Scene, amount = 400_000n) =>
+  createTransferInstruction(held, thiefs, wallet, amount);
+export const changed = (wire: Uint8Array, at: number, ...bytes: readonly number[]): Uint8Array => {
+  const copy = Uint8Array.from(wire);
+  copy.set(bytes, at);
+  return copy;
+};
+export const raw = (programId: PublicKey, keys: readonly PublicKey[], wallet: PublicKey, data: Buffer) =>
+  new TransactionInstruction({
+    programId,
+    keys: keys.map((pubkey) => ({ pubkey, isSigner: pubkey.equals(wallet), isWritable: true })),
+    data,
+  });

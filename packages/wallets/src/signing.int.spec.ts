@@ -1,0 +1,490 @@
+/** The endpoints that sign, from outside: over HTTP, on a real database, with Solana's virtual machine as the chain. */
+import { createHash, createPublicKey, verify } from 'node:crypto';
+import {
+  type AppCaller,
+  createApp,
+  createLogger,
+  createMetricsRegistry,
+  type RunningServer,
+  type SessionCaller,
+  startServer,
+} from '@coffer/http';
+import { decodeBase58Address, Rejection } from '@coffer/kernel';
+import { ChainUnreachableError, chainErrors, chainNotConfigured } from '@coffer/solana';
+import { createTestDatabase } from '@coffer/testing';
+
+import { expect } from 'chai';
+import { walletsErrors } from './errors.ts';
+import { ATTACKS, HIDDEN_PAYMENTS } from './policy/attacks/attacks.contract.ts';
+import { GOOD } from './policy/attacks/goodTransactions.contract.ts';
+import {
+  createLiteSvmChain,
+  type LiteSvmChain,
+  RELAY_PROGRAM,
+} from './policy/attacks/liteSvmChain.contract.ts';
+import {
+  build,
+  Keypair,
+  newScene,
+  PublicKey,
+  pay,
+  relayed,
+  type Scene,
+} from './policy/attacks/scene.contract.ts';
+import { DEFAULT_SIGNING_LIMITS } from './policy/limits.ts';
+import { createTransactionSigning } from './signing.ts';
+import { signingEndpoints } from './signingRoutes.ts';
+import {
+  contextOf,
+  firstKeys,
+  newOwner,
+  startWalletWorld,
+  type WalletWorld,
+  walletTemplate,
+} from './testing.ts';
+import type { WalletView } from './wallets.ts';
+
+const owner = newOwner();
+const { scopeId } = owner;
+const other = newOwner({ scopeId });
+const PLAYER = 'player.of.spec';
+const OTHER_PLAYER = 'other.player.spec';
+
+const sessionOf = (userId: string): SessionCaller => ({
+  kind: 'session',
+  userId,
+  sessionId: 'sid_1',
+  appId: 'app_1',
+  scopeId,
+  environment: 'test',
+  authenticatedAt: '2026-03-01T12:00:00.000Z',
+});
+const SESSIONS: Readonly<Record<string, SessionCaller>> = {
+  [PLAYER]: sessionOf(owner.userId),
+  [OTHER_PLAYER]: sessionOf(other.userId),
+};
+const keyOf = (appId: string): AppCaller => ({
+  kind: 'secret',
+  appId,
+  scopeId,
+  environment: 'test',
+  keyId: `key_${appId}`,
+});
+const KEYS: Readonly<Record<string, AppCaller>> = { sk_test_1: keyOf('app_1'), sk_test_2: keyOf('app_2') };
+
+/** Those of the users area, which knows who is suspended. */
+const usersErrors = {
+  'users/not_found': { status: 404, message: 'There is no such user.' },
+  'users/suspended': { status: 403, message: 'The user is suspended.' },
+};
+
+describe('signing', () => {
+  let world: WalletWorld;
+  let server: RunningServer;
+  let chain: LiteSvmChain;
+  let isChainThere: boolean;
+  let isSuspended: boolean;
+  let serverSigningEnabled: boolean;
+  let programAllowList: string[];
+  let wallet: WalletView;
+  let others: WalletView;
+  let scene: Scene;
+
+  before(async () => {
+    world = startWalletWorld(await createTestDatabase(walletTemplate));
+    const { signer, wallets } = await world.start(firstKeys());
+    wallet = await wallets.provision(owner, contextOf());
+    others = await wallets.provision(other, contextOf());
+    const requireKnown = async ({ userId }: { readonly userId: string }) => {
+      if (userId !== owner.userId && userId !== other.userId) throw new Rejection('users/not_found');
+    };
+    const sign = createTransactionSigning({
+      pool: world.pool,
+      signer,
+      chainOf: (environment) => {
+        if (!isChainThere) throw chainNotConfigured(environment);
+        return chain;
+      },
+      limits: DEFAULT_SIGNING_LIMITS,
+    });
+    const app = createApp({
+      endpoints: signingEndpoints({
+        sign,
+        requireKnown,
+        requireActive: async (place) => {
+          await requireKnown(place);
+          if (isSuspended) throw new Rejection('users/suspended');
+        },
+        wallets,
+        settingsOf: async ({ appId }) => ({
+          serverSigningEnabled,
+          programAllowList: appId === 'app_1' ? programAllowList : [],
+        }),
+      }),
+      catalog: { ...walletsErrors, ...usersErrors, ...chainErrors },
+      errorOf: (error) =>
+        error instanceof ChainUnreachableError ? { code: 'chain/unreachable' } : undefined,
+      resolveKey: (token) => KEYS[token],
+      resolveSession: (token) => SESSIONS[token],
+      isOperatorToken: () => false,
+      allowedOrigins: { ofApp: () => false, ofAnyApp: () => false },
+      logger: createLogger({ level: 'silent' }),
+      metrics: createMetricsRegistry(),
+      readiness: async () => ({ ready: true, reasons: [] }),
+      version: '1.2.3',
+      checkReplies: true,
+    });
+    server = await startServer(app, { host: '127.0.0.1', port: 0 });
+  });
+  after(async () => {
+    await server.stop(0);
+    await world.stop();
+  });
+  beforeEach(() => {
+    chain = createLiteSvmChain();
+    isChainThere = true;
+    isSuspended = false;
+    serverSigningEnabled = true;
+    programAllowList = [];
+    scene = newScene(chain, new PublicKey(wallet.address));
+  });
+
+  const send = async (path: string, token: string, body: object, headers: Record<string, string> = {}) => {
+    const response = await fetch(`${server.url}/v1${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}`, ...headers },
+      body: JSON.stringify(body),
+    });
+    const text = await response.text();
+    const json: Record<string, unknown> = JSON.parse(text);
+    return {
+      status: response.status,
+      text,
+      json,
+      replayed: response.headers.get('idempotency-replayed'),
+    };
+  };
+  const inBase64 = (wire: Uint8Array) => Buffer.from(wire).toString('base64');
+  const asPlayer = (wire: Uint8Array, more: object = {}, headers: Record<string, string> = {}) =>
+    send(`/wallets/${wallet.id}/sign`, PLAYER, { transaction: inBase64(wire), ...more }, headers);
+  const asServer = (wire: Uint8Array, more: object = {}, key = 'sk_test_1') =>
+    send('/wallets/sign', key, { userId: owner.userId, transaction: inBase64(wire), ...more });
+  const openings = async () => {
+    const { rows } = await world.pool.query<{ purpose: string; actor: string; wallet_id: string }>(
+      'select wallet_id, actor, purpose from records.wallets_key_openings order by opening_id',
+    );
+    return rows;
+  };
+  const refusal = (code: string, details: object) => ({ code, details });
+  const saidBy = ({ json: { code, details } }: { readonly json: Record<string, unknown> }) => ({
+    code,
+    details,
+  });
+  /** Nobody has opened a key for it. */
+  const withoutOpening = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const before = (await openings()).length;
+    const result = await work();
+    expect(await openings()).to.have.length(before);
+    return result;
+  };
+
+  describe('a good transaction', () => {
+    for (const { name, build: of } of GOOD) {
+      it(`is signed for a player and for a server, with the same bytes: ${name}`, async () => {
+        const wire = of(scene);
+        const { status, json } = await asPlayer(wire);
+        expect(status, JSON.stringify(json)).to.equal(200);
+        expect((await asServer(wire)).json).to.deep.equal(json);
+        expect(Object.keys(json)).to.deep.equal(['signedTransaction', 'signature', 'publicKey']);
+        expect(json.publicKey).to.equal(wallet.address);
+
+        const signed = Buffer.from(String(json.signedTransaction), 'base64');
+        const signers = Number(signed[0]);
+        const message = signed.subarray(1 + 64 * signers);
+        // All but the place of our signature is as it was given.
+        expect(message).to.deep.equal(Buffer.from(wire.slice(1 + 64 * signers)));
+        expect(signed.subarray(1, 1 + 64 * (signers - 1))).to.deep.equal(
+          Buffer.from(wire.slice(1, 1 + 64 * (signers - 1))),
+        );
+        const signature = signed.subarray(1 + 64 * (signers - 1), 1 + 64 * signers);
+        const x = Buffer.from(decodeBase58Address(wallet.address) ?? []).toString('base64url');
+        const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+        expect(verify(null, message, key, signature)).to.equal(true);
+
+        const hash = createHash('sha256').update(message).digest('hex');
+        expect((await openings()).slice(-2)).to.deep.equal([
+          { wallet_id: wallet.id, actor: `user:${owner.userId}`, purpose: `sign ${hash}` },
+          { wallet_id: wallet.id, actor: 'key:key_app_1', purpose: `serverSign ${hash}` },
+        ]);
+        expect(chain.execute(signed)).to.equal(null);
+      });
+    }
+  });
+
+  describe('an attack', () => {
+    for (const { name, build: of, verdict } of ATTACKS) {
+      it(`is refused, and no key is opened: ${name}`, () =>
+        withoutOpening(async () => {
+          programAllowList = [RELAY_PROGRAM.toBase58()];
+          const wire = of(scene);
+          const isInvalid = verdict.code === 'wallets/invalid_transaction';
+          for (const answer of [await asPlayer(wire), await asServer(wire)]) {
+            expect([answer.status, answer.json.code]).to.deep.equal([isInvalid ? 400 : 403, verdict.code]);
+            // What is taken without being said is one more reason where no program is trusted.
+            const { reason, reasons = [reason] } = answer.json.details as Record<string, string[]>;
+            expect(reasons).to.include(verdict.reason);
+          }
+        }));
+    }
+
+    for (const { name, build: of } of HIDDEN_PAYMENTS) {
+      it(`is refused, unless the app trusts the program: ${name}`, async () => {
+        const wire = of(scene);
+        await withoutOpening(async () => {
+          expect(saidBy(await asPlayer(wire))).to.deep.equal(
+            refusal('wallets/transaction_refused', { reasons: ['unexplained_outflow'] }),
+          );
+          const answer = await asServer(wire);
+          expect(answer.status).to.equal(403);
+          expect(saidBy(answer)).to.deep.equal(
+            refusal('wallets/program_not_allowed', { programs: [RELAY_PROGRAM.toBase58()] }),
+          );
+        });
+        programAllowList = [RELAY_PROGRAM.toBase58()];
+        expect((await asServer(wire)).status).to.equal(200);
+        // What another app trusts says nothing of this one.
+        expect((await asServer(wire, {}, 'sk_test_2')).status).to.equal(403);
+        // A player signs alone: the list is the server's.
+        expect((await asPlayer(wire)).status).to.equal(403);
+      });
+    }
+
+    it("is refused: a fee that another of our keys would pay, be it an operator's or a player's", () =>
+      withoutOpening(async () => {
+        chain.fund(new PublicKey(others.address), 1_000_000_000n);
+        const payer = new PublicKey(others.address);
+        expect(saidBy(await asPlayer(build(scene, [pay(scene, scene.thief, 1)], { payer })))).to.deep.equal(
+          refusal('wallets/transaction_refused', { reasons: ['own_key_signer', 'fee_payer_signature'] }),
+        );
+        // And where our wallet pays for what that one would do.
+        const drain = pay({ ...scene, wallet: payer }, scene.thief, 1);
+        expect(saidBy(await asPlayer(build(scene, [drain])))).to.deep.equal(
+          refusal('wallets/transaction_refused', { reasons: ['other_signer', 'own_key_signer'] }),
+        );
+      }));
+
+    it('is refused: a program that nobody can read, of a server whose app does not list it', () =>
+      withoutOpening(async () => {
+        const wire = build(scene, [relayed(pay({ ...scene, wallet: scene.thief }, scene.wallet, 1))], {});
+        // The thief would have to sign, so that is said first.
+        expect(saidBy(await asServer(wire))).to.deep.equal(
+          refusal('wallets/transaction_refused', { reasons: ['other_signer'] }),
+        );
+      }));
+  });
+
+  it('answers what a transaction would fail for', () =>
+    withoutOpening(async () => {
+      const answer = await asPlayer(build(scene, [pay(scene, scene.thief, 99_000_000_000n)]));
+      expect(answer.status).to.equal(409);
+      expect(answer.json.code).to.equal('wallets/simulation_failed');
+      expect(answer.json.details).to.have.property('reason').that.is.a('string').and.is.not.empty;
+    }));
+
+  for (const [what, transaction] of [
+    ['no text at all', ''],
+    ['no base64', 'not base64!'],
+    ['base64 without its padding', 'AAA'],
+    ['base64 for addresses of pages', '-_-_'],
+  ] as const) {
+    it(`is of one transaction: ${what}`, async () => {
+      const answer = await send(`/wallets/${wallet.id}/sign`, PLAYER, { transaction });
+      expect(answer.status).to.equal(400);
+      expect(answer.json.code).to.equal('wallets/invalid_transaction');
+    });
+  }
+
+  describe('who may', () => {
+    it('is the player whose wallet it is: any other wallet is not there', async () => {
+      const transaction = inBase64(build(scene, [pay(scene, scene.thief, 1)]));
+      for (const [id, token] of [
+        [wallet.id, OTHER_PLAYER],
+        [others.id, PLAYER],
+        ['wlt_nothing', PLAYER],
+      ] as const) {
+        const answer = await send(`/wallets/${id}/sign`, token, { transaction });
+        expect([answer.status, answer.json.code]).to.deep.equal([404, 'wallets/not_found']);
+      }
+    });
+
+    it('is nobody with the wrong kind of credential', async () => {
+      const transaction = inBase64(build(scene, [pay(scene, scene.thief, 1)]));
+      expect((await send(`/wallets/${wallet.id}/sign`, 'sk_test_1', { transaction })).status).to.equal(403);
+      expect((await send('/wallets/sign', PLAYER, { userId: owner.userId, transaction })).status).to.equal(
+        403,
+      );
+    });
+
+    it('is a server only where the app has switched that on, whatever it sends', async () => {
+      serverSigningEnabled = false;
+      const answer = await send('/wallets/sign', 'sk_test_1', { nonsense: true });
+      expect([answer.status, answer.json.code]).to.deep.equal([403, 'wallets/server_signing_disabled']);
+    });
+
+    it('is a server for a user that is there', async () => {
+      const transaction = inBase64(build(scene, [pay(scene, scene.thief, 1)]));
+      const answer = await send('/wallets/sign', 'sk_test_1', { userId: 'usr_nobody', transaction });
+      expect([answer.status, answer.json.code]).to.deep.equal([404, 'users/not_found']);
+    });
+
+    it('is nobody for a suspended user, but what was answered before is answered again', async () => {
+      const wire = build(scene, [pay(scene, scene.thief, 11)]);
+      const first = await asPlayer(wire, { idempotencyKey: 'before-suspension' });
+      isSuspended = true;
+      await withoutOpening(async () => {
+        for (const answer of [await asPlayer(wire), await asServer(wire)]) {
+          expect([answer.status, answer.json.code]).to.deep.equal([403, 'users/suspended']);
+        }
+        const again = await asPlayer(wire, { idempotencyKey: 'before-suspension' });
+        expect([again.status, again.text]).to.deep.equal([200, first.text]);
+      });
+    });
+
+    it('is nobody where no node is configured', async () => {
+      isChainThere = false;
+      const answer = await asPlayer(build(scene, [pay(scene, scene.thief, 1)]));
+      expect([answer.status, answer.json.code]).to.deep.equal([503, 'chain/not_configured']);
+    });
+
+    it('is nobody while the node is away', () =>
+      withoutOpening(async () => {
+        chain.disconnect();
+        const answer = await asPlayer(build(scene, [pay(scene, scene.thief, 1)]));
+        expect([answer.status, answer.json.code]).to.deep.equal([503, 'chain/unreachable']);
+      }));
+  });
+
+  describe('under a key', () => {
+    const good = (lamports: number) => build(scene, [pay(scene, scene.thief, lamports)]);
+
+    it('answers again byte for byte, and opens no key again', async () => {
+      const wire = good(21);
+      const first = await asPlayer(wire, { idempotencyKey: 'again' });
+      expect(first.replayed).to.equal(null);
+      await withoutOpening(async () => {
+        // Also where it would no longer be signed, and in the header.
+        scene.chain.fund(scene.wallet, 1n);
+        const body = await asPlayer(wire, { idempotencyKey: 'again' });
+        const header = await asPlayer(wire, {}, { 'idempotency-key': 'again' });
+        for (const again of [body, header]) {
+          expect([again.status, again.text, again.replayed]).to.deep.equal([200, first.text, 'true']);
+        }
+      });
+    });
+
+    it('never stands for two transactions', async () => {
+      await asPlayer(good(31), { idempotencyKey: 'one' });
+      const answer = await withoutOpening(() => asPlayer(good(32), { idempotencyKey: 'one' }));
+      expect(answer.status).to.equal(409);
+      expect(saidBy(answer)).to.deep.equal(
+        refusal('wallets/idempotency_conflict', { key: 'one', field: 'transaction' }),
+      );
+    });
+
+    it('is the one of the wallet, the operation and whoever asks', async () => {
+      const answers = [
+        await asPlayer(good(41), { idempotencyKey: 'mine' }),
+        await asServer(good(42), { idempotencyKey: 'mine' }),
+        await asServer(good(43), { idempotencyKey: 'mine' }, 'sk_test_2'),
+      ];
+      expect(answers.map(({ status, replayed }) => [status, replayed])).to.deep.equal([
+        [200, null],
+        [200, null],
+        [200, null],
+      ]);
+    });
+
+    it('is not used up by a refusal', async () => {
+      const tooMuch = good(99_000_000_000);
+      expect((await asPlayer(tooMuch, { idempotencyKey: 'later' })).status).to.equal(409);
+      expect((await asPlayer(good(51), { idempotencyKey: 'later' })).status).to.equal(200);
+    });
+
+    it('answers the same to fifty at once', async () => {
+      const wire = good(61);
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, () => asPlayer(wire, { idempotencyKey: 'fifty' })),
+      );
+      expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).to.equal(1);
+      expect(answers[0]?.status).to.equal(200);
+      expect(answers.filter(({ replayed }) => replayed === null)).to.have.length(1);
+    });
+
+    it('is of one of two transactions at once, and the other is never signed', async () => {
+      const wires = [good(71), good(72)];
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, index) =>
+          asPlayer(wires[index % 2] ?? new Uint8Array(), { idempotencyKey: 'race' }),
+        ),
+      );
+      const statuses = answers.map(({ status }) => status);
+      expect([...new Set(statuses)].sort()).to.deep.equal([200, 409]);
+      const winner = statuses.indexOf(200) % 2;
+      expect(statuses.every((status, index) => (status === 200) === (index % 2 === winner))).to.equal(true);
+      const lost = wires[1 - winner]?.slice(65) ?? new Uint8Array();
+      const purpose = `sign ${createHash('sha256').update(lost).digest('hex')}`;
+      expect((await openings()).map((one) => one.purpose)).not.to.include(purpose);
+    });
+
+    it('that was claimed by one who died is finished by whoever repeats the request', async () => {
+      const wire = good(81);
+      const hash = createHash('sha256').update(wire).digest();
+      await world.pool.query(
+        `insert into records.wallets_signings (wallet_id, operation, asked_by, idempotency_key, transaction_hash)
+         values ($1, 'sign', $2, 'claimed', $3)`,
+        [wallet.id, `user:${owner.userId}`, hash],
+      );
+      const unkeyed = await asPlayer(wire);
+      const repeated = await asPlayer(wire, { idempotencyKey: 'claimed' });
+      expect([repeated.status, repeated.text]).to.deep.equal([200, unkeyed.text]);
+    });
+
+    it('is kept: nobody changes or removes what was answered', async () => {
+      await asPlayer(good(91), { idempotencyKey: 'kept' });
+      for (const sql of [
+        `update records.wallets_signings set answer = '{}' where idempotency_key = 'kept'`,
+        `delete from records.wallets_signings where idempotency_key = 'kept'`,
+        'truncate records.wallets_signings',
+      ]) {
+        const failure = await world.pool.query(sql).then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+        expect(failure, sql).to.match(/is a record/);
+      }
+    });
+
+    it('has the form of a key', async () => {
+      const wire = good(1);
+      for (const answer of [
+        await asPlayer(wire, { idempotencyKey: 'no key' }),
+        await asPlayer(wire, {}, { 'idempotency-key': 'no key' }),
+      ]) {
+        expect([answer.status, answer.json.code]).to.deep.equal([400, 'request/invalid']);
+      }
+    });
+  });
+
+  it('with a sponsor signs what the sponsor has signed, and nothing else of it', async () => {
+    const sponsor = Keypair.generate();
+    chain.fund(sponsor.publicKey, 1_000_000_000n);
+    const wire = build(scene, [pay(scene, scene.thief, 5)], {
+      payer: sponsor.publicKey,
+      signers: [sponsor],
+    });
+    const { json } = await asPlayer(wire);
+    const signed = Buffer.from(String(json.signedTransaction), 'base64');
+    expect(signed.subarray(0, 65)).to.deep.equal(Buffer.from(wire.slice(0, 65)));
+    expect(json.signature).not.to.equal(undefined);
+  });
+});
