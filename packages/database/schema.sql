@@ -194,7 +194,7 @@ table read_v1.moves
   column error_code text
   column requested_at timestamp with time zone not null
   column updated_at timestamp with time zone not null
-  constraint moves_operation_check CHECK ((operation = ANY (ARRAY['deposit'::text, 'cashOut'::text, 'withdraw'::text])))
+  constraint moves_operation_check CHECK ((operation = ANY (ARRAY['deposit'::text, 'cashOut'::text, 'withdraw'::text, 'sweep'::text])))
   constraint moves_ordinal_key UNIQUE (ordinal)
   constraint moves_pkey PRIMARY KEY (move_id)
   constraint moves_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'submitted'::text, 'confirmed'::text, 'failed'::text])))
@@ -574,6 +574,22 @@ end
 $function$
 
 
+CREATE OR REPLACE FUNCTION records.wallets_keep_signing()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'UPDATE' and old.answer is null and new.answer is not null
+     and new.wallet_id = old.wallet_id and new.operation = old.operation and new.asked_by = old.asked_by
+     and new.idempotency_key = old.idempotency_key and new.transaction_hash = old.transaction_hash
+     and new.claimed_at = old.claimed_at then
+    return new;
+  end if;
+  raise exception 'What was signed under a key is a record: it is only completed.';
+end
+$function$
+
+
 table records.wallets_key_openings
   column opening_id bigint not null generated always as identity
   column at timestamp with time zone not null default clock_timestamp()
@@ -632,3 +648,18 @@ table records.wallets_sealed_keys
   CREATE UNIQUE INDEX wallets_sealed_keys_public_key_key ON records.wallets_sealed_keys USING btree (public_key)
   CREATE TRIGGER wallets_sealed_keys_are_kept BEFORE DELETE OR UPDATE ON records.wallets_sealed_keys FOR EACH ROW EXECUTE FUNCTION records.wallets_keep_key()
   CREATE TRIGGER wallets_sealed_keys_stay BEFORE TRUNCATE ON records.wallets_sealed_keys FOR EACH STATEMENT EXECUTE FUNCTION records.wallets_keep_key()
+
+table records.wallets_signings
+  column wallet_id text collate "C" not null
+  column operation text collate "C" not null
+  column asked_by text collate "C" not null
+  column idempotency_key text collate "C" not null
+  column transaction_hash bytea not null
+  column answer text
+  column claimed_at timestamp with time zone not null default clock_timestamp()
+  constraint wallets_signings_operation_check CHECK ((operation = ANY (ARRAY['sign'::text, 'serverSign'::text])))
+  constraint wallets_signings_pkey PRIMARY KEY (wallet_id, operation, asked_by, idempotency_key)
+  constraint wallets_signings_transaction_hash_check CHECK ((octet_length(transaction_hash) = 32))
+  CREATE UNIQUE INDEX wallets_signings_pkey ON records.wallets_signings USING btree (wallet_id, operation, asked_by, idempotency_key)
+  CREATE TRIGGER wallets_signings_are_kept BEFORE DELETE OR UPDATE ON records.wallets_signings FOR EACH ROW EXECUTE FUNCTION records.wallets_keep_signing()
+  CREATE TRIGGER wallets_signings_stay BEFORE TRUNCATE ON records.wallets_signings FOR EACH STATEMENT EXECUTE FUNCTION records.wallets_keep_signing()
