@@ -8,6 +8,7 @@ import {
   isReaction,
   isSource,
   isTestCode,
+  OPEN_TO_TESTS,
   packageOf,
   workspaceOf,
 } from './architecture.ts';
@@ -145,17 +146,22 @@ const doors: Rule = {
   instead:
     'use the types and functions of @coffer/database, @coffer/http and @coffer/event-store; the doors are listed in scripts/tidy/architecture.ts.',
   find: eachImport(isSource, (path, specifier) => {
-    const door = DOORS[packageNameOf(specifier) ?? ''];
+    const name = packageNameOf(specifier) ?? '';
+    if (OPEN_TO_TESTS.includes(name) && isTestCode(path)) return false;
+    const door = DOORS[name];
     return door !== undefined && !door.some((folder) => path.startsWith(folder));
   }),
   refuses: [
     [file('packages/ledger/src/sessions.projection.ts', "import pg from 'pg';\n")],
     [file('packages/event-store/src/port.ts', "import type { Pool } from 'pg';\n")],
     [file('services/coffer/src/run.ts', "import express from 'express';\n")],
+    [file('packages/wallets/src/signer.ts', "import { Keypair } from '@solana/web3.js';\n")],
+    [file('packages/ledger/src/a.spec.ts', "import pg from 'pg';\n")],
   ],
   accepts: [
     [file('packages/event-store/src/postgres/store.ts', "import pg from 'pg';\n")],
     [file('packages/http/src/app.ts', "import express from 'express';\n")],
+    [file('packages/wallets/src/signer.spec.ts', "import { Keypair } from '@solana/web3.js';\n")],
   ],
 };
 
