@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { configFrom, makeWallets, roles } from '../../services/coffer/src/config.ts';
+import { configFrom, needMasterKeys, roles } from '../../services/coffer/src/config.ts';
 import { ROOT } from '../docs/contexts.ts';
 import { configuredVariables } from '../docs/variables.ts';
 
@@ -46,7 +46,7 @@ export function readCodeFacts(): CodeFacts {
   return {
     roles,
     variables: configuredVariables(),
-    needsMasterKeys: (names) => makeWallets(roles.filter((role) => names.includes(role))),
+    needsMasterKeys: (names) => needMasterKeys(roles.filter((role) => names.includes(role))),
     nodeVersion: dependencies.node,
     exists: (path) => existsSync(join(ROOT, path)),
     checkEnvironment: configFrom,

@@ -88,13 +88,6 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'packages/event-store/src/eventstoredb/followerNode.contract.ts',
   ],
   // It could sign, so it is kept where no secret key comes.
-  '@solana/web3.js': [
-    'packages/solana/src/web3/',
-    // Its specs meet it as any client does; it does not depend on it.
-    'packages/embedded-chain/',
-    // Specs: what callers and attackers put together.
-    'packages/wallets/src/policy/attacks/',
-  ],
   '@solana/web3.js': ['packages/solana/src/web3/'],
   nodemailer: ['packages/auth/src/methods/email/'],
   '@eventstore/db-client': [

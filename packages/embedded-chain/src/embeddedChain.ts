@@ -91,7 +91,7 @@ async function serve(folder: ChainFolder, options: EmbeddedChainOptions): Promis
 
   const genesisHash = encodeBase58(genesis);
   const faults = createFaults(ledger);
-  const context: RpcContext = { ledger, faucet, genesisHash, faults };
+  const context: RpcContext = { ledger, faucet, ensureMint, genesisHash, faults };
   const subscriptions = createSubscriptions(context, (slotMs ?? DEFAULT_SLOT_MS) / 2);
   const advance = (count: number) => {
     if (!byHand) throw new Error('the slots follow the clock');

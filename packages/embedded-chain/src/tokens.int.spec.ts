@@ -72,6 +72,16 @@ describe('tokens on the embedded chain', () => {
     expect((await getAccount(connection, chipsOf(owner))).amount).to.equal(2n * 18_446_744n);
   });
 
+  it('of a mint that was asked for are given as well, and asking again changes nothing', async () => {
+    const mint = Keypair.generate().publicKey;
+    await world.call('ensureMint', [mint.toBase58(), 2]);
+    await world.call('requestTokenAirdrop', [alice.publicKey.toBase58(), mint.toBase58(), '500']);
+    await world.call('ensureMint', [mint.toBase58(), 2]);
+    expect(await getMint(connection, mint)).to.include({ decimals: 2, supply: 500n });
+    const failure = await failureOf(world.call('ensureMint', [mint.toBase58(), 256]));
+    expect(failure.message).to.contain('-32602');
+  });
+
   it('are refused where the amount is none, or the mint is another’s', async () => {
     const owner = alice.publicKey.toBase58();
     for (const amount of ['-1', '1.5', '1e3', '01', '18446744073709551616']) {

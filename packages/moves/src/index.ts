@@ -9,8 +9,8 @@ export {
   type MoveSigner,
 } from './driver.ts';
 export { type MoveFailureCode, movesErrors } from './errors.ts';
-export * from './moveBody.ts';
 export { carriesMoves, MOVE_REACTOR } from './move.process.ts';
+export * from './moveBody.ts';
 export { createMoves } from './moves.ts';
 export { DEFAULT_POLICY, type MovePolicy } from './policy.ts';
 export * from './types.ts';

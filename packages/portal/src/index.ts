@@ -7,7 +7,7 @@ export { type App, listApps } from './apps.ts';
 export type { BootstrapOptions, BootstrapResult } from './bootstrapDemo.ts';
 export { bootstrapDemo } from './bootstrapDemo.ts';
 export * from './bootstrapFile.ts';
-export type { Currency } from './currencies.ts';
+export { type Currency, listCurrencies } from './currencies.ts';
 export type {
   AdjustedFunds,
   PortalAccount,

@@ -2,34 +2,54 @@
 import type { Environment } from '@coffer/kernel';
 import { type Chain, chainNotConfigured, createRpcChain } from '@coffer/solana';
 import type { Config } from './config.ts';
+import type { EmbeddedTestChain } from './embeddedChain.ts';
 
 /** For one question to one node. */
 const TIMEOUT_MS = 5_000;
+
+/** A currency as far as the embedded chain needs to know it. */
+interface MintedCurrency {
+  readonly decimals: number;
+  readonly mint: { readonly test: string | null };
+}
 
 export interface Chains {
   /** Undefined where there is none. */
   readonly find: (environment: Environment) => Chain | undefined;
   /** Throws `chain/not_configured`. */
   readonly of: (environment: Environment) => Chain;
+  /** On the embedded chain whoever pays fees is given what it takes; elsewhere the operator sends it. */
+  readonly fundFeePayer: (environment: Environment, address: string) => Promise<void>;
+  /** The embedded chain has a mint for every currency of the test environment; elsewhere the issuer makes it. */
+  readonly ensureMint: (currency: MintedCurrency) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
 export const noChains: Chains = chainsOf({});
 
-/** Those that the configuration names; the embedded one, where it runs, is named like any other. */
-export function openChains(rpcUrls: Config['chain']['rpcUrls']): Chains {
+/** Those that the configuration names, and the embedded one where it runs. */
+export function openChains({ test, live }: Config['chain']['rpcUrls'], embedded?: EmbeddedTestChain): Chains {
   const open = (urls: readonly string[] | undefined) =>
     urls && createRpcChain({ urls, timeoutMs: TIMEOUT_MS });
-  return chainsOf({ test: open(rpcUrls.test), live: open(rpcUrls.live) });
+  return chainsOf({ test: open(embedded ? [embedded.url] : test), live: open(live) }, embedded);
 }
 
-function chainsOf(chains: Readonly<Partial<Record<Environment, Chain | undefined>>>): Chains {
+function chainsOf(
+  chains: Readonly<Partial<Record<Environment, Chain | undefined>>>,
+  embedded?: EmbeddedTestChain,
+): Chains {
   return {
     find: (environment) => chains[environment],
     of(environment) {
       const chain = chains[environment];
       if (!chain) throw chainNotConfigured(environment);
       return chain;
+    },
+    async fundFeePayer(environment, address) {
+      if (environment === 'test') await embedded?.fundFeePayer(address);
+    },
+    async ensureMint({ decimals, mint: { test: address } }) {
+      if (address !== null && address !== 'native') await embedded?.ensureMint({ address, decimals });
     },
     async close() {
       await Promise.all(Object.values(chains).map((chain) => chain?.close()));

@@ -12,9 +12,9 @@ import { z } from 'zod';
 export const roles = ['api', 'projector', 'process-manager', 'chain-worker', 'reconciler'] as const;
 export type Role = (typeof roles)[number];
 
-/** Whether they need the master keys: for the wallet of a first sign-in, and of one whose process died. */
-export const makeWallets = (some: readonly Role[]): boolean =>
-  some.includes('api') || some.includes('process-manager');
+/** Whether they make wallets or sign with them, and so need the master keys. */
+export const needMasterKeys = (some: readonly Role[]): boolean =>
+  some.some((role) => role === 'api' || role === 'process-manager' || role === 'chain-worker');
 
 const flag = z.enum(['0', '1', 'true', 'false']).transform((text) => text === '1' || text === 'true');
 const wholeNumber = (minimum: number, maximum: number) =>
@@ -62,6 +62,7 @@ const plainVariables = z.object({
   SOLANA_LIVE_RPC_URL: rpcUrls.optional(),
   COFFER_CHAIN_PORT: wholeNumber(0, 65_534).optional(),
   COFFER_CHAIN_SLOT_MS: wholeNumber(1, 60_000).default(400),
+  COFFER_CHAIN_POLL_MS: wholeNumber(10, 60_000).default(500),
   COFFER_PRIORITY_FEE_MAX_LAMPORTS: wholeNumber(0, 1_000_000_000).default(100_000),
   SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be smtp://… or smtps://…' }).optional(),
   COFFER_MAIL_FROM: z
@@ -159,7 +160,11 @@ function chainFrom(variables: z.infer<typeof environmentVariables>) {
     embedded: isEmbedded
       ? { port: port ?? EMBEDDED_CHAIN_PORT, slotMs: variables.COFFER_CHAIN_SLOT_MS }
       : undefined,
-    mostPriorityFeeLamports: BigInt(variables.COFFER_PRIORITY_FEE_MAX_LAMPORTS),
+    policy: {
+      priorityFeeCapLamports: BigInt(variables.COFFER_PRIORITY_FEE_MAX_LAMPORTS),
+      pollIntervalMs: variables.COFFER_CHAIN_POLL_MS,
+      resendIntervalMs: variables.COFFER_CHAIN_POLL_MS * 2,
+    },
   };
 }
 

@@ -255,6 +255,7 @@ export function createContexts(
       playSessions: portalPlaySessions(playSessions, lists),
       reconcile: portalReconcile(reconciler, directory),
       projections,
+      onCurrency: chains.ensureMint,
     }),
     ...auditEndpoints({
       db: pool,
@@ -299,5 +300,6 @@ export function createContexts(
     projections,
     rewrapper,
     onChain,
+    failPoint,
   };
 }

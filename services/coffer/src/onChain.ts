@@ -11,7 +11,6 @@ import type { Clock, Environment, FailPoint } from '@coffer/kernel';
 import { createMoves, type PayingWallet } from '@coffer/moves';
 import type { AppDirectory } from '@coffer/portal';
 import { currencyBooks, movesUnderWayOfWallet } from '@coffer/read-models';
-import { associatedTokenAddress } from '@coffer/solana';
 import { cashOutHoldAct, createTreasury, treasuryDues, treasuryEndpoints } from '@coffer/treasury';
 import type { Users } from '@coffer/users';
 import {
@@ -86,8 +85,7 @@ export function wireOnChain(options: OnChainOptions): OnChain {
     funds: treasuryFunds(options.accounts),
     users,
     currencyById: directory.currencyById,
-    chainOf: chains.find,
-    associatedTokenAddress,
+    chainOf: chains.of,
     async walletOf(user, deadline): Promise<PayingWallet | undefined> {
       const wallet = await activeWallet(user, deadline);
       return wallet && { walletId: wallet.id, ownerId: user.scopeId, address: wallet.address };
@@ -127,12 +125,12 @@ export function wireOnChain(options: OnChainOptions): OnChain {
       sign: createTransactionSigning({
         pool,
         signer,
-        chainOf: chains.find,
+        chainOf: chains.of,
         limits: DEFAULT_SIGNING_LIMITS,
       }),
       requireActive: users.requireActive,
       requireKnown: users.show,
-      walletOf: activeWallet,
+      wallets,
       settingsOf: async ({ appId, environment }) => ({
         serverSigningEnabled: await directory.setting(appId, environment, 'serverSigningEnabled'),
         programAllowList: await directory.setting(appId, environment, 'programAllowList'),

@@ -10,18 +10,21 @@ import {
   type BootstrapResult,
   bootstrapDemo,
   bootstrapFilePath,
+  listApps,
+  listCurrencies,
   writeOperatorFile,
 } from '@coffer/portal';
 import { createMasterKeys } from '@coffer/wallets';
-import { openChains } from './chains.ts';
+import { type Chains, openChains } from './chains.ts';
 import {
   roles as allRoles,
   type Config,
   ConfigurationError,
   configFrom,
-  makeWallets,
+  needMasterKeys,
   type Role,
 } from './config.ts';
+import { type EmbeddedTestChain, startEmbeddedTestChain } from './embeddedChain.ts';
 import { installationMasterKeys } from './installationMasterKeys.ts';
 import { installationSecrets } from './installationSecrets.ts';
 import { migrateAll, type Service, startService } from './service.ts';
@@ -54,13 +57,18 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
     logger.fatal({ err: error }, 'the database of the data folder is lost: this service stops');
     process.kill(process.pid, 'SIGTERM');
   });
-  const chains = openChains(config.chain.rpcUrls);
+  let embeddedChain: EmbeddedTestChain | undefined;
+  let chains: Chains | undefined;
   let service: Service | undefined;
   try {
+    if (config.chain.embedded) {
+      embeddedChain = await startEmbeddedTestChain(config, config.chain.embedded, logger);
+    }
+    chains = openChains(config.chain.rpcUrls, embeddedChain);
     const masterKeys = await withPool(database.url, async (pool) => {
       await migrateAll(pool);
       // The other roles hold no key.
-      return makeWallets(roles) ? installationMasterKeys(config, pool) : undefined;
+      return needMasterKeys(roles) ? installationMasterKeys(config, pool) : undefined;
     });
     service = await startService({
       config,
@@ -74,13 +82,24 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
     });
     if (service.url) await announce(config, service.url, database, secrets, logger);
     else logger.info({ url: service.systemUrl, roles, version: VERSION }, 'ready');
+    if (embeddedChain) await ensureMints(database.url, chains);
     await stopping;
   } finally {
     await service?.stop();
-    await chains.close();
+    await chains?.close();
+    await embeddedChain?.stop();
     await database.stop();
     logger.info('stopped');
   }
+}
+
+/** For currencies that were there before the chain was. */
+async function ensureMints(databaseUrl: string, chains: Chains): Promise<void> {
+  await withPool(databaseUrl, async (pool) => {
+    for (const { appId } of await listApps(pool)) {
+      for (const currency of await listCurrencies(pool, appId)) await chains.ensureMint(currency);
+    }
+  });
 }
 
 function rolesFrom(names: readonly string[]): readonly Role[] {

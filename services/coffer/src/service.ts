@@ -26,13 +26,14 @@ import { startReconcilerRole } from '@coffer/reconciler';
 import { adoptMasterKeys, type MasterKey, type MasterKeys, migrateWallets } from '@coffer/wallets';
 
 import type { Chains } from './chains.ts';
-import { type Config, makeWallets, type Role } from './config.ts';
+import { type Config, needMasterKeys, type Role } from './config.ts';
 import { catalog, createContexts, readModelProjections } from './contexts.ts';
 import { errorOf } from './errorOf.ts';
 import { openEventStore } from './eventStore.ts';
 import { observeService } from './observe.ts';
 import { rateLimitsOf } from './rateLimits.ts';
-import { startConsumers } from './serviceConsumers.ts';
+import { startServiceChainWorker } from './serviceChainWorker.ts';
+import { sharedConsumerOptions, startConsumers } from './serviceConsumers.ts';
 import { startStoreGateway } from './storeGateway.ts';
 import { VERSION } from './version.ts';
 
@@ -105,7 +106,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     if (gateway) stops.push(() => gateway.stop());
     const headAtStart = await store.head();
 
-    if (makeWallets(roles) && options.masterKeys.all().length === 0) {
+    if (needMasterKeys(roles) && options.masterKeys.all().length === 0) {
       logger.warn('no master keys are given: no wallet is provisioned or signs (COFFER_MASTER_KEYS)');
     }
     await adoptMasterKeys(pool, options.masterKeys, {
@@ -122,14 +123,28 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     stops.push(() => contexts.methods.stop());
     stops.push(() => contexts.onChain.stop());
     stops.push(() => contexts.reconciler.close());
-    const consumers = await startConsumers(options, pool, store, {
-      ...contexts,
-      projections: readModelProjections,
-    });
+    const metrics = createMetricsRegistry();
+    const shared = sharedConsumerOptions(options, pool, store, contexts.handler);
+    const consumers = [
+      ...(await startConsumers(options, shared, { ...contexts, projections: readModelProjections })),
+    ];
     stops.push(async () => {
       await Promise.all(consumers.map((consumer) => consumer.stop()));
     });
-    const metrics = createMetricsRegistry();
+    if (roles.includes('chain-worker')) {
+      const { onChain, ...rest } = contexts;
+      const worker = startServiceChainWorker({
+        ...shared,
+        ...onChain,
+        ...rest,
+        ...options,
+        pool,
+        store,
+        registry: metrics,
+      });
+      stops.push(worker.stop);
+      consumers.push(worker.consumer);
+    }
     observeService(metrics, { handler: contexts.handler, consumers });
     if (roles.includes('reconciler')) {
       const role = startReconcilerRole({

@@ -1,37 +1,52 @@
 /** What reads the log in this process, by its roles. */
 import { CHAIN_CONSUMER, CHAIN_PAGE_INTERVAL_MS, chainProjection } from '@coffer/audit';
-import { type Consumer, projecting, type Reaction, reacting, startConsumer } from '@coffer/consumers';
+import {
+  type Consumer,
+  type ConsumerOptions,
+  projecting,
+  type Reaction,
+  reacting,
+  startConsumer,
+} from '@coffer/consumers';
 import type { Pool } from '@coffer/database';
 import type { CommandHandler, EventStore } from '@coffer/event-store';
 import { type ReadModelProjections, startLiveReadModels } from '@coffer/read-models';
 import type { ServiceOptions } from './service.ts';
 
-export async function startConsumers(
-  { config, roles, logger }: Pick<ServiceOptions, 'config' | 'roles' | 'logger'>,
+/** What every consumer of a service shares. */
+export type SharedOptions = Pick<ConsumerOptions, 'pool' | 'store' | 'onAlarm' | 'onTrouble'>;
+
+export function sharedConsumerOptions(
+  { logger }: Pick<ServiceOptions, 'logger'>,
   pool: Pool,
   store: EventStore,
-  {
-    reactions,
-    projections,
-    handler,
-  }: {
-    /** By the name of the process. */
-    readonly reactions: Readonly<Record<string, readonly Reaction[]>>;
-    readonly projections: ReadModelProjections;
-    readonly handler: Pick<CommandHandler, 'forget'>;
-  },
-): Promise<readonly Consumer[]> {
-  const shared = {
+  handler: Pick<CommandHandler, 'forget'>,
+): SharedOptions {
+  return {
     pool,
     store,
-    onAlarm: ({ consumer, code, reason, event, error }: ConsumerAlarmLike) => {
+    onAlarm: ({ consumer, code, reason, event, error }) => {
       // What was cached of a log that is gone must not answer for the one that is there.
       if (code === 'store/log_rewritten') handler.forget();
       logger.error({ consumer, code, event, err: error }, `${consumer} has stopped: ${reason}`);
     },
-    onTrouble: ({ consumer, error }: { readonly consumer: string; readonly error: unknown }) =>
+    onTrouble: ({ consumer, error }) =>
       logger.warn({ consumer, err: error }, `${consumer} is in trouble and will try again`),
   };
+}
+
+export async function startConsumers(
+  { config, roles }: Pick<ServiceOptions, 'config' | 'roles'>,
+  shared: SharedOptions,
+  {
+    reactions,
+    projections,
+  }: {
+    /** By the name of the process. */
+    readonly reactions: Readonly<Record<string, readonly Reaction[]>>;
+    readonly projections: ReadModelProjections;
+  },
+): Promise<readonly Consumer[]> {
   const consumers: Consumer[] = [];
   if (roles.includes('projector')) {
     consumers.push(
@@ -52,5 +67,3 @@ export async function startConsumers(
   }
   return consumers;
 }
-
-type ConsumerAlarmLike = Parameters<Parameters<typeof startConsumer>[0]['onAlarm']>[0];

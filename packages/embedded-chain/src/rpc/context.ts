@@ -11,6 +11,7 @@ export const API_VERSION = '4.0.0';
 export interface RpcContext {
   readonly ledger: Ledger;
   readonly faucet: Faucet;
+  readonly ensureMint: (mint: { readonly address: string; readonly decimals: number }) => Promise<void>;
   readonly genesisHash: string;
   /** What this node knows and does, which may not be what it should. */
   readonly faults: Faults;

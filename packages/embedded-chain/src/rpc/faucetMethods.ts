@@ -5,6 +5,7 @@ import { readTransaction } from '../wire.ts';
 import type { Method, RpcContext } from './context.ts';
 import { invalidParams } from './errors.ts';
 
+const MOST_DECIMALS = 255n;
 const AMOUNT = /^(0|[1-9][0-9]{0,19})$/;
 
 export const faucetMethods: Readonly<Record<string, Method>> = {
@@ -24,6 +25,14 @@ export const faucetMethods: Readonly<Record<string, Method>> = {
       throw invalidParams('the faucet cannot mint this token');
     const gift = { owner, mint, program: found.program, amount: BigInt(text) };
     return give(context, (blockhash) => context.faucet.tokensTo(gift, blockhash));
+  },
+  /** Ours as well: makes a mint of the faucet with these decimals at an address where nothing is yet. */
+  ensureMint: async (params, context) => {
+    const address = params.address(0);
+    const decimals = params.u64(1);
+    if (decimals > MOST_DECIMALS) throw invalidParams('a mint has at most 255 decimals');
+    await context.ensureMint({ address, decimals: Number(decimals) });
+    return null;
   },
 };
 

@@ -15,7 +15,8 @@ export const currencyEndpoints = ({
   pool,
   directory,
   transaction,
-}: Pick<PortalOptions, 'pool' | 'directory' | 'transaction'>): readonly Endpoint[] => [
+  onCurrency,
+}: Pick<PortalOptions, 'pool' | 'directory' | 'transaction' | 'onCurrency'>): readonly Endpoint[] => [
   endpoint({
     method: 'POST',
     path: '/portal/app/:appId/currencies',
@@ -29,6 +30,7 @@ export const currencyEndpoints = ({
       const { appId } = await appOf(directory, params.appId);
       const { replayed } = await transaction(context, (change) => addCurrency(change, appId, body));
       directory.forget(appId);
+      await onCurrency(body);
       return { status: 200, body, replayed };
     },
   }),

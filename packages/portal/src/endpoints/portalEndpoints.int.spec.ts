@@ -99,6 +99,9 @@ describe('the admin API', () => {
           asked.push(mode);
           return { ok: true };
         },
+        onCurrency: async (currency) => {
+          added.push(currency.code);
+        },
         projections: { list: async () => [], rebuild: () => expect.fail('Nobody asked for it.') },
       }),
       catalog: { ...portalErrors, ...usersErrors },
@@ -119,7 +122,9 @@ describe('the admin API', () => {
     await server.stop(0);
     await world.close();
   });
+  const added: string[] = [];
   beforeEach(() => {
+    added.length = 0;
     asked.length = 0;
     log.length = 0;
   });
@@ -291,6 +296,7 @@ describe('the admin API', () => {
       expect(first).to.include({ status: 200, replayed: false });
       expect(again).to.include({ status: 200, replayed: true });
       expect(first.body).to.deep.equal(chip);
+      expect(added).to.deep.equal(['GEM', 'GEM']);
 
       for (const other of [
         { ...chip, decimals: 1 },

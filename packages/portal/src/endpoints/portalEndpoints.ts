@@ -5,6 +5,7 @@ import type { Endpoint } from '@coffer/http';
 import type { Clock, SecretBox } from '@coffer/kernel';
 import { type AdminTransaction, createAdminTransaction } from '../adminActions.ts';
 import type { AppDirectory } from '../appDirectory.ts';
+import type { Currency } from '../currencies.ts';
 import { accountEndpoints, type PortalAccounts } from './accounts.ts';
 import { appEndpoints } from './apps.ts';
 import { currencyEndpoints } from './currencies.ts';
@@ -35,6 +36,8 @@ export interface PortalDependencies {
   readonly reconcile: PortalReconcile;
   readonly totals: PortalTotals;
   readonly projections: PortalProjections;
+  /** Told of each currency that was added, also again. Idempotent. */
+  readonly onCurrency: (currency: Currency) => Promise<void>;
 }
 
 /** What each group of endpoints picks from. */

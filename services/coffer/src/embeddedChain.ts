@@ -1,0 +1,109 @@
+/**
+ * The chain of an installation for trying out: in a process of its own beside the service, started again when it ends
+ * by itself. What the embedded chain offers beyond a cluster, SOL for whoever pays fees and mints of currencies, is
+ * asked for over its RPC, as anybody may.
+ */
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ChainProcess, startEmbeddedChain } from '@coffer/embedded-chain';
+import type { Logger } from '@coffer/http';
+import type { Config } from './config.ts';
+
+/** Between two starts of a chain that ended by itself. */
+const RESTART_DELAY_MS = 1_000;
+const ASK_WITHIN_MS = 5_000;
+/** A fee payer is looked at so often, however many moves it pays. */
+const LOOK_AGAIN_MS = 10_000;
+/** Below the first, whoever pays fees is given the second: enough for hundreds of thousands of transfers. */
+const FEE_PAYER_MINIMUM_LAMPORTS = 1_000_000_000n;
+const FEE_PAYER_GIFT_LAMPORTS = 10_000_000_000n;
+
+export interface EmbeddedTestChain {
+  readonly url: string;
+  /** Sees to it that the address can pay fees. */
+  readonly fundFeePayer: (address: string) => Promise<void>;
+  /** Makes a mint where there is none. */
+  readonly ensureMint: (mint: { readonly address: string; readonly decimals: number }) => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+export async function startEmbeddedTestChain(
+  { dataFolder }: Pick<Config, 'dataFolder'>,
+  { port, slotMs }: NonNullable<Config['chain']['embedded']>,
+  logger: Logger,
+): Promise<EmbeddedTestChain> {
+  const folder = join(dataFolder, 'chain');
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let running: ChainProcess = await startEmbeddedChain({ folder, port, slotMs });
+  const { url } = running;
+  // Whoever knows the address finds the chain there again.
+  const samePort = Number(new URL(url).port);
+  const fundedUntilMs = new Map<string, number>();
+  const supervised = supervise();
+
+  return {
+    url,
+    async fundFeePayer(address) {
+      const nowMs = performance.now();
+      if (nowMs < (fundedUntilMs.get(address) ?? 0)) return;
+      fundedUntilMs.set(address, nowMs + LOOK_AGAIN_MS);
+      if ((await balanceOf(url, address)) >= FEE_PAYER_MINIMUM_LAMPORTS) return;
+      await ask(url, 'requestAirdrop', [address, Number(FEE_PAYER_GIFT_LAMPORTS)]);
+      // Moves are prepared at this commitment.
+      while ((await balanceOf(url, address)) === 0n) await delay(slotMs, undefined, { signal });
+    },
+    async ensureMint({ address, decimals }) {
+      await ask(url, 'ensureMint', [address, decimals]);
+    },
+    async stop() {
+      stopping.abort();
+      await running.stop();
+      await supervised;
+    },
+  };
+
+  async function supervise(): Promise<void> {
+    for (;;) {
+      const { code, signal: killedBy, output } = await running.exited;
+      if (signal.aborted) return;
+      logger.error({ code, signal: killedBy, output }, 'the embedded chain has ended; it is started again');
+      await startAgain();
+      if (signal.aborted) return;
+    }
+  }
+
+  async function startAgain(): Promise<void> {
+    while (!signal.aborted) {
+      await delay(RESTART_DELAY_MS, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      try {
+        running = await startEmbeddedChain({ folder, port: samePort, slotMs });
+        if (signal.aborted) await running.stop();
+        return;
+      } catch (error) {
+        logger.error({ err: error }, 'the embedded chain does not start');
+      }
+    }
+  }
+}
+
+async function balanceOf(url: string, address: string): Promise<bigint> {
+  const answer = await ask(url, 'getBalance', [address, { commitment: 'confirmed' }]);
+  if (typeof answer === 'object' && answer !== null && 'value' in answer) {
+    return BigInt(Number(answer.value));
+  }
+  throw new Error('The embedded chain answers no balance.');
+}
+
+async function ask(url: string, method: string, params: readonly unknown[]): Promise<unknown> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    signal: AbortSignal.timeout(ASK_WITHIN_MS),
+  });
+  const answer: unknown = await response.json();
+  if (typeof answer === 'object' && answer !== null && 'result' in answer) return answer.result;
+  throw new Error(`The embedded chain refuses ${method}: ${JSON.stringify(answer)}`);
+}

@@ -1,0 +1,63 @@
+/** The chain worker of this process: what it needs of the installation. */
+import { type ChainWorkerRole, startChainWorkerRole } from '@coffer/chain-worker';
+import type { ConsumerOptions } from '@coffer/consumers';
+import type { CommandHandler } from '@coffer/event-store';
+import type { Logger, Registry } from '@coffer/http';
+import { type Environment, type FailPoint, isoTimeOf, systemClock } from '@coffer/kernel';
+import type { PayingWallet } from '@coffer/moves';
+import type { OperatorWallets, Signer } from '@coffer/wallets';
+import type { Chains } from './chains.ts';
+import type { Config } from './config.ts';
+
+/** How long the provisioning of a fee payer may take; it is tried again. */
+const PROVISION_WITHIN_MS = 10_000;
+
+export function startServiceChainWorker({
+  config,
+  chains,
+  operatorWallets,
+  places,
+  ...shared
+}: Pick<ConsumerOptions, 'pool' | 'store' | 'onAlarm' | 'onTrouble'> & {
+  readonly config: Pick<Config, 'chain'>;
+  readonly chains: Chains;
+  readonly operatorWallets: OperatorWallets;
+  readonly signer: Signer;
+  readonly handler: CommandHandler;
+  readonly failPoint: FailPoint;
+  readonly registry: Registry;
+  readonly logger: Logger;
+  /** Every app in both environments. */
+  readonly places: () => Promise<readonly { readonly appId: string; readonly environment: Environment }[]>;
+}): ChainWorkerRole {
+  return startChainWorkerRole({
+    ...shared,
+    chainOf: chains.find,
+    policy: { ...config.chain.policy },
+    async feePayerOf(appId, environment) {
+      const payer = await feePayerOf(appId, environment);
+      await chains.fundFeePayer(environment, payer.address);
+      return payer;
+    },
+    async feePayers() {
+      const onChain = (await places()).filter(({ environment }) => chains.find(environment));
+      return Promise.all(
+        onChain.map(async ({ appId, environment }) => {
+          const { address } = await feePayerOf(appId, environment);
+          return { appId, environment, address };
+        }),
+      );
+    },
+  });
+
+  /** Made where there is none, so that its address can be looked up and funded before the first move. */
+  function feePayerOf(appId: string, environment: Environment): Promise<PayingWallet> {
+    const metadata = {
+      correlationId: 'chain-worker',
+      actor: 'service',
+      occurredAt: isoTimeOf(systemClock),
+    };
+    const deadlineMs = performance.now() + PROVISION_WITHIN_MS;
+    return operatorWallets.provision({ environment, appId, role: 'feePayer' }, { metadata, deadlineMs });
+  }
+}
