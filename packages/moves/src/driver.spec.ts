@@ -13,6 +13,8 @@ const fates = (...given: readonly SendFate[]) => {
   let count = 0;
   return () => given[Math.min(count++, given.length - 1)] ?? 'land';
 };
+const passing = ({ clock }: MoveWorld, delayMs: number) =>
+  new Promise<void>((resolve) => clock.after(delayMs, () => resolve()));
 const succeeded = ({ simulated }: MoveWorld) => simulated.executed().filter(({ error }) => error === null);
 
 describe('a driver of moves', () => {
@@ -34,6 +36,28 @@ describe('a driver of moves', () => {
       `wlt_feePayer ${(await world.find())?.moveId} attempt 1`,
     ]);
     expect(world.told).to.deep.equal(['signed', 'confirmed']);
+  });
+
+  it('sends nothing while the store does not keep what is signed', async () => {
+    const world = moveWorld();
+    const requested = await world.request();
+    const away = 5;
+    let appends = 0;
+    world.settings.storeFails = () => appends++ < away;
+    world.faults.send = () => {
+      expect(appends, 'appends before the first send').to.be.greaterThan(away);
+      return 'land';
+    };
+    await carry(world, world.driver(), requested);
+    expect(await world.eventsOf(requested)).to.deep.equal(LANDED_AT_ONCE);
+    expect(world.told.filter((line) => /AssertionError|appends before/.test(line))).to.deep.equal([]);
+  });
+
+  it('pays no more than the cap for being quick', async () => {
+    // The simulated chain asks for a million lamports a unit.
+    const world = moveWorld({ priorityFeeCapLamports: 30_000n, unitLimit: 60_000 });
+    await carry(world, world.driver(), await world.request());
+    expect(world.simulated.executed()[0]?.priorityFee).to.equal(30_000n);
   });
 
   it('sends again what was dropped, the same bytes', async () => {
@@ -177,6 +201,7 @@ describe('a driver of moves', () => {
         ...change,
       });
       await chain.send(foreign.withSignatures([Buffer.alloc(64, 1), Buffer.alloc(64, 2)]));
+      await world.clock.runUntil(passing(world, 10_000));
       await carry(world, world.driver(), requested);
       const [, own] = world.simulated.executed();
       expect(world.simulated.executed()).to.have.length(2);
@@ -266,7 +291,7 @@ describe('a driver of moves', () => {
       const world = moveWorld();
       const requested = await world.request();
       await carry(world, world.driver('move.submitted'), requested);
-      await world.clock.runUntil(new Promise<void>((resolve) => world.clock.after(1_000, () => resolve())));
+      await world.clock.runUntil(passing(world, 1_000));
       expect(world.simulated.executed(), 'it is in a block').to.have.length(1);
       await world.restore(requested, 1);
       await carry(world, world.driver(), requested);
@@ -276,7 +301,12 @@ describe('a driver of moves', () => {
 
     it('under a running driver signs nothing while what it has sent before may land', async () => {
       const world = moveWorld();
-      world.faults.send = fates('late', 'land');
+      let first = '';
+      world.faults.send = (signature, times) => {
+        first ||= signature;
+        if (signature !== first) return 'land';
+        return times === 1 ? 'late' : 'drop';
+      };
       const requested = await world.request();
       const driver = world.driver();
       let losses = 0;
@@ -285,9 +315,9 @@ describe('a driver of moves', () => {
         if (method === 'statuses' && losses++ === 0) void world.restore(requested, 1);
         return losses === 1 && method === 'statuses' ? new ChainUnreachableError('Away.') : undefined;
       };
-      const first = new AbortController();
-      const interrupted = driver.drive(requested, first.signal).catch(() => undefined);
-      world.clock.after(1_500, () => first.abort());
+      const interrupting = new AbortController();
+      const interrupted = driver.drive(requested, interrupting.signal).catch(() => undefined);
+      world.clock.after(1_500, () => interrupting.abort());
       await world.clock.runUntil(interrupted);
       expect(await world.eventsOf(requested)).to.deep.equal(['MoveRequested']);
       await carry(world, driver, requested);

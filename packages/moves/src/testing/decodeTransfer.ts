@@ -1,6 +1,12 @@
 /** Reads back the transfers that `buildTransfer` makes, and nothing else: for the simulated chain. */
 import { encodeBase58 } from '@coffer/kernel';
-import { type Address, SYSTEM_PROGRAM, signatureOf, TOKEN_PROGRAMS } from '@coffer/solana';
+import {
+  type Address,
+  COMPUTE_BUDGET_PROGRAM,
+  SYSTEM_PROGRAM,
+  signatureOf,
+  TOKEN_PROGRAMS,
+} from '@coffer/solana';
 
 export interface SentTransfer {
   readonly signature: string;
@@ -8,6 +14,8 @@ export interface SentTransfer {
   readonly signers: readonly Address[];
   readonly addresses: readonly Address[];
   readonly amount: bigint;
+  /** What it offers beyond the fee of its signatures, in lamports. */
+  readonly priorityFee: bigint;
   /** Undefined for lamports; then `from` and `to` are wallets. */
   readonly mint: Address | undefined;
   readonly from: Address;
@@ -35,7 +43,11 @@ export function decodeTransfer(transaction: Uint8Array): SentTransfer {
     const accounts = [...take(take(1)[0] ?? 0)].map((index) => addresses[index] ?? '');
     return { program, accounts, data: take(take(1)[0] ?? 0) };
   });
+  const budget = instructions.filter(({ program }) => program === COMPUTE_BUDGET_PROGRAM);
+  const limit = budget.find(({ data }) => data[0] === 2)?.data.readUInt32LE(1) ?? 0;
+  const price = budget.find(({ data }) => data[0] === 3)?.data.readBigUInt64LE(1) ?? 0n;
   const common = {
+    priorityFee: (BigInt(limit) * price) / 1_000_000n,
     signature: signatureOf(transaction),
     blockhash,
     signers: addresses.slice(0, signatureCount),

@@ -50,7 +50,10 @@ export function moveWorld(policy: Partial<MovePolicy> = {}) {
   let log: EventStore = createMemoryEventStore();
   const store: EventStore = {
     ...log,
-    append: (request) => log.append(request),
+    async append(request) {
+      if (settings.storeFails()) throw new Error('The store is away.');
+      return log.append(request);
+    },
     readStream: (stream, options) => log.readStream(stream, options),
     heads: (streams) => log.heads(streams),
   };
@@ -59,6 +62,7 @@ export function moveWorld(policy: Partial<MovePolicy> = {}) {
   const signings: string[] = [];
   const settings = {
     hasChain: true,
+    storeFails: () => false,
     feePayer: FEE_PAYER as PayingWallet | undefined,
     refuseToSign: (_walletId: string): Error | undefined => undefined,
   };
