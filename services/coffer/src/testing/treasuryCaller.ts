@@ -1,0 +1,63 @@
+/** A player's game backend, for specs of the treasury without HTTP: what it asks, and what it is answered. */
+import { Rejection } from '@coffer/kernel';
+import { treasuryMoveBody } from '@coffer/moves';
+import type { TransferRequest } from '@coffer/treasury';
+import { expect } from 'chai';
+import { Died, SOL, type TreasuryWorld } from './treasury.ts';
+
+export const AMOUNT = 2_000_000_000n;
+
+export type Kind = 'deposit' | 'withdraw';
+
+export type TreasuryCaller = ReturnType<typeof createTreasuryCaller>;
+
+/** `userId` and `ref-1` unless said otherwise. */
+export function createTreasuryCaller(world: TreasuryWorld, userId: string) {
+  let funded = 0;
+
+  const requestOf = (given: Partial<TransferRequest> = {}): TransferRequest => ({
+    userId,
+    currency: SOL.id,
+    amount: AMOUNT,
+    ref: 'ref-1',
+    ...given,
+  });
+  const ask = async (kind: Kind, given: Partial<TransferRequest> = {}, node: 0 | 1 = 0) => {
+    const outcome = await world.nodes[node].treasury[kind](world.place, requestOf(given), world.context());
+    return { ...outcome, body: JSON.stringify(treasuryMoveBody(outcome.answer)) };
+  };
+
+  return {
+    requestOf,
+    ask,
+    show: (ref = 'ref-1') => world.treasury.show(world.place, ref, world.context()),
+    figures: (of = userId, currencyId = SOL.id) =>
+      world.nodes[0].accounts.external(world.accountOf(of, currencyId), world.context()),
+    /** Off-chain funds from a deposit that is in the books. */
+    async fund(amount = AMOUNT, of = userId): Promise<void> {
+      funded += 1;
+      const ref = `funds-${funded}`;
+      await ask('deposit', { ref, amount, userId: of });
+      await world.confirm(ref);
+      await world.finish();
+    },
+    suspend: (node: 0 | 1 = 0, of = userId) => {
+      const { scopeId, environment } = world.place;
+      return world.nodes[node].users.suspend({ scopeId, environment, userId: of }, world.context());
+    },
+  };
+}
+
+export async function refusalOf(pending: Promise<unknown>) {
+  const error = await pending.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof Rejection)) throw error ?? new Error('It was not refused.');
+  return { code: error.code, details: error.details };
+}
+
+export const codeOf = async (pending: Promise<unknown>) => (await refusalOf(pending)).code;
+
+export const diesIn = async (pending: Promise<unknown>) =>
+  expect(await pending.catch((error: unknown) => error)).to.be.instanceOf(Died);

@@ -1,0 +1,146 @@
+/** Requests of the treasury that die between their steps, and whoever finishes them. Source: ADR 0006. */
+import { asRequested } from '@coffer/moves';
+import { expect } from 'chai';
+import { createTreasuryWorld, TREASURY, type TreasuryWorld } from './testing/treasury.ts';
+import {
+  AMOUNT,
+  createTreasuryCaller,
+  diesIn,
+  refusalOf,
+  type TreasuryCaller,
+} from './testing/treasuryCaller.ts';
+
+describe('a request of the treasury that dies', () => {
+  let world: TreasuryWorld;
+  let userId: string;
+  let caller: TreasuryCaller;
+
+  beforeEach(async () => {
+    world = await createTreasuryWorld();
+    userId = await world.newPlayer();
+    caller = createTreasuryCaller(world, userId);
+  });
+
+  const ask: TreasuryCaller['ask'] = (...given) => caller.ask(...given);
+  const fund: TreasuryCaller['fund'] = (...given) => caller.fund(...given);
+  const show: TreasuryCaller['show'] = (...given) => caller.show(...given);
+  const figures: TreasuryCaller['figures'] = (...given) => caller.figures(...given);
+
+  describe('a withdrawal whose request has died', () => {
+    beforeEach(() => fund(AMOUNT * 2n));
+
+    it('before the hold has done nothing, and may be sent again', async () => {
+      const before = await world.events();
+      world.dieAt('cashOut.beforeHold');
+      await diesIn(ask('withdraw'));
+      expect(await world.events()).to.have.length(before.length);
+      expect((await ask('withdraw')).replayed).to.equal(false);
+    });
+
+    it('between hold and move goes on when it is repeated, also for a user suspended since', async () => {
+      world.dieAt('cashOut.held');
+      await diesIn(ask('withdraw'));
+      expect((await world.typesOf('account-')).at(-1)).to.equal('FundsHeld');
+      const { scopeId, environment } = world.place;
+      await world.nodes[1].users.suspend({ scopeId, environment, userId }, world.context());
+      await world.setLamports(TREASURY, 0n);
+      world.unconfigureChain();
+
+      expect(await refusalOf(ask('withdraw', { amount: AMOUNT + 1n }, 1))).to.deep.equal({
+        code: 'treasury/idempotency_conflict',
+        details: { key: 'ref-1', field: 'amount' },
+      });
+      const { answer, replayed } = await ask('withdraw', {}, 1);
+      expect(replayed).to.equal(false);
+      expect(answer).to.deep.equal(asRequested(answer));
+      expect(await figures()).to.include({ available: AMOUNT, held: AMOUNT });
+      expect(await world.finish()).to.equal(0);
+    });
+
+    it('is finished by the process with the same bytes as by the request', async () => {
+      world.dieAt('cashOut.held');
+      await diesIn(ask('withdraw'));
+      const held = (await world.events()).find(({ type }) => type === 'FundsHeld');
+      expect(await world.finish()).to.equal(1);
+      const requested = (await world.events()).at(-1);
+      const { body } = await ask('withdraw');
+      expect(await world.finish()).to.equal(0);
+      expect((await world.events()).at(-1)?.id, 'the repeat adds nothing').to.equal(requested?.id);
+      expect(requested).to.include({ type: 'MoveRequested' });
+      // The time, the cause and the content of the move are those of the hold, not of whoever wrote it.
+      const heldAt = JSON.parse(held?.data ?? '').request.requestedAt;
+      expect(JSON.parse(body)).to.include({ createdAt: heldAt, updatedAt: heldAt });
+      expect(JSON.parse(requested?.metadata ?? '')).to.include({ occurredAt: heldAt, causationId: held?.id });
+    });
+
+    it('after the move is answered as the first would have been', async () => {
+      world.dieAt('cashOut.requested');
+      await diesIn(ask('withdraw'));
+      const log = await world.events();
+      expect((await ask('withdraw', {}, 1)).replayed).to.equal(true);
+      expect(await world.events()).to.have.length(log.length);
+    });
+
+    it('loses its ref to another player who moves first, and has its funds back in full', async () => {
+      const other = await world.newPlayer();
+      await fund(AMOUNT, other);
+      world.dieAt('cashOut.held');
+      await diesIn(ask('withdraw'));
+      const { answer } = await ask('withdraw', { userId: other });
+      expect(answer.userId).to.equal(other);
+      expect(await world.finish()).to.equal(1);
+
+      expect(await figures()).to.include({ available: AMOUNT * 2n, held: 0n, withdrawn: 0n });
+      expect(await figures(other)).to.include({ held: AMOUNT });
+      expect(await refusalOf(ask('withdraw'))).to.deep.equal({
+        code: 'treasury/idempotency_conflict',
+        details: { key: 'ref-1', field: 'userId' },
+      });
+    });
+
+    it('loses its ref to a deposit, and has its funds back in full', async () => {
+      world.dieAt('cashOut.held');
+      await diesIn(ask('withdraw'));
+      await ask('deposit');
+      // Whichever comes first, the repeat or the process: the hold is closed.
+      expect(await refusalOf(ask('withdraw'))).to.deep.equal({
+        code: 'treasury/idempotency_conflict',
+        details: { key: 'ref-1', field: 'operation' },
+      });
+      expect(await world.finish()).to.equal(1);
+      expect(await figures()).to.include({ available: AMOUNT * 2n, held: 0n });
+      expect(await show()).to.include({ operation: 'deposit', status: 'pending' });
+      await world.confirm('ref-1');
+      await world.finish();
+      expect(await figures()).to.include({ available: AMOUNT * 3n, held: 0n, deposited: AMOUNT * 3n });
+    });
+
+    it('gives its funds back at once where the race is lost in the request itself', async () => {
+      const other = await world.newPlayer();
+      await fund(AMOUNT, other);
+      const answers = await Promise.allSettled([
+        ask('withdraw', {}, 0),
+        ask('withdraw', { userId: other }, 1),
+        ask('withdraw', {}, 1),
+        ask('withdraw', { userId: other }, 0),
+      ]);
+      const won = answers.filter(({ status }) => status === 'fulfilled');
+      expect(won).to.have.length(2);
+      expect(await world.finish()).to.equal(0);
+      const held = await Promise.all([userId, other].map(async (of) => (await figures(of)).held));
+      expect(held.toSorted()).to.deep.equal([0n, AMOUNT]);
+    });
+  });
+
+  describe('a deposit whose request has died', () => {
+    it('before its move has done nothing; behind it, it is answered as the first would have been', async () => {
+      world.dieAt('deposit.beforeRequest');
+      await diesIn(ask('deposit'));
+      expect(await world.typesOf('move-')).to.deep.equal([]);
+      world.dieAt('deposit.requested');
+      await diesIn(ask('deposit'));
+      expect((await ask('deposit')).replayed).to.equal(true);
+      expect(await world.typesOf('move-')).to.deep.equal(['MoveRequested']);
+    });
+  });
+});
