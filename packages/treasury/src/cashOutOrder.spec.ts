@@ -1,0 +1,53 @@
+import { expect } from 'chai';
+import { heldRequestOf, orderOf } from './cashOutOrder.ts';
+import { cashOutHoldId } from './funds.ts';
+
+/** As it stands on disk: a release that reads it otherwise would move other money than was asked for. */
+const ON_DISK = {
+  ref: 'cash-out-1',
+  mint: 'native',
+  decimals: '9',
+  fromWalletId: 'wlt_treasury',
+  fromOwnerId: 'app_1',
+  fromAddress: 'address-treasury',
+  toAddress: 'address-player',
+  requestedAt: '2026-01-31T12:00:00.000Z',
+};
+const hold = {
+  account: { environment: 'test', appId: 'app_1', userId: 'usr_1', currencyId: 2 },
+  holdId: cashOutHoldId('cash-out-1'),
+  amount: 40n,
+  request: ON_DISK,
+} as const;
+
+describe('the order of a cash-out', () => {
+  it('is read from the hold, complete', () =>
+    expect(orderOf(hold)).to.deep.equal({
+      operation: 'cashOut',
+      key: 'cash-out-1',
+      appId: 'app_1',
+      userId: 'usr_1',
+      currencyId: 2,
+      mint: 'native',
+      decimals: 9,
+      amount: 40n,
+      from: { walletId: 'wlt_treasury', ownerId: 'app_1', address: 'address-treasury' },
+      toAddress: 'address-player',
+      requestedAt: '2026-01-31T12:00:00.000Z',
+    }));
+
+  it('is written as it stands on disk', () => {
+    const { key: ref, ...order } = orderOf(hold);
+    expect(heldRequestOf({ ref, ...order })).to.deep.equal(ON_DISK);
+  });
+
+  it('is never guessed where a part of it is missing or no number', () => {
+    for (const request of [
+      { ...ON_DISK, decimals: '9.5' },
+      { ...ON_DISK, decimals: '' },
+      { ref: 'cash-out-1' },
+    ]) {
+      expect(() => orderOf({ ...hold, request }), JSON.stringify(request)).to.throw();
+    }
+  });
+});
