@@ -88,6 +88,20 @@ describe('blocks of the embedded chain', () => {
     expect(await at('finalized')).to.deep.equal(processed);
   });
 
+  it('are tried in a preflight as of its commitment, which changes nothing', async () => {
+    const carol = Keypair.generate();
+    await connection.requestAirdrop(carol.publicKey, 3e9);
+    const { blockhash } = await connection.getLatestBlockhash('finalized');
+    const payment = transfer(carol.publicKey, bob, LAMPORTS_PER_SOL);
+    const wire = await signed(connection, [carol], [payment], blockhash);
+    const asOf = (preflightCommitment: 'finalized' | 'processed') =>
+      connection.sendRawTransaction(wire, { preflightCommitment });
+    expect((await failureOf(asOf('finalized'))).message).to.contain('no record of a prior credit');
+    expect(await connection.getBalance(carol.publicKey)).to.equal(3e9);
+    await asOf('processed');
+    expect(await connection.getBalance(bob)).to.equal(1e9);
+  });
+
   describe('that are forked away', () => {
     it('take back what was in them, accounts, history and blockhash', async () => {
       await pay();

@@ -62,10 +62,14 @@ export async function statusOf(connection: Connection, signature: string) {
   return value[0] ?? undefined;
 }
 
-/** A connection whose socket was used tries for ever to have it back. */
+/** Ends its socket for good: a connection that has used it would try for ever to have it back. */
 export function closeSocket(connection: Connection): void {
+  // web3.js offers no way; its socket, a client of rpc-websockets, does.
   const socket: unknown = Reflect.get(connection, '_rpcWebSocket');
-  if (typeof socket === 'object' && socket && 'close' in socket && typeof socket.close === 'function') {
-    socket.close();
-  }
+  if (typeof socket !== 'object' || socket === null)
+    throw new TypeError('web3.js keeps its socket elsewhere');
+  const call = (method: string, ...given: readonly unknown[]) =>
+    Reflect.apply(Reflect.get(socket, method), socket, given);
+  call('setAutoReconnect', false);
+  call('close');
 }
