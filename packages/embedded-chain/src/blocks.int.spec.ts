@@ -119,6 +119,17 @@ describe('blocks of the embedded chain', () => {
       expect(await connection.getBalance(bob, 'finalized')).to.equal(1e9);
     });
 
+    it('take back every change of an account, to what it was before the first', async () => {
+      await pay();
+      world.advance(1);
+      await pay(LAMPORTS_PER_SOL + 1n);
+      world.advance(1);
+      const before = await connection.getBalance(alice.publicKey, 'finalized');
+      world.fork({ slots: 3 });
+      expect(await balances()).to.deep.equal([0, 0, 0]);
+      expect(await connection.getBalance(alice.publicKey)).to.equal(before);
+    });
+
     it('leave what was in them to be sent again', async () => {
       const { blockhash } = await connection.getLatestBlockhash('processed');
       const wire = await signed(

@@ -102,9 +102,11 @@ describe('an embedded chain that is started again', () => {
     await restart();
     expect((await statusOf(connection, signature))?.confirmationStatus).to.equal('processed');
     expect(await connection.getBalance(bob, 'finalized')).to.equal(0);
+    const { blockhash } = await connection.getLatestBlockhash('processed');
     world.fork({ slots: 2 });
     expect(await connection.getBalance(bob)).to.equal(0);
     await restart();
+    expect((await connection.isBlockhashValid(blockhash, { commitment: 'processed' })).value).to.equal(false);
     expect(await connection.getBalance(bob)).to.equal(0);
     expect(await statusOf(connection, signature)).to.equal(undefined);
   });
