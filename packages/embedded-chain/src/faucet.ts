@@ -1,12 +1,11 @@
 /** Gives lamports and tokens away: ordinary transactions, signed by the chain's own key. */
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
 import { decodeKey, encodeBase58 } from './base58.ts';
-import { associatedTokenAddress } from './programAddress.ts';
+import { ASSOCIATED_TOKEN_PROGRAM, associatedTokenAddress } from './programAddress.ts';
 import { MAXIMUM_TRANSACTION_BYTES } from './wire.ts';
 
 const SYSTEM_PROGRAM = '1'.repeat(32);
 const COMPUTE_BUDGET_PROGRAM = 'ComputeBudget111111111111111111111111111111';
-export const ASSOCIATED_TOKEN_PROGRAM = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL';
 /** Of a private key of Ed25519 in PKCS #8. */
 const KEY_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 

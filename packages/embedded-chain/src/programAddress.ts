@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { decodeKey, encodeBase58 } from './base58.ts';
 
-const ASSOCIATED_TOKEN_PROGRAM = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL';
+export const ASSOCIATED_TOKEN_PROGRAM = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL';
 
 export function associatedTokenAddress(owner: string, mint: string, tokenProgram: string): string {
   const seeds = [owner, tokenProgram, mint].map(keyBytes);

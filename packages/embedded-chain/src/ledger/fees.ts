@@ -69,10 +69,14 @@ interface OfferedPrice {
 
 /** What was offered lately; a node that has just started knows nothing of it. */
 export function createRecentFees() {
-  let offers: readonly OfferedPrice[] = [];
+  let offers: OfferedPrice[] = [];
   return {
     add(offer: OfferedPrice): void {
-      offers = [...offers.filter(({ slot }) => slot > offer.slot - RECENT_SLOTS), offer];
+      // Once a slot: there may be thousands in each.
+      if (offers.at(-1)?.slot !== offer.slot) {
+        offers = offers.filter(({ slot }) => slot > offer.slot - RECENT_SLOTS);
+      }
+      offers.push(offer);
     },
     drop(firstSlot: bigint): void {
       offers = offers.filter(({ slot }) => slot < firstSlot);

@@ -57,7 +57,7 @@ create table if not exists accounts (address text primary key, lamports text not
   executable integer not null, data blob not null) strict, without rowid;
 create table if not exists undo (sequence integer not null, slot integer not null, address text not null,
   lamports text, owner text, executable integer, data blob, primary key (address, sequence)) strict, without rowid;
-create index if not exists undo_by_sequence on undo (sequence);
+create index if not exists undo_by_slot on undo (slot);
 create table if not exists transactions (sequence integer primary key, signature text not null unique,
   slot integer not null, block_time integer not null, error text, memo text, wire blob not null,
   meta text not null) strict;
@@ -166,10 +166,6 @@ export function openStore(path: string, onBroken: (error: unknown) => void, owne
       sql.transactionsNaming
         .all(address, page.before ?? Number.MAX_SAFE_INTEGER, page.until ?? 0, page.uptoSlot, page.limit)
         .map(storedOf),
-    lastSlot(): bigint | undefined {
-      const slot = sql.lastSlot.get()?.slot;
-      return typeof slot === 'number' ? BigInt(slot) : undefined;
-    },
     transactionCount: () => int(sql.transactionCount.get()?.count),
 
     /** Resolves when all that was written before is on the disk. Rejects when it never will be. */
@@ -290,8 +286,8 @@ function statementsOf(database: DatabaseSync) {
       `select ${STATUS} from named join transactions using (sequence)
        where address = ? and sequence < ? and sequence > ? and slot <= ? order by sequence desc limit ?`,
     ),
-    lastSlot: prepare('select max(slot) as slot from transactions'),
-    transactionCount: prepare('select count(*) as count from transactions'),
+    // Only the newest are ever dropped, and their numbers used again.
+    transactionCount: prepare('select coalesce(max(sequence), 0) as count from transactions'),
   };
 }
 
