@@ -1,20 +1,9 @@
 /** The endpoints that sign, from outside: over HTTP, on a real database, with Solana's virtual machine as the chain. */
 import { createHash, createPublicKey, verify } from 'node:crypto';
-import {
-  type AppCaller,
-  createApp,
-  createLogger,
-  createMetricsRegistry,
-  type RunningServer,
-  type SessionCaller,
-  startServer,
-} from '@coffer/http';
-import { decodeBase58Address, Rejection } from '@coffer/kernel';
-import { ChainUnreachableError, chainErrors, chainNotConfigured } from '@coffer/solana';
-import { createTestDatabase } from '@coffer/testing';
-
+import { decodeBase58Address } from '@coffer/kernel';
+import { chainNotConfigured } from '@coffer/solana';
 import { expect } from 'chai';
-import { walletsErrors } from './errors.ts';
+import type { WalletOwner } from './domain/walletIds.ts';
 import { ATTACKS, HIDDEN_PAYMENTS } from './policy/attacks/attacks.contract.ts';
 import { GOOD } from './policy/attacks/goodTransactions.contract.ts';
 import {
@@ -26,155 +15,50 @@ import {
   build,
   Keypair,
   newScene,
+  type PlantedScene,
   PublicKey,
   pay,
   relayed,
-  type Scene,
 } from './policy/attacks/scene.contract.ts';
-import { DEFAULT_SIGNING_LIMITS } from './policy/limits.ts';
-import { createTransactionSigning } from './signing.ts';
-import { signingEndpoints } from './signingRoutes.ts';
 import {
-  contextOf,
-  firstKeys,
-  newOwner,
-  startWalletWorld,
-  type WalletWorld,
-  walletTemplate,
-} from './testing.ts';
+  inBase64,
+  OTHER_PLAYER,
+  PLAYER,
+  type SigningSettings,
+  type SigningWorld,
+  startSigningWorld,
+} from './signingWorld.contract.ts';
 import type { WalletView } from './wallets.ts';
 
-const owner = newOwner();
-const { scopeId } = owner;
-const other = newOwner({ scopeId });
-const PLAYER = 'player.of.spec';
-const OTHER_PLAYER = 'other.player.spec';
-
-const sessionOf = (userId: string): SessionCaller => ({
-  kind: 'session',
-  userId,
-  sessionId: 'sid_1',
-  appId: 'app_1',
-  scopeId,
-  environment: 'test',
-  authenticatedAt: '2026-03-01T12:00:00.000Z',
-});
-const SESSIONS: Readonly<Record<string, SessionCaller>> = {
-  [PLAYER]: sessionOf(owner.userId),
-  [OTHER_PLAYER]: sessionOf(other.userId),
-};
-const keyOf = (appId: string): AppCaller => ({
-  kind: 'secret',
-  appId,
-  scopeId,
-  environment: 'test',
-  keyId: `key_${appId}`,
-});
-const KEYS: Readonly<Record<string, AppCaller>> = { sk_test_1: keyOf('app_1'), sk_test_2: keyOf('app_2') };
-
-/** Those of the users area, which knows who is suspended. */
-const usersErrors = {
-  'users/not_found': { status: 404, message: 'There is no such user.' },
-  'users/suspended': { status: 403, message: 'The user is suspended.' },
-};
-
 describe('signing', () => {
-  let world: WalletWorld;
-  let server: RunningServer;
+  let world: SigningWorld;
+  let settings: SigningSettings;
   let chain: LiteSvmChain;
-  let isChainThere: boolean;
-  let isSuspended: boolean;
-  let serverSigningEnabled: boolean;
-  let programAllowList: string[];
   let wallet: WalletView;
   let others: WalletView;
-  let scene: Scene;
+  let owner: WalletOwner;
+  let scene: PlantedScene;
 
   before(async () => {
-    world = startWalletWorld(await createTestDatabase(walletTemplate));
-    const { signer, wallets } = await world.start(firstKeys());
-    wallet = await wallets.provision(owner, contextOf());
-    others = await wallets.provision(other, contextOf());
-    const requireKnown = async ({ userId }: { readonly userId: string }) => {
-      if (userId !== owner.userId && userId !== other.userId) throw new Rejection('users/not_found');
-    };
-    const sign = createTransactionSigning({
-      pool: world.pool,
-      signer,
-      chainOf: (environment) => {
-        if (!isChainThere) throw chainNotConfigured(environment);
-        return chain;
-      },
-      limits: DEFAULT_SIGNING_LIMITS,
-    });
-    const app = createApp({
-      endpoints: signingEndpoints({
-        sign,
-        requireKnown,
-        requireActive: async (place) => {
-          await requireKnown(place);
-          if (isSuspended) throw new Rejection('users/suspended');
-        },
-        wallets,
-        settingsOf: async ({ appId }) => ({
-          serverSigningEnabled,
-          programAllowList: appId === 'app_1' ? programAllowList : [],
-        }),
-      }),
-      catalog: { ...walletsErrors, ...usersErrors, ...chainErrors },
-      errorOf: (error) =>
-        error instanceof ChainUnreachableError ? { code: 'chain/unreachable' } : undefined,
-      resolveKey: (token) => KEYS[token],
-      resolveSession: (token) => SESSIONS[token],
-      isOperatorToken: () => false,
-      allowedOrigins: { ofApp: () => false, ofAnyApp: () => false },
-      logger: createLogger({ level: 'silent' }),
-      metrics: createMetricsRegistry(),
-      readiness: async () => ({ ready: true, reasons: [] }),
-      version: '1.2.3',
-      checkReplies: true,
-    });
-    server = await startServer(app, { host: '127.0.0.1', port: 0 });
+    world = await startSigningWorld();
+    ({ settings, wallet, others, owner } = world);
   });
-  after(async () => {
-    await server.stop(0);
-    await world.stop();
-  });
+  after(() => world.stop());
   beforeEach(() => {
     chain = createLiteSvmChain();
-    isChainThere = true;
-    isSuspended = false;
-    serverSigningEnabled = true;
-    programAllowList = [];
+    Object.assign(settings, {
+      chainOf: () => chain,
+      isSuspended: false,
+      serverSigningEnabled: true,
+      programAllowList: [],
+    });
     scene = newScene(chain, new PublicKey(wallet.address));
   });
 
-  const send = async (path: string, token: string, body: object, headers: Record<string, string> = {}) => {
-    const response = await fetch(`${server.url}/v1${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}`, ...headers },
-      body: JSON.stringify(body),
-    });
-    const text = await response.text();
-    const json: Record<string, unknown> = JSON.parse(text);
-    return {
-      status: response.status,
-      text,
-      json,
-      replayed: response.headers.get('idempotency-replayed'),
-    };
-  };
-  const inBase64 = (wire: Uint8Array) => Buffer.from(wire).toString('base64');
-  const asPlayer = (wire: Uint8Array, more: object = {}, headers: Record<string, string> = {}) =>
-    send(`/wallets/${wallet.id}/sign`, PLAYER, { transaction: inBase64(wire), ...more }, headers);
-  const asServer = (wire: Uint8Array, more: object = {}, key = 'sk_test_1') =>
-    send('/wallets/sign', key, { userId: owner.userId, transaction: inBase64(wire), ...more });
-  const openings = async () => {
-    const { rows } = await world.pool.query<{ purpose: string; actor: string; wallet_id: string }>(
-      'select wallet_id, actor, purpose from records.wallets_key_openings order by opening_id',
-    );
-    return rows;
-  };
+  const send: SigningWorld['send'] = (...request) => world.send(...request);
+  const asPlayer: SigningWorld['asPlayer'] = (...request) => world.asPlayer(...request);
+  const asServer: SigningWorld['asServer'] = (...request) => world.asServer(...request);
+  const openings = () => world.openings();
   const refusal = (code: string, details: object) => ({ code, details });
   const saidBy = ({ json: { code, details } }: { readonly json: Record<string, unknown> }) => ({
     code,
@@ -225,7 +109,7 @@ describe('signing', () => {
     for (const { name, build: of, verdict } of ATTACKS) {
       it(`is refused, and no key is opened: ${name}`, () =>
         withoutOpening(async () => {
-          programAllowList = [RELAY_PROGRAM.toBase58()];
+          settings.programAllowList = [RELAY_PROGRAM.toBase58()];
           const wire = of(scene);
           const isInvalid = verdict.code === 'wallets/invalid_transaction';
           for (const answer of [await asPlayer(wire), await asServer(wire)]) {
@@ -250,7 +134,7 @@ describe('signing', () => {
             refusal('wallets/program_not_allowed', { programs: [RELAY_PROGRAM.toBase58()] }),
           );
         });
-        programAllowList = [RELAY_PROGRAM.toBase58()];
+        settings.programAllowList = [RELAY_PROGRAM.toBase58()];
         expect((await asServer(wire)).status).to.equal(200);
         // What another app trusts says nothing of this one.
         expect((await asServer(wire, {}, 'sk_test_2')).status).to.equal(403);
@@ -326,7 +210,7 @@ describe('signing', () => {
     });
 
     it('is a server only where the app has switched that on, whatever it sends', async () => {
-      serverSigningEnabled = false;
+      settings.serverSigningEnabled = false;
       const answer = await send('/wallets/sign', 'sk_test_1', { nonsense: true });
       expect([answer.status, answer.json.code]).to.deep.equal([403, 'wallets/server_signing_disabled']);
     });
@@ -340,7 +224,7 @@ describe('signing', () => {
     it('is nobody for a suspended user, but what was answered before is answered again', async () => {
       const wire = build(scene, [pay(scene, scene.thief, 11)]);
       const first = await asPlayer(wire, { idempotencyKey: 'before-suspension' });
-      isSuspended = true;
+      settings.isSuspended = true;
       await withoutOpening(async () => {
         for (const answer of [await asPlayer(wire), await asServer(wire)]) {
           expect([answer.status, answer.json.code]).to.deep.equal([403, 'users/suspended']);
@@ -351,7 +235,9 @@ describe('signing', () => {
     });
 
     it('is nobody where no node is configured', async () => {
-      isChainThere = false;
+      settings.chainOf = (environment) => {
+        throw chainNotConfigured(environment);
+      };
       const answer = await asPlayer(build(scene, [pay(scene, scene.thief, 1)]));
       expect([answer.status, answer.json.code]).to.deep.equal([503, 'chain/not_configured']);
     });

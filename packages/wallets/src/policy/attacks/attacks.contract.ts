@@ -27,10 +27,10 @@ import {
   build,
   changed,
   handOver,
+  type PlantedScene,
   pay,
   raw,
   relayed,
-  type Scene,
   sponsored,
   takeTokens,
 } from './scene.contract.ts';
@@ -41,10 +41,12 @@ export type Verdict =
 
 export interface Attack {
   readonly name: string;
-  readonly build: (scene: Scene) => Uint8Array;
+  readonly build: (scene: PlantedScene) => Uint8Array;
   readonly verdict: Verdict;
   /** The runtime executes it, given the signatures: so nothing but our refusal stands in its way. */
   readonly works?: true;
+  /** It needs accounts or programs that only a machine of our own takes from nowhere. */
+  readonly isPlanted?: true;
 }
 
 const refused = (reason: string): Verdict => ({ code: 'wallets/transaction_refused', reason });
@@ -75,12 +77,14 @@ export const ATTACKS: readonly Attack[] = [
     build: (scene) => build(scene, [relayed(handOver(scene))]),
     verdict: refused('account_handed_over'),
     works: true,
+    isPlanted: true,
   },
   {
     name: 'an account handed over by a program that hides it in a batch',
     build: (scene) => build(scene, [relayed(batch(handOver(scene)))]),
     verdict: refused('account_handed_over'),
     works: true,
+    isPlanted: true,
   },
   {
     name: 'a delegate',
@@ -105,6 +109,7 @@ export const ATTACKS: readonly Attack[] = [
       build(scene, [relayed(createApproveInstruction(scene.held, scene.thief, scene.wallet, 1n))]),
     verdict: refused('account_handed_over'),
     works: true,
+    isPlanted: true,
   },
   {
     name: 'the right to close, by a program that hides it',
@@ -116,6 +121,7 @@ export const ATTACKS: readonly Attack[] = [
       ]),
     verdict: refused('account_handed_over'),
     works: true,
+    isPlanted: true,
   },
   {
     name: 'an account closed in favour of another',
@@ -125,6 +131,7 @@ export const ATTACKS: readonly Attack[] = [
     },
     verdict: refused('close_to_other'),
     works: true,
+    isPlanted: true,
   },
   {
     name: 'an account whose rent a sponsor has paid, closed',
@@ -147,6 +154,7 @@ export const ATTACKS: readonly Attack[] = [
     },
     verdict: refused('close_sponsored'),
     works: true,
+    isPlanted: true,
   },
   {
     name: 'tokens burnt',
@@ -175,6 +183,7 @@ export const ATTACKS: readonly Attack[] = [
       ),
     verdict: refused('wallet_reassigned'),
     works: true,
+    isPlanted: true,
   },
   {
     name: 'a nonce in place of a blockhash',
@@ -195,6 +204,7 @@ export const ATTACKS: readonly Attack[] = [
     },
     verdict: refused('lamports_to_other'),
     works: true,
+    isPlanted: true,
   },
   {
     name: 'a transfer signed as one of several',
@@ -294,6 +304,7 @@ export const ATTACKS: readonly Attack[] = [
     },
     verdict: refused('other_signer'),
     works: true,
+    isPlanted: true,
   },
   {
     name: 'a payer that has not signed',
@@ -366,6 +377,7 @@ export const ATTACKS: readonly Attack[] = [
       return wire;
     },
     verdict: invalid('duplicate_account'),
+    isPlanted: true,
   },
   {
     name: 'a lookup table that has been deactivated',
@@ -374,6 +386,7 @@ export const ATTACKS: readonly Attack[] = [
       return build(scene, [pay(scene, scene.thief, 1)], { tables: [{ key, addresses: [scene.thief] }] });
     },
     verdict: invalid('lookup_table'),
+    isPlanted: true,
   },
   {
     name: 'a lookup table that is none',
@@ -391,21 +404,25 @@ export const HIDDEN_PAYMENTS: readonly Omit<Attack, 'verdict'>[] = [
     name: 'coins taken by a program that hides it',
     build: (scene) => build(scene, [relayed(pay(scene, scene.thief, 1_000_000_000))]),
     works: true,
+    isPlanted: true,
   },
   {
     name: 'tokens taken by a program that hides it',
     build: (scene) => build(scene, [relayed(takeTokens(scene))]),
     works: true,
+    isPlanted: true,
   },
   {
     name: 'tokens taken by a program that hides it in a batch',
     build: (scene) => build(scene, [relayed(batch(takeTokens(scene)))]),
     works: true,
+    isPlanted: true,
   },
   {
     name: 'tokens taken beside a payment that is declared',
     build: (scene) => build(scene, [takeTokens(scene, 5n), relayed(takeTokens(scene, 6n))]),
     works: true,
+    isPlanted: true,
   },
   {
     name: 'coins taken behind a payment to itself',
@@ -415,6 +432,7 @@ export const HIDDEN_PAYMENTS: readonly Omit<Attack, 'verdict'>[] = [
         relayed(pay(scene, scene.thief, 1_000_000_000)),
       ]),
     works: true,
+    isPlanted: true,
   },
   {
     name: 'coins taken where the rent of an account could be',
@@ -427,5 +445,6 @@ export const HIDDEN_PAYMENTS: readonly Omit<Attack, 'verdict'>[] = [
       ]);
     },
     works: true,
+    isPlanted: true,
   },
 ];

@@ -7,11 +7,11 @@ import {
 } from '@solana/spl-token';
 import { ComputeBudgetProgram } from '@solana/web3.js';
 import { newAddress } from './liteSvmChain.contract.ts';
-import { batch, build, pay, type Scene, sponsored, takeTokens } from './scene.contract.ts';
+import { batch, build, type PlantedScene, pay, sponsored, takeTokens } from './scene.contract.ts';
 
 export interface Good {
   readonly name: string;
-  readonly build: (scene: Scene) => Uint8Array;
+  readonly build: (scene: PlantedScene) => Uint8Array;
 }
 
 /** What is signed. */

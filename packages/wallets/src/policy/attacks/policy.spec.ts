@@ -8,13 +8,13 @@ import { DEFAULT_SIGNING_LIMITS } from '../limits.ts';
 import { ATTACKS, HIDDEN_PAYMENTS } from './attacks.contract.ts';
 import { GOOD } from './goodTransactions.contract.ts';
 import { createLiteSvmChain, RELAY_PROGRAM } from './liteSvmChain.contract.ts';
-import { build, newScene, pay, type Scene } from './scene.contract.ts';
+import { build, newScene, type PlantedScene, pay } from './scene.contract.ts';
 
 const limits = DEFAULT_SIGNING_LIMITS;
 const newWalletScene = () => newScene(createLiteSvmChain(), Keypair.generate().publicKey);
 
 /** As the endpoints do, without a key to sign with. */
-async function verdictOf(scene: Scene, wire: Uint8Array, programAllowList?: readonly string[]) {
+async function verdictOf(scene: PlantedScene, wire: Uint8Array, programAllowList?: readonly string[]) {
   const { chain } = scene;
   const wallet = scene.wallet.toBase58();
   try {

@@ -18,8 +18,9 @@ import { type LiteSvmChain, newAddress, RELAY_PROGRAM } from './liteSvmChain.con
 
 export { Keypair, PublicKey } from '@solana/web3.js';
 
-export interface Scene {
-  readonly chain: LiteSvmChain;
+/** A chain of which only the newest blockhash is known is enough for most transactions. */
+export interface Scene<Of extends Pick<LiteSvmChain, 'blockhash'> = Pick<LiteSvmChain, 'blockhash'>> {
+  readonly chain: Of;
   readonly wallet: PublicKey;
   readonly mint: PublicKey;
   /** Where the wallet holds the mint's token, and where the thief does. */
@@ -30,7 +31,10 @@ export interface Scene {
   readonly sponsor: Keypair;
 }
 
-export function newScene(chain: LiteSvmChain, wallet: PublicKey): Scene {
+/** One on a chain that takes accounts from nowhere. */
+export type PlantedScene = Scene<LiteSvmChain>;
+
+export function newScene(chain: LiteSvmChain, wallet: PublicKey): PlantedScene {
   const mint = chain.newMint();
   const thief = newAddress();
   const sponsor = Keypair.generate();

@@ -1,0 +1,129 @@
+/** The attacks over everything that is real: HTTP, Postgres, the adapter for Solana's JSON-RPC, and a chain behind it. */
+import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
+import { type Chain, createRpcChain } from '@coffer/solana';
+import {
+  createAssociatedTokenAccountIdempotentInstruction,
+  createTransferCheckedInstruction,
+  getAssociatedTokenAddressSync,
+} from '@solana/spl-token';
+import { AddressLookupTableProgram } from '@solana/web3.js';
+import { expect } from 'chai';
+import { type SigningWorld, startSigningWorld } from '../../signingWorld.contract.ts';
+import { ATTACKS } from './attacks.contract.ts';
+import { build, Keypair, PublicKey, pay, type Scene } from './scene.contract.ts';
+
+describe('signing, by nodes that are asked over JSON-RPC', () => {
+  let signing: SigningWorld;
+  let node: ChainWorld;
+  let chain: Chain;
+  let blockhash: string;
+  let scene: Scene;
+
+  before(async () => {
+    signing = await startSigningWorld();
+    const mint = Keypair.generate().publicKey;
+    node = await startChainWorld({ mints: [{ address: mint.toBase58(), decimals: 6 }] });
+    chain = createRpcChain({ urls: [node.url], timeoutMs: 10_000 });
+    signing.settings.chainOf = () => chain;
+
+    const wallet = new PublicKey(signing.wallet.address);
+    const thief = Keypair.generate().publicKey;
+    const sponsor = Keypair.generate();
+    for (const one of [wallet, thief, sponsor.publicKey]) await node.fund(one.toBase58(), 10_000_000_000n);
+    await node.giveTokens(wallet.toBase58(), mint.toBase58(), 1_000_000n);
+    await node.giveTokens(thief.toBase58(), mint.toBase58(), 1n);
+    scene = {
+      chain: { blockhash: () => blockhash },
+      wallet,
+      mint,
+      thief,
+      sponsor,
+      held: getAssociatedTokenAddressSync(mint, wallet, true),
+      thiefs: getAssociatedTokenAddressSync(mint, thief, true),
+    };
+  });
+  after(async () => {
+    await chain.close();
+    await node.stop();
+    await signing.stop();
+  });
+  beforeEach(async () => {
+    ({ blockhash } = await chain.latestBlockhash());
+  });
+
+  for (const { name, build: of, verdict } of ATTACKS.filter(({ isPlanted }) => !isPlanted)) {
+    it(`refuses, and opens no key for: ${name}`, async () => {
+      const opened = (await signing.openings()).length;
+      // Those that are planted are not in this list, so nothing but the blockhash is asked of the scene's chain.
+      const wire = of(scene as Parameters<typeof of>[0]);
+      for (const { json } of [await signing.asPlayer(wire), await signing.asServer(wire)]) {
+        const { reason, reasons = [reason] } = json.details as Record<string, string[]>;
+        expect([json.code, reasons]).to.deep.equal([verdict.code, [verdict.reason]]);
+      }
+      expect(await signing.openings()).to.have.length(opened);
+    });
+  }
+
+  it('signs what is good, and the chain takes it', async () => {
+    const owner = Keypair.generate().publicKey;
+    const made = getAssociatedTokenAddressSync(scene.mint, owner);
+    const { wallet, mint, held, thief } = scene;
+    const wire = build(scene, [
+      pay(scene, thief, 1_000),
+      createAssociatedTokenAccountIdempotentInstruction(wallet, made, owner, mint),
+      createTransferCheckedInstruction(held, mint, made, wallet, 4n, 6),
+    ]);
+    const { status, json } = await signing.asPlayer(wire);
+    expect(status, JSON.stringify(json)).to.equal(200);
+    const sent = await chain.send(Buffer.from(String(json.signedTransaction), 'base64'));
+    expect(sent.outcome).to.equal('accepted');
+    node.finalize();
+    const executed = await chain.transaction(String(json.signature));
+    expect(executed?.error).to.equal(null);
+    expect(executed?.tokens).to.deep.include({
+      account: made.toBase58(),
+      owner: owner.toBase58(),
+      mint: mint.toBase58(),
+      before: 0n,
+      after: 4n,
+    });
+  });
+
+  it('sees whom a lookup table hides: one of the wallet itself is refused, another is signed', async () => {
+    const { wallet, thief, sponsor } = scene;
+    const recentSlot = Number(await node.call('getSlot', [{ commitment: 'finalized' }]));
+    const authority = sponsor.publicKey;
+    const [create, key] = AddressLookupTableProgram.createLookupTable({
+      authority,
+      payer: authority,
+      recentSlot,
+    });
+    const addresses = [thief, wallet];
+    const extend = AddressLookupTableProgram.extendLookupTable({
+      lookupTable: key,
+      authority,
+      payer: authority,
+      addresses,
+    });
+    const made = build(scene, [create, extend], { payer: authority, signers: [sponsor] });
+    expect((await chain.send(made)).outcome).to.equal('accepted');
+    const hidden = () => build(scene, [pay(scene, thief, 1_000)], { tables: [{ key, addresses: [thief] }] });
+    // Before it is final it is not there.
+    expect((await signing.asPlayer(hidden())).json.details).to.deep.equal({ reason: 'lookup_table' });
+    node.finalize();
+    ({ blockhash } = await chain.latestBlockhash());
+    expect((await signing.asPlayer(hidden())).status).to.equal(200);
+
+    // Index 1 is the wallet, which stands among the static keys already.
+    const twice = build(scene, [pay(scene, thief, 1_000)], {
+      tables: [{ key, addresses: [sponsor.publicKey, thief] }],
+    });
+    expect((await signing.asPlayer(twice)).json.details).to.deep.equal({ reason: 'duplicate_account' });
+  });
+
+  it('answers what a transaction would fail for, in the words of the cluster', async () => {
+    const { status, json } = await signing.asPlayer(build(scene, [pay(scene, scene.thief, 99_000_000_000n)]));
+    expect([status, json.code]).to.deep.equal([409, 'wallets/simulation_failed']);
+    expect(json.details).to.deep.equal({ reason: '{"InstructionError":[0,{"Custom":1}]}' });
+  });
+});
