@@ -1,6 +1,7 @@
 /** Instructions of the associated token, compute budget, memo and lookup table programs. */
 import { isUtf8 } from 'node:buffer';
 import type { Address } from '../port.ts';
+import { SYSTEM_PROGRAM, TOKEN_PROGRAMS } from './ids.ts';
 import { type InstructionContent, named } from './readInstruction.ts';
 
 /** Making the account where a wallet holds a token: at the payer's cost, unless it is there already. */
@@ -20,7 +21,9 @@ export function decodeAssociatedToken({
 }: InstructionContent): AssociatedTokenInstruction | undefined {
   const roles = named(accounts, 'payer', 'account', 'owner', 'mint', 'system', 'tokens');
   if (!roles || data.length > 1) return undefined;
-  const { payer, account, owner, mint } = roles;
+  const { payer, account, owner, mint, system, tokens } = roles;
+  // It calls them: whatever else stood there would be called with the payer's consent.
+  if (system !== SYSTEM_PROGRAM || !TOKEN_PROGRAMS.includes(tokens)) return undefined;
   const tag = data[0] ?? 0;
   if (tag > 1) return undefined;
   return {

@@ -308,6 +308,10 @@ const unread: readonly (readonly [what: string, built: TransactionInstruction])[
     'a batch in a batch',
     batchOf(TOKEN_PROGRAM_ID, batchOf(TOKEN_PROGRAM_ID, createRevokeInstruction(other, wallet))),
   ],
+  [
+    'an associated account of a program that is no token program',
+    createAssociatedTokenAccountInstruction(wallet, other, owner, mint, third),
+  ],
   ['an empty batch', batchOf(TOKEN_PROGRAM_ID)],
   [
     'a batch with an account left over',
