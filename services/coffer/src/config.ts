@@ -158,7 +158,11 @@ function chainFrom(variables: z.infer<typeof environmentVariables>) {
   return {
     rpcUrls: { test, live },
     embedded: isEmbedded
-      ? { port: port ?? EMBEDDED_CHAIN_PORT, slotMs: variables.COFFER_CHAIN_SLOT_MS }
+      ? {
+          // Who leaves the one port to the system does not want to name the other.
+          port: port ?? (variables.PORT === 0 ? 0 : EMBEDDED_CHAIN_PORT),
+          slotMs: variables.COFFER_CHAIN_SLOT_MS,
+        }
       : undefined,
     policy: {
       priorityFeeCapLamports: BigInt(variables.COFFER_PRIORITY_FEE_MAX_LAMPORTS),
