@@ -1,12 +1,15 @@
+import { zstdDecompressSync } from 'node:zlib';
 import {
   ComputeBudgetProgram,
   type Connection,
   Keypair,
   PublicKey,
   SystemProgram,
+  Transaction,
   VersionedTransaction,
 } from '@solana/web3.js';
 import { expect } from 'chai';
+import { encodeBase58 } from './base58.ts';
 import { type ChainWorld, startChainWorld } from './testing.ts';
 import {
   closeSocket,
@@ -246,6 +249,34 @@ describe('the RPC of the embedded chain', () => {
     expect(await connection.getVersion()).to.have.property('solana-core');
     const { absoluteSlot, blockHeight } = await connection.getEpochInfo();
     expect(absoluteSlot).to.be.greaterThan(blockHeight ?? 0);
+  });
+
+  it('tells the fee of a message before it is sent, while its blockhash lives', async () => {
+    const { blockhash, lastValidBlockHeight } = await connection.getLatestBlockhash('processed');
+    const transaction = new Transaction({ feePayer: alice.publicKey, blockhash, lastValidBlockHeight });
+    transaction.add(transfer(alice.publicKey, newAddress(), LAMPORTS_PER_SOL));
+    const fee = async () => (await connection.getFeeForMessage(transaction.compileMessage())).value;
+    expect(await fee()).to.equal(5000);
+    world.advance(151);
+    expect(await fee()).to.equal(null);
+  });
+
+  it('takes transactions in base58 as well, and tells accounts compressed', async () => {
+    const bob = newAddress();
+    const wire = await signed(connection, [alice], [transfer(alice.publicKey, bob, LAMPORTS_PER_SOL)]);
+    const options = { encoding: 'base58', preflightCommitment: 'processed' };
+    const signature = await world.call('sendTransaction', [encodeBase58(wire), options]);
+    expect(await statusOf(connection, String(signature))).to.include({ err: null });
+    const mint = 'So11111111111111111111111111111111111111112';
+    const dataOf = async (encoding: string) => {
+      const answer = await world.call('getAccountInfo', [mint, { encoding }]);
+      const account = typeof answer === 'object' && answer && 'value' in answer ? answer.value : undefined;
+      const data: unknown = typeof account === 'object' && account && 'data' in account ? account.data : [];
+      return Array.isArray(data) ? Buffer.from(String(data[0]), 'base64') : Buffer.alloc(0);
+    };
+    const plain = await dataOf('base64');
+    expect(plain.length).to.equal(82);
+    expect(zstdDecompressSync(await dataOf('base64+zstd'))).to.deep.equal(plain);
   });
 
   it('simulates: what would happen, and nothing of it happens', async () => {

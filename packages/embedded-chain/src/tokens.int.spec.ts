@@ -2,11 +2,13 @@ import {
   closeAccount,
   createAssociatedTokenAccountIdempotentInstruction,
   createMint,
+  createSyncNativeInstruction,
   createTransferCheckedInstruction,
   getAccount,
   getAssociatedTokenAddressSync,
   getMint,
   mintTo,
+  NATIVE_MINT,
   TOKEN_2022_PROGRAM_ID,
   TOKEN_PROGRAM_ID,
   transferChecked,
@@ -175,6 +177,19 @@ describe('tokens on the embedded chain', () => {
     expect((await connection.getAccountInfo(bobs))?.data.length).to.equal(170);
     const found = await connection.getParsedTokenAccountsByOwner(bob, { programId: TOKEN_2022_PROGRAM_ID });
     expect(found.value[0]?.account.data.parsed.info.tokenAmount.amount).to.equal('4');
+  });
+
+  it('may be wrapped lamports, on the mint that every cluster has', async () => {
+    const owner = alice.publicKey;
+    const account = getAssociatedTokenAddressSync(NATIVE_MINT, owner);
+    const wrap = [
+      createAssociatedTokenAccountIdempotentInstruction(owner, account, owner, NATIVE_MINT),
+      transfer(owner, account, LAMPORTS_PER_SOL),
+      createSyncNativeInstruction(account),
+    ];
+    await connection.sendRawTransaction(await signed(connection, [alice], wrap));
+    const { amount, rentExemptReserve } = await getAccount(connection, account);
+    expect([amount, rentExemptReserve]).to.deep.equal([LAMPORTS_PER_SOL, 2_039_280n]);
   });
 
   it('and lamports reach accounts that only a lookup table names', async () => {

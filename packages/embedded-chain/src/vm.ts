@@ -59,6 +59,8 @@ export function createVm(): Vm {
   // Blockhashes and duplicates are the ledger's: the machine knows one blockhash only, and no height.
   svm.setBlockhashCheck(false);
   svm.setTransactionHistory(0n);
+  // Wrapped lamports are tokens of mints that every cluster has.
+  svm.withNativeMints();
 
   return {
     account: (address) => stateOf(svm.getAccount(bytesOf(address))),
