@@ -44,7 +44,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
   audit: ['consumers', 'database', 'event-store', 'http', 'kernel'],
   database: [],
-  'embedded-chain': [],
+  'embedded-chain': ['kernel', 'solana'],
   'embedded-postgres': [],
   moves: ['consumers', 'event-store', 'kernel', 'solana'],
   solana: ['kernel'],

@@ -1,6 +1,6 @@
 /** The chain and its server in this process: for specs, and for the child process that the service starts. */
 import { createServer } from 'node:http';
-import { decodeKey, encodeBase58 } from './base58.ts';
+import { decodeBase58Address, encodeBase58 } from '@coffer/kernel';
 import { type ChainFolder, openChainFolder } from './chainFolder.ts';
 import type { Faucet } from './faucet.ts';
 import { createFaults, type Faults } from './faults.ts';
@@ -161,7 +161,7 @@ function fundFaucet(ledger: Ledger, faucet: Faucet): void {
 }
 
 async function makeMint(ledger: Ledger, faucet: Faucet, { address, decimals }: MintOptions): Promise<void> {
-  if (!decodeKey(address)) throw new TypeError(`${address} is no address`);
+  if (!decodeBase58Address(address)) throw new TypeError(`${address} is no address`);
   if (!Number.isInteger(decimals) || decimals < 0 || decimals > 255) {
     throw new RangeError(`a mint cannot have ${decimals} decimals`);
   }

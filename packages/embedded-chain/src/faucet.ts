@@ -1,7 +1,7 @@
 /** Gives lamports and tokens away: ordinary transactions, signed by the chain's own key. */
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
-import { decodeKey, encodeBase58 } from './base58.ts';
-import { ASSOCIATED_TOKEN_PROGRAM, associatedTokenAddress } from './programAddress.ts';
+import { decodeBase58Address, encodeBase58 } from '@coffer/kernel';
+import { ASSOCIATED_TOKEN_PROGRAM, associatedTokenAddress } from '@coffer/solana';
 import { MAXIMUM_TRANSACTION_BYTES } from './wire.ts';
 
 const SYSTEM_PROGRAM = '1'.repeat(32);
@@ -106,7 +106,7 @@ function messageOf(payer: string, blockhash: string, instructions: readonly Inst
 }
 
 function keyBytes(text: string): Uint8Array {
-  const bytes = decodeKey(text);
+  const bytes = decodeBase58Address(text);
   if (!bytes) throw new TypeError(`${text} is no key`);
   return bytes;
 }

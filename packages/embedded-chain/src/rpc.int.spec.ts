@@ -1,4 +1,5 @@
 import { zstdDecompressSync } from 'node:zlib';
+import { encodeBase58 } from '@coffer/kernel';
 import {
   ComputeBudgetProgram,
   type Connection,
@@ -9,7 +10,6 @@ import {
   VersionedTransaction,
 } from '@solana/web3.js';
 import { expect } from 'chai';
-import { encodeBase58 } from './base58.ts';
 import { type ChainWorld, startChainWorld } from './testing.ts';
 import {
   closeSocket,

@@ -1,6 +1,6 @@
 /** Whether everyone has signed who must. */
 import { createPublicKey, verify } from 'node:crypto';
-import { decodeKey } from './base58.ts';
+import { decodeBase58Address } from '@coffer/kernel';
 import type { WireTransaction } from './wire.ts';
 
 /** Of a public key of Ed25519 in SPKI. */
@@ -8,7 +8,7 @@ const KEY_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 
 export function verifySignatures({ message, signatures }: WireTransaction): boolean {
   return signatures.every((signature, index) => {
-    const key = decodeKey(message.staticKeys[index] ?? '');
+    const key = decodeBase58Address(message.staticKeys[index] ?? '');
     if (!key) return false;
     const publicKey = createPublicKey({ key: Buffer.concat([KEY_PREFIX, key]), format: 'der', type: 'spki' });
     return verify(null, message.bytes, publicKey, signature);

@@ -1,5 +1,5 @@
 /** Token accounts and mints, read from their bytes; of both token programs. */
-import { encodeBase58 } from './base58.ts';
+import { encodeBase58 } from '@coffer/kernel';
 import type { AccountState } from './vm.ts';
 
 export const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';

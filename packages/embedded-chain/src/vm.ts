@@ -1,12 +1,13 @@
 /** Solana's virtual machine with its programs, in this process: what executes, and nothing of blocks or time. */
 // The addon itself, which takes and gives bytes: the package's own wrapper would decode and encode each transaction.
+
+import { decodeBase58Address, encodeBase58 } from '@coffer/kernel';
 import {
   Account,
   type FailedTransactionMetadata,
   LiteSvm,
   type TransactionMetadata,
 } from 'litesvm/dist/internal.js';
-import { decodeKey, encodeBase58 } from './base58.ts';
 import { type TransactionError, transactionErrorOf } from './transactionError.ts';
 
 export interface AccountState {
@@ -92,7 +93,7 @@ export function createVm(): Vm {
 }
 
 function bytesOf(address: string): Uint8Array {
-  const bytes = decodeKey(address);
+  const bytes = decodeBase58Address(address);
   if (!bytes) throw new TypeError(`${address} is no address`);
   return bytes;
 }

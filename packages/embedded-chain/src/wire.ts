@@ -2,7 +2,7 @@
  * A transaction as it travels. Read more strictly than the virtual machine needs: bytes that it cannot read end the
  * process, so nothing reaches it that was not read here first.
  */
-import { encodeBase58 } from './base58.ts';
+import { encodeBase58 } from '@coffer/kernel';
 
 /** What fits a packet of the network. */
 export const MAXIMUM_TRANSACTION_BYTES = 1232;

@@ -1,12 +1,28 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
-import { decodeBase58Address, encodeBase58, isBase58Address } from './base58.ts';
+import { decodeBase58, decodeBase58Address, encodeBase58, isBase58Address } from './base58.ts';
 
 describe('base58', () => {
   it('writes leading zero bytes as ones', () => {
     expect(encodeBase58(new Uint8Array(32))).to.equal('1'.repeat(32));
     expect(encodeBase58(Buffer.from('0000287fb4cd', 'hex'))).to.equal('11233QC4');
   });
+
+  const pairs: readonly [hex: string, text: string][] = [
+    ['', ''],
+    ['00', '1'],
+    ['0000', '11'],
+    ['00ff', '15Q'],
+    ['61', '2g'],
+    ['626262', 'a3gV'],
+    ['ff'.repeat(32), 'JEKNVnkbo3jma5nREBBJCDoXFVeKkD56V3xKrvRmWxFG'],
+  ];
+  for (const [hex, text] of pairs) {
+    it(`writes ${hex || 'nothing'} as ${text || 'nothing'}, and reads it`, () => {
+      expect(encodeBase58(Buffer.from(hex, 'hex'))).to.equal(text);
+      expect(Buffer.from(decodeBase58(text) ?? []).toString('hex')).to.equal(hex);
+    });
+  }
 
   const rows: readonly [text: string, isAddress: boolean][] = [
     ['So11111111111111111111111111111111111111112', true],

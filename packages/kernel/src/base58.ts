@@ -16,12 +16,8 @@ export function encodeBase58(bytes: Uint8Array): string {
   return text;
 }
 
-/** Whether the text is the one base58 writing of 32 bytes. */
-export const isBase58Address = (text: string): boolean => decodeBase58Address(text) !== undefined;
-
-/** The 32 bytes of which the text is the one base58 writing; undefined for any other text. */
-export function decodeBase58Address(text: string): Uint8Array | undefined {
-  if (text.length > ADDRESS_MAX_LENGTH) return undefined;
+/** The bytes of which the text is the one base58 writing; undefined for any other text. Of bounded text alone. */
+export function decodeBase58(text: string): Uint8Array | undefined {
   let value = 0n;
   for (const character of text) {
     const digit = ALPHABET.indexOf(character);
@@ -29,7 +25,20 @@ export function decodeBase58Address(text: string): Uint8Array | undefined {
     value = value * 58n + BigInt(digit);
   }
   const leadingZeros = /^1*/.exec(text)?.[0].length ?? 0;
-  const significantBytes = value === 0n ? 0 : Math.ceil(value.toString(16).length / 2);
-  if (leadingZeros + significantBytes !== ADDRESS_BYTES) return undefined;
-  return Buffer.from(value.toString(16).padStart(2 * ADDRESS_BYTES, '0'), 'hex');
+  const hex = value === 0n ? '' : value.toString(16);
+  return Buffer.concat([
+    Buffer.alloc(leadingZeros),
+    Buffer.from(hex.length % 2 === 1 ? `0${hex}` : hex, 'hex'),
+  ]);
+}
+
+/** Whether the text is the one base58 writing of 32 bytes. */
+export const isBase58Address = (text: string): boolean => decodeBase58Address(text) !== undefined;
+
+/** The 32 bytes of which the text is the one base58 writing; undefined for any other text. */
+export function decodeBase58Address(text: string): Uint8Array | undefined {
+  // Decoding takes time that grows with the square of the length.
+  if (text.length > ADDRESS_MAX_LENGTH) return undefined;
+  const bytes = decodeBase58(text);
+  return bytes?.length === ADDRESS_BYTES ? bytes : undefined;
 }

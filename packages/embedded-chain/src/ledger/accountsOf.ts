@@ -1,5 +1,5 @@
 /** All accounts that a message names: its own keys, then those it looks up, the writable before the read-only. */
-import { encodeBase58 } from '../base58.ts';
+import { encodeBase58 } from '@coffer/kernel';
 import type { AccountState } from '../vm.ts';
 import type { Lookup, Message } from '../wire.ts';
 

@@ -3,7 +3,7 @@
  * none is kept: those of 151 blocks are known again after a restart.
  */
 import { createHash } from 'node:crypto';
-import { encodeBase58 } from '../base58.ts';
+import { encodeBase58 } from '@coffer/kernel';
 
 /** A transaction may be in the 150 blocks after the one whose hash it names. */
 export const MAXIMUM_BLOCKHASH_AGE = 150n;

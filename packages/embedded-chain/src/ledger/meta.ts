@@ -1,5 +1,5 @@
 /** What a transaction did, as `getTransaction` answers it. */
-import { encodeBase58 } from '../base58.ts';
+import { encodeBase58 } from '@coffer/kernel';
 import { mintOf, tokenAccountOf, uiAmountOf } from '../tokens.ts';
 import type { AccountState, Execution, InnerInstruction } from '../vm.ts';
 import type { Message } from '../wire.ts';

@@ -1,6 +1,6 @@
 /** Accounts in the encodings that clients ask for. */
 import { zstdCompressSync } from 'node:zlib';
-import { encodeBase58 } from '../base58.ts';
+import { encodeBase58 } from '@coffer/kernel';
 import { mintOf, TOKEN_2022_PROGRAM, tokenAccountOf, uiAmountOf } from '../tokens.ts';
 import type { AccountState } from '../vm.ts';
 import { invalidParams } from './errors.ts';

@@ -1,6 +1,7 @@
 /** What callers pass, read as a node reads it: unknown settings are ignored, wrong ones are refused. */
+
+import { decodeBase58, decodeBase58Address } from '@coffer/kernel';
 import { z } from 'zod';
-import { decodeBase58, decodeKey } from '../base58.ts';
 import { invalidParams } from './errors.ts';
 
 const commitment = z.enum(['processed', 'confirmed', 'finalized']);
@@ -82,7 +83,7 @@ export class Params {
 }
 
 export function asAddress(text: string): string {
-  if (!decodeKey(text)) throw invalidParams('Invalid param: WrongSize or not base58');
+  if (!decodeBase58Address(text)) throw invalidParams('Invalid param: WrongSize or not base58');
   return text;
 }
 

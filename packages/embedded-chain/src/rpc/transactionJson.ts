@@ -1,5 +1,5 @@
 /** Transactions in the encodings that clients ask for. */
-import { encodeBase58 } from '../base58.ts';
+import { encodeBase58 } from '@coffer/kernel';
 import { parseJson } from '../json.ts';
 import type { TransactionRecord } from '../ledger/store.ts';
 import {

@@ -1,5 +1,5 @@
 /** Sending, simulating and finding transactions. */
-import { decodeBase58, encodeBase58 } from '../base58.ts';
+import { decodeBase58, encodeBase58 } from '@coffer/kernel';
 import { parseJson } from '../json.ts';
 import { feeOf } from '../ledger/fees.ts';
 import type { StoredTransaction } from '../ledger/store.ts';
