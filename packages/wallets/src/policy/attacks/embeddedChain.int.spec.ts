@@ -108,7 +108,10 @@ describe('signing, by nodes that are asked over JSON-RPC', () => {
     const made = build(scene, [create, extend], { payer: authority, signers: [sponsor] });
     expect((await chain.send(made)).outcome).to.equal('accepted');
     const hidden = () => build(scene, [pay(scene, thief, 1_000)], { tables: [{ key, addresses: [thief] }] });
-    // Before it is final it is not there.
+    node.advance(4);
+    const [confirmed] = await chain.accounts([key.toBase58()], 'confirmed');
+    expect(confirmed).not.to.equal(undefined);
+    // It is confirmed, and until it is final it is not there.
     expect((await signing.asPlayer(hidden())).json.details).to.deep.equal({ reason: 'lookup_table' });
     node.finalize();
     ({ blockhash } = await chain.latestBlockhash());
