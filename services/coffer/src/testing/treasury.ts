@@ -41,10 +41,13 @@ export type TreasuryWorld = Awaited<ReturnType<typeof createTreasuryWorld>>;
 export async function createTreasuryWorld({
   store = createMemoryEventStore(),
   booksOf,
+  mayDie = () => false,
 }: {
   readonly store?: EventStore;
   /** Default: what a spec sets. */
   readonly booksOf?: TreasuryDependencies['booksOf'];
+  /** Asked at each fail point, beside those that a spec names. */
+  readonly mayDie?: () => boolean;
 } = {}) {
   const place = { appId: newId('app'), scopeId: newId('scp'), environment: 'test' as Environment };
   const memory = memoryChain();
@@ -91,7 +94,7 @@ export async function createTreasuryWorld({
       moves,
       clock,
       failPoint(name) {
-        if (dies.delete(name)) throw new Died(name);
+        if (dies.delete(name) || mayDie()) throw new Died(name);
       },
       funds: treasuryFunds(accounts),
       users,

@@ -1,0 +1,224 @@
+/**
+ * Requests, repeats, ends of moves and the process, all at once on two nodes whose store is slow, away or loses
+ * replies, and whose requests die between their steps. Afterwards nothing may be half done: each ref has one move, and
+ * the accounts have of each move what it came to.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { OutcomeUnknownError, StoreUnreachableError } from '@coffer/event-store';
+import { createMemoryEventStore, createMemoryLog } from '@coffer/event-store/memory';
+import { Rejection } from '@coffer/kernel';
+import { type MoveEvent, moveEvents, treasuryMoveBody } from '@coffer/moves';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { type Random, randomFrom } from './testing/random.ts';
+import { createTreasuryWorld, Died, type TreasuryWorld } from './testing/treasury.ts';
+import type { Kind } from './testing/treasuryCaller.ts';
+
+const RUNS = 100;
+const FUNDS = 100_000_000n;
+const REFS = ['a', 'b', 'c'];
+const AMOUNTS = [20_000_000n, 60_000_000n];
+
+interface Asked {
+  readonly kind: Kind;
+  readonly player: 0 | 1;
+  readonly ref: string;
+  readonly amount: bigint;
+}
+type Step =
+  | ({ readonly op: 'ask' } & Asked)
+  | { readonly op: 'confirm' | 'fail' | 'finish'; readonly ref: string };
+
+const asked = fc.record({
+  op: fc.constant('ask' as const),
+  kind: fc.constantFrom<Kind>('deposit', 'withdraw'),
+  player: fc.constantFrom<0 | 1>(0, 1),
+  ref: fc.constantFrom(...REFS),
+  amount: fc.constantFrom(...AMOUNTS),
+});
+const other = fc.record({
+  op: fc.constantFrom('confirm' as const, 'fail' as const, 'finish' as const),
+  ref: fc.constantFrom(...REFS),
+});
+const steps: fc.Arbitrary<readonly Step[]> = fc.array(
+  fc.oneof({ arbitrary: asked, weight: 4 }, { arbitrary: other, weight: 1 }),
+  { minLength: 4, maxLength: 24 },
+);
+
+describe('the treasury: two nodes at once', function () {
+  this.timeout(60_000);
+
+  it('moves once a ref and books what has moved, whatever is lost, repeated or killed', async () => {
+    const seen = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(steps, fc.integer(), async (scenario, seed) => {
+        const run = await startRun(randomFrom(seed));
+        await run.play(scenario);
+        await run.requireNothingHalfDone();
+        for (const answer of run.answers) seen.add(answer);
+      }),
+      { numRuns: RUNS },
+    );
+    // A run that comes across less than this would prove little.
+    expect([...seen]).to.include.members([
+      'deposit accepted',
+      'withdraw accepted',
+      'withdraw treasury/insufficient_funds',
+      'deposit treasury/idempotency_conflict',
+      'withdraw treasury/idempotency_conflict',
+      'withdraw no answer',
+    ]);
+  });
+});
+
+async function startRun(random: Random) {
+  let isCalm = true;
+  const happens = (probability: number) => !isCalm && random() < probability;
+  const store = createMemoryEventStore({
+    log: createMemoryLog(),
+    async faults() {
+      while (happens(0.4)) await nextTurn();
+      if (happens(0.05)) return 'fail';
+      return happens(0.1) ? 'loseReply' : undefined;
+    },
+  });
+  const world = await createTreasuryWorld({ store, mayDie: () => happens(0.15) });
+  const players = [await world.newPlayer(), await world.newPlayer()] as const;
+  for (const [index, userId] of players.entries()) {
+    await ask(world, userId, { kind: 'deposit', player: 0, ref: `funds-${index}`, amount: FUNDS }, 0, 30_000);
+    await world.confirm(`funds-${index}`);
+  }
+  await world.finish();
+  const answers: string[] = [];
+  const bodies = new Map<string, string>();
+
+  async function take(step: Step): Promise<void> {
+    const node = random() < 0.5 ? 0 : 1;
+    switch (step.op) {
+      case 'ask': {
+        const outcome = await answerOf(ask(world, players[step.player], step, node, isCalm ? 30_000 : 0));
+        answers.push(`${step.kind} ${outcome.code}`);
+        if (outcome.body === undefined) return;
+        // Whoever asks for the same is answered the same, by either node and at any time.
+        const key = `${step.kind} ${step.player} ${step.ref} ${step.amount}`;
+        expect(outcome.body).to.equal(bodies.get(key) ?? outcome.body);
+        bodies.set(key, outcome.body);
+        return;
+      }
+      case 'finish':
+        await answerOf(world.finish(node));
+        return;
+      default:
+        // The driver ends a move once; one that is not there, or has ended, is none of its business.
+        isCalm = true;
+        if (await isUnderWay(world, step.ref)) await world[step.op](step.ref);
+        isCalm = false;
+    }
+  }
+
+  return {
+    answers,
+    async play(scenario: readonly Step[]): Promise<void> {
+      isCalm = false;
+      for (let at = 0; at < scenario.length; ) {
+        const together = 1 + Math.floor(random() * 4);
+        const batch = scenario.slice(at, at + together);
+        // Two ends of one move would be the driver's to keep apart.
+        const asks = batch.filter(({ op }) => op === 'ask' || op === 'finish');
+        await Promise.all(asks.map(take));
+        for (const step of batch.filter((one) => !asks.includes(one))) await take(step);
+        at += together;
+      }
+      isCalm = true;
+    },
+    async requireNothingHalfDone(): Promise<void> {
+      // The first round may request moves; what that owes, a later one does.
+      await world.finish();
+      await world.finish();
+      expect(await world.finish(), 'owed for ever').to.equal(0);
+      const moves = await movesOf(world);
+      for (const userId of players) {
+        const own = moves.filter((move) => move.userId === userId);
+        const sum = (operation: string, end: string | undefined) =>
+          own
+            .filter((move) => move.operation === operation && move.end === end)
+            .reduce((total, { amount }) => total + amount, 0n);
+        const deposited = sum('deposit', 'MoveConfirmed');
+        const withdrawn = sum('cashOut', 'MoveConfirmed');
+        const held = sum('cashOut', undefined);
+        const figures = await world.nodes[0].accounts.external(world.accountOf(userId), world.context());
+        expect(figures).to.deep.equal({
+          deposited,
+          withdrawn,
+          held,
+          available: deposited - withdrawn - held,
+        });
+      }
+      // Each accepted answer is that of the move of its ref.
+      for (const [key, body] of bodies) {
+        const [, , ref = ''] = key.split(' ');
+        const found = moves.find((move) => move.key === ref);
+        expect(JSON.parse(body)).to.include({ userId: found?.userId, amount: `${found?.amount}` });
+      }
+      // And is what a repeat answers for ever.
+      for (const [key, body] of bodies) {
+        const [kind, player, ref = '', amount = ''] = key.split(' ');
+        const again = { kind: kind as Kind, player: 0 as const, ref, amount: BigInt(amount) };
+        const userId = players[player === '0' ? 0 : 1];
+        expect((await answerOf(ask(world, userId, again, 1, 30_000))).body).to.equal(body);
+      }
+    },
+  };
+}
+
+async function ask(
+  world: TreasuryWorld,
+  userId: string,
+  { kind, ref, amount }: Asked,
+  node: 0 | 1,
+  withinMs: number,
+): Promise<string> {
+  const context = { ...world.context(), deadlineMs: performance.now() + withinMs };
+  const { treasury } = world.nodes[node];
+  const { answer } = await treasury[kind](world.place, { userId, currency: 1, amount, ref }, context);
+  return JSON.stringify(treasuryMoveBody(answer));
+}
+
+/** A refusal is an answer; a request that died, or does not know what became of a write, gives none. */
+async function answerOf(
+  pending: Promise<unknown>,
+): Promise<{ readonly code: string; readonly body?: string | undefined }> {
+  try {
+    const body = await pending;
+    return { code: 'accepted', body: typeof body === 'string' ? body : undefined };
+  } catch (error) {
+    if (error instanceof Rejection) return { code: error.code };
+    const isPassing = error instanceof OutcomeUnknownError || error instanceof StoreUnreachableError;
+    if (isPassing || error instanceof Died) return { code: 'no answer' };
+    throw error;
+  }
+}
+
+/** All moves of the log, each with the type of its last event where that is its end. Two of one ref would be two streams. */
+async function movesOf(world: TreasuryWorld) {
+  const decoded = (await world.events())
+    .filter(({ stream }) => stream.startsWith('move-'))
+    .map((stored) => ({ stream: stored.stream, event: moveEvents.decode(stored) }));
+  const ends = new Map(
+    decoded
+      .filter(({ event }) => event.type === 'MoveConfirmed' || event.type === 'MoveFailed')
+      .map(({ stream, event }) => [stream, event.type]),
+  );
+  const requested = decoded.filter(
+    (one): one is { stream: string; event: Extract<MoveEvent, { type: 'MoveRequested' }> } =>
+      one.event.type === 'MoveRequested',
+  );
+  expect(new Set(requested.map(({ event }) => event.data.key)).size, 'one move a ref').to.equal(
+    requested.length,
+  );
+  return requested.map(({ stream, event }) => ({ ...event.data, end: ends.get(stream) }));
+}
+
+async function isUnderWay(world: TreasuryWorld, ref: string): Promise<boolean> {
+  return (await movesOf(world)).some(({ key, end }) => key === ref && end === undefined);
+}
