@@ -2,9 +2,9 @@ import type { FailPointName } from '@coffer/kernel';
 import { ChainUnreachableError } from '@coffer/solana';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type carry, moveWorld } from './testing/moveWorld.ts';
+import { type carry, moveWorld, TREASURY, walletNamed } from './testing/moveWorld.ts';
 import { randomFrom } from './testing/random.ts';
-import type { SendFate } from './testing/simulatedChain.ts';
+import { gainOf, type SendFate } from './testing/simulatedChain.ts';
 
 const FATES: readonly SendFate[] = ['drop', 'drop', 'landUnheard', 'late', 'refuse', 'unreachable', 'land'];
 const DEATHS: readonly FailPointName[] = [
@@ -23,7 +23,7 @@ const DEATHS: readonly FailPointName[] = [
  */
 describe('moves with random faults', () => {
   it('are on the chain once where they are confirmed, and not at all where they failed', () =>
-    fc.assert(fc.asyncProperty(fc.integer(), carriesAll), { numRuns: 5 }));
+    fc.assert(fc.asyncProperty(fc.integer(), carriesAll), { numRuns: 3 }));
 
   async function carriesAll(seed: number): Promise<void> {
     const random = randomFrom(seed);
@@ -32,17 +32,22 @@ describe('moves with random faults', () => {
     const world = moveWorld({ mostAttempts: 4 });
     const { faults, simulated, clock } = world;
     faults.send = () => (random() < 0.3 ? 'land' : pick(FATES));
-    faults.execute = () => (random() < 0.1 ? '{"InstructionError":[3,{"Custom":1}]}' : null);
     faults.ask = () => {
       const roll = random();
-      faults.lagBlocks = roll < 0.2 ? 4 : 0;
-      if (roll > 0.995) simulated.fork(6);
+      faults.lags = roll < 0.2;
+      if (roll > 0.995 && clock.nowMs() > 10_000) simulated.fork(6);
       return roll > 0.9 && roll < 0.95 ? new ChainUnreachableError('Away.') : undefined;
     };
 
-    const keys = Array.from({ length: 40 }, (_, index) => `ref-${index}`);
+    const keys = Array.from({ length: 25 }, (_, index) => `ref-${index}`);
     const carried = keys.map(async (key, index) => {
-      const requested = await world.request({ key, amount: 10_000_000n + BigInt(index) });
+      const from = walletNamed(key);
+      simulated.memory.fund(from.address, 1_000_000_000n);
+      // Some are emptied meanwhile, so that their transactions fail where they are executed.
+      if (random() < 0.2) {
+        clock.after(random() * 2_000, () => simulated.memory.fund(from.address, -989_500_000n));
+      }
+      const requested = await world.request({ key, from, amount: 10_000_000n + BigInt(index) });
       const lives = Math.floor(random() * 4);
       for (let life = 0; life < lives; life++) {
         const drivers = Array.from({ length: random() < 0.3 ? 2 : 1 }, () => world.driver(pick(DEATHS)));
@@ -52,11 +57,11 @@ describe('moves with random faults', () => {
     });
     await clock.runUntil(Promise.all(carried));
 
-    const executed = simulated.executed();
+    const executed = await simulated.executed();
     let confirmed = 0;
     for (const [index, key] of keys.entries()) {
       const amount = 10_000_000n + BigInt(index);
-      const moved = executed.filter((one) => one.amount === amount && one.error === null);
+      const moved = executed.filter((one) => gainOf(one, TREASURY.address) === amount);
       const found = await world.find(key);
       const story = `${key}: ${found?.status} ${found?.errorCode}`;
       expect(found?.status, story).to.be.oneOf(['confirmed', 'failed']);
@@ -67,7 +72,7 @@ describe('moves with random faults', () => {
         story,
       ).to.deep.equal(expected);
     }
-    expect(confirmed).to.be.greaterThan(20);
+    expect(confirmed).to.be.greaterThan(10);
     type Driver = ReturnType<typeof world.driver>;
     function carryNow(driver: Driver, requested: Parameters<typeof carry>[2]): Promise<void> {
       const { signal } = driver.dying;

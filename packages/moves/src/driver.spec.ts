@@ -1,8 +1,16 @@
 import { buildTransfer, ChainUnreachableError } from '@coffer/solana';
 import { expect } from 'chai';
-import { carry, FEE_PAYER, type MoveWorld, moveWorld, TREASURY, USER } from './testing/moveWorld.ts';
-import type { SendFate } from './testing/simulatedChain.ts';
-import { addressOf } from './testing/simulatedChain.ts';
+import {
+  carry,
+  FEE_PAYER,
+  type MoveWorld,
+  moveWorld,
+  signAs,
+  TREASURY,
+  USER,
+  walletNamed,
+} from './testing/moveWorld.ts';
+import { gainOf, type SendFate } from './testing/simulatedChain.ts';
 
 const SOL = 1_000_000_000n;
 const LANDED_AT_ONCE = ['MoveRequested', 'TransactionSigned', 'TransactionSubmitted', 'MoveConfirmed'];
@@ -12,9 +20,19 @@ const fates = (...given: readonly SendFate[]) => {
   let count = 0;
   return () => given[Math.min(count++, given.length - 1)] ?? 'land';
 };
+const SOMEBODY = walletNamed('somebody');
+const nameOf = new Map([USER, FEE_PAYER, SOMEBODY].map(({ address, walletId }) => [address, walletId]));
 const passing = ({ clock }: MoveWorld, delayMs: number) =>
   new Promise<void>((resolve) => clock.after(delayMs, () => resolve()));
-const succeeded = ({ simulated }: MoveWorld) => simulated.executed().filter(({ error }) => error === null);
+const succeeded = async ({ simulated }: MoveWorld) =>
+  (await simulated.executed()).filter(({ error }) => error === null);
+/** Between the simulation and the block the source is emptied. */
+const emptied = ({ faults, simulated }: MoveWorld) => {
+  faults.send = (_signature, times) => {
+    if (times === 1) simulated.memory.fund(USER.address, -100n * SOL);
+    return 'land';
+  };
+};
 
 describe('a driver of moves', () => {
   it('signs, keeps what it signed, sends it, and confirms what is finalized', async () => {
@@ -22,8 +40,9 @@ describe('a driver of moves', () => {
     const requested = await world.request();
     await carry(world, world.driver(), requested);
     expect(await world.eventsOf(requested)).to.deep.equal(LANDED_AT_ONCE);
-    const [executed] = world.simulated.executed();
-    expect(executed).to.include({ from: USER.address, to: TREASURY.address, amount: SOL });
+    const [executed] = await world.simulated.executed();
+    expect(gainOf(executed, USER.address)).to.equal(-SOL);
+    expect(gainOf(executed, TREASURY.address)).to.equal(SOL);
     expect(executed?.signers).to.deep.equal([FEE_PAYER.address, USER.address]);
     expect(await world.find()).to.deep.include({
       status: 'confirmed',
@@ -53,10 +72,10 @@ describe('a driver of moves', () => {
   });
 
   it('pays no more than the cap for being quick', async () => {
-    // The simulated chain asks for a million lamports a unit.
     const world = moveWorld({ priorityFeeCapLamports: 30_000n, unitLimit: 60_000 });
+    world.simulated.memory.setPriorityFee(10n ** 12n);
     await carry(world, world.driver(), await world.request());
-    expect(world.simulated.executed()[0]?.priorityFee).to.equal(30_000n);
+    expect((await world.simulated.executed())[0]?.feeLamports).to.equal(10_000n + 30_000n);
   });
 
   it('sends again what was dropped, the same bytes', async () => {
@@ -69,7 +88,7 @@ describe('a driver of moves', () => {
     expect(new Set(world.simulated.sent).size).to.equal(1);
   });
 
-  it('waits for what lands in the very last block that may hold it', async () => {
+  it('waits for what lands shortly before no block may hold it', async () => {
     const world = moveWorld();
     world.faults.send = fates('late', 'drop');
     const requested = await world.request();
@@ -82,7 +101,7 @@ describe('a driver of moves', () => {
     world.faults.send = fates('landUnheard', 'unreachable');
     const requested = await world.request();
     await carry(world, world.driver(), requested);
-    expect(succeeded(world)).to.have.length(1);
+    expect(await succeeded(world)).to.have.length(1);
     expect(await world.find()).to.include({ status: 'confirmed' });
     expect(world.told.filter((line) => line.startsWith('trouble')).length).to.be.at.least(1);
   });
@@ -104,7 +123,7 @@ describe('a driver of moves', () => {
       ...LANDED_AT_ONCE.slice(1),
     ]);
     expect(world.told).to.deep.equal(['signed', 'expired', 'signed', 'confirmed']);
-    expect(world.simulated.executed()).to.have.length(1);
+    expect(await world.simulated.executed()).to.have.length(1);
   });
 
   it('gives up for good when so many attempts have expired', async () => {
@@ -121,32 +140,38 @@ describe('a driver of moves', () => {
 
   it('sends again what a fork has thrown out, and confirms nothing before it is finalized', async () => {
     const world = moveWorld();
+    const { memory } = world.simulated;
     let forked = 0;
-    let landedAt = Number.POSITIVE_INFINITY;
+    let askedSince = 0;
+    let sentAt = 0n;
+    world.faults.send = () => {
+      sentAt = memory.blockHeight('processed');
+      return 'land';
+    };
     world.faults.ask = (method) => {
-      const { simulated } = world;
-      if (method !== 'statuses' || forked === 2 || simulated.executed().length === 0) return undefined;
-      landedAt = Math.min(landedAt, simulated.height());
+      if (method !== 'statuses') return undefined;
+      askedSince += 1;
       // It has been confirmed for a while when it disappears.
-      if (simulated.height() < landedAt + 4) return undefined;
+      if (forked === 2 || askedSince < 5) return undefined;
       forked += 1;
-      landedAt = Number.POSITIVE_INFINITY;
-      simulated.fork(8);
+      askedSince = 0;
+      // Down to where it was sent: its blockhash is from before.
+      world.simulated.fork(Number(memory.blockHeight('processed') - sentAt));
       return undefined;
     };
     const requested = await world.request();
     await carry(world, world.driver(), requested);
     expect(forked).to.equal(2);
     expect(await world.eventsOf(requested)).to.deep.equal(LANDED_AT_ONCE);
-    expect(world.simulated.executed()).to.have.length(1);
+    expect(await world.simulated.executed()).to.have.length(1);
   });
 
   it('fails for good where the transaction failed on the chain, once that is finalized', async () => {
     const world = moveWorld();
-    world.faults.execute = () => '{"InstructionError":[3,{"Custom":1}]}';
+    emptied(world);
     const requested = await world.request();
     await carry(world, world.driver(), requested);
-    const [executed] = world.simulated.executed();
+    const [executed] = await world.simulated.executed();
     expect(await world.find()).to.include({
       status: 'failed',
       errorCode: 'moves/failed_on_chain',
@@ -159,12 +184,12 @@ describe('a driver of moves', () => {
     const world = moveWorld();
     let asked = 0;
     world.faults.ask = () => {
-      world.faults.lagBlocks = asked++ % 3 === 0 ? 6 : 0;
+      world.faults.lags = asked++ % 3 === 0;
       return undefined;
     };
     const requested = await world.request();
     await carry(world, world.driver(), requested);
-    expect(succeeded(world)).to.have.length(1);
+    expect(await succeeded(world)).to.have.length(1);
     expect(await world.find()).to.include({ status: 'confirmed' });
   });
 
@@ -172,20 +197,21 @@ describe('a driver of moves', () => {
     const world = moveWorld();
     const requested = await world.request();
     let asked = 0;
-    world.faults.ask = () => (asked++ < 200 ? new ChainUnreachableError('Away.') : undefined);
+    world.faults.ask = () => (asked++ < 12 ? new ChainUnreachableError('Away.') : undefined);
     await carry(world, world.driver(), requested);
     expect(await world.find()).to.include({ status: 'confirmed' });
-    expect(succeeded(world)).to.have.length(1);
+    expect(await succeeded(world)).to.have.length(1);
   });
 
   for (const [what, change] of [
-    ['that somebody else pays the fee of', { feePayer: addressOf('somebody') }],
+    ['that somebody else pays the fee of', { feePayer: SOMEBODY.address }],
     ['of another amount', { amount: SOL - 1n }],
   ] as const) {
     it(`does not take for its own a transfer ${what}, though it names the move`, async () => {
       const world = moveWorld();
       const requested = await world.request();
-      const { chain } = world.simulated;
+      const { chain, memory } = world.simulated;
+      memory.fund(SOMEBODY.address, SOL);
       const { blockhash } = await chain.latestBlockhash();
       const foreign = buildTransfer({
         feePayer: FEE_PAYER.address,
@@ -199,11 +225,14 @@ describe('a driver of moves', () => {
         createsAccount: false,
         ...change,
       });
-      await chain.send(foreign.withSignatures([Buffer.alloc(64, 1), Buffer.alloc(64, 2)]));
+      const [payer = '', source = ''] = foreign.signers.map((address) => nameOf.get(address));
+      await chain.send(
+        foreign.withSignatures([signAs(payer, foreign.message), signAs(source, foreign.message)]),
+      );
       await world.clock.runUntil(passing(world, 10_000));
       await carry(world, world.driver(), requested);
-      const [, own] = world.simulated.executed();
-      expect(world.simulated.executed()).to.have.length(2);
+      const own = (await world.simulated.executed()).at(-1);
+      expect(await world.simulated.executed()).to.have.length(2);
       expect(await world.find()).to.include({ status: 'confirmed', signature: own?.signature });
     });
   }
@@ -240,7 +269,7 @@ describe('a driver of moves', () => {
         expect(dying.dying.signal.aborted, 'it died there').to.equal(true);
         await carry(world, world.driver(), requested);
         expect(await world.eventsOf(requested)).to.deep.equal(LANDED_AT_ONCE);
-        expect(world.simulated.executed()).to.have.length(1);
+        expect(await world.simulated.executed()).to.have.length(1);
       });
     }
 
@@ -263,7 +292,7 @@ describe('a driver of moves', () => {
         const requested = await world.request();
         await carry(world, world.driver(place), requested);
         await carry(world, world.driver(), requested);
-        expect(succeeded(world), place).to.have.length(1);
+        expect(await succeeded(world), place).to.have.length(1);
         expect(await world.find(), place).to.include({ status: 'confirmed' });
       }
     });
@@ -281,8 +310,10 @@ describe('a driver of moves', () => {
         const requested = await world.request();
         await carry(world, world.driver(), requested);
         expect(await world.eventsOf(requested)).to.deep.equal(['MoveRequested', 'MoveConfirmed']);
-        expect(world.simulated.executed()).to.have.length(1);
-        expect(await world.find()).to.include({ signature: world.simulated.executed()[0]?.signature });
+        expect(await world.simulated.executed()).to.have.length(1);
+        expect(await world.find()).to.include({
+          signature: (await world.simulated.executed())[0]?.signature,
+        });
       });
     }
 
@@ -291,11 +322,12 @@ describe('a driver of moves', () => {
       const requested = await world.request();
       await carry(world, world.driver('move.submitted'), requested);
       await world.clock.runUntil(passing(world, 1_000));
-      expect(world.simulated.executed(), 'it is in a block').to.have.length(1);
+      const [inBlock] = await world.simulated.memory.statuses(world.simulated.sent);
+      expect(inBlock?.commitment).to.equal('confirmed');
       await world.restore(requested, 1);
       await carry(world, world.driver(), requested);
       expect(await world.eventsOf(requested)).to.deep.equal(['MoveRequested', 'MoveConfirmed']);
-      expect(world.simulated.executed()).to.have.length(1);
+      expect(await world.simulated.executed()).to.have.length(1);
     });
 
     it('under a running driver signs nothing while what it has sent before may land', async () => {
@@ -320,20 +352,20 @@ describe('a driver of moves', () => {
       await world.clock.runUntil(interrupted);
       expect(await world.eventsOf(requested)).to.deep.equal(['MoveRequested']);
       await carry(world, driver, requested);
-      expect(succeeded(world)).to.have.length(1);
+      expect(await succeeded(world)).to.have.length(1);
       expect(await world.eventsOf(requested)).to.deep.equal(['MoveRequested', 'MoveConfirmed']);
     });
 
     it('fails again what had failed on the chain', async () => {
       const world = moveWorld();
-      world.faults.execute = () => '{"InstructionError":[3,{"Custom":1}]}';
+      emptied(world);
       const requested = await world.request();
       await carry(world, world.driver(), requested);
-      world.faults.execute = () => null;
+      world.simulated.memory.fund(USER.address, 100n * SOL);
       await world.restore(requested, 1);
       await carry(world, world.driver(), requested);
       expect(await world.find()).to.include({ status: 'failed', errorCode: 'moves/failed_on_chain' });
-      expect(world.simulated.executed()).to.have.length(1);
+      expect(await world.simulated.executed()).to.have.length(1);
     });
   });
 });

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { createConsumersTable, monotonicClock } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
 import { type CommandHandler, createCommandHandler, type EventStore } from '@coffer/event-store';
@@ -10,6 +9,7 @@ import {
   depositOf,
   FEE_PAYER,
   type SimulatedChain,
+  signAs,
   TREASURY,
   USER,
 } from '@coffer/moves/testing';
@@ -34,8 +34,8 @@ describe('the role that carries moves', () => {
     store = createMemoryEventStore();
     handler = createCommandHandler({ store });
     simulated = createSimulatedChain(monotonicClock, 10);
-    simulated.fund(USER.address, 100n * SOL);
-    simulated.fund(FEE_PAYER.address, 7n * SOL);
+    simulated.memory.fund(USER.address, 100n * SOL);
+    simulated.memory.fund(FEE_PAYER.address, 7n * SOL);
     running = [];
   });
 
@@ -53,7 +53,7 @@ describe('the role that carries moves', () => {
     await request('ref-after');
     await ended('ref-before');
     await ended('ref-after');
-    expect(simulated.lamports(TREASURY.address)).to.equal(2n * SOL);
+    expect(await simulated.lamports(TREASURY.address)).to.equal(2n * SOL);
 
     await shows(registry, 'coffer_moves_in_flight{environment="test"} 0');
     await shows(registry, 'coffer_move_attempts_total{environment="test"} 2');
@@ -75,7 +75,7 @@ describe('the role that carries moves', () => {
     simulated.faults.send = () => 'land';
     start();
     await ended('ref-1');
-    expect(simulated.lamports(TREASURY.address)).to.equal(SOL);
+    expect(await simulated.lamports(TREASURY.address)).to.equal(SOL);
     expect(new Set(simulated.sent).size, 'the same bytes').to.equal(1);
   });
 
@@ -102,7 +102,7 @@ describe('the role that carries moves', () => {
       handler,
       chainOf: (environment) => (environment === 'test' ? simulated.chain : undefined),
       signer: {
-        sign: async ({ walletId }, message) => createHash('sha512').update(walletId).update(message).digest(),
+        sign: async ({ walletId }, message) => signAs(walletId, message),
       },
       feePayerOf: async () => FEE_PAYER,
       feePayers: async () => [{ appId: APP, environment: 'test', address: FEE_PAYER.address }],

@@ -1,25 +1,29 @@
 /** One app with its wallets on a simulated chain, and as many drivers as a spec wants. */
-import { createHash } from 'node:crypto';
 import { createCommandHandler, type EventStore, type StreamEvent } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { type FailPointName, noFailPoint } from '@coffer/kernel';
+import { testWallet } from '@coffer/solana/testing';
 import { treasuryMovePlace } from '../domain/moveIds.ts';
 import { createMoveDriver, type MoveDriver, type MoveSigner } from '../driver.ts';
 import { createMoves } from '../moves.ts';
 import { DEFAULT_POLICY, type MovePolicy } from '../policy.ts';
 import type { MoveOrder, MoveState, PayingWallet } from '../types.ts';
-import { addressOf, createSimulatedChain } from './simulatedChain.ts';
+import { createSimulatedChain } from './simulatedChain.ts';
 import { simulatedClock } from './simulatedClock.ts';
 
 const APP = 'app_01h455vb4pex5vsknk084sn02q';
 const AT = new Date('2026-01-31T12:00:00.000Z');
 const SOL = 1_000_000_000n;
 
-const walletNamed = (name: string): PayingWallet => ({
+export const walletNamed = (name: string): PayingWallet => ({
   walletId: `wlt_${name}`,
   ownerId: APP,
-  address: addressOf(name),
+  address: testWallet(`wlt_${name}`).address,
 });
+/** As the signer of the wallets does. */
+export const signAs = (walletId: string, message: Uint8Array): Uint8Array =>
+  testWallet(walletId).sign(message);
+
 export const USER = walletNamed('user');
 export const TREASURY = walletNamed('treasury');
 export const FEE_PAYER = walletNamed('feePayer');
@@ -44,9 +48,7 @@ export type MoveWorld = ReturnType<typeof moveWorld>;
 export function moveWorld(policy: Partial<MovePolicy> = {}) {
   const clock = simulatedClock();
   const simulated = createSimulatedChain(clock);
-  simulated.fund(USER.address, 100n * SOL);
-  simulated.fund(TREASURY.address, 100n * SOL);
-  simulated.fund(FEE_PAYER.address, 100n * SOL);
+  for (const { address } of [USER, TREASURY, FEE_PAYER]) simulated.memory.fund(address, 100n * SOL);
   let log: EventStore = createMemoryEventStore();
   const store: EventStore = {
     ...log,
@@ -71,7 +73,7 @@ export function moveWorld(policy: Partial<MovePolicy> = {}) {
       const refusal = settings.refuseToSign(walletId);
       if (refusal) throw refusal;
       signings.push(`${walletId} ${purpose}`);
-      return createHash('sha512').update(walletId).update(message).digest();
+      return signAs(walletId, message);
     },
   };
   const context = () => ({
