@@ -35,11 +35,11 @@ describe('moves with random faults', () => {
     faults.ask = () => {
       const roll = random();
       faults.lags = roll < 0.2;
-      if (roll > 0.995 && clock.nowMs() > 10_000) simulated.fork(6);
+      if (roll > 0.985 && clock.nowMs() > 4_000) simulated.fork(6);
       return roll > 0.9 && roll < 0.95 ? new ChainUnreachableError('Away.') : undefined;
     };
 
-    const keys = Array.from({ length: 25 }, (_, index) => `ref-${index}`);
+    const keys = Array.from({ length: 30 }, (_, index) => `ref-${index}`);
     const carried = keys.map(async (key, index) => {
       const from = walletNamed(key);
       simulated.memory.fund(from.address, 1_000_000_000n);
