@@ -356,6 +356,20 @@ describe('a driver of moves', () => {
       expect(await world.eventsOf(requested)).to.deep.equal(['MoveRequested', 'MoveConfirmed']);
     });
 
+    it('signs nothing before it is cleared to, and then finds what another process sent last', async () => {
+      const world = moveWorld();
+      const requested = await world.request();
+      // Sent, and in no block for a while: nobody can find it there.
+      world.faults.send = (_signature, times) => (times === 1 ? 'late' : 'drop');
+      await carry(world, world.driver('move.sent'), requested);
+      await world.restore(requested, 1);
+      let asked = 0;
+      world.settings.isCleared = () => ++asked > 10;
+      await carry(world, world.driver(), requested);
+      expect(await world.eventsOf(requested)).to.deep.equal(['MoveRequested', 'MoveConfirmed']);
+      expect(await world.simulated.executed()).to.have.length(1);
+    });
+
     it('fails again what had failed on the chain', async () => {
       const world = moveWorld();
       emptied(world);

@@ -63,6 +63,8 @@ export interface MoveDriverOptions {
   readonly signer: MoveSigner;
   /** Undefined where the app has none yet. */
   readonly feePayerOf: (appId: string, environment: Environment) => Promise<PayingWallet | undefined>;
+  /** Throws while nothing may be signed in the environment: the move waits. */
+  readonly requireClearance: (environment: Environment, chain: Chain) => Promise<void>;
   readonly handler: Pick<CommandHandler, 'execute' | 'load'>;
   readonly clock: MonotonicClock;
   readonly wallClock: Clock;
@@ -187,6 +189,7 @@ export function createMoveDriver(options: MoveDriverOptions): MoveDriver {
 
   async function signNext(journey: Journey, known: RequestedMove): Promise<void> {
     const chain = chainFor(journey);
+    await untilAborted(journey.signal, options.requireClearance(journey.environment, chain));
     const feePayer = await feePayerOf(known.terms.appId, journey.environment);
     if (!feePayer) throw new Error(`App ${known.terms.appId} has no wallet that pays fees.`);
     const forgotten = signedHere.get(journey.moveId);

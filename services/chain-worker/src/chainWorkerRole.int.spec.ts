@@ -16,6 +16,7 @@ import {
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { type ChainWorkerRole, startChainWorkerRole } from './chainWorkerRole.ts';
+import { migrateChainWorker, pauseSigning } from './signingPause.ts';
 
 const APP = depositOf().appId;
 const SOL = 1_000_000_000n;
@@ -77,6 +78,26 @@ describe('the role that carries moves', () => {
     await ended('ref-1');
     expect(await simulated.lamports(TREASURY.address)).to.equal(SOL);
     expect(new Set(simulated.sent).size, 'the same bytes').to.equal(1);
+  });
+
+  it('signs nothing after a restore until all that was sent before it is final or lost', async () => {
+    await pauseSigning(pool);
+    await request('ref-1');
+    const first = start();
+    await until(() => first.logged().length > 0);
+    await first.role.stop();
+    expect(simulated.sent).to.deep.equal([]);
+
+    // The height stands from the first look: a start later does not begin to wait anew.
+    const { rows } = await pool.query('select until_block_height from records.chain_signing_pauses');
+    simulated.memory.advancePast(BigInt(rows.find((row) => row.until_block_height)?.until_block_height));
+    start();
+    await ended('ref-1');
+    expect(await simulated.lamports(TREASURY.address)).to.equal(SOL);
+    const { rowCount } = await pool.query(
+      "select 1 from records.chain_signing_pauses where environment = 'test'",
+    );
+    expect(rowCount).to.equal(0);
   });
 
   it('tells one line of the same trouble, and why a move failed', async () => {
@@ -144,6 +165,7 @@ async function prepare(connectionString: string): Promise<void> {
   const pool = poolOf(connectionString);
   await pool.query('create schema records');
   await createConsumersTable(pool, 'records');
+  await migrateChainWorker(pool);
   await pool.end();
 }
 

@@ -19,6 +19,7 @@ import {
 } from '@coffer/moves';
 import { type FeePayerPlace, watchChains } from './chainWatch.ts';
 import { moveMetrics } from './moveMetrics.ts';
+import { createSigningPause } from './signingPause.ts';
 import { createTroubleLog } from './troubleLog.ts';
 
 export type { FeePayerPlace } from './chainWatch.ts';
@@ -57,6 +58,7 @@ export function startChainWorkerRole(options: ChainWorkerRoleOptions): ChainWork
     chainOf,
     signer,
     feePayerOf,
+    requireClearance: createSigningPause(pool),
     handler,
     clock,
     wallClock,

@@ -1,1 +1,2 @@
 export * from './chainWorkerRole.ts';
+export { migrateChainWorker, pauseSigning } from './signingPause.ts';

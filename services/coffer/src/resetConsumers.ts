@@ -3,6 +3,7 @@
  * procedure is in docs/operating/restore.md.
  */
 import { CHAIN_CONSUMER, setBlocksAside } from '@coffer/audit';
+import { CHAIN_WORKER, pauseSigning } from '@coffer/chain-worker';
 import { type ConsumerKey, forgetPlace, leaseHolder } from '@coffer/consumers';
 import { type Client, type Pool, type Queryable, withTransaction } from '@coffer/database';
 import { forgetSnapshots } from '@coffer/event-store/postgres';
@@ -17,7 +18,9 @@ import { migrateAll } from './service.ts';
 import { startFailure } from './startFailure.ts';
 
 /** Each finishes what the log says is unfinished, by acts that are idempotent. */
-const PROCESSES = [HOLD_PROCESS, IDENTITY_PROCESS].map((name): ConsumerKey => ({ schema: 'records', name }));
+const PROCESSES = [HOLD_PROCESS, IDENTITY_PROCESS, CHAIN_WORKER].map(
+  (name): ConsumerKey => ({ schema: 'records', name }),
+);
 
 export interface ResetResult {
   /** Schemas that were dropped; the next start fills new ones from the log. */
@@ -56,6 +59,7 @@ export function resetConsumers(pool: Pool): Promise<ResetResult> {
     const dropped = await dropAll(client, await readSchemas(client));
     for (const process of PROCESSES) await forgetPlace(client, process);
     await setBlocksAside(client);
+    await pauseSigning(client);
     await forgetPlace(client, CHAIN_CONSUMER);
     return { dropped, restarted: [...PROCESSES, CHAIN_CONSUMER].map(({ name }) => name) };
   });

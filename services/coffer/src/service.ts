@@ -5,6 +5,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { migrateAudit } from '@coffer/audit';
 import { migrateAuth, requireIdentityKey, type ViewUser } from '@coffer/auth';
+import { migrateChainWorker } from '@coffer/chain-worker';
 import { createConsumersTable } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
 import type { EventStore, LogPlace } from '@coffer/event-store';
@@ -22,7 +23,6 @@ import { type Environment, systemClock } from '@coffer/kernel';
 import { migrateRecords } from '@coffer/portal';
 import { areOfThisLog, caughtUpSince, migrateReadModels } from '@coffer/read-models';
 import { startReconcilerRole } from '@coffer/reconciler';
-
 import { adoptMasterKeys, type MasterKey, type MasterKeys, migrateWallets } from '@coffer/wallets';
 
 import type { Chains } from './chains.ts';
@@ -80,6 +80,7 @@ export async function migrateAll(pool: Pool): Promise<void> {
   await migrateAuth(pool);
   await migrateAudit(pool);
   await migrateWallets(pool);
+  await migrateChainWorker(pool);
   await createConsumersTable(pool, 'records');
   await migrateReadModels(pool);
 }

@@ -67,6 +67,7 @@ export function moveWorld(policy: Partial<MovePolicy> = {}) {
     storeFails: () => false,
     feePayer: FEE_PAYER as PayingWallet | undefined,
     refuseToSign: (_walletId: string): Error | undefined => undefined,
+    isCleared: () => true,
   };
   const signer: MoveSigner = {
     async sign({ walletId }, message, { purpose }) {
@@ -100,6 +101,9 @@ export function moveWorld(policy: Partial<MovePolicy> = {}) {
         chainOf: () => (settings.hasChain ? simulated.chain : undefined),
         signer,
         feePayerOf: async () => settings.feePayer,
+        requireClearance: async () => {
+          if (!settings.isCleared()) throw new Error('Nothing is signed now.');
+        },
         // Another process: a cache of its own, the same log.
         handler: createCommandHandler({ store }),
         clock,

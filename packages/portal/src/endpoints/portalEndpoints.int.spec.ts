@@ -25,6 +25,16 @@ const usersErrors = {
   'users/idempotency_conflict': { status: 409, message: 'Another user.' },
   'users/erased': { status: 409, message: 'Erased.' },
 } as const;
+/** What contexts beyond the portal may answer through it. */
+const foreignErrors = Object.fromEntries(
+  [
+    'wallets/not_found',
+    'wallets/not_active',
+    'wallets/keys_unavailable',
+    'chain/not_configured',
+    'chain/unreachable',
+  ].map((code) => [code, { status: 409, message: 'Elsewhere.' }]),
+);
 const rejectUser = rejecterFor(usersErrors);
 
 const MIGRATED: Awaited<ReturnType<PortalWallets['migrate']>>['answer'] = {
@@ -104,7 +114,7 @@ describe('the admin API', () => {
         },
         projections: { list: async () => [], rebuild: () => expect.fail('Nobody asked for it.') },
       }),
-      catalog: { ...portalErrors, ...usersErrors },
+      catalog: { ...portalErrors, ...usersErrors, ...foreignErrors },
       resolveKey: () => undefined,
       resolveSession: () => undefined,
       allowedOrigins: { ofApp: () => false, ofAnyApp: () => false },
