@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { decodeBase58Address, encodeBase58 } from '@coffer/kernel';
 import { type ChainFolder, openChainFolder } from './chainFolder.ts';
 import type { Faucet } from './faucet.ts';
-import { createFaults, type Faults } from './faults.ts';
+import { createFaults, type FaultObserver, type Faults } from './faults.ts';
 import { createLedger, type Finality, type Ledger } from './ledger/ledger.ts';
 import { slotsByHand, slotsOfClock } from './ledger/slots.ts';
 import type { Store } from './ledger/store.ts';
@@ -36,6 +36,8 @@ export interface EmbeddedChainOptions {
   readonly finality?: Finality | undefined;
   /** With it, specs may ask for faults over HTTP. */
   readonly controlToken?: string | undefined;
+  /** Of the faults in this process. */
+  readonly faultObserver?: FaultObserver | undefined;
   /** Nothing can be kept any more: whoever runs the chain should end it. Called once. */
   readonly onBroken?: ((error: unknown) => void) | undefined;
   readonly onError?: ((error: unknown, where: string) => void) | undefined;
@@ -48,8 +50,8 @@ export interface EmbeddedChain {
   readonly genesisHash: string;
   /** Moves the slots; only where they are moved by hand. */
   readonly advance: (slots: number) => void;
-  /** The newest slots are taken back, as long as they are not final. */
-  readonly fork: (fork: ForkOptions) => void;
+  /** The newest slots are taken back, as long as they are not final. Answers how many transactions were in them. */
+  readonly fork: (fork: ForkOptions) => number;
   readonly faults: Pick<Faults, 'inject' | 'clear'>;
   /** Makes a mint of the faucet where it is not there. */
   readonly ensureMint: (mint: MintOptions) => Promise<void>;
@@ -90,7 +92,7 @@ async function serve(folder: ChainFolder, options: EmbeddedChainOptions): Promis
   await ledger.durable();
 
   const genesisHash = encodeBase58(genesis);
-  const faults = createFaults(ledger);
+  const faults = createFaults(ledger, options.faultObserver);
   const context: RpcContext = { ledger, faucet, ensureMint, genesisHash, faults };
   const subscriptions = createSubscriptions(context, (slotMs ?? DEFAULT_SLOT_MS) / 2);
   const advance = (count: number) => {
@@ -101,9 +103,11 @@ async function serve(folder: ChainFolder, options: EmbeddedChainOptions): Promis
   };
   const fork = ({ slots: count, landAgainAfter }: ForkOptions) => {
     const tip = ledger.tip();
-    for (const bytes of ledger.fork(tip - BigInt(count) + 1n)) {
+    const dropped = ledger.fork(tip - BigInt(count) + 1n);
+    for (const bytes of dropped) {
       if (landAgainAfter) ledger.landLater(readTransaction(bytes), tip + BigInt(landAgainAfter));
     }
+    return dropped.length;
   };
 
   const control = options.controlToken && {

@@ -44,15 +44,24 @@ export class AnswerLost extends Error {
   }
 }
 
+/** For whoever makes calls go wrong at random, and counts what has. */
+export interface FaultObserver {
+  /** Just before the method does its work: what is injected here meets this very call. */
+  readonly beforeCall?: ((method: string) => void) | undefined;
+  /** A fault has changed what a call did or was answered with. */
+  readonly onEffect?: ((kind: Fault['kind']) => void) | undefined;
+}
+
 export type Faults = ReturnType<typeof createFaults>;
 
-export function createFaults(ledger: Ledger) {
+export function createFaults(ledger: Ledger, { beforeCall, onEffect }: FaultObserver = {}) {
   let armed: readonly Fault[] = [];
   let frozenAt: bigint | undefined;
 
   const find = <K extends Fault['kind']>(kind: K) =>
     armed.find((fault): fault is Extract<Fault, { kind: K }> => fault.kind === kind);
   const take = (fault: Fault) => {
+    onEffect?.(fault.kind);
     if (!('times' in fault) || fault.times === 'always') return;
     const rest = fault.times - 1;
     armed = armed.flatMap((other) =>
@@ -76,7 +85,15 @@ export function createFaults(ledger: Ledger) {
     slotsBehind: () => find('lag')?.slots ?? 0,
     /** The newest slot by whose block the height is told. */
     heightTip: () => frozenAt ?? tip(),
+    /** Before each call does its work. */
+    enter(method: string): void {
+      beforeCall?.(method);
+      // They change whatever is asked.
+      for (const { kind } of armed) if (kind === 'lag' || kind === 'freezeHeight') onEffect?.(kind);
+    },
     land(wire: WireTransaction): void {
+      // What is in a block already is neither dropped nor late.
+      if (ledger.status(wire.signature)) return;
       const drop = find('dropSend');
       const delay = find('delayLanding');
       if (drop) take(drop);
@@ -97,6 +114,10 @@ export function createFaults(ledger: Ledger) {
       take(fault);
       throw new AnswerLost(fault.how);
     },
-    isDown: () => find('down')?.how,
+    isDown() {
+      const fault = find('down');
+      if (fault) onEffect?.('down');
+      return fault?.how;
+    },
   };
 }

@@ -4,7 +4,7 @@ export {
   type EmbeddedChainOptions,
   type MintOptions,
 } from './embeddedChain.ts';
-export type { FaultInput } from './faults.ts';
+export type { Fault, FaultInput, FaultObserver } from './faults.ts';
 export {
   type ChainExit,
   type ChainProcess,

@@ -4,7 +4,10 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { EmbeddedChainOptions } from './embeddedChain.ts';
 
-export type ChainProcessOptions = Omit<EmbeddedChainOptions, 'onError' | 'onBroken' | 'folder'> & {
+export type ChainProcessOptions = Omit<
+  EmbeddedChainOptions,
+  'onError' | 'onBroken' | 'folder' | 'faultObserver'
+> & {
   readonly folder: string;
 };
 

@@ -168,6 +168,8 @@ function chainFrom(variables: z.infer<typeof environmentVariables>) {
       priorityFeeCapLamports: BigInt(variables.COFFER_PRIORITY_FEE_MAX_LAMPORTS),
       pollIntervalMs: variables.COFFER_CHAIN_POLL_MS,
       resendIntervalMs: variables.COFFER_CHAIN_POLL_MS * 2,
+      lossCheckIntervalMs: variables.COFFER_CHAIN_POLL_MS * 10,
+      firstRetryMs: variables.COFFER_CHAIN_POLL_MS,
     },
   };
 }

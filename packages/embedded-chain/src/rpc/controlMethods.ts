@@ -6,7 +6,7 @@ import { invalidParams } from './errors.ts';
 
 export interface Control {
   readonly advance: (slots: number) => void;
-  readonly fork: (fork: ForkOptions) => void;
+  readonly fork: (fork: ForkOptions) => number;
 }
 
 const forkSchema = z.strictObject({

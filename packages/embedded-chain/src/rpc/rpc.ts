@@ -47,6 +47,7 @@ export function createRpc({ context, methods, onError }: RpcOptions): Rpc {
       if (params !== undefined && params !== null && !Array.isArray(params)) {
         throw invalidParams('the parameters must be a list');
       }
+      context.faults.enter(method);
       const result = await found(new Params(params ?? []), context);
       context.faults.loseAnswer(method);
       return id === undefined ? undefined : respond({ result });

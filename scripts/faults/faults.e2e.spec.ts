@@ -1,0 +1,48 @@
+/** The small run of `npm run faults`. What it does: docs/operating/faults.md. */
+import { randomInt } from 'node:crypto';
+import { expect } from 'chai';
+import { deathsIn, MOVE_STEPS, REQUEST_STEPS, SMALL_PLAN } from './plan.ts';
+import { type Outcome, runFaults } from './runFaults.ts';
+
+describe('deposits and withdrawals while everything goes wrong', function () {
+  this.timeout(SMALL_PLAN.limitMs);
+  const seed = Number(process.env.COFFER_FAULTS_SEED ?? randomInt(2 ** 31));
+  let outcome: Outcome;
+
+  before(`COFFER_FAULTS_SEED=${seed}`, async () => {
+    outcome = await runFaults({ plan: SMALL_PLAN, seed, progress: () => undefined });
+  });
+
+  it('lose nothing and double nothing', () => {
+    expect(outcome.violations, `COFFER_FAULTS_SEED=${seed}`).to.deep.equal([]);
+  });
+
+  it('met every kind of fault', () => {
+    expect(outcome.faults.total()).to.be.at.least(SMALL_PLAN.faults);
+    expect(outcome.faults.rows().map(([kind]) => kind)).to.include.members([
+      'answer lost',
+      'duplicate accepted',
+      'forked away',
+      'landed, answer lost',
+      'landing delayed',
+      'node down',
+      'node lagging',
+      'process killed',
+      'send dropped',
+    ]);
+  });
+
+  it('met a death at every step', () => {
+    const { ofWorkers, ofRequests } = deathsIn(SMALL_PLAN);
+    expect(outcome.deaths.total()).to.equal(ofWorkers + ofRequests);
+    expect(outcome.deaths.rows().map(([at]) => at)).to.include.members([...MOVE_STEPS, ...REQUEST_STEPS]);
+  });
+
+  it('came to their ends, most of them to a good one, and some after an attempt had expired', () => {
+    const { asked, moves } = outcome;
+    expect(moves.length).to.equal(asked.filter(({ accepted }) => accepted !== undefined).length);
+    const confirmed = moves.filter(({ ends: [end] }) => end?.type === 'MoveConfirmed');
+    expect(confirmed.length).to.be.greaterThan(moves.length / 2);
+    expect(moves.some(({ expired }) => expired > 0)).to.equal(true);
+  });
+});

@@ -1,0 +1,155 @@
+/**
+ * The embedded chain in this process, its time moved by us: slots go by as fast as the machine likes, and calls,
+ * blocks and time itself go wrong at random.
+ */
+import { randomBytes } from 'node:crypto';
+import { createEmbeddedChain, type EmbeddedChain, type Fault, type FaultInput } from '@coffer/embedded-chain';
+import { encodeBase58 } from '@coffer/kernel';
+import type { Random } from '../../services/coffer/src/testing/random.ts';
+import type { Tally } from './tally.ts';
+
+export const GOLD_DECIMALS = 6;
+
+/** As on a cluster. */
+const FINALITY = { confirmedAfter: 2, finalizedAfter: 32 };
+const BLOCKHASH_LIFE_SLOTS = 151;
+const SLOT_MS = 10;
+
+/** Of each call so many; what is left goes well. */
+const OF_SENDS = { drop: 0.2, late: 0.15, lost: 0.15, unanswered: 0.002, again: 0.3 };
+const OF_QUESTIONS = { lost: 0.05, lag: 0.05, frozenHeight: 0.01 };
+/** Of each slot. */
+const OF_SLOTS = { fork: 0.02, down: 0.004, noSends: 0.002 };
+const MOST_FORKED_SLOTS = 20;
+const MOST_DOWN_SLOTS = 8;
+const MOST_LATE_SLOTS = 200;
+const MOST_LAG_SLOTS = 60;
+
+export interface FaultyChain extends Pick<EmbeddedChain, 'url' | 'faucetAddress'> {
+  readonly gold: string;
+  /** All goes well until it is said that nothing does. */
+  readonly setTrouble: (isOn: boolean) => void;
+  /** What is in a block can be forked away no more. */
+  readonly finalize: () => void;
+  /** What is not in a block yet is to expire. */
+  readonly expireSoon: () => void;
+  readonly stop: () => Promise<void>;
+}
+
+export async function startFaultyChain(random: Random, tally: Tally): Promise<FaultyChain> {
+  const gold = encodeBase58(randomBytes(32));
+  let isOn = false;
+  let method = '';
+  let downForSlots = 0;
+  /** No send lands while so many slots go by. */
+  let noSendsForSlots = 0;
+
+  const chain = await createEmbeddedChain({
+    slotMs: 'byHand',
+    finality: FINALITY,
+    mints: [{ address: gold, decimals: GOLD_DECIMALS }],
+    faultObserver: { beforeCall, onEffect },
+  });
+  const timer = setInterval(passSlots, SLOT_MS);
+
+  return {
+    url: chain.url,
+    faucetAddress: chain.faucetAddress,
+    gold,
+    setTrouble(value) {
+      isOn = value;
+      downForSlots = 0;
+      noSendsForSlots = 0;
+      chain.faults.clear();
+    },
+    finalize: () => chain.advance(FINALITY.finalizedAfter + 1),
+    expireSoon() {
+      if (isOn && noSendsForSlots === 0) noSendsForSlots = BLOCKHASH_LIFE_SLOTS + FINALITY.finalizedAfter;
+    },
+    async stop() {
+      clearInterval(timer);
+      await chain.stop();
+    },
+  };
+
+  /** What is injected here meets this call and no other. */
+  function beforeCall(called: string): void {
+    method = called;
+    if (!isOn || downForSlots > 0) return;
+    chain.faults.clear();
+    const fault = called === 'sendTransaction' ? faultOfSend() : faultOfQuestion(called);
+    if (fault) chain.faults.inject(fault);
+  }
+
+  function faultOfSend(): FaultInput | undefined {
+    if (noSendsForSlots > 0) return { kind: 'dropSend' };
+    let roll = random();
+    const is = (share: number) => {
+      roll -= share;
+      return roll < 0;
+    };
+    if (is(OF_SENDS.drop)) return { kind: 'dropSend' };
+    if (is(OF_SENDS.late)) return { kind: 'delayLanding', slots: upTo(MOST_LATE_SLOTS) };
+    if (is(OF_SENDS.lost)) return { kind: 'loseAnswer', how: pick(['reset', '500', '503']) };
+    if (is(OF_SENDS.unanswered)) return { kind: 'loseAnswer', how: 'never' };
+    return is(OF_SENDS.again) ? { kind: 'acceptDuplicate' } : undefined;
+  }
+
+  function faultOfQuestion(of: string): FaultInput | undefined {
+    const roll = random();
+    const { lost, lag, frozenHeight } = OF_QUESTIONS;
+    if (roll < lost) return { kind: 'loseAnswer', method: of, how: pick(['reset', '500', '503']) };
+    if (roll < lost + lag) return { kind: 'lag', slots: upTo(MOST_LAG_SLOTS) };
+    return roll < lost + lag + frozenHeight ? { kind: 'freezeHeight' } : undefined;
+  }
+
+  function onEffect(kind: Fault['kind']): void {
+    const isSend = method === 'sendTransaction';
+    if (kind === 'loseAnswer') tally.add(isSend ? 'landed, answer lost' : 'answer lost');
+    else tally.add(NAMES[kind]);
+  }
+
+  function passSlots(): void {
+    chain.advance(1);
+    if (!isOn) return;
+    noSendsForSlots = Math.max(0, noSendsForSlots - 1);
+    if (downForSlots > 0) {
+      downForSlots -= 1;
+      if (downForSlots === 0) chain.faults.clear();
+      return;
+    }
+    const { fork, down, noSends } = OF_SLOTS;
+    const roll = random();
+    if (roll < fork) forkAway();
+    else if (roll < fork + down) {
+      downForSlots = upTo(MOST_DOWN_SLOTS);
+      chain.faults.clear();
+      chain.faults.inject({ kind: 'down', how: pick(['reset', '503']) });
+    } else if (roll < fork + down + noSends) {
+      noSendsForSlots = BLOCKHASH_LIFE_SLOTS + FINALITY.finalizedAfter;
+    }
+  }
+
+  function forkAway(): void {
+    const again = random() < 0.5 ? { landAgainAfter: upTo(MOST_FORKED_SLOTS) } : {};
+    const dropped = chain.fork({ slots: upTo(MOST_FORKED_SLOTS), ...again });
+    for (let index = 0; index < dropped; index += 1) tally.add('forked away');
+  }
+
+  function upTo(most: number): number {
+    return 1 + Math.floor(random() * most);
+  }
+
+  function pick<Item>(items: readonly [Item, ...Item[]]): Item {
+    return items[Math.floor(random() * items.length)] ?? items[0];
+  }
+}
+
+const NAMES: Readonly<Record<Exclude<Fault['kind'], 'loseAnswer'>, string>> = {
+  dropSend: 'send dropped',
+  delayLanding: 'landing delayed',
+  acceptDuplicate: 'duplicate accepted',
+  lag: 'node lagging',
+  freezeHeight: 'block height frozen',
+  down: 'node down',
+};

@@ -1,0 +1,154 @@
+/** One run: everything is started, goes wrong, comes to its end, and is judged. */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createPool } from '@coffer/database';
+import { createTestDatabase } from '@coffer/testing';
+import { type Client, createClient } from '../../services/coffer/src/testing/client.ts';
+import { delegatingClient } from '../../services/coffer/src/testing/delegatingClient.ts';
+import { randomFrom } from '../../services/coffer/src/testing/random.ts';
+import { SPEC_MASTER_KEYS, serviceTemplate } from '../../services/coffer/src/testing/world.ts';
+import { type Asked, startCallers } from './callers.ts';
+import { type DeathsOptions, killServices, killWorkers } from './deaths.ts';
+import { startFaultyChain } from './faultyChain.ts';
+import { createNodes, type Node } from './nodes.ts';
+import type { FaultPlan } from './plan.ts';
+import { type Scene, setScene } from './scene.ts';
+import { createTally, type Tally } from './tally.ts';
+import { judge, type Verdict } from './verdict.ts';
+
+/** A move that is not at its end then never will be. */
+const ENDED_WITHIN_MS = 90_000;
+const MOST_VIOLATIONS = 50;
+
+export interface Outcome extends Verdict {
+  readonly faults: Tally;
+  readonly deaths: Tally;
+  readonly asked: readonly Asked[];
+  readonly unanswered: number;
+  readonly violations: readonly string[];
+  readonly seconds: number;
+}
+
+export interface RunOptions {
+  readonly plan: FaultPlan;
+  readonly seed: number;
+  readonly progress: (line: string) => void;
+}
+
+export async function runFaults({ plan, seed, progress }: RunOptions): Promise<Outcome> {
+  const startedAtMs = performance.now();
+  const random = randomFrom(seed);
+  const faults = createTally();
+  const deaths = createTally();
+  const violations: string[] = [];
+  const complain = (violation: string) => {
+    if (violations.length < MOST_VIOLATIONS) violations.push(violation);
+    progress(`VIOLATION: ${violation}`);
+  };
+  await using stack = new AsyncDisposableStack();
+
+  const database = await createTestDatabase(serviceTemplate);
+  stack.defer(() => database.drop());
+  const pool = createPool({
+    connectionString: database.connectionString,
+    applicationName: 'faults',
+    onIdleError() {},
+  });
+  stack.defer(() => pool.end());
+  const folder = await mkdtemp(join(tmpdir(), 'coffer-faults-'));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const chain = await startFaultyChain(random, faults);
+  stack.defer(chain.stop);
+
+  const operatorToken = `op_${randomBytes(32).toString('base64url')}`;
+  const nodes = createNodes({
+    COFFER_DATA_DIR: folder,
+    DATABASE_URL: database.connectionString,
+    SOLANA_TEST_RPC_URL: chain.url,
+    COFFER_CHAIN_POLL_MS: '100',
+    COFFER_REACTION_GRACE_MS: '500',
+    COFFER_OPERATOR_TOKEN: operatorToken,
+    COFFER_SECRETS_KEY: randomBytes(32).toString('base64'),
+    COFFER_IDENTITY_KEY: randomBytes(32).toString('base64'),
+    COFFER_MASTER_KEYS: SPEC_MASTER_KEYS,
+    COFFER_SIGN_IN_IP_RATE_PER_MINUTE: '1000000',
+    COFFER_SIGN_IN_KEY_RATE_PER_MINUTE: '1000000',
+  });
+  stack.defer(nodes.stop);
+
+  progress('starting the service');
+  const service = await nodes.start(['api', 'projector']);
+  if (!service.url) throw new Error(`The service did not start:\n${service.said()}`);
+  const clientAt = (url: string) => createClient({ baseUrl: `${url}/v1`, operatorToken });
+  const steady = clientAt(service.url);
+  const scene = await setScene(steady, chain, plan.users);
+
+  const doomedUrls = new Set<string>();
+  const anyOf = delegatingClient(() => {
+    const [doomed] = doomedUrls;
+    return doomed !== undefined && random() < 0.5 ? clientAt(doomed) : steady;
+  });
+  const callers = startCallers({ client: anyOf, scene, random, atOnce: plan.movesAtOnce, complain });
+  chain.setTrouble(true);
+  const options: DeathsOptions = {
+    ...{ plan, nodes, chain, pool, random, deaths, faults, complain, doomedUrls },
+    progress: (line) => progress(`${faults.total()} faults, ${callers.asked.length} requests; ${line}`),
+  };
+  const [worker] = await Promise.all([killWorkers(options), killServices(options)]);
+  let told = faults.total();
+  while (faults.total() < plan.faults) {
+    await delay(50);
+    if (faults.total() - told < 500) continue;
+    told = faults.total();
+    options.progress('all deaths died');
+  }
+
+  progress('nothing goes wrong any more; all moves come to their end');
+  chain.setTrouble(false);
+  await callers.stop();
+  await replaced(worker);
+  await allEnded(steady, scene, callers.asked, complain);
+  const verdict = await judge({ client: steady, chainUrl: chain.url, scene, asked: callers.asked, complain });
+  return {
+    ...verdict,
+    ...{ faults, deaths, violations },
+    asked: callers.asked,
+    unanswered: callers.unanswered(),
+    seconds: (performance.now() - startedAtMs) / 1_000,
+  };
+
+  /** What waits between two tries begins anew with the next worker. */
+  async function replaced(last: Node): Promise<void> {
+    const next = nodes.start(['chain-worker', 'process-manager']);
+    last.kill();
+    await last.ended;
+    await pool.query(
+      `update records.consumers set leased_until = clock_timestamp() where leased_until is not null`,
+    );
+    await next;
+  }
+}
+
+async function allEnded(
+  client: Client,
+  { secretKey }: Scene,
+  asked: readonly Asked[],
+  complain: (violation: string) => void,
+): Promise<void> {
+  const deadlineMs = performance.now() + ENDED_WITHIN_MS;
+  for (const { ref, accepted } of asked) {
+    if (accepted === undefined) continue;
+    for (;;) {
+      const { json, text } = await client.post('/treasury/status', { ref }, { key: secretKey });
+      if (json.status === 'confirmed' || json.status === 'failed') break;
+      if (performance.now() > deadlineMs) {
+        complain(`${ref} does not come to its end: ${text}`);
+        break;
+      }
+      await delay(50);
+    }
+  }
+}
