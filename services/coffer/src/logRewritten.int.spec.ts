@@ -13,7 +13,7 @@ import { caughtUpRows, freshRows, holdsCaughtUp } from './testing/readModels.ts'
 import { consumerMetric, errorLines } from './testing/watch.ts';
 import { startNode, startWorld, type World } from './testing/world.ts';
 
-const CONSUMERS = ['readModels', 'holds', 'identities', 'chain'] as const;
+const CONSUMERS = ['readModels', 'holds', 'identities', 'chainWorker', 'chain'] as const;
 
 describe('a service whose log is put back to an older state', function () {
   this.timeout(30_000);
@@ -130,7 +130,7 @@ describe('a service whose log is put back to an older state', function () {
     const before = await eventTypes();
     const reset = await resetConsumers(pool);
     expect(reset.dropped).to.have.length(1);
-    expect(reset.restarted).to.deep.equal(['holds', 'identities', 'chain']);
+    expect(reset.restarted).to.deep.equal(['holds', 'identities', 'chainWorker', 'chain']);
     await migrateAll(pool);
 
     const node = await startNode(world.databaseUrl, { environment: { COFFER_REACTION_GRACE_MS: '0' } });

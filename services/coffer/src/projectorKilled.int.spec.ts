@@ -4,8 +4,10 @@
  */
 import { type Consumer, type ConsumerAlarm, readCheckpoint } from '@coffer/consumers';
 import { createPool, type Pool, withTransaction } from '@coffer/database';
-import type { EventStore } from '@coffer/event-store';
+import { createCommandHandler, type EventStore } from '@coffer/event-store';
 import { createPostgresEventStore } from '@coffer/event-store/postgres';
+import { createMoves, treasuryMovePlace } from '@coffer/moves';
+import { depositOf } from '@coffer/moves/testing';
 import { createReadSchema, READ_MODELS_CONSUMER, startReadModels } from '@coffer/read-models';
 import { expect } from 'chai';
 import { readModelProjections } from './contexts.ts';
@@ -44,6 +46,11 @@ describe('the consumer of the read models, killed at any statement', function ()
       onIdleError() {},
     });
     store = createPostgresEventStore({ connectionString: world.databaseUrl, applicationName: 'spec' });
+    const moves = createMoves({ handler: createCommandHandler({ store }), store });
+    await moves.request(treasuryMovePlace('test', depositOf().appId, 'ref-1'), depositOf(), {
+      metadata: { correlationId: 'spec', actor: 'key:1', occurredAt: depositOf().requestedAt },
+      deadlineMs: performance.now() + 10_000,
+    });
     undisturbed = await freshRows(world.databaseUrl);
     statements = await countStatements();
   });
