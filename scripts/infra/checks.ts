@@ -54,6 +54,9 @@ export const EXAMPLE_VALUES: Readonly<Record<string, string>> = {
 /** What a service that is not given it makes once, and keeps in its data folder. */
 const KEPT_IN_DATA_FOLDER = ['COFFER_SECRETS_KEY', 'COFFER_IDENTITY_KEY', 'COFFER_OPERATOR_TOKEN'];
 
+/** They read balances, send, or compare the books with the chain. */
+const ASK_A_CHAIN: readonly string[] = ['api', 'chain-worker', 'reconciler'];
+
 const without = (all: readonly string[], some: readonly string[]) => all.filter((one) => !some.includes(one));
 const sameMembers = (some: readonly string[], others: readonly string[]) =>
   some.length === others.length && without(some, others).length === 0;
@@ -133,7 +136,7 @@ function* examples({ files }: Parts): Iterable<string> {
 }
 
 /** Every role runs, in a container of its own that is given as little as it needs. */
-function* roleContainers({ roles, code }: Parts): Iterable<string> {
+function* roleContainers({ compose, roles, code }: Parts): Iterable<string> {
   const run: string[] = [];
   for (const [name, service] of roles) {
     const [verb, ...named] = service.command ?? [];
@@ -146,6 +149,12 @@ function* roleContainers({ roles, code }: Parts): Iterable<string> {
     const hasMasterKeys = given.includes('COFFER_MASTER_KEYS');
     if (hasMasterKeys !== code.needsMasterKeys(named))
       yield `${name} ${hasMasterKeys ? 'is given' : 'lacks'} the master keys`;
+    const addresses = ['SOLANA_TEST_RPC_URL', 'SOLANA_LIVE_RPC_URL'].filter((one) => given.includes(one));
+    if (addresses.length !== (named.some((role) => ASK_A_CHAIN.includes(role)) ? 2 : 0))
+      yield `${name} is told of ${addresses.length} chains`;
+    const reachesOut = service.networks.some((network) => compose.networks[network]?.internal !== true);
+    if (reachesOut !== addresses.length > 0)
+      yield `${name} ${reachesOut ? 'reaches' : 'does not reach'} what is outside`;
     if (service.read_only !== true) yield `${name} can write to its file system`;
     const folder = service.environment.COFFER_DATA_DIR;
     if (!service.tmpfs?.some((mount) => mount.split(':')[0] === folder))
