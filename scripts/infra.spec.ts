@@ -107,7 +107,7 @@ describe('infra/', () => {
       '    environment:\n      <<: [*coffer-system-environment, *chain-environment]\n    networks',
       '    environment: *coffer-system-environment\n    networks',
     ],
-    ['api is told of 1 chains', 'compose.yaml', '  SOLANA_LIVE_RPC_URL: ${SOLANA_LIVE_RPC_URL:-}\n', ''],
+    ['api is told of 1 chains', 'compose.yaml', 'SOLANA_LIVE_RPC_URL: $', 'SOLANA_LIFE_RPC_URL: $'],
     [
       'chain-worker does not reach what is outside',
       'compose.yaml',

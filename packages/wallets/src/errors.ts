@@ -34,7 +34,7 @@ export const walletsErrors = {
   'wallets/invalid_recipient_key': {
     status: 400,
     message:
-      'recipientPublicKey is no X25519 public key that anything can be sealed for. Make a fresh key pair.',
+      'The recipientPublicKey is no X25519 public key that anything can be sealed for. Make a fresh key pair.',
   },
   'wallets/export_not_allowed': {
     status: 409,
