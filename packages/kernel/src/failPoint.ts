@@ -28,6 +28,8 @@ export const failPointName = z.enum([
   'erase.erased',
   'erase.destroyed',
   'erase.released',
+  'export.exported',
+  'export.retired',
   'move.beforeSign',
   'move.signed',
   'move.sent',

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Pool } from '@coffer/database';
 import type { CommandContext, CommandHandler } from '@coffer/event-store';
-import { type Clock, encodeBase58 } from '@coffer/kernel';
+import { type Clock, encodeBase58, type FailPoint, noFailPoint } from '@coffer/kernel';
 import nacl from 'tweetnacl';
 import { type ExportedWallet, type ProvisionedWallet, wallet } from './domain/wallet.ts';
 import { type WalletOwner, walletStreamName } from './domain/walletIds.ts';
@@ -57,12 +57,14 @@ export function createExports({
   wallets,
   masterKeys,
   clock,
+  failPoint = noFailPoint,
 }: {
   readonly pool: Pool;
   readonly handler: Pick<CommandHandler, 'execute'>;
   readonly wallets: Pick<Wallets, 'generationsOf' | 'successorOf' | 'provision'>;
   readonly masterKeys: Pick<MasterKeys, 'find'>;
   readonly clock: Clock;
+  readonly failPoint?: FailPoint;
 }): Exports {
   return {
     async exportWallet(owner, request, requireAllowed, context) {
@@ -91,6 +93,7 @@ export function createExports({
         },
         context,
       );
+      failPoint('export.exported');
       return { answer: await handOut(owner, exportedOf(answer), context), replayed };
     },
 

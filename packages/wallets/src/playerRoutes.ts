@@ -75,12 +75,10 @@ const mint = z
   .string()
   .refine((text) => text === 'native' || isBase58Address(text), 'must be "native" or a base58 mint address');
 /** The one base64 writing of 32 bytes. */
-const x25519PublicKey = z
-  .string()
-  .refine(
-    (text) => text.length === 44 && Buffer.from(text, 'base64').toString('base64') === text,
-    'must be 32 bytes in base64',
-  );
+const x25519PublicKey = z.string().refine((text) => {
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.length === 32 && bytes.toString('base64') === text;
+}, 'must be 32 bytes in base64');
 
 export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endpoint[] {
   const { wallets, chainWallets, exports, exportGuard, clock } = routes;

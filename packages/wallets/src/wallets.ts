@@ -4,7 +4,14 @@
  */
 import assert from 'node:assert/strict';
 import type { CommandContext, CommandHandler, StreamEvent } from '@coffer/event-store';
-import { type Environment, encodeBase58, isId, parseStreamName } from '@coffer/kernel';
+import {
+  type Environment,
+  encodeBase58,
+  type FailPoint,
+  isId,
+  noFailPoint,
+  parseStreamName,
+} from '@coffer/kernel';
 import { walletEvents } from './domain/wallet.events.ts';
 import {
   type ProvisionedWallet,
@@ -73,9 +80,12 @@ export interface Wallets {
 }
 
 export function createWallets(
-  dependencies: WalletKeyDependencies & { readonly handler: Pick<CommandHandler, 'execute' | 'load'> },
+  dependencies: WalletKeyDependencies & {
+    readonly handler: Pick<CommandHandler, 'execute' | 'load'>;
+    readonly failPoint?: FailPoint;
+  },
 ): Wallets {
-  const { handler, pool } = dependencies;
+  const { handler, pool, failPoint = noFailPoint } = dependencies;
 
   /** The owner's wallets up to the first that is not there: one of the next generation only follows an ended one. */
   async function generationsOf(
@@ -100,7 +110,10 @@ export function createWallets(
       if (last?.status === 'active') return viewOf(owner, last);
 
       // Before there is another wallet, the service has let go of the key that its user has taken.
-      if (last?.status === 'exported') await retireKey(pool, last.walletId, new Date(last.exportedAt));
+      if (last?.status === 'exported') {
+        await retireKey(pool, last.walletId, new Date(last.exportedAt));
+        failPoint('export.retired');
+      }
       const generation = existing.length + 1;
       const place = placeOf(owner, generation);
       const { publicKey, createdAt } = await keyOf(dependencies, place);

@@ -105,7 +105,7 @@ export function createContexts(
 ) {
   const { config, secretsKey, identityKey, masterKeys, makeNextMasterKey, viewUser, logger, chains } =
     options;
-  const clock = systemClock;
+  const clock = options.clock ?? systemClock;
   const secretBox = createSecretBox(secretsKey);
   const directory = createAppDirectory(pool, { secretBox });
   const allowedOrigins = createAllowedOrigins(pool, {
@@ -125,7 +125,7 @@ export function createContexts(
   });
   const users = createUsers({ handler, store, clock });
   const failPoint = failPointFrom(config.failPoint);
-  const wallets = createWallets({ pool, handler, masterKeys, clock });
+  const wallets = createWallets({ pool, handler, masterKeys, clock, failPoint });
   const {
     identities,
     erasure,

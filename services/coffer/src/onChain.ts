@@ -73,7 +73,7 @@ export function wireOnChain(options: OnChainOptions): OnChain {
   const signer = createSigner({ pool, masterKeys });
   const operatorWallets = createOperatorWallets({ pool, handler, masterKeys, clock });
   const migration = createWalletMigration({ handler, wallets, moves, clock, chainOf: chains.of });
-  const exports = createExports({ pool, handler, wallets, masterKeys, clock });
+  const exports = createExports({ pool, handler, wallets, masterKeys, clock, failPoint });
 
   const activeWallet = async (owner: WalletOwner, deadline: { readonly deadlineMs: number }) =>
     (await wallets.walletsOf(owner, deadline)).find(({ status }) => status === 'active');
@@ -162,17 +162,21 @@ const streamOf = ({ environment, appId, userId, currencyId }: AccountOfPlayer): 
 
 function destroyRegularly(destroy: () => Promise<number>, logger: Logger): () => Promise<void> {
   let underWay = Promise.resolve();
-  const timer = setInterval(() => {
+  // Also at once: nobody knows for how long nothing ran.
+  destroyNow();
+  const timer = setInterval(destroyNow, SWEEP_INTERVAL_MS);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+    return underWay;
+  };
+
+  function destroyNow() {
     underWay = destroy().then(
       (count) => {
         if (count > 0) logger.info({ count }, 'keys that their users took a day ago were destroyed');
       },
       (error: unknown) => logger.warn({ err: error }, 'keys that their users took were not destroyed'),
     );
-  }, SWEEP_INTERVAL_MS);
-  timer.unref();
-  return () => {
-    clearInterval(timer);
-    return underWay;
-  };
+  }
 }

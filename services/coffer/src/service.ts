@@ -19,7 +19,7 @@ import {
   type RunningServer,
   startServer,
 } from '@coffer/http';
-import { type Environment, systemClock } from '@coffer/kernel';
+import { type Clock, type Environment, systemClock } from '@coffer/kernel';
 import { migrateRecords } from '@coffer/portal';
 import { areOfThisLog, caughtUpSince, migrateReadModels } from '@coffer/read-models';
 import { startReconcilerRole } from '@coffer/reconciler';
@@ -56,6 +56,8 @@ export interface ServiceOptions {
   readonly logger: Logger;
   /** For specs: compares every reply with the schema that its endpoint declares. */
   readonly checkReplies?: boolean;
+  /** For specs: the time of day. Default: that of the machine. */
+  readonly clock?: Clock;
   /** For specs: who a user is, for sign-in sessions. Default: the one behind the identity. */
   readonly viewUser?: ViewUser;
   /** For specs: stands between the service and its event store. */

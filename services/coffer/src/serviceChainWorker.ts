@@ -3,7 +3,7 @@ import { type ChainWorkerRole, startChainWorkerRole } from '@coffer/chain-worker
 import type { ConsumerOptions } from '@coffer/consumers';
 import type { CommandHandler } from '@coffer/event-store';
 import type { Logger, Registry } from '@coffer/http';
-import { type Environment, type FailPoint, isoTimeOf, systemClock } from '@coffer/kernel';
+import { type Clock, type Environment, type FailPoint, isoTimeOf, systemClock } from '@coffer/kernel';
 import type { PayingWallet } from '@coffer/moves';
 import type { OperatorWallets, Signer } from '@coffer/wallets';
 import type { Chains } from './chains.ts';
@@ -17,6 +17,7 @@ export function startServiceChainWorker({
   chains,
   operatorWallets,
   places,
+  clock = systemClock,
   ...shared
 }: Pick<ConsumerOptions, 'pool' | 'store' | 'onAlarm' | 'onTrouble'> & {
   readonly config: Pick<Config, 'chain'>;
@@ -27,11 +28,14 @@ export function startServiceChainWorker({
   readonly failPoint: FailPoint;
   readonly registry: Registry;
   readonly logger: Logger;
+  /** The time of day. */
+  readonly clock?: Clock;
   /** Every app in both environments. */
   readonly places: () => Promise<readonly { readonly appId: string; readonly environment: Environment }[]>;
 }): ChainWorkerRole {
   return startChainWorkerRole({
     ...shared,
+    wallClock: clock,
     chainOf: chains.find,
     policy: { ...config.chain.policy },
     async feePayerOf(appId, environment) {
@@ -55,7 +59,7 @@ export function startServiceChainWorker({
     const metadata = {
       correlationId: 'chain-worker',
       actor: 'service',
-      occurredAt: isoTimeOf(systemClock),
+      occurredAt: isoTimeOf(clock),
     };
     const deadlineMs = performance.now() + PROVISION_WITHIN_MS;
     return operatorWallets.provision({ environment, appId, role: 'feePayer' }, { metadata, deadlineMs });

@@ -6,6 +6,7 @@ import type { EventStore } from '@coffer/event-store';
 import { createEventStoreDbEventStore } from '@coffer/event-store/eventstoredb';
 import { createPostgresEventStore } from '@coffer/event-store/postgres';
 import { createLogger } from '@coffer/http';
+import type { Clock } from '@coffer/kernel';
 import { createTestDatabase, startStoreGatewayProcess, type TestDatabaseTemplate } from '@coffer/testing';
 import { createMasterKeys, masterKeysText, newMasterKey } from '@coffer/wallets';
 import { type Chains, noChains } from '../chains.ts';
@@ -38,6 +39,8 @@ export interface WorldOptions {
   readonly chains?: Chains;
   /** Who a user is, for sign-in sessions. */
   readonly viewUser?: ViewUser;
+  /** Default: that of the machine. */
+  readonly clock?: Clock;
 }
 
 /** The same for every node: what one has sealed or hashed, the next one on the same database has to read. */
@@ -84,7 +87,7 @@ export const SPEC_MASTER_KEYS = masterKeysText([newMasterKey('test', 1), newMast
 /** The service in this process on a database that is there: for specs that start it again. */
 export async function startNode(
   databaseUrl: string,
-  { environment = {}, roles = allRoles, wrapStore, viewUser, chains = noChains }: WorldOptions = {},
+  { environment = {}, roles = allRoles, wrapStore, viewUser, clock, chains = noChains }: WorldOptions = {},
 ): Promise<Omit<World, 'databaseUrl'>> {
   const elsewhere = await eventStoreElsewhere(databaseUrl);
   const operatorToken = `op_${randomBytes(32).toString('base64url')}`;
@@ -108,6 +111,7 @@ export async function startNode(
     checkReplies: true,
     ...(wrapStore && { wrapStore }),
     ...(viewUser && { viewUser }),
+    ...(clock && { clock }),
   });
   const url = String(service.url);
   const client = createClient({ baseUrl: `${url}/v1`, operatorToken });

@@ -1,0 +1,179 @@
+/**
+ * For specs of players' wallets: the service over HTTP on a chain of its own, whose slots go by when the spec says so.
+ * What was requested stays where it is until the spec lets a chain worker run.
+ */
+import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
+import type { EventStore } from '@coffer/event-store';
+import { createPlayerClient } from '@coffer/sdk';
+import { type Chain, createRpcChain } from '@coffer/solana';
+import { PublicKey, SystemProgram, Transaction } from '@solana/web3.js';
+import { openChains } from '../chains.ts';
+import type { Role } from '../config.ts';
+import { type Answer, type CallOptions, requireStatus, setUpApp, type TestApp, textOf } from './client.ts';
+import { eventually } from './eventually.ts';
+import { allowSignIn, newWallet } from './signIns.ts';
+import { startNode, startWorld, type World } from './world.ts';
+
+/** A currency of the app, whose tokens the faucet of the chain gives away. */
+export const GEM = { id: 3, code: 'GEM', decimals: 6, mint: newAddress() } as const;
+export const SOL_LAMPORTS = 1_000_000_000n;
+const FEES_LAMPORTS = 10n * SOL_LAMPORTS;
+/** The time of day of a service with a clock of its own. */
+const NOON_MS = Date.parse('2026-05-04T12:00:00.000Z');
+
+/** Of nobody that this installation knows. */
+export function newAddress(): string {
+  return newWallet().publicKey;
+}
+
+export interface PlayerWallets {
+  readonly world: World;
+  readonly app: TestApp;
+  readonly node: ChainWorld;
+  readonly chain: Chain;
+  readonly settings: (settings: Readonly<Record<string, unknown>>) => Promise<void>;
+  readonly newPlayer: () => Promise<Player>;
+  /** Lets a chain worker run and slots go by until there is an answer. */
+  readonly carriedUntil: <Result>(
+    what: string,
+    ask: () => Promise<Result | undefined> | Result | undefined,
+  ) => Promise<Result>;
+  readonly lamportsOf: (address: string) => Promise<bigint>;
+  /** Of GEM, or of another mint. */
+  readonly tokensOf: (address: string, mint?: string) => Promise<bigint>;
+  /** Seconds go by for the service. */
+  readonly passTime: (seconds: number) => void;
+  readonly stop: () => Promise<void>;
+}
+
+export interface Player {
+  readonly userId: string;
+  /** The first one. */
+  readonly wallet: { readonly id: string; readonly address: string };
+  readonly accessToken: () => string;
+  /** Anew, as the same player. */
+  readonly signIn: () => Promise<void>;
+  readonly get: (path: string, options?: CallOptions) => Promise<Answer>;
+  readonly post: (path: string, body: unknown, options?: CallOptions) => Promise<Answer>;
+}
+
+const ROLES: readonly Role[] = ['api', 'projector', 'process-manager'];
+
+export async function startPlayerWallets({
+  roles = ROLES,
+  wrapStore,
+}: {
+  readonly roles?: readonly Role[];
+  readonly wrapStore?: (store: EventStore) => EventStore;
+} = {}): Promise<PlayerWallets> {
+  const node = await startChainWorld();
+  const chain = createRpcChain({ urls: [node.url], timeoutMs: 10_000 });
+  const chains = openChains(
+    { test: undefined, live: undefined },
+    {
+      url: node.url,
+      ensureMint: node.ensureMint,
+      stop: node.stop,
+      async fundFeePayer(address) {
+        if ((await lamportsOf(address)) < FEES_LAMPORTS / 2n) await node.fund(address, FEES_LAMPORTS);
+      },
+    },
+  );
+  let nowMs = NOON_MS;
+  const clock = () => new Date(nowMs);
+  const world = await startWorld({ roles, chains, clock, ...(wrapStore && { wrapStore }) });
+  const { client, databaseUrl } = world;
+  const app = await setUpApp(client);
+  await allowSignIn(client, app.appId);
+  const { mint, ...currency } = GEM;
+  const currencies = `/portal/app/${app.appId}/currencies`;
+  requireStatus(await client.post(currencies, { ...currency, mint: { test: mint, live: null } }), 200);
+
+  async function lamportsOf(address: string): Promise<bigint> {
+    const [account] = await chain.accounts([address], 'confirmed');
+    return account?.lamports ?? 0n;
+  }
+
+  return {
+    world,
+    app,
+    node,
+    chain,
+    lamportsOf,
+    async tokensOf(address, wanted = mint) {
+      const held = await chain.tokenAccountsOf(address, 'confirmed');
+      return held.filter((one) => one.mint === wanted).reduce((sum, { amount }) => sum + amount, 0n);
+    },
+    async settings(settings) {
+      requireStatus(await client.post(`/portal/app/${app.appId}/settings`, { settings }), 200);
+    },
+    async newPlayer() {
+      const identity = newWallet();
+      const { baseUrl } = client;
+      const page = createPlayerClient({ baseUrl, publishableKey: app.test.publishableKey });
+      let session = await page.signInWithWallet(identity);
+      const accessToken = () => session.accessToken;
+      const [wallet] = session.user.wallets;
+      if (!wallet) throw new Error('A player has a wallet.');
+      return {
+        userId: session.user.id,
+        wallet,
+        accessToken,
+        async signIn() {
+          session = await page.signInWithWallet(identity);
+        },
+        get: (path, options) => client.get(path, { key: accessToken(), ...options }),
+        post: (path, body, options) => client.post(path, body, { key: accessToken(), ...options }),
+      };
+    },
+    async carriedUntil(what, ask) {
+      const environment = { COFFER_CHAIN_POLL_MS: '20' };
+      const worker = await startNode(databaseUrl, { roles: ['chain-worker'], chains, clock, environment });
+      try {
+        return await eventually(what, () => {
+          node.advance(1);
+          return ask();
+        });
+      } finally {
+        await worker.stop();
+      }
+    },
+    passTime(seconds) {
+      nowMs += seconds * 1000;
+    },
+    async stop() {
+      await world.stop();
+      await chains.close();
+      await chain.close();
+      await node.stop();
+    },
+  };
+}
+
+/** Asks until the withdrawal has the status, and answers it. */
+export const withdrawalWith =
+  (player: Player, moveId: string, status: string) => async (): Promise<Answer['json'] | undefined> => {
+    const answer = await player.get(`/wallets/${player.wallet.id}/withdrawals/${moveId}`);
+    return requireStatus(answer, 200).json.status === status ? answer.json : undefined;
+  };
+
+/** What the wallet of a player would have to sign to send, in base64. The wallet pays the network. */
+export async function unsignedTransfer(
+  chain: Chain,
+  from: string,
+  to: string,
+  lamports: bigint,
+): Promise<string> {
+  const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();
+  const feePayer = new PublicKey(from);
+  const transaction = new Transaction({
+    feePayer,
+    blockhash,
+    lastValidBlockHeight: Number(lastValidBlockHeight),
+  });
+  transaction.add(SystemProgram.transfer({ fromPubkey: feePayer, toPubkey: new PublicKey(to), lamports }));
+  return transaction.serialize({ requireAllSignatures: false }).toString('base64');
+}
+
+/** The move that a request was answered with. */
+export const moveIdOf = (answer: Answer): string => textOf(requireStatus(answer, 200), 'moveId');

@@ -1,0 +1,347 @@
+/**
+ * The end of a wallet, over HTTP and on a chain: its user takes the key, or an operator replaces it. Source:
+ * docs/api.md, Wallets; docs/adr/0022-export-and-migration.md.
+ */
+import { createPool, type Pool } from '@coffer/database';
+import { decodeBase58Address, encodeBase58 } from '@coffer/kernel';
+import { expect } from 'chai';
+import nacl from 'tweetnacl';
+import { type Answer, requireStatus, textOf } from './testing/client.ts';
+import { eventually } from './testing/eventually.ts';
+import { verdict } from './testing/ledger.ts';
+import {
+  GEM,
+  newAddress,
+  type Player,
+  type PlayerWallets,
+  SOL_LAMPORTS,
+  startPlayerWallets,
+  unsignedTransfer,
+} from './testing/playerWallets.ts';
+
+const ONE_DAY_SECONDS = 24 * 60 * 60;
+const AT_ONCE = 20;
+
+const objectOf = (answer: Answer, field: string): Readonly<Record<string, unknown>> =>
+  Object(answer.json[field]);
+
+/** As a page opens what was sealed for it: docs/api.md. Null where the secret is another. */
+function opened(sealedSecretKey: unknown, recipientSecret: Uint8Array): Uint8Array | null {
+  const sealed = new Uint8Array(Buffer.from(String(sealedSecretKey), 'base64'));
+  const [sender, nonce, box] = [sealed.slice(0, 32), sealed.slice(32, 56), sealed.slice(56)];
+  return nacl.box.open(box, nonce, sender, recipientSecret);
+}
+
+describe('the end of a wallet', function () {
+  this.timeout(60_000);
+  let wallets: PlayerWallets;
+  let pool: Pool;
+  let player: Player;
+  before(async () => {
+    wallets = await startPlayerWallets();
+    pool = createPool({
+      connectionString: wallets.world.databaseUrl,
+      applicationName: 'spec',
+      onIdleError() {},
+    });
+  });
+  after(async () => {
+    await pool.end();
+    await wallets.stop();
+  });
+  beforeEach(async () => {
+    player = await wallets.newPlayer();
+  });
+
+  const path = (rest: string) => `/wallets/${player.wallet.id}/${rest}`;
+  const preflight = async () => requireStatus(await player.get(path('export/preflight')), 200).json;
+  const exportIt = (body: Readonly<Record<string, unknown>> = {}) =>
+    player.post(path('export'), { idempotencyKey: 'mine-now', ...body });
+  const keyRows = async (column = '1') => {
+    const from = `select ${column} as found from records.wallets_sealed_keys where wallet_id = $1`;
+    return (await pool.query<{ found: unknown }>(from, [player.wallet.id])).rows;
+  };
+  const openings = async () =>
+    (await pool.query('select 1 from records.wallets_key_openings where wallet_id = $1', [player.wallet.id]))
+      .rowCount;
+  /** A transfer that only the key of the old wallet signs; signed by the service, as far as it does. */
+  const signOver = async () =>
+    player.post(path('sign'), {
+      transaction: await unsignedTransfer(wallets.chain, player.wallet.address, newAddress(), 2_000_000n),
+    });
+
+  describe('that its user takes', () => {
+    it('is allowed by what the wallet holds, by what is under way, and by a recent sign-in', async () => {
+      expect(await preflight()).to.deep.equal({ allowed: true, reasons: [], floor: [] });
+      await wallets.settings({ exportFloor: { SOL: '2000000', GEM: '5' } });
+      try {
+        const floor = (sol: string, gem: string) => [
+          { currency: 'GEM', minimum: '5', balance: gem },
+          { currency: 'SOL', minimum: '2000000', balance: sol },
+        ];
+        await wallets.node.fund(player.wallet.address, SOL_LAMPORTS);
+        const below = { reasons: ['below_floor'], floor: floor('1000000000', '0') };
+        expect(await preflight()).to.deep.equal({ allowed: false, ...below });
+        const refused = await exportIt();
+        expect(verdict(refused)).to.equal('409 wallets/export_not_allowed');
+        expect(refused.json.details).to.deep.equal(below);
+        await wallets.node.giveTokens(player.wallet.address, GEM.mint, 5n);
+        expect(await preflight()).to.deep.equal({
+          allowed: true,
+          reasons: [],
+          floor: floor('1000000000', '5'),
+        });
+
+        const request = { idempotencyKey: 'w', toAddress: newAddress(), amount: '999000000' };
+        requireStatus(await player.post(path('withdraw'), request), 200);
+        const moving = await eventually('the withdrawal is seen', async () => {
+          const looked = await preflight();
+          return looked.allowed ? undefined : looked;
+        });
+        expect(moving.reasons).to.deep.equal(['moves_in_flight']);
+        expect(verdict(await exportIt())).to.equal('409 wallets/export_not_allowed');
+
+        wallets.passTime(901);
+        expect((await preflight()).reasons).to.deep.equal(['moves_in_flight', 'reauthentication_required']);
+        const late = await exportIt();
+        expect(verdict(late)).to.equal('403 auth/reauthentication_required');
+        expect(late.json.details).to.deep.equal({ maxAgeSeconds: 900 });
+        await player.signIn();
+
+        await wallets.carriedUntil('nothing is under way', async () =>
+          (await preflight()).reasons?.toString() === 'below_floor' ? true : undefined,
+        );
+        expect(await openings(), 'for the withdrawal alone').to.equal(1);
+      } finally {
+        await wallets.settings({ exportFloor: null });
+      }
+      requireStatus(await exportIt(), 200);
+    });
+
+    it('is sealed for whoever holds the secret, signs as the wallet did, and is no more ours', async () => {
+      await wallets.node.fund(player.wallet.address, SOL_LAMPORTS);
+      const recipient = nacl.box.keyPair();
+      const recipientPublicKey = Buffer.from(recipient.publicKey).toString('base64');
+      requireStatus(await signOver(), 200);
+      const answer = requireStatus(await exportIt({ recipientPublicKey }), 200);
+      expect(answer.replayed).to.equal(false);
+      const { sealedSecretKey, ...exported } = objectOf(answer, 'exported');
+      expect(exported).to.deep.equal({ id: player.wallet.id, address: player.wallet.address });
+      expect(Buffer.from(String(sealedSecretKey), 'base64')).to.have.length(136);
+      expect(opened(sealedSecretKey, nacl.box.keyPair().secretKey)).to.equal(null);
+      const bytes = opened(sealedSecretKey, recipient.secretKey) ?? expect.fail();
+      expect(encodeBase58(bytes.slice(32))).to.equal(player.wallet.address);
+      const signature = nacl.sign.detached(Buffer.from('mine'), bytes);
+      const publicKey = decodeBase58Address(player.wallet.address) ?? expect.fail();
+      expect(nacl.sign.detached.verify(Buffer.from('mine'), signature, publicKey)).to.equal(true);
+
+      // The new one is in use, everywhere.
+      const next = objectOf(answer, 'wallet');
+      expect(requireStatus(await player.get('/wallets/me'), 200).json).to.deep.equal(next);
+      expect(next).to.include({ userId: player.userId, status: 'active', custody: 'operator' });
+      expect([next.id, next.address]).not.to.include.members([player.wallet.id, player.wallet.address]);
+      const summaries = [
+        { ...player.wallet, status: 'exported' },
+        { id: next.id, address: next.address, environment: 'test', custody: 'operator', status: 'active' },
+      ];
+      const me = requireStatus(await player.get('/me'), 200).json;
+      expect(Object(me.user).wallets).to.deep.equal(summaries);
+      expect(me.wallet).to.deep.include({ id: next.id });
+      const sessionToken = player.accessToken();
+      // Who a user is may be a second old there.
+      const verified = await eventually('the verification tells of it', async () => {
+        const { json } = requireStatus(
+          await wallets.app.test.post('/sessions/verify', { sessionToken }),
+          200,
+        );
+        return json.walletAddress === next.address ? json : undefined;
+      });
+      expect(verified.wallets).to.deep.equal(summaries);
+
+      // What only the old key could sign, the service does not.
+      const opens = await openings();
+      expect(verdict(await signOver())).to.equal('409 wallets/not_active');
+      const request = { idempotencyKey: 'after', toAddress: newAddress(), amount: '2000000' };
+      expect(verdict(await player.post(path('withdraw'), request))).to.equal('409 wallets/not_active');
+      const deposit = { userId: player.userId, currency: 1, amount: '2000000', ref: 'after-export' };
+      const deposited = await wallets.app.test.post('/treasury/deposit', deposit);
+      expect(verdict(deposited)).to.equal('409 treasury/insufficient_wallet_funds');
+      expect(verdict(await player.get(path('export/preflight')))).to.equal('409 wallets/not_active');
+      expect(await openings()).to.equal(opens);
+      expect((await keyRows('retired_at'))[0]?.found).to.be.instanceOf(Date);
+      // What is there is still to be seen, and the user's own.
+      const balance = requireStatus(await player.get(path('balance')), 200);
+      expect(objectOf(balance, 'native').amount).to.equal('1000000000');
+      expect(await wallets.lamportsOf(player.wallet.address)).to.equal(SOL_LAMPORTS);
+    });
+
+    it(`is one key and one wallet, asked for ${AT_ONCE} times at once and again`, async () => {
+      const recipientPublicKey = Buffer.from(nacl.box.keyPair().publicKey).toString('base64');
+      const answers = await Promise.all(
+        Array.from({ length: AT_ONCE }, () => exportIt({ recipientPublicKey })),
+      );
+      const [first] = answers;
+      expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).to.deep.equal(
+        new Set([`200 ${first?.text}`]),
+      );
+      expect(answers.filter(({ replayed }) => !replayed)).to.have.length(1);
+      // Also for an older sign-in: nothing new is decided.
+      wallets.passTime(1_000);
+      expect(await exportIt({ recipientPublicKey })).to.include({ replayed: true, text: first?.text });
+
+      const other = Buffer.from(nacl.box.keyPair().publicKey).toString('base64');
+      for (const body of [{}, { recipientPublicKey: other }]) {
+        const conflict = await exportIt(body);
+        expect(verdict(conflict)).to.equal('409 wallets/idempotency_conflict');
+        expect(conflict.json.details).to.deep.equal({ key: 'mine-now', field: 'recipientPublicKey' });
+      }
+      const again = await exportIt({ idempotencyKey: 'once-more', recipientPublicKey });
+      expect(verdict(again)).to.equal('409 wallets/not_active');
+      expect(again.json.details).to.deep.equal({ status: 'exported' });
+      expect(Object((await player.get('/me')).json.user).wallets).to.have.length(2);
+    });
+
+    it('is handed out as it is where nobody is named, and not sealed for a key that is none', async () => {
+      const ofSmallOrder = Buffer.alloc(32).toString('base64');
+      const none = await exportIt({ recipientPublicKey: ofSmallOrder });
+      expect(verdict(none)).to.equal('400 wallets/invalid_recipient_key');
+      for (const recipientPublicKey of [
+        '',
+        'x',
+        Buffer.alloc(31).toString('base64'),
+        `${'A'.repeat(42)}B=`,
+      ]) {
+        expect(verdict(await exportIt({ recipientPublicKey }))).to.equal('400 request/invalid');
+      }
+      const answer = requireStatus(await exportIt(), 200);
+      const { secretKey, ...exported } = objectOf(answer, 'exported');
+      expect(exported).to.deep.equal({ id: player.wallet.id, address: player.wallet.address });
+      const bytes = (await exportIt()).text === answer.text && base58Bytes(String(secretKey));
+      if (!bytes) return expect.fail('a repeat answers the same');
+      expect(encodeBase58(nacl.sign.keyPair.fromSeed(bytes.subarray(0, 32)).publicKey)).to.equal(
+        player.wallet.address,
+      );
+      expect(encodeBase58(bytes.subarray(32))).to.equal(player.wallet.address);
+    });
+
+    it('is destroyed after a day, and handed out no more', async () => {
+      const recipientPublicKey = Buffer.from(nacl.box.keyPair().publicKey).toString('base64');
+      const first = requireStatus(await exportIt({ recipientPublicKey }), 200);
+      wallets.passTime(ONE_DAY_SECONDS - 1);
+      await player.signIn();
+      expect(await exportIt({ recipientPublicKey })).to.include({ status: 200, text: first.text });
+      expect(await keyRows()).to.have.length(1);
+      wallets.passTime(1);
+      expect(verdict(await exportIt({ recipientPublicKey }))).to.equal('409 wallets/export_expired');
+      // By whichever process: at its start, and every minute.
+      await wallets.carriedUntil('the key is gone', async () => (await keyRows()).length === 0 || undefined);
+      const boxes = 'select 1 from records.wallets_sealed_exports where wallet_id = $1';
+      expect((await pool.query(boxes, [player.wallet.id])).rowCount).to.equal(0);
+      expect(verdict(await exportIt({ recipientPublicKey }))).to.equal('409 wallets/export_expired');
+      expect((await player.get('/wallets/me')).json).to.include({ id: objectOf(first, 'wallet').id });
+    });
+  });
+
+  describe('that an operator replaces', () => {
+    const migrate = async (ref = 'ticket-1') => {
+      const admin = `/portal/app/${wallets.app.appId}/test/users/${player.userId}/wallets/migrate`;
+      return requireStatus(await wallets.world.client.post(admin, { ref }), 200);
+    };
+    const sweepsIn = (answer: Answer): readonly Readonly<Record<string, unknown>>[] =>
+      Array.isArray(answer.json.sweeps) ? answer.json.sweeps : expect.fail();
+    const amountsIn = (answer: Answer) =>
+      Object.fromEntries(sweepsIn(answer).map(({ mint, amount }) => [mint, amount]));
+
+    it('is followed by what it held, and by what arrives there later', async () => {
+      const old = player.wallet;
+      const give = async (lamports: bigint, tokens: bigint) => {
+        await wallets.node.fund(old.address, lamports);
+        await wallets.node.giveTokens(old.address, GEM.mint, tokens);
+      };
+      await give(SOL_LAMPORTS, 77n);
+      const first = await migrate();
+      const { from, to } = first.json;
+      const address = textOf({ ...first, json: Object(to) }, 'address');
+      expect(from).to.deep.equal({ id: old.id, address: old.address, status: 'migrated' });
+      expect(to).to.deep.include({ status: 'active' });
+      expect(amountsIn(first)).to.deep.equal({ native: '1000000000', [GEM.mint]: '77' });
+      const me = requireStatus(await player.get('/wallets/me'), 200).json;
+      expect(me).to.include({ id: Object(to).id, address, status: 'active' });
+
+      // The same again, before anything has moved, joins what is under way.
+      const idsIn = (answer: Answer) => sweepsIn(answer).map(({ moveId }) => moveId);
+      expect(idsIn(await migrate())).to.have.members(idsIn(first));
+      const arrived = (lamports: bigint, tokens: bigint) => async () => {
+        const [sol, gems] = [await wallets.lamportsOf(address), await wallets.tokensOf(address)];
+        return (sol === lamports && gems === tokens) || undefined;
+      };
+      await wallets.carriedUntil('all of it has followed', arrived(SOL_LAMPORTS, 77n));
+
+      await give(5_000_000n, 3n);
+      const later = await wallets.carriedUntil('what arrived later is on its way', async () => {
+        const again = await migrate();
+        return amountsIn(again).native === '5000000' && amountsIn(again)[GEM.mint] === '3'
+          ? again
+          : undefined;
+      });
+      expect([later.json.from, later.json.to]).to.deep.equal([from, to]);
+      await wallets.carriedUntil('that has followed too', arrived(SOL_LAMPORTS + 5_000_000n, 80n));
+      expect(await wallets.lamportsOf(old.address)).to.equal(0n);
+      expect(await wallets.tokensOf(old.address)).to.equal(0n);
+
+      const request = { idempotencyKey: 'old', toAddress: newAddress(), amount: '2000000' };
+      expect(verdict(await player.post(path('withdraw'), request))).to.equal('409 wallets/not_active');
+      expect(verdict(await exportIt())).to.equal('409 wallets/not_active');
+    });
+
+    it('changes once a ref, and again under another', async () => {
+      const first = await migrate();
+      expect(await migrate()).to.include({ replayed: true, text: first.text });
+      const second = await migrate('ticket-2');
+      expect(objectOf(second, 'from')).to.include({ id: objectOf(first, 'to').id, status: 'migrated' });
+      expect(objectOf(second, 'to').id).not.to.equal(objectOf(first, 'to').id);
+      const statuses = Object((await player.get('/me')).json.user).wallets.map(Object);
+      expect(statuses.map(({ status }: { status: string }) => status)).to.deep.equal([
+        'migrated',
+        'migrated',
+        'active',
+      ]);
+    });
+  });
+});
+
+describe('a deposit that slips past the question what is under way', function () {
+  this.timeout(60_000);
+
+  it('finds no key when the wallet was exported, and fails: the service signs nothing with it', async () => {
+    // Nobody fills the rows that the question is answered from.
+    const wallets = await startPlayerWallets({ roles: ['api', 'process-manager'] });
+    try {
+      const player = await wallets.newPlayer();
+      await wallets.node.fund(player.wallet.address, SOL_LAMPORTS);
+      const deposit = { userId: player.userId, currency: 1, amount: '500000000', ref: 'slipped' };
+      requireStatus(await wallets.app.test.post('/treasury/deposit', deposit), 201);
+      const body = { idempotencyKey: 'k' };
+      requireStatus(await player.post(`/wallets/${player.wallet.id}/export`, body), 200);
+      const failed = await wallets.carriedUntil('the deposit has failed', async () => {
+        const status = requireStatus(
+          await wallets.app.test.post('/treasury/status', { ref: 'slipped' }),
+          200,
+        );
+        return status.json.status === 'failed' ? status.json : undefined;
+      });
+      expect(failed.error).to.deep.include({ code: 'moves/wallet_unavailable' });
+      expect(await wallets.lamportsOf(player.wallet.address)).to.equal(SOL_LAMPORTS);
+    } finally {
+      await wallets.stop();
+    }
+  });
+});
+
+/** Of 64 bytes, read by another way than the product's. */
+function base58Bytes(text: string): Buffer {
+  const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+  let value = 0n;
+  for (const character of text) value = value * 58n + BigInt(alphabet.indexOf(character));
+  return Buffer.from(value.toString(16).padStart(128, '0'), 'hex');
+}
