@@ -1,0 +1,106 @@
+/**
+ * A service that dies in the middle of an export: the key is handed out to whoever asks again, and the user has another
+ * wallet whether anybody asks or not. Source: docs/adr/0022-export-and-migration.md.
+ */
+import { encodeBase58, type FailPointName } from '@coffer/kernel';
+import { expect } from 'chai';
+import nacl from 'tweetnacl';
+import { requireStatus, type TestApp } from './testing/client.ts';
+import { eventually } from './testing/eventually.ts';
+import { clientOf, newcomers, pageAt, typesOf, useMortalNodes } from './testing/mortalNodes.ts';
+import type { ServiceProcess } from './testing/serviceProcess.ts';
+
+const BEFORE = ['IdentityClaimed', 'UserRegistered', 'IdentityLinked', 'WalletProvisioned'];
+const AFTER = [...BEFORE, 'WalletExported', 'WalletProvisioned'];
+const DEATHS: readonly FailPointName[] = ['export.exported', 'export.retired'];
+
+describe('a service that dies in the middle of an export', function () {
+  this.timeout(60_000);
+  const nodes = useMortalNodes();
+  let node: ServiceProcess;
+  before(async () => {
+    node = await nodes.start(['api']);
+  });
+
+  const exporting = async () => {
+    const app = await nodes.newApp(node);
+    const { accessToken: key, user } = await newcomers.siws()(pageAt(node, app));
+    const { id, address } = user.wallets[0] ?? expect.fail();
+    const recipient = nacl.box.keyPair();
+    const recipientPublicKey = Buffer.from(recipient.publicKey).toString('base64');
+    const body = { idempotencyKey: 'mine', recipientPublicKey };
+    return {
+      app,
+      id,
+      address,
+      recipient,
+      ask: (service: ServiceProcess) => clientOf(service).post(`/wallets/${id}/export`, body, { key }),
+      me: async () => requireStatus(await clientOf(node).get('/wallets/me', { key }), 200).json,
+    };
+  };
+  type Exporting = Awaited<ReturnType<typeof exporting>>;
+
+  const dieAt = async (at: FailPointName, { app, ask }: Exporting) => {
+    const doomed = await nodes.start(['api'], at);
+    const answer = await ask(doomed).then(
+      ({ text }) => text,
+      () => 'none',
+    );
+    expect(answer).to.equal('none');
+    expect(await doomed.ended).to.include({ signal: 'SIGKILL' });
+    expect(await eventTypes(app)).to.deep.equal(AFTER.slice(0, -1));
+  };
+  const eventTypes = async (app: TestApp) => typesOf(await nodes.events(node, app));
+  const isRetired = async ({ id }: Exporting) => {
+    const retired =
+      'select 1 from records.wallets_sealed_keys where wallet_id = $1 and retired_at is not null';
+    return (await nodes.pool().query(retired, [id])).rowCount === 1;
+  };
+
+  /** Handed out as often as it is asked for, in the same bytes; the next wallet is there once. */
+  async function expectHandedOut(one: Exporting): Promise<void> {
+    const first = requireStatus(await one.ask(node), 200);
+    expect(first.replayed).to.equal(true);
+    expect((await one.ask(node)).text).to.equal(first.text);
+    const { exported, wallet } = first.json;
+    const sealed = new Uint8Array(Buffer.from(String(Object(exported).sealedSecretKey), 'base64'));
+    const [sender, nonce, box] = [sealed.slice(0, 32), sealed.slice(32, 56), sealed.slice(56)];
+    const bytes = nacl.box.open(box, nonce, sender, one.recipient.secretKey) ?? expect.fail();
+    expect(encodeBase58(nacl.sign.keyPair.fromSeed(bytes.slice(0, 32)).publicKey)).to.equal(one.address);
+    expect(await isRetired(one)).to.equal(true);
+    expect(await one.me()).to.deep.equal(wallet);
+    expect(await eventTypes(one.app)).to.deep.equal(AFTER);
+    expect(await nodes.keptAddresses(one.app)).to.have.length(2);
+  }
+
+  for (const at of DEATHS) {
+    it(`${at}: whoever asks again is answered`, async () => {
+      const one = await exporting();
+      await dieAt(at, one);
+      expect(await isRetired(one)).to.equal(at === 'export.retired');
+      await expectHandedOut(one);
+    });
+  }
+
+  for (const at of DEATHS) {
+    it(`${at}: where nobody asks again, the process gives the user the next wallet`, async () => {
+      const one = await exporting();
+      await dieAt(at, one);
+      const finisher = await nodes.start(['process-manager']);
+      try {
+        await eventually('there is another wallet', async () => {
+          const { length } = await eventTypes(one.app);
+          return length === AFTER.length || undefined;
+        });
+      } finally {
+        await finisher.terminate();
+      }
+      expect(await eventTypes(one.app)).to.deep.equal(AFTER);
+      expect(await isRetired(one), 'before there is another wallet').to.equal(true);
+      expect(await one.me())
+        .to.include({ status: 'active' })
+        .and.not.include({ id: one.id });
+      await expectHandedOut(one);
+    });
+  }
+});
