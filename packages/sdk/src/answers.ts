@@ -3,6 +3,7 @@
  * fields; what is missing or of another kind means that something else than Coffer has answered.
  */
 import { decodeFigure, decodeSignedFigure } from './amounts.ts';
+import { decodeBase64 } from './base64.ts';
 import { sdkError } from './cofferError.ts';
 
 export interface Fields {
@@ -12,6 +13,10 @@ export interface Fields {
   readonly oneOf: <Word extends string>(name: string, words: readonly Word[]) => Word;
   readonly figure: (name: string) => bigint;
   readonly signedFigure: (name: string) => bigint;
+  /** Of base64 text. */
+  readonly bytes: (name: string) => Uint8Array;
+  /** Undefined where the field is absent. */
+  readonly optionalText: (name: string) => string | undefined;
   /** The value that `read` finds, or null where the field is null. */
   readonly nullable: <Value>(name: string, read: (name: string) => Value) => Value | null;
   readonly object: (name: string) => Fields;
@@ -46,6 +51,8 @@ export function fieldsOf(value: unknown, path = ''): Fields {
     oneOf: (name, words) => reader((found) => words.find((word) => word === found))(name),
     figure: reader(decodeFigure),
     signedFigure: reader(decodeSignedFigure),
+    bytes: reader(decodeBase64),
+    optionalText: (name) => (record[name] === undefined ? undefined : text(name)),
     nullable: (name, read) => (record[name] === null ? null : read(name)),
     object: (name) => fieldsOf(record[name], at(name)),
     list: (name, read) => array(name).map((item, index) => read(fieldsOf(item, `${at(name)}[${index}]`))),

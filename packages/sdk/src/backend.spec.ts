@@ -1,22 +1,19 @@
 import { expect } from 'chai';
 import { type BackendClient, createBackendClient } from './backend.ts';
-import { CofferError } from './cofferError.ts';
 import { ownsWallet } from './identity.ts';
-import type { RetryOptions } from './retry.ts';
 import {
   answers,
   BASE_URL,
+  backendOf,
+  failureOf,
   hangs,
   losesTheReply,
-  manualTiming,
   refuses,
   rejectionOf,
   type SentRequest,
   type Step,
-  scriptedService,
+  UUID,
 } from './scriptedService.contract.ts';
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** Answers a bet as the service does. */
 const accepts: Step = ({ body }) => {
@@ -24,27 +21,8 @@ const accepts: Step = ({ body }) => {
   return Response.json({ sessionId, transactionUuid, amount, balance: '60', status: 'accepted' });
 };
 
-function backendOf(steps: readonly Step[], retry: RetryOptions = {}, random = 0) {
-  const service = scriptedService(...steps);
-  const timing = manualTiming(random);
-  const client = createBackendClient({
-    baseUrl: BASE_URL,
-    secretKey: 'sk_test_a',
-    fetch: service.fetch,
-    retry,
-    timing,
-  });
-  return { client, sent: service.sent, timing };
-}
-
 const bet = { sessionId: 'ses_a', amount: 40n };
 const uuidsOf = (sent: readonly SentRequest[]) => sent.map(({ body }) => body.transactionUuid);
-
-async function failureOf(promise: Promise<unknown>): Promise<CofferError> {
-  const error = await rejectionOf(promise);
-  if (error instanceof CofferError) return error;
-  throw error;
-}
 
 describe('a write of the backend client', () => {
   it('carries the secret key, JSON, and amounts as decimal text', async () => {

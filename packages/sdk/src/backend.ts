@@ -1,9 +1,11 @@
 /** The client of a game backend: it holds the secret key and moves money. Never ship it to a browser. */
 import type { Fields } from './answers.ts';
 import { readVerifiedSession, type VerifiedSession } from './identity.ts';
-import { type Call, createLedgerClient, type LedgerClient } from './ledger.ts';
+import { createLedgerClient, type LedgerClient } from './ledger.ts';
 import { type CallOptions, type RetryOptions, retryPolicyOf, type Timing } from './retry.ts';
-import { createTransport, type Fetch, readBody, segment } from './transport.ts';
+import { type Call, createTransport, type Fetch, readBody, segment } from './transport.ts';
+import { createTreasuryClient, type TreasuryClient } from './treasury.ts';
+import { createServerWalletsClient, type ServerWalletsClient } from './wallets.ts';
 
 export interface BackendClientOptions {
   /** Ends with `/v1`. */
@@ -23,7 +25,7 @@ export interface Account {
   readonly currency: string;
   readonly currencyId: number;
   readonly available: bigint;
-  /** Still the player's, but not spendable: locked by open sessions. */
+  /** Still the player's, but not spendable: locked by open sessions, or on its way out. */
   readonly held: bigint;
 }
 
@@ -33,6 +35,8 @@ export interface BackendClient {
     readonly verify: (accessToken: string, options?: CallOptions) => Promise<VerifiedSession>;
   };
   readonly ledger: LedgerClient;
+  readonly treasury: TreasuryClient;
+  readonly wallets: ServerWalletsClient;
   readonly users: {
     readonly accounts: (userId: string, options?: CallOptions) => Promise<readonly Account[]>;
   };
@@ -43,7 +47,8 @@ export function createBackendClient(client: BackendClientOptions): BackendClient
   const { baseUrl, secretKey, fetch, retry, timing } = client;
   if (!/^sk_(test|live)_/.test(secretKey))
     throw new TypeError('The backend client takes a secret key (sk_…).');
-  const send = createTransport({ baseUrl, fetch, policy: retryPolicyOf(retry, timing) });
+  const policy = retryPolicyOf(retry, timing);
+  const send = createTransport({ baseUrl, fetch, policy });
 
   const call: Call = (request, options) =>
     send({ ...request, repeat: 'safe', bearer: secretKey, requestId: crypto.randomUUID() }, options);
@@ -57,6 +62,8 @@ export function createBackendClient(client: BackendClientOptions): BackendClient
       },
     },
     ledger: createLedgerClient(call),
+    treasury: createTreasuryClient(call, policy.timing),
+    wallets: createServerWalletsClient(call),
     users: {
       accounts: async (userId, options) => {
         const reply = await call({ method: 'GET', path: `/users/${segment(userId)}/accounts` }, options);

@@ -5,6 +5,7 @@ export const sdkErrors = {
   'sdk/no_answer': 'The service could not be reached, or its answer was lost.',
   'sdk/unexpected_answer': 'What answered did not answer as Coffer does.',
   'sdk/not_signed_in': 'There is no session here, or it has ended: sign in again.',
+  'sdk/not_settled': 'The move was still under way when the deadline came.',
 } as const;
 
 export type SdkErrorCode = keyof typeof sdkErrors;
@@ -20,6 +21,8 @@ export interface CofferErrorFields {
   readonly outcome?: 'refused' | 'unknown';
   readonly retryAfterMs?: number | undefined;
   readonly transactionUuids?: readonly string[] | undefined;
+  readonly ref?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -32,17 +35,23 @@ export class CofferError extends Error {
   readonly details: Readonly<Record<string, unknown>>;
   /** Names the request in the service's log, where it is known. */
   readonly requestId: string | undefined;
-  /** Whether the very same call, with the same transactionUuid, may succeed when it is made again later. */
+  /** Whether the very same call, under the same key, may succeed when it is made again later. */
   readonly retryable: boolean;
   /**
    * `refused`: nothing has happened and nothing will. `unknown`: an attempt went unanswered, so it may have acted
-   * or may act yet. Then repeat the call with its `transactionUuids`, or roll the bet back.
+   * or may act yet. Then repeat the call under its key, or roll the bet back.
    */
   readonly outcome: 'refused' | 'unknown';
   /** How long the service asks to wait, in milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** The keys that the call was sent under, also those that the SDK made: one for a write, one for each of a batch. */
+  /**
+   * The keys that a ledger call was sent under, also those that the SDK made: one for a write, one for each of a batch.
+   */
   readonly transactionUuids: readonly string[];
+  /** The same of a treasury call. */
+  readonly ref: string | undefined;
+  /** The same of a wallet call. */
+  readonly idempotencyKey: string | undefined;
 
   constructor(fields: CofferErrorFields) {
     super(fields.message, fields.cause === undefined ? undefined : { cause: fields.cause });
@@ -54,6 +63,8 @@ export class CofferError extends Error {
     this.outcome = fields.outcome ?? 'refused';
     this.retryAfterMs = fields.retryAfterMs;
     this.transactionUuids = fields.transactionUuids ?? [];
+    this.ref = fields.ref;
+    this.idempotencyKey = fields.idempotencyKey;
   }
 }
 

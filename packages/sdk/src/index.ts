@@ -10,7 +10,18 @@ export {
 } from './identity.ts';
 export type { LedgerClient } from './ledger.ts';
 export type * from './ledgerTypes.ts';
+export type { Move, TreasuryMove, WalletMove } from './moves.ts';
 export * from './player.ts';
 export type { CallOptions, RetryOptions, Timing } from './retry.ts';
 export { memoryTokenStore, type TokenStore, type Tokens } from './tokens.ts';
 export type { Fetch } from './transport.ts';
+export type {
+  SettledMove,
+  SettledOptions,
+  TransferRequest,
+  TreasuryBalance,
+  TreasuryBalanceRequest,
+  TreasuryClient,
+} from './treasury.ts';
+export type { ServerWalletsClient, WalletsClient } from './wallets.ts';
+export type * from './walletTypes.ts';

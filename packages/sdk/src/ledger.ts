@@ -4,13 +4,7 @@ import { type Fields, fieldsOf } from './answers.ts';
 import * as read from './ledgerAnswers.ts';
 import type * as types from './ledgerTypes.ts';
 import type { CallOptions } from './retry.ts';
-import { failureOf, queryOf, type Reply, type Request, readBody, segment } from './transport.ts';
-
-/** The transport with the secret key and a request id in its hands. */
-export type Call = (
-  request: Omit<Request, 'repeat' | 'bearer' | 'requestId'>,
-  options: CallOptions | undefined,
-) => Promise<Reply>;
+import { type Call, failureOf, queryOf, readBody, segment } from './transport.ts';
 
 /**
  * Every call rejects with a `CofferError`. Every write is sent under one transactionUuid, made when it is not given,
@@ -70,8 +64,8 @@ export function createLedgerClient(call: Call): LedgerClient {
     readAnswer: (fields: Fields) => Answer,
     options: CallOptions | undefined,
   ): Promise<Answer & types.Replayable> => {
-    const transactionUuids = [body.transactionUuid];
-    const reply = await call({ method: 'POST', path, body, transactionUuids }, options);
+    const key = { transactionUuids: [body.transactionUuid] };
+    const reply = await call({ method: 'POST', path, body, key }, options);
     return { ...readBody(reply, readAnswer), replayed: reply.replayed };
   };
 
@@ -100,9 +94,9 @@ export function createLedgerClient(call: Call): LedgerClient {
     },
     batch: async ({ sessionId, operations }, options) => {
       const bodies = operations.map(operationBody);
-      const transactionUuids = bodies.map(({ transactionUuid }) => transactionUuid);
+      const key = { transactionUuids: bodies.map(({ transactionUuid }) => transactionUuid) };
       const body = { sessionId, operations: bodies };
-      const reply = await call({ method: 'POST', path: '/ledger/batch', body, transactionUuids }, options);
+      const reply = await call({ method: 'POST', path: '/ledger/batch', body, key }, options);
       return readBody(reply, (answer) => {
         const results = answer.list('results', (result) => result);
         return bodies.map((operation, index) =>

@@ -1,7 +1,7 @@
 /** The ledger's shapes as the SDK hands them out. Amounts are bigint base units. Source: contract, Ledger. */
 import type { CofferError } from './cofferError.ts';
 
-/** Whether the service had acted on this transactionUuid before, and answered as it did then. */
+/** Whether the service had acted under this key before, and answered as it did then. */
 export interface Replayable {
   readonly replayed: boolean;
 }

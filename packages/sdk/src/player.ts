@@ -1,10 +1,19 @@
 /** The client of a frontend: it signs players in with the publishable key, and keeps their session fresh. */
 import type { Fields } from './answers.ts';
+import { encodeBase64 } from './base64.ts';
 import { CofferError, sdkError } from './cofferError.ts';
 import { readUser, readWallet, type User, type WalletSummary } from './identity.ts';
 import { type CallOptions, type RetryOptions, retryPolicyOf, type Timing } from './retry.ts';
 import { memoryTokenStore, type TokenStore, type Tokens } from './tokens.ts';
-import { createTransport, type Fetch, type Request, readBody } from './transport.ts';
+import {
+  type Call,
+  createTransport,
+  type Fetch,
+  type Request,
+  readBody,
+  withUnknownOutcome,
+} from './transport.ts';
+import { createWalletsClient, type WalletsClient } from './wallets.ts';
 
 export interface PlayerClientOptions {
   /** Ends with `/v1`. */
@@ -92,6 +101,7 @@ export interface PlayerClient {
   /** The access token to hand to the game backend, refreshed when it has less than a minute to live. */
   readonly accessToken: () => Promise<string>;
   readonly me: (options?: CallOptions) => Promise<Me>;
+  readonly wallets: WalletsClient;
   /** Forgets the tokens, then revokes them. When that rejects, the player is signed out here all the same. */
   readonly logout: (options?: CallOptions) => Promise<void>;
 }
@@ -182,16 +192,29 @@ export function createPlayerClient(client: PlayerClientOptions): PlayerClient {
     return lives ? kept.accessToken : (await refresh()).accessToken;
   };
 
-  const askMe = async (bearer: string, options: CallOptions | undefined): Promise<Me> => {
-    const reply = await send({ method: 'GET', path: '/me', repeat: 'safe', bearer }, options);
-    return readBody(reply, readMe);
+  const asPlayer: Call = async (request, options) => {
+    const sendWith = (bearer: string) => send({ ...request, repeat: 'safe', bearer }, options);
+    const kept = await accessToken();
+    try {
+      return await sendWith(kept);
+    } catch (first) {
+      // The clock here may be wrong, or the key of the token was withdrawn: a fresh token tells.
+      if (!(first instanceof CofferError && first.code === 'auth/invalid_session')) throw first;
+      const isOpen = first.outcome === 'unknown';
+      const fresh = await refresh().catch((error: unknown) => {
+        throw isOpen ? first : error;
+      });
+      return sendWith(fresh.accessToken).catch((second: unknown) => {
+        throw isOpen && second instanceof CofferError ? withUnknownOutcome(second) : second;
+      });
+    }
   };
 
   return {
     siws: { challenge, verify: verifySiws },
     signInWithWallet: async ({ publicKey, signMessage, ...firstTouch }, options) => {
       const issued = await challenge(publicKey, options);
-      const signature = base64(await signMessage(new TextEncoder().encode(issued.message)));
+      const signature = encodeBase64(await signMessage(new TextEncoder().encode(issued.message)));
       return verifySiws({ challenge: issued, publicKey, signature, ...firstTouch }, options);
     },
     messenger: {
@@ -208,16 +231,8 @@ export function createPlayerClient(client: PlayerClientOptions): PlayerClient {
     },
     refresh,
     accessToken,
-    me: async (options) => {
-      const bearer = await accessToken();
-      try {
-        return await askMe(bearer, options);
-      } catch (error) {
-        // The clock here may be wrong, or the key of the token was withdrawn: a fresh token tells.
-        if (!(error instanceof CofferError && error.code === 'auth/invalid_session')) throw error;
-        return askMe((await refresh()).accessToken, options);
-      }
-    },
+    me: async (options) => readBody(await asPlayer({ method: 'GET', path: '/me' }, options), readMe),
+    wallets: createWalletsClient(asPlayer),
     logout: async (options) => {
       const kept = await tokens.load();
       if (!kept) return;
@@ -276,6 +291,3 @@ const readMe = (fields: Fields): Me => ({
   user: readUser(fields.object('user')),
   wallet: fields.nullable('wallet', (name) => readWallet(fields.object(name))),
 });
-
-/** For bytes as few as a signature has. */
-const base64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes));

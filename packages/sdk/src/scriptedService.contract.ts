@@ -1,6 +1,8 @@
 /** For the specs: a service that answers by a script, and a clock that moves only when somebody sleeps. */
 import { isRecord } from './answers.ts';
-import type { Timing } from './retry.ts';
+import { createBackendClient } from './backend.ts';
+import { CofferError } from './cofferError.ts';
+import type { RetryOptions, Timing } from './retry.ts';
 import type { Fetch } from './transport.ts';
 
 export interface SentRequest {
@@ -15,6 +17,8 @@ export interface SentRequest {
 export type Step = (request: SentRequest, signal: AbortSignal | undefined) => Response | Promise<Response>;
 
 export const BASE_URL = 'http://coffer.example/v1';
+/** Of the keys that the SDK makes. */
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** Each request takes the next step; the last one stays. `sent` are all requests so far. */
 export function scriptedService(...steps: readonly Step[]): {
@@ -89,4 +93,25 @@ export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
     return error;
   }
   throw new Error('It did not reject.');
+}
+
+/** The backend client before a service that answers by these steps. */
+export function backendOf(steps: readonly Step[], retry: RetryOptions = {}, random = 0) {
+  const service = scriptedService(...steps);
+  const timing = manualTiming(random);
+  const client = createBackendClient({
+    baseUrl: BASE_URL,
+    secretKey: 'sk_test_a',
+    fetch: service.fetch,
+    retry,
+    timing,
+  });
+  return { client, sent: service.sent, timing };
+}
+
+/** The `CofferError` that the promise rejects with. */
+export async function failureOf(promise: Promise<unknown>): Promise<CofferError> {
+  const error = await rejectionOf(promise);
+  if (error instanceof CofferError) return error;
+  throw error;
 }

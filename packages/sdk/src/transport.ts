@@ -19,11 +19,14 @@ export interface Request {
   readonly repeat: 'safe' | 'once';
   /** Sent with every attempt, so that all of them are one request in the service's log. Browsers send none: CORS. */
   readonly requestId?: string;
-  /** Told in errors, so that the caller can repeat the write. */
-  readonly transactionUuids?: readonly string[];
+  /** The key of the write. Told in errors, so that the caller can repeat it. */
+  readonly key?: WriteKey;
   /** Statuses that are an answer of this endpoint though they are no 2xx. */
   readonly answers?: readonly number[];
 }
+
+/** What makes a write one, however often it arrives: each group of calls has its own name for it. */
+export type WriteKey = Pick<CofferErrorFields, 'transactionUuids' | 'ref' | 'idempotencyKey'>;
 
 export interface Reply {
   readonly status: number;
@@ -32,8 +35,14 @@ export interface Reply {
   /** Whether the service says that it acted before and answers as it did then. */
   readonly replayed: boolean;
   /** What an error about this answer has to tell. */
-  readonly known: Pick<CofferErrorFields, 'status' | 'requestId' | 'transactionUuids'>;
+  readonly known: WriteKey & Pick<CofferErrorFields, 'status' | 'requestId'>;
 }
+
+/** The transport with the secret key and a request id in its hands. */
+export type Call = (
+  request: Omit<Request, 'repeat' | 'bearer' | 'requestId'>,
+  options: CallOptions | undefined,
+) => Promise<Reply>;
 
 export type Send = (request: Request, options?: CallOptions) => Promise<Reply>;
 
@@ -95,7 +104,6 @@ export function createTransport({ baseUrl, fetch: ownFetch, policy }: TransportO
       attempt(request, timeoutMs, options.signal),
     );
     if (last.done) return last.value;
-    // A refusal that follows an unanswered attempt does not prove that the unanswered one will never act.
     if (anyUnknown && last.failure.outcome === 'refused') throw withUnknownOutcome(last.failure);
     throw last.failure;
   };
@@ -135,7 +143,7 @@ function judge(request: Request, response: Response, text: string): Attempt<Repl
   return { done: false, again, failure };
 }
 
-const knownOf = ({ requestId, transactionUuids }: Request) => ({ requestId, transactionUuids });
+const knownOf = ({ requestId, key }: Request) => ({ requestId, ...key });
 
 function jsonOf(text: string): unknown {
   try {
@@ -146,16 +154,15 @@ function jsonOf(text: string): unknown {
   }
 }
 
-interface ErrorAnswer {
+interface ErrorAnswer extends WriteKey {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Headers;
   readonly requestId?: string | undefined;
-  readonly transactionUuids?: readonly string[] | undefined;
 }
 
 /** The error that an answer tells: a refusal of the service, or the failure of something before it. */
-export function failureOf({ status, body, headers, requestId, transactionUuids }: ErrorAnswer): CofferError {
+export function failureOf({ status, body, headers, requestId, ...key }: ErrorAnswer): CofferError {
   const envelope = isRecord(body) ? body : {};
   const details = isRecord(envelope.details) ? envelope.details : {};
   const spoken = typeof envelope.code === 'string';
@@ -174,7 +181,7 @@ export function failureOf({ status, body, headers, requestId, transactionUuids }
     retryable: status === 429 || status === 503 || GATEWAY_STATUSES.includes(status),
     outcome: refused ? 'refused' : 'unknown',
     retryAfterMs: retryAfterMsOf(headers?.get('retry-after') ?? details.retryAfterSeconds),
-    transactionUuids,
+    ...key,
   });
 }
 
@@ -189,7 +196,8 @@ function retryAfterMsOf(seconds: unknown): number | undefined {
   return value === undefined ? undefined : value * 1_000;
 }
 
-function withUnknownOutcome(failure: CofferError): CofferError {
+/** A refusal does not prove that an unanswered attempt before it will never act. */
+export function withUnknownOutcome(failure: CofferError): CofferError {
   return new CofferError({ ...failure, message: failure.message, outcome: 'unknown', cause: failure.cause });
 }
 

@@ -1,0 +1,143 @@
+/** The treasury group. Source: specification, Treasury; docs/api.md, Treasury. */
+import { encodeAmount } from './amounts.ts';
+import type { Fields } from './answers.ts';
+import { sdkError } from './cofferError.ts';
+import type { Replayable } from './ledgerTypes.ts';
+import { readTreasuryMove, type TreasuryMove } from './moves.ts';
+import type { CallOptions, Timing } from './retry.ts';
+import { type Call, readBody } from './transport.ts';
+
+export interface TransferRequest {
+  readonly userId: string;
+  /** The app's currency id. */
+  readonly currency: number;
+  readonly amount: bigint;
+  /** Made when it is not given, once for all attempts of the call. */
+  readonly ref?: string;
+}
+
+export interface TreasuryBalanceRequest {
+  readonly userId: string;
+  readonly currency: number;
+}
+
+/** Where a player stands, and what the app's treasury holds and owes in the currency. */
+export interface TreasuryBalance {
+  readonly userId: string;
+  readonly currency: number;
+  readonly deposited: bigint;
+  readonly withdrawn: bigint;
+  readonly net: bigint;
+  readonly available: bigint;
+  readonly held: bigint;
+  readonly treasury: {
+    readonly address: string;
+    /** In finalized blocks. */
+    readonly onChain: bigint;
+    /** All players' funds, pools and referrals. */
+    readonly liabilities: bigint;
+    /** Cash-outs that are signed and not booked yet. */
+    readonly inFlight: bigint;
+    /** What it holds, less what it owes. */
+    readonly surplus: bigint;
+  };
+}
+
+export interface SettledOptions extends CallOptions {
+  /** Between two looks, in milliseconds. Default 1,000. */
+  readonly pollMs?: number;
+}
+
+/** A move that nothing changes any more. */
+export type SettledMove = TreasuryMove & { readonly status: 'confirmed' | 'failed' };
+
+/**
+ * Every call rejects with a `CofferError`. A deposit or withdrawal is sent under one ref, made when it is not given,
+ * until it is answered or the deadline comes. Its answer is the move as it was requested: `settled` waits for the end.
+ */
+export interface TreasuryClient {
+  /** From the player's wallet to the treasury: it becomes available to the player. */
+  readonly deposit: (request: TransferRequest, options?: CallOptions) => Promise<TreasuryMove & Replayable>;
+  /** From the treasury to the player's wallet. Held at once; available again if the move fails. */
+  readonly withdraw: (request: TransferRequest, options?: CallOptions) => Promise<TreasuryMove & Replayable>;
+  readonly status: (ref: string, options?: CallOptions) => Promise<TreasuryMove>;
+  /**
+   * The move once it is confirmed or has failed; a failed one is an answer, with its `error`. Looks for two minutes by
+   * default, also while the service cannot be reached. Then it rejects, with `sdk/not_settled` where the move is still
+   * under way; it goes on all the same.
+   */
+  readonly settled: (ref: string, options?: SettledOptions) => Promise<SettledMove>;
+  readonly balance: (request: TreasuryBalanceRequest, options?: CallOptions) => Promise<TreasuryBalance>;
+}
+
+/** Longer than a transaction can wait for its block before it is lost and signed anew. */
+const SETTLED_WITHIN_MS = 120_000;
+const POLL_MS = 1_000;
+
+export function createTreasuryClient(call: Call, timing: Timing): TreasuryClient {
+  const transfer = async (
+    path: string,
+    { userId, currency, amount, ref = crypto.randomUUID() }: TransferRequest,
+    options: CallOptions | undefined,
+  ): Promise<TreasuryMove & Replayable> => {
+    const body = { userId, currency, amount: encodeAmount(amount), ref };
+    const reply = await call({ method: 'POST', path, body, key: { ref } }, options);
+    return { ...readBody(reply, readTreasuryMove), replayed: reply.replayed };
+  };
+
+  const status: TreasuryClient['status'] = async (ref, options) => {
+    const reply = await call(
+      { method: 'POST', path: '/treasury/status', body: { ref }, key: { ref } },
+      options,
+    );
+    return readBody(reply, readTreasuryMove);
+  };
+
+  return {
+    deposit: async (request, options) => transfer('/treasury/deposit', request, options),
+    withdraw: async (request, options) => transfer('/treasury/withdraw', request, options),
+    status,
+    settled: async (ref, { deadlineMs = SETTLED_WITHIN_MS, pollMs = POLL_MS, signal } = {}) => {
+      const deadline = timing.nowMs() + deadlineMs;
+      for (;;) {
+        const move = await status(ref, {
+          deadlineMs: deadline - timing.nowMs(),
+          ...(signal && { signal }),
+        });
+        if (isSettled(move)) return move;
+        if (timing.nowMs() + pollMs >= deadline) {
+          const details = { moveId: move.moveId, status: move.status };
+          throw sdkError('sdk/not_settled', { details, ref, retryable: true, outcome: 'unknown' });
+        }
+        await timing.sleep(pollMs, signal);
+      }
+    },
+    balance: async ({ userId, currency }, options) => {
+      const body = { userId, currency };
+      return readBody(await call({ method: 'POST', path: '/treasury/balance', body }, options), readBalance);
+    },
+  };
+}
+
+const isSettled = (move: TreasuryMove): move is SettledMove =>
+  move.status === 'confirmed' || move.status === 'failed';
+
+function readBalance(answer: Fields): TreasuryBalance {
+  const treasury = answer.object('treasury');
+  return {
+    userId: answer.text('userId'),
+    currency: answer.number('currency'),
+    deposited: answer.figure('deposited'),
+    withdrawn: answer.figure('withdrawn'),
+    net: answer.signedFigure('net'),
+    available: answer.figure('available'),
+    held: answer.figure('held'),
+    treasury: {
+      address: treasury.text('address'),
+      onChain: treasury.figure('onChain'),
+      liabilities: treasury.signedFigure('liabilities'),
+      inFlight: treasury.figure('inFlight'),
+      surplus: treasury.signedFigure('surplus'),
+    },
+  };
+}
