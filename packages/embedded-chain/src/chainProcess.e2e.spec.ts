@@ -137,6 +137,7 @@ describe('an embedded chain as a process', () => {
     const failure = await failureOf(start({ port }));
     expect(failure).to.be.instanceOf(EmbeddedChainError);
     expect(failure.message).to.contain('EADDRINUSE');
+    expect(failure).to.have.property('takenPort', port);
     taken.close();
   });
 

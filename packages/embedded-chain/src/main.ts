@@ -33,8 +33,14 @@ process.once('message', async (first: ParentMessage) => {
     const { url, faucetAddress, genesisHash } = chain;
     tell({ kind: 'ready', url, faucetAddress, genesisHash });
   } catch (error) {
-    tell({ kind: 'failed', reason: error instanceof Error ? error.message : String(error) });
+    const reason = error instanceof Error ? error.message : String(error);
+    tell({ kind: 'failed', reason, takenPort: takenPortOf(error) });
     process.exitCode = 1;
     process.disconnect();
   }
 });
+
+function takenPortOf(error: unknown): number | undefined {
+  if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) return undefined;
+  return 'port' in error && typeof error.port === 'number' ? error.port : undefined;
+}

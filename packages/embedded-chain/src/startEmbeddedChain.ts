@@ -21,7 +21,7 @@ export type ChildMessage =
       readonly faucetAddress: string;
       readonly genesisHash: string;
     }
-  | { readonly kind: 'failed'; readonly reason: string };
+  | { readonly kind: 'failed'; readonly reason: string; readonly takenPort?: number | undefined };
 
 export interface ChainProcess {
   readonly url: string;
@@ -48,6 +48,13 @@ const ENVIRONMENT: readonly string[] = ['HOME', 'LANG', 'LD_LIBRARY_PATH', 'PATH
 
 export class EmbeddedChainError extends Error {
   override readonly name = 'EmbeddedChainError';
+  /** Where somebody else listens on a port that it needs. */
+  readonly takenPort: number | undefined;
+
+  constructor(reason: string, takenPort: number | undefined) {
+    super(`The embedded chain could not start: ${reason}`);
+    this.takenPort = takenPort;
+  }
 }
 
 export async function startEmbeddedChain(options: ChainProcessOptions): Promise<ChainProcess> {
@@ -99,5 +106,5 @@ async function startedBy(child: ChildProcess, options: ChainProcessOptions, exit
   const message = await Promise.race([said, gone]);
   if (message.kind === 'ready') return message;
   await exited;
-  throw new EmbeddedChainError(`The embedded chain could not start: ${message.reason}`);
+  throw new EmbeddedChainError(message.reason, message.takenPort);
 }

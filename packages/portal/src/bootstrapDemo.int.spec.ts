@@ -6,7 +6,7 @@ import { createSecretBox, isBase58Address, type SecretBox } from '@coffer/kernel
 import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { createAppDirectory } from './appDirectory.ts';
-import { bootstrapDemo } from './bootstrapDemo.ts';
+import { type BootstrapOptions, bootstrapDemo } from './bootstrapDemo.ts';
 import { type BootstrapContent, bootstrapFilePath } from './bootstrapFile.ts';
 import { createKeyring } from './keyring.ts';
 import { NOW, type PortalWorld, portalTemplate, startPortalWorld } from './testing.ts';
@@ -15,6 +15,7 @@ const ADDRESSES = {
   baseUrl: 'http://127.0.0.1:8080/v1',
   portalUrl: 'http://127.0.0.1:8080/portal',
   portalToken: 'portal-token',
+  chainUrl: 'http://127.0.0.1:8899',
 };
 
 describe('the start of an empty installation', () => {
@@ -33,7 +34,7 @@ describe('the start of an empty installation', () => {
     await rm(folder, { recursive: true });
   });
 
-  const start = (options: { addresses?: typeof ADDRESSES; box?: SecretBox } = {}) =>
+  const start = (options: { addresses?: BootstrapOptions['addresses']; box?: SecretBox } = {}) =>
     bootstrapDemo({
       pool: world.pool,
       secretBox: options.box ?? secretBox,
@@ -94,6 +95,12 @@ describe('the start of an empty installation', () => {
     expect(second).to.deep.equal({ content: { ...first.content, ...addresses }, created: false });
     expect(await file()).to.deep.equal(second.content);
     expect(await appCount()).to.equal(1);
+  });
+
+  it('no longer names a chain that is gone', async () => {
+    await start();
+    await start({ addresses: { ...ADDRESSES, chainUrl: undefined } });
+    expect(await file()).not.to.have.property('chainUrl');
   });
 
   it('ends with a file that works when it was killed between the file and the database', async () => {

@@ -32,8 +32,10 @@ export interface BootstrapOptions {
   /** Where `bootstrap.json` is kept. */
   readonly path: string;
   /** What this start serves at; a file of an earlier start is brought up to date with it. */
-  readonly addresses: Pick<BootstrapContent, 'baseUrl' | 'portalUrl' | 'portalToken'>;
+  readonly addresses: Addresses;
 }
+
+type Addresses = Required<Pick<BootstrapContent, 'baseUrl' | 'portalUrl' | 'portalToken' | 'chainUrl'>>;
 
 export interface BootstrapResult {
   /** Undefined when the installation has apps and no file: secret keys cannot be shown again. */
@@ -60,7 +62,7 @@ export function bootstrapDemo(options: BootstrapOptions): Promise<BootstrapResul
   });
 }
 
-function mintContent(): Omit<BootstrapContent, 'baseUrl' | 'portalUrl' | 'portalToken'> {
+function mintContent(): Omit<BootstrapContent, keyof Addresses> {
   const keysOf = (environment: Environment) => ({
     publishable: mintToken('publishable', environment),
     secret: mintToken('secret', environment),

@@ -16,6 +16,8 @@ const bootstrapContent = z.object({
   messenger: z.object({ botToken: z.string() }),
   portalUrl: z.string(),
   portalToken: z.string(),
+  /** Of the RPC of the embedded chain, where there is one. */
+  chainUrl: z.string().optional(),
 });
 export type BootstrapContent = z.infer<typeof bootstrapContent>;
 

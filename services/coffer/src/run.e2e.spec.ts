@@ -2,7 +2,6 @@
  * `coffer run` and the command line as an operator meets them. Source: contract, Apps, keys, currencies and
  * The command line.
  */
-import { execFile } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -13,6 +12,7 @@ import { z } from 'zod';
 import { expectBooksToBalance } from './testing/books.ts';
 import { createClient } from './testing/client.ts';
 import { eventually } from './testing/eventually.ts';
+import { isRunning } from './testing/processTable.ts';
 import {
   type ProcessEnd,
   type ServiceProcess,
@@ -32,6 +32,7 @@ const bootstrap = z.strictObject({
   messenger: z.strictObject({ botToken: z.string() }),
   portalUrl: z.string(),
   portalToken: z.string(),
+  chainUrl: z.url(),
 });
 
 describe('coffer run, with nothing but a data folder', function () {
@@ -69,8 +70,9 @@ describe('coffer run, with nothing but a data folder', function () {
   });
 
   it('makes the app "Demo" and leaves its keys in a file that is only for its owner', async () => {
-    const { baseUrl, appId, keys } = await readBootstrap();
+    const { baseUrl, appId, keys, chainUrl } = await readBootstrap();
     expect(baseUrl).to.equal(`${service.url}/v1`);
+    expect(service.logs()).to.include(`Its own Solana chain: ${chainUrl}\n`);
     expect(await modeOf(bootstrapFilePath(dataFolder))).to.equal('600');
     expect(await modeOf(operatorFilePath(dataFolder))).to.equal('600');
     for (const environment of ['test', 'live'] as const) {
@@ -178,9 +180,9 @@ describe('coffer run, with nothing but a data folder', function () {
   });
 
   it('has its funds, its users and its keys again after the next start', async () => {
-    const { baseUrl: _, portalUrl: _url, ...before } = await readBootstrap();
+    const { baseUrl: _, portalUrl: _url, chainUrl: _chain, ...before } = await readBootstrap();
     await start();
-    const { baseUrl, portalUrl: _after, ...after } = await readBootstrap();
+    const { baseUrl, portalUrl: _after, chainUrl: _chainAfter, ...after } = await readBootstrap();
     expect(after).to.deep.equal(before);
     expect(baseUrl).to.equal(`${service.url}/v1`);
     expect(service.logs()).not.to.include(after.keys.test.secret);
@@ -297,12 +299,3 @@ describe('coffer run, with a wrong configuration', () => {
     expect(end.stderr).to.include('croupier').and.include('process-manager').and.not.match(NO_STACK);
   });
 });
-
-/** A process that has ended and whose parent has not asked how is none any more. */
-async function isRunning(pid: number): Promise<boolean> {
-  const state = await new Promise<string>((resolve) => {
-    // `ps` fails when there is no such process.
-    execFile('ps', ['-o', 'stat=', '-p', String(pid)], (_error, stdout) => resolve(stdout.trim()));
-  });
-  return state !== '' && !state.startsWith('Z');
-}

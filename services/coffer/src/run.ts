@@ -80,7 +80,7 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
       masterKeys: masterKeys?.masterKeys ?? createMasterKeys([]),
       makeNextMasterKey: masterKeys?.makeNextMasterKey,
     });
-    if (service.url) await announce(config, service.url, database, secrets, logger);
+    if (service.url) await announce(config, service.url, embeddedChain?.url, database, secrets, logger);
     else logger.info({ url: service.systemUrl, roles, version: VERSION }, 'ready');
     if (embeddedChain) await ensureMints(database.url, chains);
     await stopping;
@@ -148,22 +148,27 @@ export async function openDatabase(
 async function announce(
   config: Config,
   url: string,
+  chainUrl: string | undefined,
   database: Database,
   secrets: { readonly operatorToken: string; readonly secretsKey: Uint8Array },
   logger: Logger,
 ): Promise<void> {
   const baseUrl = `${url}/v1`;
   await writeOperatorFile(config.dataFolder, { url: baseUrl, token: secrets.operatorToken });
-  const demo = database.isEmbedded ? await bootstrap(config, baseUrl, database, secrets) : undefined;
+  const demo = database.isEmbedded
+    ? await bootstrap(config, { baseUrl, chainUrl }, database, secrets)
+    : undefined;
   logger.info({ url: baseUrl, version: VERSION, dataFolder: config.dataFolder }, 'ready');
   if (!demo) return;
   // For the eyes of whoever started it, on the terminal and past the log, which never holds a key.
-  process.stderr.write(welcome(url, config.dataFolder, demo.created ? demo.content : undefined));
+  process.stderr.write(
+    welcome({ url, chainUrl }, config.dataFolder, demo.created ? demo.content : undefined),
+  );
 }
 
 function bootstrap(
   config: Config,
-  baseUrl: string,
+  { baseUrl, chainUrl }: { readonly baseUrl: string; readonly chainUrl: string | undefined },
   database: Database,
   secrets: { readonly operatorToken: string; readonly secretsKey: Uint8Array },
 ): Promise<BootstrapResult> {
@@ -173,7 +178,7 @@ function bootstrap(
       secretBox: createSecretBox(secrets.secretsKey),
       clock: systemClock,
       path: bootstrapFilePath(config.dataFolder),
-      addresses: { baseUrl, portalUrl: `${baseUrl}/portal`, portalToken: secrets.operatorToken },
+      addresses: { baseUrl, portalUrl: `${baseUrl}/portal`, portalToken: secrets.operatorToken, chainUrl },
     }),
   );
 }
@@ -195,8 +200,13 @@ export async function withPool<Result>(
   }
 }
 
-function welcome(url: string, dataFolder: string, demo: BootstrapContent | undefined): string {
+function welcome(
+  { url, chainUrl }: { readonly url: string; readonly chainUrl: string | undefined },
+  dataFolder: string,
+  demo: BootstrapContent | undefined,
+): string {
   const lines = ['', `  Coffer ${VERSION} is ready at ${url}/v1`, `  The API to read: ${url}/docs`];
+  if (chainUrl !== undefined) lines.push(`  Its own Solana chain: ${chainUrl}`);
   if (demo) {
     lines.push(
       '',

@@ -1,5 +1,6 @@
 /** A start that cannot work, in words for whoever started it; a stack trace is for our own mistakes only. */
 import { IdentityKeyMismatchError } from '@coffer/auth';
+import { EmbeddedChainError } from '@coffer/embedded-chain';
 import { DataFolderInUseError, EmbeddedPostgresError } from '@coffer/embedded-postgres';
 import { MasterKeysMismatchError } from '@coffer/wallets';
 import { CommandFailure, EXIT } from './cli/failure.ts';
@@ -13,6 +14,7 @@ export function startFailure(error: unknown): CommandFailure | undefined {
   if (error instanceof DataFolderInUseError || error instanceof EmbeddedPostgresError) {
     return failure(EXIT.refused, error.message, error);
   }
+  if (error instanceof EmbeddedChainError) return failure(EXIT.refused, chainFailure(error), error);
   if (error instanceof MasterKeysMismatchError || error instanceof IdentityKeyMismatchError) {
     return failure(EXIT.refused, error.message, error);
   }
@@ -39,6 +41,14 @@ export function startFailure(error: unknown): CommandFailure | undefined {
     return failure(EXIT.refused, message, error);
   }
   return undefined;
+}
+
+function chainFailure({ takenPort, message }: EmbeddedChainError): string {
+  if (takenPort === undefined) return message;
+  return [
+    `The port ${takenPort} is taken, which the embedded chain needs.`,
+    'Set COFFER_CHAIN_PORT to another one, whose next one is free as well, or to 0 for any.',
+  ].join('\n');
 }
 
 function failure(exitCode: number, message: string, cause: unknown): CommandFailure {
