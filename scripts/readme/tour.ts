@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-const TOUR = /(?<=\n## Five minutes[^\n]*\n)[\s\S]*?(?=\n## )/;
+const TOUR = /(?<=\n## Five minutes[^\n]*\n)[\s\S]*?(?=\n## Where)/;
 const STEP = /```sh\n([\s\S]*?)```\n(?:\n```text\n([\s\S]*?)```\n)?/g;
 /** Printed between the steps; no answer of ours has it. */
 const SEPARATOR = '\u001e';
@@ -28,17 +28,23 @@ export function withOutputs(readme: string, outputs: readonly string[]): string 
   });
 }
 
-/** Ids and times differ from run to run; nothing else may. */
+/** What differs from run to run, and nothing else may: ids, signatures, addresses, slots, times. */
 export function withoutChance(text: string): string {
   return text
-    .replace(/\b(app|usr|ses|key)_[0-9a-z]{26}\b/g, '$1_…')
+    .replace(/\b(app|usr|wlt|ses|mov|key)_[0-9a-z]{26}\b/g, '$1_…')
+    .replace(/\b[1-9A-HJ-NP-Za-km-z]{80,88}\b/g, '<signature>')
+    .replace(/\b[1-9A-HJ-NP-Za-km-z]{32,44}\b/g, '<address>')
+    .replace(/"slot":\d+/g, '"slot":<slot>')
     .replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>');
 }
 
-/** Runs the steps in one shell, as a reader does, in a folder that has the service's data folder as `.data`. */
+/**
+ * Runs the steps in one shell, as a reader does, in a folder that has the service's data folder as `.data`. What comes
+ * on standard error is shown as well.
+ */
 export async function runTour(steps: readonly string[], folder: string): Promise<readonly string[]> {
   const bin = join(import.meta.dirname, '../../node_modules/.bin');
-  const script = ['npx() { "$@"; }', ...steps.map((step) => `${step}printf '\\x1e'`)].join('\n');
+  const script = ['exec 2>&1', 'npx() { "$@"; }', ...steps.map((step) => `${step}printf '\\x1e'`)].join('\n');
   const { stdout } = await promisify(execFile)('bash', ['-c', script], {
     cwd: folder,
     env: { ...process.env, PATH: `${bin}:${process.env.PATH}` },
