@@ -52,7 +52,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   http: ['kernel'],
   consumers: ['database', 'event-store', 'kernel'],
   'read-models': ['consumers', 'database', 'event-store', 'kernel'],
-  reconcile: ['consumers', 'database', 'event-store', 'kernel', 'read-models'],
+  reconcile: ['consumers', 'database', 'event-store', 'kernel', 'moves', 'read-models', 'solana'],
   // What callers of the service are given: it knows the service by its addresses only.
   sdk: [],
   'store-gateway': ['event-store'],

@@ -9,6 +9,7 @@ import { createConsumersTable } from '@coffer/consumers';
 import { migrateLog, migrateSnapshots } from '@coffer/event-store/postgres';
 import { migrateRecords } from '@coffer/portal';
 import { migrateReadModels } from '@coffer/read-models';
+import { migrateReconcile } from '@coffer/reconcile';
 import { createTestDatabase } from '@coffer/testing';
 import { migrateWallets } from '@coffer/wallets';
 import { expect } from 'chai';
@@ -22,6 +23,7 @@ const MIGRATIONS: readonly ((pool: Pool) => Promise<void>)[] = [
   migrateAuth,
   migrateAudit,
   migrateWallets,
+  migrateReconcile,
   migrateReadModels,
   (pool) => createConsumersTable(pool, 'records'),
 ];

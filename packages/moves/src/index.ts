@@ -13,4 +13,5 @@ export { carriesMoves, MOVE_REACTOR } from './move.process.ts';
 export * from './moveBody.ts';
 export { createMoves } from './moves.ts';
 export { DEFAULT_POLICY, type MovePolicy } from './policy.ts';
+export { type Decided, type Found, judge, searchOnChain, type TransferTerms } from './search.ts';
 export * from './types.ts';

@@ -12,6 +12,11 @@ import {
 } from '@coffer/solana';
 import type { MoveTerms, OnChain } from './domain/move.ts';
 
+/** What a move comes to on the chain: so much, from one wallet to another. */
+export type TransferTerms = Pick<MoveTerms, 'moveId' | 'mint' | 'amount' | 'toAddress'> & {
+  readonly from: Pick<MoveTerms['from'], 'address'>;
+};
+
 export type Decided = { readonly outcome: 'moved' | 'failed' } & OnChain;
 export type Found =
   | Decided
@@ -23,7 +28,7 @@ const PAGE = 1_000;
 /** Undefined where nothing of ours was ever in a block, as far as the chain knows. */
 export async function searchOnChain(
   chain: Pick<Chain, 'transactionsOf' | 'transaction'>,
-  terms: MoveTerms,
+  terms: TransferTerms,
   feePayer: Address,
 ): Promise<Found | undefined> {
   let failed: Found | undefined;
@@ -37,17 +42,18 @@ export async function searchOnChain(
   return undecided ?? failed;
 }
 
-/** What the transaction did for the move; undefined where it is none of ours: anybody can name the move. */
+/** What the transaction did for the move; undefined where it is none of the move's: anybody can name the move. */
 export async function judge(
   chain: Pick<Chain, 'transaction'>,
   named: Signature,
-  terms: MoveTerms,
+  terms: TransferTerms,
   feePayer: Address,
 ): Promise<Decided | 'undecided' | undefined> {
   const executed = await readable(chain, named);
   if (!executed) return executed === undefined ? 'undecided' : undefined;
   const { signature, slot, error, signers } = executed;
   if (signers[0] !== feePayer || !signers.includes(terms.from.address)) return undefined;
+  if (!isNamedBy(executed, terms.moveId)) return undefined;
   if (error !== null) return { outcome: 'failed', signature, slot };
   return movedExactly(executed, terms, feePayer) ? { outcome: 'moved', signature, slot } : undefined;
 }
@@ -75,7 +81,13 @@ async function* namedBy(chain: Pick<Chain, 'transactionsOf'>, reference: Address
   }
 }
 
-function movedExactly(executed: ExecutedTransaction, terms: MoveTerms, feePayer: Address): boolean {
+/** Another move may be of the same amount between the same wallets. */
+function isNamedBy({ lamports }: ExecutedTransaction, moveId: string): boolean {
+  const reference = referenceOf(moveId);
+  return lamports.some(({ address }) => address === reference);
+}
+
+function movedExactly(executed: ExecutedTransaction, terms: TransferTerms, feePayer: Address): boolean {
   const { from, toAddress, amount } = terms;
   const gained = terms.mint === 'native' ? lamportsGained(executed) : tokensGained(executed, terms.mint);
   // The fee payer's lamports change by the fee as well.

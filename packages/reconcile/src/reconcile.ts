@@ -7,23 +7,18 @@
  * head of the log, and waits until the read models have reached it. In one snapshot it reads their checkpoint,
  * brings its own fold to that place, and compares. Causes after the process's place are in flight.
  */
-import { setTimeout as delay } from 'node:timers/promises';
-import {
-  type HeldProjections,
-  hasReached,
-  PoisonEventError,
-  type Reaction,
-  readCheckpoint,
-} from '@coffer/consumers';
-import { type Client, type Queryable, withAdvisoryLock, withTransaction } from '@coffer/database';
+import { type HeldProjections, PoisonEventError, type Reaction, readCheckpoint } from '@coffer/consumers';
+import { type Client, type Queryable, withTransaction } from '@coffer/database';
 import { type EventStore, type LogPlace, LogRewrittenError, type RecordedEvent } from '@coffer/event-store';
 import { type Clock, parseStreamName } from '@coffer/kernel';
 import { compareReadSchemas, liveReadSchema, READ_MODELS_CONSUMER, trialBalances } from '@coffer/read-models';
 import { crossChecks } from './crossChecks.ts';
 import { type CheckResult, rowCheck } from './discrepancies.ts';
 import { causesWithoutEffect, type PendingCause } from './inFlight.ts';
+import { reachedBy } from './reached.ts';
 import { type BooksPlace, CoverageIncompleteError, type Mode, type Report } from './report.ts';
 import { sharedTransactionUuids } from './transactionUuids.ts';
+import { underLock } from './underLock.ts';
 import { holdVerified, VERIFIED_SCHEMA, type VerifiedDependencies } from './verified.ts';
 
 export interface ReconcileDependencies extends VerifiedDependencies {
@@ -51,30 +46,14 @@ export interface RunOptions extends BooksPlace {
 
 /** Any constant: whoever has it moves the fold. */
 const VERIFY_LOCK = 7_263_006;
-const LOCK_POLL_MS = 100;
-const BEHIND_POLL_MS = 25;
 
 /** Throws `CoverageIncompleteError`, and the signal's reason. */
 export async function reconcile(dependencies: ReconcileDependencies, options: RunOptions): Promise<Report> {
   try {
-    return await underLock(dependencies, options, () => run(dependencies, options));
+    return await underLock(dependencies.pool, VERIFY_LOCK, options.signal, () => run(dependencies, options));
   } catch (error) {
     if (!(error instanceof LogRewrittenError)) throw error;
     throw new CoverageIncompleteError('log_rewritten', error.message, { cause: error });
-  }
-}
-
-async function underLock(
-  { pool }: ReconcileDependencies,
-  { signal }: RunOptions,
-  work: () => Promise<Report>,
-): Promise<Report> {
-  for (;;) {
-    signal.throwIfAborted();
-    const done = await withAdvisoryLock(pool, VERIFY_LOCK, work);
-    if (done) return done.result;
-    // Another node is at it.
-    await delay(LOCK_POLL_MS, undefined, { signal });
   }
 }
 
@@ -140,39 +119,6 @@ async function stillHolds(
   } finally {
     ended.abort();
   }
-}
-
-/** The checkpoint of the read models, once it has reached the place. */
-async function reachedBy(
-  { pool, store, limits }: ReconcileDependencies,
-  place: LogPlace | undefined,
-  signal: AbortSignal,
-) {
-  const end = performance.now() + (limits?.readModelsWithinMs ?? 10_000);
-  for (;;) {
-    // Asked each time: a version that was live before stands still for ever.
-    const schema = await liveReadSchema(pool);
-    const checkpoint = await readCheckpoint(pool, { schema, name: READ_MODELS_CONSUMER });
-    if (hasReached(store, checkpoint, place)) {
-      if (checkpoint && place && store.comparePositions(checkpoint.position, place.position) > 0) {
-        await requireWithinLog(store, checkpoint);
-      }
-      return checkpoint;
-    }
-    if (performance.now() > end) {
-      throw new CoverageIncompleteError(
-        'read_models_behind',
-        `The read models are at ${checkpoint?.position ?? 'the beginning'} and the log was at ${place?.position}. Is the projector running?`,
-      );
-    }
-    await delay(BEHIND_POLL_MS, undefined, { signal });
-  }
-}
-
-/** The log grows while the read models follow, so they may be past a head that was read before: not past this one. */
-async function requireWithinLog(store: ReconcileDependencies['store'], checkpoint: LogPlace): Promise<void> {
-  if (hasReached(store, await store.head(), checkpoint)) return;
-  throw new LogRewrittenError('The read models have seen more of the log than there is.');
 }
 
 async function inFlightAt(

@@ -1,6 +1,7 @@
 export { treasuryErrors } from './errors.ts';
 export * from './funds.ts';
 export { movesProjection } from './moves.projection.ts';
+export { finalFundsOf } from './onChain.ts';
 export { treasuryEndpoints } from './routes.ts';
 export { cashOutHoldAct, treasuryDues } from './treasury.reactions.ts';
 export * from './treasury.ts';

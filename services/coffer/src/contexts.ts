@@ -37,7 +37,7 @@ import {
   streamFilter,
 } from '@coffer/portal';
 import type { ReadModelProjections } from '@coffer/read-models';
-import { createReconciler } from '@coffer/reconcile';
+import { createReconciler, reconcileErrors } from '@coffer/reconcile';
 
 import { chainErrors } from '@coffer/solana';
 import { movesProjection, treasuryErrors } from '@coffer/treasury';
@@ -63,6 +63,7 @@ import { portalProjections } from './portalProjections.ts';
 import { portalTotals } from './portalTotals.ts';
 import { portalUsers } from './portalUsers.ts';
 import { portalWallets } from './portalWallets.ts';
+import { createServiceChainReconciler } from './reconcileChain.ts';
 import { ledgerReconcile, portalReconcile } from './reconcilePorts.ts';
 import type { ServiceOptions } from './service.ts';
 import { createSignIn, SIGN_IN_ERRORS } from './signIn.ts';
@@ -80,6 +81,7 @@ export const catalog: ErrorCatalog = {
   ...treasuryErrors,
   ...movesErrors,
   ...chainErrors,
+  ...reconcileErrors,
   ...sessionsErrors,
   ...authMethodsErrors,
 };
@@ -211,6 +213,8 @@ export function createContexts(
     process: { name: HOLD_PROCESS, reactions: holds },
   });
 
+  const chainReconciler = createServiceChainReconciler({ ...onChain, pool, store, clock, chains, directory });
+
   const pointsInTime = createPointsInTime(pool, store);
 
   const rewrapper = startRewrapper({
@@ -253,7 +257,7 @@ export function createContexts(
       }),
       totals: portalTotals({ pool, store, directory, pointsInTime }),
       playSessions: portalPlaySessions(playSessions, lists),
-      reconcile: portalReconcile(reconciler, directory),
+      reconcile: portalReconcile({ reconciler, chainReconciler, directory, chains }),
       projections,
       onCurrency: chains.ensureMint,
     }),
@@ -296,6 +300,7 @@ export function createContexts(
     endpoints,
     reactions,
     reconciler,
+    chainReconciler,
     places,
     projections,
     rewrapper,

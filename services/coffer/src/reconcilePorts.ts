@@ -1,7 +1,19 @@
 /** Gives the ledger and the operator's admin API the reconciliation. */
+
+import type { TaskResult } from '@coffer/http';
 import type { ReconcileReport } from '@coffer/ledger';
 import type { AppDirectory, PortalReconcile } from '@coffer/portal';
-import { type BooksPlace, CoverageIncompleteError, type Reconciler, type Report } from '@coffer/reconcile';
+import {
+  type BooksPlace,
+  type ChainReconciler,
+  CoverageIncompleteError,
+  type Reconciler,
+  type Report,
+  reconcileErrors,
+} from '@coffer/reconcile';
+import { ChainUnreachableError, chainErrors } from '@coffer/solana';
+import type { Chains } from './chains.ts';
+import { chainBodyOf } from './reconcileChain.ts';
 import { totalsOfCurrencies } from './totalsOfCurrencies.ts';
 
 /** An operator's run may be over everything. */
@@ -22,11 +34,21 @@ export function ledgerReconcile(reconciler: Pick<Reconciler, 'reconcile'>, direc
   };
 }
 
-export function portalReconcile(
-  reconciler: Pick<Reconciler, 'reconcile'>,
-  directory: Currencies,
-): PortalReconcile {
-  return async ({ appId, environment, mode }, tell) => {
+export function portalReconcile({
+  reconciler,
+  chainReconciler,
+  directory,
+  chains,
+}: {
+  readonly reconciler: Pick<Reconciler, 'reconcile'>;
+  readonly chainReconciler: Pick<ChainReconciler, 'reconcile'>;
+  readonly directory: Currencies;
+  readonly chains: Pick<Chains, 'of'>;
+}): PortalReconcile {
+  type Request = Parameters<PortalReconcile['run']>[0];
+  type Tell = Parameters<PortalReconcile['run']>[1];
+
+  async function offChain({ appId, environment, mode }: Request, tell: Tell): Promise<TaskResult> {
     try {
       const report = await reconciler.reconcile({
         appId,
@@ -40,11 +62,51 @@ export function portalReconcile(
       const message = `${report.discrepancies.length} discrepancies at position ${report.position}.`;
       return { ...body, ok: false, code: 'ledger/integrity_failed', message };
     } catch (error) {
-      if (!(error instanceof CoverageIncompleteError)) throw error;
-      const { gap, message } = error;
-      return { ok: false, code: 'ledger/coverage_incomplete', message, reason: gap };
+      return incomplete(error);
     }
+  }
+
+  async function onChain({ appId, environment, mode }: Request, tell: Tell): Promise<TaskResult> {
+    try {
+      const report = await chainReconciler.reconcile({
+        appId,
+        environment,
+        mode,
+        onProgress: (progress) => tell({ ...progress, of: null }),
+      });
+      const body = chainBodyOf(report);
+      if (report.ok) return { ...body, ok: true };
+      const { message } = reconcileErrors['chain/integrity_failed'];
+      return { ...body, ok: false, code: 'chain/integrity_failed', message };
+    } catch (error) {
+      if (!(error instanceof ChainUnreachableError)) return incomplete(error);
+      const { message } = chainErrors['chain/unreachable'];
+      return notCovered('chain/unreachable', message, error.message);
+    }
+  }
+
+  return {
+    requireChain: (environment) => void chains.of(environment),
+    async run(request, tell) {
+      const books = await offChain(request, tell);
+      if (!request.chain) return books;
+      const chain = await onChain(request, tell);
+      if (!books.ok || chain.ok) return { ...books, chain };
+      const { code, message } = chain;
+      return { ...books, chain, ok: false, code, message };
+    },
   };
+}
+
+/** What could not be covered is told; anything else is thrown on. */
+function incomplete(error: unknown): TaskResult {
+  if (!(error instanceof CoverageIncompleteError)) throw error;
+  return notCovered('ledger/coverage_incomplete', error.message, error.gap);
+}
+
+function notCovered(code: string, message: string, reason: string): TaskResult {
+  const result = { ok: false, code, message, reason } as const;
+  return result;
 }
 
 async function bodyOf(

@@ -22,6 +22,7 @@ import {
 import { type Clock, type Environment, systemClock } from '@coffer/kernel';
 import { migrateRecords } from '@coffer/portal';
 import { areOfThisLog, caughtUpSince, migrateReadModels } from '@coffer/read-models';
+import { migrateReconcile } from '@coffer/reconcile';
 import { startReconcilerRole } from '@coffer/reconciler';
 import { adoptMasterKeys, type MasterKey, type MasterKeys, migrateWallets } from '@coffer/wallets';
 
@@ -83,6 +84,7 @@ export async function migrateAll(pool: Pool): Promise<void> {
   await migrateAudit(pool);
   await migrateWallets(pool);
   await migrateChainWorker(pool);
+  await migrateReconcile(pool);
   await createConsumersTable(pool, 'records');
   await migrateReadModels(pool);
 }
@@ -126,6 +128,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     stops.push(() => contexts.methods.stop());
     stops.push(() => contexts.onChain.stop());
     stops.push(() => contexts.reconciler.close());
+    stops.push(() => contexts.chainReconciler.close());
     const metrics = createMetricsRegistry();
     const shared = sharedConsumerOptions(options, pool, store, contexts.handler);
     const consumers = [
@@ -152,6 +155,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     if (roles.includes('reconciler')) {
       const role = startReconcilerRole({
         reconciler: contexts.reconciler,
+        chainReconciler: contexts.chainReconciler,
+        hasChain: (environment) => options.chains.find(environment) !== undefined,
         places: contexts.places,
         schedule: config.reconcileSchedule,
         fullSchedule: config.fullReconcileSchedule,

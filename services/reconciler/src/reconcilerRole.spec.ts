@@ -87,6 +87,12 @@ function start(outcomes: Outcomes, schedule = '0 0 1 1 *') {
         return { ...reportOf({ appId, environment }), ...outcome };
       },
     },
+    chainReconciler: {
+      async reconcile() {
+        return expect.fail('No chain is configured.');
+      },
+    },
+    hasChain: () => false,
     places: async () => [ARCADE, CASINO],
     schedule,
     fullSchedule: undefined,

@@ -1,18 +1,24 @@
 /** Reconciles every app's books on a schedule, and tells by log and metrics what came of it. */
 import type { Logger, Registry } from '@coffer/http';
-import type { Clock } from '@coffer/kernel';
+import type { Clock, Environment } from '@coffer/kernel';
 import {
   type BooksPlace,
+  type ChainReconciler,
+  type ChainReport,
   CoverageIncompleteError,
   type Mode,
   type Reconciler,
   type Report,
 } from '@coffer/reconcile';
+import { ChainUnreachableError } from '@coffer/solana';
 import { reconcileMetrics } from './reconcileMetrics.ts';
 import { onSchedule } from './schedule.ts';
 
 export interface ReconcilerRoleOptions {
   readonly reconciler: Pick<Reconciler, 'reconcile'>;
+  /** Asked after each run, where there is a chain. */
+  readonly chainReconciler: Pick<ChainReconciler, 'reconcile'>;
+  readonly hasChain: (environment: Environment) => boolean;
   /** All that there is to reconcile, at this moment. */
   readonly places: () => Promise<readonly BooksPlace[]>;
   /** Cron expressions, in UTC. */
@@ -37,7 +43,8 @@ const RUN_WITHIN_MS = 60 * 60 * 1000;
 const MOST_LOGGED = 100;
 
 export function startReconcilerRole(options: ReconcilerRoleOptions): ReconcilerRole {
-  const { reconciler, places, schedule, fullSchedule, clock, registry, logger } = options;
+  const { reconciler, chainReconciler, hasChain, places, schedule, fullSchedule, clock, registry, logger } =
+    options;
   const metrics = reconcileMetrics(registry);
   let running: Promise<void> = Promise.resolve();
   let stopped = false;
@@ -66,6 +73,7 @@ export function startReconcilerRole(options: ReconcilerRoleOptions): ReconcilerR
       await reconcileOne(place, nextMode);
       // All books share one fold of the log: it is derived anew once.
       nextMode = 'incremental';
+      if (!stopped && hasChain(place.environment)) await reconcileChain(place, mode);
     }
   }
 
@@ -83,6 +91,44 @@ export function startReconcilerRole(options: ReconcilerRoleOptions): ReconcilerR
     }
   }
 
+  async function reconcileChain(place: BooksPlace, mode: Mode): Promise<void> {
+    try {
+      const report = await chainReconciler.reconcile({ ...place, mode });
+      metrics.reportedChain(report, clock());
+      tellChain(report);
+    } catch (error) {
+      const reason = chainGapOf(error);
+      if (reason === undefined) throw error;
+      if (stopped) return;
+      metrics.incompleteChain(place, reason);
+      logger.warn({ ...place, reason, err: error }, 'the books could not be compared with the chain');
+    }
+  }
+
+  function tellChain({ appId, environment, currencies, unreadable, discrepancies }: ChainReport): void {
+    const facts = { appId, environment };
+    for (const { code: currency, shortfall, onChain, liabilities, inFlight } of currencies) {
+      if (shortfall === 0n) continue;
+      const figures = { shortfall, onChain, liabilities, inFlight };
+      const texts = Object.fromEntries(
+        Object.entries(figures).map(([name, figure]) => [name, figure.toString()]),
+      );
+      logger.warn(
+        { ...facts, currency, ...texts },
+        `the treasury holds ${shortfall} less ${currency} than is owed`,
+      );
+    }
+    for (const signature of unreadable) {
+      logger.warn(
+        { ...facts, signature },
+        'a transaction names the treasury in a form that is not known here',
+      );
+    }
+    for (const discrepancy of discrepancies.slice(0, MOST_LOGGED)) {
+      logger.error({ ...facts, ...discrepancy }, `reconcile: ${discrepancy.check}: ${discrepancy.subject}`);
+    }
+  }
+
   function tell({ appId, environment, position, ok, discrepancies }: Report): void {
     if (ok) return;
     const facts = { appId, environment, position };
@@ -91,4 +137,10 @@ export function startReconcilerRole(options: ReconcilerRoleOptions): ReconcilerR
     }
     logger.error({ ...facts, discrepancies: discrepancies.length }, 'the books do not reconcile');
   }
+}
+
+/** Undefined for what is no matter of coverage. */
+function chainGapOf(error: unknown): CoverageIncompleteError['gap'] | 'chain_unreachable' | undefined {
+  if (error instanceof ChainUnreachableError) return 'chain_unreachable';
+  return error instanceof CoverageIncompleteError ? error.gap : undefined;
 }

@@ -7,7 +7,7 @@ import {
   type RunningServer,
   startServer,
 } from '@coffer/http';
-import { createSecretBox, newId, rejecterFor } from '@coffer/kernel';
+import { createSecretBox, newId, Rejection, rejecterFor } from '@coffer/kernel';
 import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { createAppDirectory } from '../appDirectory.ts';
@@ -105,9 +105,14 @@ describe('the admin API', () => {
           asked.push(request);
           return { ordinal: 0, items: [] };
         },
-        reconcile: async ({ mode }) => {
-          asked.push(mode);
-          return { ok: true };
+        reconcile: {
+          run: async ({ mode, chain }) => {
+            asked.push(chain ? `${mode} with the chain` : mode);
+            return { ok: true };
+          },
+          requireChain(environment) {
+            if (environment === 'live') throw new Rejection('chain/not_configured', { environment });
+          },
         },
         onCurrency: async (currency) => {
           added.push(currency.code);

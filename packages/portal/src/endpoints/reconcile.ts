@@ -5,10 +5,18 @@ import type { PortalOptions } from './portalEndpoints.ts';
 import { type AppPlace, placeOf } from './subject.ts';
 
 /** What the portal needs of the reconciler: the report, which says by a code what is wrong. */
-export type PortalReconcile = (
-  request: AppPlace & { readonly mode: 'full' | 'incremental' },
-  report: (progress: TaskProgress) => void,
-) => Promise<TaskResult>;
+export interface PortalReconcile {
+  readonly run: (
+    request: AppPlace & {
+      readonly mode: 'full' | 'incremental';
+      /** Also the books against the chain. */
+      readonly chain: boolean;
+    },
+    report: (progress: TaskProgress) => void,
+  ) => Promise<TaskResult>;
+  /** Throws `chain/not_configured`. */
+  readonly requireChain: (environment: AppPlace['environment']) => void;
+}
 
 export const reconcileEndpoints = ({
   directory,
@@ -19,14 +27,17 @@ export const reconcileEndpoints = ({
     path: '/portal/app/:appId/:environment/reconcile',
     credential: 'operator',
     summary: "Compare an app's rows and books with the log",
-    description: 'As GET /ledger/reconcile. Full: everything is derived anew, from the first event on.',
-    body: z.strictObject({ full: z.boolean().default(false) }),
+    description:
+      'As GET /ledger/reconcile. Full: everything is derived anew, from the first event on. With `chain` also the books against the chain; full: all of it is looked at again.',
+    body: z.strictObject({ full: z.boolean().default(false), chain: z.boolean().default(false) }),
     success: { status: 200, lines: true },
-    errors: ['portal/app_not_found', 'portal/environment_not_found'],
+    errors: ['portal/app_not_found', 'portal/environment_not_found', 'chain/not_configured'],
     handle: async ({ params, body }) => {
       const place = await placeOf(directory, params);
-      const mode = body.full ? 'full' : 'incremental';
-      return { status: 200, lines: longTask((report) => reconcile({ ...place, mode }, report)) };
+      const { full, chain } = body;
+      if (chain) reconcile.requireChain(place.environment);
+      const mode = full ? 'full' : 'incremental';
+      return { status: 200, lines: longTask((report) => reconcile.run({ ...place, mode, chain }, report)) };
     },
   }),
 ];

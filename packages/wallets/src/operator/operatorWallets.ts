@@ -29,6 +29,11 @@ export interface OperatorWallets {
    * step, as users' wallets are. Throws `wallets/keys_unavailable`.
    */
   readonly provision: (owner: OperatorWalletOwner, context: CommandContext) => Promise<OperatorWallet>;
+  /** Undefined where there is none; makes nothing. */
+  readonly find: (
+    owner: OperatorWalletOwner,
+    context: Pick<CommandContext, 'deadlineMs'>,
+  ) => Promise<OperatorWallet | undefined>;
 }
 
 export function createOperatorWallets(
@@ -50,6 +55,19 @@ export function createOperatorWallets(
       const wallet = { walletId, ownerId, address };
       known.set(walletId, wallet);
       return wallet;
+    },
+
+    async find(owner, context) {
+      const walletId = operatorWalletIdOf(owner);
+      const remembered = known.get(walletId);
+      if (remembered) return remembered;
+
+      const state: OperatorWalletState = await handler.load(
+        operatorWallet,
+        operatorWalletStreamName(owner),
+        context,
+      );
+      return state && { walletId, ownerId: owner.appId, address: state.address };
     },
   };
 

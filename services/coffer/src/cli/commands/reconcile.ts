@@ -7,6 +7,7 @@ interface ReconcileOptions {
   readonly app: string;
   readonly env: string;
   readonly full?: boolean;
+  readonly chain?: boolean;
 }
 
 export function registerReconcile(program: Command, { runTask }: Cli): void {
@@ -16,9 +17,10 @@ export function registerReconcile(program: Command, { runTask }: Cli): void {
     .addOption(appOption())
     .addOption(environmentOption().makeOptionMandatory())
     .option('--full', 'derive everything anew, from the first event on')
-    .action(async ({ app, env, full = false }: ReconcileOptions, command: Command) => {
+    .option('--chain', 'also compare the books with the chain; ends with 1 where money is missing')
+    .action(async ({ app, env, full = false, chain = false }: ReconcileOptions, command: Command) => {
       const path = pathOf('app', app, env, 'reconcile');
-      await runTask(command, path, { body: { full }, table: reportTables });
+      await runTask(command, path, { body: { full, chain }, table: reportTables });
     });
 }
 
@@ -26,14 +28,30 @@ export function registerReconcile(program: Command, { runTask }: Cli): void {
 function reportTables(report: unknown): string {
   if (!isRow(report)) return '';
   const { position, mode, verifiedFrom, checkedAt } = report;
-  if (position === undefined) return '';
-  const from = verifiedFrom === null ? '' : `, from position ${verifiedFrom} on`;
-  const head = `At position ${position}, ${checkedAt} (${mode}${from}).`;
-  const parts = ['checks', 'totals', 'inFlight', 'warnings', 'discrepancies'].flatMap((part) => {
+  const lines: string[] = [];
+  if (position !== undefined) {
+    const from = verifiedFrom === null ? '' : `, from position ${verifiedFrom} on`;
+    lines.push(`At position ${position}, ${checkedAt} (${mode}${from}).`);
+    lines.push(...partsOf(report, ['checks', 'totals', 'inFlight', 'warnings', 'discrepancies']));
+  }
+  if (isRow(report.chain)) lines.push(...chainLines(report.chain));
+  return lines.join('\n');
+}
+
+/** What could not be covered has no figures: its code and why. */
+function chainLines(chain: Row): readonly string[] {
+  const { treasury, mode, checkedAt, code, message, reason } = chain;
+  if (checkedAt === undefined) return [`\nThe chain: ${code}: ${message} (${reason})`];
+  return [
+    `\nThe chain, ${checkedAt} (${mode}). Treasury: ${treasury ?? 'none yet'}.`,
+    ...partsOf(chain, ['currencies', 'checks', 'warnings', 'unattributed', 'discrepancies']),
+  ];
+}
+
+const partsOf = (report: Row, parts: readonly string[]): readonly string[] =>
+  parts.flatMap((part) => {
     const rows = rowsOf(report[part]);
     return rows.length === 0 ? [] : [`\n${part}\n${rowsTable(rows)}`];
   });
-  return [head, ...parts].join('\n');
-}
 
 const rowsOf = (value: unknown): readonly Row[] => (Array.isArray(value) ? value.filter(isRow) : []);

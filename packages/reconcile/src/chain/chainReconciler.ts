@@ -1,0 +1,241 @@
+/**
+ * The books against the chain, while moves go on. What is read after what decides whether an alarm is false:
+ *
+ * 1. The histories of the treasury's addresses: what final transactions took or brought.
+ * 2. The books, at one place of the log: what is owed. A deposit is owed only after it is final on the chain.
+ * 3. The treasury's funds, in finalized blocks: they have every deposit that is owed by 2.
+ * 4. The head of the log, and the read models once they are there. Whatever had left the treasury by 1 or 3 was signed
+ *    before, and what is signed is in the log before its first byte leaves: so now its move is in the rows.
+ * 5. In one snapshot: cash-outs that are signed or confirmed and not booked, and those booked as paid since 2. All that
+ *    could have left by 3 and is owed by 2 is among them: they are in flight. And each transfer of 1 against its move.
+ * 6. The ends of moves, each looked for on the chain. A move ends after its transaction is final.
+ *
+ * So moves never make funds look short. They may hide a shortfall of as much as is in flight, until they are booked.
+ * A node may lag behind the one that our driver asked: whatever is wrong is looked at once more a moment later.
+ */
+import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Pool, withTransaction } from '@coffer/database';
+import { type EventStore, LogRewrittenError } from '@coffer/event-store';
+import type { Clock, Environment } from '@coffer/kernel';
+import { type Address, associatedTokenAddress, type Chain, TOKEN_PROGRAMS } from '@coffer/solana';
+import { reachedBy } from '../reached.ts';
+import {
+  type BooksPlace,
+  type Check,
+  CoverageIncompleteError,
+  type Discrepancy,
+  type Mode,
+} from '../report.ts';
+import { underLock } from '../underLock.ts';
+import { booksAfter, booksBefore } from './chainBooks.ts';
+import type { ChainReport } from './chainReport.ts';
+import {
+  type ChainCheck,
+  type CurrencyOfChain,
+  currenciesOnChain,
+  transferVerdict,
+  type UnmatchedTransfer,
+} from './comparisons.ts';
+import { checkEndedMoves } from './endedMoves.ts';
+import { readTreasuryHistory } from './treasuryHistory.ts';
+
+export interface ChainReconcilerDependencies {
+  readonly pool: Pool;
+  readonly store: Pick<EventStore, 'comparePositions' | 'head'>;
+  readonly clock: Clock;
+  /** Throws `chain/not_configured`. */
+  readonly chainOf: (environment: Environment) => Chain;
+  /** In finalized blocks, of what cash-outs are paid from. */
+  readonly fundsOf: (chain: Chain, owner: Address, mint: string) => Promise<bigint>;
+  /** Those of the app that are on the chain of the environment. */
+  readonly currenciesOf: (place: BooksPlace) => Promise<readonly CurrencyOfChain[]>;
+  /** The wallets of the app; undefined where there is none yet. */
+  readonly walletsOf: (place: BooksPlace) => Promise<{
+    readonly treasury: Address | undefined;
+    readonly feePayer: Address | undefined;
+  }>;
+  /** How long to wait before something wrong is looked at once more. Default 3,000 ms. */
+  readonly againAfterMs?: number;
+  readonly limits?: { readonly readModelsWithinMs?: number };
+}
+
+export interface ChainReconcileRequest extends BooksPlace {
+  /** `full`: what was seen of the chain before counts for nothing. */
+  readonly mode: Mode;
+  /** Told of transactions and moves looked at. */
+  readonly onProgress?: (progress: { readonly stage: string; readonly done: number }) => void;
+}
+
+export interface ChainReconciler {
+  /**
+   * Throws `chain/not_configured`, `CoverageIncompleteError`, and `ChainUnreachableError`: then nothing is known, and
+   * nothing is wrong for that.
+   */
+  readonly reconcile: (request: ChainReconcileRequest) => Promise<ChainReport>;
+  /** Ends the runs that are under way. */
+  readonly close: () => Promise<void>;
+}
+
+const AGAIN_AFTER_MS = 3_000;
+/** More of one kind say no more. */
+const MOST_TOLD = 100;
+
+export function createChainReconciler(dependencies: ChainReconcilerDependencies): ChainReconciler {
+  const { pool, chainOf } = dependencies;
+  const closing = new AbortController();
+  const running = new Set<Promise<unknown>>();
+
+  return {
+    async reconcile(request) {
+      const chain = chainOf(request.environment);
+      const run = underLock(pool, lockOf(request), closing.signal, () =>
+        runOn(dependencies, chain, request, closing.signal),
+      );
+      running.add(run);
+      try {
+        return await run;
+      } catch (error) {
+        if (!(error instanceof LogRewrittenError)) throw error;
+        throw new CoverageIncompleteError('log_rewritten', error.message, { cause: error });
+      } finally {
+        running.delete(run);
+      }
+    },
+    async close() {
+      closing.abort(new CoverageIncompleteError('still_running', 'The service is stopping.'));
+      await Promise.allSettled(running);
+    },
+  };
+}
+
+/** Another for each place: one that takes long keeps no other waiting. Six bytes: a number holds them exactly. */
+const lockOf = ({ appId, environment }: BooksPlace): number =>
+  createHash('sha256').update(`reconcile chain ${environment} ${appId}`).digest().readUIntBE(0, 6);
+
+async function runOn(
+  dependencies: ChainReconcilerDependencies,
+  chain: Chain,
+  request: ChainReconcileRequest,
+  signal: AbortSignal,
+): Promise<ChainReport> {
+  const { pool, againAfterMs = AGAIN_AFTER_MS } = dependencies;
+  if (request.mode === 'full') await forget(pool, request);
+  const report = await look(dependencies, chain, request, signal);
+  if (report.ok) return report;
+  await delay(againAfterMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+  return look(dependencies, chain, request, signal);
+}
+
+const KEPT = ['histories', 'transfers', 'moves'] as const;
+
+async function forget(pool: Pool, { appId, environment }: BooksPlace): Promise<void> {
+  await withTransaction(pool, async (client) => {
+    for (const table of KEPT) {
+      await client.query(
+        `delete from records.reconcile_chain_${table} where app_id = $1 and environment = $2`,
+        [appId, environment],
+      );
+    }
+  });
+}
+
+async function look(
+  dependencies: ChainReconcilerDependencies,
+  chain: Chain,
+  { appId, environment, mode, onProgress }: ChainReconcileRequest,
+  signal: AbortSignal,
+): Promise<ChainReport> {
+  const { pool, store, clock, fundsOf } = dependencies;
+  const place = { appId, environment };
+  const currencies = await dependencies.currenciesOf(place);
+  const mints = [...new Set(currencies.map(({ mint }) => mint))];
+  const { treasury, feePayer } = await dependencies.walletsOf(place);
+  const told = (stage: string) => {
+    let done = 0;
+    return (count: number) => {
+      done += count;
+      onProgress?.({ stage, done });
+    };
+  };
+
+  if (treasury !== undefined) {
+    const addresses = await addressesOf(chain, treasury, mints);
+    const history = { ...place, treasury, addresses, mints };
+    const onLooked = told('reading the history of the treasury');
+    await readTreasuryHistory(pool, chain, history, { signal, onLooked });
+  }
+
+  const before = await booksBefore(pool, place);
+  const funds = new Map<string, bigint>();
+  if (treasury !== undefined) {
+    for (const mint of mints) funds.set(mint, await fundsOf(chain, treasury, mint));
+  }
+
+  await reachedBy(dependencies, await store.head(), signal);
+  const after = await booksAfter(pool, place, before, treasury ?? null);
+  const ended = await checkEndedMoves(pool, chain, place, feePayer, {
+    lastMove: after.lastMove,
+    signal,
+    onLooked: told('looking for moves on the chain'),
+  });
+
+  const figures = currenciesOnChain(
+    currencies.map((currency) => ({
+      currency,
+      figures: {
+        onChain: funds.get(currency.mint) ?? 0n,
+        liabilities: before.liabilities.get(currency.id) ?? 0n,
+        inFlight: after.inFlight.get(currency.id) ?? 0n,
+      },
+    })),
+  );
+  const { unattributed, unknown } = sorted(after.unmatched);
+  const discrepancies = [...ended.discrepancies, ...unknown];
+  const checkOf = (name: ChainCheck, examined: number): Check => {
+    return { name, ok: !discrepancies.some(({ check }) => check === name), examined };
+  };
+  const checks = [
+    checkOf('chain/confirmed_moves', ended.confirmed),
+    checkOf('chain/failed_moves', ended.failed),
+    checkOf('chain/unknown_transfer', after.transfers),
+  ];
+  return {
+    ...place,
+    ok: discrepancies.length === 0 && figures.every(({ shortfall }) => shortfall === 0n),
+    checkedAt: clock().toISOString(),
+    mode,
+    treasury: treasury ?? null,
+    currencies: figures,
+    checks,
+    unattributed: unattributed.slice(0, MOST_TOLD),
+    unreadable: after.unreadable.slice(0, MOST_TOLD),
+    discrepancies: checks.flatMap(({ name }) =>
+      discrepancies.filter(({ check }) => check === name).slice(0, MOST_TOLD),
+    ),
+  };
+}
+
+/** An associated account that was closed or given away has a history, too, and is no longer the treasury's. */
+async function addressesOf(chain: Chain, treasury: Address, mints: readonly string[]) {
+  const accounts = await chain.tokenAccountsOf(treasury, 'confirmed');
+  const tokens = mints.filter((mint) => mint !== 'native');
+  const associated = tokens.flatMap((mint) =>
+    TOKEN_PROGRAMS.map((program) => associatedTokenAddress(treasury, mint, program)),
+  );
+  const others = accounts.filter(({ mint }) => tokens.includes(mint)).map(({ address }) => address);
+  return [...new Set([treasury, ...associated, ...others])];
+}
+
+function sorted(transfers: readonly UnmatchedTransfer[]) {
+  const unattributed: ChainReport['unattributed'][number][] = [];
+  const unknown: Discrepancy[] = [];
+  for (const transfer of transfers) {
+    const found = transferVerdict(transfer);
+    const { signature, mint } = transfer;
+    if (found.verdict === 'unattributed') unattributed.push({ signature, mint, amount: found.amount });
+    if (found.verdict === 'unknown') unknown.push(found.discrepancy);
+  }
+  unattributed.sort((one, other) => Number(other.amount > one.amount) - Number(other.amount < one.amount));
+  return { unattributed, unknown };
+}

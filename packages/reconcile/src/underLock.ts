@@ -1,0 +1,21 @@
+/** One of all processes at a time; the others wait. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Pool, withAdvisoryLock } from '@coffer/database';
+
+const LOCK_POLL_MS = 100;
+
+/** Throws the signal's reason. */
+export async function underLock<Result>(
+  pool: Pool,
+  lock: number,
+  signal: AbortSignal,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  for (;;) {
+    signal.throwIfAborted();
+    const done = await withAdvisoryLock(pool, lock, work);
+    if (done) return done.result;
+    // Another node is at it.
+    await delay(LOCK_POLL_MS, undefined, { signal });
+  }
+}
