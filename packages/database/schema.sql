@@ -506,6 +506,33 @@ table records.read_pointer
   CREATE UNIQUE INDEX read_pointer_pkey ON records.read_pointer USING btree (shape)
   CREATE UNIQUE INDEX read_pointer_version_key ON records.read_pointer USING btree (version)
 
+table records.reconcile_chain_histories
+  column app_id text collate "C" not null
+  column environment text collate "C" not null
+  column address text collate "C" not null
+  column signature text collate "C" not null
+  constraint reconcile_chain_histories_pkey PRIMARY KEY (app_id, environment, address)
+  CREATE UNIQUE INDEX reconcile_chain_histories_pkey ON records.reconcile_chain_histories USING btree (app_id, environment, address)
+
+table records.reconcile_chain_moves
+  column move_id text collate "C" not null
+  column app_id text collate "C" not null
+  column environment text collate "C" not null
+  column facts text not null
+  constraint reconcile_chain_moves_pkey PRIMARY KEY (move_id)
+  CREATE INDEX reconcile_chain_moves_of_app ON records.reconcile_chain_moves USING btree (app_id, environment)
+  CREATE UNIQUE INDEX reconcile_chain_moves_pkey ON records.reconcile_chain_moves USING btree (move_id)
+
+table records.reconcile_chain_transfers
+  column app_id text collate "C" not null
+  column environment text collate "C" not null
+  column signature text collate "C" not null
+  column mint text collate "C" not null
+  column change numeric
+  constraint reconcile_chain_transfers_change_check CHECK ((change <> (0)::numeric))
+  constraint reconcile_chain_transfers_pkey PRIMARY KEY (app_id, environment, signature, mint)
+  CREATE UNIQUE INDEX reconcile_chain_transfers_pkey ON records.reconcile_chain_transfers USING btree (app_id, environment, signature, mint)
+
 CREATE OR REPLACE FUNCTION records.refuse_change_of_chain()
  RETURNS trigger
  LANGUAGE plpgsql

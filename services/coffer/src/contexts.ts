@@ -213,7 +213,15 @@ export function createContexts(
     process: { name: HOLD_PROCESS, reactions: holds },
   });
 
-  const chainReconciler = createServiceChainReconciler({ ...onChain, pool, store, clock, chains, directory });
+  const chainReconciler = createServiceChainReconciler({
+    ...onChain,
+    pool,
+    store,
+    clock,
+    chains,
+    directory,
+    logger,
+  });
 
   const pointsInTime = createPointsInTime(pool, store);
 

@@ -2,6 +2,7 @@
 
 import type { Pool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
+import type { Logger } from '@coffer/http';
 import type { Clock } from '@coffer/kernel';
 import type { AppDirectory } from '@coffer/portal';
 import { type ChainReconciler, type ChainReport, createChainReconciler } from '@coffer/reconcile';
@@ -16,12 +17,14 @@ export function createServiceChainReconciler({
   operatorWallets,
   directory,
   chains,
+  logger,
   ...shared
 }: {
   readonly pool: Pool;
   readonly store: EventStore;
   readonly clock: Clock;
   readonly chains: Pick<Chains, 'of'>;
+  readonly logger: Pick<Logger, 'info'>;
   readonly operatorWallets: Pick<OperatorWallets, 'find'>;
   readonly directory: Pick<AppDirectory, 'currencies'>;
 }): ChainReconciler {
@@ -31,6 +34,8 @@ export function createServiceChainReconciler({
     clock: shared.clock,
     chainOf: chains.of,
     fundsOf: finalFundsOf,
+    onDoubt: ({ appId, environment }) =>
+      logger.info({ appId, environment }, 'the chain and the books seem to disagree; looking again'),
     async currenciesOf({ appId, environment }) {
       const currencies = await directory.currencies(appId);
       return currencies.flatMap(({ id, code, mint }) => {

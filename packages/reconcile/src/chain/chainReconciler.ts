@@ -55,6 +55,8 @@ export interface ChainReconcilerDependencies {
     readonly treasury: Address | undefined;
     readonly feePayer: Address | undefined;
   }>;
+  /** Told of a first look that found something wrong: it may be a node that lags. */
+  readonly onDoubt: (report: ChainReport) => void;
   /** How long to wait before something wrong is looked at once more. Default 3,000 ms. */
   readonly againAfterMs?: number;
   readonly limits?: { readonly readModelsWithinMs?: number };
@@ -123,6 +125,7 @@ async function runOn(
   if (request.mode === 'full') await forget(pool, request);
   const report = await look(dependencies, chain, request, signal);
   if (report.ok) return report;
+  dependencies.onDoubt(report);
   await delay(againAfterMs, undefined, { signal }).catch(() => signal.throwIfAborted());
   return look(dependencies, chain, request, signal);
 }

@@ -1,0 +1,341 @@
+/** What a comparison of the books with the chain proves, and what it finds. Source: docs/api.md, Reconciling. */
+import { randomUUID } from 'node:crypto';
+import { Writable } from 'node:stream';
+import { encodeMetadata, newId } from '@coffer/kernel';
+import { type MoveEvent, moveEvents, moveStreamName, treasuryMovePlace } from '@coffer/moves';
+import { testWallet } from '@coffer/solana/testing';
+import { expect } from 'chai';
+import { runProgram } from './cli/program.ts';
+import {
+  type AppOnChain,
+  GEM,
+  LAMPORTS_PER_SOL,
+  type PlayerOnChain,
+  type ServiceOnChain,
+  startServiceOnChain,
+} from './testing/chainWorld.ts';
+import { requireStatus } from './testing/client.ts';
+import { openStoreOf } from './testing/world.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+interface ChainResult {
+  readonly ok: boolean;
+  readonly code?: string;
+  readonly mode: string;
+  readonly treasury: string;
+  readonly currencies: readonly Row[];
+  readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly examined: number }[];
+  readonly warnings: readonly Row[];
+  readonly unattributed: readonly Row[];
+  readonly discrepancies: readonly Row[];
+}
+interface Result {
+  readonly ok: boolean;
+  readonly code?: string;
+  readonly chain: ChainResult;
+}
+
+const SOL = LAMPORTS_PER_SOL;
+
+describe('Reconciling with the chain', function () {
+  this.timeout(120_000);
+  let service: ServiceOnChain;
+  let app: AppOnChain;
+  let player: PlayerOnChain;
+
+  before(async () => {
+    service = await startServiceOnChain();
+  });
+  after(() => service.stop());
+  beforeEach(async () => {
+    app = await service.newApp();
+    player = await app.newPlayer();
+  });
+
+  async function reconcile(full = false): Promise<Result> {
+    const path = `/portal/app/${app.appId}/test/reconcile`;
+    const { text } = requireStatus(await service.world.client.post(path, { full, chain: true }), 200);
+    return JSON.parse(text.trim().split('\n').at(-1) ?? '').result;
+  }
+  const coffer = async (...argv: readonly string[]) => {
+    let printed = '';
+    const sink = new Writable({
+      write(chunk, _encoding, done) {
+        printed += chunk;
+        done();
+      },
+    });
+    const { url, operatorToken } = service.world;
+    const variables = { COFFER_URL: url, COFFER_OPERATOR_TOKEN: operatorToken };
+    const surroundings = { variables, workingFolder: '.', stdout: sink, stderr: sink };
+    const exitCode = await runProgram(argv, surroundings, () => expect.fail('Nobody runs the service.'));
+    return { exitCode, printed };
+  };
+  const figuresOf = ({ chain }: Result, currency: string) =>
+    chain.currencies.find((one) => one.currency === currency);
+  const examined = ({ chain }: Result) =>
+    Object.fromEntries(chain.checks.map(({ name, examined: count }) => [name, count]));
+
+  /** As somebody who can write into the database of the log might. */
+  async function forge(moveId: string, ref: string, ...events: readonly MoveEvent[]): Promise<void> {
+    const place = { ...treasuryMovePlace('test', app.appId, ref), moveId };
+    const store = openStoreOf(service.world.databaseUrl);
+    await store.append({
+      stream: moveStreamName(place),
+      expectedRevision: 'noStream',
+      events: events.map((event) => {
+        const { schemaVersion, ...stored } = moveEvents.encode(event);
+        const metadata = { correlationId: 'forged', actor: 'service', occurredAt: new Date().toISOString() };
+        return { id: randomUUID(), ...stored, metadata: encodeMetadata(metadata, schemaVersion) };
+      }),
+    });
+    await store.close();
+  }
+  function forgedMove(ref: string, amount: bigint, operation: 'deposit' | 'withdraw' = 'deposit') {
+    const { moveId } = treasuryMovePlace('test', app.appId, ref);
+    const subject = { operation, key: ref, appId: app.appId, userId: player.userId, currencyId: 1, amount };
+    const [from, to] =
+      operation === 'deposit' ? [player.address, app.treasury] : [app.treasury, player.address];
+    const requested: MoveEvent = {
+      type: 'MoveRequested',
+      data: {
+        moveId,
+        ...subject,
+        mint: 'native',
+        decimals: 9,
+        from: { walletId: newId('wlt'), ownerId: app.appId, address: from },
+        toAddress: to,
+        requestedAt: new Date().toISOString(),
+      },
+    };
+    return { moveId, subject, requested };
+  }
+
+  it('finds what was deposited and cashed out, in lamports and in tokens, each move by its signature', async () => {
+    await app.deposit(player, 5n * SOL);
+    await app.deposit(player, 700n, GEM.id);
+    await app.cashOut(player, 2n * SOL);
+    await app.cashOut(player, 300n, GEM.id);
+
+    const first = await reconcile();
+    expect(first.chain.discrepancies).to.deep.equal([]);
+    expect(first).to.include({ ok: true });
+    expect(first.chain).to.deep.include({ ok: true, mode: 'incremental', treasury: app.treasury });
+    expect(first.chain).to.deep.include({ warnings: [], unattributed: [] });
+    expect(figuresOf(first, 'SOL')).to.deep.equal({
+      currency: 'SOL',
+      ok: true,
+      onChain: String(3n * SOL),
+      liabilities: String(3n * SOL),
+      inFlight: '0',
+      surplus: '0',
+    });
+    expect(figuresOf(first, 'GEM')).to.include({ onChain: '400', liabilities: '400', surplus: '0' });
+    expect(examined(first)).to.deep.equal({
+      'chain/confirmed_moves': 4,
+      'chain/failed_moves': 0,
+      'chain/unknown_transfer': 4,
+    });
+
+    await app.cashOut(player, SOL);
+    const second = await reconcile();
+    expect(examined(second), 'only the move that is new').to.include({
+      'chain/confirmed_moves': 1,
+      'chain/unknown_transfer': 5,
+    });
+    const full = await reconcile(true);
+    expect(full).to.include({ ok: true });
+    expect(examined(full)).to.include({ 'chain/confirmed_moves': 5, 'chain/unknown_transfer': 5 });
+    expect(await coffer('reconcile', '--app', app.appId, '--env', 'test', '--chain')).to.include({
+      exitCode: 0,
+    });
+  });
+
+  it('tells what is missing, and which transaction took it, in every run', async () => {
+    await app.deposit(player, 5n * SOL);
+    const thief = testWallet(randomUUID()).address;
+    const taken = await app.takeFromTreasury({ to: thief, amount: 2n * SOL, moveId: 'mov_theft' });
+
+    for (const full of [false, false, true]) {
+      const found = await reconcile(full);
+      expect(found).to.include({ ok: false, code: 'chain/integrity_failed' });
+      expect(found.chain.warnings).to.deep.equal([
+        { code: 'treasury_shortfall', subject: 'SOL', amount: String(2n * SOL) },
+      ]);
+      expect(found.chain.discrepancies).to.deep.equal([
+        {
+          check: 'chain/unknown_transfer',
+          subject: taken,
+          expected: null,
+          actual: { mint: 'native', change: String(-2n * SOL) },
+        },
+      ]);
+      expect(figuresOf(found, 'SOL')).to.include({ ok: false, surplus: String(-2n * SOL) });
+    }
+    const { exitCode, printed } = await coffer('reconcile', '--app', app.appId, '--env', 'test', '--chain');
+    expect(exitCode).to.equal(1);
+    expect(printed).to.include('chain/integrity_failed').and.include(taken).and.include('treasury_shortfall');
+    expect(await coffer('reconcile', '--app', app.appId, '--env', 'test')).to.include({ exitCode: 0 });
+  });
+
+  it('finds what left, also where the treasury has more than is owed', async () => {
+    await app.deposit(player, 5n * SOL);
+    await service.node.call('requestAirdrop', [app.treasury, 3n * SOL]);
+    const to = testWallet(randomUUID()).address;
+    const taken = await app.takeFromTreasury({ to, amount: SOL, moveId: 'mov_theft' });
+    const found = await reconcile();
+    expect(figuresOf(found, 'SOL')).to.include({ ok: true, surplus: String(2n * SOL) });
+    expect(found.chain.discrepancies.map(({ subject }) => subject)).to.deep.equal([taken]);
+    expect(found).to.include({ ok: false });
+  });
+
+  it('tells what strangers sent, and takes it for surplus', async () => {
+    await app.deposit(player, 5n * SOL);
+    const signature = await service.node.call('requestAirdrop', [app.treasury, 3n * SOL]);
+    await service.node.call('requestTokenAirdrop', [app.treasury, GEM.mint, '25']);
+    await app.deposit(player, SOL);
+    const found = await reconcile();
+    expect(found).to.include({ ok: true });
+    expect(found.chain.unattributed).to.have.length(2);
+    expect(found.chain.unattributed).to.deep.include({
+      signature,
+      currency: 'SOL',
+      amount: String(3n * SOL),
+    });
+    expect(figuresOf(found, 'SOL')).to.include({ surplus: String(3n * SOL) });
+    expect(figuresOf(found, 'GEM')).to.include({ surplus: '25' });
+  });
+
+  it('finds a confirmed move that the chain does not know', async () => {
+    const { moveId, subject, requested } = forgedMove('forged', 7n * SOL);
+    const signature = '5'.repeat(88);
+    const confirmed: MoveEvent = { type: 'MoveConfirmed', data: { ...subject, signature, slot: 7n } };
+    await forge(moveId, 'forged', requested, confirmed);
+    const { chain } = await reconcile();
+    expect(chain.discrepancies).to.deep.include({
+      check: 'chain/confirmed_moves',
+      subject: moveId,
+      expected: {
+        signature,
+        from: player.address,
+        to: app.treasury,
+        mint: 'native',
+        amount: String(7n * SOL),
+      },
+      actual: null,
+    });
+    expect(chain.warnings).to.deep.equal([
+      { code: 'treasury_shortfall', subject: 'SOL', amount: String(7n * SOL) },
+    ]);
+  });
+
+  it('finds a confirmed move that names the transaction of another', async () => {
+    const ref = await app.deposit(player, SOL);
+    const { signature } = await app.ended(ref);
+    const { moveId, subject, requested } = forgedMove('again', SOL);
+    const confirmed: MoveEvent = {
+      type: 'MoveConfirmed',
+      data: { ...subject, signature: String(signature), slot: 7n },
+    };
+    await forge(moveId, 'again', requested, confirmed);
+    const { chain } = await reconcile();
+    expect(chain.discrepancies.map(({ check, subject: about }) => `${check} ${about}`)).to.deep.equal([
+      `chain/confirmed_moves ${moveId}`,
+      `chain/unknown_transfer ${signature}`,
+    ]);
+  });
+
+  it('finds a failed move that did move', async () => {
+    await app.deposit(player, 5n * SOL);
+    const { moveId, subject, requested } = forgedMove('failed', SOL, 'withdraw');
+    const failed: MoveEvent = {
+      type: 'MoveFailed',
+      data: { ...subject, code: 'moves/never_landed', signature: null, slot: null },
+    };
+    const signature = await app.takeFromTreasury({ to: player.address, amount: SOL, moveId });
+    await forge(moveId, 'failed', requested, failed);
+    const { chain } = await reconcile();
+    expect(chain.discrepancies).to.deep.include({
+      check: 'chain/failed_moves',
+      subject: moveId,
+      expected: null,
+      actual: { signature },
+    });
+  });
+
+  it('finds an amount that was changed in a row, also one that it had found right before', async () => {
+    const ref = await app.deposit(player, 5n * SOL);
+    expect(await reconcile()).to.include({ ok: true });
+    const { moveId } = treasuryMovePlace('test', app.appId, ref);
+    const { rowCount } = await service.pool.query(
+      'update read_v1.moves set amount = amount + 1 where move_id = $1',
+      [moveId],
+    );
+    expect(rowCount).to.equal(1);
+    const found = await reconcile();
+    expect(found).to.include({ ok: false, code: 'ledger/integrity_failed' });
+    expect(found.chain.discrepancies.map(({ check }) => check)).to.deep.equal([
+      'chain/confirmed_moves',
+      'chain/unknown_transfer',
+    ]);
+  });
+
+  it('raises no false alarm while moves go on', async () => {
+    const players = [player, await app.newPlayer(), await app.newPlayer()];
+    for (const one of players) await app.deposit(one, 20n * SOL);
+    const loggedBefore = service.world.logLines.length;
+    const state = { isOver: false, moves: 0 };
+    const moving = Promise.all(
+      players.map(async (one) => {
+        while (!state.isOver) {
+          const refs = await Promise.all([
+            app.requestMove('deposit', one, SOL),
+            app.requestMove('withdraw', one, SOL),
+            app.requestMove('withdraw', one, SOL / 2n),
+            app.requestMove('deposit', one, SOL / 2n),
+          ]);
+          await Promise.all(refs.map(app.ended));
+          state.moves += refs.length;
+        }
+      }),
+    );
+    let rounds = 0;
+    try {
+      while (rounds < 25 || state.moves < 36) {
+        const { chain } = await reconcile(rounds % 5 === 4);
+        expect(chain, `round ${rounds}`).to.deep.include({ ok: true, warnings: [], discrepancies: [] });
+        rounds += 1;
+      }
+    } finally {
+      state.isOver = true;
+      await moving;
+    }
+    const doubts = service.world.logLines
+      .slice(loggedBefore)
+      .filter((line) => line.includes('looking again'));
+    expect(doubts, 'not even at first sight').to.deep.equal([]);
+    const found = await reconcile(true);
+    expect(found).to.include({ ok: true });
+    expect(figuresOf(found, 'SOL')).to.include({ inFlight: '0', surplus: '0', onChain: String(60n * SOL) });
+  });
+
+  it('is refused where the environment has no chain', async () => {
+    const path = `/portal/app/${app.appId}/live/reconcile`;
+    const refused = await service.world.client.post(path, { chain: true });
+    expect(refused).to.deep.include({ status: 503 });
+    expect(refused.json).to.include({ code: 'chain/not_configured' });
+    const { exitCode, printed } = await coffer('reconcile', '--app', app.appId, '--env', 'live', '--chain');
+    expect(exitCode).to.equal(1);
+    expect(printed).to.include('chain/not_configured');
+    requireStatus(await service.world.client.post(path, {}), 200);
+  });
+
+  it('says that the chain does not answer, which is no discrepancy', async () => {
+    await app.deposit(player, SOL);
+    await service.stopChain();
+    const found = await reconcile();
+    expect(found).to.include({ ok: false, code: 'chain/unreachable' });
+    expect(found.chain).to.include({ ok: false, code: 'chain/unreachable' });
+    expect(found.chain).not.to.have.any.keys('discrepancies', 'currencies');
+  });
+});
