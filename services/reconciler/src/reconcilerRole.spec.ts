@@ -1,5 +1,6 @@
 import { createLogger, createMetricsRegistry } from '@coffer/http';
-import { type BooksPlace, CoverageIncompleteError, type Report } from '@coffer/reconcile';
+import { type BooksPlace, type ChainReport, CoverageIncompleteError, type Report } from '@coffer/reconcile';
+import { ChainUnreachableError } from '@coffer/solana';
 import { expect } from 'chai';
 import { startReconcilerRole } from './reconcilerRole.ts';
 import { isCronExpression } from './schedule.ts';
@@ -56,6 +57,77 @@ describe('the role that reconciles', () => {
     await role.stop();
   });
 
+  describe('where there is a chain,', () => {
+    const SHORT = {
+      currencyId: 1,
+      code: 'SOL',
+      mint: 'native',
+      onChain: 5n,
+      liabilities: 9n,
+      inFlight: 1n,
+      surplus: -3n,
+      shortfall: 3n,
+    };
+
+    it('compares the books with it after the books alone, in the same mode', async () => {
+      const role = start({}, undefined, {});
+      await role.runOnce('full');
+      expect(role.asked).to.deep.equal(['app_1 full', 'app_1 full on the chain', 'app_2 incremental']);
+      await role.stop();
+    });
+
+    it('shows what the treasury has and owes, and warns of what is missing', async () => {
+      const role = start({}, undefined, { ok: false, currencies: [SHORT] });
+      await role.runOnce('incremental');
+      const metrics = await role.metrics();
+      const of = 'app="app_1",environment="test",currency="SOL"';
+      expect(metrics).to.include(`coffer_treasury_on_chain{${of}} 5`);
+      expect(metrics).to.include(`coffer_treasury_liabilities{${of}} 9`);
+      expect(metrics).to.include(`coffer_treasury_in_flight{${of}} 1`);
+      expect(metrics).to.include(`coffer_treasury_surplus{${of}} -3`);
+      expect(metrics).to.include(`coffer_treasury_shortfall{${of}} 3`);
+      expect(metrics).to.include('coffer_reconcile_chain_ok{app="app_1",environment="test"} 0');
+      expect(metrics).to.include(
+        'coffer_reconcile_chain_last_run_seconds{app="app_1",environment="test"} 1767225600',
+      );
+      expect(role.logged('warn')).to.have.length(1);
+      expect(role.logged('warn')[0]).to.include({ ...ARCADE, currency: 'SOL', shortfall: '3', onChain: '5' });
+      expect(role.logged('error')).to.deep.equal([]);
+      await role.stop();
+    });
+
+    it('logs each discrepancy as an error', async () => {
+      const discrepancy = {
+        check: 'chain/unknown_transfer',
+        subject: 'signature',
+        expected: null,
+        actual: { mint: 'native', change: '-3' },
+      };
+      const role = start({}, undefined, { ok: false, discrepancies: [discrepancy] });
+      await role.runOnce('incremental');
+      expect(role.logged('error')).to.have.length(1);
+      expect(role.logged('error')[0]).to.deep.include({ ...ARCADE, ...discrepancy });
+      expect(await role.metrics()).to.include(
+        'coffer_reconcile_chain_discrepancies{app="app_1",environment="test"} 1',
+      );
+      await role.stop();
+    });
+
+    it('says that it does not answer, which changes nothing else', async () => {
+      const role = start({}, undefined, new ChainUnreachableError('No node answers.'));
+      await role.runOnce('incremental');
+      const metrics = await role.metrics();
+      expect(metrics).to.include(
+        'coffer_reconcile_chain_incomplete_total{app="app_1",environment="test",reason="chain_unreachable"} 1',
+      );
+      expect(metrics).not.to.include('coffer_reconcile_chain_ok{');
+      expect(metrics).to.include('coffer_reconcile_ok{app="app_2",environment="live"} 1');
+      expect(role.logged('warn')[0]).to.include({ reason: 'chain_unreachable' });
+      expect(role.logged('error')).to.deep.equal([]);
+      await role.stop();
+    });
+  });
+
   it('knows a cron expression', () => {
     expect(['*/15 * * * *', '0 4 * * *', '* * * * * *'].filter(isCronExpression)).to.have.length(3);
     expect(['', 'often', '61 * * * *', '* * *'].filter(isCronExpression)).to.deep.equal([]);
@@ -71,8 +143,8 @@ describe('the role that reconciles', () => {
 
 type Outcomes = Readonly<Record<string, Partial<Report> | Error>>;
 
-/** A reconciler whose reports are given by app; without one it found nothing. */
-function start(outcomes: Outcomes, schedule = '0 0 1 1 *') {
+/** Reconcilers whose reports are given, by app; without one they found nothing. `test` may have a chain. */
+function start(outcomes: Outcomes, schedule = '0 0 1 1 *', onChain?: Partial<ChainReport> | Error) {
   const lines: Record<string, unknown>[] = [];
   const asked: string[] = [];
   const first = Promise.withResolvers<void>();
@@ -88,11 +160,13 @@ function start(outcomes: Outcomes, schedule = '0 0 1 1 *') {
       },
     },
     chainReconciler: {
-      async reconcile() {
-        return expect.fail('No chain is configured.');
+      async reconcile({ appId, environment, mode }) {
+        asked.push(`${appId} ${mode} on the chain`);
+        if (onChain instanceof Error) throw onChain;
+        return { ...chainReportOf({ appId, environment }), ...onChain };
       },
     },
-    hasChain: () => false,
+    hasChain: (environment) => onChain !== undefined && environment === 'test',
     places: async () => [ARCADE, CASINO],
     schedule,
     fullSchedule: undefined,
@@ -120,5 +194,18 @@ const reportOf = (place: BooksPlace): Report => ({
   inFlight: [],
   warnings: [],
   totals: [],
+  discrepancies: [],
+});
+
+const chainReportOf = (place: BooksPlace): ChainReport => ({
+  ...place,
+  ok: true,
+  checkedAt: '2026-01-01T00:00:00.000Z',
+  mode: 'incremental',
+  treasury: 'treasury',
+  currencies: [],
+  checks: [],
+  unattributed: [],
+  unreadable: [],
   discrepancies: [],
 });
