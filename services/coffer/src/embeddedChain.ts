@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ChainProcess, startEmbeddedChain } from '@coffer/embedded-chain';
 import type { Logger } from '@coffer/http';
+import { createCoalescingCache } from '@coffer/kernel';
 import type { Config } from './config.ts';
 
 /** Between two starts of a chain that ended by itself. */
@@ -14,6 +15,7 @@ const RESTART_DELAY_MS = 1_000;
 const ASK_WITHIN_MS = 5_000;
 /** A fee payer is looked at so often, however many moves it pays. */
 const LOOK_AGAIN_MS = 10_000;
+const MOST_FEE_PAYERS = 1_000;
 /** Below the first, whoever pays fees is given the second: enough for hundreds of thousands of transfers. */
 const FEE_PAYER_MINIMUM_LAMPORTS = 1_000_000_000n;
 const FEE_PAYER_GIFT_LAMPORTS = 10_000_000_000n;
@@ -39,19 +41,18 @@ export async function startEmbeddedTestChain(
   const { url } = running;
   // Whoever knows the address finds the chain there again.
   const samePort = Number(new URL(url).port);
-  const fundedUntilMs = new Map<string, number>();
+  const funded = createCoalescingCache({
+    load: fund,
+    lifetimeMs: LOOK_AGAIN_MS,
+    maximumEntries: MOST_FEE_PAYERS,
+    nowMs: () => performance.now(),
+  });
   const supervised = supervise();
 
   return {
     url,
     async fundFeePayer(address) {
-      const nowMs = performance.now();
-      if (nowMs < (fundedUntilMs.get(address) ?? 0)) return;
-      fundedUntilMs.set(address, nowMs + LOOK_AGAIN_MS);
-      if ((await balanceOf(url, address)) >= FEE_PAYER_MINIMUM_LAMPORTS) return;
-      await ask(url, 'requestAirdrop', [address, Number(FEE_PAYER_GIFT_LAMPORTS)]);
-      // Moves are prepared at this commitment.
-      while ((await balanceOf(url, address)) === 0n) await delay(slotMs, undefined, { signal });
+      await funded.get(address);
     },
     async ensureMint({ address, decimals }) {
       await ask(url, 'ensureMint', [address, decimals]);
@@ -62,6 +63,14 @@ export async function startEmbeddedTestChain(
       await supervised;
     },
   };
+
+  /** Whoever needs the same fee payer meanwhile waits with the first. */
+  async function fund(address: string): Promise<void> {
+    if ((await balanceOf(url, address)) >= FEE_PAYER_MINIMUM_LAMPORTS) return;
+    await ask(url, 'requestAirdrop', [address, Number(FEE_PAYER_GIFT_LAMPORTS)]);
+    // Moves are prepared at this commitment.
+    while ((await balanceOf(url, address)) === 0n) await delay(slotMs, undefined, { signal });
+  }
 
   async function supervise(): Promise<void> {
     for (;;) {
