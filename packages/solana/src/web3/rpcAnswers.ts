@@ -1,6 +1,13 @@
-/** What nodes answer where lamports stand in it, and what we make of it. */
+/** What nodes answer where lamports stand in it or much is asked for, and what we make of it. */
 import { z } from 'zod';
-import type { Address, ChainAccount, ExecutedTransaction, Signature, Simulation } from '../port.ts';
+import type {
+  Address,
+  ChainAccount,
+  ExecutedTransaction,
+  Signature,
+  Simulation,
+  TransactionStatus,
+} from '../port.ts';
 import { errorText, u64Figure } from './losslessJson.ts';
 
 const accountData = z
@@ -40,6 +47,36 @@ export const accountsAnswer = (addresses: readonly Address[]) =>
 export const ownedAccountsAnswer = z
   .object({ value: z.array(z.object({ pubkey: z.string(), account: rpcAccount })) })
   .transform(({ value }) => value.map(({ pubkey, account }) => chainAccount(pubkey, account)));
+
+const rpcStatus = z.object({
+  slot: u64Figure,
+  confirmations: z.int().nullable(),
+  err: z.union([z.null(), z.string(), z.record(z.string(), z.unknown())]),
+  confirmationStatus: z.enum(['processed', 'confirmed', 'finalized']).optional(),
+});
+
+/** Of `getSignatureStatuses`. */
+export const statusesAnswer = (signatures: readonly Signature[]) =>
+  z
+    .object({ value: z.array(rpcStatus.nullable()).length(signatures.length) })
+    .transform(({ value }) => value.map((status) => (status ? transactionStatus(status) : undefined)));
+
+const transactionStatus = ({
+  slot,
+  confirmations,
+  err,
+  confirmationStatus,
+}: z.infer<typeof rpcStatus>): TransactionStatus => ({
+  slot,
+  // What was found in the history behind the cache has no count of confirmations: it is final.
+  commitment: confirmationStatus ?? (confirmations === null ? 'finalized' : 'processed'),
+  error: err === null ? null : errorText(err),
+});
+
+/** Of `getRecentPrioritizationFees`: of each block. */
+export const priorityFeesAnswer = z
+  .array(z.object({ prioritizationFee: u64Figure }))
+  .transform((blocks) => blocks.map(({ prioritizationFee }) => prioritizationFee));
 
 /** Of `simulateTransaction`. */
 export const simulationAnswer = (addresses: readonly Address[]) =>

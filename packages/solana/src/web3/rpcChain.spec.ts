@@ -218,6 +218,19 @@ describe('The RPC chain', () => {
       both('getSignatureStatuses', '{"context":{"slot":1},"value":[]}');
       expect(await failureOf(chain.statuses([signature(1)]))).to.be.instanceOf(ChainUnreachableError);
     });
+
+    const halves = [
+      '"slot":70,"confirmations":null',
+      '"slot":70,"err":null',
+      '"confirmations":null,"err":null',
+      '"slot":70,"confirmations":null,"err":7',
+      '"slot":70,"confirmations":null,"err":null,"confirmationStatus":"rooted"',
+    ];
+    for (const half of halves)
+      it(`are not made of half an answer: ${half}`, async () => {
+        both('getSignatureStatuses', `{"context":{"slot":90},"value":[{${half}}]}`);
+        expect(await failureOf(chain.statuses([signature(1)]))).to.be.instanceOf(ChainUnreachableError);
+      });
   });
 
   const account = (lamports: bigint, data: Uint8Array, owner = SYSTEM_PROGRAM) =>
@@ -286,6 +299,25 @@ describe('The RPC chain', () => {
         ChainUnreachableError,
       );
     });
+  });
+
+  it('asks once a minute what an account must hold, and again where nobody said', async () => {
+    const asked = () => first.calls.length;
+    first.on('getMinimumBalanceForRentExemption', ([bytes]) => String(Number(bytes) * 10));
+    expect(
+      await Promise.all([chain.rentMinimum(0), chain.rentMinimum(165), chain.rentMinimum(0)]),
+    ).to.deep.equal([0n, 1_650n, 0n]);
+    nowMs += 59_999;
+    expect(await chain.rentMinimum(165)).to.equal(1_650n);
+    expect(asked()).to.equal(2);
+    nowMs += 1;
+    first.on('getMinimumBalanceForRentExemption', '7');
+    expect(await chain.rentMinimum(165)).to.equal(7n);
+
+    both('getMinimumBalanceForRentExemption', '"seven"');
+    expect(await failureOf(chain.rentMinimum(170))).to.be.instanceOf(ChainUnreachableError);
+    both('getMinimumBalanceForRentExemption', '8');
+    expect(await chain.rentMinimum(170)).to.equal(8n);
   });
 
   it('takes the median of the priority fees, and none for nothing', async () => {

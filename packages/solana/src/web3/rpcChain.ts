@@ -1,5 +1,6 @@
 /** The chain port over Solana's JSON-RPC, by one node or several. */
-import { PublicKey, type SignatureStatus } from '@solana/web3.js';
+import { createCoalescingCache } from '@coffer/kernel';
+import { PublicKey } from '@solana/web3.js';
 import { z } from 'zod';
 import {
   type Address,
@@ -10,7 +11,6 @@ import {
   type SendOutcome,
   type Signature,
   type TokenAccount,
-  type TransactionStatus,
   TransactionUnreadableError,
 } from '../port.ts';
 import { TOKEN_PROGRAMS } from '../programs/ids.ts';
@@ -18,7 +18,14 @@ import { decodeTokenAccount } from '../programs/tokenAccount.ts';
 import { errorText, u64Figure } from './losslessJson.ts';
 import { isLostOn } from './lost.ts';
 import { NODE_UNHEALTHY, NodesFailedError, nodePool, refusalOf } from './nodePool.ts';
-import { accountsAnswer, ownedAccountsAnswer, simulationAnswer, transactionAnswer } from './rpcAnswers.ts';
+import {
+  accountsAnswer,
+  ownedAccountsAnswer,
+  priorityFeesAnswer,
+  simulationAnswer,
+  statusesAnswer,
+  transactionAnswer,
+} from './rpcAnswers.ts';
 import { type RpcNode, rpcNode } from './rpcNode.ts';
 
 export interface RpcChainOptions {
@@ -39,6 +46,9 @@ const DEFAULT_MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 const STATUSES_PER_CALL = 256;
 const ACCOUNTS_PER_CALL = 100;
 const FEE_ACCOUNTS_PER_CALL = 128;
+/** What an account must hold changes with the rules of the cluster, if ever: an answer is good for so long. */
+const RENT_LIFETIME_MS = 60_000;
+const REMEMBERED_RENTS = 100;
 /** "Transaction version is not supported by the requesting client". */
 const UNSUPPORTED_TRANSACTION_VERSION = -32015;
 
@@ -56,6 +66,13 @@ export function createRpcChain(options: RpcChainOptions): Chain {
     }),
   );
   const pool = nodePool(nodes, { restMs, nowMs });
+  const rents = createCoalescingCache({
+    load: (bytes) =>
+      pool.first(({ call }) => call('getMinimumBalanceForRentExemption', [Number(bytes)], u64Figure)),
+    lifetimeMs: RENT_LIFETIME_MS,
+    maximumEntries: REMEMBERED_RENTS,
+    nowMs,
+  });
 
   return {
     async latestBlockhash() {
@@ -90,12 +107,9 @@ export function createRpcChain(options: RpcChainOptions): Chain {
 
     async statuses(signatures) {
       const pages = inPages(signatures, STATUSES_PER_CALL).map((page) =>
-        pool.first(async ({ name, connection }) => {
-          const { value } = await connection.getSignatureStatuses(page, { searchTransactionHistory: true });
-          if (value.length !== page.length)
-            throw new ChainUnreachableError(`${name} answered something else.`);
-          return value.map((status) => (status ? statusOf(status) : undefined));
-        }),
+        pool.first(({ call }) =>
+          call('getSignatureStatuses', [page, { searchTransactionHistory: true }], statusesAnswer(page)),
+        ),
       );
       return (await Promise.all(pages)).flat();
     },
@@ -140,18 +154,15 @@ export function createRpcChain(options: RpcChainOptions): Chain {
         return found.flat();
       }),
 
-    rentMinimum: (bytes) =>
-      pool.first(({ call }) => call('getMinimumBalanceForRentExemption', [bytes], u64Figure)),
+    rentMinimum: async (bytes) => rents.get(String(bytes)),
 
     async recentPriorityFee(writable) {
-      const lockedWritableAccounts = writable
-        .slice(0, FEE_ACCOUNTS_PER_CALL)
-        .map((address) => new PublicKey(address));
-      const blocks = await pool.first(({ connection }) =>
-        connection.getRecentPrioritizationFees({ lockedWritableAccounts }),
+      const asked = writable.slice(0, FEE_ACCOUNTS_PER_CALL);
+      const fees = await pool.first(({ call }) =>
+        call('getRecentPrioritizationFees', [asked], priorityFeesAnswer),
       );
-      const fees = blocks.map(({ prioritizationFee }) => prioritizationFee).sort((one, other) => one - other);
-      return BigInt(fees[Math.floor(fees.length / 2)] ?? 0);
+      const sorted = fees.toSorted((one, other) => (one < other ? -1 : 1));
+      return sorted[Math.floor(sorted.length / 2)] ?? 0n;
     },
 
     async transactionsOf(address, { limit, before, until }) {
@@ -187,15 +198,6 @@ export function createRpcChain(options: RpcChainOptions): Chain {
     async close() {
       closing.abort(new ChainUnreachableError('The chain was closed.'));
     },
-  };
-}
-
-function statusOf({ slot, err, confirmations, confirmationStatus }: SignatureStatus): TransactionStatus {
-  return {
-    slot: BigInt(slot),
-    // What was found in the history behind the cache has no count of confirmations: it is final.
-    commitment: confirmationStatus ?? (confirmations === null ? 'finalized' : 'processed'),
-    error: err === null ? null : errorText(err),
   };
 }
 
