@@ -71,6 +71,33 @@ describe('a driver of moves', () => {
     expect(world.told.filter((line) => /AssertionError|appends before/.test(line))).to.deep.equal([]);
   });
 
+  it('asks the chain six times before it signs a move, and once what is the same for all', async () => {
+    const world = moveWorld();
+    const asked = new Map<string, number>();
+    world.faults.ask = (method) => {
+      const isAfterwards = method === 'send' || method === 'statuses';
+      if (!isAfterwards) asked.set(method, (asked.get(method) ?? 0) + 1);
+      return undefined;
+    };
+    const driver = world.driver();
+    const carryAll = async (...keys: readonly string[]) => {
+      const requested = await Promise.all(keys.map((key) => world.request({ key })));
+      await Promise.all(requested.map((one) => carry(world, driver, one)));
+    };
+    await carryAll('ref-1');
+    expect(Object.fromEntries(asked)).to.deep.equal({
+      transactionsOf: 1,
+      accounts: 1,
+      rentMinimum: 1,
+      recentPriorityFee: 1,
+      latestBlockhash: 1,
+      simulate: 1,
+    });
+    asked.clear();
+    await carryAll('ref-2', 'ref-3', 'ref-4');
+    expect(Object.fromEntries(asked)).to.include({ latestBlockhash: 1, simulate: 3 });
+  });
+
   it('pays no more than the cap for being quick', async () => {
     const world = moveWorld({ priorityFeeCapLamports: 30_000n, unitLimit: 60_000 });
     world.simulated.memory.setPriorityFee(10n ** 12n);

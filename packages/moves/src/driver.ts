@@ -9,6 +9,7 @@ import type { MonotonicClock } from '@coffer/consumers';
 import type { CommandHandler, StreamEvent } from '@coffer/event-store';
 import { type Clock, decodeMetadata, type Environment, type FailPoint } from '@coffer/kernel';
 import { type Chain, signatureOf } from '@coffer/solana';
+import { createBlockhashSharing } from './blockhashes.ts';
 import {
   type EndedMove,
   type KnownMove,
@@ -115,6 +116,7 @@ export function createMoveDriver(options: MoveDriverOptions): MoveDriver {
   const flightsOf = new Map<Chain, Flights>();
   const withoutChain = new Set<Environment>();
   const preparing = createGate(policy.parallelPreparations);
+  const sharingBlockhash = createBlockhashSharing(clock, policy);
   /**
    * What this process has signed and not seen the end of. A log that fails over to a copy some seconds older no
    * longer knows of it, and the chain may not yet.
@@ -276,7 +278,7 @@ export function createMoveDriver(options: MoveDriverOptions): MoveDriver {
     const { terms } = known;
     const { unsigned, recent } = await untilAborted(
       journey.signal,
-      prepareTransfer(chain, terms, feePayer.address, policy),
+      prepareTransfer(sharingBlockhash(chain), terms, feePayer.address, policy),
     );
     const attempt = nextAttempt(known);
     const { actor, correlationId } = decodeMetadata(journey.cause.metadata);

@@ -16,6 +16,8 @@ export interface MovePolicy {
   readonly mostAttempts: number;
   /** A move fails for good when, with nothing signed, the same reason against it was met so often in a row. */
   readonly refusalsToFail: number;
+  /** A blockhash that was asked for serves what is signed within so long after it. */
+  readonly blockhashLifetimeMs: number;
   /** Moves that are looked at, built and simulated at a time. Those in flight are not bounded by it. */
   readonly parallelPreparations: number;
   /** After passing trouble: doubling from the first to the most. */
@@ -32,7 +34,8 @@ export const DEFAULT_POLICY: MovePolicy = {
   lossCheckIntervalMs: 5_000,
   mostAttempts: 10,
   refusalsToFail: 3,
-  parallelPreparations: 16,
+  blockhashLifetimeMs: 200,
+  parallelPreparations: 32,
   firstRetryMs: 500,
   mostRetryMs: 30_000,
 };

@@ -76,8 +76,10 @@ export async function prepareTransfer(
       : await tokenRoute(chain, terms, mintAccount);
   mustAfford(payer, route.rent, emptyAccountRent, policy);
 
-  const microLamports = priceWithin(policy, await chain.recentPriorityFee([feePayer, ...route.writable]));
-  const recent = await chain.latestBlockhash();
+  const [asked, recent] = await Promise.all([
+    chain.recentPriorityFee([feePayer, ...route.writable]),
+    chain.latestBlockhash(),
+  ]);
   const unsigned = buildTransfer({
     feePayer,
     from: from.address,
@@ -86,7 +88,7 @@ export async function prepareTransfer(
     amount,
     moveId,
     blockhash: recent.blockhash,
-    priority: { unitLimit: policy.unitLimit, microLamports },
+    priority: { unitLimit: policy.unitLimit, microLamports: priceWithin(policy, asked) },
     createsAccount: route.createsAccount,
   });
   await mustSucceed(chain, unsigned);
