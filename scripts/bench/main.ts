@@ -8,19 +8,20 @@ import { parseArgs } from 'node:util';
 import type { Run } from './children.ts';
 import { prepareHttpBench } from './httpBench.ts';
 import { measureBets, measureSignIns } from './httpRows.ts';
+import { measureMoves } from './moveRows.ts';
 import { type BenchPlan, FULL_PLAN, PARTS, type Part, SHORT_PLAN } from './plan.ts';
-import { profileRoutes } from './profileRoutes.ts';
+import { type ProfiledPart, profileRoutes } from './profileRoutes.ts';
 import { type Figures, resultOf, textOf } from './report.ts';
-import { startService } from './service.ts';
+import { type ServiceUnderTest, startService } from './service.ts';
 import { measureStore } from './store.ts';
 
 const USAGE = `npm run bench -- [--full] [--json] [--only <part>] [--profile <file>]
 
-  --full            longer and more rounds, for figures to keep (about 15 minutes)
+  --full            longer and more rounds, for figures to keep (about 20 minutes)
   --json            the result as JSON on standard output
   --only <part>     one part and its bars: ${PARTS.join(', ')}
   --profile <file>  no bars: bets at 64 and 256 connections under a CPU profiler, the profile in <file>;
-                    with --only signIns verifications, challenges and sign-ins
+                    with --only signIns verifications, challenges and sign-ins, with --only moves deposits
 `;
 
 const { values: flags } = parseArgs({
@@ -40,9 +41,7 @@ async function bench(run: Run): Promise<number> {
   const plan = flags.full ? FULL_PLAN : SHORT_PLAN;
   const parts = partsOf(flags.only);
   if (flags.profile !== undefined) {
-    process.stdout.write(
-      await profileRoutes(run, plan, flags.profile, flags.only === 'signIns' ? 'signIns' : 'bets'),
-    );
+    process.stdout.write(await profileRoutes(run, plan, flags.profile, profiledPart(flags.only)));
     return 0;
   }
   const store = parts.includes('store') ? await measureStore(run, plan) : undefined;
@@ -58,19 +57,40 @@ function partsOf(only: string | undefined): readonly Part[] {
   return [part];
 }
 
+function profiledPart(only: string | undefined): ProfiledPart {
+  const [part] = only === undefined ? ['bets' as const] : partsOf(only);
+  if (part === undefined || part === 'store') throw new Error('The event store is not profiled.');
+  return part;
+}
+
 async function measureHttp(
   run: Run,
   plan: BenchPlan,
   parts: readonly Part[],
-): Promise<Pick<Figures, 'bets' | 'signIns'>> {
-  if (!parts.includes('bets') && !parts.includes('signIns')) return { bets: undefined, signIns: undefined };
+): Promise<Omit<Figures, 'store'>> {
+  const none = { bets: undefined, signIns: undefined, moves: undefined };
+  if (parts.every((part) => part === 'store')) return none;
   run.progress('starting the service');
   const service = await startService(run, {});
-  const http = await prepareHttpBench(run, service);
-  const bets = parts.includes('bets') ? await measureBets(run, service, http, plan) : undefined;
-  const signIns = parts.includes('signIns') ? await measureSignIns(run, http, plan) : undefined;
+  const routes = parts.some((part) => part === 'bets' || part === 'signIns')
+    ? await measureRoutes(run, service, plan, parts)
+    : none;
+  const moves = parts.includes('moves') ? await measureMoves(run, service, plan) : undefined;
   await service.stop();
-  return { bets, signIns };
+  return { ...routes, moves };
+}
+
+async function measureRoutes(
+  run: Run,
+  service: ServiceUnderTest,
+  plan: BenchPlan,
+  parts: readonly Part[],
+): Promise<Pick<Figures, 'bets' | 'signIns'>> {
+  const http = await prepareHttpBench(run, service);
+  return {
+    bets: parts.includes('bets') ? await measureBets(run, service, http, plan) : undefined,
+    signIns: parts.includes('signIns') ? await measureSignIns(run, http, plan) : undefined,
+  };
 }
 
 /** Runs the work, bounded in time and by Ctrl-C, and stops and removes whatever it has started and made. */

@@ -1,6 +1,6 @@
-/** What is measured, and how long. The short plan takes about two minutes; the long one is for figures to keep. */
+/** What is measured, and how long. The short plan takes about three minutes; the long one is for figures to keep. */
 
-export const PARTS = ['store', 'bets', 'signIns'] as const;
+export const PARTS = ['store', 'bets', 'signIns', 'moves'] as const;
 export type Part = (typeof PARTS)[number];
 
 export interface BenchPlan {
@@ -19,6 +19,8 @@ export interface BenchPlan {
   readonly storeRounds: number;
   readonly storeMeasuredMs: number;
   readonly replayRounds: number;
+  readonly moveRounds: number;
+  readonly movesPerRound: number;
 }
 
 export const SHORT_PLAN: BenchPlan = {
@@ -32,6 +34,8 @@ export const SHORT_PLAN: BenchPlan = {
   storeRounds: 5,
   storeMeasuredMs: 900,
   replayRounds: 3,
+  moveRounds: 1,
+  movesPerRound: 500,
 };
 
 export const FULL_PLAN: BenchPlan = {
@@ -45,6 +49,8 @@ export const FULL_PLAN: BenchPlan = {
   storeRounds: 15,
   storeMeasuredMs: 3_000,
   replayRounds: 7,
+  moveRounds: 5,
+  movesPerRound: 2_000,
 };
 
 export const OPEN_SESSIONS = 1_000;
@@ -57,6 +63,11 @@ export const BETS_PER_BATCH = 1_000;
 export const BATCHES_PER_TURN = 20;
 /** After so many bets the memory of the service is looked at. */
 export const BETS_BEFORE_MEMORY = 200_000;
+
+/** Users whose wallets pay the deposits, in turn. */
+export const DEPOSITORS = 100;
+/** Not counted: the wallets that pay fees and take deposits are made with the first of them. */
+export const WARM_UP_MOVES = 100;
 
 export const STORE_APPENDS_IN_FLIGHT = 256;
 export const STORE_ROWS_PER_BATCH = 128;

@@ -3,6 +3,8 @@ import { availableParallelism, cpus } from 'node:os';
 import { judge, median, ratios, type Verdict } from './bars.ts';
 import type { RouteName } from './httpBench.ts';
 import type { BetFigures, RouteRow } from './httpRows.ts';
+import { type MoveReport, moveReport, moveTables } from './moveReport.ts';
+import type { MoveFigures } from './moveRows.ts';
 import { BETS_PER_BATCH, type BenchPlan } from './plan.ts';
 import type { StoreFigures } from './store.ts';
 
@@ -11,6 +13,7 @@ export interface Figures {
   readonly store: StoreFigures | undefined;
   readonly bets: BetFigures | undefined;
   readonly signIns: readonly RouteRow[] | undefined;
+  readonly moves: MoveFigures | undefined;
 }
 
 export interface BenchResult {
@@ -26,6 +29,8 @@ export interface BenchResult {
   readonly memory: BetFigures['memory'] | undefined;
   /** Whole sign-ins of known players: a challenge and its verification. */
   readonly signIns: { readonly perSecond: number; readonly shareOfNoop: number } | undefined;
+  /** No bar stands on them. */
+  readonly moves: MoveReport | undefined;
   /** The fastest turn of the no-op route against its slowest at the same connections: how quiet the machine was. */
   readonly spreadOfNoop: number | undefined;
   readonly verdicts: readonly Verdict[];
@@ -50,7 +55,7 @@ interface StoreLine {
 const perSecond = (row: RouteRow): readonly number[] =>
   row.rounds.map(({ answers, measuredSeconds }) => answers / measuredSeconds);
 
-export function resultOf(plan: BenchPlan, { store, bets, signIns }: Figures): BenchResult {
+export function resultOf(plan: BenchPlan, { store, bets, signIns, moves }: Figures): BenchResult {
   const verdicts = [
     ...(bets ? betVerdicts(bets) : []),
     ...(signIns ? [judge('verifyAt64', ratios(rates(signIns, 'verify'), rates(signIns, 'noop')))] : []),
@@ -71,6 +76,7 @@ export function resultOf(plan: BenchPlan, { store, bets, signIns }: Figures): Be
     store: store ? storeLines(store) : [],
     memory: bets?.memory,
     signIns: signIns && signInFigures(signIns),
+    moves: moves && moveReport(moves),
     spreadOfNoop:
       noopRows.length === 0 ? undefined : Math.max(...noopRows.map((row) => spreadOf(perSecond(row)))),
     verdicts,
@@ -159,7 +165,7 @@ const ROUTE_WORDS: Readonly<Record<RouteName, string>> = {
 const BUSY_SPREAD = 1.3;
 
 export function textOf(result: BenchResult): string {
-  const { machine, plan, routes, store, memory, signIns, spreadOfNoop, verdicts, passed } = result;
+  const { machine, plan, routes, store, memory, signIns, moves, spreadOfNoop, verdicts, passed } = result;
   const whole = (value: number) => Math.round(value).toLocaleString('en-US');
   const short = (value: number) => value.toFixed(value < 10 ? 2 : 1);
   return [
@@ -194,7 +200,15 @@ export function textOf(result: BenchResult): string {
           '',
         ]
       : []),
-    ...table([
+    ...(moves
+      ? [
+          ...moveTables(moves, whole).flatMap((rows) => [...table(rows), '']),
+          `processor time of the service for a deposit: ${short(moves.cpuMsPerMove)} ms`,
+          `deposits to the last one confirmed / bare transfers to the last one final: ${short(moves.shareOfBare)}`,
+          '',
+        ]
+      : []),
+    ...section(verdicts, [
       ['bar', 'measured', 'rounds', 'limit', ''],
       ...verdicts.map((verdict) => [
         verdict.name,
@@ -204,13 +218,12 @@ export function textOf(result: BenchResult): string {
         verdict.passed ? 'pass' : 'MISS',
       ]),
     ]),
-    '',
     ...(spreadOfNoop !== undefined && spreadOfNoop > BUSY_SPREAD
       ? [
           `The machine was busy with something else: the no-op route varied by a factor of ${short(spreadOfNoop)}.`,
         ]
       : []),
-    passed ? 'All bars are passed.' : 'Not all bars are passed.',
+    ...(verdicts.length === 0 ? [] : [passed ? 'All bars are passed.' : 'Not all bars are passed.']),
     '',
   ].join('\n');
 }

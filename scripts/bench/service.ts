@@ -15,6 +15,7 @@ import { SUPERUSER } from '../../packages/embedded-postgres/src/cluster.ts';
 import { silentLogger } from '../../packages/embedded-postgres/src/logger.ts';
 import { findPlace } from '../../packages/embedded-postgres/src/place.ts';
 import { type Child, type Run, spawnNode, stopChild } from './children.ts';
+import { freePortPair } from './embeddedChain.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const DATABASE = 'coffer';
@@ -30,6 +31,8 @@ export interface ServiceUnderTest {
   readonly operator: OperatorFile;
   /** Of the service's own database, for the no-op server's keyring. */
   readonly databaseUrl: string;
+  /** Of the embedded chain's RPC. */
+  readonly chainUrl: string;
   readonly child: Child;
   /** Waits for the end, by which a CPU profile is written. */
   stop(): Promise<void>;
@@ -43,6 +46,7 @@ export interface ServiceOptions {
 export async function startService(run: Run, { profile }: ServiceOptions): Promise<ServiceUnderTest> {
   const dataFolder = await temporaryFolder(run);
   const { flags, program } = await startScript();
+  const chainPort = await freePortPair();
   const child = spawnNode(run, [join(ROOT, program), 'run'], {
     name: 'The service',
     env: {
@@ -50,6 +54,7 @@ export async function startService(run: Run, { profile }: ServiceOptions): Promi
       COFFER_DATA_DIR: dataFolder,
       PORT: '0',
       HOST: '127.0.0.1',
+      COFFER_CHAIN_PORT: String(chainPort),
       LOG_LEVEL: 'warn',
       // All players come from one address here.
       COFFER_SIGN_IN_IP_RATE_PER_MINUTE: '100000000',
@@ -69,6 +74,7 @@ export async function startService(run: Run, { profile }: ServiceOptions): Promi
     boot,
     operator,
     databaseUrl: await databaseUrlOf(dataFolder),
+    chainUrl: `http://127.0.0.1:${chainPort}`,
     child,
     stop: () => stopChild(child.process, STOP_LIMIT_MS),
   };

@@ -10,9 +10,16 @@ export interface SignedInPlayers {
   readonly challengeRequests: readonly string[];
   /** Bodies of POST /auth/siws/verify: each challenge signed by the player whose key it names. */
   readonly answersTo: (challenges: readonly string[]) => readonly string[];
+  readonly users: readonly SignedInUser[];
 }
 
-interface Wallet {
+export interface SignedInUser {
+  readonly userId: string;
+  /** Of the wallet that the service keeps for them, in the environment `test`. */
+  readonly address: string;
+}
+
+export interface Wallet {
   readonly publicKey: string;
   readonly privateKey: KeyObject;
 }
@@ -36,13 +43,13 @@ export async function signInPlayers(
 
   const call = (path: string, body: string): Promise<string> =>
     post(`${service.operator.url}${path}`, service.boot.keys.test.publishable, body, signal);
-  const verifications = await inParallel(count, async (index) => {
+  const signedIn = await inParallel(count, async (index): Promise<SignInAnswer> => {
     const challenge = await call('/auth/siws/challenge', bodies[index] ?? '');
-    const { accessToken } = JSON.parse(await call('/auth/siws/verify', answerTo(challenge)));
-    return JSON.stringify({ sessionToken: accessToken });
+    return JSON.parse(await call('/auth/siws/verify', answerTo(challenge)));
   });
   return {
-    verifications,
+    verifications: signedIn.map(({ accessToken }) => JSON.stringify({ sessionToken: accessToken })),
+    users: signedIn.map(({ user }) => userOf(user)),
     challengeRequests: bodies,
     answersTo: (challenges) => {
       if (challenges.length !== count) {
@@ -53,7 +60,21 @@ export async function signInPlayers(
   };
 }
 
-function newWallet(): Wallet {
+interface SignInAnswer {
+  readonly accessToken: string;
+  readonly user: {
+    readonly id: string;
+    readonly wallets: readonly { readonly environment: string; readonly address: string }[];
+  };
+}
+
+function userOf({ id, wallets }: SignInAnswer['user']): SignedInUser {
+  const wallet = wallets.find(({ environment }) => environment === 'test');
+  if (!wallet) throw new Error(`${id} has no wallet.`);
+  return { userId: id, address: wallet.address };
+}
+
+export function newWallet(): Wallet {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const { x = '' } = publicKey.export({ format: 'jwk' });
   return { publicKey: encodeBase58(Buffer.from(x, 'base64url')), privateKey };
