@@ -135,10 +135,10 @@ describe('an embedded chain as a process', () => {
     const address = taken.address();
     const port = typeof address === 'object' && address ? address.port : 0;
     const failure = await failureOf(start({ port }));
+    taken.close();
     expect(failure).to.be.instanceOf(EmbeddedChainError);
     expect(failure.message).to.contain('EADDRINUSE');
     expect(failure).to.have.property('takenPort', port);
-    taken.close();
   });
 
   it('outlives whatever bytes it is sent', async () => {

@@ -78,7 +78,8 @@ export function manualTiming(random = 0): ManualTiming {
     slept,
     nowMs: () => nowMs,
     random: () => random,
-    sleep: async (delayMs) => {
+    sleep: async (delayMs, signal) => {
+      signal?.throwIfAborted();
       slept.push(delayMs);
       nowMs += delayMs;
     },
