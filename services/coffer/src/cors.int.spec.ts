@@ -23,6 +23,13 @@ const FOR_PAGES = [
   'POST /auth/refresh',
   'POST /auth/logout',
   'GET /me',
+  'GET /wallets/me',
+  'GET /wallets/x/balance',
+  'POST /wallets/x/sign',
+  'POST /wallets/x/withdraw',
+  'GET /wallets/x/withdrawals/x',
+  'GET /wallets/x/export/preflight',
+  'POST /wallets/x/export',
 ];
 
 const readableBy = ({ headers }: Answer) => headers.get('access-control-allow-origin');

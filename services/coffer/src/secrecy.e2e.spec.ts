@@ -4,7 +4,8 @@
  * What may be read, and by whom:
  * - Anybody: addresses of wallets, publishable keys, the public keys of access tokens, ids of ours.
  * - Whoever gets the answer that is for them: the key that was just made, the tokens and the profile of a sign-in,
- *   the profile in GET /me and in a verification. In the mail: its code.
+ *   the profile in GET /me and in a verification, the key of the own wallet in its export. In the mail: its code.
+ * - In one table, for a day: the key of an exported wallet as it was sealed for its user.
  * - As it was given: ids and codes that callers make up (refs, game codes, referral codes, request ids). In refusals:
  *   the names of fields, and to an operator those of an app, a stream or a setting that there is not; never a value.
  * - In one table, until it is used or has expired: the nonce of an open challenge, worthless without a signature.
@@ -12,6 +13,7 @@
 import { randomBytes } from 'node:crypto';
 import { createSigningKeys } from '@coffer/auth';
 import { createPool, type Pool } from '@coffer/database';
+import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
 import { createSecretBox, systemClock } from '@coffer/kernel';
 import { createTestDatabase, type MailServer, startMailServer, type TestDatabase } from '@coffer/testing';
 import { createMasterKeys, createSigner, parseMasterKeys } from '@coffer/wallets';
@@ -40,7 +42,7 @@ const MASTER_KEYS = parseMasterKeys(SPEC_MASTER_KEYS);
 
 /** Their answers are for whoever asks: a sign-in, the player, the game's server, whoever makes a key. */
 const FOR_THE_ASKER =
-  /^POST \/auth\/|^GET \/me$|^POST \/sessions\/verify$|^POST \/portal\/.*\/keys(\/rotate)?$/;
+  /^POST \/auth\/|^GET \/me$|^POST \/sessions\/verify$|^POST \/wallets\/\w+\/export$|^POST \/portal\/.*\/keys(\/rotate)?$/;
 
 const PLACES = [
   'the output of the service',
@@ -59,6 +61,7 @@ describe('what must stay secret', function () {
   let database: TestDatabase;
   let databaseUrl: string;
   let mailServer: MailServer;
+  let node: ChainWorld;
   let pool: Pool;
   let service: ServiceProcess;
   let run: SecretRun;
@@ -72,6 +75,7 @@ describe('what must stay secret', function () {
     url.password ||= DATABASE_PASSWORD;
     databaseUrl = url.href;
     mailServer = await startMailServer({ login: MAIL_LOGIN });
+    node = await startChainWorld();
     pool = createPool({ connectionString: databaseUrl, applicationName: 'spec', onIdleError() {} });
     service = await processes.start({ variables: { ...variables(), SMTP_URL: mailServer.url } });
     const answers: { readonly route: string; readonly answer: Answer }[] = [];
@@ -81,7 +85,7 @@ describe('what must stay secret', function () {
     );
 
     await mailServerWithOtherPassword(client);
-    run = await runWithSecrets({ client, pool, mailServer });
+    run = await runWithSecrets({ client, pool, mailServer, node });
     const { made, output } = await commands();
     await operators(client);
     secrets = [...run.secrets, ...made, ...ownSecrets(), ...(await walletSecrets())];
@@ -117,11 +121,13 @@ describe('what must stay secret', function () {
   after(async () => {
     await pool.end();
     await mailServer.stop();
+    await node.stop();
     await database.drop();
   });
 
   const variables = () => ({
     DATABASE_URL: databaseUrl,
+    SOLANA_TEST_RPC_URL: node.url,
     LOG_LEVEL: 'trace',
     COFFER_MASTER_KEYS: SPEC_MASTER_KEYS,
     COFFER_SECRETS_KEY: SECRETS_KEY.toString('base64'),
@@ -217,12 +223,12 @@ describe('what must stay secret', function () {
     ...MASTER_KEYS.map(({ key }) => ({ name: 'a master key', value: key.export() })),
   ];
 
-  /** The seed of every wallet, each of which has signed; and the keys that have signed access tokens. */
+  /** The seed of every wallet that is ours, each of which has signed; and the keys that have signed access tokens. */
   async function walletSecrets(): Promise<readonly Secret[]> {
     const masterKeys = createMasterKeys(MASTER_KEYS);
     const signer = createSigner({ pool, masterKeys });
     const { rows } = await pool.query<{ walletId: string; ownerId: string; environment: 'test' | 'live' }>(
-      'select wallet_id as "walletId", owner_id as "ownerId", environment from records.wallets_sealed_keys',
+      'select wallet_id as "walletId", owner_id as "ownerId", environment from records.wallets_sealed_keys where retired_at is null',
     );
     expect(rows.length).to.be.greaterThan(5);
     const found: Secret[] = [];
@@ -258,6 +264,15 @@ describe('what must stay secret', function () {
     expect(findSecrets(others, [nonce])).to.deep.equal([]);
   });
 
+  it('but a key that was sealed for its user stands in the one table for it, and nowhere else', () => {
+    const sealed = { name: 'the sealed key', value: new Uint8Array(Buffer.from(run.sealedKey, 'base64')) };
+    expect(findSecrets(tables, [sealed])).to.deep.equal([
+      'the sealed key (hex) in records.wallets_sealed_exports',
+    ]);
+    const others = placesNow().filter(({ name }) => name !== 'the tables');
+    expect(findSecrets(others, [sealed])).to.deep.equal([]);
+  });
+
   it('was looked for where it could have been', () => {
     const { app, robbedUserId } = run;
     const known: Readonly<Record<(typeof PLACES)[number], readonly string[]>> = {
@@ -270,7 +285,14 @@ describe('what must stay secret', function () {
         'stopping',
       ],
       'the output of commands': [app.appId, app.test.publishableKey, 'unknown_setting', 'invalid_setting'],
-      'the events of the log': [robbedUserId, FIRST_TOUCH.referralCode, FIRST_TOUCH.gameKey, 'BetPlaced'],
+      'the events of the log': [
+        robbedUserId,
+        FIRST_TOUCH.referralCode,
+        FIRST_TOUCH.gameKey,
+        'BetPlaced',
+        'WalletExported',
+        ...run.exportedWalletIds,
+      ],
       'the tables': [app.test.publishableKey, robbedUserId, 'ciphertext'],
       refusals: [PLANTED_FIELD, 'unknownSetting', 'auth/launch_data_invalid', 'request/malformed_json'],
       'answers to operators and game servers': [app.test.publishableKey, robbedUserId],
@@ -283,7 +305,12 @@ describe('what must stay secret', function () {
       }
     }
     const names = tables.map(({ name }) => name);
-    expect(names).to.include.members(['log.events', 'records.auth_identities', 'records.settings']);
+    expect(names).to.include.members([
+      'log.events',
+      'records.auth_identities',
+      'records.settings',
+      'records.wallets_signings',
+    ]);
     expect(new Set(secrets.map(({ name }) => name)).size).to.be.greaterThan(20);
     expect(run.codes.length).to.be.greaterThan(5);
   });

@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import nacl from 'tweetnacl';
 import { requireStatus, type TestApp } from './testing/client.ts';
 import { eventually } from './testing/eventually.ts';
+import { newRecipient } from './testing/exportedKeys.ts';
 import { clientOf, newcomers, pageAt, typesOf, useMortalNodes } from './testing/mortalNodes.ts';
 import type { ServiceProcess } from './testing/serviceProcess.ts';
 
@@ -26,14 +27,13 @@ describe('a service that dies in the middle of an export', function () {
     const app = await nodes.newApp(node);
     const { accessToken: key, user } = await newcomers.siws()(pageAt(node, app));
     const { id, address } = user.wallets[0] ?? expect.fail();
-    const recipient = nacl.box.keyPair();
-    const recipientPublicKey = Buffer.from(recipient.publicKey).toString('base64');
+    const { recipientPublicKey, open } = newRecipient();
     const body = { idempotencyKey: 'mine', recipientPublicKey };
     return {
       app,
       id,
       address,
-      recipient,
+      open,
       ask: (service: ServiceProcess) => clientOf(service).post(`/wallets/${id}/export`, body, { key }),
       me: async () => requireStatus(await clientOf(node).get('/wallets/me', { key }), 200).json,
     };
@@ -63,9 +63,7 @@ describe('a service that dies in the middle of an export', function () {
     expect(first.replayed).to.equal(true);
     expect((await one.ask(node)).text).to.equal(first.text);
     const { exported, wallet } = first.json;
-    const sealed = new Uint8Array(Buffer.from(String(Object(exported).sealedSecretKey), 'base64'));
-    const [sender, nonce, box] = [sealed.slice(0, 32), sealed.slice(32, 56), sealed.slice(56)];
-    const bytes = nacl.box.open(box, nonce, sender, one.recipient.secretKey) ?? expect.fail();
+    const bytes = one.open(Object(exported).sealedSecretKey) ?? expect.fail();
     expect(encodeBase58(nacl.sign.keyPair.fromSeed(bytes.slice(0, 32)).publicKey)).to.equal(one.address);
     expect(await isRetired(one)).to.equal(true);
     expect(await one.me()).to.deep.equal(wallet);

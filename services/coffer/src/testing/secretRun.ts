@@ -4,9 +4,13 @@
  */
 import { randomInt } from 'node:crypto';
 import type { Pool } from '@coffer/database';
+import type { ChainWorld } from '@coffer/embedded-chain/testing';
+import { type Chain, createRpcChain } from '@coffer/solana';
 import { codeIn, type MailServer } from '@coffer/testing';
 import { type Answer, type Client, requireStatus, setUpApp, type TestApp, textOf } from './client.ts';
 import { eventually } from './eventually.ts';
+import { newRecipient, secretKeyBytes } from './exportedKeys.ts';
+import { unsignedTransfer } from './playerWallets.ts';
 import type { Place, Secret } from './secretSearch.ts';
 import { allowSignIn, BOT_TOKEN, launchDataOf, newWallet } from './signIns.ts';
 
@@ -32,12 +36,18 @@ export interface SecretRun {
   /** Whose session was ended because a refresh token came twice. */
   readonly robbedUserId: string;
   readonly openNonce: string;
+  /** As it was answered to its user: base64. */
+  readonly sealedKey: string;
+  /** Whose keys their users took. */
+  readonly exportedWalletIds: readonly string[];
 }
 
 export interface RunOptions {
   readonly client: Client;
   readonly pool: Pool;
   readonly mailServer: MailServer;
+  /** Of the test environment. */
+  readonly node: ChainWorld;
 }
 
 interface Session {
@@ -46,7 +56,7 @@ interface Session {
   readonly userId: string;
 }
 
-export async function runWithSecrets({ client, pool, mailServer }: RunOptions): Promise<SecretRun> {
+export async function runWithSecrets({ client, pool, mailServer, node }: RunOptions): Promise<SecretRun> {
   const secrets: Secret[] = [];
   const codes: string[] = [];
   const note = (name: string, value: string | Uint8Array) => {
@@ -113,6 +123,9 @@ export async function runWithSecrets({ client, pool, mailServer }: RunOptions): 
   await signIns();
   const robbedUserId = await sessions();
   await players();
+  const chain = createRpcChain({ urls: [node.url], timeoutMs: 10_000 });
+  const exported = await playersWallets(chain);
+  await chain.close();
   await failures();
   const openNonce = String((await signedChallenge()).challenge.nonce);
   await badInputs();
@@ -123,6 +136,7 @@ export async function runWithSecrets({ client, pool, mailServer }: RunOptions): 
     codes,
     robbedUserId,
     openNonce,
+    ...exported,
   };
 
   async function signIns(): Promise<void> {
@@ -210,6 +224,54 @@ export async function runWithSecrets({ client, pool, mailServer }: RunOptions): 
     requireStatus(await app.test.settle({ sessionId }), 200);
     requireStatus(await app.test.get('/ledger/reconcile'), 200);
     await refused(client.post('/ledger/bet', {}, { key: app.test.publishableKey }));
+  }
+
+  /** Looked at, paid from, signed with, and taken along: sealed, and as it is. */
+  async function playersWallets(chain: Chain) {
+    const ofPlayer = async () => {
+      const { accessToken } = await byWallet();
+      const me = requireStatus(await client.get('/wallets/me', { key: accessToken }), 200);
+      const path = `/wallets/${textOf(me, 'id')}`;
+      return {
+        id: textOf(me, 'id'),
+        address: textOf(me, 'address'),
+        get: (rest: string) => client.get(`${path}/${rest}`, { key: accessToken }),
+        post: (rest: string, body: unknown) => client.post(`${path}/${rest}`, body, { key: accessToken }),
+      };
+    };
+    const payer = await ofPlayer();
+    await node.fund(payer.address, 1_000_000_000n);
+    requireStatus(await payer.get('balance'), 200);
+    const withdrawal = { idempotencyKey: 'w', toAddress: newWallet().publicKey, amount: '2000000' };
+    const moveId = textOf(await payer.post('withdraw', withdrawal), 'moveId');
+    requireStatus(await payer.get(`withdrawals/${moveId}`), 200);
+    await refused(payer.post('withdraw', { ...withdrawal, amount: '3000000' }));
+    const signed = await unsignedTransfer(chain, payer.address, newWallet().publicKey, 2_000_000n);
+    requireStatus(await payer.post('sign', { transaction: signed, idempotencyKey: 's' }), 200);
+    const foreign = newWallet().publicKey;
+    const ofAnother = await unsignedTransfer(chain, foreign, payer.address, 2_000_000n);
+    await refused(payer.post('sign', { transaction: ofAnother }));
+
+    const [sealed, plain] = [await ofPlayer(), await ofPlayer()];
+    const { recipientPublicKey, open } = newRecipient();
+    const inSealed = await sealed.post('export', { idempotencyKey: 'e', recipientPublicKey });
+    const { sealedSecretKey } = Object(requireStatus(inSealed, 200).json.exported);
+    const inPlain = await plain.post('export', { idempotencyKey: 'e' });
+    const { secretKey } = Object(requireStatus(inPlain, 200).json.exported);
+    for (const bytes of [open(sealedSecretKey), secretKeyBytes(secretKey)]) {
+      if (!bytes) throw new Error('It was sealed for somebody else.');
+      note('the secret key of an exported wallet', bytes);
+      note('the seed of an exported wallet', bytes.subarray(0, 32));
+    }
+    note('an exported key in base58', String(secretKey));
+    for (const { post } of [payer, sealed, plain]) {
+      for (const recipient of [String(secretKey), String(sealedSecretKey), recipientPublicKey]) {
+        await refused(post('export', { idempotencyKey: 'other', recipientPublicKey: recipient }));
+        await refused(post('withdraw', { ...withdrawal, toAddress: recipient }));
+        await refused(post('sign', { transaction: recipient }));
+      }
+    }
+    return { sealedKey: String(sealedSecretKey), exportedWalletIds: [sealed.id, plain.id] };
   }
 
   /** Whatever a table of sign-in is given is refused by the database, which says what: the log has its words. */
