@@ -3,7 +3,6 @@
  * What was requested stays where it is until the spec lets a chain worker run.
  */
 import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
-import type { EventStore } from '@coffer/event-store';
 import { createPlayerClient } from '@coffer/sdk';
 import { type Chain, createRpcChain } from '@coffer/solana';
 import { PublicKey, SystemProgram, Transaction } from '@solana/web3.js';
@@ -61,10 +60,8 @@ const ROLES: readonly Role[] = ['api', 'projector', 'process-manager'];
 
 export async function startPlayerWallets({
   roles = ROLES,
-  wrapStore,
 }: {
   readonly roles?: readonly Role[];
-  readonly wrapStore?: (store: EventStore) => EventStore;
 } = {}): Promise<PlayerWallets> {
   const node = await startChainWorld();
   const chain = createRpcChain({ urls: [node.url], timeoutMs: 10_000 });
@@ -81,7 +78,7 @@ export async function startPlayerWallets({
   );
   let nowMs = NOON_MS;
   const clock = () => new Date(nowMs);
-  const world = await startWorld({ roles, chains, clock, ...(wrapStore && { wrapStore }) });
+  const world = await startWorld({ roles, chains, clock });
   const { client, databaseUrl } = world;
   const app = await setUpApp(client);
   await allowSignIn(client, app.appId);
