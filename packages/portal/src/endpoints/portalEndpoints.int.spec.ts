@@ -12,11 +12,19 @@ import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { createAppDirectory } from '../appDirectory.ts';
 import { portalErrors } from '../errors.ts';
-import { eventLog, NOW, type PortalWorld, portalTemplate, startPortalWorld } from '../testing.ts';
+import {
+  eventLog,
+  FEE_PAYER,
+  foreignErrors,
+  MIGRATED,
+  NOW,
+  type PortalWorld,
+  portalTemplate,
+  startPortalWorld,
+} from '../testing.ts';
 import type { PortalAccounts } from './accounts.ts';
 import { portalEndpoints } from './portalEndpoints.ts';
 import type { PortalUsers } from './users.ts';
-import type { PortalWallets } from './wallets.ts';
 
 const TOKEN = 'the-operators-token';
 
@@ -25,24 +33,7 @@ const usersErrors = {
   'users/idempotency_conflict': { status: 409, message: 'Another user.' },
   'users/erased': { status: 409, message: 'Erased.' },
 } as const;
-/** What contexts beyond the portal may answer through it. */
-const FOREIGN =
-  'wallets/not_found wallets/not_active wallets/keys_unavailable chain/not_configured chain/unreachable';
-const foreignErrors = Object.fromEntries(
-  FOREIGN.split(' ').map((code) => [code, { status: 409, message: 'Elsewhere.' }]),
-);
 const rejectUser = rejecterFor(usersErrors);
-
-const FEE_PAYER = {
-  role: 'feePayer',
-  address: '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T',
-  lamports: 2n ** 60n,
-} as const;
-const MIGRATED: Awaited<ReturnType<PortalWallets['migrate']>>['answer'] = {
-  from: { id: 'wlt_1', address: 'FVen3X669xLzsi6N2V91DoiyzHzg1uAgqiT8jZ9nS96Z', status: 'migrated' },
-  to: { id: 'wlt_2', address: FEE_PAYER.address, status: 'active' },
-  sweeps: [{ moveId: 'mov_1', mint: 'native', amount: 2n ** 60n, status: 'pending' }],
-};
 
 describe('the admin API', () => {
   let world: PortalWorld;
