@@ -71,7 +71,7 @@ describe('a driver of moves', () => {
     expect(world.told.filter((line) => /AssertionError|appends before/.test(line))).to.deep.equal([]);
   });
 
-  it('asks the chain six times before it signs a move, and once what is the same for all', async () => {
+  it('asks the chain eight times before it signs a move, and once what is the same for all', async () => {
     const world = moveWorld();
     const asked = new Map<string, number>();
     world.faults.ask = (method) => {
@@ -87,8 +87,8 @@ describe('a driver of moves', () => {
     await carryAll('ref-1');
     expect(Object.fromEntries(asked)).to.deep.equal({
       transactionsOf: 1,
-      accounts: 1,
-      rentMinimum: 1,
+      accounts: 2,
+      rentMinimum: 2,
       recentPriorityFee: 1,
       latestBlockhash: 1,
       simulate: 1,

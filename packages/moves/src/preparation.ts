@@ -1,18 +1,14 @@
 /** What is looked at before a move is signed, and the transaction that comes of it. */
+import assert from 'node:assert/strict';
 import { Rejection } from '@coffer/kernel';
 import {
   type Address,
-  associatedTokenAddress,
   buildTransfer,
   type Chain,
   type ChainAccount,
-  decodeMint,
-  decodeTokenAccount,
-  isSupportedMint,
+  planTransfer,
   type RecentBlockhash,
-  SYSTEM_PROGRAM,
-  type TokenAccount,
-  type TransferMint,
+  type TransferProblem,
   type UnsignedTransaction,
 } from '@coffer/solana';
 import type { MoveTerms } from './domain/move.ts';
@@ -39,14 +35,6 @@ export interface Prepared {
   readonly recent: RecentBlockhash;
 }
 
-interface Route {
-  readonly mint: 'native' | TransferMint;
-  readonly createsAccount: boolean;
-  /** What the fee payer pays for the recipient's account. */
-  readonly rent: bigint;
-  readonly writable: readonly Address[];
-}
-
 const SIGNATURE_FEE_LAMPORTS = 5_000n;
 const SIGNATURES = 2n;
 const MICRO_LAMPORTS = 1_000_000n;
@@ -60,98 +48,56 @@ export async function prepareTransfer(
   feePayer: Address,
   policy: MovePolicy,
 ): Promise<Prepared> {
-  const { from, toAddress: to, amount, moveId } = terms;
-  if (to === from.address) throw new MoveRefusal('moves/recipient_refused', 'it is the paying wallet');
-  const [payer, source, recipient, mintAccount] = await chain.accounts(
-    [feePayer, from.address, to, ...(terms.mint === 'native' ? [] : [terms.mint])],
-    'confirmed',
-  );
-  if (recipient && !isPlainWallet(recipient)) {
-    throw new MoveRefusal('moves/recipient_refused', `${to} belongs to a program or holds data`);
-  }
-  const emptyAccountRent = await chain.rentMinimum(0);
-  const route =
-    terms.mint === 'native'
-      ? nativeRoute(terms, source, recipient, emptyAccountRent)
-      : await tokenRoute(chain, terms, mintAccount);
-  mustAfford(payer, route.rent, emptyAccountRent, policy);
+  const { from, toAddress: to, mint, decimals, amount, moveId } = terms;
+  const [plan, [payer], emptyAccountRent] = await Promise.all([
+    planTransfer(chain, { from: from.address, to, mint, decimals, amount }),
+    chain.accounts([feePayer], 'confirmed'),
+    chain.rentMinimum(0),
+  ]);
+  if (plan.outcome !== 'possible') throw refusalOf(plan, amount);
+  const rent = plan.createsAccount ? await chain.rentMinimum(NEW_TOKEN_ACCOUNT_BYTES) : 0n;
+  mustAfford(payer, rent, emptyAccountRent, policy);
 
   const [asked, recent] = await Promise.all([
-    chain.recentPriorityFee([feePayer, ...route.writable]),
+    chain.recentPriorityFee([feePayer, plan.accounts.source, plan.accounts.destination]),
     chain.latestBlockhash(),
   ]);
   const unsigned = buildTransfer({
     feePayer,
     from: from.address,
     to,
-    mint: route.mint,
+    mint: plan.mint,
     amount,
     moveId,
     blockhash: recent.blockhash,
     priority: { unitLimit: policy.unitLimit, microLamports: priceWithin(policy, asked) },
-    createsAccount: route.createsAccount,
+    createsAccount: plan.createsAccount,
   });
   await mustSucceed(chain, unsigned);
   return { unsigned, recent };
 }
 
-/** Somebody's wallet, as exchanges check it: what a program owns may never come back. */
-const isPlainWallet = ({ owner, data, isExecutable }: ChainAccount): boolean =>
-  owner === SYSTEM_PROGRAM && data.length === 0 && !isExecutable;
-
-function nativeRoute(
-  { from, toAddress, amount }: MoveTerms,
-  source: ChainAccount | undefined,
-  recipient: ChainAccount | undefined,
-  rentMinimum: bigint,
-): Route {
-  const left = (source?.lamports ?? 0n) - amount;
-  if (left < 0n) throw new MoveRefusal('moves/insufficient_source_funds', `${-left} lamports are missing`);
-  if (left > 0n && left < rentMinimum) {
-    throw new MoveRefusal('moves/below_rent_minimum', `${left} lamports would be left`);
+function refusalOf(problem: TransferProblem, amount: bigint): MoveRefusal {
+  switch (problem.outcome) {
+    case 'insufficientFunds':
+      return new MoveRefusal(
+        'moves/insufficient_source_funds',
+        `of ${amount} there are ${problem.available}`,
+      );
+    case 'belowRentMinimum':
+      return new MoveRefusal('moves/below_rent_minimum', `an account must hold ${problem.minimum}`);
+    case 'unacceptableRecipient':
+      return new MoveRefusal('moves/recipient_refused', problem.reason);
+    case 'unsupportedMint':
+      return new MoveRefusal('moves/mint_not_supported', problem.reason);
+    case 'frozen':
+      return new MoveRefusal(
+        problem.side === 'source' ? 'moves/source_frozen' : 'moves/recipient_refused',
+        `${problem.account} is frozen`,
+      );
+    default:
+      throw new assert.AssertionError({ message: 'no such problem', actual: problem satisfies never });
   }
-  if ((recipient?.lamports ?? 0n) + amount < rentMinimum) {
-    throw new MoveRefusal('moves/below_rent_minimum', 'the recipient would hold too little');
-  }
-  return { mint: 'native', createsAccount: false, rent: 0n, writable: [from.address, toAddress] };
-}
-
-async function tokenRoute(
-  chain: Pick<Chain, 'accounts' | 'rentMinimum'>,
-  { from, toAddress, amount, decimals }: MoveTerms,
-  mintAccount: ChainAccount | undefined,
-): Promise<Route> {
-  const mint = mintAccount && decodeMint(mintAccount);
-  if (!mint || !isSupportedMint(mint) || mint.decimals !== decimals) {
-    throw new MoveRefusal('moves/mint_not_supported', 'no mint, other decimals, or an extension');
-  }
-  const { address, program } = mint;
-  const sourceAddress = associatedTokenAddress(from.address, address, program);
-  const destinationAddress = associatedTokenAddress(toAddress, address, program);
-  const [source, destination] = await chain.accounts([sourceAddress, destinationAddress], 'confirmed');
-  mustHold(source && decodeTokenAccount(source), from.address, amount);
-  if (destination) mustTake(decodeTokenAccount(destination), toAddress);
-  return {
-    mint: { address, program, decimals },
-    createsAccount: destination === undefined,
-    rent: destination === undefined ? await chain.rentMinimum(NEW_TOKEN_ACCOUNT_BYTES) : 0n,
-    writable: [sourceAddress, destinationAddress],
-  };
-}
-
-function mustHold(account: TokenAccount | undefined, owner: Address, amount: bigint): void {
-  if (!account || account.owner !== owner || account.amount < amount) {
-    throw new MoveRefusal(
-      'moves/insufficient_source_funds',
-      `of ${amount} there are ${account?.amount ?? 0n}`,
-    );
-  }
-  if (account.isFrozen) throw new MoveRefusal('moves/source_frozen', account.address);
-}
-
-function mustTake(account: TokenAccount | undefined, owner: Address): void {
-  if (account?.owner === owner && !account.isFrozen) return;
-  throw new MoveRefusal('moves/recipient_refused', 'its token account is frozen or not its own');
 }
 
 function mustAfford(

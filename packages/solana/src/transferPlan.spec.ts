@@ -20,7 +20,8 @@ describe('a transfer', () => {
     beforeEach(() => chain.fund(from, 10_000_000n));
 
     it('is possible within what the wallet holds', async () => {
-      const possible = { outcome: 'possible', mint: 'native', createsAccount: false };
+      const accounts = { source: from, destination: to };
+      const possible = { outcome: 'possible', mint: 'native', createsAccount: false, accounts };
       expect(await native(1_000_000n)).to.deep.equal(possible);
       expect(await native(10_000_000n), 'all of it').to.deep.equal(possible);
     });
@@ -66,9 +67,23 @@ describe('a transfer', () => {
       it(`of ${program} makes the account of a recipient who has none`, async () => {
         const mint = chain.createMint({ program, decimals: 6 });
         chain.giveTokens(mint, from, 100n);
-        expect(await tokens(mint, 100n)).to.deep.equal({ outcome: 'possible', mint, createsAccount: true });
+        const accounts = {
+          source: associatedTokenAddress(from, mint.address, program),
+          destination: associatedTokenAddress(to, mint.address, program),
+        };
+        expect(await tokens(mint, 100n)).to.deep.equal({
+          outcome: 'possible',
+          mint,
+          createsAccount: true,
+          accounts,
+        });
         chain.giveTokens(mint, to, 1n);
-        expect(await tokens(mint, 100n)).to.deep.equal({ outcome: 'possible', mint, createsAccount: false });
+        expect(await tokens(mint, 100n)).to.deep.equal({
+          outcome: 'possible',
+          mint,
+          createsAccount: false,
+          accounts,
+        });
       });
     }
 
@@ -82,9 +97,10 @@ describe('a transfer', () => {
     it('is not possible with an account that is frozen, on either side', async () => {
       const mint = chain.createMint();
       const accounts = [chain.giveTokens(mint, from, 5n), chain.giveTokens(mint, to, 5n)];
-      for (const account of accounts) {
+      for (const [index, account] of accounts.entries()) {
+        const side = index === 0 ? 'source' : 'destination';
         chain.setFrozen(account, true);
-        expect(await tokens(mint, 1n)).to.deep.equal({ outcome: 'frozen', account });
+        expect(await tokens(mint, 1n)).to.deep.equal({ outcome: 'frozen', side, account });
         chain.setFrozen(account, false);
       }
     });

@@ -25,6 +25,8 @@ export type TransferPlan =
       readonly mint: 'native' | TransferMint;
       /** The recipient's token account is missing: whoever pays the fees pays its rent. */
       readonly createsAccount: boolean;
+      /** What the funds leave and reach: the wallets, or their token accounts. */
+      readonly accounts: { readonly source: Address; readonly destination: Address };
     }
   | { readonly outcome: 'insufficientFunds'; readonly available: bigint }
   /** It would leave the source or the recipient with less than an account must hold, and more than nothing. */
@@ -33,7 +35,7 @@ export type TransferPlan =
   | { readonly outcome: 'unacceptableRecipient'; readonly reason: string }
   /** No mint, one of other decimals, or one whose issuer could take back, freeze or skim what is sent. */
   | { readonly outcome: 'unsupportedMint'; readonly reason: string }
-  | { readonly outcome: 'frozen'; readonly account: Address };
+  | { readonly outcome: 'frozen'; readonly side: 'source' | 'destination'; readonly account: Address };
 
 export type TransferProblem = Exclude<TransferPlan, { outcome: 'possible' }>;
 
@@ -58,7 +60,8 @@ async function planNative(chain: Chain, { from, to, amount }: Transfer): Promise
   const left = available - amount;
   const arrived = (recipient?.lamports ?? 0n) + amount;
   if ((left > 0n && left < minimum) || arrived < minimum) return { outcome: 'belowRentMinimum', minimum };
-  return { outcome: 'possible', mint: 'native', createsAccount: false };
+  const accounts = { source: from, destination: to };
+  return { outcome: 'possible', mint: 'native', createsAccount: false, accounts };
 }
 
 async function planToken(chain: Chain, transfer: Transfer): Promise<TransferPlan> {
@@ -77,25 +80,26 @@ async function planToken(chain: Chain, transfer: Transfer): Promise<TransferPlan
   }
 
   const { address, program } = mint;
-  const [source, destination] = (
-    await chain.accounts(
-      [associatedTokenAddress(from, address, program), associatedTokenAddress(to, address, program)],
-      'confirmed',
-    )
-  ).map((account) => account && decodeTokenAccount(account));
-  const available = source?.amount ?? 0n;
+  const accounts = {
+    source: associatedTokenAddress(from, address, program),
+    destination: associatedTokenAddress(to, address, program),
+  };
+  const [paying, paid] = await chain.accounts([accounts.source, accounts.destination], 'confirmed');
+  const source = paying && decodeTokenAccount(paying);
+  // An associated account can have been given to another owner: then its funds are not the wallet's.
+  const available = source?.owner === from ? source.amount : 0n;
   if (available < amount) return { outcome: 'insufficientFunds', available };
-  for (const account of [source, destination]) {
-    if (account?.isFrozen) return { outcome: 'frozen', account: account.address };
-  }
-  // An associated account can have been given to another owner; what arrives there is lost to the recipient.
-  if (destination && destination.owner !== to) {
+  if (source?.isFrozen) return { outcome: 'frozen', side: 'source', account: accounts.source };
+  const destination = paid && decodeTokenAccount(paid);
+  if (paid && destination?.owner !== to) {
     return { outcome: 'unacceptableRecipient', reason: 'Its token account belongs to somebody else.' };
   }
+  if (destination?.isFrozen) return { outcome: 'frozen', side: 'destination', account: accounts.destination };
   return {
     outcome: 'possible',
     mint: { address, program, decimals },
-    createsAccount: destination === undefined,
+    createsAccount: paid === undefined,
+    accounts,
   };
 }
 
