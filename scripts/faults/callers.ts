@@ -25,8 +25,6 @@ export interface Asked {
 const SHARE = { deposits: 0.55, large: 0.1, twiceAtOnce: 0.25, otherContent: 0.15 };
 const RETRY_MS = 50;
 const LOOK_MS = 300;
-/** A caller has other things to do than to wait for ever: the end is looked at again when all is over. */
-const PATIENCE_MS = 8_000;
 
 export interface Callers {
   readonly asked: readonly Asked[];
@@ -126,9 +124,9 @@ export function startCallers({
     return ask(`/treasury/${kind}`, body);
   }
 
+  /** To its end, so that no more moves are under way than were meant to be. */
   async function follow(one: Asked): Promise<void> {
-    const untilMs = performance.now() + PATIENCE_MS;
-    while (!isOver && performance.now() < untilMs) {
+    while (!isOver) {
       const answer = await ask('/treasury/status', { ref: one.ref });
       const { status } = answer?.json ?? {};
       if (answer && answer.status !== 200) complain(`the status of ${one.ref}: ${answer.text}`);

@@ -9,9 +9,10 @@ import type { Node, Nodes } from './nodes.ts';
 import { type FaultPlan, MOVE_STEPS, REQUEST_STEPS } from './plan.ts';
 import type { Tally } from './tally.ts';
 
-const WORKER = ['chain-worker', 'process-manager'];
+export const WORKER = ['chain-worker', 'process-manager'];
 const AT_RANDOM = 'random instant';
-const MOST_RANDOM_LIFE_MS = 1_500;
+/** Of those who die at a random instant. */
+const MOST_CALLS = 200;
 /** Two workers carry the same moves for a while: so many of them take the lease of one that lives. */
 const LEASES_TAKEN = 0.2;
 const STANDBY_LOOKS_EVERY_MS = 1_000;
@@ -56,7 +57,8 @@ export async function killWorkers(options: DeathsOptions): Promise<Node> {
     next = startWorker(dying[index + 1]);
     next.catch(() => undefined);
     if (death.at === AT_RANDOM) {
-      await delay(random() * MOST_RANDOM_LIFE_MS);
+      const atCall = chain.calls() + random() * MOST_CALLS;
+      while (worker.isAlive() && chain.calls() < atCall) await delay(5);
       worker.kill();
     } else if (random() < LEASES_TAKEN) await takeLease(options, worker);
     while ((await Promise.race([worker.ended, delay(PATIENCE_MS, 'alive')])) === 'alive') {

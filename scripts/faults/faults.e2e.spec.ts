@@ -29,12 +29,13 @@ describe('deposits and withdrawals while everything goes wrong', function () {
       'node lagging',
       'process killed',
       'send dropped',
+      'signature lost with the log',
     ]);
   });
 
   it('met a death at every step', () => {
     const { ofWorkers, ofRequests } = deathsIn(SMALL_PLAN);
-    expect(outcome.deaths.total()).to.equal(ofWorkers + ofRequests);
+    expect(outcome.deaths.total()).to.equal(ofWorkers + ofRequests + 1);
     expect(outcome.deaths.rows().map(([at]) => at)).to.include.members([...MOVE_STEPS, ...REQUEST_STEPS]);
   });
 

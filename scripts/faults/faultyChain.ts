@@ -27,6 +27,8 @@ const MOST_LAG_SLOTS = 60;
 
 export interface FaultyChain extends Pick<EmbeddedChain, 'url' | 'faucetAddress'> {
   readonly gold: string;
+  /** Calls so far: the time in which a worker lives, whatever the machine is busy with. */
+  readonly calls: () => number;
   /** All goes well until it is said that nothing does. */
   readonly setTrouble: (isOn: boolean) => void;
   /** What is in a block can be forked away no more. */
@@ -40,6 +42,7 @@ export async function startFaultyChain(random: Random, tally: Tally): Promise<Fa
   const gold = encodeBase58(randomBytes(32));
   let isOn = false;
   let method = '';
+  let calls = 0;
   let downForSlots = 0;
   /** No send lands while so many slots go by. */
   let noSendsForSlots = 0;
@@ -56,6 +59,7 @@ export async function startFaultyChain(random: Random, tally: Tally): Promise<Fa
     url: chain.url,
     faucetAddress: chain.faucetAddress,
     gold,
+    calls: () => calls,
     setTrouble(value) {
       isOn = value;
       downForSlots = 0;
@@ -75,6 +79,7 @@ export async function startFaultyChain(random: Random, tally: Tally): Promise<Fa
   /** What is injected here meets this call and no other. */
   function beforeCall(called: string): void {
     method = called;
+    calls += 1;
     if (!isOn || downForSlots > 0) return;
     chain.faults.clear();
     const fault = called === 'sendTransaction' ? faultOfSend() : faultOfQuestion(called);

@@ -25,58 +25,75 @@ export type Nodes = ReturnType<typeof createNodes>;
 
 export function createNodes(variables: Readonly<Record<string, string>>) {
   const children = new Set<ChildProcess>();
-  const killAll = () => {
+  const kill = () => {
     for (const child of children) child.kill('SIGKILL');
   };
-  process.once('exit', killAll);
+  process.once('exit', kill);
 
-  return {
-    async start(roles: readonly string[], failPoint?: FailPointName): Promise<Node> {
-      const { PATH = '', HOME = '' } = process.env;
-      const child = spawn(process.execPath, [PROGRAM, 'run', ...roles], {
-        env: {
-          PATH,
-          HOME,
-          NODE_COMPILE_CACHE: join(tmpdir(), 'coffer-spec-compile-cache'),
-          PORT: '0',
-          ...variables,
-          ...(failPoint && { COFFER_FAIL_POINT: failPoint }),
-        },
-        // The channel carries nothing: the program ends when it breaks, so that it cannot outlive us.
-        stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  return { start, command, killAll, stop };
+
+  function launch(args: readonly string[], more: Readonly<Record<string, string>> = {}) {
+    const { PATH = '', HOME = '' } = process.env;
+    const child = spawn(process.execPath, [PROGRAM, ...args], {
+      env: {
+        PATH,
+        HOME,
+        NODE_COMPILE_CACHE: join(tmpdir(), 'coffer-spec-compile-cache'),
+        PORT: '0',
+        ...variables,
+        ...more,
+      },
+      // The channel carries nothing: the program ends when it breaks, so that it cannot outlive us.
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    children.add(child);
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        said = (said + text).slice(-KEPT_CHARACTERS);
       });
-      children.add(child);
-      let said = '';
-      for (const stream of [child.stdout, child.stderr]) {
-        stream?.setEncoding('utf8').on('data', (text: string) => {
-          said = (said + text).slice(-KEPT_CHARACTERS);
-        });
-      }
-      let isAlive = true;
-      const ended = once(child, 'close').then(([, signal]): NodeJS.Signals | null => {
-        isAlive = false;
-        children.delete(child);
-        return signal;
-      });
-      const ready = await eventually(
-        `${roles.join(' ')} is ready`,
-        () => readyLine(said) ?? (isAlive ? undefined : { url: undefined }),
-        START_LIMIT_MS,
-      );
-      return {
-        url: ready.url,
-        isAlive: () => isAlive,
-        ended,
-        said: () => said,
-        kill: () => void child.kill('SIGKILL'),
-      };
-    },
-    async stop(): Promise<void> {
-      killAll();
-      await Promise.all([...children].map((child) => once(child, 'close')));
-      process.off('exit', killAll);
-    },
-  };
+    }
+    let isAlive = true;
+    const ended = once(child, 'close').then(([, signal]): NodeJS.Signals | null => {
+      isAlive = false;
+      children.delete(child);
+      return signal;
+    });
+    return { child, ended, said: () => said, isAlive: () => isAlive };
+  }
+
+  async function start(roles: readonly string[], failPoint?: FailPointName): Promise<Node> {
+    const { child, ...launched } = launch(
+      ['run', ...roles],
+      failPoint === undefined ? {} : { COFFER_FAIL_POINT: failPoint },
+    );
+    const { said, isAlive } = launched;
+    // One that is about to die may do so before it is ready.
+    const ready = await eventually(
+      `${roles.join(' ')} is ready`,
+      () => readyLine(said()) ?? (isAlive() ? undefined : { url: undefined }),
+      START_LIMIT_MS,
+    );
+    return { ...launched, url: ready.url, kill: () => void child.kill('SIGKILL') };
+  }
+
+  /** A command of the program, which has to succeed. */
+  async function command(args: readonly string[]): Promise<void> {
+    const { child, ended, said } = launch(args);
+    await ended;
+    if (child.exitCode !== 0) throw new Error(`coffer ${args.join(' ')} failed:\n${said()}`);
+  }
+
+  async function killAll(): Promise<void> {
+    const closed = [...children].map((child) => once(child, 'close'));
+    kill();
+    await Promise.all(closed);
+  }
+
+  async function stop(): Promise<void> {
+    await killAll();
+    process.off('exit', kill);
+  }
 }
 
 function readyLine(said: string): { readonly url: string | undefined } | undefined {

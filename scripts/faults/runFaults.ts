@@ -9,11 +9,13 @@ import { createTestDatabase } from '@coffer/testing';
 import { type Client, createClient } from '../../services/coffer/src/testing/client.ts';
 import { delegatingClient } from '../../services/coffer/src/testing/delegatingClient.ts';
 import { randomFrom } from '../../services/coffer/src/testing/random.ts';
+import { expireLeases } from '../../services/coffer/src/testing/readModels.ts';
 import { SPEC_MASTER_KEYS, serviceTemplate } from '../../services/coffer/src/testing/world.ts';
 import { type Asked, startCallers } from './callers.ts';
-import { type DeathsOptions, killServices, killWorkers } from './deaths.ts';
+import { type DeathsOptions, killServices, killWorkers, WORKER } from './deaths.ts';
 import { startFaultyChain } from './faultyChain.ts';
 import { createNodes, type Node } from './nodes.ts';
+import { putLogBack } from './olderLog.ts';
 import type { FaultPlan } from './plan.ts';
 import { type Scene, setScene } from './scene.ts';
 import { createTally, type Tally } from './tally.ts';
@@ -80,10 +82,9 @@ export async function runFaults({ plan, seed, progress }: RunOptions): Promise<O
   stack.defer(nodes.stop);
 
   progress('starting the service');
-  const service = await nodes.start(['api', 'projector']);
-  if (!service.url) throw new Error(`The service did not start:\n${service.said()}`);
   const clientAt = (url: string) => createClient({ baseUrl: `${url}/v1`, operatorToken });
-  const steady = clientAt(service.url);
+  let serving = await startService();
+  const steady = delegatingClient(() => serving);
   const scene = await setScene(steady, chain, plan.users);
 
   const doomedUrls = new Set<string>();
@@ -109,26 +110,40 @@ export async function runFaults({ plan, seed, progress }: RunOptions): Promise<O
   progress('nothing goes wrong any more; all moves come to their end');
   chain.setTrouble(false);
   await callers.stop();
-  await replaced(worker);
+  // What waits between two tries begins anew with the next worker.
+  const last = await replacedBy(worker);
   await allEnded(steady, scene, callers.asked, complain);
-  const verdict = await judge({ client: steady, chainUrl: chain.url, scene, asked: callers.asked, complain });
+
+  progress('the log is put back to an older state');
+  last.kill();
+  await last.ended;
+  const late = await putLogBack({ nodes, pool, client: steady, scene, faults, deaths });
+  serving = await startService();
+  await nodes.start(WORKER);
+  const asked = [...callers.asked, ...late];
+  await allEnded(steady, scene, asked, complain);
+
+  const verdict = await judge({ client: steady, chainUrl: chain.url, scene, asked, complain });
   return {
     ...verdict,
     ...{ faults, deaths, violations },
-    asked: callers.asked,
+    asked,
     unanswered: callers.unanswered(),
     seconds: (performance.now() - startedAtMs) / 1_000,
   };
 
-  /** What waits between two tries begins anew with the next worker. */
-  async function replaced(last: Node): Promise<void> {
-    const next = nodes.start(['chain-worker', 'process-manager']);
+  async function startService(): Promise<Client> {
+    const service = await nodes.start(['api', 'projector']);
+    if (!service.url) throw new Error(`The service did not start:\n${service.said()}`);
+    return clientAt(service.url);
+  }
+
+  async function replacedBy(last: Node): Promise<Node> {
+    const next = nodes.start(WORKER);
     last.kill();
     await last.ended;
-    await pool.query(
-      `update records.consumers set leased_until = clock_timestamp() where leased_until is not null`,
-    );
-    await next;
+    await expireLeases(pool, 'records');
+    return next;
   }
 }
 

@@ -153,6 +153,57 @@ describe('faults of the embedded chain', () => {
   }
 });
 
+describe('an observer of faults', () => {
+  let world: ChainWorld;
+  let onCall: (method: string) => void;
+  let effects: string[];
+  beforeEach(async () => {
+    onCall = () => undefined;
+    effects = [];
+    world = await startChainWorld({
+      faultObserver: { beforeCall: (method) => onCall(method), onEffect: (kind) => effects.push(kind) },
+    });
+  });
+  afterEach(() => world.stop());
+
+  it('is asked before each call, and what it injects meets this very call', async () => {
+    onCall = (method) => {
+      world.faults.clear();
+      if (method === 'getSlot') world.faults.inject({ kind: 'loseAnswer', method, how: '503' });
+    };
+    const connection = connectionTo(world);
+    expect(await connection.getBlockHeight()).to.be.a('number');
+    expect((await failureOf(connection.getSlot())).message).to.contain('503');
+    expect(await connection.getBlockHeight()).to.be.a('number');
+    expect(effects).to.deep.equal(['loseAnswer']);
+  });
+
+  it('is told of what has taken effect, and of nothing that has not', async () => {
+    const connection = connectionTo(world);
+    const alice = await fundedKeypair(world, 100n);
+    const pay = transfer(alice.publicKey, Keypair.generate().publicKey, LAMPORTS_PER_SOL);
+    const wire = await signed(connection, [alice], [pay]);
+    const send = () => connection.sendRawTransaction(wire, { skipPreflight: true });
+
+    world.faults.inject({ kind: 'acceptDuplicate' });
+    world.faults.inject({ kind: 'dropSend' });
+    await send();
+    expect(effects).to.deep.equal(['dropSend']);
+    await send();
+    // It is in a block: nothing can drop it any more.
+    world.faults.inject({ kind: 'dropSend' });
+    await send();
+    expect(effects).to.deep.equal(['dropSend', 'acceptDuplicate']);
+
+    world.faults.clear();
+    world.faults.inject({ kind: 'lag', slots: 3 });
+    await connection.getSlot();
+    world.faults.inject({ kind: 'down', how: '503' });
+    await failureOf(connection.getSlot());
+    expect(effects.slice(2)).to.deep.equal(['lag', 'down']);
+  });
+});
+
 describe('faults over HTTP', () => {
   const control = async (url: string, token: string, method: string, params: readonly unknown[]) =>
     fetch(`${url}/control`, {
