@@ -3,6 +3,7 @@
  * stream any more, and on the chain all the same. Source: docs/operating/restore.md.
  */
 import type { Pool } from '@coffer/database';
+import { readSchemas } from '@coffer/read-models';
 import { type Client, requireStatus } from '../../services/coffer/src/testing/client.ts';
 import { expireLeases } from '../../services/coffer/src/testing/readModels.ts';
 import type { Asked } from './callers.ts';
@@ -34,7 +35,7 @@ export async function putLogBack(options: OlderLogOptions): Promise<readonly Ask
   faults.add('process killed');
 
   await nodes.killAll();
-  await expireLeases(pool, 'records');
+  for (const schema of ['records', ...(await readSchemas(pool))]) await expireLeases(pool, schema);
   const lost = await pool.query<{ type: string }>(
     'delete from log.events where position > $1 returning type',
     [rows[0]?.head],
