@@ -1,0 +1,144 @@
+/** What happens between two looks of a comparison with the chain, at the worst moment: no false alarm, and no other. */
+import type { EventStore } from '@coffer/event-store';
+import { systemClock } from '@coffer/kernel';
+import { type ChainReport, createChainReconciler } from '@coffer/reconcile';
+import { testWallet } from '@coffer/solana/testing';
+import { finalFundsOf } from '@coffer/treasury';
+import { expect } from 'chai';
+import {
+  type AppOnChain,
+  LAMPORTS_PER_SOL,
+  type PlayerOnChain,
+  type ServiceOnChain,
+  startServiceOnChain,
+} from './testing/chainWorld.ts';
+import { openStoreOf } from './testing/world.ts';
+
+const SOL = LAMPORTS_PER_SOL;
+
+interface Moments {
+  readonly beforeFunds?: () => Promise<unknown>;
+  readonly afterFunds?: () => Promise<unknown>;
+  /** The log was asked how far it is. */
+  readonly afterHead?: () => Promise<unknown>;
+}
+
+describe('A comparison with the chain raises no false alarm', function () {
+  this.timeout(120_000);
+  let service: ServiceOnChain;
+  let store: EventStore;
+  let app: AppOnChain;
+  let player: PlayerOnChain;
+
+  before(async () => {
+    service = await startServiceOnChain();
+    store = openStoreOf(service.world.databaseUrl);
+  });
+  after(async () => {
+    await store.close();
+    await service.stop();
+  });
+  beforeEach(async () => {
+    app = await service.newApp();
+    player = await app.newPlayer();
+    await app.deposit(player, 5n * SOL);
+  });
+
+  /** The first looks of runs that looked again, and the last report. */
+  async function reconcile(moments: Moments, shown = (funds: bigint) => funds) {
+    const doubts: ChainReport[] = [];
+    const { pool, rpc } = service;
+    const { treasury, feePayer } = app;
+    const reconciler = createChainReconciler({
+      pool,
+      store: {
+        comparePositions: store.comparePositions,
+        async head() {
+          const head = await store.head();
+          await moments.afterHead?.();
+          return head;
+        },
+      },
+      clock: systemClock,
+      chainOf: () => rpc,
+      async fundsOf(...of) {
+        await moments.beforeFunds?.();
+        const funds = await finalFundsOf(...of);
+        await moments.afterFunds?.();
+        return shown(funds);
+      },
+      currenciesOf: async () => [{ id: 1, code: 'SOL', mint: 'native' }],
+      walletsOf: async () => ({ treasury, feePayer }),
+      onDoubt: (report) => doubts.push(report),
+      againAfterMs: 0,
+    });
+    const report = await reconciler.reconcile({
+      appId: app.appId,
+      environment: 'test',
+      mode: 'incremental',
+    });
+    await reconciler.close();
+    return { doubts, report };
+  }
+  const figuresOf = ({ currencies: [sol] }: ChainReport) => {
+    if (!sol) return expect.fail('SOL is on the chain.');
+    const { onChain, inFlight, liabilities, shortfall } = sol;
+    return { onChain, inFlight, liabilities, shortfall };
+  };
+
+  it('for a cash-out that leaves and is booked after the look at the books', async () => {
+    const { doubts, report } = await reconcile({ beforeFunds: () => app.cashOut(player, SOL) });
+    expect(doubts).to.deep.equal([]);
+    const figures = { onChain: 4n * SOL, inFlight: SOL, liabilities: 5n * SOL, shortfall: 0n };
+    expect(figuresOf(report)).to.deep.equal(figures);
+  });
+
+  it('for one that the read models do not show before the log was asked how far it is', async () => {
+    const client = await service.pool.connect();
+    const { doubts, report } = await reconcile({
+      async beforeFunds() {
+        // Readers see the rows as they are, and nobody can write any.
+        await client.query('begin; lock table read_v1.moves in share mode');
+        await app.cashOut(player, SOL);
+      },
+      afterHead: () => client.query('commit'),
+    }).finally(() => client.release());
+    expect(doubts).to.deep.equal([]);
+    expect(figuresOf(report)).to.include({ inFlight: SOL, shortfall: 0n });
+  });
+
+  it('for a deposit that is booked after the look at the funds', async () => {
+    const { doubts, report } = await reconcile({ afterFunds: () => app.deposit(player, SOL) });
+    expect(doubts).to.deep.equal([]);
+    const figures = { onChain: 5n * SOL, inFlight: 0n, liabilities: 5n * SOL, shortfall: 0n };
+    expect(figuresOf(report)).to.deep.equal(figures);
+  });
+
+  it('for funds that a node shows too late: it looks once more', async () => {
+    const lag = { lamports: SOL };
+    const { doubts, report } = await reconcile({}, (funds) => {
+      const shown = funds - lag.lamports;
+      lag.lamports = 0n;
+      return shown;
+    });
+    expect(doubts.map(figuresOf)).to.deep.equal([
+      { onChain: 4n * SOL, inFlight: 0n, liabilities: 5n * SOL, shortfall: SOL },
+    ]);
+    expect(report.ok).to.equal(true);
+  });
+
+  it('and yet tells of money that leaves at the very moment', async () => {
+    const thief = testWallet('thief at the moment').address;
+    let taken: string | undefined;
+    const { doubts, report } = await reconcile({
+      async beforeFunds() {
+        taken ??= await app.takeFromTreasury({ to: thief, amount: SOL, moveId: 'mov_theft' });
+      },
+    });
+    expect(doubts.map(figuresOf)).to.deep.equal([
+      { onChain: 4n * SOL, inFlight: 0n, liabilities: 5n * SOL, shortfall: SOL },
+    ]);
+    expect(report.discrepancies.map(({ subject }) => subject)).to.deep.equal([taken]);
+    expect(figuresOf(report)).to.include({ shortfall: SOL });
+  });
+});
