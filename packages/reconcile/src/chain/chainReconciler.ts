@@ -2,7 +2,8 @@
  * The books against the chain, while moves go on. What is read after what decides whether an alarm is false:
  *
  * 1. The histories of the treasury's addresses: what final transactions took or brought.
- * 2. The books, with all that was in the log by then: what is owed. A deposit is owed only after it is final on the chain.
+ * 2. The books, with all that was in the log by then: what is owed. A deposit is owed only after it is final on the
+ *    chain.
  * 3. The treasury's funds, in finalized blocks: they have every deposit that is owed by 2.
  * 4. The head of the log, and the read models once they are there. Whatever had left the treasury by 1 or 3 was signed
  *    before, and what is signed is in the log before its first byte leaves: so now its move is in the rows.

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { createPool, type Pool } from '@coffer/database';
 import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
-import { buildTransfer, type Chain, createRpcChain, type TransferOrder } from '@coffer/solana';
+import { buildTransfer, type Chain, createRpcChain, signatureOf, type TransferOrder } from '@coffer/solana';
 import { createMasterKeys, createSigner, operatorWalletIdOf, parseMasterKeys } from '@coffer/wallets';
 import { openChains } from '../chains.ts';
 import { requireStatus, setUpApp, type TestApp, textOf } from './client.ts';
@@ -179,11 +179,9 @@ async function takeFromTreasury(
     const opening = { actor: 'intruder', purpose: 'theft', requestId: 'spec' };
     signatures.push(await signer.sign({ environment, ownerId: appId, walletId }, transfer.message, opening));
   }
-  await rpc.send(transfer.withSignatures(signatures));
-  return eventually('the theft is final', async () => {
-    const [newest] = await rpc.transactionsOf(treasury, { limit: 1 });
-    const executed = newest && (await rpc.transaction(newest.signature));
-    const isIt = executed?.lamports.some(({ address }) => address === order.to);
-    return isIt ? executed?.signature : undefined;
-  });
+  const transaction = transfer.withSignatures(signatures);
+  await rpc.send(transaction);
+  const signature = signatureOf(transaction);
+  await eventually('the theft is final', () => rpc.transaction(signature));
+  return signature;
 }
