@@ -5,6 +5,7 @@ import pg from 'pg';
 import type { EventStore } from '../port.ts';
 import { createAppender } from './appender.ts';
 import { createLogReader } from './logReader.ts';
+import { sharePages } from './sharedPages.ts';
 import { subscription } from './subscription.ts';
 import { createWakeups } from './wakeups.ts';
 
@@ -45,6 +46,7 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
   // The next read makes a new connection and fails on its own if it cannot.
   pool.on('error', () => undefined);
   const reader = createLogReader(pool);
+  const pageFrom = sharePages(reader.pageFrom);
   const wakeups = createWakeups({ connectionString, applicationName });
   const appender = createAppender({
     connectionString,
@@ -66,7 +68,7 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
     subscribeToAll(subscribeOptions) {
       wakeups.listen();
       const signal = AbortSignal.any([subscribeOptions.signal, closing.signal]);
-      return subscription(reader, wakeups, { ...subscribeOptions, signal });
+      return subscription(pageFrom, wakeups, { ...subscribeOptions, signal });
     },
     comparePositions(left, right) {
       const difference = BigInt(left) - BigInt(right);

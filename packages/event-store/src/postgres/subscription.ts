@@ -5,7 +5,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LogRewrittenError, StoreUnreachableError } from '../errors.ts';
 import type { LogPlace, RecordedEvent, SubscribeOptions, SubscriptionMessage } from '../port.ts';
-import { type LogReader, PAGE_SIZE } from './logReader.ts';
+import { PAGE_SIZE } from './logReader.ts';
+import type { SharedPageFrom } from './sharedPages.ts';
 import type { Wakeups } from './wakeups.ts';
 
 /** Notifications can be lost (a pooler, a dropped connection); the log is looked at this often anyway. */
@@ -13,7 +14,7 @@ const POLL_MS = 500;
 const RETRY_DELAYS_MS = [50, 100, 250, 500, 1_000, 2_000];
 
 export async function* subscription(
-  reader: LogReader,
+  pageFrom: SharedPageFrom,
   wakeups: Wakeups,
   { after, signal, pageSize = PAGE_SIZE, minPageIntervalMs = 0 }: SubscribeOptions,
 ): AsyncIterable<SubscriptionMessage> {
@@ -45,17 +46,20 @@ export async function* subscription(
   /** Wake-ups are counted before reading: one that comes meanwhile is not slept through. */
   function ask(): { readonly wakeupsSeen: number; readonly page: Promise<readonly RecordedEvent[]> } {
     const wakeupsSeen = wakeups.count;
-    const page = fetchPage(place);
+    const page = fetchPage(place, wakeupsSeen);
     // Met when it is awaited; a reader that stops before does not want to know.
     page.catch(() => undefined);
     return { wakeupsSeen, page };
   }
 
   /** The events after the place; asks again while the store is away. */
-  async function fetchPage(from: LogPlace | undefined): Promise<readonly RecordedEvent[]> {
+  async function fetchPage(
+    from: LogPlace | undefined,
+    wakeupsSeen: number,
+  ): Promise<readonly RecordedEvent[]> {
     for (let attempt = 0; ; attempt++) {
       try {
-        return eventsAfter(from, await reader.pageFrom(from, pageSize));
+        return eventsAfter(from, await pageFrom(from, pageSize, wakeupsSeen));
       } catch (error) {
         if (!(error instanceof StoreUnreachableError)) throw error;
         const waitMs = RETRY_DELAYS_MS[Math.min(attempt, RETRY_DELAYS_MS.length - 1)];

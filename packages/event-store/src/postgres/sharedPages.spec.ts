@@ -1,0 +1,59 @@
+import { expect } from 'chai';
+import type { LogPlace, Position, RecordedEvent } from '../port.ts';
+import { sharePages } from './sharedPages.ts';
+
+const place = (position: string): LogPlace => ({ position: position as Position, eventId: `id-${position}` });
+
+describe('pages of the log', () => {
+  let asked: { from: LogPlace | undefined; answer: (events: readonly RecordedEvent[]) => void }[];
+  let pageFrom: ReturnType<typeof sharePages>;
+  beforeEach(() => {
+    asked = [];
+    pageFrom = sharePages((from) => {
+      const { promise, resolve } = Promise.withResolvers<readonly RecordedEvent[]>();
+      asked.push({ from, answer: resolve });
+      return promise;
+    });
+  });
+
+  it('are read once for all who stand at the same event and have seen the same wake-ups', async () => {
+    const pages = [pageFrom(place('7'), 100, 3), pageFrom(place('7'), 100, 3)];
+    expect(asked).to.have.length(1);
+    const events: readonly RecordedEvent[] = [];
+    asked[0]?.answer(events);
+    expect(await Promise.all(pages)).to.deep.equal([events, events]);
+  });
+
+  it('are read apart for who stands elsewhere, wants another size, or was woken since', () => {
+    for (const [from, size, wakeups] of [
+      [place('7'), 100, 3],
+      [place('8'), 100, 3],
+      [{ ...place('7'), eventId: 'another' }, 100, 3],
+      [undefined, 100, 3],
+      [place('7'), 200, 3],
+      [place('7'), 100, 4],
+    ] as const) {
+      void pageFrom(from, size, wakeups);
+    }
+    expect(asked).to.have.length(6);
+  });
+
+  it('are read again once they have come: nobody is given what somebody else read before', async () => {
+    const first = pageFrom(place('7'), 100, 3);
+    asked[0]?.answer([]);
+    await first;
+    void pageFrom(place('7'), 100, 3);
+    expect(asked).to.have.length(2);
+  });
+
+  it('fail for all who wait for them, and are read again', async () => {
+    const failing = sharePages(() => {
+      asked.push({ from: undefined, answer() {} });
+      return Promise.reject(new Error('away'));
+    });
+    const outcomes = await Promise.allSettled([failing(undefined, 1, 0), failing(undefined, 1, 0)]);
+    expect(outcomes.map(({ status }) => status)).to.deep.equal(['rejected', 'rejected']);
+    await failing(undefined, 1, 0).catch(() => undefined);
+    expect(asked).to.have.length(2);
+  });
+});
