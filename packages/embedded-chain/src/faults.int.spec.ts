@@ -193,6 +193,7 @@ describe('an observer of faults', () => {
     // It is in a block: nothing can drop it any more.
     world.faults.inject({ kind: 'dropSend' });
     await send();
+    await send();
     expect(effects).to.deep.equal(['dropSend', 'acceptDuplicate']);
 
     world.faults.clear();
