@@ -24,6 +24,9 @@ const MOST_FORKED_SLOTS = 20;
 const MOST_DOWN_SLOTS = 8;
 const MOST_LATE_SLOTS = 200;
 const MOST_LAG_SLOTS = 60;
+/** While nothing lands for a whole life of a blockhash: some of it lands near the end of that. */
+const LATE_WHILE_NONE_LANDS = 0.15;
+const LATE_SLOTS = 100;
 
 export interface FaultyChain extends Pick<EmbeddedChain, 'url' | 'faucetAddress'> {
   readonly gold: string;
@@ -44,7 +47,7 @@ export async function startFaultyChain(random: Random, tally: Tally): Promise<Fa
   let method = '';
   let calls = 0;
   let downForSlots = 0;
-  /** No send lands while so many slots go by. */
+  /** No send lands at once while so many slots go by. */
   let noSendsForSlots = 0;
 
   const chain = await createEmbeddedChain({
@@ -87,7 +90,12 @@ export async function startFaultyChain(random: Random, tally: Tally): Promise<Fa
   }
 
   function faultOfSend(): FaultInput | undefined {
-    if (noSendsForSlots > 0) return { kind: 'dropSend' };
+    if (noSendsForSlots > 0) {
+      // Whoever thinks too early that it is lost, and signs anew, pays twice.
+      return random() < LATE_WHILE_NONE_LANDS
+        ? { kind: 'delayLanding', slots: LATE_SLOTS + upTo(LATE_SLOTS) }
+        : { kind: 'dropSend' };
+    }
     let roll = random();
     const is = (share: number) => {
       roll -= share;

@@ -13,7 +13,7 @@ import { runFaults } from './runFaults.ts';
 
 const USAGE = `npm run faults -- [--small] [--faults N]
 
-  --small      500 faults and 20 deaths: what npm test does
+  --small      500 faults and 21 deaths: what npm test does
   --faults N   at least so many
 
 COFFER_FAULTS_SEED=N chooses what is random; each run prints its own.

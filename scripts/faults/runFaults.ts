@@ -124,6 +124,9 @@ export async function runFaults({ plan, seed, progress }: RunOptions): Promise<O
   await allEnded(steady, scene, asked, complain);
 
   const verdict = await judge({ client: steady, chainUrl: chain.url, scene, asked, complain });
+  await nodes
+    .command(['reconcile', '--app', scene.appId, '--env', 'test', '--full', '--chain'])
+    .catch((error: Error) => complain(error.message));
   return {
     ...verdict,
     ...{ faults, deaths, violations },
