@@ -14,7 +14,7 @@ const AT_RANDOM = 'random instant';
 /** Of those who die at a random instant. */
 const MOST_CALLS = 200;
 /** Two workers carry the same moves for a while: so many of them take the lease of one that lives. */
-const LEASES_TAKEN = 0.2;
+const LEASES_TAKEN = 0.25;
 const STANDBY_LOOKS_EVERY_MS = 1_000;
 /** A step that is not met within it is helped on. */
 const PATIENCE_MS = 2_000;
@@ -56,11 +56,15 @@ export async function killWorkers(options: DeathsOptions): Promise<Node> {
     const worker = await next;
     next = startWorker(dying[index + 1]);
     next.catch(() => undefined);
+    if (random() < LEASES_TAKEN) {
+      await next;
+      await takeLease(options, worker);
+    }
     if (death.at === AT_RANDOM) {
       const atCall = chain.calls() + random() * MOST_CALLS;
       while (worker.isAlive() && chain.calls() < atCall) await delay(5);
       worker.kill();
-    } else if (random() < LEASES_TAKEN) await takeLease(options, worker);
+    }
     while ((await Promise.race([worker.ended, delay(PATIENCE_MS, 'alive')])) === 'alive') {
       // Its lease may be with a worker that has died since.
       await expireLeases(options.pool, 'records');
