@@ -19,13 +19,13 @@ const SLOT_MS = 10;
 const OF_SENDS = { drop: 0.2, late: 0.15, lost: 0.15, unanswered: 0.002, again: 0.3 };
 const OF_QUESTIONS = { lost: 0.05, lag: 0.05, frozenHeight: 0.01 };
 /** Of each slot. */
-const OF_SLOTS = { fork: 0.02, down: 0.004, noSends: 0.002 };
+const OF_SLOTS = { fork: 0.02, down: 0.004, noSends: 0.005 };
 const MOST_FORKED_SLOTS = 20;
 const MOST_DOWN_SLOTS = 8;
 const MOST_LATE_SLOTS = 200;
 const MOST_LAG_SLOTS = 60;
-/** While nothing lands for a whole life of a blockhash: some of it lands near the end of that. */
-const LATE_WHILE_NONE_LANDS = 0.15;
+/** While nothing lands for about the life of a blockhash: some of it lands near the end of that. */
+const LATE_WHILE_NONE_LANDS = 0.3;
 const LATE_SLOTS = 100;
 
 export interface FaultyChain extends Pick<EmbeddedChain, 'url' | 'faucetAddress'> {
@@ -93,7 +93,7 @@ export async function startFaultyChain(random: Random, tally: Tally): Promise<Fa
     if (noSendsForSlots > 0) {
       // Whoever thinks too early that it is lost, and signs anew, pays twice.
       return random() < LATE_WHILE_NONE_LANDS
-        ? { kind: 'delayLanding', slots: LATE_SLOTS + upTo(LATE_SLOTS) }
+        ? { kind: 'delayLanding', slots: LATE_SLOTS + upTo(BLOCKHASH_LIFE_SLOTS - LATE_SLOTS) }
         : { kind: 'dropSend' };
     }
     let roll = random();
@@ -138,8 +138,8 @@ export async function startFaultyChain(random: Random, tally: Tally): Promise<Fa
       downForSlots = upTo(MOST_DOWN_SLOTS);
       chain.faults.clear();
       chain.faults.inject({ kind: 'down', how: pick(['reset', '503']) });
-    } else if (roll < fork + down + noSends) {
-      noSendsForSlots = BLOCKHASH_LIFE_SLOTS + FINALITY.finalizedAfter;
+    } else if (roll < fork + down + noSends && noSendsForSlots === 0) {
+      noSendsForSlots = LATE_SLOTS + upTo(LATE_SLOTS);
     }
   }
 
