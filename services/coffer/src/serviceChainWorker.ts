@@ -45,16 +45,18 @@ export function startServiceChainWorker({
     },
     async feePayers() {
       const onChain = (await places()).filter(({ environment }) => chains.find(environment));
-      return Promise.all(
+      const looked = await Promise.all(
         onChain.map(async ({ appId, environment }) => {
-          const { address } = await feePayerOf(appId, environment);
-          return { appId, environment, address };
+          const deadlineMs = performance.now() + PROVISION_WITHIN_MS;
+          const found = await operatorWallets.find({ environment, appId, role: 'feePayer' }, { deadlineMs });
+          return found && { appId, environment, address: found.address };
         }),
       );
+      return looked.filter((one) => one !== undefined);
     },
   });
 
-  /** Made where there is none, so that its address can be looked up and funded before the first move. */
+  /** Made with the first move, or when an operator looks it up to fund it. */
   function feePayerOf(appId: string, environment: Environment): Promise<PayingWallet> {
     const metadata = {
       correlationId: 'chain-worker',
