@@ -17,6 +17,8 @@ export interface SimulatedClock extends MonotonicClock {
 const TURNS_PER_TIMER = 4;
 /** A day: whoever waits for longer waits for ever. */
 const MOST_MS = 24 * 60 * 60 * 1000;
+/** So many turns without a timer, and nothing will come of waiting. */
+const MOST_IDLE_TURNS = 100_000;
 
 export function simulatedClock(): SimulatedClock {
   const timers = new Set<Timer>();
@@ -37,20 +39,23 @@ export function simulatedClock(): SimulatedClock {
       };
       promise.then(settle, settle);
       const endsAtMs = now + MOST_MS;
-      for (;;) {
+      for (let idleTurns = 0; ; ) {
         for (let turn = 0; turn < TURNS_PER_TIMER; turn++) await nextTurn();
         if (isSettled) return promise;
         if (now > endsAtMs) throw new Error('A simulated day has passed and it is still not done.');
-        runNext();
+        idleTurns = runNext() ? 0 : idleTurns + TURNS_PER_TIMER;
+        if (idleTurns > MOST_IDLE_TURNS) throw new Error('Nothing is left to happen, and it is not done.');
       }
     },
   };
 
-  function runNext(): void {
+  /** False where there is no timer. */
+  function runNext(): boolean {
     const [next] = [...timers].sort((one, other) => one.atMs - other.atMs || one.order - other.order);
-    if (!next) return;
+    if (!next) return false;
     timers.delete(next);
     now = Math.max(now, next.atMs);
     next.run();
+    return true;
   }
 }
