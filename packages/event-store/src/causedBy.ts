@@ -1,7 +1,18 @@
-/** How an act that follows from an event is written: the same bytes on whichever path it comes about. */
+/** With what a command is written that a request asks for, and one that follows from an event. */
 import { decodeMetadata, uuidFromParts } from '@coffer/kernel';
 import type { CommandContext } from './commandHandler.ts';
 import type { EventStore, StreamEvent } from './port.ts';
+
+/** Context of a command that a request asks for. */
+export const requestedBy = (
+  {
+    requestId,
+    actor,
+    deadlineMs,
+  }: { readonly requestId: string; readonly actor: string; readonly deadlineMs: number },
+  /** ISO 8601 UTC with milliseconds. */
+  occurredAt: string,
+): CommandContext => ({ metadata: { correlationId: requestId, actor, occurredAt }, deadlineMs });
 
 /**
  * Context of a command on `targetStream` that follows from `cause`. Ids, time, actor and correlation are a

@@ -12,6 +12,7 @@ import {
   type EventStore,
   type Outcome,
   readEvent,
+  requestedBy,
   type Settled,
   type StreamEvent,
 } from '@coffer/event-store';
@@ -284,8 +285,8 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
     return session;
   }
 
-  function contextOf({ requestId, actor, deadlineMs }: LedgerRequest): CommandContext {
-    return { metadata: { correlationId: requestId, actor, occurredAt: isoTimeOf(clock) }, deadlineMs };
+  function contextOf(request: LedgerRequest): CommandContext {
+    return requestedBy(request, isoTimeOf(clock));
   }
 }
 

@@ -1,7 +1,7 @@
 /** The ledger group. Source: specification, Ledger; contract, Ledger. */
 import type { Settled } from '@coffer/event-store';
-import { type AppCaller, type Endpoint, endpoint, type RequestContext } from '@coffer/http';
-import { callerId, Rejection } from '@coffer/kernel';
+import { type AppCaller, type Endpoint, endpoint, idempotencyKeyOf, type RequestContext } from '@coffer/http';
+import { callerId } from '@coffer/kernel';
 import type { PlaySessionAnswer } from './domain/playSession.answers.ts';
 import { answerBody, balanceBody, sessionBody as detailsBody } from './domain/playSession.bodies.ts';
 import { ledgerErrors } from './errors.ts';
@@ -89,7 +89,7 @@ export function ledgerEndpoints(dependencies: LedgerRouteDependencies): readonly
         'ledger/insufficient_funds',
       ],
       handle: async ({ caller, body, context }) => {
-        const transactionUuid = body.transactionUuid ?? idempotencyKeyOf(context);
+        const transactionUuid = body.transactionUuid ?? idempotencyKeyOf(context, callerId);
         const { answer, replayed } = await playSessions.open(caller, { ...body, transactionUuid }, context);
         return { status: 201, body: answerBody(answer), replayed };
       },
@@ -213,15 +213,6 @@ export function ledgerEndpoints(dependencies: LedgerRouteDependencies): readonly
     }),
     reconcileEndpoint(reconcile),
   ];
-}
-
-function idempotencyKeyOf(context: RequestContext): string | undefined {
-  const key = context.header('idempotency-key');
-  if (key === undefined) return undefined;
-  const parsed = callerId.safeParse(key);
-  if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.map(({ message }) => ({ path: 'Idempotency-Key', message }));
-  throw new Rejection('request/invalid', { issues });
 }
 
 function commandOf(operation: schemas.BatchOperation): WriteCommand {

@@ -10,6 +10,7 @@ import {
   type CommandContext,
   causedBy,
   type Outcome,
+  requestedBy,
   type StreamEvent,
 } from '@coffer/event-store';
 import type { RequestContext } from '@coffer/http';
@@ -337,11 +338,8 @@ export function createTreasury(dependencies: TreasuryDependencies) {
     return { mint, chain: dependencies.chainOf(environment) };
   }
 
-  function contextOf(
-    { requestId, actor, deadlineMs }: TreasuryRequest,
-    occurredAt = isoTimeOf(clock),
-  ): CommandContext {
-    return { metadata: { correlationId: requestId, actor, occurredAt }, deadlineMs };
+  function contextOf(request: TreasuryRequest, occurredAt = isoTimeOf(clock)): CommandContext {
+    return requestedBy(request, occurredAt);
   }
 }
 

@@ -1,5 +1,6 @@
 /** What a player does with the own wallet. Source: specification, Wallets; contract, Wallets. */
-import { type Endpoint, endpoint, type RequestContext, type SessionCaller } from '@coffer/http';
+import { requestedBy } from '@coffer/event-store';
+import { type Endpoint, endpoint, type SessionCaller } from '@coffer/http';
 import {
   type Clock,
   environment,
@@ -152,7 +153,7 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
           params.walletId,
           body,
           async () => requireRecent(caller, await routes.withdrawStepUpSeconds(caller), clock),
-          commandContext(context, clock),
+          requestedBy(context, isoTimeOf(clock)),
         );
         return { status: 200, body: walletMoveBody(answer), replayed };
       },
@@ -217,7 +218,7 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
             recipientPublicKey: body.recipientPublicKey ?? null,
           },
           (wallet) => exportGuard.requireAllowed(caller, wallet),
-          commandContext(context, clock),
+          requestedBy(context, isoTimeOf(clock)),
         );
         return { status: 200, body: answer, replayed };
       },
@@ -230,12 +231,4 @@ const placeOf = ({ environment, scopeId, userId, appId }: SessionCaller): Player
   scopeId,
   userId,
   appId,
-});
-
-const commandContext = (
-  { requestId, actor, deadlineMs }: Pick<RequestContext, 'requestId' | 'actor' | 'deadlineMs'>,
-  clock: Clock,
-) => ({
-  metadata: { correlationId: requestId, actor, occurredAt: isoTimeOf(clock) },
-  deadlineMs,
 });

@@ -1,6 +1,6 @@
 /** Signatures for players, and for the server of an app where the app has switched that on. */
-import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
-import { type Environment, longCallerId, Rejection } from '@coffer/kernel';
+import { type Endpoint, endpoint, idempotencyKeyOf, type RequestContext } from '@coffer/http';
+import { type Environment, longCallerId } from '@coffer/kernel';
 import { z } from 'zod';
 import { reject } from './errors.ts';
 import type { SignTransaction } from './signing.ts';
@@ -151,7 +151,7 @@ async function signedReply(
     ...request,
     wallet: { place: { ownerId: place.scopeId, environment: place.environment, walletId: id }, address },
     transaction: body.transaction,
-    idempotencyKey: body.idempotencyKey ?? idempotencyKeyOf(context),
+    idempotencyKey: body.idempotencyKey ?? idempotencyKeyOf(context, longCallerId),
     opening: { actor, requestId },
     requireActive: async () => {
       if (status !== 'active') throw reject('wallets/not_active', { status });
@@ -159,13 +159,4 @@ async function signedReply(
     },
   });
   return { status: 200, ...reply };
-}
-
-function idempotencyKeyOf(context: RequestContext): string | undefined {
-  const text = context.header('idempotency-key');
-  if (text === undefined) return undefined;
-  const parsed = longCallerId.safeParse(text);
-  if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.map(({ message }) => ({ path: 'Idempotency-Key', message }));
-  throw new Rejection('request/invalid', { issues });
 }

@@ -1,9 +1,9 @@
 /** Gives the operator's admin API the accounts and ledger contexts. */
 import type { Accounts } from '@coffer/accounts';
 import type { PointsInTime } from '@coffer/audit';
-import type { EventStore, Position, RecordedEvent } from '@coffer/event-store';
+import { type EventStore, type Position, type RecordedEvent, requestedBy } from '@coffer/event-store';
 import type { RequestContext } from '@coffer/http';
-import type { Clock } from '@coffer/kernel';
+import { type Clock, isoTimeOf } from '@coffer/kernel';
 import { answerBody, type PlaySessions } from '@coffer/ledger';
 import type { PortalAccount, PortalAccounts, PortalPlaySessions } from '@coffer/portal';
 import type { Users } from '@coffer/users';
@@ -48,10 +48,8 @@ export function portalAccounts({
 }
 
 /** The context of the command that a request is. */
-export const commandContextOf = ({ requestId, actor, deadlineMs }: RequestContext, clock: Clock) => ({
-  metadata: { correlationId: requestId, actor, occurredAt: clock().toISOString() },
-  deadlineMs,
-});
+export const commandContextOf = (request: RequestContext, clock: Clock) =>
+  requestedBy(request, isoTimeOf(clock));
 
 /** Whether an event stands at the position or before it; undefined is before everything. */
 function isUpTo(

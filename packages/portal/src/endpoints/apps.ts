@@ -1,8 +1,8 @@
-import { type Endpoint, endpoint } from '@coffer/http';
+import { type Endpoint, endpoint, idempotencyKeyOf } from '@coffer/http';
+import { longCallerId } from '@coffer/kernel';
 import { z } from 'zod';
 import { type App, createApp, listApps } from '../apps.ts';
 import type { PortalOptions } from './portalEndpoints.ts';
-import { idempotencyKeyOf } from './subject.ts';
 
 const appBody = z.object({
   appId: z.string(),
@@ -32,7 +32,7 @@ export const appEndpoints = ({
     success: { status: 200, schema: appBody },
     errors: ['portal/scope_not_found', 'portal/idempotency_conflict'],
     handle: async ({ body, context }) => {
-      const idempotencyKey = idempotencyKeyOf(context);
+      const idempotencyKey = idempotencyKeyOf(context, longCallerId);
       const { app, replayed } = await transaction(context, (change) =>
         createApp(change, { name: body.name, scopeId: body.scope, idempotencyKey }),
       );

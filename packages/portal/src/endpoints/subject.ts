@@ -1,7 +1,6 @@
 /** What an admin request is about: the app and the environment of its path. */
 
-import type { RequestContext } from '@coffer/http';
-import { type Environment, environment as environmentSchema, longCallerId, Rejection } from '@coffer/kernel';
+import { type Environment, environment as environmentSchema } from '@coffer/kernel';
 import type { AppDirectory } from '../appDirectory.ts';
 import type { App } from '../apps.ts';
 import { reject } from '../errors.ts';
@@ -28,14 +27,4 @@ export async function placeOf(
   const environment = environmentSchema.safeParse(params.environment);
   if (!environment.success) throw reject('portal/environment_not_found', { environment: params.environment });
   return { appId, scopeId, environment: environment.data };
-}
-
-/** The header `Idempotency-Key`, which makes a creation safe to repeat. Throws `request/invalid`. */
-export function idempotencyKeyOf(context: RequestContext): string | undefined {
-  const text = context.header('idempotency-key');
-  if (text === undefined) return undefined;
-  const parsed = longCallerId.safeParse(text);
-  if (parsed.success) return parsed.data;
-  const message = parsed.error.issues[0]?.message;
-  throw new Rejection('request/invalid', { issues: [{ path: 'Idempotency-Key', message }] });
 }

@@ -1,9 +1,9 @@
 /** Users, as an operator registers, suspends, reinstates and erases them. */
-import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
-import { type Environment, idFromParts, isId } from '@coffer/kernel';
+import { type Endpoint, endpoint, idempotencyKeyOf, type RequestContext } from '@coffer/http';
+import { type Environment, idFromParts, isId, longCallerId } from '@coffer/kernel';
 import { z } from 'zod';
 import type { PortalOptions } from './portalEndpoints.ts';
-import { idempotencyKeyOf, placeOf } from './subject.ts';
+import { placeOf } from './subject.ts';
 
 export interface PortalUser {
   readonly userId: string;
@@ -74,7 +74,7 @@ export const userEndpoints = ({
     errors: [...PLACE_ERRORS, 'users/idempotency_conflict'],
     handle: async ({ params, body, context }) => {
       const { appId, scopeId, environment } = await placeOf(directory, params);
-      const key = idempotencyKeyOf(context);
+      const key = idempotencyKeyOf(context, longCallerId);
       const followingId = key && idFromParts('usr', 'portal', environment, appId, key);
       const { answer, replayed } = await users.register(
         { environment, scopeId, appId, userId: body.userId ?? followingId },
