@@ -1,4 +1,5 @@
 export { chainErrors, chainNotConfigured } from './errors.ts';
+export * from './mintDecimals.ts';
 export * from './port.ts';
 export * from './programs/computeBudget.ts';
 export {

@@ -255,6 +255,23 @@ describe('wallets on the chain', () => {
       expect(await service.wallets.walletsOf(place, contextOf())).to.have.length(2);
     });
 
+    it('with the tokens of the account that follows from the wallet, once, and of no other', async () => {
+      chain.giveTokens(chips, address, 500n);
+      const { tokenAccountsOf } = chain;
+      chain = {
+        ...chain,
+        async tokenAccountsOf(owner, commitment) {
+          const [own, ...others] = await tokenAccountsOf(owner, commitment);
+          const beside = own && { ...own, address: testWallet('beside').address, amount: 300n };
+          return [...(beside ? [beside] : []), ...(own ? [own] : []), ...others];
+        },
+      };
+      const { answer } = await migrate();
+      expect(answer.sweeps.map(({ mint, amount }) => ({ mint, amount }))).to.deep.equal([
+        { mint: chips.address, amount: 500n },
+      ]);
+    });
+
     it('without anything to send: dust stays where it is', async () => {
       chain.fund(address, RENT_MINIMUM - 1n);
       expect((await migrate()).answer.sweeps).to.deep.equal([]);

@@ -10,7 +10,8 @@ import { type MoveState, type Moves, withdrawalPlace } from '@coffer/moves';
 import {
   type Address,
   type Chain,
-  decodeMint,
+  mintDecimals,
+  NATIVE_DECIMALS,
   planTransfer,
   type TokenAccount,
   type TransferProblem,
@@ -19,9 +20,6 @@ import type { WalletOwner } from './domain/walletIds.ts';
 import { reject } from './errors.ts';
 import type { Wallets, WalletView } from './wallets.ts';
 
-const LAMPORT_DECIMALS = 9;
-/** The port looks at so many accounts at a time. */
-const MOST_ACCOUNTS = 100;
 /** A wallet that strangers filled with worthless tokens is shown in part. */
 const MOST_TOKENS = 1_000;
 
@@ -128,7 +126,7 @@ export function createChainWallets(options: ChainWalletsOptions): ChainWallets {
         native: {
           symbol: 'SOL',
           amount: account?.lamports ?? 0n,
-          decimals: LAMPORT_DECIMALS,
+          decimals: NATIVE_DECIMALS,
           ...labelOf('native'),
         },
         tokens: await tokensOf(chain, held, labelOf),
@@ -197,10 +195,10 @@ export function createChainWallets(options: ChainWalletsOptions): ChainWallets {
     const wanted = mint ?? 'native';
     const labelled = known.find((one) => one.mint[environment] === wanted);
     if (labelled) return { currencyId: labelled.id, mint: wanted, decimals: labelled.decimals };
-    if (wanted === 'native') return { currencyId: null, mint: wanted, decimals: LAMPORT_DECIMALS };
+    if (wanted === 'native') return { currencyId: null, mint: wanted, decimals: NATIVE_DECIMALS };
     // A repeat is answered also where the chain is away.
     if (before?.mint === wanted) return { currencyId: null, mint: wanted, decimals: before.decimals };
-    const decimals = (await decimalsOf(chainOf(environment), [wanted])).get(wanted);
+    const decimals = (await mintDecimals(chainOf(environment), [wanted])).get(wanted);
     if (decimals === undefined)
       throw reject('wallets/mint_not_supported', { reason: 'There is no such mint.' });
     return { currencyId: null, mint: wanted, decimals };
@@ -254,7 +252,7 @@ async function tokensOf(chain: Chain, held: readonly TokenAccount[], labelOf: La
   const mints = [...amounts.keys()]
     .sort((one, other) => rank(labelOf(one)) - rank(labelOf(other)))
     .slice(0, MOST_TOKENS);
-  const decimals = await decimalsOf(chain, mints);
+  const decimals = await mintDecimals(chain, mints);
   return mints.flatMap((mint) => {
     const ofMint = decimals.get(mint);
     if (ofMint === undefined) return [];
@@ -263,15 +261,3 @@ async function tokensOf(chain: Chain, held: readonly TokenAccount[], labelOf: La
 }
 
 const rank = ({ currencyId }: Pick<Labelled, 'currencyId'>): number => currencyId ?? Number.MAX_SAFE_INTEGER;
-
-async function decimalsOf(chain: Chain, mints: readonly Address[]): Promise<ReadonlyMap<Address, number>> {
-  const known = new Map<Address, number>();
-  for (let start = 0; start < mints.length; start += MOST_ACCOUNTS) {
-    const accounts = await chain.accounts(mints.slice(start, start + MOST_ACCOUNTS), 'confirmed');
-    for (const account of accounts) {
-      const mint = account && decodeMint(account);
-      if (mint) known.set(mint.address, mint.decimals);
-    }
-  }
-  return known;
-}

@@ -42,7 +42,7 @@ export interface ExportGuardOptions {
   ) => Promise<Readonly<Record<string, bigint>>> | Readonly<Record<string, bigint>>;
   readonly currencies: (appId: string) => Promise<readonly ChainCurrency[]> | readonly ChainCurrency[];
   /** Whether a transfer from or to the wallet may still land. A moment old: one that is missed finds no key. */
-  readonly hasMovesInFlight: (environment: Environment, walletId: string) => Promise<boolean>;
+  readonly hasMovesInFlight: (walletId: string) => Promise<boolean>;
   /** Throws `chain/not_configured`. */
   readonly chainOf: (environment: Environment) => Chain;
 }
@@ -65,7 +65,7 @@ export function createExportGuard(options: ExportGuardOptions): ExportGuard {
     const [seconds, floor, moving] = await Promise.all([
       stepUpSeconds(caller),
       floorOf(caller, wallet),
-      hasMovesInFlight(wallet.environment, wallet.id),
+      hasMovesInFlight(wallet.id),
     ]);
     const reasons: ExportObstacle[] = [];
     if (floor.some(({ minimum, balance }) => balance < minimum)) reasons.push('below_floor');

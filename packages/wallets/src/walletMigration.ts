@@ -6,7 +6,13 @@
 import type { CommandContext, CommandHandler } from '@coffer/event-store';
 import { type Clock, type Environment, isoTimeOf } from '@coffer/kernel';
 import { type MoveState, type Moves, sweepPlace } from '@coffer/moves';
-import { type Chain, decodeMint, planTransfer } from '@coffer/solana';
+import {
+  associatedTokenAddress,
+  type Chain,
+  mintDecimals,
+  NATIVE_DECIMALS,
+  planTransfer,
+} from '@coffer/solana';
 import { type ProvisionedWallet, wallet } from './domain/wallet.ts';
 import { type WalletOwner, walletStreamName } from './domain/walletIds.ts';
 import { reject } from './errors.ts';
@@ -33,7 +39,6 @@ export interface WalletMigration {
 
 /** Each mint is swept so often at most: the rounds are counted by asking for each. */
 const MOST_ROUNDS = 1_000;
-const LAMPORT_DECIMALS = 9;
 
 interface Holding {
   readonly mint: string;
@@ -140,19 +145,25 @@ export function createWalletMigration({
   }
 }
 
-/** What a wallet can send: from a token account that does not follow from the wallet nothing is sent. */
+/** What moves can send: tokens are paid from the account that follows from wallet and mint, and from no other. */
 async function holdingsOf(chain: Chain, address: string): Promise<readonly Holding[]> {
-  const [[account], tokens] = await Promise.all([
+  const [[account], held] = await Promise.all([
     chain.accounts([address], 'confirmed'),
     chain.tokenAccountsOf(address, 'confirmed'),
   ]);
-  const holdings: Holding[] = [];
-  for (const { mint, amount } of tokens.filter((token) => token.amount > 0n)) {
-    const [mintAccount] = await chain.accounts([mint], 'confirmed');
-    const decimals = mintAccount && decodeMint(mintAccount)?.decimals;
-    if (decimals !== undefined) holdings.push({ mint, decimals, amount });
-  }
+  const tokens = held.filter(
+    ({ address: of, mint, program, amount }) =>
+      amount > 0n && of === associatedTokenAddress(address, mint, program),
+  );
+  const decimalsOf = await mintDecimals(
+    chain,
+    tokens.map(({ mint }) => mint),
+  );
+  const holdings: Holding[] = tokens.flatMap(({ mint, amount }) => {
+    const decimals = decimalsOf.get(mint);
+    return decimals === undefined ? [] : [{ mint, decimals, amount }];
+  });
   const lamports = account?.lamports ?? 0n;
-  if (lamports > 0n) holdings.push({ mint: 'native', decimals: LAMPORT_DECIMALS, amount: lamports });
+  if (lamports > 0n) holdings.push({ mint: 'native', decimals: NATIVE_DECIMALS, amount: lamports });
   return holdings;
 }

@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ChainProcess, startEmbeddedChain } from '@coffer/embedded-chain';
 import type { Logger } from '@coffer/http';
 import { createCoalescingCache } from '@coffer/kernel';
+import { createRpcChain } from '@coffer/solana';
 import type { Config } from './config.ts';
 
 /** Between two starts of a chain that ended by itself. */
@@ -47,6 +48,7 @@ export async function startEmbeddedTestChain(
     maximumEntries: MOST_FEE_PAYERS,
     nowMs: () => performance.now(),
   });
+  const rpc = createRpcChain({ urls: [url], timeoutMs: ASK_WITHIN_MS });
   const supervised = supervise();
 
   return {
@@ -59,6 +61,7 @@ export async function startEmbeddedTestChain(
     },
     async stop() {
       stopping.abort();
+      await rpc.close();
       await running.stop();
       await supervised;
     },
@@ -66,10 +69,15 @@ export async function startEmbeddedTestChain(
 
   /** Whoever needs the same fee payer meanwhile waits with the first. */
   async function fund(address: string): Promise<void> {
-    if ((await balanceOf(url, address)) >= FEE_PAYER_MINIMUM_LAMPORTS) return;
+    if ((await balanceOf(address)) >= FEE_PAYER_MINIMUM_LAMPORTS) return;
     await ask(url, 'requestAirdrop', [address, Number(FEE_PAYER_GIFT_LAMPORTS)]);
-    // Moves are prepared at this commitment.
-    while ((await balanceOf(url, address)) === 0n) await delay(slotMs, undefined, { signal });
+    while ((await balanceOf(address)) === 0n) await delay(slotMs, undefined, { signal });
+  }
+
+  /** As moves are prepared: at this commitment. */
+  async function balanceOf(address: string): Promise<bigint> {
+    const [account] = await rpc.accounts([address], 'confirmed');
+    return account?.lamports ?? 0n;
   }
 
   async function supervise(): Promise<void> {
@@ -95,14 +103,6 @@ export async function startEmbeddedTestChain(
       }
     }
   }
-}
-
-async function balanceOf(url: string, address: string): Promise<bigint> {
-  const answer = await ask(url, 'getBalance', [address, { commitment: 'confirmed' }]);
-  if (typeof answer === 'object' && answer !== null && 'value' in answer) {
-    return BigInt(Number(answer.value));
-  }
-  throw new Error('The embedded chain answers no balance.');
 }
 
 async function ask(url: string, method: string, params: readonly unknown[]): Promise<unknown> {

@@ -113,8 +113,7 @@ export function wireOnChain(options: OnChainOptions): OnChain {
           directory.setting(appId, environment, 'exportStepUpSeconds'),
         exportFloor: ({ appId, environment }) => directory.setting(appId, environment, 'exportFloor'),
         currencies: directory.currencies,
-        hasMovesInFlight: async (_environment, walletId) =>
-          (await movesUnderWayOfWallet(pool, walletId, 1)).length > 0,
+        hasMovesInFlight: async (walletId) => (await movesUnderWayOfWallet(pool, walletId, 1)).length > 0,
         chainOf: chains.of,
       }),
       clock,

@@ -40,6 +40,6 @@ export function portalWallets({
     const { address } = await operatorWallets.provision({ environment, appId, role }, context);
     const chain = chains.find(environment);
     const [account] = chain ? await chain.accounts([address], 'confirmed') : [];
-    return { role, environment, address, lamports: chain ? (account?.lamports ?? 0n) : null };
+    return { role, address, lamports: chain ? (account?.lamports ?? 0n) : null };
   }
 }

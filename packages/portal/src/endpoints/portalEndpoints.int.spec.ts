@@ -85,7 +85,7 @@ describe('the admin API', () => {
             asked.push({ ...place, ref });
             return { answer: MIGRATED, replayed: false };
           },
-          ofApp: async ({ environment }) => [{ ...FEE_PAYER, environment }],
+          ofApp: async () => [FEE_PAYER],
         },
         playSessions: {
           list: async () => ({ items: [], nextCursor: null }),

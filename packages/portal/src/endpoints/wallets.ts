@@ -1,6 +1,6 @@
 /** Wallets, as an operator replaces a user's and looks up those of the app itself. */
 import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
-import { type Environment, figure, isBase58Address, longCallerId } from '@coffer/kernel';
+import { figure, isBase58Address, longCallerId } from '@coffer/kernel';
 import { z } from 'zod';
 import type { PortalOptions } from './portalEndpoints.ts';
 import { type AppPlace, placeOf } from './subject.ts';
@@ -42,7 +42,6 @@ export interface PortalWallets {
 
 export interface AppWallet {
   readonly role: 'treasury' | 'feePayer';
-  readonly environment: Environment;
   readonly address: string;
   /** Null where no chain is configured for the environment. */
   readonly lamports: bigint | null;
@@ -120,11 +119,7 @@ export const walletEndpoints = ({
     errors: [...PLACE_ERRORS, 'wallets/keys_unavailable', 'chain/unreachable'],
     handle: async ({ params, context }) => {
       const place = await placeOf(directory, params);
-      const items = (await wallets.ofApp(place, context)).map(({ role, address: of, lamports }) => ({
-        role,
-        address: of,
-        lamports,
-      }));
+      const items = [...(await wallets.ofApp(place, context))];
       return { status: 200, body: appWalletsBody.encode({ items }) };
     },
   }),

@@ -1,0 +1,23 @@
+import type { Address, Chain } from './port.ts';
+import { decodeMint } from './programs/mint.ts';
+
+/** Of a lamport to a SOL. */
+export const NATIVE_DECIMALS = 9;
+/** The port looks at so many accounts at a time. */
+const MOST_ACCOUNTS = 100;
+
+/** By mint, at commitment `confirmed`; what is no mint is left out. */
+export async function mintDecimals(
+  chain: Pick<Chain, 'accounts'>,
+  mints: readonly Address[],
+): Promise<ReadonlyMap<Address, number>> {
+  const known = new Map<Address, number>();
+  for (let start = 0; start < mints.length; start += MOST_ACCOUNTS) {
+    const accounts = await chain.accounts(mints.slice(start, start + MOST_ACCOUNTS), 'confirmed');
+    for (const account of accounts) {
+      const mint = account && decodeMint(account);
+      if (mint) known.set(mint.address, mint.decimals);
+    }
+  }
+  return known;
+}
