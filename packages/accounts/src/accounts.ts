@@ -87,14 +87,14 @@ export function createAccounts(dependencies: {
   return {
     /** Available and held, current. Zero for an account that nothing has happened to. */
     async figures(key: AccountKey, context: Pick<CommandContext, 'deadlineMs'>): Promise<AccountFigures> {
-      const { available, held } = await handler.load(account, streamOf(key), context);
+      const { available, held } = await handler.load(account, accountStreamOf(key), context);
       return { available, held };
     },
 
     /** Available and held just after the last of the account's events that the test says were there. */
     async figuresAt(key: AccountKey, wasThere: (event: RecordedEvent) => boolean): Promise<AccountFigures> {
       let state = account.initialState;
-      for await (const page of store.readStream(streamOf(key))) {
+      for await (const page of store.readStream(accountStreamOf(key))) {
         const past = page.filter(wasThere);
         state = fold(account, state, past);
         // A stream is in the order of the log, so nothing of the past comes after the first that is not.
@@ -105,7 +105,7 @@ export function createAccounts(dependencies: {
 
     /** Also the deposits and cash-outs that are in the books: all of one moment, current. */
     async external(key: AccountKey, context: Pick<CommandContext, 'deadlineMs'>): Promise<ExternalFigures> {
-      const state = await handler.load(account, streamOf(key), context);
+      const state = await handler.load(account, accountStreamOf(key), context);
       const { available, held, deposited, withdrawn } = state;
       return { available, held, deposited, withdrawn };
     },
@@ -116,7 +116,7 @@ export function createAccounts(dependencies: {
       entryId: EntryId,
       context: Pick<CommandContext, 'deadlineMs'>,
     ): Promise<boolean> {
-      return (await handler.load(account, streamOf(key), context)).entries.has(entryId);
+      return (await handler.load(account, accountStreamOf(key), context)).entries.has(entryId);
     },
 
     /** Confirmed current. */
@@ -125,7 +125,7 @@ export function createAccounts(dependencies: {
       holdId: HoldId,
       context: Pick<CommandContext, 'deadlineMs'>,
     ): Promise<HoldStanding> {
-      const stream = streamOf(key);
+      const stream = accountStreamOf(key);
       const { openHolds, closedHolds } = await handler.load(account, stream, context);
       const hold = openHolds.get(holdId);
       if (hold) {
@@ -147,7 +147,7 @@ export function createAccounts(dependencies: {
 
     /** The reserve step of reserve, act, close. */
     async hold(key: AccountKey, order: HoldOrder, context: CommandContext): Promise<HoldResult> {
-      const stream = streamOf(key);
+      const stream = accountStreamOf(key);
       const { answer, appended } = await handler.execute(
         account,
         stream,
@@ -179,7 +179,7 @@ export function createAccounts(dependencies: {
       cause: StreamEvent,
       deadlineMs: number,
     ): Promise<void> {
-      const stream = streamOf(key);
+      const stream = accountStreamOf(key);
       const context = causedBy(cause, stream, deadlineMs);
       await handler.execute(account, stream, { type: 'CloseHold', ...close }, context);
     },
@@ -212,7 +212,7 @@ export function createAccounts(dependencies: {
     entry: { readonly entryId: EntryId; readonly amount: bigint; readonly reason: EntryReason },
     deadlineMs: number,
   ): Promise<void> {
-    const stream = streamOf(key);
+    const stream = accountStreamOf(key);
     const context = causedBy(cause, stream, deadlineMs);
     await handler.execute(account, stream, { type: 'CreditAccount', ...entry }, context);
   }
@@ -226,13 +226,13 @@ export function createAccounts(dependencies: {
     context: CommandContext,
   ): Promise<Outcome<AccountFigures>> {
     const entry = { type, entryId: adjustmentEntryId(ref), amount, reason: 'adjustment', note } as const;
-    const outcome = await handler.execute(account, streamOf(key), entry, context);
+    const outcome = await handler.execute(account, accountStreamOf(key), entry, context);
     const { answer } = outcome;
     assert(answer.outcome === 'booked');
     return { ...outcome, answer: { available: answer.available, held: answer.held } };
   }
 }
 
-function streamOf({ environment, appId, userId, currencyId }: AccountKey): string {
+export function accountStreamOf({ environment, appId, userId, currencyId }: AccountKey): string {
   return accountStream(environment, appId, userId, currencyId);
 }

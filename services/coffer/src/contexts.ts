@@ -1,7 +1,8 @@
+/** The contexts, wired: what one needs of another it is given here. */
 import {
   account,
   accountEndpoints,
-  accountStream,
+  accountStreamOf,
   accountsErrors,
   booksProjection,
   createAccounts,
@@ -19,7 +20,6 @@ import {
   createPlaySessions,
   ledgerEndpoints,
   ledgerErrors,
-  type PlayerAccount,
   playSession,
   playSessionsProjection,
   sessionDues,
@@ -83,7 +83,6 @@ export const catalog: ErrorCatalog = {
   ...chainErrors,
   ...reconcileErrors,
   ...sessionsErrors,
-  ...authMethodsErrors,
 };
 
 /** What the read models are made of, whoever fills them. */
@@ -195,11 +194,7 @@ export function createContexts(
       logger.warn({ err: error }, 'a rebuild of the read models is left to be cleared up'),
   });
 
-  const reaction = {
-    accountStreamOf: ({ environment, appId, userId, currencyId }: PlayerAccount) =>
-      accountStream(environment, appId, userId, currencyId),
-    carryOut: playSessions.carryOut,
-  };
+  const reaction = { accountStreamOf, carryOut: playSessions.carryOut };
   const holds = holdReactions({ session: sessionHoldAct(reaction), ...onChain.holdActs }, [
     ...sessionDues(reaction),
     ...onChain.dues,

@@ -2,12 +2,12 @@
  * What touches a chain, wired: the treasury, players' wallets, signatures, and the moves that all of them ask for. The
  * chain worker that carries moves out is started apart, by whoever has that role.
  */
-import { type AccountDue, type Accounts, accountStream, type HoldAct } from '@coffer/accounts';
+import { type AccountDue, type Accounts, accountStreamOf, type HoldAct } from '@coffer/accounts';
 import type { Reaction } from '@coffer/consumers';
 import type { Pool } from '@coffer/database';
 import type { CommandHandler, EventStore } from '@coffer/event-store';
 import type { Endpoint, Logger } from '@coffer/http';
-import type { Clock, Environment, FailPoint } from '@coffer/kernel';
+import type { Clock, FailPoint } from '@coffer/kernel';
 import { createMoves, type PayingWallet } from '@coffer/moves';
 import type { AppDirectory } from '@coffer/portal';
 import { currencyBooks, movesUnderWayOfWallet } from '@coffer/read-models';
@@ -93,7 +93,7 @@ export function wireOnChain(options: OnChainOptions): OnChain {
     treasuryOf: (place, context) => operatorWallets.provision({ ...place, role: 'treasury' }, context),
     booksOf: (place) => currencyBooks(pool, place),
   });
-  const reaction = { accountStreamOf: streamOf, carryOut: treasury.carryOut };
+  const reaction = { accountStreamOf, carryOut: treasury.carryOut };
 
   const endpoints: readonly Endpoint[] = [
     ...treasuryEndpoints(treasury),
@@ -148,16 +148,6 @@ export function wireOnChain(options: OnChainOptions): OnChain {
     stop: destroyRegularly(() => exports.destroyOldKeys(SWEEP_LIMIT), options.logger),
   };
 }
-
-interface AccountOfPlayer {
-  readonly environment: Environment;
-  readonly appId: string;
-  readonly userId: string;
-  readonly currencyId: number;
-}
-
-const streamOf = ({ environment, appId, userId, currencyId }: AccountOfPlayer): string =>
-  accountStream(environment, appId, userId, currencyId);
 
 function destroyRegularly(destroy: () => Promise<number>, logger: Logger): () => Promise<void> {
   let underWay = Promise.resolve();
