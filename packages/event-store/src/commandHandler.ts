@@ -10,9 +10,9 @@
  * by the append that went with them or by asking the store for the stream's head: so a second process never
  * causes a false refusal.
  */
-import { randomUUID } from 'node:crypto';
+import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Decision, type EventMetadata, encodeMetadata, fold, type StreamType } from '@coffer/kernel';
+import { type EventMetadata, fold, type StreamType } from '@coffer/kernel';
 import {
   LogRewrittenError,
   OutcomeUnknownError,
@@ -21,9 +21,11 @@ import {
   WrongExpectedRevisionError,
 } from './errors.ts';
 import { createHeadProber } from './headProber.ts';
-import type { EventStore, EventToAppend, StreamEvent } from './port.ts';
+import type { EventStore, StreamEvent } from './port.ts';
+import { decideRound, type Round } from './round.ts';
 import { isSnapshotDue, SNAPSHOT_MIN_EVENTS, type SnapshotStore } from './snapshots.ts';
 import { type CachedState, createStateCache } from './stateCache.ts';
+import { type AnyStreamType, advance, isInHand, type Lane, putBack, takeWorks, type Work } from './works.ts';
 
 export interface Outcome<Answer> {
   readonly answer: Answer;
@@ -86,41 +88,9 @@ export interface CommandHandlerOptions {
   readonly onSnapshotError?: (error: unknown) => void;
 }
 
-/** So many commands are decided for one append at most; a group of `executeAll` is never split. */
-const MAX_COMMANDS_PER_APPEND = 128;
-/** Stops adding commands to an append well below what the store takes in one. */
-const MAX_BYTES_PER_APPEND = 256 * 1024;
 /** Another process won the revision so many times in a row: give up with "try again". */
 const MAX_CONFLICTS = 100;
 const RETRY_DELAYS_MS = [10, 50, 100, 250, 500];
-
-/** A call: its commands, decided one after the other and appended together. */
-interface Work {
-  readonly decides: readonly ((state: unknown) => Decision<unknown, unknown>)[];
-  readonly context: CommandContext | undefined;
-  readonly deadlineMs: number;
-  readonly resolve: (results: readonly Settled<unknown>[]) => void;
-  readonly reject: (reason: unknown) => void;
-  settled: boolean;
-}
-
-type AnyStreamType = StreamType<unknown, unknown, unknown, unknown>;
-
-interface Lane {
-  readonly type: AnyStreamType;
-  readonly stream: string;
-  readonly queue: Work[];
-}
-
-/** What was decided for some works: to be appended at once, then answered. */
-interface Round {
-  readonly works: readonly Work[];
-  readonly results: readonly (readonly Settled<unknown>[])[];
-  readonly events: readonly EventToAppend[];
-  readonly state: unknown;
-  /** Nothing but replays that no later write can take back: answered without asking the store. */
-  readonly onlyReplays: boolean;
-}
 
 export function createCommandHandler(options: CommandHandlerOptions): CommandHandler {
   const { store, snapshots } = options;
@@ -141,7 +111,7 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
     }
     return new Promise((resolve, reject) => {
       pending += 1;
-      const entry: Work = { ...work, resolve, reject, settled: false };
+      const entry: Work = { ...work, resolve, reject, state: 'queued' };
       const lane = lanes.get(stream);
       if (lane) {
         lane.queue.push(entry);
@@ -149,7 +119,6 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
       }
       const opened: Lane = { type, stream, queue: [entry] };
       lanes.set(stream, opened);
-      // A failure outside a round is this code's own mistake: it is answered to all that wait.
       void runLane(opened);
     });
   }
@@ -159,8 +128,10 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
       const works = takeWorks(lane.queue);
       try {
         await settle(lane, works);
+        assert(!works.some(isInHand), 'every work was answered or put back');
       } catch (error) {
-        for (const work of works) refuse(work, error);
+        // Those put back are none of this append's, and are decided for one of their own.
+        for (const work of works) if (isInHand(work)) refuse(work, error);
       }
     }
     lanes.delete(lane.stream);
@@ -170,79 +141,58 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
   async function settle(lane: Lane, taken: readonly Work[]): Promise<void> {
     let works = taken;
     let current = cache.get(lane.stream) ?? (await readFrom(lane, undefined));
-    for (let conflicts = 0; conflicts <= MAX_CONFLICTS; conflicts++) {
+    let conflicts = 0;
+    while (conflicts <= MAX_CONFLICTS) {
       const round = decideRound(lane, works, current);
-      // Works that no longer fitted in this append go first in the next one.
-      lane.queue.unshift(...works.slice(round.works.length));
+      putBack(lane.queue, works.slice(round.works.length));
       works = round.works;
 
       if (round.events.length === 0) {
         if (round.onlyReplays || (await isCurrent(lane, current))) return answer(round);
+        conflicts += 1;
         current = await readFrom(lane, current);
         continue;
       }
-      const accepted = await appendUntilKnown(lane, round, current);
-      if (accepted === 'timeUp') return;
-      if (accepted === 'conflict') {
-        current = await readFrom(lane, current);
-        continue;
+      // Whatever can throw comes before the append: behind it, a work that is refused would be in the log.
+      const next = stateAfter(
+        lane,
+        round.state,
+        current.revision + round.events.length,
+        round.events.at(-1)?.id,
+      );
+      const outcome = await appendUntilKnown(lane, round, current);
+      if (outcome === 'accepted') {
+        cache.set(lane.stream, next);
+        answer(round);
+        takeSnapshotWhenDue(lane, next);
+        return;
       }
-      const revision = current.revision + round.events.length;
-      remember(lane, round.state, revision, round.events.at(-1)?.id);
-      answer(round);
-      takeSnapshotWhenDue(lane, revision);
-      return;
+      works = works.filter(isInHand);
+      if (works.length === 0) {
+        // What was decided may be in the log all the same.
+        cache.delete(lane.stream);
+        return;
+      }
+      for (const work of works) advance(work, 'deciding');
+      if (outcome === 'conflict') {
+        conflicts += 1;
+        current = await readFrom(lane, current);
+      }
     }
     throw new StoreOverloadedError(`Other processes keep writing to ${lane.stream}.`);
   }
 
-  function decideRound(lane: Lane, works: readonly Work[], current: CachedState<unknown>): Round {
-    const events: EventToAppend[] = [];
-    const results: Settled<unknown>[][] = [];
-    let state = current.state;
-    let bytes = 0;
-    let onlyReplays = true;
-    for (const work of works) {
-      if (results.length > 0 && bytes > MAX_BYTES_PER_APPEND) break;
-      const settled: Settled<unknown>[] = [];
-      for (const decide of work.decides) {
-        try {
-          const decision = decide(state);
-          // Everything that can throw comes before anything of this command is kept.
-          let next = state;
-          for (const event of decision.events) next = lane.type.evolve(next, event);
-          const appended = encode(lane, work, decision.events, current.revision + 1 + events.length);
-          state = next;
-          for (const event of appended) {
-            events.push(event);
-            bytes += event.data.length + event.metadata.length;
-          }
-          onlyReplays &&= decision.replayed === true && decision.revocable !== true;
-          settled.push({
-            status: 'decided',
-            answer: decision.answer,
-            replayed: decision.replayed === true,
-            appended,
-          });
-        } catch (reason) {
-          onlyReplays = false;
-          settled.push({ status: 'refused', reason });
-        }
-      }
-      results.push(settled);
-    }
-    return { works: works.slice(0, results.length), results, events, state, onlyReplays };
-  }
-
   /**
    * Appends the round. An unknown outcome is retried with the same events at the same revision, which the
-   * store recognizes; each work whose time is up meanwhile is told so, and the state is dropped with the last.
+   * store recognizes; each work whose time is up meanwhile is told so. `unwritten`: some were told that nothing
+   * was, so their events are not sent again.
    */
   async function appendUntilKnown(
     lane: Lane,
     round: Round,
     current: CachedState<unknown>,
-  ): Promise<'accepted' | 'conflict' | 'timeUp'> {
+  ): Promise<'accepted' | 'conflict' | 'unwritten' | 'timeUp'> {
+    for (const work of round.works) advance(work, 'appending');
     let unknown: OutcomeUnknownError | undefined;
     for (let attempt = 0; ; attempt++) {
       try {
@@ -264,12 +214,12 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
         else if (!(error instanceof StoreUnreachableError || unknown)) throw error;
         const delayMs = RETRY_DELAYS_MS[Math.min(attempt, RETRY_DELAYS_MS.length - 1)] ?? 0;
         const now = performance.now();
-        for (const work of round.works) if (now + delayMs >= work.deadlineMs) refuse(work, unknown ?? error);
-        if (round.works.every((work) => work.settled)) {
-          cache.delete(lane.stream);
-          return 'timeUp';
-        }
+        const waiting = round.works.filter(isInHand);
+        const late = waiting.filter((work) => now + delayMs >= work.deadlineMs);
+        for (const work of late) refuse(work, unknown ?? error);
+        if (late.length === waiting.length) return 'timeUp';
         await delay(delayMs);
+        if (late.length > 0 && !unknown) return 'unwritten';
       }
     }
   }
@@ -355,20 +305,20 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
     revision: number,
     lastEventId: string | undefined,
   ): CachedState<unknown> {
-    const entry = { state, revision, lastEventId, bytes: lane.type.sizeOf(state) + lane.stream.length };
+    const entry = stateAfter(lane, state, revision, lastEventId);
     // A stream that does not exist is not worth its room, and ids that nobody opened are without number.
     if (revision >= 0) cache.set(lane.stream, entry);
     return entry;
   }
 
-  function takeSnapshotWhenDue(lane: Lane, revision: number): void {
+  function takeSnapshotWhenDue(
+    lane: Lane,
+    { state, revision, lastEventId: eventId }: CachedState<unknown>,
+  ): void {
     const { snapshot, version } = lane.type;
-    if (!snapshots || !snapshot || revision < SNAPSHOT_MIN_EVENTS) return;
+    if (!snapshots || !snapshot || eventId === undefined || revision < SNAPSHOT_MIN_EVENTS) return;
     if (!isSnapshotDue(revision, lastSnapshots.get(lane.stream) ?? 0)) return;
-    const entry = cache.get(lane.stream);
-    if (entry?.lastEventId === undefined) return;
     lastSnapshots.set(lane.stream, revision);
-    const { lastEventId: eventId, state } = entry;
     // The encoding, too, is inside: a state that cannot be encoded is told of like one that cannot be saved.
     const save = async () =>
       snapshots.save(lane.stream, version, { revision, eventId, state: snapshot.encode(state) });
@@ -377,16 +327,16 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
 
   function answer(round: Round): void {
     round.works.forEach((work, index) => {
-      if (work.settled) return;
-      work.settled = true;
+      // Its time was up meanwhile, and it was told that the outcome is unknown.
+      if (!isInHand(work)) return;
+      advance(work, 'answered');
       pending -= 1;
       work.resolve(round.results[index] ?? []);
     });
   }
 
   function refuse(work: Work, reason: unknown): void {
-    if (work.settled) return;
-    work.settled = true;
+    advance(work, 'answered');
     pending -= 1;
     work.reject(reason);
   }
@@ -421,37 +371,13 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
   };
 }
 
-/** Commands that wait, in order, as many as one append should carry; a call of several is never split. */
-function takeWorks(queue: Work[]): Work[] {
-  let commands = 0;
-  let count = 0;
-  while (count < queue.length) {
-    commands += queue[count]?.decides.length ?? 0;
-    if (count > 0 && commands > MAX_COMMANDS_PER_APPEND) break;
-    count += 1;
-  }
-  return queue.splice(0, count);
-}
-
-function encode(
+function stateAfter(
   lane: Lane,
-  work: Work,
-  events: readonly unknown[],
-  firstRevision: number,
-): readonly StreamEvent[] {
-  const { context } = work;
-  if (events.length === 0 || !context) return [];
-  return events.map((event, index) => {
-    const { type, data, schemaVersion } = lane.type.codec.encode(event);
-    return {
-      id: context.eventIdOf?.(index) ?? randomUUID(),
-      type,
-      data,
-      metadata: encodeMetadata(context.metadata, schemaVersion),
-      stream: lane.stream,
-      revision: firstRevision + index,
-    };
-  });
+  state: unknown,
+  revision: number,
+  lastEventId: string | undefined,
+): CachedState<unknown> {
+  return { state, revision, lastEventId, bytes: lane.type.sizeOf(state) + lane.stream.length };
 }
 
 /**

@@ -1,0 +1,102 @@
+/** What works in hand come to: each decided on the state that the one before it leaves, as many as one append carries. */
+import { randomUUID } from 'node:crypto';
+import { encodeMetadata } from '@coffer/kernel';
+import type { Settled } from './commandHandler.ts';
+import type { EventToAppend, StreamEvent } from './port.ts';
+import type { CachedState } from './stateCache.ts';
+import type { Lane, Work } from './works.ts';
+
+/** What was decided for some works: to be appended at once, then answered. */
+export interface Round {
+  readonly works: readonly Work[];
+  readonly results: readonly (readonly Settled<unknown>[])[];
+  readonly events: readonly EventToAppend[];
+  readonly state: unknown;
+  /** Nothing but replays that no later write can take back: answered without asking the store. */
+  readonly onlyReplays: boolean;
+}
+
+/** What was decided for a work. */
+interface Decided {
+  readonly results: readonly Settled<unknown>[];
+  readonly events: readonly StreamEvent[];
+  readonly bytes: number;
+  readonly state: unknown;
+  readonly onlyReplays: boolean;
+}
+
+/** Works are added to an append up to so many bytes, well below what the store takes in one; a larger one goes alone. */
+const MAX_BYTES_PER_APPEND = 256 * 1024;
+
+export function decideRound(lane: Lane, works: readonly Work[], current: CachedState<unknown>): Round {
+  const events: EventToAppend[] = [];
+  const results: (readonly Settled<unknown>[])[] = [];
+  let state = current.state;
+  let bytes = 0;
+  let onlyReplays = true;
+  for (const work of works) {
+    const decided = decideWork(lane, work, state, current.revision + 1 + events.length);
+    // Nothing of it is kept: the next append decides it anew.
+    if (results.length > 0 && bytes + decided.bytes > MAX_BYTES_PER_APPEND) break;
+    for (const event of decided.events) events.push(event);
+    results.push(decided.results);
+    state = decided.state;
+    bytes += decided.bytes;
+    onlyReplays &&= decided.onlyReplays;
+  }
+  return { works: works.slice(0, results.length), results, events, state, onlyReplays };
+}
+
+function decideWork(lane: Lane, work: Work, from: unknown, firstRevision: number): Decided {
+  const events: StreamEvent[] = [];
+  const results: Settled<unknown>[] = [];
+  let state = from;
+  let bytes = 0;
+  let onlyReplays = true;
+  for (const decide of work.decides) {
+    try {
+      const decision = decide(state);
+      // Everything that can throw comes before anything of this command is kept.
+      let next = state;
+      for (const event of decision.events) next = lane.type.evolve(next, event);
+      const appended = encode(lane, work, decision.events, firstRevision + events.length);
+      state = next;
+      for (const event of appended) {
+        events.push(event);
+        bytes += event.data.length + event.metadata.length;
+      }
+      onlyReplays &&= decision.replayed === true && decision.revocable !== true;
+      results.push({
+        status: 'decided',
+        answer: decision.answer,
+        replayed: decision.replayed === true,
+        appended,
+      });
+    } catch (reason) {
+      onlyReplays = false;
+      results.push({ status: 'refused', reason });
+    }
+  }
+  return { results, events, bytes, state, onlyReplays };
+}
+
+function encode(
+  lane: Lane,
+  work: Work,
+  events: readonly unknown[],
+  firstRevision: number,
+): readonly StreamEvent[] {
+  const { context } = work;
+  if (events.length === 0 || !context) return [];
+  return events.map((event, index) => {
+    const { type, data, schemaVersion } = lane.type.codec.encode(event);
+    return {
+      id: context.eventIdOf?.(index) ?? randomUUID(),
+      type,
+      data,
+      metadata: encodeMetadata(context.metadata, schemaVersion),
+      stream: lane.stream,
+      revision: firstRevision + index,
+    };
+  });
+}

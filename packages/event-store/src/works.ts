@@ -1,0 +1,75 @@
+/**
+ * A work is one call of the command handler on its way through its stream's lane. It is in exactly one of four
+ * states, so that a work that was answered is never carried out, and one that waits is never answered by an append
+ * that it is no part of.
+ */
+import assert from 'node:assert/strict';
+import type { Decision, StreamType } from '@coffer/kernel';
+import type { CommandContext, Settled } from './commandHandler.ts';
+
+/**
+ * `queued`: waits, nothing is decided. `deciding`: in hand, and nothing of it can be in the log. `appending`: what
+ * was decided is on its way to the log. `answered`: its caller was told, once.
+ */
+export type WorkState = 'queued' | 'deciding' | 'appending' | 'answered';
+
+const NEXT_STATES: Readonly<Record<WorkState, readonly WorkState[]>> = {
+  queued: ['deciding'],
+  // Back to the queue when it does not fit the append of the works before it.
+  deciding: ['queued', 'appending', 'answered'],
+  // Decided again when nothing of the append was written.
+  appending: ['deciding', 'answered'],
+  answered: [],
+};
+
+/** A call: its commands, decided one after the other and appended together. */
+export interface Work {
+  readonly decides: readonly ((state: unknown) => Decision<unknown, unknown>)[];
+  readonly context: CommandContext | undefined;
+  readonly deadlineMs: number;
+  readonly resolve: (results: readonly Settled<unknown>[]) => void;
+  readonly reject: (reason: unknown) => void;
+  state: WorkState;
+}
+
+export type AnyStreamType = StreamType<unknown, unknown, unknown, unknown>;
+
+/** The works of one stream, one append of them at a time. */
+export interface Lane {
+  readonly type: AnyStreamType;
+  readonly stream: string;
+  readonly queue: Work[];
+}
+
+export function advance(work: Work, next: WorkState): void {
+  assert(NEXT_STATES[work.state].includes(next), `a work that is ${work.state} cannot be ${next} next`);
+  work.state = next;
+}
+
+/** Taken from the queue, and its caller still waits. */
+export function isInHand({ state }: Work): boolean {
+  return state === 'deciding' || state === 'appending';
+}
+
+/** So many commands are decided for one append at most; a call of several is never split. */
+const MAX_COMMANDS_PER_APPEND = 128;
+
+/** Works that wait, in order, as many as one append should carry: in hand now. */
+export function takeWorks(queue: Work[]): readonly Work[] {
+  let commands = 0;
+  let count = 0;
+  while (count < queue.length) {
+    commands += queue[count]?.decides.length ?? 0;
+    if (count > 0 && commands > MAX_COMMANDS_PER_APPEND) break;
+    count += 1;
+  }
+  const works = queue.splice(0, count);
+  for (const work of works) advance(work, 'deciding');
+  return works;
+}
+
+/** Works that have no room in the append of those before them wait for the next one, and go first in it. */
+export function putBack(queue: Work[], works: readonly Work[]): void {
+  for (const work of works) advance(work, 'queued');
+  queue.unshift(...works);
+}
