@@ -12,6 +12,7 @@ import type { Caller, Endpoint, Reply } from './endpoint.ts';
 import { reject } from './errors.ts';
 import { type ErrorOf, type Failure, failureOf } from './failure.ts';
 import { createFailureLog } from './failureLog.ts';
+import { withHeaderKey } from './idempotencyKey.ts';
 import { sendLines } from './lines.ts';
 import { createHttpMetrics } from './metrics.ts';
 import { type MountedEndpoint, mount } from './mount.ts';
@@ -130,7 +131,11 @@ export function createApi(options: ApiOptions): Serve {
 
     call.phase = 'receiving';
     const json = takesBody(mounted) ? await readJson(request, response, mounted.bodyLimitBytes) : undefined;
-    const { query, body } = parseRequest(mounted, call.queryText, json);
+    const { query, body } = parseRequest(
+      mounted,
+      call.queryText,
+      withHeaderKey(endpoint, request.headers, json),
+    );
 
     call.phase = 'handling';
     call.timer?.refresh();

@@ -100,6 +100,11 @@ export interface EndpointDefinition<
   /** Strict objects: an unknown query parameter or body field is refused. */
   readonly query?: z.ZodType<Query, unknown>;
   readonly body?: z.ZodType<Body, unknown>;
+  /**
+   * It takes the header `Idempotency-Key`: in place of that field of the body, which is read as though it stood there;
+   * with no field the handler reads it (`idempotencyKeyOf`). Different keys in both are refused.
+   */
+  readonly idempotencyHeader?: { readonly insteadOf?: string };
   /** 64 KiB unless said otherwise. */
   readonly bodyLimitBytes?: number;
   /** Replaces the app's request timeout: for the few operator's requests that may take long. */

@@ -1,16 +1,48 @@
+/** The header `Idempotency-Key`: in place of a key in the body, or where the body has none. */
+import type { IncomingHttpHeaders } from 'node:http';
 import { Rejection } from '@coffer/kernel';
 import type { z } from 'zod';
-import type { RequestContext } from './endpoint.ts';
+import type { Endpoint, RequestContext } from './endpoint.ts';
 
-/** The header `Idempotency-Key`, for where the body has no key. Throws `request/invalid`. */
+const HEADER = 'idempotency-key';
+/** As one writes it. */
+export const IDEMPOTENCY_HEADER = 'Idempotency-Key';
+
+/**
+ * The body with the header's key in the field that it stands for, so that one schema checks both. Throws
+ * `request/invalid` where the body has another key: nobody can say which of them the caller will repeat.
+ */
+export function withHeaderKey(
+  { idempotencyHeader }: Pick<Endpoint, 'idempotencyHeader'>,
+  headers: IncomingHttpHeaders,
+  json: unknown,
+): unknown {
+  const field = idempotencyHeader?.insteadOf;
+  const key = headers[HEADER];
+  if (field === undefined || key === undefined) return json;
+  // What is no object is for the schema to refuse.
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
+  if (!Object.hasOwn(json, field)) return { ...json, [field]: key };
+  if (Reflect.get(json, field) !== key) throw differentKeys(field);
+  return json;
+}
+
+/** The header, for endpoints of whose body no field is a key. Throws `request/invalid`. */
 export function idempotencyKeyOf(
   context: Pick<RequestContext, 'header'>,
   schema: z.ZodType<string>,
 ): string | undefined {
-  const text = context.header('idempotency-key');
+  const text = context.header(HEADER);
   if (text === undefined) return undefined;
   const parsed = schema.safeParse(text);
   if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.map(({ message }) => ({ path: 'Idempotency-Key', message }));
-  throw new Rejection('request/invalid', { issues });
+  throw invalidKey(...parsed.error.issues.map(({ message }) => message));
 }
+
+export const differentKeys = (field: string): Rejection =>
+  invalidKey(`must be what ${field} in the body says, or be left out`);
+
+const invalidKey = (...messages: readonly string[]): Rejection =>
+  new Rejection('request/invalid', {
+    issues: messages.map((message) => ({ path: IDEMPOTENCY_HEADER, message })),
+  });

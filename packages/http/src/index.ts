@@ -5,7 +5,7 @@ export type { AllowedOrigins } from './cors.ts';
 export * from './endpoint.ts';
 export { httpErrors } from './errors.ts';
 export { type ErrorOf, failureOf, type KnownFailure } from './failure.ts';
-export { idempotencyKeyOf } from './idempotencyKey.ts';
+export { differentKeys, idempotencyKeyOf } from './idempotencyKey.ts';
 export { createLogger, type LogDestination, type Logger, type LoggerOptions } from './logger.ts';
 export { longTask, type TaskProgress, type TaskResult } from './longTask.ts';
 export { createMetricsRegistry } from './metrics.ts';

@@ -6,6 +6,7 @@ import type { ErrorCatalog } from '@coffer/kernel';
 import { z } from 'zod';
 import { type CredentialKind, type Endpoint, endpoint } from './endpoint.ts';
 import { exampleOf } from './exampleOf.ts';
+import { IDEMPOTENCY_HEADER } from './idempotencyKey.ts';
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
@@ -30,7 +31,7 @@ export interface ResponseObject {
 
 export interface Parameter {
   readonly name: string;
-  readonly in: 'path' | 'query';
+  readonly in: 'path' | 'query' | 'header';
   readonly required: boolean;
   readonly description?: string;
   readonly schema: JsonSchema;
@@ -152,9 +153,17 @@ function operationOf(
 ): Operation {
   const { method, path, credential, summary, description, body, success } = described;
   const operationId = operationIdOf(method, path);
-  const parameters = [...pathParameters(path), ...queryParameters(described.query, schemas)];
+  const parameters = [
+    ...pathParameters(path),
+    ...queryParameters(described.query, schemas),
+    ...headerParameters(described),
+  ];
   const component = (schema: z.ZodType, role: string) =>
     addComponent(schema, `${operationId}${role}`, schemas);
+  const request = body && component(body, 'Request');
+  // The header may stand for it.
+  const inHeader = described.idempotencyHeader?.insteadOf;
+  if (inHeader !== undefined) makeOptional(`${operationId}Request`, inHeader, schemas);
 
   return {
     operationId,
@@ -163,11 +172,8 @@ function operationOf(
     ...(description && { description }),
     security: SECURITY[credential],
     ...(parameters.length > 0 && { parameters }),
-    ...(body && {
-      requestBody: {
-        required: true,
-        content: { 'application/json': mediaType(component(body, 'Request'), schemas) },
-      },
+    ...(request && {
+      requestBody: { required: true, content: { 'application/json': mediaType(request, schemas) } },
     }),
     responses: {
       [success.status]: {
@@ -225,12 +231,30 @@ function queryParameters(
   });
 }
 
+function headerParameters({ idempotencyHeader }: Endpoint): readonly Parameter[] {
+  if (!idempotencyHeader) return [];
+  const { insteadOf } = idempotencyHeader;
+  const description =
+    insteadOf === undefined
+      ? 'With it a repeat of the request answers as the first.'
+      : `In place of ${insteadOf} in the body. Where both are given they must be the same.`;
+  return [
+    { name: IDEMPOTENCY_HEADER, in: 'header', required: false, description, schema: { type: 'string' } },
+  ];
+}
+
 /** A schema with an id (`.meta({ id })`) keeps it as its component's name; any other is named after its operation. */
 function addComponent(schema: z.ZodType, name: string, schemas: Record<string, JsonSchema>): JsonSchema {
   const id = schema.meta()?.id;
   const named = id ?? name;
   if (id === undefined || !schemas[id]) schemas[named] = jsonSchemaOf(schema, schemas);
   return { $ref: `#/components/schemas/${named}` };
+}
+
+function makeOptional(name: string, field: string, schemas: Record<string, JsonSchema>): void {
+  const schema = schemas[name];
+  if (!Array.isArray(schema?.required)) return;
+  schemas[name] = { ...schema, required: schema.required.filter((required) => required !== field) };
 }
 
 function jsonSchemaOf(schema: z.ZodType, schemas: Record<string, JsonSchema>): JsonSchema {

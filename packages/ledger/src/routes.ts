@@ -1,7 +1,6 @@
 /** The ledger group. Source: specification, Ledger; contract, Ledger. */
 import type { Settled } from '@coffer/event-store';
-import { type AppCaller, type Endpoint, endpoint, idempotencyKeyOf, type RequestContext } from '@coffer/http';
-import { callerId } from '@coffer/kernel';
+import { type AppCaller, type Endpoint, endpoint, type RequestContext } from '@coffer/http';
 import type { PlaySessionAnswer } from './domain/playSession.answers.ts';
 import { answerBody, balanceBody, sessionBody as detailsBody } from './domain/playSession.bodies.ts';
 import { ledgerErrors } from './errors.ts';
@@ -78,8 +77,9 @@ export function ledgerEndpoints(dependencies: LedgerRouteDependencies): readonly
       credential: 'sk',
       summary: 'Open a play session with a lock',
       description:
-        'Holds lockAmount of the available funds. With a transactionUuid (or the header Idempotency-Key) a repeat answers as the first; without one each call opens a new session.',
+        'Holds lockAmount of the available funds. With a transactionUuid a repeat answers as the first; without one each call opens a new session.',
       body: schemas.openSessionBody,
+      idempotencyHeader: { insteadOf: 'transactionUuid' },
       success: { status: 201, schema: schemas.openedSession },
       errors: [
         'users/not_found',
@@ -89,8 +89,7 @@ export function ledgerEndpoints(dependencies: LedgerRouteDependencies): readonly
         'ledger/insufficient_funds',
       ],
       handle: async ({ caller, body, context }) => {
-        const transactionUuid = body.transactionUuid ?? idempotencyKeyOf(context, callerId);
-        const { answer, replayed } = await playSessions.open(caller, { ...body, transactionUuid }, context);
+        const { answer, replayed } = await playSessions.open(caller, body, context);
         return { status: 201, body: answerBody(answer), replayed };
       },
     }),

@@ -131,6 +131,7 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
           path: ['mint'],
           message: 'must not be given together with currency',
         }),
+      idempotencyHeader: { insteadOf: 'idempotencyKey' },
       success: { status: 200, schema: walletMove },
       errors: [
         'wallets/not_found',
@@ -196,6 +197,7 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
         idempotencyKey: longCallerId,
         recipientPublicKey: x25519PublicKey.optional(),
       }),
+      idempotencyHeader: { insteadOf: 'idempotencyKey' },
       success: { status: 200, schema: exportBody },
       errors: [
         'wallets/not_found',

@@ -350,6 +350,18 @@ describe('signing', () => {
       }
     });
 
+    it('is the same in body and header, where both carry one', async () => {
+      const wire = good(1);
+      const headers = { 'idempotency-key': 'in-the-header' };
+      const body = { idempotencyKey: 'in-the-body', transaction: inBase64(wire) };
+      for (const answer of [
+        await asPlayer(wire, body, headers),
+        await send('/wallets/sign', 'sk_test_1', { ...body, userId: owner.userId }, headers),
+      ]) {
+        expect([answer.status, answer.json.code]).to.deep.equal([400, 'request/invalid']);
+      }
+    });
+
     it('has the form of a key', async () => {
       const wire = good(1);
       for (const answer of [

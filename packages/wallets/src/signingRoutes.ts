@@ -1,5 +1,5 @@
 /** Signatures for players, and for the server of an app where the app has switched that on. */
-import { type Endpoint, endpoint, idempotencyKeyOf, type RequestContext } from '@coffer/http';
+import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
 import { type Environment, longCallerId } from '@coffer/kernel';
 import { z } from 'zod';
 import { reject } from './errors.ts';
@@ -64,9 +64,9 @@ export const signingEndpoints = (routes: SigningRoutes): readonly Endpoint[] => 
     path: '/wallets/:walletId/sign',
     credential: 'session',
     summary: "Sign a transaction with the player's wallet",
-    description:
-      'Signs and does not send. With an idempotencyKey (or the header Idempotency-Key) a repeat answers as the first.',
+    description: 'Signs and does not send. With an idempotencyKey a repeat answers as the first.',
     body: signBody,
+    idempotencyHeader: { insteadOf: 'idempotencyKey' },
     success,
     errors,
     handle: async ({ caller, params, body, context }) => {
@@ -99,6 +99,7 @@ const serverSignEndpoint = (routes: SigningRoutes): Endpoint =>
       if (!serverSigningEnabled) throw reject('wallets/server_signing_disabled');
     },
     body: signBody.extend({ userId: z.string() }),
+    idempotencyHeader: { insteadOf: 'idempotencyKey' },
     success,
     errors: [
       'wallets/server_signing_disabled',
@@ -151,7 +152,7 @@ async function signedReply(
     ...request,
     wallet: { place: { ownerId: place.scopeId, environment: place.environment, walletId: id }, address },
     transaction: body.transaction,
-    idempotencyKey: body.idempotencyKey ?? idempotencyKeyOf(context, longCallerId),
+    idempotencyKey: body.idempotencyKey,
     opening: { actor, requestId },
     requireActive: async () => {
       if (status !== 'active') throw reject('wallets/not_active', { status });

@@ -165,6 +165,36 @@ describe("a player's wallet", function () {
     expect(await wallets.lamportsOf(toAddress)).to.equal(2_000_000n);
   });
 
+  it('takes its key as the header Idempotency-Key too, and never two that differ', async () => {
+    await fund();
+    const request = { toAddress: newAddress(), amount: '2000000' };
+    const headers = { 'idempotency-key': 'in-the-header' };
+    const first = requireStatus(await player.post(path('withdraw'), request, { headers }), 200);
+    expect(first.json.idempotencyKey).to.equal('in-the-header');
+    for (const again of [
+      await withdraw({ ...request, idempotencyKey: 'in-the-header' }),
+      await player.post(path('withdraw'), { ...request, idempotencyKey: 'in-the-header' }, { headers }),
+    ]) {
+      expect(again).to.include({ status: 200, replayed: true, text: first.text });
+    }
+    const transaction = await unsignedTransfer(
+      wallets.chain,
+      player.wallet.address,
+      newAddress(),
+      2_000_000n,
+    );
+    for (const [operation, body] of [
+      ['withdraw', request],
+      ['export', {}],
+      ['sign', { transaction }],
+    ] as const) {
+      const both = { ...body, idempotencyKey: 'in-the-body' };
+      const refused = await player.post(path(operation), both, { headers });
+      expect(verdict(refused), operation).to.equal('400 request/invalid');
+    }
+    expect(verdict(await withdraw(request))).to.equal('400 request/invalid');
+  });
+
   it('refuses a key that was used with other content, and says what differs first', async () => {
     await fund();
     const request = { idempotencyKey: 'once', toAddress: newAddress(), amount: '2000000' };

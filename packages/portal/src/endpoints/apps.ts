@@ -29,6 +29,7 @@ export const appEndpoints = ({
       /** The scope of an existing app, to share its users and wallets. */
       scope: z.string().optional(),
     }),
+    idempotencyHeader: {},
     success: { status: 200, schema: appBody },
     errors: ['portal/scope_not_found', 'portal/idempotency_conflict'],
     handle: async ({ body, context }) => {

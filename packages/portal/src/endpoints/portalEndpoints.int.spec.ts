@@ -354,6 +354,10 @@ describe('the admin API', () => {
       expect(elsewhere.body).not.to.deep.equal(first.body);
       expect((await post(`/app/${appId}/test/users`, {})).body).not.to.deep.equal(first.body);
       expect((await post(`/app/${appId}/test/users`, {}, { 'idempotency-key': '?' })).status).to.equal(400);
+      // An id that is not the one of the key: the two name different users.
+      const both = await post(`/app/${appId}/test/users`, { userId: newId('usr') }, headers);
+      expect([both.status, both.body.code]).to.deep.equal([400, 'request/invalid']);
+      expect((await post(`/app/${appId}/test/users`, first.body, headers)).body).to.deep.equal(first.body);
     });
 
     it('adjust funds by currency code, in bigints inside and strings outside', async () => {

@@ -1,5 +1,5 @@
 /** Users, as an operator registers, suspends, reinstates and erases them. */
-import { type Endpoint, endpoint, idempotencyKeyOf, type RequestContext } from '@coffer/http';
+import { differentKeys, type Endpoint, endpoint, idempotencyKeyOf, type RequestContext } from '@coffer/http';
 import { type Environment, idFromParts, isId, longCallerId } from '@coffer/kernel';
 import { z } from 'zod';
 import type { PortalOptions } from './portalEndpoints.ts';
@@ -70,12 +70,16 @@ export const userEndpoints = ({
         .refine((text) => isId('usr', text), 'must be usr_ and 26 characters of lower-case base32')
         .optional(),
     }),
+    idempotencyHeader: {},
     success: { status: 200, schema: z.object({ userId: z.string() }) },
     errors: [...PLACE_ERRORS, 'users/idempotency_conflict'],
     handle: async ({ params, body, context }) => {
       const { appId, scopeId, environment } = await placeOf(directory, params);
       const key = idempotencyKeyOf(context, longCallerId);
       const followingId = key && idFromParts('usr', 'portal', environment, appId, key);
+      if (body.userId !== undefined && followingId !== undefined && body.userId !== followingId) {
+        throw differentKeys('userId');
+      }
       const { answer, replayed } = await users.register(
         { environment, scopeId, appId, userId: body.userId ?? followingId },
         context,
