@@ -39,8 +39,6 @@ const SIGNATURE_FEE_LAMPORTS = 5_000n;
 const SIGNATURES = 2n;
 const MICRO_LAMPORTS = 1_000_000n;
 const SIGNATURE_BYTES = 64;
-/** Token accounts of the newer program say that their owner cannot change. */
-const NEW_TOKEN_ACCOUNT_BYTES = 170;
 
 export async function prepareTransfer(
   chain: Chain,
@@ -55,7 +53,7 @@ export async function prepareTransfer(
     chain.rentMinimum(0),
   ]);
   if (plan.outcome !== 'possible') throw refusalOf(plan, amount);
-  const rent = plan.createsAccount ? await chain.rentMinimum(NEW_TOKEN_ACCOUNT_BYTES) : 0n;
+  const { rent } = plan;
   mustAfford(payer, rent, emptyAccountRent, policy);
 
   const [asked, recent] = await Promise.all([

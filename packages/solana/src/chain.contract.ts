@@ -6,6 +6,7 @@ import { MEMO_PROGRAM, SYSTEM_PROGRAM } from './programs/ids.ts';
 import { decodeMint, isSupportedMint } from './programs/mint.ts';
 import { referenceOf } from './reference.ts';
 import { signedTransfer, type TestWallet, testWallet } from './testing.ts';
+import { planTransfer } from './transferPlan.ts';
 import { associatedTokenAddress } from './web3/addresses.ts';
 import { signatureOf, type TransferMint } from './web3/buildTransfer.ts';
 
@@ -335,6 +336,30 @@ export function itIsAChain(name: string, makeWorld: () => Promise<ChainWorld>): 
       const [found] = await chain.transactionsOf(referenceOf(moveId), { limit: 10 });
       expect(found?.signature).to.equal(signature);
     });
+
+    for (const beforehand of [0n, 890_880n, 5_000_000n])
+      it(`makes a token account where ${beforehand} lamports were before it, for what the plan says`, async () => {
+        const { token } = world;
+        const feePayer = await fundedWallet(SOL);
+        const [from, to] = [newWallet(), newWallet()];
+        const { mint } = token;
+        await token.give(from.address, 7n);
+        const account = associatedTokenAddress(to.address, mint.address, mint.program);
+        if (beforehand > 0n) await world.fund(account, beforehand);
+        const wanted = { from: from.address, to: to.address, mint: mint.address, amount: 7n };
+        const plan = await planTransfer(chain, { ...wanted, decimals: mint.decimals });
+        if (plan.outcome !== 'possible') return expect.fail(plan.outcome);
+        expect(plan.createsAccount).to.equal(true);
+
+        const { blockhash } = await chain.latestBlockhash();
+        const order = { to: to.address, mint, amount: 7n, moveId: newMoveId(), blockhash, priority };
+        const wire = signedTransfer({ ...order, createsAccount: true }, feePayer, from);
+        await chain.send(wire);
+        expect((await settled(signatureOf(wire))).error).to.equal(null);
+        expect(await lamportsOf(feePayer)).to.equal(SOL - FEE - plan.rent);
+        const [made] = await chain.tokenAccountsOf(to.address, 'finalized');
+        expect(made).to.deep.include({ address: account, amount: 7n });
+      });
 
     it('has a mint that can be read', async () => {
       const { token } = world;

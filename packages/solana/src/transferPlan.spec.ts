@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { planTransfer } from './index.ts';
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs/ids.ts';
+import { tokenAccountData } from './memory/accounts.ts';
+import { SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs/ids.ts';
 import { type MemoryChain, memoryChain, testWallet } from './testing.ts';
 import { associatedTokenAddress } from './web3/addresses.ts';
 
@@ -21,7 +22,7 @@ describe('a transfer', () => {
 
     it('is possible within what the wallet holds', async () => {
       const accounts = { source: from, destination: to };
-      const possible = { outcome: 'possible', mint: 'native', createsAccount: false, accounts };
+      const possible = { outcome: 'possible', mint: 'native', createsAccount: false, rent: 0n, accounts };
       expect(await native(1_000_000n)).to.deep.equal(possible);
       expect(await native(10_000_000n), 'all of it').to.deep.equal(possible);
     });
@@ -63,7 +64,10 @@ describe('a transfer', () => {
     const tokens = (mint: { readonly address: string; readonly decimals: number }, amount: bigint) =>
       planTransfer(chain, { from, to, mint: mint.address, decimals: mint.decimals, amount });
 
-    for (const program of [TOKEN_PROGRAM, TOKEN_2022_PROGRAM]) {
+    for (const [program, rent] of [
+      [TOKEN_PROGRAM, 2_039_280n],
+      [TOKEN_2022_PROGRAM, 2_074_080n],
+    ] as const) {
       it(`of ${program} makes the account of a recipient who has none`, async () => {
         const mint = chain.createMint({ program, decimals: 6 });
         chain.giveTokens(mint, from, 100n);
@@ -75,6 +79,7 @@ describe('a transfer', () => {
           outcome: 'possible',
           mint,
           createsAccount: true,
+          rent,
           accounts,
         });
         chain.giveTokens(mint, to, 1n);
@@ -82,10 +87,50 @@ describe('a transfer', () => {
           outcome: 'possible',
           mint,
           createsAccount: false,
+          rent: 0n,
           accounts,
         });
       });
     }
+
+    it('goes to an account that is not made yet, whatever somebody has sent there', async () => {
+      const mint = chain.createMint();
+      chain.giveTokens(mint, from, 5n);
+      const { address, program } = mint;
+      const account = associatedTokenAddress(to, address, program);
+      for (const [more, rent] of [
+        [890_880n, 1_148_400n],
+        [1_148_400n, 0n],
+        [1n, 0n],
+      ] as const) {
+        chain.fund(account, more);
+        expect(await tokens(mint, 1n)).to.include({ outcome: 'possible', createsAccount: true, rent });
+      }
+    });
+
+    it('is not possible where that account is of another program or another owner', async () => {
+      const mint = chain.createMint();
+      chain.giveTokens(mint, from, 5n);
+      const account = associatedTokenAddress(to, mint.address, mint.program);
+      const somebody = testWallet('somebody').address;
+      for (const foreign of [
+        { owner: TOKEN_2022_PROGRAM, data: new Uint8Array() },
+        { owner: SYSTEM_PROGRAM, data: new Uint8Array(1) },
+        {
+          owner: mint.program,
+          data: tokenAccountData({
+            mint: mint.address,
+            program: mint.program,
+            owner: somebody,
+            amount: 0n,
+            isFrozen: false,
+          }),
+        },
+      ]) {
+        chain.putAccount(account, { ...foreign, lamports: 3_000_000n });
+        expect(await tokens(mint, 1n)).to.include({ outcome: 'unacceptableRecipient' });
+      }
+    });
 
     it('is not possible beyond what the wallet holds', async () => {
       const mint = chain.createMint();

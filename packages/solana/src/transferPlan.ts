@@ -6,6 +6,7 @@ import type { Address, Chain, ChainAccount } from './port.ts';
 import { SYSTEM_PROGRAM } from './programs/ids.ts';
 import { decodeMint, isSupportedMint } from './programs/mint.ts';
 import { decodeTokenAccount } from './programs/tokenAccount.ts';
+import { newTokenAccountBytes } from './programs/tokenExtensions.ts';
 import { associatedTokenAddress, isOnCurve } from './web3/addresses.ts';
 import type { TransferMint } from './web3/buildTransfer.ts';
 
@@ -23,8 +24,10 @@ export type TransferPlan =
   | {
       readonly outcome: 'possible';
       readonly mint: 'native' | TransferMint;
-      /** The recipient's token account is missing: whoever pays the fees pays its rent. */
+      /** The recipient's token account is missing. */
       readonly createsAccount: boolean;
+      /** What making it costs beyond what somebody has sent to its address already. */
+      readonly rent: bigint;
       /** What the funds leave and reach: the wallets, or their token accounts. */
       readonly accounts: { readonly source: Address; readonly destination: Address };
     }
@@ -61,7 +64,7 @@ async function planNative(chain: Chain, { from, to, amount }: Transfer): Promise
   const arrived = (recipient?.lamports ?? 0n) + amount;
   if ((left > 0n && left < minimum) || arrived < minimum) return { outcome: 'belowRentMinimum', minimum };
   const accounts = { source: from, destination: to };
-  return { outcome: 'possible', mint: 'native', createsAccount: false, accounts };
+  return { outcome: 'possible', mint: 'native', createsAccount: false, rent: 0n, accounts };
 }
 
 async function planToken(chain: Chain, transfer: Transfer): Promise<TransferPlan> {
@@ -85,22 +88,33 @@ async function planToken(chain: Chain, transfer: Transfer): Promise<TransferPlan
     destination: associatedTokenAddress(to, address, program),
   };
   const [paying, paid] = await chain.accounts([accounts.source, accounts.destination], 'confirmed');
+  const createsAccount = isVacant(paid);
   const source = paying && decodeTokenAccount(paying);
   // An associated account can have been given to another owner: then its funds are not the wallet's.
   const available = source?.owner === from ? source.amount : 0n;
   if (available < amount) return { outcome: 'insufficientFunds', available };
   if (source?.isFrozen) return { outcome: 'frozen', side: 'source', account: accounts.source };
   const destination = paid && decodeTokenAccount(paid);
-  if (paid && destination?.owner !== to) {
+  if (!createsAccount && destination?.owner !== to) {
     return { outcome: 'unacceptableRecipient', reason: 'Its token account belongs to somebody else.' };
   }
   if (destination?.isFrozen) return { outcome: 'frozen', side: 'destination', account: accounts.destination };
   return {
     outcome: 'possible',
     mint: { address, program, decimals },
-    createsAccount: paid === undefined,
+    createsAccount,
+    rent: createsAccount ? await missingRent(chain, program, paid?.lamports ?? 0n) : 0n,
     accounts,
   };
+}
+
+/** Anybody can send lamports to an address before its account is made: it is made all the same. */
+const isVacant = (account: ChainAccount | undefined): boolean =>
+  account === undefined || (account.owner === SYSTEM_PROGRAM && account.data.length === 0);
+
+async function missingRent(chain: Chain, program: Address, held: bigint): Promise<bigint> {
+  const whole = await chain.rentMinimum(newTokenAccountBytes(program));
+  return whole > held ? whole - held : 0n;
 }
 
 function refusalOf(

@@ -5,7 +5,7 @@ import type { Address, ChainAccount, TokenAccount } from '../port.ts';
 import { SYSTEM_PROGRAM } from '../programs/ids.ts';
 import { decodeMint, type Mint } from '../programs/mint.ts';
 import { decodeTokenAccount } from '../programs/tokenAccount.ts';
-import { TOKEN_ACCOUNT_BYTES } from '../programs/tokenExtensions.ts';
+import { ACCOUNT_TYPES, newTokenAccountBytes, TOKEN_ACCOUNT_BYTES } from '../programs/tokenExtensions.ts';
 
 export interface HeldAccount {
   readonly owner: Address;
@@ -70,11 +70,16 @@ export function mintData(mint: Pick<Mint, 'decimals' | 'freezeAuthority'>): Uint
 }
 
 const STATES = { initialized: 1, frozen: 2 } as const;
+const IMMUTABLE_OWNER = 7;
 
 export function tokenAccountData(
-  account: Pick<TokenAccount, 'mint' | 'owner' | 'amount' | 'isFrozen'>,
+  account: Pick<TokenAccount, 'program' | 'mint' | 'owner' | 'amount' | 'isFrozen'>,
 ): Uint8Array {
-  const data = Buffer.alloc(TOKEN_ACCOUNT_BYTES);
+  const data = Buffer.alloc(newTokenAccountBytes(account.program));
+  if (data.length > TOKEN_ACCOUNT_BYTES) {
+    data.writeUInt8(ACCOUNT_TYPES.account, TOKEN_ACCOUNT_BYTES);
+    data.writeUInt16LE(IMMUTABLE_OWNER, TOKEN_ACCOUNT_BYTES + 1);
+  }
   data.set(bytesOf(account.mint), 0);
   data.set(bytesOf(account.owner), 32);
   data.writeBigUInt64LE(account.amount, 64);

@@ -142,7 +142,8 @@ function createAccount(
     throw new ProgramError('InvalidSeeds');
   if (mintAt(accounts, of.mint)?.program !== of.program) throw new ProgramError('InvalidAccountData');
   if (tokenAccountAt(accounts, of.address)) return accounts;
-  const data = tokenAccountData({ mint: of.mint, owner: of.owner, amount: 0n, isFrozen: false });
+  const { program, mint, owner } = of;
+  const data = tokenAccountData({ program, mint, owner, amount: 0n, isFrozen: false });
   const missing = rentOf(data.length) - heldAt(accounts, of.address).lamports;
   const funded = missing > 0n ? moveLamports(accounts, of.payer, of.address, missing) : accounts;
   const { lamports } = heldAt(funded, of.address);

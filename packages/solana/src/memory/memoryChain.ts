@@ -22,6 +22,7 @@ import { type ReadTransaction, readTransaction } from '../web3/readTransaction.t
 import {
   type Accounts,
   chainAccountAt,
+  type HeldAccount,
   heldAt,
   mintData,
   rentOf,
@@ -49,6 +50,8 @@ export interface MemoryChain extends Chain {
   ) => TransferMint;
   readonly giveTokens: (mint: TransferMint, owner: Address, amount: bigint) => Address;
   readonly setFrozen: (tokenAccount: Address, isFrozen: boolean) => void;
+  /** In place of what is there. */
+  readonly putAccount: (address: Address, account: HeldAccount) => void;
   readonly setPriorityFee: (microLamports: bigint) => void;
 
   /** The next sends are accepted, and go nowhere. */
@@ -302,6 +305,7 @@ export function memoryChain(options: MemoryChainOptions = {}): MemoryChain {
       everywhere((accounts) => {
         const held = tokenAccountAt(accounts, address);
         const data = tokenAccountData({
+          program: mint.program,
           mint: mint.address,
           owner,
           amount: (held?.amount ?? 0n) + amount,
@@ -320,6 +324,7 @@ export function memoryChain(options: MemoryChainOptions = {}): MemoryChain {
           data: tokenAccountData({ ...held, isFrozen }),
         });
       }),
+    putAccount: (address, account) => everywhere((accounts) => withAccount(accounts, address, account)),
     setPriorityFee: (microLamports) => {
       priorityFee = microLamports;
     },

@@ -1,4 +1,6 @@
 /** Extensions of Token-2022 accounts: each is a type, a length and so many bytes, behind the base of the account. */
+import type { Address } from '../port.ts';
+import { TOKEN_2022_PROGRAM } from './ids.ts';
 
 /** By the number of its type. The names are those of the program's source, in camel case. */
 const EXTENSION_NAMES = [
@@ -39,6 +41,10 @@ export type ExtensionName = (typeof EXTENSION_NAMES)[number] | `unknown:${number
 /** The base of mints is filled up to that of accounts, so that the type of both stands in one place. */
 export const TOKEN_ACCOUNT_BYTES = 165;
 const FIRST_EXTENSION = TOKEN_ACCOUNT_BYTES + 1;
+
+/** An associated account of a mint without extensions of its own: that of Token-2022 says that its owner stays. */
+export const newTokenAccountBytes = (program: Address): number =>
+  program === TOKEN_2022_PROGRAM ? FIRST_EXTENSION + 4 : TOKEN_ACCOUNT_BYTES;
 /** No account with extensions has this length: it would be taken for a multisig. */
 const MULTISIG_BYTES = 355;
 
