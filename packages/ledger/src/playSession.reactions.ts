@@ -45,10 +45,13 @@ export function sessionDues({ accountStreamOf, carryOut }: ReactionDependencies)
       name: 'creditLateRollback',
       dueOf(event: RecordedEvent) {
         const rolledBack = decodedAs(event, 'BetRolledBack');
-        if (!rolledBack?.data.late) return undefined;
+        if (!rolledBack) return undefined;
+        const { transactionUuid, amount, late } = rolledBack.data;
+        // What moves nothing makes no due.
+        if (!late || amount === 0n) return undefined;
         const { environment, appId, sessionId } = playSessionPlace(event.stream);
-        const entryId: RollbackEntryId = `rollback:${sessionId}/${rolledBack.data.transactionUuid}`;
-        const account = accountStreamOf({ environment, appId, ...rolledBack.data.late });
+        const entryId: RollbackEntryId = `rollback:${sessionId}/${transactionUuid}`;
+        const account = accountStreamOf({ environment, appId, ...late });
         return { account, entryId };
       },
       act: (cause: RecordedEvent) => carryOut.creditLateRollback(cause, deadline()),

@@ -20,6 +20,11 @@ const closed = (revision: number, subject: string, amount: number, to: string): 
   [revision, 2, to, subject, amount, 0],
 ];
 
+const entryOfNothing = (revision: number, subject: string): readonly PostingRow[] => [
+  [revision, 1, 'available', subject, 0, 100],
+  [revision, 2, 'house', subject, 0, 10],
+];
+
 type MoveValues = readonly [operation: string, key: string, amount: number, status: string, user?: string];
 const moves = (given: readonly MoveValues[]) =>
   given
@@ -216,6 +221,19 @@ describe('the checks between rows of different kinds', () => {
     expect(await found()).to.deep.equal([]);
   });
 
+  it('accept an entry of nothing for a late rollback of nothing, as earlier releases have made', async () => {
+    await post(entryOfNothing(14, 'rollback:open/b1'));
+    expect(await found()).to.deep.equal([]);
+  });
+
+  it('find an entry of nothing where a late rollback gives something back', async () => {
+    await change(`update $play_sessions set late_rolled_back = 15 where session_id = 'open'`);
+    await post(entryOfNothing(14, 'rollback:open/b1'));
+    expect((await found()).map(({ check, subject }) => `${check} ${subject}`)).to.deep.equal([
+      `late_rollbacks ${ANN} rollback:open`,
+    ]);
+  });
+
   it('count nothing against what is in flight, and all the rest', async () => {
     await change(
       `update $holds set payout = null, closed_at_revision = null where hold_id = 'session:settled'`,
@@ -318,6 +336,10 @@ describe('the checks between rows of different kinds', () => {
       ...held(12, 'cashout:top-up', 8),
       ...closed(13, 'cashout:top-up', 8, 'available'),
     ];
+    await post(rows);
+  }
+
+  async function post(rows: readonly PostingRow[]): Promise<void> {
     for (const [revision, number, account, subject, amount, before] of rows) {
       await pool.query(
         `insert into ${SCHEMA}.postings values

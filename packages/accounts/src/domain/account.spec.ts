@@ -70,6 +70,17 @@ describe('account: entries', () => {
       .thenHappened(credited('b', 5n, 105n))
       .andAnswers({ outcome: 'booked', available: 105n, held: 0n }));
 
+  it('makes no entry of what moves nothing', () => {
+    for (const command of [credit('a', 0n), debit('a', 0n)]) {
+      expect(() => account.decide(account.initialState, command)).to.throw('an entry moves something');
+    }
+  });
+
+  it('folds the entries of nothing that earlier releases have made', () =>
+    given(credited('a', 0n, 0n), credited('b', 5n, 5n))
+      .when(debit('c', 5n))
+      .thenHappened(debited('c', 5n, 0n)));
+
   it('takes a debit from the available funds, down to nothing', () =>
     given(credited('a', 100n, 100n))
       .when(debit('b', 100n))
@@ -144,6 +155,16 @@ describe('account: holds', () => {
 
   it('holds nothing of nothing', () =>
     given().when(hold(0n)).thenHappened(held(0n)).andAnswers({ outcome: 'held', available: 0n, held: 0n }));
+
+  it('holds nothing for a session alone: every other hold is of something', () => {
+    for (const [holdId, purpose] of [
+      [stakeHoldId('p', 'b'), 'stake'],
+      [cashoutHoldId('r'), 'cashout'],
+    ] as const) {
+      const command: AccountCommand = { type: 'HoldFunds', holdId, amount: 0n, purpose, request: {} };
+      expect(() => account.decide(account.initialState, command)).to.throw('a hold keeps something apart');
+    }
+  });
 
   it('answers what is held already, with the place of its event, as nothing to be trusted unconfirmed', () =>
     given(credited('a', 100n, 100n), held(40n))

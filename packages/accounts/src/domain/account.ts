@@ -162,7 +162,7 @@ const ENTRY_KIND = { deposit: 'deposit', adjustment: 'adjust', earnings: 'earnin
 function enter(account: Account, operation: Entry['operation'], content: EntryContent): AccountDecision {
   const { entryId, amount, reason, note } = content;
   assert(entryId.startsWith(`${ENTRY_KIND[reason]}:`), `${entryId} is no id for the reason ${reason}`);
-  assert(amount >= 0n, 'an entry is not negative');
+  assert(amount > 0n, 'an entry moves something');
 
   const seen = account.entries.get(entryId);
   if (seen) {
@@ -205,7 +205,8 @@ function firstDifference(
 function holdFunds(account: Account, command: CommandOf<'HoldFunds'>): AccountDecision {
   const { holdId, amount, purpose, request } = command;
   assert.equal(purposeOf(holdId), purpose, `${holdId} is no id for the purpose ${purpose}`);
-  assert(amount >= 0n, 'a hold is not negative');
+  // A session may be opened with nothing to play for: its hold is what the open rests on.
+  assert(amount > 0n || (amount === 0n && purpose === 'session'), 'a hold keeps something apart');
 
   const hold = account.openHolds.get(holdId);
   // Not a replay: the hold may have been closed by another node, so the answer needs confirming.

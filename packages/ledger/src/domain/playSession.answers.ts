@@ -62,7 +62,10 @@ export interface RollbackAnswer {
   readonly amount: bigint;
   readonly balance: bigint;
   readonly status: 'rolled_back' | 'remembered' | 'already_rolled_back';
-  /** After the settlement, also when repeated: the account to credit because of the event at the revision. */
+  /**
+   * After the settlement, also when repeated: the account to credit because of the event at the revision. Undefined
+   * where the stake was nothing: what moves nothing makes no entry.
+   */
   readonly late: (AccountOwner & { readonly revision: number }) | undefined;
 }
 
@@ -121,7 +124,7 @@ export function rolledBackAnswer(
     amount,
     balance,
     status: 'rolled_back',
-    late: late ? { ...ownerOf(terms), revision } : undefined,
+    late: late && amount > 0n ? { ...ownerOf(terms), revision } : undefined,
   };
 }
 

@@ -263,6 +263,19 @@ describe('play session: rollback', () => {
       .thenNothingHappened()
       .andReplays(reversed('r', 'b', 40n, 60n, 3)));
 
+  it('of nothing after the settlement leaves nothing to be paid, also when it is repeated', () => {
+    const history = [opened(100n), betPlaced('b', 0n, 100n), settledOf100(unplayed)];
+    const answer = { ...reversed('r', 'b', 0n, 100n), late: undefined };
+    given(...history)
+      .when(rollBack('r', 'b'))
+      .thenHappened(rolledBackLate('r', 'b', 0n, 100n))
+      .andAnswers(answer);
+    given(...history, rolledBackLate('r', 'b', 0n, 100n))
+      .when(rollBack('r', 'b'))
+      .thenNothingHappened()
+      .andReplays(answer);
+  });
+
   it('after the settlement is refused for a bet that has a win', () =>
     given(opened(100n), betPlaced('b', 40n, 60n), winCredited('w', 'b', 0n, 60n), settledOf100(lost40))
       .when(rollBack('r', 'b'))

@@ -316,8 +316,10 @@ export function createModel(
     return keep(session, transactionUuid, request, body(stake, balance, 'rolled_back'), () => {
       target.rolledBack = true;
       session.balance = balance;
-      if (isLate) session.late.set(transactionUuid, { stake, paid: false });
-      if (isLate && !isByStep) takeAll(creditRollback({ op: 'creditRollback', sessionId, transactionUuid }));
+      // A stake of nothing leaves nothing to be paid.
+      if (!isLate || stake === 0n) return;
+      session.late.set(transactionUuid, { stake, paid: false });
+      if (!isByStep) takeAll(creditRollback({ op: 'creditRollback', sessionId, transactionUuid }));
     });
   }
 

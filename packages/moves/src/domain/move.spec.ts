@@ -29,6 +29,11 @@ describe('a move, requested', () => {
   it('keeps all that was asked for', () =>
     given().when(request()).thenHappened(requested()).andAnswers(asRequested));
 
+  it('moves something', () =>
+    expect(() => move.decide(move.initialState, request(deposit({ amount: 0n })))).to.throw(
+      'a move moves something',
+    ));
+
   for (const [when, ...history] of [
     ['at once', requested()],
     ['while it is in flight', requested(), signed(1), submitted(1)],

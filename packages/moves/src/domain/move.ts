@@ -105,6 +105,7 @@ function requestMove(move: Move, { terms }: CommandOf<'RequestMove'>): MoveDecis
     return { events: [], answer: asRequested(move.terms), replayed: true };
   }
 
+  assert(terms.amount > 0n, 'a move moves something');
   return { events: [{ type: 'MoveRequested', data: terms }], answer: asRequested(terms) };
 }
 

@@ -185,6 +185,7 @@ function checkLateRollbacks(
     for (const event of events.map(playSessionEvents.decode)) {
       if (event.type !== 'BetRolledBack' || !event.data.late) continue;
       const { late, transactionUuid, amount } = event.data;
+      if (amount === 0n) continue;
       owed.push(`${late.userId}.${late.currencyId} rollback:${parts.id}/${transactionUuid} ${amount}`);
     }
   }

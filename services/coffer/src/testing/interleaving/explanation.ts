@@ -155,7 +155,7 @@ export function explanations({ log, place }: TwoNodes) {
     if (rollback?.kind !== 'rollback' || !rollback.late || !answered.answer.accepted) return;
     const owner = accountsMeanwhile(session.terms.userId, answered).at(-1);
     const entry = owner?.entries.get(`rollback:${request.sessionId}/${request.transactionUuid}`);
-    assert.equal(entry?.amount, rollback.amount, 'the late rollback has been paid');
+    assert.equal(entry?.amount ?? 0n, rollback.amount, 'the late rollback has been paid');
   }
 }
 

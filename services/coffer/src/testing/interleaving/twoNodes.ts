@@ -209,7 +209,9 @@ function owedFor(event: RecordedEvent): 'open' | 'close' | 'creditLateRollback' 
   if (event.type === 'SessionSettled') return 'close';
   if (event.type !== 'BetRolledBack') return undefined;
   const rolledBack = playSessionEvents.decode(event);
-  return rolledBack.type === 'BetRolledBack' && rolledBack.data.late ? 'creditLateRollback' : undefined;
+  if (rolledBack.type !== 'BetRolledBack') return undefined;
+  const { late, amount } = rolledBack.data;
+  return late && amount > 0n ? 'creditLateRollback' : undefined;
 }
 
 async function refusalsAsAnswers(body: Promise<object>): Promise<Answer> {
