@@ -1,5 +1,12 @@
 import type { Pool } from './pool.ts';
 
+/** Whoever held a lock on a connection that is gone holds it no longer. */
+export class LockLostError extends Error {
+  override readonly name = 'LockLostError';
+  /** PostgreSQL's own for a connection that has failed: https://www.postgresql.org/docs/18/errcodes-appendix.html */
+  readonly code = '08006';
+}
+
 /**
  * Runs the work while this process alone has the lock; undefined when another has it. The lock lives as long
  * as its connection, so it is gone with a process that dies; a process that outlives it is told by the signal.
@@ -14,7 +21,7 @@ export async function withAdvisoryLock<Result>(
   let failure: Error | undefined;
   const noteLoss = (error: Error) => {
     failure = error;
-    lost.abort(new Error('The connection that held the lock was lost.', { cause: error }));
+    lost.abort(new LockLostError('The connection that held the lock was lost.', { cause: error }));
   };
   client.on('error', noteLoss);
   try {

@@ -10,7 +10,12 @@ import {
   startConsumer,
 } from '@coffer/consumers';
 import type { Queryable } from '@coffer/database';
-import { type EventStore, type LogPlace, LogRewrittenError } from '@coffer/event-store';
+import {
+  type EventStore,
+  type LogPlace,
+  LogRewrittenError,
+  StoreUnreachableError,
+} from '@coffer/event-store';
 import { type BooksProjection, projectBooks } from './books.ts';
 import { type MoveRow, moveTable } from './moves.ts';
 import { type PlaySessionRow, playSessionTable } from './playSessions.ts';
@@ -71,20 +76,24 @@ const LOOK_LIMIT_MS = 2_000;
 
 /**
  * Whether the log holds the event at the checkpoint of the live read models. False when it was put back to
- * an older state than theirs: then they show what has never happened. Throws when the log does not answer.
+ * an older state than theirs: then they show what has never happened. Throws `StoreUnreachableError` when the log
+ * does not answer.
  */
 export async function areOfThisLog(
   db: Queryable,
-  store: Pick<EventStore, 'subscribeToAll'>,
+  store: Pick<EventStore, 'subscribeToAll' | 'head'>,
 ): Promise<boolean> {
   const key = { schema: await liveReadSchema(db), name: READ_MODELS_CONSUMER };
   const after = await readCheckpoint(db, key);
-  if (!after) return true;
+  if (!after) {
+    await store.head();
+    return true;
+  }
   const looking = new AbortController();
   const signal = AbortSignal.any([looking.signal, AbortSignal.timeout(LOOK_LIMIT_MS)]);
   try {
     for await (const _ of store.subscribeToAll({ after, signal, pageSize: 1 })) return true;
-    throw new Error('The log does not answer.');
+    throw new StoreUnreachableError('The log does not answer.');
   } catch (error) {
     if (error instanceof LogRewrittenError) return false;
     throw error;

@@ -13,7 +13,7 @@ import { beginFilling, dropFilling, liveReadSchema, makeLive } from './schema.ts
 
 export interface RebuildDependencies {
   readonly pool: Pool;
-  readonly store: Pick<EventStore, 'subscribeToAll' | 'comparePositions'>;
+  readonly store: Pick<EventStore, 'subscribeToAll' | 'comparePositions' | 'head'>;
   readonly projections: ReadModelProjections;
   /** Told when what was begun could not be cleared up: the next rebuild will. */
   readonly onTrouble: (error: unknown) => void;
@@ -59,12 +59,16 @@ const REBUILD_LOCK = 7_263_005;
 /** A process that is frozen in a transaction must not keep others waiting for longer. */
 const IDLE_TRANSACTION_MS = 30_000;
 
-/** Throws `RebuildUnderWayError`, what `HeldProjections` throws, and the signal's reason. */
+/**
+ * A log that is absent is told at once; one that goes away later is waited for. Throws `StoreUnreachableError`,
+ * `RebuildUnderWayError`, `LockLostError`, what `HeldProjections` throws, and the signal's reason.
+ */
 export async function rebuildReadModels(
   dependencies: RebuildDependencies,
   options: RebuildOptions,
 ): Promise<RebuildResult> {
   const { pool, store, projections, onTrouble } = dependencies;
+  await store.head();
   const locked = await withAdvisoryLock(pool, REBUILD_LOCK, async (lost) => {
     const signal = AbortSignal.any([options.signal, lost]);
     signal.throwIfAborted();

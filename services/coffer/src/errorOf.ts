@@ -11,11 +11,13 @@ import { CoverageIncompleteError } from '@coffer/reconcile';
 import { ChainUnreachableError } from '@coffer/solana';
 
 /**
- * Connection failures of node and of Postgres: https://www.postgresql.org/docs/18/errcodes-appendix.html
- * classes 08 (connection exception), 53 (insufficient resources) and 57P (operator intervention), and what
- * refuses a new connection: 28 (authorization), 3D000 (no such database), 55000 (it takes no connections).
+ * Connection failures of node, its resolver's among them, and of Postgres:
+ * https://www.postgresql.org/docs/18/errcodes-appendix.html classes 08 (connection exception), 53 (insufficient
+ * resources) and 57P (operator intervention), what refuses a new connection: 28 (authorization), 3D000 (no such
+ * database), 55000 (it takes no connections), and 25006: a server that has become a standby takes no writes.
  */
-const AWAY = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOENT|08...|28...|3D000|53...|55000|57P..)$/;
+const AWAY =
+  /^(E(AI_AGAIN|CONNABORTED|CONNREFUSED|CONNRESET|HOSTDOWN|HOSTUNREACH|NETDOWN|NETUNREACH|NOTFOUND|PIPE|TIMEDOUT)|ENOENT|08...|25006|28...|3D000|53...|55000|57P..)$/;
 
 export function errorOf(error: unknown): KnownFailure | undefined {
   if (error instanceof OutcomeUnknownError) return { code: 'service/outcome_unknown' };
@@ -35,7 +37,7 @@ function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if ('code' in error && typeof error.code === 'string') return AWAY.test(error.code);
   // The driver's own words, which carry no code.
-  return /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/.test(
+  return /^(Connection terminated|timeout exceeded when trying to connect|Client (has encountered a connection error|was closed)|Query read timeout)/.test(
     error.message,
   );
 }

@@ -2,7 +2,6 @@
  * The ledger while its store is in trouble: what is answered, and that a repeat always converges.
  * Source: contract, Common rules (unknown outcome, overload).
  */
-import { createPool, type Pool } from '@coffer/database';
 import {
   type AppendRequest,
   type EventStore,
@@ -12,6 +11,7 @@ import {
 } from '@coffer/event-store';
 import { expect } from 'chai';
 import { type Answer, type Fields, requireStatus } from './testing/client.ts';
+import { type ReachableDatabase, reachableDatabase } from './testing/databaseAway.ts';
 import { eventually } from './testing/eventually.ts';
 import { type Ledger, useLedger, verdict } from './testing/ledger.ts';
 
@@ -223,35 +223,17 @@ describe('The ledger under more than it can take', () => {
 
 describe('The ledger without its database', () => {
   const ledger = useLedger({ environment: { COFFER_REQUEST_TIMEOUT_MS: '500' } });
-  let server: Pool;
-  let name: string;
-
+  let database: ReachableDatabase;
   before(() => {
-    const address = new URL(ledger.world.databaseUrl);
-    name = address.pathname.slice(1);
-    address.pathname = '/postgres';
-    server = createPool({
-      connectionString: address.href,
-      applicationName: 'trouble spec',
-      maxConnections: 1,
-      onIdleError: (error) => {
-        throw error;
-      },
-    });
+    database = reachableDatabase(ledger.world.databaseUrl);
   });
-  after(() => server.end());
-
-  async function setReachable(reachable: boolean): Promise<void> {
-    await server.query(`alter database ${name} with allow_connections ${reachable}`);
-    if (reachable) return;
-    await server.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
-  }
+  after(() => database.close());
 
   it('says that it is unavailable, stays up, and goes on by itself', async () => {
     const { test, client, world } = ledger;
     const { sessionId, userId } = await test.newSession('100');
     const bet = { sessionId, transactionUuid: 'bet-1', amount: '10' };
-    await setReachable(false);
+    await database.setReachable(false);
     try {
       const answers = await Promise.all([
         test.bet(bet),
@@ -269,7 +251,7 @@ describe('The ledger without its database', () => {
       expect((await fetch(`${world.url}/healthz`)).status).to.equal(200);
       expect((await fetch(`${world.url}/readyz`)).status).to.equal(503);
     } finally {
-      await setReachable(true);
+      await database.setReachable(true);
     }
     await eventually('the service is ready again', async () =>
       (await fetch(`${world.url}/readyz`)).ok ? true : undefined,

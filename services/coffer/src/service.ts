@@ -8,7 +8,7 @@ import { migrateAuth, requireIdentityKey, type ViewUser } from '@coffer/auth';
 import { migrateChainWorker } from '@coffer/chain-worker';
 import { createConsumersTable } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
-import type { EventStore, LogPlace } from '@coffer/event-store';
+import type { EventStore } from '@coffer/event-store';
 import { migrateLog, migrateSnapshots } from '@coffer/event-store/postgres';
 import {
   createApp,
@@ -21,7 +21,7 @@ import {
 } from '@coffer/http';
 import { type Clock, type Environment, systemClock } from '@coffer/kernel';
 import { migrateRecords } from '@coffer/portal';
-import { areOfThisLog, caughtUpSince, migrateReadModels } from '@coffer/read-models';
+import { migrateReadModels } from '@coffer/read-models';
 import { migrateReconcile } from '@coffer/reconcile';
 import { startReconcilerRole } from '@coffer/reconciler';
 import { adoptMasterKeys, type MasterKey, type MasterKeys, migrateWallets } from '@coffer/wallets';
@@ -33,6 +33,7 @@ import { errorOf } from './errorOf.ts';
 import { openEventStore } from './eventStore.ts';
 import { observeService } from './observe.ts';
 import { rateLimitsOf } from './rateLimits.ts';
+import { readinessOf } from './readiness.ts';
 import { startServiceChainWorker } from './serviceChainWorker.ts';
 import { sharedConsumerOptions, startConsumers } from './serviceConsumers.ts';
 import { startStoreGateway } from './storeGateway.ts';
@@ -203,17 +204,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await stop();
     throw error;
   }
-}
-
-async function readinessOf(pool: Pool, store: EventStore, headAtStart: LogPlace | undefined) {
-  const reasons: string[] = [];
-  if (!(await caughtUpSince(pool, store, headAtStart))) {
-    reasons.push('The read models have not caught up since the start.');
-  }
-  if (!(await areOfThisLog(pool, store))) {
-    reasons.push('The read models are of another log: it was put back to an older state.');
-  }
-  return { ready: reasons.length === 0, reasons };
 }
 
 function operatorTokenCheck(operatorToken: string): (token: string) => boolean {

@@ -11,7 +11,7 @@ import type { Role } from '../config.ts';
 import { type Answer, type CallOptions, requireStatus, setUpApp, type TestApp, textOf } from './client.ts';
 import { eventually } from './eventually.ts';
 import { allowSignIn, newWallet } from './signIns.ts';
-import { startNode, startWorld, type World } from './world.ts';
+import { startNode, startWorld, type World, type WorldOptions } from './world.ts';
 
 /** A currency of the app, whose tokens the faucet of the chain gives away. */
 export const GEM = { id: 3, code: 'GEM', decimals: 6, mint: newAddress() } as const;
@@ -60,9 +60,8 @@ const ROLES: readonly Role[] = ['api', 'projector', 'process-manager'];
 
 export async function startPlayerWallets({
   roles = ROLES,
-}: {
-  readonly roles?: readonly Role[];
-} = {}): Promise<PlayerWallets> {
+  ...options
+}: Pick<WorldOptions, 'roles' | 'environment' | 'wrapStore'> = {}): Promise<PlayerWallets> {
   const node = await startChainWorld();
   const chain = createRpcChain({ urls: [node.url], timeoutMs: 10_000 });
   const chains = openChains(
@@ -78,7 +77,7 @@ export async function startPlayerWallets({
   );
   let nowMs = NOON_MS;
   const clock = () => new Date(nowMs);
-  const world = await startWorld({ roles, chains, clock });
+  const world = await startWorld({ roles, chains, clock, ...options });
   const { client, databaseUrl } = world;
   const app = await setUpApp(client);
   await allowSignIn(client, app.appId);

@@ -1,0 +1,30 @@
+/** For specs: a database that nobody reaches for a while. */
+import { createPool } from '@coffer/database';
+
+export interface ReachableDatabase {
+  /** Breaks every connection, and refuses new ones until it is reachable again. */
+  readonly setReachable: (reachable: boolean) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export function reachableDatabase(databaseUrl: string): ReachableDatabase {
+  const address = new URL(databaseUrl);
+  const name = address.pathname.slice(1);
+  address.pathname = '/postgres';
+  const server = createPool({
+    connectionString: address.href,
+    applicationName: 'spec of an absent database',
+    maxConnections: 1,
+    onIdleError: (error) => {
+      throw error;
+    },
+  });
+  return {
+    async setReachable(reachable) {
+      await server.query(`alter database ${name} with allow_connections ${reachable}`);
+      if (reachable) return;
+      await server.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
+    },
+    close: () => server.end(),
+  };
+}
