@@ -10,6 +10,7 @@ const SPECS = [
   'packages/event-store/src/eventstoredb/*.spec.ts',
   'services/coffer/src/ledger.*.int.spec.ts',
   'services/coffer/src/audit.int.spec.ts',
+  'services/coffer/src/totals.int.spec.ts',
   'services/coffer/src/conformance.e2e.spec.ts',
   'services/coffer/src/crash.e2e.spec.ts',
   'services/coffer/src/killedUnderLoad.e2e.spec.ts',

@@ -107,6 +107,16 @@ export async function* readBlocks(db: Queryable, upTo: Ordinal): AsyncGenerator<
   }
 }
 
+/** The end of the last block that ends at the ordinal or before it. */
+export async function readHeadUpTo(db: Queryable, ordinal: Ordinal): Promise<ChainHead | undefined> {
+  const { rows } = await db.query<HeadRow>(
+    `select ${HEAD_NAMES} from records.chain_blocks
+      where last_ordinal <= $1 order by last_ordinal desc limit 1`,
+    [ordinal],
+  );
+  return rows[0] && headIn(rows[0]);
+}
+
 /** The first block in which a time is exceeded, if any, and the end of the chain before that. */
 export async function readBlockAt(
   db: Queryable,

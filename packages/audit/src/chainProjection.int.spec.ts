@@ -209,7 +209,7 @@ describe('the chain', () => {
       );
     }
     const points = createPointsInTime(pool, store);
-    const at = (second: number) => points.ordinalAt(new Date((1_000_000_000 + second) * 1_000));
+    const at = (second: number) => points.pointAt(new Date((1_000_000_000 + second) * 1_000));
     const rows: readonly [second: number, ordinal: number][] = [
       [0, 0],
       [5, 0],
@@ -234,14 +234,15 @@ describe('the chain', () => {
         await consumer.stop();
       }
       for (const [second, ordinal] of rows) {
-        expect(await at(second), `second ${second}, ${chained} chained`).to.equal(ordinal);
-        const position = await points.positionAt(new Date((1_000_000_000 + second) * 1_000));
-        expect(position).to.equal(ordinal === 0 ? undefined : `${ordinal}`);
+        expect(await at(second), `second ${second}, ${chained} chained`).to.deep.equal({
+          ordinal,
+          position: ordinal === 0 ? undefined : `${ordinal}`,
+        });
       }
     }
   });
 
-  it('counts the events up to a position, whether they are in blocks or not', async () => {
+  it('knows the position of an ordinal and the ordinal of a position, whether the events are in blocks or not', async () => {
     await append(12);
     const points = createPointsInTime(pool, store);
     for (const chained of [0, 5, 12]) {
@@ -262,6 +263,10 @@ describe('the chain', () => {
       ]) {
         // A decimal text is a position of this store.
         expect(await points.ordinalOf(`${position}` as Position), `${chained} chained`).to.equal(ordinal);
+        expect(await points.pointOf(Number(position)), `${chained} chained`).to.deep.equal({
+          ordinal,
+          position: ordinal === 0 ? undefined : `${ordinal}`,
+        });
       }
     }
   });

@@ -1,13 +1,12 @@
 /**
- * Places of the log by time. A store's clock may go back, so that the recorded times of events are not in
+ * Places of the log by ordinal and by time. A store's clock may go back, so that the recorded times of events are not in
  * order; their running maximum is, and by it a time names one place: behind the last event before which, and
  * with which, nothing was recorded later.
  */
-import assert from 'node:assert/strict';
 import type { Queryable } from '@coffer/database';
 import type { EventStore, Position } from '@coffer/event-store';
-import { recordedBy } from './blocks.ts';
-import { lastBlockWhere, readBlockAt } from './blocksTable.ts';
+import { type ChainHead, recordedBy } from './blocks.ts';
+import { lastBlockWhere, readBlockAt, readHeadUpTo } from './blocksTable.ts';
 import type { Ordinal } from './chain.ts';
 
 export interface PointInTime {
@@ -19,9 +18,8 @@ export interface PointInTime {
 
 export interface PointsInTime {
   readonly pointAt: (time: Date) => Promise<PointInTime>;
-  readonly ordinalAt: (time: Date) => Promise<Ordinal>;
-  /** The position of the last event recorded by the time; undefined before everything. */
-  readonly positionAt: (time: Date) => Promise<Position | undefined>;
+  /** Behind the event of the ordinal; the end of the log where it has no such event. */
+  readonly pointOf: (ordinal: Ordinal) => Promise<PointInTime>;
   /** How many events stand up to the position; all of them for one beyond the end. */
   readonly ordinalOf: (position: Position) => Promise<Ordinal>;
 }
@@ -35,19 +33,22 @@ export function createPointsInTime(
     const timeMs = time.getTime();
     const { before, block } = await readBlockAt(db, timeMs);
     // The time is not exceeded before the block, so it is by the first event of it that is later.
-    const start = { ordinal: before?.ordinal ?? 0, position: before?.place.position };
-    return block ? withinBlock(start, recordedBy(block, timeMs)) : behindBlocks(start, timeMs);
+    const start = endOf(before);
+    return block ? onFrom(start, recordedBy(block, timeMs)) : behindBlocks(start, timeMs);
   };
 
-  /** So many events on from the start. */
-  const withinBlock = async (start: PointInTime, count: number): Promise<PointInTime> => {
-    if (count === 0) return start;
-    let position: Position | undefined;
+  const pointOf = async (ordinal: Ordinal): Promise<PointInTime> => {
+    const start = endOf(await readHeadUpTo(db, ordinal));
+    return onFrom(start, ordinal - start.ordinal);
+  };
+
+  /** So many events on from the start, or to the end of the log. */
+  const onFrom = async (start: PointInTime, count: number): Promise<PointInTime> => {
+    let point = start;
     for await (const page of store.readAll({ ...after(start), limit: count })) {
-      position = page.at(-1)?.position;
+      point = { ordinal: point.ordinal + page.length, position: page.at(-1)?.position };
     }
-    assert(position, 'the log holds what is chained');
-    return { ordinal: start.ordinal + count, position };
+    return point;
   };
 
   const behindBlocks = async (start: PointInTime, timeMs: number): Promise<PointInTime> => {
@@ -73,12 +74,12 @@ export function createPointsInTime(
     return ordinal;
   };
 
-  return {
-    ordinalOf,
-    pointAt,
-    ordinalAt: async (time) => (await pointAt(time)).ordinal,
-    positionAt: async (time) => (await pointAt(time)).position,
-  };
+  return { pointAt, pointOf, ordinalOf };
 }
+
+const endOf = (head: ChainHead | undefined): PointInTime => ({
+  ordinal: head?.ordinal ?? 0,
+  position: head?.place.position,
+});
 
 const after = ({ position }: PointInTime) => (position === undefined ? {} : { from: position });

@@ -5,7 +5,7 @@
  * a position is an event's place in the log, in commit order, and opaque above the port.
  */
 
-/** A position in the log. Opaque text: only the store that gave it can compare it. */
+/** A position in the log. Opaque text: only the store that gave it can read and compare it. */
 export type Position = string & { readonly __brand: 'Position' };
 
 /** An event on its way into a stream. `data` and `metadata` are the texts of JSON objects. */
@@ -132,6 +132,12 @@ export interface EventStore {
    * away for a while. Throws `LogRewrittenError` when the log no longer holds the place reached.
    */
   subscribeToAll(options: SubscribeOptions): AsyncIterable<SubscriptionMessage>;
+
+  /** The position that a text from outside stands for; undefined for one that is none in this store's writing. */
+  parsePosition(text: string): Position | undefined;
+
+  /** The event at the very position; undefined where none stands. */
+  placeAt(position: Position): Promise<LogPlace | undefined>;
 
   /** Negative, zero or positive, as sorting wants it. */
   comparePositions(left: Position, right: Position): number;

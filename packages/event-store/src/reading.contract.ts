@@ -151,6 +151,38 @@ export function wholeLogContract(makeHarness: MakeHarness): void {
       expect(await allOf(fresh.store.readAll({ limit: 1 }))).to.deep.equal(events.slice(0, 1));
     });
 
+    it('has at each position the one event, and nothing beyond its end', async () => {
+      for (const event of [events[0], events[1_200], events.at(-1)]) {
+        if (!event) continue;
+        const { position, id } = event;
+        expect(await fresh.store.placeAt(position)).to.deep.equal({ position, eventId: id });
+      }
+      expect(await fresh.store.placeAt(fresh.positionBeyondEnd)).to.equal(undefined);
+    });
+
+    it('reads the positions that it writes, and no other text', () => {
+      const { parsePosition } = fresh.store;
+      for (const { position } of events.slice(0, 3)) expect(parsePosition(position)).to.equal(position);
+      expect(parsePosition(fresh.positionBeyondEnd)).to.equal(fresh.positionBeyondEnd);
+      const others = [
+        '',
+        ' ',
+        'soon',
+        '-1',
+        '01',
+        '1.0',
+        '1e3',
+        '0x10',
+        '1/',
+        '/1',
+        '1/2/3',
+        '１',
+        '9'.repeat(20),
+      ];
+      for (const text of [...others, `${'9'.repeat(20)}/1`])
+        expect(parsePosition(text), text).to.equal(undefined);
+    });
+
     it('ends with its head, and knows how far it is to it or that it cannot tell', async () => {
       const last = events.at(-1);
       const head = await fresh.store.head();

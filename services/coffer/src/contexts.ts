@@ -57,6 +57,7 @@ import { failPointFrom } from './failPoints.ts';
 import { wireIdentities } from './identityPorts.ts';
 import { ledgerFunds } from './ledgerFunds.ts';
 import { wireOnChain } from './onChain.ts';
+import { createPastPlaceOf } from './pastPlace.ts';
 import { playSessionLists } from './playSessionLists.ts';
 import { portalAccounts, portalPlaySessions } from './portalPorts.ts';
 import { portalProjections } from './portalProjections.ts';
@@ -218,7 +219,7 @@ export function createContexts(
     logger,
   });
 
-  const pointsInTime = createPointsInTime(pool, store);
+  const pastPlaceOf = createPastPlaceOf({ store, clock, pointsInTime: createPointsInTime(pool, store) });
 
   const rewrapper = startRewrapper({
     pool,
@@ -256,9 +257,9 @@ export function createContexts(
         users,
         clock,
         store,
-        pointsInTime,
+        pastPlaceOf,
       }),
-      totals: portalTotals({ pool, store, directory, pointsInTime }),
+      totals: portalTotals({ pool, directory, pastPlaceOf }),
       playSessions: portalPlaySessions(playSessions, lists),
       reconcile: portalReconcile({ reconciler, chainReconciler, directory, chains }),
       projections,

@@ -61,12 +61,10 @@ describe('an import into the configured store', () => {
     expect((await chain())[0].hashes.subarray(0, 500 * 32)).to.deep.equal(block.hashes.subarray(0, 500 * 32));
 
     const points = createPointsInTime(pool, store);
-    expect(await points.ordinalAt(new Date(FIRST))).to.equal(1_300);
-    expect(await points.ordinalAt(new Date(LATER))).to.equal(1_700);
+    expect(await points.pointAt(new Date(FIRST))).to.include({ ordinal: 1_300 });
     const end = await store.head();
-    expect(await points.positionAt(new Date(LATER)))
-      .to.equal(end?.position)
-      .and.match(/^\d+\/\d+$/);
+    expect(await points.pointAt(new Date(LATER))).to.deep.equal({ ordinal: 1_700, position: end?.position });
+    expect(end?.position).to.match(/^\d+\/\d+$/);
     const checkpoint = await readCheckpoint(pool, CHAIN_CONSUMER);
     expect(checkpoint).to.deep.equal({ ...end, ordinal: 1_700 });
 

@@ -1,27 +1,26 @@
 /** Gives the operator's admin API the accounts and ledger contexts. */
 import type { Accounts } from '@coffer/accounts';
-import type { PointsInTime } from '@coffer/audit';
 import { type EventStore, type Position, type RecordedEvent, requestedBy } from '@coffer/event-store';
 import type { RequestContext } from '@coffer/http';
 import { type Clock, isoTimeOf } from '@coffer/kernel';
 import { answerBody, type PlaySessions } from '@coffer/ledger';
 import type { PortalAccount, PortalAccounts, PortalPlaySessions } from '@coffer/portal';
 import type { Users } from '@coffer/users';
+import type { PastPlaceOf } from './pastPlace.ts';
 import type { PlaySessionLists } from './playSessionLists.ts';
-import { positionIn } from './positionIn.ts';
 
 export function portalAccounts({
   accounts,
   users,
   clock,
   store,
-  pointsInTime,
+  pastPlaceOf,
 }: {
   readonly accounts: Accounts;
   readonly users: Pick<Users, 'show'>;
   readonly clock: Clock;
   readonly store: Pick<EventStore, 'comparePositions'>;
-  readonly pointsInTime: Pick<PointsInTime, 'positionAt'>;
+  readonly pastPlaceOf: PastPlaceOf;
 }): PortalAccounts {
   const keyOf = async (account: PortalAccount, context: RequestContext) => {
     await users.show(account, context);
@@ -33,8 +32,8 @@ export function portalAccounts({
     async show({ at, ...account }, context) {
       const key = await keyOf(account, context);
       if (!at) return accounts.figures(key, context);
-      const position = at.kind === 'time' ? await pointsInTime.positionAt(at.time) : positionIn(at, store);
-      return accounts.figuresAt(key, isUpTo(position, store));
+      const place = await pastPlaceOf(at);
+      return { ...(await accounts.figuresAt(key, isUpTo(place.position, store))), ...place };
     },
     async credit({ ref, amount, reason, ...account }, context) {
       const key = await keyOf(account, context);
@@ -51,12 +50,11 @@ export function portalAccounts({
 export const commandContextOf = (request: RequestContext, clock: Clock) =>
   requestedBy(request, isoTimeOf(clock));
 
-/** Whether an event stands at the position or before it; undefined is before everything. */
+/** Whether an event stands at the position or before it. */
 function isUpTo(
-  position: Position | undefined,
+  position: Position,
   store: Pick<EventStore, 'comparePositions'>,
 ): (event: RecordedEvent) => boolean {
-  if (position === undefined) return () => false;
   return (event) => store.comparePositions(event.position, position) <= 0;
 }
 

@@ -1,13 +1,11 @@
 /** Gives the operator's admin API the trial balances. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { PointsInTime } from '@coffer/audit';
 import { type Checkpoint, readCheckpoint } from '@coffer/consumers';
 import { type Pool, type Queryable, withTransaction } from '@coffer/database';
-import type { EventStore } from '@coffer/event-store';
 import { Rejection } from '@coffer/kernel';
-import type { AppDirectory, PastMoment, PortalTotals } from '@coffer/portal';
+import type { AppDirectory, PortalTotals } from '@coffer/portal';
 import { liveReadSchema, READ_MODELS_CONSUMER, trialBalances } from '@coffer/read-models';
-import { positionIn } from './positionIn.ts';
+import type { PastPlaceOf } from './pastPlace.ts';
 import { totalsOfCurrencies } from './totalsOfCurrencies.ts';
 
 const POLL_MS = 25;
@@ -15,17 +13,15 @@ const ANSWER_MARGIN_MS = 1_000;
 
 export function portalTotals({
   pool,
-  store,
   directory,
-  pointsInTime,
+  pastPlaceOf,
 }: {
   readonly pool: Pool;
-  readonly store: Pick<EventStore, 'comparePositions'>;
   readonly directory: Pick<AppDirectory, 'currencies'>;
-  readonly pointsInTime: Pick<PointsInTime, 'ordinalAt' | 'ordinalOf'>;
+  readonly pastPlaceOf: PastPlaceOf;
 }): PortalTotals {
   return async ({ at, appId, environment }, { deadlineMs }) => {
-    const upTo = at && (await ordinalAt(at));
+    const upTo = at && (await pastPlaceOf(at)).ordinal;
     if (upTo !== undefined) await reached(upTo, deadlineMs - ANSWER_MARGIN_MS);
     return withTransaction(pool, async (client) => {
       // Rows and checkpoint of one moment.
@@ -38,12 +34,6 @@ export function portalTotals({
       };
     });
   };
-
-  function ordinalAt(moment: PastMoment): Promise<number> {
-    return moment.kind === 'time'
-      ? pointsInTime.ordinalAt(moment.time)
-      : pointsInTime.ordinalOf(positionIn(moment, store));
-  }
 
   /** The read models follow the log: they are at the ordinal in a moment, or something is wrong with them. */
   async function reached(ordinal: number, untilMs: number): Promise<void> {

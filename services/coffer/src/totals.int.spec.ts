@@ -1,4 +1,4 @@
-/** The books of an app, now and as they were. Source: contract, Money model; The command line. */
+/** The books of an app and the funds of a player, now and as they were. Source: contract, Money model; The command line. */
 import { expect } from 'chai';
 import { requireStatus, textOf } from './testing/client.ts';
 import { useLedger, verdict } from './testing/ledger.ts';
@@ -6,58 +6,97 @@ import { useLedger, verdict } from './testing/ledger.ts';
 describe('The totals of an app', () => {
   const ledger = useLedger();
 
-  const totalsAt = async (at?: string) => {
+  const path = (at?: string) => {
     const query = at === undefined ? '' : `?at=${encodeURIComponent(at)}`;
-    const { appId } = ledger.app;
-    const { json } = requireStatus(await ledger.client.get(`/portal/app/${appId}/test/totals${query}`), 200);
+    return `/portal/app/${ledger.app.appId}/test/totals${query}`;
+  };
+  const totalsAt = async (at?: string) => {
+    const { json } = requireStatus(await ledger.client.get(path(at)), 200);
     const items = json.items as readonly Readonly<Record<string, string>>[];
     return { ordinal: json.ordinal, chip: items.find(({ currency }) => currency === 'CHIP') };
   };
-  const lastPosition = async () => String((await ledger.client.lines('/portal/log')).at(-1)?.position);
+  const fundsAt = (userId: string, at: string) =>
+    ledger.client.get(
+      `/portal/app/${ledger.app.appId}/test/users/${userId}/accounts?currency=CHIP&at=${encodeURIComponent(at)}`,
+    );
+  /** The end of the log, as an auditor knows it. */
+  const end = async () => {
+    const lines = await ledger.client.lines('/portal/log');
+    return { ordinal: lines.length, position: String(lines.at(-1)?.position) };
+  };
 
-  it('are those of any position and any time, and sum to zero', async () => {
+  it('are those of any ordinal, position and time, and sum to zero', async () => {
     const { test } = ledger;
     const userId = await test.newPlayer('100');
-    const credited = await lastPosition();
+    const credited = await end();
     const atCredit = new Date().toISOString();
     const opened = requireStatus(await test.openSession({ userId, lockAmount: '60' }), 201);
-    const held = await lastPosition();
+    const held = await end();
     const sessionId = textOf(opened, 'sessionId');
     requireStatus(await test.bet({ sessionId, amount: '45' }), 200);
     requireStatus(await test.settle({ sessionId }), 200);
+    const settled = await end();
 
     const zero = { currency: 'CHIP', pools: '0', referrals: '0', external: '0', adjustments: '-100' };
-    const rows: readonly [at: string | undefined, figures: Readonly<Record<string, string>>][] = [
-      [credited, { available: '100', held: '0', house: '0' }],
-      [atCredit, { available: '100', held: '0', house: '0' }],
-      [held, { available: '40', held: '60', house: '0' }],
-      [await lastPosition(), { available: '55', held: '0', house: '45' }],
-      [new Date(Date.now() + 60_000).toISOString(), { available: '55', held: '0', house: '45' }],
+    type Figures = Readonly<Record<'available' | 'held' | 'house', string>>;
+    const rows: readonly [moments: readonly string[], place: typeof settled, figures: Figures][] = [
+      [[atCredit], credited, { available: '100', held: '0', house: '0' }],
+      [[], held, { available: '40', held: '60', house: '0' }],
+      [[new Date().toISOString()], settled, { available: '55', held: '0', house: '45' }],
     ];
-    for (const [at, figures] of rows) {
-      const { chip } = await totalsAt(at);
-      expect(chip, at).to.deep.equal({ ...zero, ...figures });
-      const sum = Object.entries(chip ?? {}).reduce(
-        (total, [name, figure]) => (name === 'currency' ? total : total + BigInt(figure)),
-        0n,
-      );
-      expect(sum).to.equal(0n);
+    for (const [times, place, figures] of rows) {
+      for (const at of [String(place.ordinal), place.position, ...times]) {
+        const { ordinal, chip } = await totalsAt(at);
+        expect(ordinal, at).to.equal(place.ordinal);
+        expect(chip, at).to.deep.equal({ ...zero, ...figures });
+        const sum = Object.entries(chip ?? {}).reduce(
+          (total, [name, figure]) => (name === 'currency' ? total : total + BigInt(figure)),
+          0n,
+        );
+        expect(sum).to.equal(0n);
+
+        const { available, held: ofPlayer } = figures;
+        const funds = requireStatus(await fundsAt(userId, at), 200).json;
+        expect(funds, at).to.deep.equal({ available, held: ofPlayer, ...place });
+      }
     }
-    expect((await totalsAt(held)).ordinal).to.equal(Number(held));
     const now = await totalsAt();
     expect(now.chip).to.deep.equal((await totalsAt(String(now.ordinal))).chip);
   });
 
-  it('were nothing before everything, and are asked for by no nonsense', async () => {
-    expect((await totalsAt('2000-01-01T00:00:00Z')).chip).to.include({ available: '0', adjustments: '0' });
-    expect((await totalsAt('0')).ordinal).to.equal(0);
-    const { appId } = ledger.app;
-    for (const at of ['soon', '2026-13-45', 'x'.repeat(65)]) {
-      const answer = await ledger.client.get(`/portal/app/${appId}/test/totals?at=${at}`);
-      expect(verdict(answer), at).to.equal('400 request/invalid');
+  it('are asked for by no moment that the log has not come to, by none before it, and by no nonsense', async () => {
+    const userId = await ledger.test.newPlayer('1');
+    const { ordinal, position } = await end();
+    const isOfBytes = position.includes('/');
+    const rows: readonly [at: string, reason: RegExp][] = [
+      ['0', /before the first event/],
+      ['2000-01-01T00:00:00Z', /before the first event/],
+      [String(ordinal + 1), new RegExp(`beyond the end of the log, which has ${ordinal} events`)],
+      ['999999999999999', /beyond the end/],
+      [new Date(Date.now() + 60_000).toISOString(), /in the future/],
+      ['2026-13-45', /no such time/],
+      ['soon', /no position as this log writes them/],
+      [isOfBytes ? '1/x' : '1/1', /no position as this log writes them/],
+      [isOfBytes ? '999999999/999999999' : '9999999999999999', /no position at which this log has an event/],
+      ['x'.repeat(65), /64/],
+    ];
+    for (const [at, reason] of rows) {
+      for (const answer of [await ledger.client.get(path(at)), await fundsAt(userId, at)]) {
+        expect(verdict(answer), at).to.equal('400 request/invalid');
+        expect(JSON.stringify(answer.json.details), at).to.match(reason);
+      }
     }
-    expect(verdict(await ledger.client.get(`/portal/app/${appId}/beta/totals`))).to.equal(
+    expect(verdict(await ledger.client.get(`/portal/app/${ledger.app.appId}/beta/totals`))).to.equal(
       '404 portal/environment_not_found',
     );
+  });
+
+  it('are read from a log whose positions are taken only as it writes them', async () => {
+    for (const list of ['/portal/log', '/portal/streams']) {
+      for (const after of ['soon', '-1', '1/', '1/2/3', '9'.repeat(20)]) {
+        const answer = await ledger.client.get(`${list}?after=${after}`);
+        expect(verdict(answer), after).to.equal('400 request/invalid');
+      }
+    }
   });
 });

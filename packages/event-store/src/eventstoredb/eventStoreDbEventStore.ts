@@ -5,7 +5,7 @@ import { createClients } from './clients.ts';
 import { createLimiter } from './limiter.ts';
 import { createLogReader } from './logReader.ts';
 import { subscription } from './subscription.ts';
-import { comparePositions } from './wire.ts';
+import { comparePositions, parsePosition } from './wire.ts';
 
 export interface EventStoreDbEventStoreOptions {
   /** `esdb://…` or `esdb+discover://…`, with nodes, credentials and TLS as the client's documentation has them. */
@@ -75,6 +75,8 @@ export function createEventStoreDbEventStore(options: EventStoreDbEventStoreOpti
       const signal = AbortSignal.any([subscribeOptions.signal, closing.signal]);
       return subscription(dependencies, { ...subscribeOptions, signal });
     },
+    parsePosition,
+    placeAt: reader.placeAt,
     comparePositions,
     // A position is a place in bytes: of two that differ nobody can tell how many events lie between.
     distance: (from, to) => (from === to ? 0 : undefined),

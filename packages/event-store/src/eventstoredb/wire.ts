@@ -12,13 +12,26 @@ export interface WirePosition {
 /** Positions of this store are written `commit/prepare`. */
 export const positionOf = ({ commit, prepare }: WirePosition) => `${commit}/${prepare}` as Position;
 
-/** Throws for a text that is no position of this store. */
+/** Undefined for a text that is no position of this store. */
+export function parsePosition(text: string): Position | undefined {
+  const position = wirePositionIn(text);
+  return position && positionOf(position);
+}
+
 export function wirePosition(position: Position): WirePosition {
-  const [, commit, prepare] = /^(\d{1,20})\/(\d{1,20})$/.exec(position) ?? [];
-  if (commit === undefined || prepare === undefined) {
-    throw new Error(`${position} is no position of an EventStoreDB log.`);
-  }
-  return { commit: BigInt(commit), prepare: BigInt(prepare) };
+  const found = wirePositionIn(position);
+  if (!found) throw new Error(`${position} is no position of an EventStoreDB log.`);
+  return found;
+}
+
+/** The server counts bytes in a signed number of 64 bits. */
+const MAX_PLACE = 2n ** 63n - 1n;
+
+function wirePositionIn(text: string): WirePosition | undefined {
+  const [, commit, prepare] = /^(\d{1,19})\/(\d{1,19})$/.exec(text) ?? [];
+  if (commit === undefined || prepare === undefined) return undefined;
+  const position = { commit: BigInt(commit), prepare: BigInt(prepare) };
+  return position.commit <= MAX_PLACE && position.prepare <= MAX_PLACE ? position : undefined;
 }
 
 /** By commit, then by prepare. */

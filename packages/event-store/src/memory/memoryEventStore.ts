@@ -18,7 +18,7 @@ import type {
   SubscribeOptions,
   SubscriptionMessage,
 } from '../port.ts';
-import { createMemoryLog, type MemoryLog } from './memoryLog.ts';
+import { createMemoryLog, type MemoryLog, parsePosition } from './memoryLog.ts';
 
 /**
  * `fail`: nothing is written, `StoreUnreachableError`. `loseReply`: whatever the append comes to is done, and
@@ -92,6 +92,11 @@ export function createMemoryEventStore(options: MemoryEventStoreOptions = {}): E
       return last && placeOf(last);
     },
     subscribeToAll: (subscribeOptions) => follow(log, subscribeOptions, closing.signal),
+    parsePosition,
+    async placeAt(position) {
+      const event = log.events[Number(position) - 1];
+      return event && placeOf(event);
+    },
     comparePositions: (left, right) => Number(left) - Number(right),
     distance: (from, to) => Number(to) - Number(from ?? 0),
     async close() {

@@ -71,8 +71,15 @@ export function createMemoryLog(): MemoryLog {
   };
 }
 
-// This log gave every position, as the decimal text of a number.
+// A position is the decimal text of a number.
 const positionOf = (number: number) => `${number}` as Position;
+
+export function parsePosition(text: string): Position | undefined {
+  const number = Number(text);
+  return Number.isSafeInteger(number) && number >= 0 && String(number) === text
+    ? positionOf(number)
+    : undefined;
+}
 
 /** The last of the request's events, where all of them stand where a retry left them. */
 function findAppended(

@@ -108,6 +108,15 @@ export function createLogReader(pool: Pool) {
       return row && { position: row[0] as Position, eventId: row[1] };
     },
 
+    async placeAt(position: Position): Promise<LogPlace | undefined> {
+      const [row] = await query<readonly [string]>(
+        'coffer-log-place',
+        'select id from log.events where position = $1',
+        [position],
+      );
+      return row && { position, eventId: row[0] };
+    },
+
     async heads(streams: readonly string[]): Promise<readonly (StreamHead | undefined)[]> {
       const rows = await query<readonly [string | null, string | null]>(
         'coffer-stream-heads',

@@ -5,6 +5,7 @@ import pg from 'pg';
 import type { EventStore } from '../port.ts';
 import { createAppender } from './appender.ts';
 import { createLogReader } from './logReader.ts';
+import { parsePosition } from './rows.ts';
 import { sharePages } from './sharedPages.ts';
 import { subscription } from './subscription.ts';
 import { createWakeups } from './wakeups.ts';
@@ -70,6 +71,8 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
       const signal = AbortSignal.any([subscribeOptions.signal, closing.signal]);
       return subscription(pageFrom, wakeups, { ...subscribeOptions, signal });
     },
+    parsePosition,
+    placeAt: reader.placeAt,
     comparePositions(left, right) {
       const difference = BigInt(left) - BigInt(right);
       return difference < 0n ? -1 : difference > 0n ? 1 : 0;

@@ -27,11 +27,11 @@ export interface PortalAdjustment extends PortalAccount {
 
 /** What the portal needs of the accounts context. Throws `users/not_found` and the rules' own rejections. */
 export interface PortalAccounts {
-  /** Now when `at` is undefined. */
+  /** Now, and without a place, when `at` is undefined. Throws `request/invalid` on no moment of this log. */
   readonly show: (
     account: PortalAccount & { readonly at: PastMoment | undefined },
     context: RequestContext,
-  ) => Promise<PortalFunds>;
+  ) => Promise<PortalFunds & Partial<PastPlace>>;
   readonly credit: (adjustment: PortalAdjustment, context: RequestContext) => Promise<AdjustedFunds>;
   readonly debit: (adjustment: PortalAdjustment, context: RequestContext) => Promise<AdjustedFunds>;
 }
@@ -41,7 +41,17 @@ export interface AdjustedFunds {
   readonly replayed: boolean;
 }
 
+/** What a moment of the past comes to: the last event that counts. */
+export interface PastPlace {
+  readonly ordinal: number;
+  readonly position: string;
+}
+
 const fundsBody = z.object({ available: figure, held: figure });
+const shownBody = fundsBody.extend({
+  ordinal: z.int().optional().meta({ description: 'With `at`: the last event that counts.' }),
+  position: z.string().optional().meta({ description: 'Where it stands in the log.' }),
+});
 const rendered = (funds: PortalFunds) =>
   z.encode(fundsBody, { available: funds.available, held: funds.held });
 
@@ -95,12 +105,15 @@ export const accountEndpoints = ({
       credential: 'operator',
       summary: "Show a player's funds in one currency, now or as they were",
       query: z.strictObject({ currency: z.string(), at: pastMoment.optional() }),
-      success: { status: 200, schema: fundsBody },
+      success: { status: 200, schema: shownBody },
       errors: ACCOUNT_ERRORS,
       handle: async ({ params, query, context }) => {
         const account = await accountOf(params, query.currency);
-        const funds = await accounts.show({ ...account, at: momentOf(query.at) }, context);
-        return { status: 200, body: rendered(funds) };
+        const { ordinal, position, ...funds } = await accounts.show(
+          { ...account, at: momentOf(query.at) },
+          context,
+        );
+        return { status: 200, body: { ...rendered(funds), ordinal, position } };
       },
     }),
     adjustment('credit'),

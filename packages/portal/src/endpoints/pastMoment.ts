@@ -1,14 +1,18 @@
-/** A moment of the past, as an operator names it. Source: contract, The command line, `--at TIME|POSITION`. */
+/** A moment of the past, as an operator names it. Source: contract, The command line, `--at TIME|ORDINAL|POSITION`. */
 import { z } from 'zod';
 
-/** By the clock, or by a position of the log. */
+/** By the clock, by an event's number in the log, or by its position. */
 export type PastMoment =
   | { readonly kind: 'time'; readonly time: Date }
+  | { readonly kind: 'ordinal'; readonly ordinal: number }
   | { readonly kind: 'position'; readonly position: string };
 
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}(?:T[0-9:.]+(?:Z|[+-]\d{2}:\d{2}))?$/;
 
-/** A time is ISO 8601; anything else is a position. */
+/** The largest number that is exact; no log is as long. */
+const ORDINAL = /^\d{1,15}$/;
+
+/** A time is ISO 8601, an ordinal a whole number; what anything else is, the store knows. */
 export const pastMoment = z
   .string()
   .min(1)
@@ -17,5 +21,7 @@ export const pastMoment = z
 
 export const momentOf = (text: string | undefined): PastMoment | undefined => {
   if (text === undefined) return undefined;
-  return ISO_TIME.test(text) ? { kind: 'time', time: new Date(text) } : { kind: 'position', position: text };
+  if (ISO_TIME.test(text)) return { kind: 'time', time: new Date(text) };
+  if (ORDINAL.test(text)) return { kind: 'ordinal', ordinal: Number(text) };
+  return { kind: 'position', position: text };
 };

@@ -373,12 +373,13 @@ describe('the admin API', () => {
       expect(asked).to.deep.equal([{ ...account, amount: 5n, ref: 'r-1', reason: undefined }]);
 
       asked.length = 0;
-      for (const at of ['2026-01-02T03:04:05Z', '2026-01-02', '1234'])
+      for (const at of ['2026-01-02T03:04:05Z', '2026-01-02', '1234', '12/34'])
         await get(`${path}?currency=CHIP&at=${at}`);
       expect(asked).to.deep.equal([
         { ...account, at: { kind: 'time', time: new Date('2026-01-02T03:04:05Z') } },
         { ...account, at: { kind: 'time', time: new Date('2026-01-02') } },
-        { ...account, at: { kind: 'position', position: '1234' } },
+        { ...account, at: { kind: 'ordinal', ordinal: 1234 } },
+        { ...account, at: { kind: 'position', position: '12/34' } },
       ]);
     });
 
@@ -449,11 +450,10 @@ describe('the admin API', () => {
       expect((await get(`/log?app=${newId('app')}`)).body.code).to.equal('portal/app_not_found');
     });
 
-    it('refuses a position that is none, or beyond the end', async () => {
+    it('refuses a position that is none as the store writes them, or at which nothing stands', async () => {
       event('1', 'foreign', 0);
-      for (const after of ['2', 'x', '%2e']) {
-        expect((await get(`/log?after=${after}`)).body.code).to.equal('portal/invalid_position');
-      }
+      expect((await get('/streams?after=x')).body.code).to.equal('request/invalid');
+      expect((await get('/log?after=2')).body.code).to.equal('portal/invalid_position');
     });
 
     it('lists each stream once, and shows one', async () => {

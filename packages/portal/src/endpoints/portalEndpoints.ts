@@ -20,7 +20,7 @@ import { type PortalUsers, userEndpoints } from './users.ts';
 import { type PortalWallets, walletEndpoints } from './wallets.ts';
 
 /** What the portal reads of the event store; it never writes to it. */
-export type LogReader = Pick<EventStore, 'readAll' | 'readStream' | 'head' | 'comparePositions'>;
+export type LogReader = Pick<EventStore, 'readAll' | 'readStream' | 'parsePosition' | 'placeAt'>;
 
 export interface PortalDependencies {
   readonly pool: Pool;

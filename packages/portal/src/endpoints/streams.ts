@@ -1,7 +1,7 @@
 /** The log as it is stored, in JSON lines. */
 import type { Position, RecordedEvent } from '@coffer/event-store';
 import { type Endpoint, endpoint } from '@coffer/http';
-import { type Environment, environment, parseStreamName } from '@coffer/kernel';
+import { type Environment, environment, parseStreamName, Rejection } from '@coffer/kernel';
 import { z } from 'zod';
 import type { AppDirectory } from '../appDirectory.ts';
 import { reject } from '../errors.ts';
@@ -9,7 +9,7 @@ import { storedEventLine } from '../storedEventLine.ts';
 import type { LogReader, PortalOptions } from './portalEndpoints.ts';
 import { appOf } from './subject.ts';
 
-/** A position is opaque; this only bounds what the store is asked to compare. */
+/** A position is opaque; this only bounds what the store is asked to read. */
 const position = z.string().min(1).max(64);
 
 const logQuery = z.strictObject({
@@ -89,23 +89,16 @@ export async function streamFilter(
   };
 }
 
-/** Throws `portal/invalid_position` for what the store cannot read, or lies beyond the end of its log. */
-async function positionOf(eventStore: LogReader, text: string): Promise<Position> {
-  // The brand says that a store gave it; whether that is so is what is found out here.
-  const given = text as Position;
-  const head = await eventStore.head();
-  if (!head || !isUpTo(eventStore, given, head.position))
-    throw reject('portal/invalid_position', { after: text });
-  return given;
-}
-
-function isUpTo(eventStore: LogReader, given: Position, end: Position): boolean {
-  try {
-    return eventStore.comparePositions(given, end) <= 0;
-  } catch {
-    // Only text that is no position makes a comparison of two positions fail.
-    return false;
+/** Throws `request/invalid` for what the store cannot read, and `portal/invalid_position` where no event stands. */
+async function positionOf(eventStore: LogReader, after: string): Promise<Position> {
+  const position = eventStore.parsePosition(after);
+  if (position === undefined) {
+    throw new Rejection('request/invalid', {
+      issues: [{ path: 'after', message: 'is no position as this log writes them' }],
+    });
   }
+  if (!(await eventStore.placeAt(position))) throw reject('portal/invalid_position', { after });
+  return position;
 }
 
 async function* eventsAfter(

@@ -23,7 +23,7 @@ const totalsBody = z.object({
   ),
 });
 
-/** What the portal needs of the books; now when `at` is undefined. Throws `request/invalid` on no position. */
+/** What the portal needs of the books; now when `at` is undefined. Throws `request/invalid` on no moment of this log. */
 export type PortalTotals = (
   request: AppPlace & { readonly at: PastMoment | undefined },
   context: RequestContext,

@@ -21,6 +21,8 @@ interface TotalsOptions {
   readonly at?: string;
 }
 
+const AT = 'an ordinal (as `audit head` prints it), a time (ISO 8601) or a position of the log';
+
 export function registerAccounts(program: Command, { api, print }: Cli): void {
   const accounts = program.command('accounts').description("players' off-chain funds");
   const accountCommand = (name: string) =>
@@ -33,7 +35,7 @@ export function registerAccounts(program: Command, { api, print }: Cli): void {
 
   accountCommand('show')
     .description("show a player's funds, now or as they were")
-    .option('--at <moment>', 'a time (ISO 8601) or a position of the log')
+    .option('--at <moment>', AT)
     .action(async ({ at, ...account }: AccountOptions & { readonly at?: string }, command: Command) => {
       const { app, env, user, currency } = account;
       const path = pathOf('app', app, env, 'users', user, 'accounts');
@@ -45,7 +47,7 @@ export function registerAccounts(program: Command, { api, print }: Cli): void {
     .description("show the trial balance of an app's books, now or as it was")
     .addOption(appOption())
     .addOption(environmentOption().makeOptionMandatory())
-    .option('--at <moment>', 'a time (ISO 8601) or a position of the log')
+    .option('--at <moment>', AT)
     .action(async ({ app, env, at }: TotalsOptions, command: Command) => {
       await print(command, await api.get(pathOf('app', app, env, 'totals'), { at }));
     });
