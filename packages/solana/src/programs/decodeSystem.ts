@@ -17,6 +17,8 @@ export type SystemInstruction =
       readonly created: Address;
       readonly base: Address;
       readonly lamports: bigint;
+      /** The program that it will belong to. */
+      readonly owner: Address;
     }
   /** They say whose an account is, or lay claim to it. */
   | {
@@ -100,6 +102,7 @@ function createAccountWithSeed(accounts: readonly Address[], data: Buffer): Syst
     created,
     base,
     lamports: data.readBigUInt64LE(end),
+    owner: addressAt(data, end + 16),
   };
 }
 

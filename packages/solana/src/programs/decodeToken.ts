@@ -29,7 +29,13 @@ export type SingleTokenInstruction = { readonly program: 'token' } & (
     })
   | (Authorized & { readonly name: 'Revoke'; readonly source: Address })
   | { readonly name: 'SyncNative' | 'InitializeImmutableOwner'; readonly account: Address }
-  | { readonly name: 'InitializeAccount'; readonly account: Address; readonly owner: Address }
+  | {
+      readonly name: 'InitializeAccount';
+      /** Which of the two token programs. */
+      readonly programId: Address;
+      readonly account: Address;
+      readonly owner: Address;
+    }
   | { readonly name: 'SetAuthority' | 'InitializeMultisig' }
   | { readonly name: 'Approve' | 'ApproveChecked' }
   | { readonly name: 'Burn' | 'BurnChecked' }
@@ -46,11 +52,12 @@ export type TokenInstruction =
 const BATCH = 255;
 
 /** Undefined for whatever is not one of them, byte for byte; a batch of which one part is not, as a whole. */
-export const decodeToken = ({ accounts, data }: InstructionContent): TokenInstruction | undefined =>
-  data[0] === BATCH ? batch(accounts, Buffer.from(data)) : single(accounts, Buffer.from(data));
+export const decodeToken = (content: InstructionContent): TokenInstruction | undefined =>
+  content.data[0] === BATCH ? batch(content) : single(content);
 
 /** Each part is the number of its accounts, that of its bytes, and these; its accounts are the next ones. */
-function batch(accounts: readonly Address[], data: Buffer): TokenInstruction | undefined {
+function batch({ programId, accounts, data: bytes }: InstructionContent): TokenInstruction | undefined {
+  const data = Buffer.from(bytes);
   const instructions: SingleTokenInstruction[] = [];
   let at = 1;
   let used = 0;
@@ -60,7 +67,11 @@ function batch(accounts: readonly Address[], data: Buffer): TokenInstruction | u
     const end = at + 2 + data.readUInt8(at + 1);
     if (end > data.length || used + accountCount > accounts.length) return undefined;
     // A batch in a batch is no single instruction, so it is refused here.
-    const part = single(accounts.slice(used, used + accountCount), data.subarray(at + 2, end));
+    const part = single({
+      programId,
+      accounts: accounts.slice(used, used + accountCount),
+      data: data.subarray(at + 2, end),
+    });
     if (!part) return undefined;
     instructions.push(part);
     used += accountCount;
@@ -93,17 +104,19 @@ const NAMED_ONLY = new Map<
   [19, { name: 'InitializeMultisig', lengths: [2] }],
 ]);
 
-function single(accounts: readonly Address[], data: Buffer): SingleTokenInstruction | undefined {
+function single(content: InstructionContent): SingleTokenInstruction | undefined {
+  const { accounts } = content;
+  const data = Buffer.from(content.data);
   const tag = data[0] ?? -1;
   const known = NAMED_ONLY.get(tag);
   if (known) return known.lengths.includes(data.length) ? { program: 'token', name: known.name } : undefined;
 
   switch (tag) {
     case 1:
-      return initializeAccount(data.length === 1 ? accounts[2] : undefined, accounts);
+      return initializeAccount(data.length === 1 ? accounts[2] : undefined, content);
     case 16:
     case 18:
-      return initializeAccount(data.length === 33 ? addressAt(data, 1) : undefined, accounts);
+      return initializeAccount(data.length === 33 ? addressAt(data, 1) : undefined, content);
     case 3:
       return data.length === 9 ? transfer(accounts, data) : undefined;
     case 12:
@@ -165,11 +178,11 @@ function lamportsOut(
 
 function initializeAccount(
   owner: Address | undefined,
-  accounts: readonly Address[],
+  { programId, accounts }: InstructionContent,
 ): SingleTokenInstruction | undefined {
   const roles = named(accounts, 'account', 'mint');
   if (!roles || owner === undefined) return undefined;
-  return { program: 'token', name: 'InitializeAccount', account: roles.account, owner };
+  return { program: 'token', name: 'InitializeAccount', programId, account: roles.account, owner };
 }
 
 function onAccount(

@@ -83,7 +83,15 @@ const read: readonly (readonly [what: string, built: TransactionInstruction, dec
       lamports: 7,
       space: 165,
     }),
-    { program: 'system', name: 'CreateAccountWithSeed', from: w, created: o, base: w, lamports: 7n },
+    {
+      program: 'system',
+      name: 'CreateAccountWithSeed',
+      from: w,
+      created: o,
+      base: w,
+      lamports: 7n,
+      owner: own,
+    },
   ],
   [
     'the associated account',
@@ -210,17 +218,17 @@ function tokenRows(program: PublicKey): typeof read {
     [
       `an account initialized${name}`,
       createInitializeAccountInstruction(other, mint, wallet, program),
-      { program: 'token', name: 'InitializeAccount', account: o, owner: w },
+      { program: 'token', name: 'InitializeAccount', programId: program.toBase58(), account: o, owner: w },
     ],
     [
       `an account initialized${name}, the second way`,
       createInitializeAccount2Instruction(other, mint, wallet, program),
-      { program: 'token', name: 'InitializeAccount', account: o, owner: w },
+      { program: 'token', name: 'InitializeAccount', programId: program.toBase58(), account: o, owner: w },
     ],
     [
       `an account initialized${name}, the third way`,
       createInitializeAccount3Instruction(other, mint, wallet, program),
-      { program: 'token', name: 'InitializeAccount', account: o, owner: w },
+      { program: 'token', name: 'InitializeAccount', programId: program.toBase58(), account: o, owner: w },
     ],
     [
       `an owner for good${name}`,

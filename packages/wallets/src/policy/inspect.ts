@@ -56,7 +56,8 @@ export function inspect(transaction: ResolvedTransaction, rules: InspectionRules
     decodeInstruction({ programId, accounts: accounts.map(({ address }) => address), data }),
   );
   const isSponsored = transaction.decoded.staticKeys[0] !== rules.wallet;
-  const terms = instructions.map((one) => termsOf(one, { wallet: rules.wallet, isSponsored }));
+  const side = { wallet: rules.wallet, isSponsored };
+  const terms = instructions.map((one, index) => termsOf(one, side, instructions.slice(index + 1)));
   const foreignPrograms = programsOf(instructions);
   const fee = feeOf(instructions, transaction.decoded.header.requiredSignatures);
 

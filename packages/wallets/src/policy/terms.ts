@@ -19,10 +19,15 @@ interface Side {
 const HARMLESS: Terms = { refused: [] };
 const refusedFor = (...refused: readonly RefusalReason[]): Terms => ({ refused });
 
-export function termsOf(instruction: DecodedInstruction, side: Side): Terms {
+/** `following` are those behind it in the same transaction. */
+export function termsOf(
+  instruction: DecodedInstruction,
+  side: Side,
+  following: readonly DecodedInstruction[],
+): Terms {
   switch (instruction.program) {
     case 'system':
-      return systemTerms(instruction, side);
+      return systemTerms(instruction, side, following);
     case 'token':
       return instruction.name === 'Batch'
         ? batchTerms(instruction.instructions, side)
@@ -43,17 +48,15 @@ export function termsOf(instruction: DecodedInstruction, side: Side): Terms {
 function systemTerms(
   instruction: Extract<DecodedInstruction, { program: 'system' }>,
   { wallet }: Side,
+  following: readonly DecodedInstruction[],
 ): Terms {
   switch (instruction.name) {
     case 'Transfer': {
       const { from, to, lamports } = instruction;
       return { refused: [], lamports: from === wallet ? [{ to, lamports }] : [] };
     }
-    case 'CreateAccountWithSeed': {
-      const { from, created, lamports } = instruction;
-      if (created === wallet) return refusedFor('account_assignment');
-      return { refused: [], lamports: from === wallet ? [{ to: created, lamports }] : [] };
-    }
+    case 'CreateAccountWithSeed':
+      return isInitializedFor(wallet, instruction, following) ? HARMLESS : refusedFor('account_assignment');
     case 'CreateAccount':
     case 'Assign':
     case 'Allocate':
@@ -68,6 +71,28 @@ function systemTerms(
     case 'UpgradeNonceAccount':
       return refusedFor('nonce');
   }
+}
+
+/**
+ * What was made and belongs to a program is whose the program lets lay claim to it: the token programs, like others,
+ * ask whoever comes first for no signature. Initialized for the wallet in the same transaction it is the wallet's, or
+ * nothing of that happens; what is in it is still ours, and no instruction has sent it to anybody.
+ */
+function isInitializedFor(
+  wallet: Address,
+  { created, owner }: Extract<DecodedInstruction, { name: 'CreateAccountWithSeed' }>,
+  following: readonly DecodedInstruction[],
+): boolean {
+  const tokens = following.filter((one) => one.program === 'token');
+  return tokens
+    .flatMap((one) => (one.name === 'Batch' ? one.instructions : [one]))
+    .some(
+      (one) =>
+        one.name === 'InitializeAccount' &&
+        one.programId === owner &&
+        one.account === created &&
+        one.owner === wallet,
+    );
 }
 
 function batchTerms(instructions: readonly SingleTokenInstruction[], side: Side): Terms {

@@ -2,12 +2,26 @@
 import {
   createAssociatedTokenAccountIdempotentInstruction,
   createCloseAccountInstruction,
+  createInitializeAccount3Instruction,
+  createInitializeAccountInstruction,
   createTransferCheckedInstruction,
+  createTransferInstruction,
   getAssociatedTokenAddressSync,
+  NATIVE_MINT,
+  TOKEN_PROGRAM_ID,
 } from '@solana/spl-token';
-import { ComputeBudgetProgram } from '@solana/web3.js';
+import { ComputeBudgetProgram, TransactionInstruction } from '@solana/web3.js';
 import { newAddress } from './liteSvmChain.contract.ts';
-import { batch, build, type PlantedScene, pay, sponsored, takeTokens } from './scene.contract.ts';
+import {
+  batch,
+  build,
+  createSeeded,
+  type PlantedScene,
+  pay,
+  seeded,
+  sponsored,
+  takeTokens,
+} from './scene.contract.ts';
 
 export interface Good {
   readonly name: string;
@@ -72,6 +86,58 @@ export const GOOD: readonly Good[] = [
     build: (scene) => {
       const empty = scene.chain.giveTokens(scene.wallet, scene.chain.newMint(), 0n);
       return build(scene, [createCloseAccountInstruction(empty, scene.wallet, scene.wallet)]);
+    },
+  },
+  {
+    name: 'coins wrapped in a new account of ours',
+    build: (scene) =>
+      build(scene, [
+        createSeeded(scene, TOKEN_PROGRAM_ID),
+        createInitializeAccountInstruction(seeded(scene, TOKEN_PROGRAM_ID), NATIVE_MINT, scene.wallet),
+      ]),
+  },
+  {
+    name: 'coins wrapped and unwrapped',
+    build: (scene) => {
+      const made = seeded(scene, TOKEN_PROGRAM_ID);
+      return build(scene, [
+        createSeeded(scene, TOKEN_PROGRAM_ID),
+        createInitializeAccount3Instruction(made, NATIVE_MINT, scene.wallet),
+        createCloseAccountInstruction(made, scene.wallet, scene.wallet),
+      ]);
+    },
+  },
+  {
+    name: 'a new account, initialized for us in a batch with its first payment',
+    build: (scene) => {
+      const made = seeded(scene, TOKEN_PROGRAM_ID);
+      return build(scene, [
+        createSeeded(scene, TOKEN_PROGRAM_ID),
+        batch(
+          createInitializeAccount3Instruction(made, scene.mint, scene.wallet),
+          createTransferInstruction(scene.held, made, scene.wallet, 5n),
+        ),
+      ]);
+    },
+  },
+  {
+    name: 'a new account that a sponsor pays for and we own',
+    build: (scene) => {
+      const made = seeded(scene, TOKEN_PROGRAM_ID);
+      const { keys, programId, data } = createSeeded(scene, TOKEN_PROGRAM_ID);
+      // From the sponsor; the wallet is the base, which signs as well.
+      const [, created] = keys;
+      const base = { pubkey: scene.wallet, isSigner: true, isWritable: false };
+      const from = { pubkey: scene.sponsor.publicKey, isSigner: true, isWritable: true };
+      if (!created) throw new Error('It makes an account.');
+      return build(
+        scene,
+        [
+          new TransactionInstruction({ programId, keys: [from, created, base], data }),
+          createInitializeAccount3Instruction(made, scene.mint, scene.wallet),
+        ],
+        sponsored(scene),
+      );
     },
   },
 ];

@@ -12,7 +12,7 @@ import {
   MintLayout,
   TOKEN_PROGRAM_ID,
 } from '@solana/spl-token';
-import { AddressLookupTableProgram, PublicKey, SystemProgram } from '@solana/web3.js';
+import { AddressLookupTableProgram, NONCE_ACCOUNT_LENGTH, PublicKey, SystemProgram } from '@solana/web3.js';
 import { Account, LiteSvm } from 'litesvm/dist/internal.js';
 
 /** Calls its first account with the others and its own data: see fixtures/relay.s. */
@@ -20,6 +20,8 @@ export const RELAY_PROGRAM = new PublicKey(Buffer.alloc(32, 99));
 
 export interface LiteSvmChain extends Chain {
   readonly fund: (address: PublicKey, lamports: bigint) => void;
+  /** An account from nowhere. */
+  readonly plant: (address: PublicKey, lamports: bigint, data: Uint8Array, owner: PublicKey) => void;
   readonly newMint: (decimals?: number) => PublicKey;
   /** The owner's associated account, holding so much. */
   readonly giveTokens: (
@@ -32,6 +34,8 @@ export interface LiteSvmChain extends Chain {
     addresses: readonly PublicKey[],
     given?: { readonly deactivationSlot?: bigint },
   ) => PublicKey;
+  /** Holding a coin, with that authority. */
+  readonly newNonce: (authority: PublicKey) => PublicKey;
   readonly blockhash: () => string;
   /** Executes it, whoever has signed. Null where it succeeded. */
   readonly execute: (wire: Uint8Array) => string | null;
@@ -88,6 +92,7 @@ export function createLiteSvmChain(): LiteSvmChain {
       isConnected = false;
     },
     fund: (address, lamports) => plant(address, lamports, new Uint8Array(), SystemProgram.programId),
+    plant,
     newMint(decimals = 6) {
       const mint = newAddress();
       const data = Buffer.alloc(MINT_SIZE);
@@ -137,6 +142,18 @@ export function createLiteSvmChain(): LiteSvmChain {
         data.set(one.toBytes(), TABLE_HEADER_BYTES + 32 * index);
       plant(table, rentOf(data.length), data, AddressLookupTableProgram.programId);
       return table;
+    },
+    newNonce(authority) {
+      const nonce = newAddress();
+      const data = Buffer.alloc(NONCE_ACCOUNT_LENGTH);
+      // Of the current version, initialized; then whose it is, its own blockhash and a fee.
+      data.writeUInt32LE(1);
+      data.writeUInt32LE(1, 4);
+      data.set(authority.toBytes(), 8);
+      data.set(authority.toBytes(), 40);
+      data.writeBigUInt64LE(5_000n, 72);
+      plant(nonce, 1_000_000_000n, data, SystemProgram.programId);
+      return nonce;
     },
     blockhash: () => svm.latestBlockhash(),
     execute(wire) {

@@ -26,7 +26,7 @@ import { DEFAULT_SIGNING_LIMITS } from '../limits.ts';
 import { ATTACKS, HIDDEN_PAYMENTS } from './attacks.contract.ts';
 import { GOOD } from './goodTransactions.contract.ts';
 import { createLiteSvmChain, RELAY_PROGRAM } from './liteSvmChain.contract.ts';
-import { batch, build, newScene, pay } from './scene.contract.ts';
+import { batch, build, createSeeded, newScene, pay } from './scene.contract.ts';
 
 const scene = newScene(createLiteSvmChain(), Keypair.generate().publicKey);
 const { wallet, held, thief, thiefs, mint } = scene;
@@ -50,15 +50,24 @@ const OUTCOMES = ['accepted', 'refused', 'program_not_allowed', 'invalid'];
 const TOKENS = [TOKEN_PROGRAM_ID.toBase58(), TOKEN_2022_PROGRAM_ID.toBase58()];
 /** By their first byte: approvals, authorities, burning, multisigs, minting, freezing. */
 const DENIED_TOKEN = new Set([0, 2, 4, 6, 7, 8, 10, 11, 13, 14, 15, 19, 20]);
-const ALLOWED_SYSTEM = new Set([2, 3]);
+const ALLOWED_SYSTEM = new Set([2]);
+/** What makes an account of the token programs somebody's. */
+const INITIALIZING = [1, 16, 18];
 
 /** Another reading than that of the decoders: of first bytes only, and of those in a batch. */
 function holdsDenied(wire: Uint8Array): boolean {
   const { message } = VersionedTransaction.deserialize(wire);
+  const programOf = (index: number) => message.staticAccountKeys[index]?.toBase58() ?? '';
+  const isInitializing = message.compiledInstructions.some(
+    ({ programIdIndex, data }) =>
+      TOKENS.includes(programOf(programIdIndex)) &&
+      firstBytes(Buffer.from(data)).some((tag) => INITIALIZING.includes(tag)),
+  );
   return message.compiledInstructions.some(({ programIdIndex, data }) => {
-    const program = message.staticAccountKeys[programIdIndex]?.toBase58() ?? '';
+    const program = programOf(programIdIndex);
     if (TOKENS.includes(program)) return firstBytes(Buffer.from(data)).some((tag) => DENIED_TOKEN.has(tag));
-    return program === SystemProgram.programId.toBase58() && !ALLOWED_SYSTEM.has(data[0] ?? -1);
+    if (program !== SystemProgram.programId.toBase58()) return false;
+    return data[0] === 3 ? !isInitializing : !ALLOWED_SYSTEM.has(data[0] ?? -1);
   });
 }
 
@@ -86,6 +95,8 @@ const denied: readonly TransactionInstruction[] = [
   ]),
   SystemProgram.assign({ accountPubkey: wallet, programId: thief }),
   SystemProgram.allocate({ accountPubkey: wallet, space: 1 }),
+  createSeeded(scene, TOKEN_PROGRAM_ID),
+  createSeeded(scene, TOKEN_2022_PROGRAM_ID),
   SystemProgram.nonceAdvance({ noncePubkey: thief, authorizedPubkey: wallet }),
 ];
 const ofToken = ({ programId }: TransactionInstruction) => programId.equals(TOKEN_PROGRAM_ID);

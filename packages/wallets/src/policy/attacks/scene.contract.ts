@@ -1,4 +1,5 @@
 /** A wallet, a thief and a sponsor on a chain, and how transactions between them are built. For specs. */
+import { createHash } from 'node:crypto';
 import {
   AuthorityType,
   createSetAuthorityInstruction,
@@ -8,7 +9,7 @@ import {
 import {
   AddressLookupTableAccount,
   Keypair,
-  type PublicKey,
+  PublicKey,
   SystemProgram,
   TransactionInstruction,
   TransactionMessage,
@@ -89,6 +90,24 @@ export function build(
 
 export const pay = ({ wallet }: Scene, to: PublicKey, lamports: number | bigint) =>
   SystemProgram.transfer({ fromPubkey: wallet, toPubkey: to, lamports });
+
+/** Where the wallet has an account of the program, by way of the seed. */
+export const seeded = ({ wallet }: Scene, program: PublicKey, seed = 'seed'): PublicKey =>
+  new PublicKey(
+    createHash('sha256').update(wallet.toBytes()).update(seed).update(program.toBytes()).digest(),
+  );
+
+/** A whole coin of the wallet put into a new account of the program. */
+export const createSeeded = (scene: Scene, programId: PublicKey, space = 165): TransactionInstruction =>
+  SystemProgram.createAccountWithSeed({
+    fromPubkey: scene.wallet,
+    basePubkey: scene.wallet,
+    newAccountPubkey: seeded(scene, programId),
+    seed: 'seed',
+    lamports: 1_000_000_000,
+    space,
+    programId,
+  });
 
 /** The same call, made by a program that hides it. */
 export const relayed = ({ programId, keys, data }: TransactionInstruction): TransactionInstruction =>
