@@ -2,6 +2,8 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { decodeBase58Address } from '@coffer/kernel';
 import { chainNotConfigured } from '@coffer/solana';
+import { createRevokeInstruction } from '@solana/spl-token';
+import { ComputeBudgetProgram, SystemProgram } from '@solana/web3.js';
 import { expect } from 'chai';
 import type { WalletOwner } from './domain/walletIds.ts';
 import { ATTACKS, HIDDEN_PAYMENTS } from './policy/attacks/attacks.contract.ts';
@@ -13,6 +15,7 @@ import {
 } from './policy/attacks/liteSvmChain.contract.ts';
 import {
   build,
+  closableBy,
   Keypair,
   newScene,
   type PlantedScene,
@@ -24,6 +27,7 @@ import {
   inBase64,
   OTHER_PLAYER,
   PLAYER,
+  SIGNED_IN_AT,
   type SigningSettings,
   type SigningWorld,
   startSigningWorld,
@@ -51,6 +55,8 @@ describe('signing', () => {
       isSuspended: false,
       serverSigningEnabled: true,
       programAllowList: [],
+      withdrawStepUpSeconds: 'off',
+      now: new Date(SIGNED_IN_AT),
     });
     scene = newScene(chain, new PublicKey(wallet.address));
   });
@@ -370,6 +376,82 @@ describe('signing', () => {
       ]) {
         expect([answer.status, answer.json.code]).to.deep.equal([400, 'request/invalid']);
       }
+    });
+  });
+
+  describe('where the app wants a recent sign-in for what leaves', () => {
+    beforeEach(() => {
+      settings.withdrawStepUpSeconds = 60;
+      settings.now = new Date(Date.parse(SIGNED_IN_AT) + 60_001);
+    });
+    const asked = refusal('auth/reauthentication_required', { maxAgeSeconds: 60 });
+
+    for (const { name, build: of, keepsValue } of GOOD) {
+      it(`${keepsValue ? 'does not ask' : 'asks'} for: ${name}`, async () => {
+        const wire = of(scene);
+        if (keepsValue) expect((await asPlayer(wire)).status).to.equal(200);
+        else await withoutOpening(async () => expect(saidBy(await asPlayer(wire))).to.deep.equal(asked));
+        // A server has no sign-in.
+        expect((await asServer(wire)).status).to.equal(200);
+        settings.now = new Date(Date.parse(SIGNED_IN_AT) + 60_000);
+        expect((await asPlayer(wire)).status).to.equal(200);
+      });
+    }
+
+    for (const [what, of] of [
+      [
+        'a program that nobody can read',
+        () => build(scene, [relayed(createRevokeInstruction(scene.held, scene.wallet))]),
+      ],
+      [
+        'coins for an account of ours that another may close',
+        () => build(scene, [pay(scene, closableBy(scene.thief, scene), 1)]),
+      ],
+      [
+        'a price for priority',
+        () =>
+          build(scene, [
+            ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 1 }),
+            pay(scene, scene.wallet, 1),
+          ]),
+      ],
+      [
+        'coins sent where as much comes back',
+        () =>
+          build(
+            scene,
+            [
+              pay(scene, scene.thief, 5),
+              SystemProgram.transfer({
+                fromPubkey: scene.sponsor.publicKey,
+                toPubkey: scene.wallet,
+                lamports: 5,
+              }),
+            ],
+            { payer: scene.sponsor.publicKey, signers: [scene.sponsor] },
+          ),
+      ],
+    ] as const) {
+      it(`asks for: ${what}`, () =>
+        withoutOpening(async () => expect(saidBy(await asPlayer(of()))).to.deep.equal(asked)));
+    }
+
+    it('says first what it would never sign', async () => {
+      const answer = await asPlayer(build(scene, [relayed(pay(scene, scene.thief, 1))]));
+      expect(answer.json.code).to.equal('wallets/transaction_refused');
+    });
+
+    it('answers again what it has signed, and uses no key up by asking', async () => {
+      const wire = build(scene, [pay(scene, scene.thief, 7)]);
+      const key = { idempotencyKey: 'signed-in-time' };
+      expect(saidBy(await asPlayer(wire, key))).to.deep.equal(asked);
+      settings.now = new Date(SIGNED_IN_AT);
+      const other = build(scene, [pay(scene, scene.thief, 8)]);
+      const first = await asPlayer(other, key);
+      expect(first.status).to.equal(200);
+      settings.now = new Date(Date.parse(SIGNED_IN_AT) + 60_001);
+      const again = await asPlayer(other, key);
+      expect([again.status, again.text, again.replayed]).to.deep.equal([200, first.text, 'true']);
     });
   });
 

@@ -18,7 +18,7 @@ import {
 } from '@coffer/solana';
 import type { WalletPlace } from './domain/walletIds.ts';
 import { reject } from './errors.ts';
-import { checkSimulation } from './policy/checkSimulation.ts';
+import { checkSimulation, movesValueOut } from './policy/checkSimulation.ts';
 import { type Declared, inspect } from './policy/inspect.ts';
 import type { SigningLimits } from './policy/limits.ts';
 import { findKeysOf, type KeyOpening } from './sealedKeys.ts';
@@ -48,6 +48,8 @@ export interface SigningRequest {
   readonly opening: Omit<KeyOpening, 'purpose'>;
   /** Asked once it is clear that this is no repeat: throws where nothing is signed for them now. */
   readonly requireActive: () => Promise<void>;
+  /** Asked where it would give away anything of the wallet: throws where the sign-in is too old for that. */
+  readonly requireRecent: () => Promise<void>;
 }
 
 export interface SignedTransaction {
@@ -114,15 +116,17 @@ export function createTransactionSigning({ pool, signer, chainOf, limits }: Sign
     if (found.outcome === 'program_not_allowed') {
       throw reject('wallets/program_not_allowed', { programs: found.programs });
     }
-    await simulate(chain, transaction, {
+    const gives = await simulate(chain, transaction, {
       wallet: wallet.address,
       declared: found.declared,
       // All of them are in the list, or it would not have been accepted.
       trustsForeignPrograms: programAllowList !== undefined && found.declared.foreignPrograms.length > 0,
     });
+    if (gives) await request.requireRecent();
     return transaction;
   }
 
+  /** Whether it would give away anything of the wallet. */
   async function simulate(
     chain: Chain,
     { accounts, decoded }: ResolvedTransaction,
@@ -131,15 +135,17 @@ export function createTransactionSigning({ pool, signer, chainOf, limits }: Sign
       readonly declared: Declared;
       readonly trustsForeignPrograms: boolean;
     },
-  ): Promise<void> {
+  ): Promise<boolean> {
     // Only what it can write to can change.
     const writable = accounts.filter(({ isWritable }) => isWritable).map(({ address }) => address);
     const watched = [...new Set([rules.wallet, ...writable])];
     const before = stateOf(watched, await chain.accounts(watched, 'confirmed'));
     const simulation = await chain.simulate(decoded.wire, watched);
     if (simulation.error !== null) throw reject('wallets/simulation_failed', { reason: simulation.error });
-    const reasons = checkSimulation(before, stateOf(watched, simulation.accounts), { ...rules, limits });
+    const after = stateOf(watched, simulation.accounts);
+    const reasons = checkSimulation(before, after, { ...rules, limits });
     if (reasons.length > 0) throw reject('wallets/transaction_refused', { reasons });
+    return movesValueOut(before, after, rules);
   }
 
   async function signed(

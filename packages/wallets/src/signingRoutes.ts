@@ -1,8 +1,9 @@
 /** Signatures for players, and for the server of an app where the app has switched that on. */
 import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
-import { type Environment, longCallerId } from '@coffer/kernel';
+import { type Clock, type Environment, longCallerId } from '@coffer/kernel';
 import { z } from 'zod';
 import { reject } from './errors.ts';
+import { requireRecent } from './recentSignIn.ts';
 import type { SignTransaction } from './signing.ts';
 import type { Wallets, WalletView } from './wallets.ts';
 
@@ -24,6 +25,11 @@ export interface SigningRoutes {
     readonly serverSigningEnabled: boolean;
     readonly programAllowList: readonly string[];
   }>;
+  readonly clock: Clock;
+  /** How recent the sign-in of a player must be for what moves value out. */
+  readonly withdrawStepUpSeconds: (
+    place: Pick<UserPlace, 'appId' | 'environment'>,
+  ) => Promise<number | 'off'> | number | 'off';
 }
 
 const signBody = z.strictObject({
@@ -68,7 +74,7 @@ export const signingEndpoints = (routes: SigningRoutes): readonly Endpoint[] => 
     body: signBody,
     idempotencyHeader: { insteadOf: 'idempotencyKey' },
     success,
-    errors,
+    errors: [...errors, 'auth/reauthentication_required'],
     handle: async ({ caller, params, body, context }) => {
       const owned = await routes.wallets.walletsOf(caller, context);
       const wallet = owned.find(({ id }) => id === params.walletId);
@@ -80,6 +86,8 @@ export const signingEndpoints = (routes: SigningRoutes): readonly Endpoint[] => 
         askedBy: `user:${caller.userId}`,
         body,
         programAllowList: undefined,
+        requireRecent: async () =>
+          requireRecent(caller, await routes.withdrawStepUpSeconds(caller), routes.clock),
         context,
       });
     },
@@ -123,6 +131,8 @@ const serverSignEndpoint = (routes: SigningRoutes): Endpoint =>
         askedBy: `app:${appId}`,
         body,
         programAllowList,
+        // A server has no sign-in that could be old.
+        requireRecent: async () => undefined,
         context,
       });
     },
@@ -143,6 +153,7 @@ async function signedReply(
     readonly askedBy: string;
     readonly body: z.infer<typeof signBody>;
     readonly programAllowList: readonly string[] | undefined;
+    readonly requireRecent: () => Promise<void>;
     readonly context: RequestContext;
   },
 ) {

@@ -27,7 +27,12 @@ export interface SigningSettings {
   serverSigningEnabled: boolean;
   /** Of the app `app_1`. */
   programAllowList: readonly string[];
+  withdrawStepUpSeconds: number | 'off';
+  /** Players have signed in at `SIGNED_IN_AT`. */
+  now: Date;
 }
+
+export const SIGNED_IN_AT = '2026-03-01T12:00:00.000Z';
 
 export interface SigningAnswer {
   readonly status: number;
@@ -35,6 +40,11 @@ export interface SigningAnswer {
   readonly json: Record<string, unknown>;
   readonly replayed: string | null;
 }
+
+/** That of the auth area, which knows how somebody signs in. */
+const authErrors = {
+  'auth/reauthentication_required': { status: 403, message: 'The sign-in is too old for this.' },
+};
 
 /** Those of the users area, which knows who is suspended. */
 const usersErrors = {
@@ -59,6 +69,8 @@ export async function startSigningWorld() {
     isSuspended: false,
     serverSigningEnabled: true,
     programAllowList: [],
+    withdrawStepUpSeconds: 'off',
+    now: new Date(SIGNED_IN_AT),
   };
 
   const sessions: Readonly<Record<string, SessionCaller>> = {
@@ -90,8 +102,10 @@ export async function startSigningWorld() {
         serverSigningEnabled: settings.serverSigningEnabled,
         programAllowList: appId === 'app_1' ? settings.programAllowList : [],
       }),
+      clock: () => settings.now,
+      withdrawStepUpSeconds: () => settings.withdrawStepUpSeconds,
     }),
-    catalog: { ...walletsErrors, ...usersErrors, ...chainErrors },
+    catalog: { ...walletsErrors, ...authErrors, ...usersErrors, ...chainErrors },
     errorOf: (error) => (error instanceof ChainUnreachableError ? { code: 'chain/unreachable' } : undefined),
     resolveKey: (token) => keys[token],
     resolveSession: (token) => sessions[token],
@@ -160,7 +174,7 @@ const sessionOf = (scopeId: string, userId: string): SessionCaller => ({
   appId: 'app_1',
   scopeId,
   environment: 'test',
-  authenticatedAt: '2026-03-01T12:00:00.000Z',
+  authenticatedAt: SIGNED_IN_AT,
 });
 
 const keyOf = (scopeId: string, appId: string): AppCaller => ({

@@ -6,7 +6,7 @@ import { type AccountDue, type Accounts, accountStreamOf, type HoldAct } from '@
 import type { Reaction } from '@coffer/consumers';
 import type { Pool } from '@coffer/database';
 import type { CommandHandler, EventStore } from '@coffer/event-store';
-import type { Endpoint, Logger } from '@coffer/http';
+import type { Endpoint, Logger, SessionCaller } from '@coffer/http';
 import type { Clock, FailPoint } from '@coffer/kernel';
 import { createMoves, type PayingWallet } from '@coffer/moves';
 import type { AppDirectory } from '@coffer/portal';
@@ -93,6 +93,8 @@ export function wireOnChain(options: OnChainOptions): OnChain {
     treasuryOf: (place, context) => operatorWallets.provision({ ...place, role: 'treasury' }, context),
     booksOf: (place) => currencyBooks(pool, place),
   });
+  const withdrawStepUpSeconds = ({ appId, environment }: Pick<SessionCaller, 'appId' | 'environment'>) =>
+    directory.setting(appId, environment, 'withdrawStepUpSeconds');
   const reaction = { accountStreamOf, carryOut: treasury.carryOut };
 
   const endpoints: readonly Endpoint[] = [
@@ -117,8 +119,7 @@ export function wireOnChain(options: OnChainOptions): OnChain {
         chainOf: chains.of,
       }),
       clock,
-      withdrawStepUpSeconds: ({ appId, environment }) =>
-        directory.setting(appId, environment, 'withdrawStepUpSeconds'),
+      withdrawStepUpSeconds,
     }),
     ...signingEndpoints({
       sign: createTransactionSigning({
@@ -134,6 +135,8 @@ export function wireOnChain(options: OnChainOptions): OnChain {
         serverSigningEnabled: await directory.setting(appId, environment, 'serverSigningEnabled'),
         programAllowList: await directory.setting(appId, environment, 'programAllowList'),
       }),
+      clock,
+      withdrawStepUpSeconds,
     }),
   ];
 

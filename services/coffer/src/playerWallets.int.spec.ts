@@ -325,7 +325,12 @@ describe("a player's wallet", function () {
       expect(verdict(refused)).to.equal('403 auth/reauthentication_required');
       expect(refused.json.details).to.deep.equal({ maxAgeSeconds: 60 });
       expect(await withdraw(request)).to.include({ status: 200, replayed: true, text: first.text });
+      const { address } = player.wallet;
+      const transaction = await unsignedTransfer(wallets.chain, address, newAddress(), 2_000_000n);
+      const unsigned = await player.post(path('sign'), { transaction });
+      expect(verdict(unsigned)).to.equal('403 auth/reauthentication_required');
       await player.signIn();
+      requireStatus(await player.post(path('sign'), { transaction }), 200);
       requireStatus(await withdraw({ ...request, idempotencyKey: 'late' }), 200);
     } finally {
       await wallets.settings({ withdrawStepUpSeconds: null });

@@ -70,7 +70,14 @@ function tokens(address: Address, given: Tokens): ChainAccount {
   };
 }
 
-const nothing: Declared = { feeLamports: 0n, lamports: [], tokens: [], rentOf: [], foreignPrograms: [] };
+const nothing: Declared = {
+  feeLamports: 0n,
+  priorityLamports: 0n,
+  lamports: [],
+  tokens: [],
+  rentOf: [],
+  foreignPrograms: [],
+};
 const sent = (source: Address, destination: Address, amount: bigint): Partial<Declared> => ({
   tokens: [{ source, destination, amount }],
 });

@@ -44,20 +44,47 @@ export function checkSimulation(
   return reasons;
 }
 
+/**
+ * Whether anything of the wallet goes to others: whatever the instructions send there, also where as much comes back,
+ * the rent of their accounts, and what is offered for priority. The fee of its signatures alone is no such thing. A
+ * program that we cannot read has the wallet's signature for any call and can do another thing than it did when it was
+ * simulated: to call one is to let go.
+ */
+export function movesValueOut(
+  before: ChainState,
+  after: ChainState,
+  { wallet, declared }: Pick<SimulationRules, 'wallet' | 'declared'>,
+): boolean {
+  const was = heldIn(before, wallet);
+  const held: Held = { before: was, after: heldIn(after, wallet, was) };
+  const isSent = ({ to, amount }: { readonly to: Address; readonly amount: bigint }) =>
+    amount > 0n && to !== wallet && !isOurs(held, to);
+  return (
+    declared.foreignPrograms.length > 0 ||
+    declared.priorityLamports > 0n ||
+    rentOfOthers(before, after, held, declared.rentOf) > 0n ||
+    declared.lamports.some(({ to, lamports }) => isSent({ to, amount: lamports })) ||
+    declared.tokens.some(({ destination, amount }) => isSent({ to: destination, amount }))
+  );
+}
+
 type HeldAccounts = ReadonlyMap<Address, TokenState>;
 interface Held {
   readonly before: HeldAccounts;
   readonly after: HeldAccounts;
 }
 
-/** The token accounts of our wallet. One that was not among the earlier ones counts only if nobody else may take from it. */
+/** Somebody else may take from it: its tokens, or with its closing all its lamports. */
+const isShared = ({ delegate, closeAuthority }: TokenState): boolean =>
+  delegate !== null || closeAuthority !== null;
+
+/** The token accounts of our wallet. One that was not among the earlier ones counts only if it is not shared. */
 function heldIn(state: ChainState, wallet: Address, earlier?: HeldAccounts): HeldAccounts {
   const held = new Map<Address, TokenState>();
   for (const [address, account] of state) {
     const token = account && decodeTokenState(account);
     if (token?.owner !== wallet) continue;
-    const isShared = token.delegate !== null || token.closeAuthority !== null;
-    if (!earlier || earlier.has(address) || !isShared) held.set(address, token);
+    if (!earlier || earlier.has(address) || !isShared(token)) held.set(address, token);
   }
   return held;
 }
@@ -89,7 +116,7 @@ function rentOfOthers(before: ChainState, after: ChainState, held: Held, rentOf:
     [...new Set(rentOf)].map((address) => {
       const was = before.get(address);
       const isMade = !was || was.data.length === 0 || was.owner === LOOKUP_TABLE_PROGRAM;
-      if (!isMade || isHeld(held, address)) return 0n;
+      if (!isMade || isOurs(held, address)) return 0n;
       const gained = (after.get(address)?.lamports ?? 0n) - (was?.lamports ?? 0n);
       return gained > 0n ? gained : 0n;
     }),
@@ -110,15 +137,15 @@ function isExplained(
 ): boolean {
   const sent = declared.tokens.flatMap(({ source, destination, amount }) => {
     const token = held.before.get(source) ?? held.after.get(source);
-    return token && !isHeld(held, destination) ? [{ ...token, amount }] : [];
+    return token && !isOurs(held, destination) ? [{ ...token, amount }] : [];
   });
-  const lost = lamportsIn(before, wallet, held.before) - lamportsIn(after, wallet, held.after);
+  const lost = lamportsBefore(before, wallet, held) - lamportsAfter(before, after, wallet, held);
   const explained =
     declared.feeLamports +
     rent +
     sum(
       declared.lamports
-        .filter(({ to }) => to !== wallet && !isHeld(held, to))
+        .filter(({ to }) => to !== wallet && !isOurs(held, to))
         .map(({ lamports }) => lamports),
     ) +
     sum(sent.filter(({ isNative }) => isNative).map(({ amount }) => amount));
@@ -128,15 +155,34 @@ function isExplained(
     [...held.before.values()].filter(({ isNative }) => !isNative).map(({ mint }) => mint),
   );
   return [...mints].every((mint) => {
-    const ofMint = (tokens: Iterable<TokenState>) =>
-      sum([...tokens].filter((token) => token.mint === mint).map(({ amount }) => amount));
-    return ofMint(held.before.values()) - ofMint(held.after.values()) <= ofMint(sent);
+    const ofMint = (tokens: Iterable<TokenState>, amountOf = ({ amount }: TokenState) => amount) =>
+      sum([...tokens].filter((token) => token.mint === mint).map(amountOf));
+    const kept = (token: TokenState) =>
+      keptIn(token, token.amount, held.before.get(token.address)?.amount ?? 0n);
+    return ofMint(held.before.values()) - ofMint(held.after.values(), kept) <= ofMint(sent);
   });
 }
 
-const isHeld = (held: Held, address: Address): boolean => held.before.has(address) || held.after.has(address);
+/** What goes there stays ours. */
+function isOurs(held: Held, address: Address): boolean {
+  const token = held.after.get(address) ?? held.before.get(address);
+  return token !== undefined && !isShared(token);
+}
 
-const lamportsIn = (state: ChainState, wallet: Address, held: HeldAccounts): bigint =>
-  sum([wallet, ...held.keys()].map((address) => state.get(address)?.lamports ?? 0n));
+/** What is put into an account that somebody else may take from is no longer ours. */
+const keptIn = (token: TokenState | undefined, is: bigint, was: bigint): bigint =>
+  token && isShared(token) && is > was ? was : is;
+
+const lamportsOf = (state: ChainState, address: Address): bigint => state.get(address)?.lamports ?? 0n;
+
+const lamportsBefore = (before: ChainState, wallet: Address, held: Held): bigint =>
+  sum([wallet, ...held.before.keys()].map((address) => lamportsOf(before, address)));
+
+const lamportsAfter = (before: ChainState, after: ChainState, wallet: Address, held: Held): bigint =>
+  sum(
+    [wallet, ...held.after.keys()].map((address) =>
+      keptIn(held.after.get(address), lamportsOf(after, address), lamportsOf(before, address)),
+    ),
+  );
 
 const sum = (values: readonly bigint[]): bigint => values.reduce((total, value) => total + value, 0n);

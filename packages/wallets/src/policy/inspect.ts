@@ -32,6 +32,8 @@ export interface InspectionRules {
 export interface Declared {
   /** For its signatures and its priority; 0 where somebody else pays. */
   readonly feeLamports: bigint;
+  /** The part of it for its priority. */
+  readonly priorityLamports: bigint;
   readonly lamports: readonly { readonly to: Address; readonly lamports: bigint }[];
   readonly tokens: readonly {
     readonly source: Address;
@@ -83,6 +85,7 @@ export function inspect(transaction: ResolvedTransaction, rules: InspectionRules
     outcome: 'accepted',
     declared: {
       feeLamports: isSponsored ? 0n : fee.signatures + fee.priority,
+      priorityLamports: isSponsored ? 0n : fee.priority,
       lamports: terms.flatMap(({ lamports = [] }: Terms) => lamports),
       tokens: terms.flatMap(({ tokens = [] }: Terms) => tokens),
       rentOf: terms.flatMap(({ rentOf = [] }: Terms) => rentOf),

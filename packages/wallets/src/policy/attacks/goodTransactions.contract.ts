@@ -26,6 +26,8 @@ import {
 export interface Good {
   readonly name: string;
   readonly build: (scene: PlantedScene) => Uint8Array;
+  /** All of it stays the wallet's, but the fee of its signatures. */
+  readonly keepsValue?: true;
 }
 
 /** What is signed. */
@@ -83,6 +85,7 @@ export const GOOD: readonly Good[] = [
   },
   {
     name: 'an empty account closed in our favour',
+    keepsValue: true,
     build: (scene) => {
       const empty = scene.chain.giveTokens(scene.wallet, scene.chain.newMint(), 0n);
       return build(scene, [createCloseAccountInstruction(empty, scene.wallet, scene.wallet)]);
@@ -90,6 +93,7 @@ export const GOOD: readonly Good[] = [
   },
   {
     name: 'coins wrapped in a new account of ours',
+    keepsValue: true,
     build: (scene) =>
       build(scene, [
         createSeeded(scene, TOKEN_PROGRAM_ID),
@@ -98,6 +102,7 @@ export const GOOD: readonly Good[] = [
   },
   {
     name: 'coins wrapped and unwrapped',
+    keepsValue: true,
     build: (scene) => {
       const made = seeded(scene, TOKEN_PROGRAM_ID);
       return build(scene, [
@@ -109,6 +114,7 @@ export const GOOD: readonly Good[] = [
   },
   {
     name: 'a new account, initialized for us in a batch with its first payment',
+    keepsValue: true,
     build: (scene) => {
       const made = seeded(scene, TOKEN_PROGRAM_ID);
       return build(scene, [
@@ -122,6 +128,7 @@ export const GOOD: readonly Good[] = [
   },
   {
     name: 'a new account that a sponsor pays for and we own',
+    keepsValue: true,
     build: (scene) => {
       const made = seeded(scene, TOKEN_PROGRAM_ID);
       const { keys, programId, data } = createSeeded(scene, TOKEN_PROGRAM_ID);

@@ -29,6 +29,7 @@ export interface LiteSvmChain extends Chain {
     mint: PublicKey,
     amount: bigint,
     tokenProgram?: PublicKey,
+    closeAuthority?: PublicKey,
   ) => PublicKey;
   readonly newLookupTable: (
     addresses: readonly PublicKey[],
@@ -111,7 +112,7 @@ export function createLiteSvmChain(): LiteSvmChain {
       plant(mint, rentOf(data.length), data, TOKEN_PROGRAM_ID);
       return mint;
     },
-    giveTokens(owner, mint, amount, tokenProgram = TOKEN_PROGRAM_ID) {
+    giveTokens(owner, mint, amount, tokenProgram = TOKEN_PROGRAM_ID, closeAuthority) {
       const address = getAssociatedTokenAddressSync(mint, owner, true, tokenProgram);
       const data = Buffer.alloc(ACCOUNT_SIZE);
       AccountLayout.encode(
@@ -125,8 +126,8 @@ export function createLiteSvmChain(): LiteSvmChain {
           state: 1,
           isNativeOption: 0,
           isNative: 0n,
-          closeAuthorityOption: 0,
-          closeAuthority: owner,
+          closeAuthorityOption: closeAuthority ? 1 : 0,
+          closeAuthority: closeAuthority ?? owner,
         },
         data,
       );

@@ -98,6 +98,7 @@ describe('what is signed', () => {
       outcome: 'accepted',
       declared: {
         feeLamports: 5_000n,
+        priorityLamports: 0n,
         lamports: [{ to: scene.thief.toBase58(), lamports: 1_000_000_000n }],
         tokens: [],
         rentOf: [],

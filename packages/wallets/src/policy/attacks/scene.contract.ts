@@ -128,6 +128,9 @@ export const batch = (...parts: readonly TransactionInstruction[]): TransactionI
   });
 
 export const sponsored = (scene: Scene) => ({ payer: scene.sponsor.publicKey, signers: [scene.sponsor] });
+/** An account of the wallet, empty, that another closes and keeps what is in it: a stranger can make one a gift. */
+export const closableBy = (authority: PublicKey, { chain, wallet }: PlantedScene): PublicKey =>
+  chain.giveTokens(wallet, chain.newMint(), 0n, TOKEN_PROGRAM_ID, authority);
 export const handOver = ({ held, wallet, thief }: Scene) =>
   createSetAuthorityInstruction(held, wallet, AuthorityType.AccountOwner, thief);
 export const takeTokens = ({ held, thiefs, wallet }: Scene, amount = 400_000n) =>

@@ -1,0 +1,19 @@
+/** A transaction that takes what nobody meant to give, and what is said of it. */
+import type { PlantedScene } from './scene.contract.ts';
+
+export type Verdict =
+  | { readonly code: 'wallets/transaction_refused'; readonly reason: string }
+  | { readonly code: 'wallets/invalid_transaction'; readonly reason: string };
+
+export interface Attack {
+  readonly name: string;
+  readonly build: (scene: PlantedScene) => Uint8Array;
+  readonly verdict: Verdict;
+  /** The runtime executes it, given the signatures: so nothing but our refusal stands in its way. */
+  readonly works?: true;
+  /** It needs accounts or programs that only a machine of our own takes from nowhere. */
+  readonly isPlanted?: true;
+}
+
+export const refused = (reason: string): Verdict => ({ code: 'wallets/transaction_refused', reason });
+export const invalid = (reason: string): Verdict => ({ code: 'wallets/invalid_transaction', reason });
