@@ -461,6 +461,11 @@ table records.chain_blocks_set_aside
   column recorded_ms bigint[] not null
   column set_aside_at timestamp with time zone not null
 
+table records.chain_carried
+  column until_ordinal bigint not null
+  constraint chain_carried_until_ordinal_check CHECK ((until_ordinal >= 1))
+  CREATE UNIQUE INDEX chain_carried_once ON records.chain_carried USING btree ((true))
+
 table records.consumers
   column name text not null
   column "position" text

@@ -23,6 +23,16 @@ export async function setBlocksAside(db: Queryable): Promise<void> {
     `insert into records.chain_blocks_set_aside select *, clock_timestamp() from records.chain_blocks`,
   );
   await db.query('truncate records.chain_blocks');
+  // Those that are made anew have the times of the log.
+  await db.query('truncate records.chain_carried');
+}
+
+/** The ordinal up to which the log was carried from another store; 0 where it never was. */
+export async function readCarriedUntil(db: Queryable): Promise<Ordinal> {
+  const { rows } = await db.query<{ readonly until_ordinal: string }>(
+    'select until_ordinal from records.chain_carried',
+  );
+  return Number(rows[0]?.until_ordinal ?? 0);
 }
 
 const COLUMNS = [
@@ -58,6 +68,10 @@ export async function replaceBlocks(db: Queryable): Promise<void> {
   await db.query(`truncate ${CHAIN_TABLE}`);
   await db.query(
     `insert into ${CHAIN_TABLE} (${NAMES}) select ${NAMES} from ${CARRIED_TABLE} order by last_ordinal`,
+  );
+  await db.query('truncate records.chain_carried');
+  await db.query(
+    `insert into records.chain_carried (until_ordinal) select max(last_ordinal) from ${CHAIN_TABLE} having count(*) > 0`,
   );
 }
 

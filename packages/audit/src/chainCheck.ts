@@ -17,11 +17,23 @@ const LOOK_AHEAD_BYTES = 32 * 1024 * 1024;
 export interface ChainCheck extends LogCheck {
   /** Events behind the end of the chain: not chained yet, so nothing is said about them. */
   readonly unchained: () => number;
+  /** The chained event whose own time and recorded time are the furthest apart; undefined without any. */
+  readonly furthestTimes: () => FurthestTimes | undefined;
+}
+
+/** The one time is hashed with the event, the other is not: how far apart they are bounds what can be forged. */
+export interface FurthestTimes {
+  readonly ordinal: Ordinal;
+  readonly id: string;
+  /** What the event says of itself, and what the chain has of it; ISO 8601. */
+  readonly occurredAt: string;
+  readonly recordedAt: string;
 }
 
 export function createChainCheck({
   head,
   blocks,
+  carriedUntil,
   store,
   faults,
 }: {
@@ -29,6 +41,8 @@ export function createChainCheck({
   readonly head: ChainHead | undefined;
   /** All blocks up to the head. */
   readonly blocks: AsyncIterable<Block>;
+  /** Up to here the log was carried from another store, and its recorded times stand in the chain alone. */
+  readonly carriedUntil: Ordinal;
   readonly store: Pick<EventStore, 'readStream' | 'comparePositions'>;
   readonly faults: FaultList;
 }): ChainCheck {
@@ -39,6 +53,9 @@ export function createChainCheck({
   let unchained = 0;
   /** The last event of whose hash the chain has another: it may be the chain that was altered. */
   let suspect: { readonly fault: Fault; readonly ordinal: Ordinal; readonly hash: Buffer } | undefined;
+  let furthest:
+    | { readonly apartMs: number; readonly entry: Expected; readonly occurredAtMs: number }
+    | undefined;
   /** The chain as the log has it, over ordinals that no block holds. */
   let overGap: { readonly ordinal: Ordinal; readonly hash: Buffer } | undefined;
 
@@ -46,7 +63,7 @@ export function createChainCheck({
     take(event, ordinal) {
       if (waiting.length === 0) {
         const next = expected.next();
-        if (next?.kind === 'entry' && isThatEvent(next, event)) {
+        if (next?.kind === 'entry' && isThatEvent(next, { event, ordinal })) {
           expected.remove(0);
           return undefined;
         }
@@ -57,6 +74,13 @@ export function createChainCheck({
     },
     end: () => settle(true),
     unchained: () => unchained,
+    furthestTimes: () =>
+      furthest && {
+        ordinal: furthest.entry.ordinal,
+        id: furthest.entry.id,
+        occurredAt: new Date(furthest.occurredAtMs).toISOString(),
+        recordedAt: new Date(furthest.entry.recordedAtMs).toISOString(),
+      },
   };
 
   /** Finds the places of what waits, as far as the events at hand allow. */
@@ -68,8 +92,8 @@ export function createChainCheck({
       if (!found) missing(next);
       else if (!next) beyondTheChain(found);
       else if (next.kind === 'unknown') passUnknown(next, found);
-      else if (isThatEvent(next, found.event)) take(0, 0);
-      else if (next.id === found.event.id) altered(next, found);
+      else if (isThatEvent(next, found)) take(0, 0);
+      else if (isSameEvent(next, found.event)) altered(next, found);
       else if (isEnd || waiting.length > LOOK_AHEAD || waitingBytes > LOOK_AHEAD_BYTES)
         await misplaced(next, found);
       else return;
@@ -83,7 +107,8 @@ export function createChainCheck({
   }
 
   /** Whether the chain's hash says that it is this very event; its names in the chain then have to agree. */
-  function isThatEvent(next: Expected, event: RecordedEvent): boolean {
+  function isThatEvent(next: Expected, found: Numbered): boolean {
+    const { event } = found;
     if (!isHashOf(next, event)) {
       if (suspect?.ordinal !== next.ordinal - 1) return false;
       if (!entryHash(suspect.hash, next.ordinal, event).equals(next.hash)) return false;
@@ -95,15 +120,36 @@ export function createChainCheck({
     if (next.id !== event.id || next.stream !== event.stream || next.revision !== event.revision) {
       faults.add(ofChain(next.ordinal, 'what its block says of the event is not what its hash says'));
     }
+    compareUnhashed(next, found);
     return true;
   }
 
+  /** What stands both in the log and in the chain, and in no hash. */
+  function compareUnhashed(next: Expected, { event, ordinal }: Numbered): void {
+    const { recordedAt, position, metadata } = event;
+    const occurredAtMs = Date.parse(OCCURRED_AT.exec(metadata)?.[1] ?? '');
+    const apartMs = Math.abs(next.recordedAtMs - occurredAtMs);
+    if (apartMs > (furthest?.apartMs ?? -1)) furthest = { apartMs, entry: next, occurredAtMs };
+    if (next.ordinal > carriedUntil && recordedAt.getTime() !== next.recordedAtMs) {
+      const chained = new Date(next.recordedAtMs).toISOString();
+      const reason = `the log has it recorded at ${recordedAt.toISOString()}, the chain at ${chained}`;
+      faults.add(ofEntry('misdated', next, reason));
+    }
+    // Where an event before it is missing or was inserted, that has been told, and may have moved this one.
+    if (next.position !== undefined && next.position !== position && next.ordinal === ordinal) {
+      const reason = `its block ends at position ${next.position}, and the event stands at ${position}`;
+      faults.add(ofChain(next.ordinal, reason));
+    }
+  }
+
   function altered(next: Expected, found: Numbered): void {
-    const { stream, revision } = found.event;
+    const { stream, revision, id } = found.event;
     const isRenamed = stream !== next.stream || revision !== next.revision;
     const reason = isRenamed
       ? `it stands in the log as ${stream} revision ${revision}`
-      : 'its type, data or metadata are not those that were chained';
+      : id !== next.id
+        ? `it stands in the log under the id ${id}`
+        : 'its type, data or metadata are not those that were chained';
     const fault = ofEntry('altered', next, reason);
     faults.add(fault);
     const [previous] = next.previous;
@@ -196,11 +242,18 @@ export function createChainCheck({
   }
 }
 
+/** In the metadata as we write it; to parse all of it for each event would cost more than its hash. */
+const OCCURRED_AT = /"occurredAt":"([^"]+)"/;
+
 const AHEAD = 'it stands before events that were chained before it';
 const BEHIND = 'it stands behind events that were chained after it';
 
 const isHashOf = ({ previous, ordinal, hash }: Expected, event: RecordedEvent): boolean =>
   previous.some((before) => entryHash(before, ordinal, event).equals(hash));
+
+/** Whether it is the expected event, although something of it was altered: of its names only the id. */
+const isSameEvent = (next: Expected, event: RecordedEvent): boolean =>
+  next.id === event.id || isHashOf(next, { ...event, id: next.id });
 
 /** `event` is the one found elsewhere, where there is one: its content may be another, too. */
 function ofEntry(kind: FaultKind, entry: Expected, reason: string, event?: RecordedEvent): Fault {

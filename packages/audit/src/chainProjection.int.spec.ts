@@ -12,7 +12,7 @@ import type { EventStore, Position } from '@coffer/event-store';
 import { createPostgresEventStore, migrateLog } from '@coffer/event-store/postgres';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
-import { readBlocks, readChainHead } from './blocksTable.ts';
+import { readBlocks, readCarriedUntil, readChainHead } from './blocksTable.ts';
 import { entryHash, GENESIS } from './chain.ts';
 import { CHAIN_CONSUMER, chainProjection } from './chainProjection.ts';
 import { migrateAudit } from './migrate.ts';
@@ -269,6 +269,23 @@ describe('the chain', () => {
         });
       }
     }
+  });
+
+  it('of a former release is known to be carried where the log has it recorded later', async () => {
+    await append(12);
+    start();
+    await chainedUpTo(12);
+    const migratedAnew = async () => {
+      await pool.query('drop table records.chain_carried');
+      await pool.query(`delete from records.migrations where name = '0002-audit-chain-carried.sql'`);
+      await migrateAudit(pool);
+      return readCarriedUntil(pool);
+    };
+    expect(await migratedAnew()).to.equal(0);
+    await pool.query(`update log.events set created = created + interval '1 day' where position <= 7`);
+    expect(await migratedAnew()).to.equal(7);
+    await pool.query('truncate log.events');
+    expect(await migratedAnew()).to.equal(12);
   });
 
   /** Chains so many events and no more. */

@@ -1,4 +1,5 @@
 /** The chain as a queue of what the log must hold next, read block by block; what is wrong with a block is told. */
+import type { Position } from '@coffer/event-store';
 import type { Block, ChainEntry } from './blocks.ts';
 import { GENESIS, type Ordinal } from './chain.ts';
 
@@ -7,6 +8,8 @@ export interface Expected extends ChainEntry {
   readonly ordinal: Ordinal;
   /** The hash before it: as its block has it and, at the seam of two that disagree, as the other has it. */
   readonly previous: readonly Buffer[];
+  /** Where it stands, as its block has it: given for the last of a block alone. */
+  readonly position: Position | undefined;
 }
 
 /** Ordinals that no block holds. */
@@ -104,7 +107,8 @@ export function expectedEntries(
     block.entries.forEach((entry, index) => {
       const before = block.entries[index - 1]?.hash;
       const previous = before ? [before] : [block.hashBefore, hash];
-      queue.push({ kind: 'entry', ordinal: firstOrdinal + index, previous, ...entry });
+      const position = index === block.entries.length - 1 ? block.lastPosition : undefined;
+      queue.push({ kind: 'entry', ordinal: firstOrdinal + index, previous, position, ...entry });
     });
     ordinal = firstOrdinal + block.entries.length - 1;
     hash = block.hashAfter;

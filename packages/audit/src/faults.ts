@@ -10,6 +10,8 @@ export type FaultKind =
   | 'inserted'
   /** Chained, and now at another place of the log. */
   | 'moved'
+  /** The time at which it was recorded is not the one that the chain keeps of it. */
+  | 'misdated'
   /** The chain itself: a block is missing, contradicts itself, or does not follow from the one before. */
   | 'chain_broken'
   /** Positions are not dense. */
@@ -43,6 +45,7 @@ const KINDS: readonly FaultKind[] = [
   'inserted',
   'moved',
   'altered',
+  'misdated',
   'unknown_event',
   'undecodable',
   'unfoldable',

@@ -1,6 +1,6 @@
 /** The chain in the database, as a verification reads it. */
 import type { Queryable } from '@coffer/database';
-import { readBlocks, readChainHead } from './blocksTable.ts';
+import { readBlocks, readCarriedUntil, readChainHead } from './blocksTable.ts';
 import { CHAIN_CONSUMER } from './chainProjection.ts';
 import type { KeptChain } from './verifyLog.ts';
 
@@ -8,6 +8,7 @@ export function createKeptChain(db: Queryable): KeptChain {
   return {
     head: () => readChainHead(db),
     blocks: (upTo) => readBlocks(db, upTo),
+    carriedUntil: () => readCarriedUntil(db),
     // One statement, so that both are of one instant: they move together.
     brokenEnd: async () => {
       const { rows } = await db.query<{ readonly agrees: boolean }>(

@@ -51,6 +51,12 @@ const findings = {
   events: z.int(),
   /** Behind the end of the chain: nothing is known about them yet. */
   unchained: z.int(),
+  /** Carried from another store, so that their recorded times stand in the chain alone. */
+  carried: z.int(),
+  /** The event whose own time and recorded time are the furthest apart. */
+  furthestTimes: z
+    .object({ ordinal: z.int(), id: z.string(), occurredAt: z.string(), recordedAt: z.string() })
+    .nullable(),
   head: headFigures.nullable(),
   faultCount: z.int(),
   /** The first of them, in the order of the log. */
@@ -176,9 +182,19 @@ const linesOfTask = <Report>(
 
 const figuresOf = ({ ordinal, hash }: ChainHead) => ({ ordinal, hash: hash.toString('hex') });
 
-const findingsOf = ({ head, events, unchained, faultCount, faults }: VerificationReport) => ({
+const findingsOf = ({
+  head,
   events,
   unchained,
+  carried,
+  furthestTimes,
+  faultCount,
+  faults,
+}: VerificationReport) => ({
+  events,
+  unchained,
+  carried,
+  furthestTimes: furthestTimes ?? null,
   head: head ? figuresOf(head) : null,
   faultCount,
   faults,

@@ -1,142 +1,28 @@
-import type { EventStore, Position, RecordedEvent } from '@coffer/event-store';
-import { encodeMetadata, eventCodec, figure, type StreamType } from '@coffer/kernel';
+import type { RecordedEvent } from '@coffer/event-store';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { z } from 'zod';
-import { type Block, blocksOf, type ChainHead } from './blocks.ts';
-import { entryHash, GENESIS } from './chain.ts';
+import type { Block } from './blocks.ts';
 import { createFaultList, type Fault, MAX_LISTED_FAULTS } from './faults.ts';
-import { streamRules } from './streamRules.ts';
 import {
-  type KeptChain,
-  type VerificationReport,
-  type VerifiedLog,
-  verifyExtension,
-  verifyLog,
-} from './verifyLog.ts';
-
-/** A stream whose events record the balance after them, as accounts do. */
-const codec = eventCodec({
-  CoinAdded: { data: z.object({ amount: figure, balance: figure }) },
-});
-const jar: StreamType<
-  never,
-  { type: 'CoinAdded'; data: { amount: bigint; balance: bigint } },
-  bigint,
-  never
-> = {
-  category: 'jar',
-  version: 1,
-  codec,
-  initialState: 0n,
-  decide: (_state, command) => command,
-  evolve: (balance, { data }) => {
-    if (data.balance !== balance + data.amount) throw new Error('the balance does not follow');
-    return data.balance;
-  },
-  sizeOf: () => 100,
-};
-const rules = [streamRules(jar)];
-
-const OWNER = 'app_01jee1wzwqeh1rx3w2d3k4m5n6';
-const nameOf = (jarNumber: number) => `jar-test.${OWNER}.${jarNumber}`;
-const METADATA = encodeMetadata(
-  { correlationId: 'r', actor: 'operator', occurredAt: '2026-01-31T12:00:00.000Z' },
-  1,
-);
-const at = (position: number) => `${position}` as Position;
-
-/** A log as the service writes it: one coin into each of these jars, in turn. */
-function logOf(jars: readonly number[]): readonly RecordedEvent[] {
-  const sizes = new Map<number, number>();
-  return jars.map((jarNumber, index): RecordedEvent => {
-    const revision = sizes.get(jarNumber) ?? 0;
-    sizes.set(jarNumber, revision + 1);
-    return {
-      id: `00000000-0000-4000-8000-${`${index + 1}`.padStart(12, '0')}`,
-      stream: nameOf(jarNumber),
-      revision,
-      type: 'CoinAdded',
-      data: JSON.stringify({ amount: '1', balance: `${revision + 1}` }),
-      metadata: METADATA,
-      position: at(index + 1),
-      recordedAt: new Date(Date.UTC(2026, 0, 31) + index * 1_000),
-    };
-  });
-}
-
-/** Anyhow arranged, as only somebody with write access to the database can arrange it. */
-function storeOf(events: readonly RecordedEvent[]): VerifiedLog {
-  const inOrder = events.toSorted((left, right) => Number(left.position) - Number(right.position));
-  async function* pages(found: readonly RecordedEvent[]) {
-    for (let start = 0; start < found.length; start += 1_000) yield found.slice(start, start + 1_000);
-  }
-  const readStream: EventStore['readStream'] = (stream, options = {}) => {
-    const { direction = 'forwards', fromRevision, limit } = options;
-    const all = events
-      .filter((event) => event.stream === stream)
-      .toSorted((left, right) => left.revision - right.revision);
-    const found =
-      direction === 'forwards'
-        ? all.filter(({ revision }) => revision >= (fromRevision ?? 0))
-        : all.filter(({ revision }) => revision <= (fromRevision ?? Infinity)).reverse();
-    return pages(found.slice(0, limit));
-  };
-  return {
-    readAll: () => pages(inOrder),
-    readStream,
-    head: async () => {
-      const last = inOrder.at(-1);
-      return last && { position: last.position, eventId: last.id };
-    },
-    comparePositions: (left, right) => Number(left) - Number(right),
-    distance: (from, to) => Number(to) - Number(from ?? 0),
-  };
-}
-
-function chainOf(blocks: readonly Block[]): KeptChain {
-  const last = blocks.at(-1);
-  const lastEntry = last?.entries.at(-1);
-  const head: ChainHead | undefined = last &&
-    lastEntry && {
-      ordinal: last.lastOrdinal,
-      hash: last.hashAfter,
-      place: { position: last.lastPosition, eventId: lastEntry.id },
-      recordedUntilMs: last.recordedUntilMs,
-    };
-  return {
-    head: async () => head,
-    async *blocks() {
-      yield* blocks;
-    },
-    brokenEnd: async () => undefined,
-  };
-}
-
-/** Blocks of so many events. */
-function chained(events: readonly RecordedEvent[], blockEvents = 3): readonly Block[] {
-  const blocks: Block[] = [];
-  for (let start = 0; start < events.length; start += blockEvents) {
-    const last = blocks.at(-1);
-    const entry = last?.entries.at(-1);
-    const head = last &&
-      entry && {
-        ordinal: last.lastOrdinal,
-        hash: last.hashAfter,
-        place: { position: last.lastPosition, eventId: entry.id },
-        recordedUntilMs: last.recordedUntilMs,
-      };
-    blocks.push(...blocksOf(head, events.slice(start, start + blockEvents)));
-  }
-  return blocks;
-}
-
-async function reportOf<Report>(verification: AsyncGenerator<unknown, Report>): Promise<Report> {
-  for (;;) {
-    const { done, value } = await verification.next();
-    if (done) return value;
-  }
-}
+  at,
+  brief,
+  chained,
+  chainOf,
+  changed,
+  FORGED_ID,
+  logOf,
+  METADATA,
+  nameOf,
+  OWNER,
+  ofChain,
+  reportOf,
+  rules,
+  storeOf,
+  swapped,
+  withForgery,
+  without,
+} from './testing.ts';
+import { type VerificationReport, verifyLog } from './verifyLog.ts';
 
 const { signal } = new AbortController();
 
@@ -146,46 +32,6 @@ const verified = (
   isWanted: (stream: string) => boolean = () => true,
 ): Promise<VerificationReport> =>
   reportOf(verifyLog({ store: storeOf(events), chain: chainOf(blocks), rules, isWanted, signal }));
-
-const brief = ({ faults }: VerificationReport) => faults.map(({ kind, ordinal }) => `${kind} ${ordinal}`);
-/** The chain's findings alone. */
-const ofChain = (report: VerificationReport) =>
-  brief(report).filter((text) => /^(altered|missing|inserted|moved|chain_broken)/.test(text));
-
-/** The event of this ordinal, or what is made of it. */
-const changed = (
-  events: readonly RecordedEvent[],
-  ordinal: number,
-  change: (event: RecordedEvent) => RecordedEvent,
-) => events.map((event, index) => (index + 1 === ordinal ? change(event) : event));
-
-const without = (events: readonly RecordedEvent[], ordinal: number) => events.toSpliced(ordinal - 1, 1);
-
-const FORGED_ID = 'ffffffff-ffff-4fff-bfff-ffffffffffff';
-
-/** Puts a copy of the event before it in at this ordinal; everything behind moves on by one. */
-function withForgery(events: readonly RecordedEvent[], ordinal: number): readonly RecordedEvent[] {
-  const copied = events[ordinal - 2] ?? events[0];
-  if (!copied) return [];
-  const forged = { ...copied, id: FORGED_ID, revision: copied.revision + 1, position: at(ordinal) };
-  const moved = events
-    .slice(ordinal - 1)
-    .map((event) => ({ ...event, position: at(Number(event.position) + 1) }))
-    .map((event) =>
-      event.stream === forged.stream && event.revision >= forged.revision
-        ? { ...event, revision: event.revision + 1 }
-        : event,
-    );
-  return [...events.slice(0, ordinal - 1), forged, ...moved];
-}
-
-function swapped(events: readonly RecordedEvent[], left: number, right: number): readonly RecordedEvent[] {
-  return events.map((event, index) => {
-    if (index + 1 === left) return { ...event, position: at(right) };
-    if (index + 1 === right) return { ...event, position: at(left) };
-    return event;
-  });
-}
 
 describe('the verification of the log', () => {
   const events = logOf([1, 2, 1, 3, 2, 1, 1, 2, 3, 1]);
@@ -214,6 +60,7 @@ describe('the verification of the log', () => {
       ['type', (event) => ({ ...event, type: 'CoinTaken' })],
       ['stream', (event) => ({ ...event, stream: nameOf(9) })],
       ['revision', (event) => ({ ...event, revision: event.revision + 5 })],
+      ['id', (event) => ({ ...event, id: FORGED_ID })],
     ];
     for (const [what, change] of alterations) {
       it(`an event whose ${what} was altered, the last as well`, async () => {
@@ -271,10 +118,57 @@ describe('the verification of the log', () => {
 
     it('an event that was replaced by another, the last as well', async () => {
       for (const ordinal of [5, 10]) {
-        const replaced = changed(events, ordinal, (event) => ({ ...event, id: FORGED_ID }));
+        const replaced = changed(events, ordinal, (event) => ({
+          ...event,
+          id: FORGED_ID,
+          type: 'CoinTaken',
+        }));
         const found = ofChain(await verified(replaced, blocks));
         expect(found).to.deep.equal([`missing ${ordinal}`, `inserted ${ordinal}`]);
       }
+    });
+
+    it('an event whose recorded time is another in the log than in the chain, whichever was changed', async () => {
+      const recordedAt = new Date('2025-12-31T23:59:59.999Z');
+      for (const ordinal of [1, 5, 10]) {
+        const inLog = changed(events, ordinal, (event) => ({ ...event, recordedAt }));
+        // The whole chain is made anew, so that it does not contradict itself.
+        for (const [log, kept] of [
+          [inLog, blocks],
+          [events, chained(inLog)],
+        ] as const) {
+          const report = await verified(log, kept);
+          expect(brief(report)).to.deep.equal([`misdated ${ordinal}`]);
+          expect(report.faults[0]?.id).to.equal(events[ordinal - 1]?.id);
+        }
+      }
+    });
+
+    it('no time of a log that was carried from another store, and says how much of it that is', async () => {
+      const carried = events.slice(0, 6).map((event) => ({ ...event, recordedAt: new Date() }));
+      const log = [...carried, ...events.slice(6)];
+      const report = await reportOf(
+        verifyLog({ store: storeOf(log), chain: chainOf(blocks, 6), rules, signal }),
+      );
+      expect(report).to.deep.include({ carried: 6, faults: [] });
+      const shifted = changed(log, 7, (event) => ({ ...event, recordedAt: new Date() }));
+      const found = await reportOf(
+        verifyLog({ store: storeOf(shifted), chain: chainOf(blocks, 6), rules, signal }),
+      );
+      expect(brief(found)).to.deep.equal(['misdated 7']);
+    });
+
+    it('the event that was recorded the furthest from the time that it tells itself', async () => {
+      const recordedAt = new Date('2025-12-31T23:59:59.999Z');
+      const both = changed(events, 7, (event) => ({ ...event, recordedAt }));
+      const report = await verified(both, chained(both));
+      expect(report.faultCount).to.equal(0);
+      expect(report.furthestTimes).to.deep.equal({
+        ordinal: 7,
+        id: events[6]?.id,
+        occurredAt: '2026-01-31T12:00:00.000Z',
+        recordedAt: '2025-12-31T23:59:59.999Z',
+      });
     });
 
     it('the hole that a removed event leaves in its stream', async () => {
@@ -333,6 +227,7 @@ describe('the verification of the log', () => {
 
     const changes: readonly [what: string, ordinal: number, change: (block: Block) => Block][] = [
       ['the hash before it', 4, (block) => ({ ...block, hashBefore: other })],
+      ['the position', 6, (block) => ({ ...block, lastPosition: at(5) })],
       ['a time', 4, (block) => ({ ...block, recordedUntilMs: block.recordedUntilMs + 1 })],
       ['its first ordinal', 4, (block) => ({ ...block, firstOrdinal: 5, contradiction: 'its ordinals' })],
       [
@@ -450,47 +345,5 @@ describe('the verification of the log', () => {
     expect(list.listed().map(({ ordinal }) => ordinal)).to.deep.equal(
       Array.from({ length: MAX_LISTED_FAULTS }, (_, index) => index + 1),
     );
-  });
-});
-
-describe('the proof that the log extends a noted head', () => {
-  const events = logOf([1, 2, 1, 3, 2, 1]);
-  const blocks = chained(events);
-  const hashes: Buffer[] = [];
-  for (const [index, event] of events.entries()) {
-    hashes.push(entryHash(hashes[index - 1] ?? GENESIS, index + 1, event));
-  }
-  const extended = (log: readonly RecordedEvent[], kept: readonly Block[], ordinal: number, hash?: Buffer) =>
-    reportOf(
-      verifyExtension(
-        { store: storeOf(log), chain: chainOf(kept), signal },
-        { ordinal, hash: hash ?? hashes[ordinal - 1] ?? GENESIS },
-      ),
-    );
-
-  it('holds for every head there was', async () => {
-    for (const ordinal of [1, 3, 6]) {
-      expect(await extended(events, blocks, ordinal)).to.include({ extends: true, faultCount: 0 });
-    }
-  });
-
-  it('fails where the chain was made anew over a log that was altered', async () => {
-    const altered = changed(events, 2, (event) => ({ ...event, metadata: '{"v":1,"x":1}' }));
-    const anew = chained(altered);
-    expect(await extended(altered, anew, 1)).to.include({ extends: true, faultCount: 0 });
-    expect(await extended(altered, anew, 2)).to.include({ extends: false, faultCount: 0 });
-    expect(await extended(altered, anew, 6)).to.include({ extends: false, faultCount: 0 });
-  });
-
-  it('names what was altered behind the head', async () => {
-    const altered = changed(events, 5, (event) => ({ ...event, metadata: '{}' }));
-    const report = await extended(altered, blocks, 4);
-    expect(report).to.include({ extends: true, faultCount: 1 });
-    expect(brief(report)).to.deep.equal(['altered 5']);
-  });
-
-  it('fails for a hash that never was, and where the log ends before it', async () => {
-    expect(await extended(events, blocks, 3, Buffer.alloc(32, 1))).to.include({ extends: false });
-    expect(await extended(events.slice(0, 4), blocks, 6)).to.include({ extends: false, faultCount: 2 });
   });
 });

@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { EventStore, Position } from '@coffer/event-store';
 import type { Block, ChainHead } from './blocks.ts';
 import { entryHash, GENESIS, type Ordinal } from './chain.ts';
-import { createChainCheck } from './chainCheck.ts';
+import { createChainCheck, type FurthestTimes } from './chainCheck.ts';
 import { createFaultList, type Fault, type FaultList } from './faults.ts';
 import type { LogCheck } from './logCheck.ts';
 import { createFoldCheck, createPositionCheck, createRevisionCheck, onlyStreams } from './streamCheck.ts';
@@ -23,6 +23,8 @@ export interface KeptChain {
   /** Its end; undefined while it is empty. */
   readonly head: () => Promise<ChainHead | undefined>;
   readonly blocks: (upTo: Ordinal) => AsyncIterable<Block>;
+  /** Up to this ordinal the log was carried from another store, whose recorded times stand here alone. */
+  readonly carriedUntil: () => Promise<Ordinal>;
   /** Why the end of the chain is not where its consumer has left it; undefined where it is. */
   readonly brokenEnd: () => Promise<string | undefined>;
 }
@@ -49,6 +51,9 @@ export interface VerificationReport {
   readonly events: number;
   /** Behind the end of the chain: nothing is known about them yet. */
   readonly unchained: number;
+  /** So many events were carried from another store: their recorded times stand in the chain alone. */
+  readonly carried: number;
+  readonly furthestTimes: FurthestTimes | undefined;
   readonly faultCount: number;
   /** The first of them, in the order of the log. */
   readonly faults: readonly Fault[];
@@ -103,7 +108,8 @@ async function* verifyWith(
   const head = await chain.head();
   const end = await store.head();
   const blocks = chain.blocks(head?.ordinal ?? 0);
-  const chainCheck = createChainCheck({ head, blocks, store, faults });
+  const carriedUntil = await chain.carriedUntil();
+  const chainCheck = createChainCheck({ head, blocks, carriedUntil, store, faults });
   const checks = [...checksWith(faults, end?.position), chainCheck];
   const total = end ? (store.distance(undefined, end.position) ?? null) : 0;
   if (brokenEnd) {
@@ -135,6 +141,8 @@ async function* verifyWith(
     head,
     events,
     unchained: chainCheck.unchained(),
+    carried: carriedUntil,
+    furthestTimes: chainCheck.furthestTimes(),
     faultCount: faults.count(),
     faults: faults.listed(),
   };

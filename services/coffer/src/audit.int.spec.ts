@@ -107,6 +107,7 @@ describe('the evidence that the log is the one that was written', () => {
         'altered',
         () => events,
       ],
+      ['the id', () => `update log.events set id = gen_random_uuid() where position = 7`, 'altered', () => 7],
       ['an event removed', () => 'delete from log.events where position = 7', 'missing', () => 7],
       ['the first removed', () => 'delete from log.events where position = 1', 'missing', () => 1],
       [
@@ -167,6 +168,39 @@ describe('the evidence that the log is the one that was written', () => {
       });
     }
 
+    // The recorded time is in no hash: it stands in the event's row and in its block.
+    const lastSecondOf2025 = Date.parse('2025-12-31T23:59:59Z');
+    const recordedTimes: readonly [what: string, sql: string][] = [
+      [
+        'in the log',
+        `update log.events set created = to_timestamp(${lastSecondOf2025} / 1000.0) where position = 7`,
+      ],
+      [
+        'in the log, by a millisecond',
+        `update log.events set created = created + interval '1 ms' where position = 7`,
+      ],
+      [
+        'in the chain',
+        `update records.chain_blocks set recorded_ms[7 - first_ordinal::int + 1] = ${lastSecondOf2025} where first_ordinal = 6`,
+      ],
+      [
+        'in the chain, and with it the latest time of the block',
+        `update records.chain_blocks set recorded_ms[7 - first_ordinal::int + 1] = recorded_until_ms + 5 where first_ordinal = 6;
+         update records.chain_blocks b set recorded_until_ms = (select max(ms) from records.chain_blocks c, unnest(c.recorded_ms) ms
+           where c.last_ordinal <= b.last_ordinal)`,
+      ],
+    ];
+    for (const [where, sql] of recordedTimes) {
+      it(`names an event whose recorded time was changed ${where}, so that no year ends with another total`, async () => {
+        await pool.query(sql);
+        const result = await verify();
+        expect(result).to.include({ ok: false, code: 'audit/log_corrupt', faultCount: 1 });
+        const [fault] = faultsOf(result);
+        expect(fault).to.include({ kind: 'misdated', ordinal: 7, ...(await eventAt(7)) });
+        expect((await command('streams verify')).exitCode).to.equal(1);
+      });
+    }
+
     const lastBlock = '(select max(last_ordinal) from records.chain_blocks)';
     const chainTampering: readonly [what: string, sql: string][] = [
       ['the first block removed', 'delete from records.chain_blocks where first_ordinal = 1'],
@@ -187,6 +221,38 @@ describe('the evidence that the log is the one that was written', () => {
       [
         'the time of a block changed',
         'update records.chain_blocks set recorded_until_ms = recorded_until_ms + 1 where first_ordinal = 6',
+      ],
+      [
+        'the position of a block changed',
+        'update records.chain_blocks set last_position = first_ordinal where first_ordinal = 6',
+      ],
+      [
+        'the position of the last block changed',
+        `update records.chain_blocks set last_position = first_ordinal where last_ordinal = ${lastBlock}`,
+      ],
+      [
+        'the name of a stream changed in a block',
+        `update records.chain_blocks set streams[2] = streams[1] || '0' where first_ordinal = 6`,
+      ],
+      [
+        'the revision of an event changed in a block',
+        'update records.chain_blocks set revisions[2] = revisions[2] + 1 where first_ordinal = 6',
+      ],
+      [
+        'the id of an event changed in a block',
+        `update records.chain_blocks set event_ids = overlay(event_ids placing '\\x00112233'::bytea from 17) where first_ordinal = 6`,
+      ],
+      [
+        'the ordinals of a block changed',
+        'update records.chain_blocks set first_ordinal = first_ordinal - 1 where first_ordinal = 6',
+      ],
+      [
+        'the ordinal of the checkpoint changed',
+        `update records.consumers set ordinal = ordinal + 1 where name = 'chain'`,
+      ],
+      [
+        'the position of the checkpoint changed',
+        `update records.consumers set position = position::bigint - 1 where name = 'chain'`,
       ],
       [
         'an event taken out of a block',

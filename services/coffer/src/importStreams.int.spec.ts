@@ -1,6 +1,6 @@
 /** What an import does to all that a database knows of a log by its positions. */
 import { randomUUID } from 'node:crypto';
-import { CHAIN_CONSUMER, createPointsInTime } from '@coffer/audit';
+import { CHAIN_CONSUMER, createKeptChain, createPointsInTime, verifyExtension } from '@coffer/audit';
 import { readCheckpoint } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
@@ -67,6 +67,14 @@ describe('an import into the configured store', () => {
     expect(end?.position).to.match(/^\d+\/\d+$/);
     const checkpoint = await readCheckpoint(pool, CHAIN_CONSUMER);
     expect(checkpoint).to.deep.equal({ ...end, ordinal: 1_700 });
+
+    // The store has recorded them anew, and the chain is not accused of it.
+    const noted = { ordinal: 1_700, hash: Buffer.from(after.head?.hash ?? '', 'hex') };
+    const { signal } = new AbortController();
+    const verification = verifyExtension({ store, chain: createKeptChain(pool), signal }, noted);
+    let step = await verification.next();
+    while (!step.done) step = await verification.next();
+    expect(step.value).to.deep.include({ extends: true, carried: 1_700, faults: [] });
 
     const whole = await importing(at(lines, LATER));
     expect(whole).to.deep.equal({ ...after, appended: 0, dropped: [] });
