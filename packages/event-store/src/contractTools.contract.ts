@@ -26,7 +26,9 @@ export interface ContractOptions {
 
 export type MakeHarness = () => Promise<EventStoreHarness>;
 
-export const streamName = () => `spec-test.app.${randomUUID()}`;
+const APP = `app_${'0'.repeat(26)}`;
+
+export const streamName = () => `spec-test.${APP}.${randomUUID()}`;
 
 export function newEvent(fields: Partial<EventToAppend> = {}): EventToAppend {
   return { id: randomUUID(), type: 'Happened', data: '{"what":"this"}', metadata: '{}', ...fields };

@@ -2,9 +2,11 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { environment } from './environment.ts';
 import { newId } from './identifiers.ts';
-import { parseStreamName, streamName } from './streamName.ts';
+import { isOurStream, parseStreamName, streamName } from './streamName.ts';
 
 const owner = 'app_01h455vb4pex5vsknk084sn02q';
+const scope = 'scp_01h455vb4pex5vsknk084sn02q';
+const SCOPED: readonly string[] = ['user', 'identity', 'wallet'];
 
 describe('a stream name', () => {
   it('says category, environment, owner and id', () =>
@@ -13,7 +15,7 @@ describe('a stream name', () => {
   it("is read back, whatever the caller's id is", () =>
     fc.assert(
       fc.property(
-        fc.stringMatching(/^[A-Za-z]{1,20}$/),
+        fc.stringMatching(/^[A-Za-z]{1,20}$/).filter((category) => !SCOPED.includes(category)),
         fc.constantFrom(...environment.options),
         fc.stringMatching(/^[A-Za-z0-9._:-]{1,64}$/),
         (category, world, id) => {
@@ -44,8 +46,43 @@ describe('a stream name', () => {
       'account-test.app_short.1',
       `account.test.${owner}.1`,
       `account-test.${owner.toUpperCase()}.1`,
+      // As other users of a server name theirs.
+      'bank-1',
+      'crm',
+      'order-2',
+      'account-live.bank.1',
+      `$account-test.${owner}.1`,
+      `$$account-test.${owner}.1`,
+      `account-test.${owner}.1 `,
+      `account-test.${owner}.1\n`,
+      `account-test.${owner}.1\nx`,
+      `account-test.${owner}.a/b`,
+      `account-test.${owner}.ä`,
+      ` account-test.${owner}.1`,
+      `account_2-test.${owner}.1`,
+      `Account test-test.${owner}.1`,
+      `account-test.app_91h455vb4pex5vsknk084sn02q.1`,
+      `account-test.app_01h455vb4pex5vsknk084sn02u.1`,
+      `account-test.org_01h455vb4pex5vsknk084sn02q.1`,
+      `-test.${owner}.1`,
     ]) {
       expect(parseStreamName(name), name).to.equal(undefined);
+      expect(isOurStream(name), name).to.equal(false);
+    }
+  });
+
+  it('has the owner that its category has; those of other categories have either', () => {
+    for (const category of ['account', 'playSession', 'operatorWallet']) {
+      expect(isOurStream(`${category}-test.${owner}.1`), category).to.equal(true);
+      expect(isOurStream(`${category}-test.${scope}.1`), category).to.equal(false);
+    }
+    for (const category of ['user', 'identity', 'wallet']) {
+      expect(isOurStream(`${category}-test.${scope}.1`), category).to.equal(true);
+      expect(isOurStream(`${category}-test.${owner}.1`), category).to.equal(false);
+    }
+    for (const category of ['move', 'aCategoryOfALaterRelease', 'constructor']) {
+      expect(isOurStream(`${category}-test.${owner}.1`), category).to.equal(true);
+      expect(isOurStream(`${category}-test.${scope}.1`), category).to.equal(true);
     }
   });
 });

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { allOf, eventStoreContract, newEvent, streamName } from '../eventStore.contract.ts';
+import { ourLogContract } from '../ourLog.contract.ts';
 import type { EventStore, Position } from '../port.ts';
 import { createEventStoreDbEventStore } from './eventStoreDbEventStore.ts';
 import { openWorld, type World } from './testTools.contract.ts';
@@ -22,6 +23,16 @@ eventStoreContract('eventstoredb, over a log in memory', async () => {
     async rewindTo(length) {
       world.log.rewindTo(length);
     },
+    close: world.close,
+  };
+});
+
+ourLogContract('eventstoredb, over a log in memory', async () => {
+  const world = await openWorld();
+  return {
+    store: world.open(),
+    writeAsAnother: async (stream, event) =>
+      void world.log.append({ stream, expectedRevision: 'any', events: [event] }),
     close: world.close,
   };
 });

@@ -1,18 +1,23 @@
 import { expect } from 'chai';
+import type { EventStoreHarness } from '../contractTools.contract.ts';
 import { OutcomeUnknownError, StoreUnreachableError } from '../errors.ts';
 import { allOf, eventStoreContract, newEvents, rejectionOf, streamName } from '../eventStore.contract.ts';
-import type { AppendRequest, Position } from '../port.ts';
+import { ourLogContract } from '../ourLog.contract.ts';
+import { ourLog } from '../ourLog.ts';
+import type { AppendRequest, EventStore, Position } from '../port.ts';
+import { readingContract, wholeLogContract } from '../reading.contract.ts';
+import { rewindingContract, subscriptionContract } from '../subscription.contract.ts';
 import { type AppendFault, createMemoryEventStore } from './memoryEventStore.ts';
 import { createMemoryLog } from './memoryLog.ts';
 
-eventStoreContract('memory', async () => {
+const memoryHarness = (wrap: (store: EventStore) => EventStore) => async (): Promise<EventStoreHarness> => {
   const log = createMemoryLog();
-  const stores = [createMemoryEventStore({ log })] as const;
+  const stores = [wrap(createMemoryEventStore({ log }))] as const;
   const others: { close(): Promise<void> }[] = [];
   return {
     store: stores[0],
     another(options = {}) {
-      const other = createMemoryEventStore({ log, ...options });
+      const other = wrap(createMemoryEventStore({ log, ...options }));
       others.push(other);
       return other;
     },
@@ -23,6 +28,33 @@ eventStoreContract('memory', async () => {
     async close() {
       await Promise.all([...stores, ...others].map((store) => store.close()));
     },
+  };
+};
+
+eventStoreContract(
+  'memory',
+  memoryHarness((store) => store),
+);
+describe('our part of a log in memory, where nobody else writes', () => {
+  const makeHarness = memoryHarness(ourLog);
+  let harness: EventStoreHarness;
+  before(async () => {
+    harness = await makeHarness();
+  });
+  after(() => harness.close());
+  readingContract(() => harness.store);
+  subscriptionContract(() => harness);
+  wholeLogContract(makeHarness);
+  rewindingContract(makeHarness);
+});
+ourLogContract('memory', async () => {
+  const log = createMemoryLog();
+  const store = createMemoryEventStore({ log });
+  return {
+    store,
+    writeAsAnother: async (stream, event) =>
+      void log.append({ stream, expectedRevision: 'any', events: [event] }),
+    close: store.close,
   };
 });
 

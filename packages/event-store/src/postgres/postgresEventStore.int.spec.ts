@@ -1,5 +1,6 @@
 import { createTestDatabase } from '@coffer/testing';
 import { eventStoreContract } from '../eventStore.contract.ts';
+import { ourLogContract } from '../ourLog.contract.ts';
 import type { EventStore, Position } from '../port.ts';
 import { logTemplate, withPool } from '../testing/logDatabase.ts';
 import { createPostgresEventStore } from './postgresEventStore.ts';
@@ -24,6 +25,28 @@ eventStoreContract('postgres', async () => {
     },
     async close() {
       await Promise.all(stores.map((store) => store.close()));
+      await database.drop();
+    },
+  };
+});
+
+ourLogContract('postgres', async () => {
+  const database = await createTestDatabase(logTemplate);
+  const { connectionString } = database;
+  const store = createPostgresEventStore({ connectionString, applicationName: 'spec' });
+  return {
+    store,
+    writeAsAnother: (stream, { id, type, data, metadata }) =>
+      withPool(connectionString, async (pool) => {
+        await pool.query(
+          `insert into log.events (position, stream, revision, id, type, data, metadata, created)
+           select coalesce(max(position), 0) + 1, $1, count(*) filter (where stream = $1), $2, $3, $4, $5, clock_timestamp()
+             from log.events`,
+          [stream, id, type, data, metadata],
+        );
+      }),
+    async close() {
+      await store.close();
       await database.drop();
     },
   };
