@@ -2,7 +2,7 @@
  * What the log must be by itself, without a chain: positions and revisions without a hole, and every event
  * readable and such as its stream's rules let through.
  */
-import type { EventStore, Position, RecordedEvent } from '@coffer/event-store';
+import type { EventStore, OurLog, Position, RecordedEvent } from '@coffer/event-store';
 import { parseStreamName } from '@coffer/kernel';
 import { LRUCache } from 'lru-cache';
 import type { Fault, FaultKind, FaultList } from './faults.ts';
@@ -11,20 +11,41 @@ import type { Problem, StreamRules } from './streamRules.ts';
 
 type Reported = Pick<EventStore, 'readStream' | 'comparePositions' | 'distance'>;
 
-/** Where the backend can count, each event stands right behind the one before. */
-export function createPositionCheck(store: Pick<EventStore, 'distance'>, faults: FaultList): LogCheck {
+/** Where the backend can count, each event stands right behind the one before, be that ours or another user's. */
+export function createPositionCheck(
+  store: Pick<EventStore, 'distance' | 'comparePositions'> & {
+    readonly whole: Pick<OurLog['whole'], 'readAll'>;
+  },
+  faults: FaultList,
+): LogCheck {
   let last: Position | undefined;
+
+  const check = (event: RecordedEvent, ordinal: number, distance: number): void => {
+    if (distance === 1) return;
+    const reason =
+      distance > 1
+        ? `${distance - 1} positions before ${event.position} hold no event`
+        : `its position ${event.position} does not stand behind the one before`;
+    faults.add(of('position_gap', event, ordinal, reason));
+  };
+  /** Counted only where there is a gap between two of ours. */
+  const othersBetween = async (from: Position | undefined, to: Position): Promise<number> => {
+    let count = 0;
+    for await (const page of store.whole.readAll(from === undefined ? {} : { from })) {
+      const before = page.filter(({ position }) => store.comparePositions(position, to) < 0).length;
+      count += before;
+      if (before < page.length) break;
+    }
+    return count;
+  };
   return {
     take(event, ordinal) {
-      const distance = store.distance(last, event.position);
+      const from = last;
       last = event.position;
-      if (distance === undefined || distance === 1) return undefined;
-      const reason =
-        distance > 1
-          ? `${distance - 1} positions before ${event.position} hold no event`
-          : `its position ${event.position} does not stand behind the one before`;
-      faults.add(of('position_gap', event, ordinal, reason));
-      return undefined;
+      const distance = store.distance(from, event.position);
+      if (distance === undefined) return undefined;
+      if (distance <= 1) return void check(event, ordinal, distance);
+      return othersBetween(from, event.position).then((others) => check(event, ordinal, distance - others));
     },
     end: () => undefined,
   };

@@ -1,6 +1,6 @@
 /** A log in memory, its chain, and what hands in the database make of it: for specs of verifications. */
 import type { EventStore, Position, RecordedEvent } from '@coffer/event-store';
-import { encodeMetadata, eventCodec, figure, type StreamType } from '@coffer/kernel';
+import { encodeMetadata, eventCodec, figure, isOurStream, type StreamType } from '@coffer/kernel';
 import { z } from 'zod';
 import { type Block, blocksOf, type ChainHead } from './blocks.ts';
 import { streamRules } from './streamRules.ts';
@@ -56,6 +56,15 @@ export function logOf(jars: readonly number[]): readonly RecordedEvent[] {
   });
 }
 
+/** Of another user of the server. */
+export const ofOthers = (count: number): readonly RecordedEvent[] =>
+  logOf(Array.from({ length: count }, () => 1)).map((event) => ({
+    ...event,
+    id: event.id.replace('00000000', 'ffffffff'),
+    stream: 'jar-1',
+    data: 'no JSON',
+  }));
+
 /** Anyhow arranged, as only somebody with write access to the database can arrange it. */
 export function storeOf(events: readonly RecordedEvent[]): VerifiedLog {
   const inOrder = events.toSorted((left, right) => Number(left.position) - Number(right.position));
@@ -73,8 +82,10 @@ export function storeOf(events: readonly RecordedEvent[]): VerifiedLog {
         : all.filter(({ revision }) => revision <= (fromRevision ?? Infinity)).reverse();
     return pages(found.slice(0, limit));
   };
+  const after = (from?: Position) => inOrder.filter(({ position }) => Number(position) > Number(from ?? 0));
   return {
-    readAll: () => pages(inOrder),
+    readAll: () => pages(inOrder.filter(({ stream }) => isOurStream(stream))),
+    whole: { readAll: ({ from } = {}) => pages(after(from)) },
     readStream,
     head: async () => {
       const last = inOrder.at(-1);

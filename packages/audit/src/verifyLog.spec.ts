@@ -1,4 +1,5 @@
 import type { RecordedEvent } from '@coffer/event-store';
+import { isOurStream } from '@coffer/kernel';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Block } from './blocks.ts';
@@ -15,6 +16,7 @@ import {
   nameOf,
   OWNER,
   ofChain,
+  ofOthers,
   reportOf,
   rules,
   storeOf,
@@ -89,6 +91,17 @@ describe('the verification of the log', () => {
         }
         if (ordinal < 10) expect(brief(await verified(left, blocks))).to.include(`position_gap ${ordinal}`);
       }
+    });
+
+    it('nothing of what another user of the server has written in between, and a hole beside it', async () => {
+      const shared = [...events.slice(0, 4), ...ofOthers(3), ...events.slice(4)].map((event, index) => ({
+        ...event,
+        position: at(index + 1),
+      }));
+      const ours = shared.filter(({ stream }) => isOurStream(stream));
+      expect((await verified(shared, chained(ours))).faults).to.deep.equal([]);
+      const holed = shared.filter(({ position }) => position !== '6');
+      expect(brief(await verified(holed, chained(ours)))).to.deep.equal(['position_gap 5']);
     });
 
     it('an event that was put in, and those of its stream that it has moved', async () => {
@@ -180,7 +193,7 @@ describe('the verification of the log', () => {
         (event) => ({ ...event, type: 'CoinTaken' }),
         (event) => ({ ...event, metadata: METADATA.replace('"v":1', '"v":2') }),
         (event) => ({ ...event, stream: `urn-test.${OWNER}.1`, revision: 0 }),
-        (event) => ({ ...event, stream: 'elsewhere', revision: 0 }),
+        (event) => ({ ...event, stream: 'urn-live.scp_01jee1wzwqeh1rx3w2d3k4m5n6.1', revision: 0 }),
       ];
       for (const change of changes) {
         expect(brief(await verified(changed(events, 10, change), []))).to.deep.equal(['unknown_event 10']);

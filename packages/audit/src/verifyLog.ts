@@ -4,7 +4,7 @@
  * read beside those of others.
  */
 import { setImmediate } from 'node:timers/promises';
-import type { EventStore, Position } from '@coffer/event-store';
+import type { EventStore, OurLog, Position } from '@coffer/event-store';
 import type { Block, ChainHead } from './blocks.ts';
 import { entryHash, GENESIS, type Ordinal } from './chain.ts';
 import { createChainCheck, type FurthestTimes } from './chainCheck.ts';
@@ -16,7 +16,10 @@ import type { StreamRules } from './streamRules.ts';
 export type VerifiedLog = Pick<
   EventStore,
   'readAll' | 'readStream' | 'head' | 'comparePositions' | 'distance'
->;
+> & {
+  /** With what others have written, which is not verified but takes places between ours. */
+  readonly whole: Pick<OurLog['whole'], 'readAll'>;
+};
 
 /** The chain as it is kept. */
 export interface KeptChain {

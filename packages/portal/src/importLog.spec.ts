@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { type EventStore, type RecordedEvent, StoreUnreachableError } from '@coffer/event-store';
+import { type EventStore, ourLog, type RecordedEvent, StoreUnreachableError } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
-import { Rejection } from '@coffer/kernel';
+import { Rejection, streamName } from '@coffer/kernel';
 import { expect } from 'chai';
 import { importLog } from './importLog.ts';
 import { exportedEvent, storedEventLine } from './storedEventLine.ts';
@@ -13,6 +13,8 @@ const TEXTS = [
   '{ "spaced" : 1.0 }',
   '{"b":1,"2":2,"1":12345678901234567890}',
 ] as const;
+
+const streamOf = (id: string) => streamName('thing', 'test', `app_${'0'.repeat(26)}`, id);
 
 describe('an import of streams', () => {
   let source: EventStore;
@@ -26,10 +28,10 @@ describe('an import of streams', () => {
     target = createMemoryEventStore();
     chained = [];
     for (const [stream, count] of [
-      ['one', 3],
-      ['other', 1],
-      ['one', 2],
-      ['long', 250],
+      [streamOf('one'), 3],
+      [streamOf('other'), 1],
+      [streamOf('one'), 2],
+      [streamOf('long'), 250],
     ] as const) {
       await appendTo(source, stream, count);
     }
@@ -71,7 +73,7 @@ describe('an import of streams', () => {
 
   it('writes every event as it was, at its ordinal, however its bytes arrive', async () => {
     const events = contentsOf(await eventsOf(source));
-    expect(await importing(lines.join(''))).to.deep.equal({ events: 256, appended: 256 });
+    expect(await importing(lines.join(''))).to.deep.equal({ events: 256, appended: 256, passedOver: 0 });
     expect(contentsOf(await eventsOf(target))).to.deep.equal(events);
 
     const again = createMemoryEventStore();
@@ -80,11 +82,11 @@ describe('an import of streams', () => {
   });
 
   it('appends a long stream in parts, each of a size that every store takes', async () => {
-    await appendTo(source, 'longer', 1_200);
+    await appendTo(source, streamOf('longer'), 1_200);
     for (let revision = 0; revision < 3; revision++) {
       const data = JSON.stringify({ text: 'ä'.repeat(200_000) });
       const event = { id: randomUUID(), type: 'Large', data, metadata: '{}' };
-      await source.append({ stream: 'large', expectedRevision: 'any', events: [event] });
+      await source.append({ stream: streamOf('large'), expectedRevision: 'any', events: [event] });
     }
     lines = (await eventsOf(source)).map((event) => `${JSON.stringify(storedEventLine(event))}\n`);
     const sizes: number[] = [];
@@ -114,9 +116,9 @@ describe('an import of streams', () => {
 
   it('goes on where one that was killed was, and changes nothing when it is repeated', async () => {
     await importing(lines.slice(0, 5).join(''));
-    expect(await importing(lines.join(''))).to.deep.equal({ events: 256, appended: 251 });
+    expect(await importing(lines.join(''))).to.deep.equal({ events: 256, appended: 251, passedOver: 0 });
     const events = await eventsOf(target);
-    expect(await importing(lines.join(''))).to.deep.equal({ events: 256, appended: 0 });
+    expect(await importing(lines.join(''))).to.deep.equal({ events: 256, appended: 0, passedOver: 0 });
     expect(await eventsOf(target)).to.deep.equal(events);
   });
 
@@ -139,7 +141,7 @@ describe('an import of streams', () => {
   });
 
   it('writes nothing into a log that holds another event', async () => {
-    await appendTo(target, 'one', 1);
+    await appendTo(target, streamOf('one'), 1);
     const before = await eventsOf(target);
     const { line } = await importing(lines.join('')).then(
       () => expect.fail('It was not refused.'),
@@ -173,11 +175,35 @@ describe('an import of streams', () => {
     expect(details).to.include({ lines: 255 });
   });
 
+  it('passes over what other users have written: in the lines, and into the log', async () => {
+    const shared = createMemoryEventStore();
+    await appendTo(shared, 'order-2', 3);
+    const store: EventStore = {
+      ...ourLog(shared),
+      append: async (request) => {
+        await appendTo(shared, 'order-2', 1);
+        return shared.append(request);
+      },
+    };
+    const [theirs] = await eventsOf(shared);
+    const line = `${JSON.stringify(storedEventLine(theirs as RecordedEvent))}\n`;
+    const text = [line, ...lines.slice(0, 4), line, ...lines.slice(4)].join('');
+    expect(await importing(text, store)).to.deep.equal({ events: 256, appended: 256, passedOver: 2 });
+    const hashed = (await eventsOf(store)).map(
+      ({ position: _position, recordedAt: _recordedAt, ...event }) => event,
+    );
+    const meant = (await eventsOf(source)).map(
+      ({ position: _position, recordedAt: _recordedAt, ...event }) => event,
+    );
+    expect(hashed).to.deep.equal(meant);
+    expect(await importing(text, store)).to.deep.equal({ events: 256, appended: 0, passedOver: 2 });
+  });
+
   it('is refused where somebody else writes', async () => {
     const shared: EventStore = {
       ...target,
       append: async (request) => {
-        await appendTo(target, 'elsewhere', 1);
+        await appendTo(target, streamOf('elsewhere'), 1);
         return target.append(request);
       },
     };
@@ -223,7 +249,7 @@ describe('a line of an export', () => {
   for (const text of [...TEXTS, 'no JSON', '"x"', '{"dataText":"x"}']) {
     it(`gives ${text} back to the byte`, () => {
       const event: RecordedEvent = {
-        stream: 'a-b',
+        stream: streamOf('a-b'),
         revision: 3,
         id: randomUUID(),
         type: 'T',

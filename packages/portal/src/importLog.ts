@@ -4,6 +4,8 @@
  * import goes on where it was, and a repeated one writes nothing.
  *
  * One append at a time: several under way could come to stand in another order.
+ *
+ * Lines of another user of the server it came from, which earlier releases exported as well, are passed over.
  */
 import {
   type EventStore,
@@ -13,6 +15,7 @@ import {
   type RecordedEvent,
   WrongExpectedRevisionError,
 } from '@coffer/event-store';
+import { isOurStream } from '@coffer/kernel';
 import { reject } from './errors.ts';
 import { type ExportedEvent, exportedEvent } from './storedEventLine.ts';
 import { type TextLine, textLines } from './textLines.ts';
@@ -27,6 +30,7 @@ export interface CarriedChain {
 
 export interface LogImport {
   readonly chunks: AsyncIterable<Uint8Array>;
+  /** Given as ours alone (`ourLog`): what others write into it does not disturb. */
   readonly store: Pick<EventStore, 'append' | 'readAll' | 'comparePositions' | 'distance'>;
   readonly chain: CarriedChain;
   /** Told now and then how many events of the lines are in the log. */
@@ -38,6 +42,8 @@ export interface ImportedLog {
   readonly events: number;
   /** So many of them were written by this import. */
   readonly appended: number;
+  /** Lines that are of no stream of ours. */
+  readonly passedOver: number;
 }
 
 /** Consecutive events of one stream are one append, up to so many. */
@@ -56,12 +62,17 @@ export async function importLog({ chunks, store, chain, onProgress }: LogImport)
   let there = await standing.next();
   let events = 0;
   let appended = 0;
+  let passedOver = 0;
   let end: Position | undefined;
   let batch: Batch | undefined;
 
   try {
     for await (const line of textLines(chunks)) {
       const event = eventIn(line);
+      if (!isOurStream(event.stream)) {
+        passedOver += 1;
+        continue;
+      }
       if (!there.done) {
         if (!isSame(event, there.value)) {
           throw reject('portal/log_not_empty', { line: line.number, inTheLog: nameOf(there.value) });
@@ -83,7 +94,7 @@ export async function importLog({ chunks, store, chain, onProgress }: LogImport)
     }
     await flush();
     if (!there.done) throw reject('portal/log_not_empty', { lines: events, inTheLog: nameOf(there.value) });
-    return { events, appended };
+    return { events, appended, passedOver };
   } finally {
     await standing.return(undefined);
   }
@@ -144,7 +155,10 @@ async function appendBatch(
     }
     const written = store.distance(end, position);
     if (written !== undefined && written !== events.length) {
-      throw reject('portal/log_not_empty', { line: firstLine, writtenByOthers: written - events.length });
+      const ours = await countBetween(store, end, position);
+      if (ours !== events.length) {
+        throw reject('portal/log_not_empty', { line: firstLine, writtenByOthers: ours - events.length });
+      }
     }
     return position;
   } catch (error) {
@@ -157,6 +171,20 @@ async function appendBatch(
     }
     throw error;
   }
+}
+
+async function countBetween(
+  store: LogImport['store'],
+  from: Position | undefined,
+  to: Position,
+): Promise<number> {
+  let count = 0;
+  for await (const page of store.readAll(from === undefined ? {} : { from })) {
+    const upTo = page.filter(({ position }) => store.comparePositions(position, to) <= 0).length;
+    count += upTo;
+    if (upTo < page.length) break;
+  }
+  return count;
 }
 
 function eventIn({ number, text, trouble }: TextLine): ExportedEvent {

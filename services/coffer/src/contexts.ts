@@ -11,7 +11,7 @@ import {
 import { auditEndpoints, auditErrors, createPointsInTime, streamRules } from '@coffer/audit';
 import { authMethodsErrors, identity, sessionsErrors } from '@coffer/auth';
 import type { Pool } from '@coffer/database';
-import { createCommandHandler, type EventStore } from '@coffer/event-store';
+import { createCommandHandler, type OurLog } from '@coffer/event-store';
 import { createPostgresSnapshotStore } from '@coffer/event-store/postgres';
 import { type Endpoint, failureOf, httpErrors } from '@coffer/http';
 import { createSecretBox, type ErrorCatalog, environment as environments, systemClock } from '@coffer/kernel';
@@ -102,7 +102,7 @@ export const IDENTITY_PROCESS = 'identities';
 export function createContexts(
   options: ServiceOptions,
   pool: Pool,
-  store: EventStore,
+  store: OurLog,
   ownOrigin: () => string | undefined,
 ) {
   const { config, secretsKey, identityKey, masterKeys, makeNextMasterKey, viewUser, logger, chains } =

@@ -1,16 +1,27 @@
 /** The event store that the configuration chooses: the log in Postgres, or EventStoreDB elsewhere. */
-import type { EventStore } from '@coffer/event-store';
+import { type EventStore, type OurLog, ourLog } from '@coffer/event-store';
 import { createPostgresEventStore } from '@coffer/event-store/postgres';
 import type { Logger } from '@coffer/http';
 import { type Config, ConfigurationError } from './config.ts';
 
 /** Throws a `ConfigurationError` for an address of EventStoreDB that means nothing. */
-export async function openEventStore(options: {
+export async function openEventStore({
+  wrap = (store) => store,
+  ...options
+}: OpenOptions & {
+  /** For specs: stands between the service and its event store. */
+  readonly wrap?: ((store: EventStore) => EventStore) | undefined;
+}): Promise<OurLog> {
+  return ourLog(wrap(await openWhole(options)));
+}
+
+interface OpenOptions {
   readonly config: Pick<Config, 'eventStoreUrl'>;
   readonly databaseUrl: string;
   readonly logger: Logger;
-}): Promise<EventStore> {
-  const { config, databaseUrl, logger } = options;
+}
+
+async function openWhole({ config, databaseUrl, logger }: OpenOptions): Promise<EventStore> {
   const { eventStoreUrl } = config;
   if (eventStoreUrl === undefined) {
     return createPostgresEventStore({ connectionString: databaseUrl, applicationName: 'coffer-log' });

@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { CHAIN_CONSUMER, createKeptChain, createPointsInTime, verifyExtension } from '@coffer/audit';
 import { readCheckpoint } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
-import type { EventStore } from '@coffer/event-store';
+import { type EventStore, type OurLog, ourLog } from '@coffer/event-store';
 import { createEventStoreDbEventStore } from '@coffer/event-store/eventstoredb';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
-import { Rejection } from '@coffer/kernel';
+import { Rejection, streamName } from '@coffer/kernel';
 import {
   createTestDatabase,
   type StoreGatewayProcess,
@@ -25,14 +25,14 @@ describe('an import into the configured store', () => {
   let database: TestDatabase;
   let pool: Pool;
   let gateway: StoreGatewayProcess;
-  let store: EventStore;
+  let store: OurLog;
   let lines: readonly string[];
 
   beforeEach(async () => {
     database = await createTestDatabase(serviceTemplate);
     pool = createPool({ ...database, applicationName: 'spec', onIdleError() {} });
     gateway = await startStoreGatewayProcess();
-    store = createEventStoreDbEventStore({ connectionString: gateway.connectionString });
+    store = ourLog(createEventStoreDbEventStore({ connectionString: gateway.connectionString }));
     lines = linesOf(1_700);
   });
   afterEach(async () => {
@@ -129,7 +129,7 @@ describe('an import into the configured store', () => {
 
 function linesOf(count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => {
-    const stream = `thing-${Math.floor(index / 100)}`;
+    const stream = streamName('thing', 'test', `app_${'0'.repeat(26)}`, `${Math.floor(index / 100)}`);
     const data = { amount: `${index}` };
     const event = { position: `${index}`, stream, revision: index % 100, id: randomUUID(), type: 'Happened' };
     return `${JSON.stringify({ ...event, data, metadata: { v: 1 }, recordedAt: FIRST })}\n`;

@@ -22,6 +22,8 @@ export interface ImportResult {
   readonly events: number;
   /** So many of them were written by this import; the others were there. */
   readonly appended: number;
+  /** Lines that are of no stream of ours. */
+  readonly passedOver: number;
   /** The end of the chain, which covers all of them; null for an empty log. */
   readonly head: { readonly ordinal: number; readonly hash: string } | null;
   /** Schemas that were dropped; the next start fills new ones from the log. */

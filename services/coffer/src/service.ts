@@ -105,10 +105,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     });
     stops.push(() => pool.end());
     await requireIdentityKey(pool, options.identityKey);
-    const ownStore = await openEventStore(options);
-    stops.push(() => ownStore.close());
-    const store = options.wrapStore?.(ownStore) ?? ownStore;
-    const gateway = await startStoreGateway({ ...options, store });
+    const store = await openEventStore({ ...options, wrap: options.wrapStore });
+    stops.push(() => store.close());
+    // Its clients see the log as it lies there.
+    const gateway = await startStoreGateway({ ...options, store: store.whole });
     if (gateway) stops.push(() => gateway.stop());
     const headAtStart = await store.head();
 

@@ -1,7 +1,7 @@
 /** The log as it is stored, in JSON lines. */
 import type { Position, RecordedEvent } from '@coffer/event-store';
 import { type Endpoint, endpoint } from '@coffer/http';
-import { type Environment, environment, parseStreamName, Rejection } from '@coffer/kernel';
+import { type Environment, environment, isOurStream, parseStreamName, Rejection } from '@coffer/kernel';
 import { z } from 'zod';
 import type { AppDirectory } from '../appDirectory.ts';
 import { reject } from '../errors.ts';
@@ -118,6 +118,8 @@ async function* eventsOf(
   stream: string,
   signal: AbortSignal,
 ): AsyncGenerator<RecordedEvent> {
+  // Those of others on a shared server are not listed either.
+  if (!isOurStream(stream)) throw reject('portal/stream_not_found', { stream });
   let exists = false;
   for await (const page of eventStore.readStream(stream)) {
     if (signal.aborted) return;
