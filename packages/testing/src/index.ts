@@ -1,4 +1,5 @@
 export * from './eventFixtures.ts';
+export * from './eventStores.ts';
 export * from './givenWhenThen.ts';
 export * from './mailServer.ts';
 export * from './postgres.ts';

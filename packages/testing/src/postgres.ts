@@ -6,6 +6,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { endEventStores } from './eventStores.ts';
 import type { SupervisorCommand, SupervisorReply } from './postgresSupervisor.ts';
 
 export interface TestDatabaseTemplate {
@@ -60,9 +61,11 @@ export async function createTestDatabase(template?: TestDatabaseTemplate): Promi
   } else {
     await admin.query(`create database ${name}`);
   }
+  const connectionString = inDatabase(server.connectionString, name);
   return {
-    connectionString: inDatabase(server.connectionString, name),
+    connectionString,
     async drop() {
+      await endEventStores((owner) => owner === connectionString);
       const leaks = await connectionsLeft(admin, name);
       await admin.query(`drop database if exists ${name} with (force)`);
       if (leaks.length > 0) {
@@ -101,6 +104,8 @@ export async function startPrivateServer(): Promise<PrivateServer> {
       await isUnreachable(started.connectionString);
     },
     async stop() {
+      const { host } = new URL(started.connectionString);
+      await endEventStores((owner) => URL.parse(owner)?.host === host);
       if (supervisor.exitCode !== null || !supervisor.connected) return;
       const exit = once(supervisor, 'exit');
       supervisor.ref();

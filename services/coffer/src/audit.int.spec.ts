@@ -3,6 +3,7 @@ import { Writable } from 'node:stream';
 import { CHAIN_CONSUMER, chainProjection } from '@coffer/audit';
 import { projecting, startConsumer } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
+import { describeLogTable } from '@coffer/testing';
 import { expect } from 'chai';
 import { runProgram } from './cli/program.ts';
 import { type AppPlace, setUpApp, textOf } from './testing/client.ts';
@@ -12,7 +13,7 @@ import { openStoreOf, startWorld, type World } from './testing/world.ts';
 type Row = Readonly<Record<string, unknown>>;
 
 describe('the evidence that the log is the one that was written', () => {
-  describe('in a log that somebody with write access has changed', () => {
+  describeLogTable('its rows are altered', 'in a log that somebody with write access has changed', () => {
     let world: World;
     let pool: Pool;
     let app: AppPlace;
@@ -402,7 +403,7 @@ async function playedSession(app: AppPlace): Promise<{ readonly userId: string }
 
 /** Chains the log to its end in blocks of five. */
 async function chainAll({ databaseUrl }: World, pool: Pool): Promise<void> {
-  const store = openStoreOf(databaseUrl);
+  const store = await openStoreOf(databaseUrl);
   const consumer = startConsumer({
     ...CHAIN_CONSUMER,
     pool,

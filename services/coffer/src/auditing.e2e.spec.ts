@@ -3,7 +3,7 @@
  * changes something, and the operator's or the auditor's command names it. Source: contract, The command line.
  */
 import { createPool, type Pool } from '@coffer/database';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, describeLogTable, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { type AppPlace, createClient, requireStatus, setUpApp, textOf } from './testing/client.ts';
 import { eventually } from './testing/eventually.ts';
@@ -17,7 +17,7 @@ import { serviceTemplate } from './testing/world.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
-describe('somebody changes by hand', function () {
+describeLogTable('its rows are altered', 'somebody changes by hand', function () {
   this.timeout(60_000);
   let database: TestDatabase;
   let pool: Pool;

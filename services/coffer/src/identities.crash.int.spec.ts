@@ -66,7 +66,7 @@ describe('a process that dies', function () {
     const { connectionString } = database;
     // Connections are broken on purpose.
     pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-    store = openStoreOf(connectionString);
+    store = await openStoreOf(connectionString);
     node = identityNode({ pool, store });
     await adoptSpecMasterKeys(pool);
   });

@@ -30,7 +30,7 @@ describe('signing in', function () {
     database = await createTestDatabase(serviceTemplate);
     const { connectionString } = database;
     pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-    stores = [openStoreOf(connectionString), openStoreOf(connectionString)];
+    stores = [await openStoreOf(connectionString), await openStoreOf(connectionString)];
     nodes = [identityNode({ pool, store: stores[0] }), identityNode({ pool, store: stores[1] })];
     node = nodes[0];
     await adoptSpecMasterKeys(pool);

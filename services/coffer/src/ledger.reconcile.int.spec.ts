@@ -1,6 +1,7 @@
 /** What a reconciliation proves, and what it finds. Source: contract, Ledger, GET /ledger/reconcile. */
 import { randomUUID } from 'node:crypto';
 import { createPool, type Pool } from '@coffer/database';
+import { itLogTable } from '@coffer/testing';
 import { expect } from 'chai';
 import { type AppPlace, requireStatus, setUpApp, textOf } from './testing/client.ts';
 import { eventually } from './testing/eventually.ts';
@@ -9,6 +10,8 @@ import { useLedger, verdict } from './testing/ledger.ts';
 type Row = Readonly<Record<string, unknown>>;
 
 const SCHEMA = 'read_v1';
+
+const ALTERED = 'an event is altered';
 
 describe('Reconciling', () => {
   let pool: Pool;
@@ -233,38 +236,46 @@ describe('Reconciling', () => {
       });
     }
 
-    it('an event that its stream does not allow, when everything is derived anew', async () => {
-      const tamper = `update log.events set data = replace(data, '"amount":"100"', '"amount":"90"')
+    itLogTable(
+      ALTERED,
+      'an event that its stream does not allow, when everything is derived anew',
+      async () => {
+        const tamper = `update log.events set data = replace(data, '"amount":"100"', '"amount":"90"')
                        where stream = '${stream()}' and revision = 0`;
-      await whileTampered('log.events', tamper, async () => {
-        const told = await operator(true);
-        expect(told).to.include({ ok: false, code: 'ledger/integrity_failed' });
-        expect(discrepanciesOf(told)[0]).to.include({ check: 'log', subject: `${stream()} 0` });
-        const elsewhere = await operator(false, ledger.live);
-        expect(elsewhere).to.include({ ok: false, code: 'ledger/coverage_incomplete' });
-      });
-      expect(await operator(false)).to.include({ ok: true });
-    });
-
-    it('a hold that was closed with another payout than its session, though the log can be read', async () => {
-      const { sessionId, userId } = await ledger.test.newSession('100');
-      requireStatus(await ledger.test.settle({ sessionId }), 200);
-      // The read models have it from the log as it was.
-      requireStatus(await reconcile(), 200);
-      const account = `account-test.${ledger.app.appId}.${userId}.2`;
-      const tamper = `update log.events set data = replace(data, '"payout":"100"', '"payout":"99"')
-                       where stream = '${account}' and type = 'HoldClosed'`;
-      await whileTampered('log.events', tamper, async () => {
-        const told = discrepanciesOf(await operator(true));
-        expect(told.find(({ check }) => check === 'settled_holds')).to.deep.equal({
-          check: 'settled_holds',
-          subject: `${account} session:${sessionId}`,
-          expected: { amount: '100', payout: '100' },
-          actual: { amount: '100', payout: '99' },
+        await whileTampered('log.events', tamper, async () => {
+          const told = await operator(true);
+          expect(told).to.include({ ok: false, code: 'ledger/integrity_failed' });
+          expect(discrepanciesOf(told)[0]).to.include({ check: 'log', subject: `${stream()} 0` });
+          const elsewhere = await operator(false, ledger.live);
+          expect(elsewhere).to.include({ ok: false, code: 'ledger/coverage_incomplete' });
         });
-      });
-      expect(await operator(true)).to.include({ ok: true });
-    });
+        expect(await operator(false)).to.include({ ok: true });
+      },
+    );
+
+    itLogTable(
+      ALTERED,
+      'a hold that was closed with another payout than its session, though the log can be read',
+      async () => {
+        const { sessionId, userId } = await ledger.test.newSession('100');
+        requireStatus(await ledger.test.settle({ sessionId }), 200);
+        // The read models have it from the log as it was.
+        requireStatus(await reconcile(), 200);
+        const account = `account-test.${ledger.app.appId}.${userId}.2`;
+        const tamper = `update log.events set data = replace(data, '"payout":"100"', '"payout":"99"')
+                       where stream = '${account}' and type = 'HoldClosed'`;
+        await whileTampered('log.events', tamper, async () => {
+          const told = discrepanciesOf(await operator(true));
+          expect(told.find(({ check }) => check === 'settled_holds')).to.deep.equal({
+            check: 'settled_holds',
+            subject: `${account} session:${sessionId}`,
+            expected: { amount: '100', payout: '100' },
+            actual: { amount: '100', payout: '99' },
+          });
+        });
+        expect(await operator(true)).to.include({ ok: true });
+      },
+    );
   });
 
   it('warns of a transactionUuid that was used in two sessions, and of no other', async () => {

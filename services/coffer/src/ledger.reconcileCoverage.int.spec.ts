@@ -4,6 +4,7 @@ import { type EventStore, OutcomeUnknownError } from '@coffer/event-store';
 import { systemClock } from '@coffer/kernel';
 import { transactionUseOf } from '@coffer/ledger';
 import { type BooksPlace, CoverageIncompleteError, createReconciler, type Report } from '@coffer/reconcile';
+import { itLogTable } from '@coffer/testing';
 import { expect } from 'chai';
 import { readModelProjections } from './contexts.ts';
 import { requireStatus } from './testing/client.ts';
@@ -55,10 +56,10 @@ describe('A reconciliation', () => {
     let store: EventStore;
     after(() => Promise.all([pool.end(), store.close()]));
     const ledger = useLedger({ roles: ['api', 'projector'] });
-    before(() => {
+    before(async () => {
       const connectionString = ledger.world.databaseUrl;
       pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-      store = openStoreOf(connectionString);
+      store = await openStoreOf(connectionString);
     });
 
     const place = (): BooksPlace => ({ appId: ledger.app.appId, environment: 'test' });
@@ -104,7 +105,7 @@ describe('A reconciliation', () => {
       await run({});
     });
 
-    it('says that the log was put back to an older state', async () => {
+    itLogTable('its last rows are removed', 'says that the log was put back to an older state', async () => {
       await run({});
       await pool.query('create table kept as select * from log.events order by position desc limit 3');
       await pool.query('delete from log.events where position in (select position from kept)');

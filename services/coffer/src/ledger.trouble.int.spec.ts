@@ -9,6 +9,7 @@ import {
   StoreOverloadedError,
   StoreUnreachableError,
 } from '@coffer/event-store';
+import { itLogTable } from '@coffer/testing';
 import { expect } from 'chai';
 import { type Answer, type Fields, requireStatus } from './testing/client.ts';
 import { type ReachableDatabase, reachableDatabase } from './testing/databaseAway.ts';
@@ -229,7 +230,7 @@ describe('The ledger without its database', () => {
   });
   after(() => database.close());
 
-  it('says that it is unavailable, stays up, and goes on by itself', async () => {
+  itLogTable('bets go on', 'says that it is unavailable, stays up, and goes on by itself', async () => {
     const { test, client, world } = ledger;
     const { sessionId, userId } = await test.newSession('100');
     const bet = { sessionId, transactionUuid: 'bet-1', amount: '10' };

@@ -188,7 +188,7 @@ describe('Amounts of nothing', () => {
     await accepted(ledger.test.bet({ sessionId, transactionUuid: 'b', amount: '0' }));
     await accepted(ledger.test.settle({ sessionId }));
     await accepted(ledger.test.rollback({ sessionId, transactionUuid: 'r', betTransactionUuid: 'b' }));
-    const store = openStoreOf(ledger.world.databaseUrl);
+    const store = await openStoreOf(ledger.world.databaseUrl);
     try {
       const { type, data, schemaVersion } = accountEvents.encode({
         type: 'AccountCredited',

@@ -77,7 +77,7 @@ describe('master keys over HTTP', function () {
   it('rotates while the service serves, in every process at once, and no key is answered or logged', async () => {
     const keys = [newMasterKey('test', 1), newMasterKey('live', 1)];
     const before = await start(keys);
-    store = openStoreOf(database.connectionString);
+    store = await openStoreOf(database.connectionString);
     const places = await provision(keys, 5);
     expect(await listOf(before)).to.deep.equal(['test 1*: 5', 'live 1*: 0']);
     expect((await before.client.post('/portal/master-keys/rotate', {})).json).to.include({
@@ -111,7 +111,7 @@ describe('master keys over HTTP', function () {
   it('goes on at the next start with a rewrap that was left', async () => {
     const keys = [newMasterKey('test', 1), newMasterKey('live', 1)];
     await start(keys);
-    store = openStoreOf(database.connectionString);
+    store = await openStoreOf(database.connectionString);
     await provision(keys, 3);
     const all = [...keys, newMasterKey('test', 2)];
     // As a process leaves it that died just after it had put the version to use.
@@ -131,7 +131,7 @@ describe('master keys over HTTP', function () {
 
   it('is for the operator alone', async () => {
     const { client, url } = await start([newMasterKey('test', 1), newMasterKey('live', 1)]);
-    store = openStoreOf(database.connectionString);
+    store = await openStoreOf(database.connectionString);
     for (const [method, path] of [
       ['GET', '/master-keys'],
       ['POST', '/master-keys/rotate'],

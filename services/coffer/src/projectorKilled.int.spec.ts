@@ -5,7 +5,6 @@
 import { type Consumer, type ConsumerAlarm, readCheckpoint } from '@coffer/consumers';
 import { createPool, type Pool, withTransaction } from '@coffer/database';
 import { createCommandHandler, type EventStore } from '@coffer/event-store';
-import { createPostgresEventStore } from '@coffer/event-store/postgres';
 import { createMoves, treasuryMovePlace } from '@coffer/moves';
 import { depositOf } from '@coffer/moves/testing';
 import { createReadSchema, READ_MODELS_CONSUMER, startReadModels } from '@coffer/read-models';
@@ -15,7 +14,7 @@ import { setUpApp, textOf } from './testing/client.ts';
 import { type Death, doomedPool } from './testing/doomedPool.ts';
 import { eventually } from './testing/eventually.ts';
 import { expireLeases, freshRows, type Rows, rowsOf } from './testing/readModels.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { openStoreOf, startWorld, type World } from './testing/world.ts';
 
 /** The log below is three pages of it, the last one not full. */
 const PAGE_SIZE = 12;
@@ -45,7 +44,7 @@ describe('the consumer of the read models, killed at any statement', function ()
       // Connections are broken on purpose.
       onIdleError() {},
     });
-    store = createPostgresEventStore({ connectionString: world.databaseUrl, applicationName: 'spec' });
+    store = await openStoreOf(world.databaseUrl);
     const moves = createMoves({ handler: createCommandHandler({ store }), store });
     await moves.request(treasuryMovePlace('test', depositOf().appId, 'ref-1'), depositOf(), {
       metadata: { correlationId: 'spec', actor: 'key:1', occurredAt: depositOf().requestedAt },

@@ -79,7 +79,7 @@ describe('Reconciling with the chain', function () {
   /** As somebody who can write into the database of the log might. */
   async function forge(moveId: string, ref: string, ...events: readonly MoveEvent[]): Promise<void> {
     const place = { ...treasuryMovePlace('test', app.appId, ref), moveId };
-    const store = openStoreOf(service.world.databaseUrl);
+    const store = await openStoreOf(service.world.databaseUrl);
     await store.append({
       stream: moveStreamName(place),
       expectedRevision: 'noStream',

@@ -32,7 +32,7 @@ describe('A comparison with the chain raises no false alarm', function () {
 
   before(async () => {
     service = await startServiceOnChain();
-    store = openStoreOf(service.world.databaseUrl);
+    store = await openStoreOf(service.world.databaseUrl);
   });
   after(async () => {
     await store.close();

@@ -5,7 +5,7 @@
 import { accountsErrors, booksProjection } from '@coffer/accounts';
 import { type Consumer, reacting, startConsumer } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
-import { createPostgresEventStore } from '@coffer/event-store/postgres';
+import type { EventStore } from '@coffer/event-store';
 import {
   createApp,
   createLogger,
@@ -26,7 +26,7 @@ import { errorOf } from './errorOf.ts';
 import { type Answer, type Client, createClient } from './testing/client.ts';
 import { eventually } from './testing/eventually.ts';
 import { createTreasuryWorld, SOL, TREASURY, type TreasuryWorld } from './testing/treasury.ts';
-import { serviceTemplate } from './testing/world.ts';
+import { openStoreOf, serviceTemplate } from './testing/world.ts';
 
 const KEY = 'sk_test_spec';
 const SETTLED_MS = 30_000;
@@ -34,7 +34,7 @@ const SETTLED_MS = 30_000;
 describe('the treasury group', () => {
   let database: TestDatabase;
   let pool: Pool;
-  let store: ReturnType<typeof createPostgresEventStore>;
+  let store: EventStore;
   let world: TreasuryWorld;
   let server: RunningServer;
   let client: Client;
@@ -51,7 +51,7 @@ describe('the treasury group', () => {
     database = await createTestDatabase(serviceTemplate);
     const { connectionString } = database;
     pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-    store = createPostgresEventStore({ connectionString, applicationName: 'spec-log' });
+    store = await openStoreOf(connectionString);
     world = await createTreasuryWorld({ store, booksOf: (place) => currencyBooks(pool, place) });
     const projections = {
       books: booksProjection,

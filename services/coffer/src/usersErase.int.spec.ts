@@ -20,7 +20,7 @@ describe('an erased user', () => {
   before(async () => {
     world = await startWorld({ environment: { COFFER_REACTION_GRACE_MS: '0' } });
     pool = createPool({ connectionString: world.databaseUrl, applicationName: 'spec', onIdleError() {} });
-    store = openStoreOf(world.databaseUrl);
+    store = await openStoreOf(world.databaseUrl);
     node = identityNode({ pool, store });
     place = (await setUpApp(world.client)).test;
   });

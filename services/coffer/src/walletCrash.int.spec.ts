@@ -38,7 +38,7 @@ describe('a process that dies with a wallet in its hands', function () {
       applicationName: 'spec',
       onIdleError() {},
     });
-    store = openStoreOf(database.connectionString);
+    store = await openStoreOf(database.connectionString);
   });
   afterEach(async () => {
     await store.close();

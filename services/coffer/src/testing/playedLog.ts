@@ -5,10 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import { type AccountEvent, accountEvents, accountStream, type HoldId } from '@coffer/accounts';
 import type { EventStore } from '@coffer/event-store';
-import { createPostgresEventStore } from '@coffer/event-store/postgres';
 import { type EventCodec, encodeMetadata, newId } from '@coffer/kernel';
 import { type PlaySessionEvent, playSessionEvents, playSessionStream } from '@coffer/ledger';
 import type { AppPlace } from './client.ts';
+import { openStoreOf } from './world.ts';
 
 export interface PlayedLog {
   readonly sessionIds: readonly string[];
@@ -16,38 +16,41 @@ export interface PlayedLog {
   readonly events: number;
 }
 
+/** Few enough that none of them waits for long behind the others. */
+const APPENDS_AT_ONCE = 16;
+
 /** In CHIP, which `setUpApp` gives the id 2. */
 const CURRENCY = { currency: 'CHIP', currencyId: 2 };
 const AT = '2026-01-31T12:00:00.000Z';
 const METADATA = { correlationId: 'played-log', actor: 'operator', occurredAt: AT };
 
 export async function writePlayedLog(
-  connectionString: string,
+  databaseUrl: string,
   place: Pick<AppPlace, 'appId' | 'environment'>,
   { sessions, betsEach }: { readonly sessions: number; readonly betsEach: number },
 ): Promise<PlayedLog> {
-  const store = createPostgresEventStore({
-    connectionString,
-    applicationName: 'played log',
-    maxQueuedBytes: 256 * 1024 * 1024,
-  });
+  const played = Array.from({ length: sessions }, () => playOne(place, betsEach));
+  const store = await openStoreOf(databaseUrl);
   try {
-    const played = Array.from({ length: sessions }, () => playOne(place, betsEach));
     // Between a cause and its effect in another stream stands the end of the phase.
-    await Promise.all(played.map(({ account, before }) => append(store, account, accountEvents, before)));
-    await Promise.all(played.map(({ session, plays }) => append(store, session, playSessionEvents, plays)));
-    await Promise.all(
-      played.map(({ account, before, after }) =>
-        append(store, account, accountEvents, after, before.length - 1),
-      ),
+    await ofEach(played, ({ account, before }) => append(store, account, accountEvents, before));
+    await ofEach(played, ({ session, plays }) => append(store, session, playSessionEvents, plays));
+    await ofEach(played, ({ account, before, after }) =>
+      append(store, account, accountEvents, after, before.length - 1),
     );
-    const counts = played.map(({ before, plays, after }) => before.length + plays.length + after.length);
-    return {
-      sessionIds: played.map(({ sessionId }) => sessionId),
-      events: counts.reduce((sum, count) => sum + count, 0),
-    };
   } finally {
     await store.close();
+  }
+  const counts = played.map(({ before, plays, after }) => before.length + plays.length + after.length);
+  return {
+    sessionIds: played.map(({ sessionId }) => sessionId),
+    events: counts.reduce((sum, count) => sum + count, 0),
+  };
+}
+
+async function ofEach<Item>(items: readonly Item[], write: (item: Item) => Promise<void>): Promise<void> {
+  for (let from = 0; from < items.length; from += APPENDS_AT_ONCE) {
+    await Promise.all(items.slice(from, from + APPENDS_AT_ONCE).map(write));
   }
 }
 

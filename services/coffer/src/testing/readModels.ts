@@ -9,10 +9,10 @@ import { openStoreOf } from './world.ts';
 export type Rows = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Of `consumers` only the places: who had the lease, and how often, is no matter of the log. Of a position that is a
- * pair the first number is what both stores agree on.
+ * Of `consumers` only the places: who had the lease, and how often, is no matter of the log. The id says which event
+ * it is; a position is the store's own word for that.
  */
-const PLACE_COLUMNS = `name, split_part(position, '/', 1) as position, event_id, ordinal`;
+const PLACE_COLUMNS = 'name, event_id, ordinal';
 
 export async function rowsOf(db: Queryable, schema: string): Promise<Rows> {
   const tables = await db.query<{ name: string }>(
@@ -35,7 +35,7 @@ export async function freshRows(databaseUrl: string): Promise<Rows> {
   return withSpecPool(databaseUrl, async (pool) => {
     const schema = 'fresh_read_models';
     await withTransaction(pool, (client) => createReadSchema(client, schema));
-    const store = openStoreOf(databaseUrl);
+    const store = await openStoreOf(databaseUrl);
     const fail = ({ error }: { readonly error: unknown }) => {
       failure ??= error;
     };
@@ -66,7 +66,9 @@ export async function freshRows(databaseUrl: string): Promise<Rows> {
 export async function caughtUpRows(databaseUrl: string): Promise<Rows> {
   return withSpecPool(databaseUrl, async (pool) => {
     const schema = await liveReadSchema(pool);
-    await eventually('the read models have reached the end of the log', () => isCaughtUp(pool, schema));
+    await eventually('the read models have reached the end of the log', () =>
+      isCaughtUp(pool, databaseUrl, schema),
+    );
     return rowsOf(pool, schema);
   });
 }
@@ -74,21 +76,29 @@ export async function caughtUpRows(databaseUrl: string): Promise<Rows> {
 /** When the process has saved the end of the log as its place: nothing is pending. */
 export function holdsCaughtUp(databaseUrl: string): Promise<true> {
   return withSpecPool(databaseUrl, (pool) =>
-    eventually('the process stands at the end of the log', () => isCaughtUp(pool, 'records', HOLD_PROCESS)),
+    eventually('the process stands at the end of the log', () =>
+      isCaughtUp(pool, databaseUrl, 'records', HOLD_PROCESS),
+    ),
   );
 }
 
 async function isCaughtUp(
   db: Queryable,
+  databaseUrl: string,
   schema: string,
   name = READ_MODELS_CONSUMER,
 ): Promise<true | undefined> {
-  const { rows } = await db.query<{ reached: boolean }>(
-    `select coalesce(split_part(position, '/', 1)::bigint, 0) = (select coalesce(max(position), 0) from log.events) as reached
-       from ${schema}.consumers where name = $1`,
-    [name],
-  );
-  return rows[0]?.reached || undefined;
+  const store = await openStoreOf(databaseUrl);
+  try {
+    const head = await store.head();
+    const { rows } = await db.query<{ reached: string | null }>(
+      `select event_id as reached from ${schema}.consumers where name = $1`,
+      [name],
+    );
+    return (rows[0] !== undefined && rows[0].reached === (head?.eventId ?? null)) || undefined;
+  } finally {
+    await store.close();
+  }
 }
 
 /** As if the time of the leases had passed: what a killed process held can be taken at once. */

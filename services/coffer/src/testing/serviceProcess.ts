@@ -8,7 +8,7 @@ import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type StoreGatewayProcess, startStoreGatewayProcess } from '@coffer/testing';
+import { endEventStores, eventStoreUrlOf } from '@coffer/testing';
 import { z } from 'zod';
 import type { Role } from '../config.ts';
 import { eventually } from './eventually.ts';
@@ -86,14 +86,13 @@ interface Child {
 export function serviceProcesses(): ServiceProcesses {
   const children = new Set<Child>();
   const guardians: ChildProcess[] = [];
-  /** By database: its log behind the protocol of EventStoreDB, where the specs are to run on that. */
-  const gateways = new Map<string, Promise<StoreGatewayProcess>>();
+  const dataFolders = new Set<string>();
 
   after('no process is left', async function () {
     this.timeout(60_000);
     for (const child of children) child.process.kill('SIGKILL');
     await Promise.all([...children].map(({ ended }) => ended));
-    for (const gateway of gateways.values()) await (await gateway).stop();
+    await endEventStores((owner) => dataFolders.has(owner));
     await Promise.all(guardians.map(endGuardian));
   });
 
@@ -120,11 +119,13 @@ export function serviceProcesses(): ServiceProcesses {
   async function start(options: ServiceStart): Promise<ServiceProcess> {
     const { roles = [], variables = {}, until = 'ready' } = options;
     const dataFolder = options.dataFolder ?? (await newDataFolder());
+    dataFolders.add(dataFolder);
+    const eventStoreUrl = await eventStoreUrlOf(variables.DATABASE_URL ?? dataFolder);
     const child = launch(['run', ...roles], {
       PORT: '0',
       COFFER_DATA_DIR: dataFolder,
       COFFER_OPERATOR_TOKEN: OPERATOR_TOKEN,
-      ...(await eventStoreElsewhere(variables.DATABASE_URL)),
+      ...(eventStoreUrl !== undefined && { EVENTSTORE_URL: eventStoreUrl }),
       ...variables,
     });
     let hasEnded = false;
@@ -161,13 +162,6 @@ export function serviceProcesses(): ServiceProcesses {
         return child.ended;
       },
     };
-  }
-
-  async function eventStoreElsewhere(databaseUrl: string | undefined): Promise<Variables> {
-    if (databaseUrl === undefined || process.env.COFFER_SPEC_EVENT_STORE !== 'eventstoredb') return {};
-    const gateway = gateways.get(databaseUrl) ?? startStoreGatewayProcess({ databaseUrl });
-    gateways.set(databaseUrl, gateway);
-    return { EVENTSTORE_URL: (await gateway).connectionString };
   }
 
   function launch(args: readonly string[], variables: Variables): Child {

@@ -7,7 +7,7 @@ import { createEventStoreDbEventStore } from '@coffer/event-store/eventstoredb';
 import { createPostgresEventStore } from '@coffer/event-store/postgres';
 import { createLogger } from '@coffer/http';
 import type { Clock } from '@coffer/kernel';
-import { createTestDatabase, startStoreGatewayProcess, type TestDatabaseTemplate } from '@coffer/testing';
+import { createTestDatabase, eventStoreUrlOf, type TestDatabaseTemplate } from '@coffer/testing';
 import { createMasterKeys, masterKeysText, newMasterKey } from '@coffer/wallets';
 import { type Chains, noChains } from '../chains.ts';
 import { roles as allRoles, configFrom, type Role } from '../config.ts';
@@ -89,13 +89,13 @@ export async function startNode(
   databaseUrl: string,
   { environment = {}, roles = allRoles, wrapStore, viewUser, clock, chains = noChains }: WorldOptions = {},
 ): Promise<Omit<World, 'databaseUrl'>> {
-  const elsewhere = await eventStoreElsewhere(databaseUrl);
+  const eventStoreUrl = await eventStoreUrlOf(databaseUrl);
   const operatorToken = `op_${randomBytes(32).toString('base64url')}`;
   const logLines: string[] = [];
   const config = configFrom({
     PORT: '0',
     COFFER_MASTER_KEYS: SPEC_MASTER_KEYS,
-    ...elsewhere?.environment,
+    ...(eventStoreUrl !== undefined && { EVENTSTORE_URL: eventStoreUrl }),
     ...environment,
   });
   const service = await startService({
@@ -116,34 +116,12 @@ export async function startNode(
   const url = String(service.url);
   const client = createClient({ baseUrl: `${url}/v1`, operatorToken });
   const { storeGatewayPort } = service;
-  const stop = async () => {
-    await service.stop();
-    await elsewhere?.stop();
-  };
-  return { url, client, operatorToken, storeGatewayPort, logLines, stop };
+  return { url, client, operatorToken, storeGatewayPort, logLines, stop: service.stop };
 }
-
-/**
- * With COFFER_SPEC_EVENT_STORE=eventstoredb every service of a spec has its log behind the protocol of EventStoreDB,
- * served by another process from the database of the spec.
- */
-async function eventStoreElsewhere(databaseUrl: string) {
-  if (process.env.COFFER_SPEC_EVENT_STORE !== 'eventstoredb') return undefined;
-  const gateway = await startStoreGatewayProcess({ databaseUrl });
-  eventStoreUrls.set(databaseUrl, gateway.connectionString);
-  const stop = async () => {
-    eventStoreUrls.delete(databaseUrl);
-    await gateway.stop();
-  };
-  return { environment: { EVENTSTORE_URL: gateway.connectionString }, stop };
-}
-
-/** By database: where the log of its services is, when that is elsewhere. */
-const eventStoreUrls = new Map<string, string>();
 
 /** The store of the services that run on a database, for a spec's own use; whoever opens it closes it. */
-export function openStoreOf(databaseUrl: string): EventStore {
-  const connectionString = eventStoreUrls.get(databaseUrl);
+export async function openStoreOf(databaseUrl: string): Promise<EventStore> {
+  const connectionString = await eventStoreUrlOf(databaseUrl);
   return connectionString === undefined
     ? createPostgresEventStore({ connectionString: databaseUrl, applicationName: 'spec-log' })
     : createEventStoreDbEventStore({ connectionString });

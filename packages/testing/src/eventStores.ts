@@ -1,0 +1,125 @@
+/**
+ * The log of a spec's services where it is not in their database but behind the protocol of EventStoreDB.
+ *
+ * COFFER_SPEC_EVENT_STORE=eventstoredb asks for it: a store gateway in a process of its own serves the log of the
+ * database. With EVENTSTORE_TEST_SERVER as well it is a real server, one a database: the command is called with a port
+ * and an empty folder, serves there without TLS and without a password, and ends at SIGTERM.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createEventStoreDbEventStore } from '@coffer/event-store/eventstoredb';
+import { startStoreGatewayProcess } from './storeGateways.ts';
+
+export interface EventStoreElsewhere {
+  /** For the client of EventStoreDB. */
+  readonly connectionString: string;
+  stop(): Promise<void>;
+}
+
+const START_LIMIT_MS = 60_000;
+const LOOK_INTERVAL_MS = 100;
+
+const isElsewhere = () => process.env.COFFER_SPEC_EVENT_STORE === 'eventstoredb';
+const serverCommand = () => (isElsewhere() ? process.env.EVENTSTORE_TEST_SERVER : undefined);
+
+/** By whose log it is: the connection string of a database, or a data folder. */
+const stores = new Map<string, Promise<EventStoreElsewhere>>();
+
+/**
+ * Where the services of the owner find their log, for EVENTSTORE_URL; undefined where it is in their database. An
+ * owner is the connection string of a database, or the data folder of a service that brings its own.
+ */
+export async function eventStoreUrlOf(owner: string): Promise<string | undefined> {
+  const command = serverCommand();
+  const isDatabase = owner.startsWith('postgres');
+  // The gateway would have to know an embedded database before its service has made it.
+  if (!isElsewhere() || (command === undefined && !isDatabase)) return undefined;
+  let store = stores.get(owner);
+  if (!store) {
+    store =
+      command === undefined
+        ? startStoreGatewayProcess({ databaseUrl: owner })
+        : startEventStoreServer(command);
+    stores.set(owner, store);
+  }
+  return (await store).connectionString;
+}
+
+/** Ends the stores of these owners, after the services that use them and before their databases. */
+export async function endEventStores(isOwner: (owner: string) => boolean = () => true): Promise<void> {
+  const ending = [...stores].filter(([owner]) => isOwner(owner));
+  for (const [owner] of ending) stores.delete(owner);
+  await Promise.all(ending.map(async ([, store]) => (await store).stop()));
+}
+
+/** A suite that holds only of a log that is a table of the database; `why` says so where a real server leaves it out. */
+export function describeLogTable(why: string, title: string, define: (this: Mocha.Suite) => void): void {
+  if (serverCommand() === undefined) describe(title, define);
+  else describe(title, () => it(`is left out, as the log is no table: ${why}`));
+}
+
+/** As `describeLogTable`, for one test. */
+export function itLogTable(why: string, title: string, test: Mocha.AsyncFunc): void {
+  if (serverCommand() === undefined) it(title, test);
+  else it(`${title}: is left out, as the log is no table: ${why}`);
+}
+
+/** Throws when the server ends, or does not answer, before it serves. */
+export async function startEventStoreServer(command: string): Promise<EventStoreElsewhere> {
+  const folder = await mkdtemp(join(tmpdir(), 'coffer-event-store-'));
+  const port = await freePort();
+  // The shell becomes the command, so that the signal reaches it.
+  const server = spawn('/bin/sh', ['-c', `exec ${command} "$0" "$1"`, `${port}`, folder], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const ended = once(server, 'exit');
+  const stop = async () => {
+    server.kill('SIGTERM');
+    await ended;
+    await rm(folder, { recursive: true, force: true });
+  };
+  const connectionString = `esdb://127.0.0.1:${port}?tls=false`;
+  try {
+    await untilItServes(connectionString, server);
+  } catch (cause) {
+    await stop();
+    throw new Error(`The server of EVENTSTORE_TEST_SERVER does not serve: ${command} ${port} ${folder}`, {
+      cause,
+    });
+  }
+  return { connectionString, stop };
+}
+
+async function untilItServes(connectionString: string, server: ChildProcess): Promise<void> {
+  const deadline = performance.now() + START_LIMIT_MS;
+  const store = createEventStoreDbEventStore({ connectionString });
+  try {
+    for (;;) {
+      if (server.exitCode !== null || server.signalCode !== null) throw new Error('It has ended.');
+      try {
+        await store.head();
+        return;
+      } catch (error) {
+        if (performance.now() > deadline) throw error;
+      }
+      await delay(LOOK_INTERVAL_MS);
+    }
+  } finally {
+    await store.close();
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('A listening port has a number.');
+  return address.port;
+}
