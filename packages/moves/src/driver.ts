@@ -8,7 +8,7 @@ import { setMaxListeners } from 'node:events';
 import type { MonotonicClock } from '@coffer/consumers';
 import type { CommandHandler, StreamEvent } from '@coffer/event-store';
 import { type Clock, decodeMetadata, type Environment, type FailPoint } from '@coffer/kernel';
-import { type Chain, signatureOf } from '@coffer/solana';
+import { type Address, type Chain, signatureOf } from '@coffer/solana';
 import { createBlockhashSharing } from './blockhashes.ts';
 import {
   type EndedMove,
@@ -26,6 +26,7 @@ import type { MoveFailureCode } from './errors.ts';
 import { createFlights, type Flight, type Flights, type Landing } from './flights.ts';
 import type { MovePolicy } from './policy.ts';
 import { isLastingRefusal, MoveRefusal, prepareTransfer } from './preparation.ts';
+import type { RentSponsor } from './rent.ts';
 import { type Decided, judge, searchOnChain } from './search.ts';
 import type { PayingWallet } from './types.ts';
 import { createGate, pauseOn, untilAborted } from './waiting.ts';
@@ -64,6 +65,9 @@ export interface MoveDriverOptions {
   readonly signer: MoveSigner;
   /** Undefined where the app has none yet. */
   readonly feePayerOf: (appId: string, environment: Environment) => Promise<PayingWallet | undefined>;
+  /** The wallet of a user whose key is kept and used here; undefined for any other address. */
+  readonly walletAt: (environment: Environment, address: Address) => Promise<PayingWallet | undefined>;
+  readonly rentSponsor: Pick<RentSponsor, 'spend'>;
   /** Throws while nothing may be signed in the environment: the move waits. */
   readonly requireClearance: (environment: Environment, chain: Chain) => Promise<void>;
   readonly handler: Pick<CommandHandler, 'execute' | 'load'>;
@@ -276,25 +280,32 @@ export function createMoveDriver(options: MoveDriverOptions): MoveDriver {
     feePayer: PayingWallet,
   ): Promise<SignedAttempt> {
     const { terms } = known;
-    const { unsigned, recent } = await untilAborted(
+    const { environment } = journey;
+    const { moveId, appId, userId } = terms;
+    const { unsigned, recent, rentPayer } = await untilAborted(
       journey.signal,
-      prepareTransfer(sharingBlockhash(chain), terms, feePayer.address, policy),
+      prepareTransfer(sharingBlockhash(chain), terms, feePayer.address, policy, {
+        walletAt: (address) => options.walletAt(environment, address),
+        isSponsored: () => options.rentSponsor.spend({ moveId, appId, environment, userId }),
+      }),
     );
     const attempt = nextAttempt(known);
     const { actor, correlationId } = decodeMetadata(journey.cause.metadata);
-    const opening = { actor, purpose: `${terms.moveId} attempt ${attempt}`, requestId: correlationId };
+    const opening = { actor, purpose: `${moveId} attempt ${attempt}`, requestId: correlationId };
     const signWith = ({ ownerId, walletId }: PayingWallet) =>
-      signer.sign({ ownerId, walletId, environment: journey.environment }, unsigned.message, opening);
+      signer.sign({ ownerId, walletId, environment }, unsigned.message, opening);
 
     failPoint('move.beforeSign');
-    const byPayer = await signWith(terms.from).catch((error: unknown) => {
-      if (!isLastingRefusal(error)) throw error;
-      throw new MoveRefusal('moves/wallet_unavailable', error instanceof Error ? error.message : '');
-    });
-    const signatures = new Map([
-      [terms.from.address, byPayer],
-      [feePayer.address, await signWith(feePayer)],
-    ]);
+    const signatures = new Map<Address, Uint8Array>();
+    for (const wallet of [terms.from, rentPayer ?? terms.from]) {
+      if (signatures.has(wallet.address)) continue;
+      const signature = await signWith(wallet).catch((error: unknown) => {
+        if (!isLastingRefusal(error)) throw error;
+        throw new MoveRefusal('moves/wallet_unavailable', error instanceof Error ? error.message : '');
+      });
+      signatures.set(wallet.address, signature);
+    }
+    signatures.set(feePayer.address, await signWith(feePayer));
     const transaction = unsigned.withSignatures(
       unsigned.signers.map((address) => {
         const signature = signatures.get(address);

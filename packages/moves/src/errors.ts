@@ -30,6 +30,11 @@ export const movesErrors = {
     message:
       'The transfer would leave an account with less than the chain asks of an account. Nothing was moved.',
   },
+  'moves/rent_not_sponsored': {
+    status: 409,
+    message:
+      'The recipient had no account for the token any more when the transfer was to be signed, and neither the wallet nor, within its caps, the app could pay for one. Nothing was moved.',
+  },
   'moves/refused_by_chain': {
     status: 409,
     message: 'The chain would have refused the transfer, each time it was tried. Nothing was moved.',

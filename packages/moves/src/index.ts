@@ -13,5 +13,6 @@ export { carriesMoves, MOVE_REACTOR } from './move.process.ts';
 export * from './moveBody.ts';
 export { createMoves } from './moves.ts';
 export { DEFAULT_POLICY, type MovePolicy } from './policy.ts';
+export { isRentOfApp, type RentSponsor, type SponsoredMove, withRentPaid } from './rent.ts';
 export { type Decided, type Found, judge, searchOnChain, type TransferTerms } from './search.ts';
 export * from './types.ts';

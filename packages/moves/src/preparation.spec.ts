@@ -1,4 +1,5 @@
 import { Rejection } from '@coffer/kernel';
+import { associatedTokenAddress } from '@coffer/solana';
 import { expect } from 'chai';
 import {
   carry,
@@ -9,6 +10,7 @@ import {
   USER,
   walletNamed,
 } from './testing/moveWorld.ts';
+import { gainOf } from './testing/simulatedChain.ts';
 import type { MoveOrder } from './types.ts';
 
 const SOL = 1_000_000_000n;
@@ -72,6 +74,139 @@ describe('what is looked at before a move is signed', () => {
       await carry(world, world.driver(), requested);
       expect(await world.find()).to.include({ status: 'confirmed' });
       expect(world.told[0]).to.match(/rent/);
+    });
+  });
+
+  describe('of a token to who has no account for it', () => {
+    const RENT = 2_039_280n;
+    const MINIMUM = 890_880n;
+    /** A withdrawal by the user, or a cash-out to the user. */
+    function rentWorld(operation: 'withdraw' | 'cashOut', { lamports = 0n, perUser = 2 } = {}) {
+      const world = moveWorld();
+      world.rentSponsor.caps.perUser = perUser;
+      const { memory } = world.simulated;
+      const mint = memory.createMint({ decimals: 6 });
+      const from = operation === 'withdraw' ? USER : TREASURY;
+      const to = operation === 'withdraw' ? walletNamed('elsewhere') : USER;
+      memory.giveTokens(mint, from.address, 500n);
+      memory.closeAccount(USER.address);
+      if (lamports > 0n) memory.fund(USER.address, lamports);
+      const account = associatedTokenAddress(to.address, mint.address, mint.program);
+      const order = { operation, from, toAddress: to.address, mint: mint.address, decimals: 6, amount: 3n };
+      return {
+        world,
+        memory,
+        mint,
+        to,
+        account,
+        async carried(change: Partial<MoveOrder> = {}) {
+          await carry(world, world.driver(), await world.request({ ...order, ...change }));
+          const found = await world.find(change.key);
+          return found?.errorCode ?? found?.status;
+        },
+        async paid() {
+          const executed = await world.simulated.executed();
+          const fees = executed.reduce((sum, { feeLamports }) => sum + feeLamports, 0n);
+          const gained = executed.map((one) => gainOf(one, FEE_PAYER.address));
+          return {
+            byApp: -gained.reduce((sum, one) => sum + one, 0n) - fees,
+            signers: executed.map(({ signers }) => signers.length),
+            left: await world.simulated.lamports(USER.address),
+          };
+        },
+      };
+    }
+
+    for (const operation of ['withdraw', 'cashOut'] as const) {
+      describe(`${operation}`, () => {
+        const signers = operation === 'withdraw' ? 2 : 3;
+
+        it('is paid for by the wallet of the player where it holds the SOL', async () => {
+          for (const [lamports, left] of [
+            [RENT, 0n],
+            [RENT + MINIMUM, MINIMUM],
+          ] as const) {
+            const { carried, paid, world } = rentWorld(operation, { lamports, perUser: 0 });
+            expect(await carried()).to.equal('confirmed');
+            expect(await paid()).to.deep.equal({ byApp: 0n, signers: [signers], left });
+            expect(world.rentSponsor.counted()).to.deep.equal([]);
+          }
+        });
+
+        it('is paid for by the app where it does not, and counted', async () => {
+          const { carried, paid, world } = rentWorld(operation, { lamports: RENT + MINIMUM - 1n });
+          expect(await carried()).to.equal('confirmed');
+          expect(await paid()).to.deep.equal({ byApp: RENT, signers: [2], left: RENT + MINIMUM - 1n });
+          const counted = world.rentSponsor.counted().map(({ moveId }) => moveId);
+          expect(counted).to.deep.equal([(await world.find())?.moveId]);
+        });
+
+        it('fails for good where neither pays', async () => {
+          const { carried, paid } = rentWorld(operation, { perUser: 0 });
+          expect(await carried()).to.equal('moves/rent_not_sponsored');
+          expect(await paid()).to.deep.equal({ byApp: 0n, signers: [], left: 0n });
+        });
+
+        it('counts again for an account that was closed', async () => {
+          const { carried, world, memory, account } = rentWorld(operation);
+          for (const [key, outcome] of [
+            ['1', 'confirmed'],
+            ['2', 'confirmed'],
+            ['3', 'moves/rent_not_sponsored'],
+          ] as const) {
+            expect(await carried({ key })).to.equal(outcome);
+            memory.closeAccount(account);
+          }
+          expect(world.rentSponsor.counted()).to.have.length(2);
+        });
+
+        it('is asked for when an account that was there is gone at the time of signing', async () => {
+          const { carried, world, memory, mint, to, account } = rentWorld(operation, { perUser: 0 });
+          memory.giveTokens(mint, to.address, 1n);
+          world.settings.feePayer = undefined;
+          world.clock.after(5_000, () => {
+            memory.closeAccount(account);
+            world.settings.feePayer = FEE_PAYER;
+          });
+          expect(await carried()).to.equal('moves/rent_not_sponsored');
+        });
+
+        it('costs nobody anything where somebody has paid for it beforehand', async () => {
+          const { carried, paid, memory, account, world } = rentWorld(operation, { perUser: 0 });
+          memory.fund(account, RENT);
+          expect(await carried()).to.equal('confirmed');
+          expect(await paid()).to.deep.equal({ byApp: 0n, signers: [signers], left: 0n });
+          expect(world.rentSponsor.counted()).to.deep.equal([]);
+        });
+
+        it('counts once for a move that takes many attempts', async () => {
+          const { carried, paid, world } = rentWorld(operation);
+          let sends = 0;
+          world.faults.send = (_signature, times) => (times === 1 && ++sends > 2 ? 'land' : 'drop');
+          expect(await carried()).to.equal('confirmed');
+          expect(await paid()).to.include({ byApp: RENT });
+          expect(world.signings.length).to.be.at.least(6);
+          expect(world.rentSponsor.counted()).to.have.length(1);
+        });
+      });
+    }
+
+    it('is paid for by the app where the recipient of a cash-out has taken the key', async () => {
+      const { carried, paid, world } = rentWorld('cashOut', { lamports: RENT });
+      world.settings.kept = [];
+      expect(await carried()).to.equal('confirmed');
+      expect(await paid()).to.deep.equal({ byApp: RENT, signers: [2], left: RENT });
+    });
+
+    it('of the treasury is paid for by the app, and of strangers only what it sponsors', async () => {
+      for (const [change, outcome] of [
+        [{ operation: 'deposit' }, 'confirmed'],
+        [{ operation: 'sweep' }, 'confirmed'],
+        [{ operation: 'sweep', currencyId: null }, 'moves/rent_not_sponsored'],
+      ] as const) {
+        const { carried } = rentWorld('withdraw', { perUser: 0 });
+        expect(await carried(change)).to.equal(outcome);
+      }
     });
   });
 

@@ -6,6 +6,7 @@ import {
   buildTransfer,
   type Chain,
   type ChainAccount,
+  canSpare,
   planTransfer,
   type RecentBlockhash,
   type TransferProblem,
@@ -14,6 +15,8 @@ import {
 import type { MoveTerms } from './domain/move.ts';
 import type { MoveFailureCode } from './errors.ts';
 import type { MovePolicy } from './policy.ts';
+import { isRentOfApp } from './rent.ts';
+import type { PayingWallet } from './types.ts';
 
 /** A reason against the move that is likely to last. Nothing is signed. */
 export class MoveRefusal extends Error {
@@ -33,10 +36,19 @@ export class PreparationError extends Error {
 export interface Prepared {
   readonly unsigned: UnsignedTransaction;
   readonly recent: RecentBlockhash;
+  /** Signs besides the wallet that pays and the one that pays the fee: it pays for an account. */
+  readonly rentPayer: PayingWallet | undefined;
+}
+
+/** What pays for the account of a recipient who has none. */
+export interface RentSources {
+  /** The wallet of a player whose key is kept and used here; undefined for any other address. */
+  readonly walletAt: (address: Address) => Promise<PayingWallet | undefined>;
+  /** Whether the app pays for the account of this move; it is counted from then on. */
+  readonly isSponsored: () => Promise<boolean>;
 }
 
 const SIGNATURE_FEE_LAMPORTS = 5_000n;
-const SIGNATURES = 2n;
 const MICRO_LAMPORTS = 1_000_000n;
 const SIGNATURE_BYTES = 64;
 
@@ -45,6 +57,7 @@ export async function prepareTransfer(
   terms: MoveTerms,
   feePayer: Address,
   policy: MovePolicy,
+  sources: RentSources,
 ): Promise<Prepared> {
   const { from, toAddress: to, mint, decimals, amount, moveId } = terms;
   const [plan, [payer], emptyAccountRent] = await Promise.all([
@@ -53,8 +66,10 @@ export async function prepareTransfer(
     chain.rentMinimum(0),
   ]);
   if (plan.outcome !== 'possible') throw refusalOf(plan, amount);
-  const { rent } = plan;
-  mustAfford(payer, rent, emptyAccountRent, policy);
+  const rentPayer = plan.createsAccount ? await rentPayerOf(chain, terms, plan.rent, sources) : undefined;
+  const signatures = BigInt(new Set([feePayer, from.address, rentPayer?.address ?? feePayer]).size);
+  const costs = { signatures, rent: rentPayer ? 0n : plan.rent };
+  mustAfford(payer, costs, emptyAccountRent, policy);
 
   const [asked, recent] = await Promise.all([
     chain.recentPriorityFee([feePayer, plan.accounts.source, plan.accounts.destination]),
@@ -70,9 +85,27 @@ export async function prepareTransfer(
     blockhash: recent.blockhash,
     priority: { unitLimit: policy.unitLimit, microLamports: priceWithin(policy, asked) },
     createsAccount: plan.createsAccount,
+    rentPayer: rentPayer?.address,
   });
   await mustSucceed(chain, unsigned);
-  return { unsigned, recent };
+  return { unsigned, recent, rentPayer };
+}
+
+/**
+ * Undefined where the fee payer pays. It may be made to pay all of it, also where little is missing now: an account
+ * that was paid for beforehand can be made and closed by others before this one lands.
+ */
+async function rentPayerOf(
+  chain: Chain,
+  terms: MoveTerms,
+  rent: bigint,
+  { walletAt, isSponsored }: RentSources,
+): Promise<PayingWallet | undefined> {
+  if (isRentOfApp(terms)) return undefined;
+  const wallet = terms.operation === 'cashOut' ? await walletAt(terms.toAddress) : terms.from;
+  if (wallet && (await canSpare(chain, wallet.address, rent))) return wallet;
+  if (await isSponsored()) return undefined;
+  throw new MoveRefusal('moves/rent_not_sponsored', `an account costs ${rent}`);
 }
 
 function refusalOf(problem: TransferProblem, amount: bigint): MoveRefusal {
@@ -100,14 +133,14 @@ function refusalOf(problem: TransferProblem, amount: bigint): MoveRefusal {
 
 function mustAfford(
   payer: ChainAccount | undefined,
-  rent: bigint,
+  { signatures, rent }: { readonly signatures: bigint; readonly rent: bigint },
   rentMinimum: bigint,
   policy: Pick<MovePolicy, 'priorityFeeCapLamports' | 'rentAllowanceLamports'>,
 ): void {
   if (rent > policy.rentAllowanceLamports) {
     throw new PreparationError(`An account costs ${rent} lamports of rent; the allowance is less.`);
   }
-  const needed = SIGNATURES * SIGNATURE_FEE_LAMPORTS + policy.priorityFeeCapLamports + rent + rentMinimum;
+  const needed = signatures * SIGNATURE_FEE_LAMPORTS + policy.priorityFeeCapLamports + rent + rentMinimum;
   const held = payer?.lamports ?? 0n;
   if (held < needed) {
     throw new PreparationError(`The fee payer holds ${held} lamports and needs ${needed}: send it some.`);

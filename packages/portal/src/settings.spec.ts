@@ -30,6 +30,8 @@ describe('a change of a setting', () => {
     ['test.botId', '7342037359', 'test', '7342037359'],
     ['withdrawStepUpSeconds', 'off', 'both', 'off'],
     ['withdrawStepUpSeconds', '900', 'both', 900],
+    ['rentSponsorPerUserPerDay', '5', 'both', 5],
+    ['live.rentSponsorPerAppPerDay', 0, 'live', 0],
     ['shareLinkTemplates', { x: 'https://x.example/{code}' }, 'both', { x: 'https://x.example/{code}' }],
     ['live.launchDataMaxAgeSeconds', '60', 'live', 60],
     ['launchDataMaxAgeSeconds', 86_400, 'both', 86_400],

@@ -112,6 +112,9 @@ export const settings = {
     fromText: asJson,
     default: 'off',
   }),
+  /** Token accounts of recipients that the app pays for, where the player's wallet holds no SOL for one. */
+  rentSponsorPerUserPerDay: setting({ schema: z.int().min(0).max(1_000), fromText: asJson, default: 2 }),
+  rentSponsorPerAppPerDay: setting({ schema: z.int().min(0).max(100_000), fromText: asJson, default: 500 }),
 } as const;
 
 export type SettingKey = keyof typeof settings;

@@ -117,6 +117,19 @@ async function missingRent(chain: Chain, program: Address, held: bigint): Promis
   return whole > held ? whole - held : 0n;
 }
 
+/**
+ * Whether the wallet can pay so much and is left with what an account must hold, or with nothing. Whoever sends it so
+ * much enables it: what a wallet holds is one of these already. As of commitment `confirmed`.
+ */
+export async function canSpare(chain: Chain, wallet: Address, lamports: bigint): Promise<boolean> {
+  const [[account], minimum] = await Promise.all([
+    chain.accounts([wallet], 'confirmed'),
+    chain.rentMinimum(NO_DATA),
+  ]);
+  const left = (account?.lamports ?? 0n) - lamports;
+  return left === 0n || left >= minimum;
+}
+
 function refusalOf(
   { from, to }: Pick<Transfer, 'from' | 'to'>,
   recipient: ChainAccount | undefined,

@@ -29,9 +29,10 @@ export async function requirePossible(
   chain: Chain,
   transfer: Transfer,
   insufficient: 'treasury/insufficient_wallet_funds' | 'treasury/insufficient_treasury',
-): Promise<void> {
+) {
   const plan = await planTransfer(chain, transfer);
   if (plan.outcome !== 'possible') throw rejectionOf(plan, transfer.amount, insufficient);
+  return plan;
 }
 
 function rejectionOf(

@@ -49,7 +49,12 @@ export function treasuryEndpoints(treasury: Treasury): readonly Endpoint[] {
         'Holds the amount first, and gives it back when the move has failed for good; a ref that has failed stays failed. Answers the move as it was requested, also when it is repeated.',
       body: schemas.transferBody,
       success: { status: 200, schema: treasuryMove },
-      errors: [...TRANSFER_ERRORS, 'treasury/insufficient_treasury', 'treasury/insufficient_funds'],
+      errors: [
+        ...TRANSFER_ERRORS,
+        'treasury/insufficient_treasury',
+        'wallets/rent_not_sponsored',
+        'treasury/insufficient_funds',
+      ],
       handle: async ({ caller, body, context }) => {
         const { answer, replayed } = await treasury.withdraw(caller, body, context);
         return { status: 200, body: treasuryMoveBody(answer), replayed };

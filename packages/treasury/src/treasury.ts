@@ -21,7 +21,9 @@ import {
   type Moves,
   moveStreamName,
   type PayingWallet,
+  type RentSponsor,
   treasuryMovePlace,
+  withRentPaid,
 } from '@coffer/moves';
 import type { Chain } from '@coffer/solana';
 import { heldRequestOf, orderOf } from './cashOutOrder.ts';
@@ -78,6 +80,7 @@ type Operation = 'deposit' | 'cashOut';
 
 export interface TreasuryDependencies {
   readonly moves: Moves;
+  readonly rentSponsor: RentSponsor;
   readonly clock: Clock;
   readonly failPoint: FailPoint;
   readonly funds: Funds;
@@ -111,7 +114,7 @@ export interface TreasuryDependencies {
 export type Treasury = ReturnType<typeof createTreasury>;
 
 export function createTreasury(dependencies: TreasuryDependencies) {
-  const { moves, clock, failPoint, funds, users } = dependencies;
+  const { moves, rentSponsor: sponsor, clock, failPoint, funds, users } = dependencies;
 
   return { deposit, withdraw, show, balance, carryOut: { cashOut: carryOutCashOut, book } };
 
@@ -171,32 +174,31 @@ export function createTreasury(dependencies: TreasuryDependencies) {
     const { wallet, treasury, mint, chain } = await partiesOf(place, subject, context);
     const { decimals } = subject.currency;
     const transfer = { from: treasury.address, to: wallet.address, mint, decimals, amount };
-    await requirePossible(chain, transfer, 'treasury/insufficient_treasury');
+    const plan = await requirePossible(chain, transfer, 'treasury/insufficient_treasury');
 
-    failPoint('cashOut.beforeHold');
     const requestedAt = isoTimeOf(clock);
-    const hold = await funds.hold(
-      account,
-      {
-        holdId: cashOutHoldId(ref),
-        amount,
-        purpose: 'cashout',
-        request: heldRequestOf({
-          ref,
-          mint,
-          decimals,
-          from: treasury,
-          toAddress: wallet.address,
-          requestedAt,
-        }),
+    const order = { ref, mint, decimals, from: treasury, toAddress: wallet.address, requestedAt };
+    const { appId, environment } = place;
+    const { moveId } = treasuryMovePlace(environment, appId, ref);
+    const hold = await withRentPaid(
+      { chain, sponsor },
+      { moveId, appId, environment, userId, plan, wallet: wallet.address },
+      async () => {
+        failPoint('cashOut.beforeHold');
+        const held = await funds.hold(
+          account,
+          { holdId: cashOutHoldId(ref), amount, purpose: 'cashout', request: heldRequestOf(order) },
+          contextOf(context, requestedAt),
+        );
+        if (held.outcome === 'insufficient') {
+          throw reject('treasury/insufficient_funds', { available: held.available, amount });
+        }
+        return held;
       },
-      contextOf(context, requestedAt),
     );
     failPoint('cashOut.held');
 
     switch (hold.outcome) {
-      case 'insufficient':
-        throw reject('treasury/insufficient_funds', { available: hold.available, amount });
       case 'closed':
         return goOn({ standing: 'closed' });
       default:

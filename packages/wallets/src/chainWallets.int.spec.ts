@@ -1,6 +1,8 @@
 import { createCommandHandler } from '@coffer/event-store';
 import { newId, Rejection } from '@coffer/kernel';
 import { createMoves } from '@coffer/moves';
+import { type MemoryRentSponsor, memoryRentSponsor } from '@coffer/moves/testing';
+import { associatedTokenAddress } from '@coffer/solana';
 import { type MemoryChain, memoryChain, testWallet } from '@coffer/solana/testing';
 import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
@@ -39,6 +41,8 @@ describe('wallets on the chain', () => {
   let chain: MemoryChain;
   let chips: ReturnType<MemoryChain['createMint']>;
   let chainWallets: ChainWallets;
+  let currencies: readonly ChainCurrency[];
+  let rentSponsor: MemoryRentSponsor;
   let place: PlayerPlace;
   let walletId: string;
   let address: string;
@@ -51,7 +55,8 @@ describe('wallets on the chain', () => {
     service = await world.start(firstKeysOfWorld);
     chain = memoryChain();
     chips = chain.createMint({ decimals: 6 });
-    const currencies: readonly ChainCurrency[] = [
+    rentSponsor = memoryRentSponsor();
+    currencies = [
       { id: 1, code: 'SOL', decimals: 9, mint: { test: 'native', live: 'native' } },
       { id: 2, code: 'CHIP', decimals: 6, mint: { test: chips.address, live: null } },
       { id: 3, code: 'POINT', decimals: 0, mint: { test: null, live: null } },
@@ -59,6 +64,7 @@ describe('wallets on the chain', () => {
     chainWallets = createChainWallets({
       wallets: service.wallets,
       moves: createMoves({ handler: createCommandHandler({ store: world.store }), store: world.store }),
+      rentSponsor,
       clock: () => NOW,
       chainOf: () => chain,
       currencies: () => currencies,
@@ -208,6 +214,80 @@ describe('wallets on the chain', () => {
       });
     }
 
+    describe('tokens to who has no account for them', () => {
+      const RENT = 2_039_280n;
+      const to = (name: string, change: Partial<WithdrawalRequest> = {}) =>
+        withdraw({
+          idempotencyKey: name,
+          toAddress: testWallet(name).address,
+          currency: 2,
+          amount: 1n,
+          ...change,
+        });
+      const hold = (lamports: bigint) => {
+        chain.closeAccount(address);
+        if (lamports > 0n) chain.fund(address, lamports);
+      };
+      const notSponsored = { code: 'wallets/rent_not_sponsored', lamports: RENT };
+
+      it('at the cost of the wallet, where it is left with enough or with nothing', async () => {
+        rentSponsor.caps.perUser = 0;
+        for (const [lamports, outcome] of [
+          [0n, notSponsored],
+          [RENT - 1n, notSponsored],
+          [RENT, 'done'],
+          [RENT + RENT_MINIMUM - 1n, notSponsored],
+          [RENT + RENT_MINIMUM, 'done'],
+        ] as const) {
+          hold(lamports);
+          expect(await refusalOf(to(`of ${lamports}`))).to.deep.equal(
+            outcome === 'done' ? 'done' : outcome,
+            `${lamports}`,
+          );
+        }
+        expect(rentSponsor.counted()).to.deep.equal([]);
+      });
+
+      it('at the cost of the app within its caps, also for forty at once', async () => {
+        hold(0n);
+        const names = Array.from({ length: 40 }, (_, index) => `fresh ${index}`);
+        const outcomes = await Promise.all(names.map((name) => refusalOf(to(name))));
+        expect(outcomes.filter((one) => one === 'done')).to.have.length(2);
+        for (const refused of outcomes.filter((one) => one !== 'done')) {
+          expect(refused).to.deep.equal(notSponsored);
+        }
+        expect(rentSponsor.counted()).to.have.length(2);
+        // The key of a refused one is free; what was accepted is answered again.
+        hold(RENT + RENT_MINIMUM);
+        for (const name of names) expect(await refusalOf(to(name))).to.equal('done');
+      });
+
+      it('for what is missing, where somebody has sent lamports to the address of the account', async () => {
+        rentSponsor.caps.perUser = 0;
+        hold(0n);
+        const sendTo = (name: string, lamports: bigint) =>
+          chain.fund(
+            associatedTokenAddress(testWallet(name).address, chips.address, chips.program),
+            lamports,
+          );
+        sendTo('a', RENT_MINIMUM);
+        expect(await refusalOf(to('a'))).to.deep.equal({ ...notSponsored, lamports: RENT - RENT_MINIMUM });
+        sendTo('b', RENT);
+        expect(await refusalOf(to('b'))).to.equal('done');
+      });
+
+      it('and counts nothing for a request that is refused', async () => {
+        hold(0n);
+        expect(await refusalOf(to('a', { amount: 501n }))).to.include({ code: 'wallets/insufficient_funds' });
+        await to('b');
+        const again = testWallet('c').address;
+        expect(await refusalOf(to('b', { toAddress: again }))).to.include({
+          code: 'wallets/idempotency_conflict',
+        });
+        expect(rentSponsor.counted()).to.have.length(1);
+      });
+    });
+
     it('nothing from a wallet that its user took', async () => {
       await service.exports.exportWallet(
         place,
@@ -234,8 +314,10 @@ describe('wallets on the chain', () => {
         handler: createCommandHandler({ store: world.store }),
         wallets: service.wallets,
         moves: createMoves({ handler: createCommandHandler({ store: world.store }), store: world.store }),
+        rentSponsor,
         clock: () => NOW,
         chainOf: () => chain,
+        currencies: () => currencies,
       }).migrate(place, ref, contextOf());
 
     it('once a ref, and what the old one holds is sent after the user', async () => {
@@ -253,6 +335,28 @@ describe('wallets on the chain', () => {
       const again = await migrate();
       expect(again.answer).to.deep.equal(answer);
       expect(await service.wallets.walletsOf(place, contextOf())).to.have.length(2);
+    });
+
+    it('with tokens of strangers only as far as somebody pays for their accounts', async () => {
+      rentSponsor.caps.perUser = 1;
+      chain.giveTokens(chips, address, 500n);
+      const strangers = [1, 2, 3].map(() => chain.createMint());
+      for (const mint of strangers) chain.giveTokens(mint, address, 1n);
+      const mintsOf = async () => (await migrate()).answer.sweeps.map(({ mint }) => mint);
+      const first = await mintsOf();
+      expect(first, 'one of the app, and one that it sponsors').to.have.length(2).and.include(chips.address);
+      expect(rentSponsor.counted()).to.have.length(1);
+
+      const rent = 2_039_280n;
+      chain.fund(address, 2n * rent + 5_000_000n);
+      const { answer } = await migrate();
+      expect(answer.sweeps.map(({ mint }) => mint)).to.include.members(strangers.map((one) => one.address));
+      expect(answer.sweeps.at(-1), 'what the wallet pays is left in it').to.include({
+        mint: 'native',
+        // The account that is sponsored is not made yet: the wallet has the SOL for it now.
+        amount: 5_000_000n - rent,
+      });
+      expect(rentSponsor.counted()).to.have.length(1);
     });
 
     it('with the tokens of the account that follows from the wallet, once, and of no other', async () => {

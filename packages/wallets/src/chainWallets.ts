@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import type { CommandContext } from '@coffer/event-store';
 import type { Environment } from '@coffer/kernel';
 import { type Clock, isoTimeOf } from '@coffer/kernel';
-import { type MoveState, type Moves, withdrawalPlace } from '@coffer/moves';
+import { type MoveState, type Moves, type RentSponsor, withdrawalPlace, withRentPaid } from '@coffer/moves';
 import {
   type Address,
   type Chain,
@@ -77,7 +77,7 @@ export interface ChainWallets {
    * Requests the transfer, once an `idempotencyKey` of the wallet; answers the move as it was requested. Throws
    * `wallets/not_found`, `wallets/unknown_currency`, `wallets/idempotency_conflict`, `wallets/not_active`,
    * `wallets/invalid_address`, `wallets/insufficient_funds`, `wallets/below_rent_minimum`,
-   * `wallets/mint_not_supported`, `wallets/account_frozen`, `chain/not_configured`. `requireAllowed` is asked where
+   * `wallets/mint_not_supported`, `wallets/account_frozen`, `wallets/rent_not_sponsored`, `chain/not_configured`. `requireAllowed` is asked where
    * something new would be requested, never for a repeat.
    */
   readonly withdraw: (
@@ -99,6 +99,7 @@ export interface ChainWallets {
 export interface ChainWalletsOptions {
   readonly wallets: Pick<Wallets, 'walletsOf'>;
   readonly moves: Moves;
+  readonly rentSponsor: RentSponsor;
   readonly clock: Clock;
   /** Throws `chain/not_configured`. */
   readonly chainOf: (environment: Environment) => Chain;
@@ -106,7 +107,7 @@ export interface ChainWalletsOptions {
 }
 
 export function createChainWallets(options: ChainWalletsOptions): ChainWallets {
-  const { wallets, moves, clock, chainOf, currencies } = options;
+  const { wallets, moves, rentSponsor: sponsor, clock, chainOf, currencies } = options;
 
   return {
     async balance(place, walletId, context) {
@@ -151,12 +152,16 @@ export function createChainWallets(options: ChainWalletsOptions): ChainWallets {
         toAddress,
         requestedAt: isoTimeOf(clock),
       } as const;
-      if (!before) {
-        await requireAllowed();
-        if (wallet.status !== 'active') throw reject('wallets/not_active', { status: wallet.status });
-        await requirePossible(chainOf(environment), wallet.address, order);
-      }
-      return moves.request(move, order, context);
+      if (before) return moves.request(move, order, context);
+      await requireAllowed();
+      if (wallet.status !== 'active') throw reject('wallets/not_active', { status: wallet.status });
+      const chain = chainOf(environment);
+      const plan = await requirePossible(chain, wallet.address, order);
+      return withRentPaid(
+        { chain, sponsor },
+        { moveId: move.moveId, appId, environment, userId, plan, wallet: wallet.address },
+        () => moves.request(move, order, context),
+      );
     },
 
     async withdrawal(place, walletId, moveId, context) {
@@ -214,9 +219,10 @@ async function requirePossible(
     decimals,
     amount,
   }: { toAddress: Address; mint: string; decimals: number; amount: bigint },
-): Promise<void> {
+) {
   const plan = await planTransfer(chain, { from, to, mint, decimals, amount });
   if (plan.outcome !== 'possible') throw rejectionOf(plan, amount);
+  return plan;
 }
 
 function rejectionOf(problem: TransferProblem, amount: bigint) {

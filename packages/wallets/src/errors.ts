@@ -69,6 +69,11 @@ export const walletsErrors = {
     message:
       'The transfer would leave the wallet or the recipient with less than the chain asks of an account, which is `minimum`. Send all of it, or leave more.',
   },
+  'wallets/rent_not_sponsored': {
+    status: 409,
+    message:
+      'The recipient has no account for this token, and the app pays for no more of them today. Send `lamports` of SOL to the wallet, which then pays for it, or come back tomorrow (UTC). Nothing was kept.',
+  },
   'wallets/invalid_transaction': {
     status: 400,
     message:

@@ -25,7 +25,7 @@ export { DEFAULT_SIGNING_LIMITS, type SigningLimits } from './policy/limits.ts';
 export { type Rewrapper, type RewrapReport, startRewrapper } from './rewrap.ts';
 export { createMasterKeyRotation, type MasterKeyRotation, type RotationOptions } from './rotation.ts';
 export { masterKeyEndpoints } from './routes.ts';
-export type { KeyOpening } from './sealedKeys.ts';
+export { findOwnerOfKey, type KeyOpening } from './sealedKeys.ts';
 export { createSigner, type Signer } from './signer.ts';
 export {
   createTransactionSigning,

@@ -145,6 +145,7 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
         'wallets/account_frozen',
         'wallets/insufficient_funds',
         'wallets/below_rent_minimum',
+        'wallets/rent_not_sponsored',
         'chain/not_configured',
         'chain/unreachable',
       ],

@@ -5,14 +5,16 @@
  */
 import type { CommandContext, CommandHandler } from '@coffer/event-store';
 import { type Clock, type Environment, isoTimeOf } from '@coffer/kernel';
-import { type MoveState, type Moves, sweepPlace } from '@coffer/moves';
+import { isRentOfApp, type MoveState, type Moves, type RentSponsor, sweepPlace } from '@coffer/moves';
 import {
   associatedTokenAddress,
   type Chain,
+  canSpare,
   mintDecimals,
   NATIVE_DECIMALS,
   planTransfer,
 } from '@coffer/solana';
+import type { ChainCurrency } from './chainWallets.ts';
 import { type ProvisionedWallet, wallet } from './domain/wallet.ts';
 import { type WalletOwner, walletStreamName } from './domain/walletIds.ts';
 import { reject } from './errors.ts';
@@ -50,15 +52,19 @@ export function createWalletMigration({
   handler,
   wallets,
   moves,
+  rentSponsor,
   clock,
   chainOf,
+  currencies,
 }: {
   readonly handler: Pick<CommandHandler, 'execute'>;
   readonly wallets: Pick<Wallets, 'generationsOf' | 'successorOf' | 'provision'>;
   readonly moves: Moves;
+  readonly rentSponsor: RentSponsor;
   readonly clock: Clock;
   /** Throws `chain/not_configured`. */
   readonly chainOf: (environment: Environment) => Chain;
+  readonly currencies: (appId: string) => readonly ChainCurrency[] | Promise<readonly ChainCurrency[]>;
 }): WalletMigration {
   return {
     async migrate(place, ref, context) {
@@ -96,25 +102,40 @@ export function createWalletMigration({
     to: ProvisionedWallet,
     context: CommandContext,
   ): Promise<readonly MoveState[]> {
+    const { appId, environment, userId } = place;
+    const known = await currencies(appId);
     const sweeps: MoveState[] = [];
-    for (const holding of await holdingsOf(chain, from.address)) {
-      const plan = await planTransfer(chain, { from: from.address, to: to.address, ...holding });
+    // Lamports that the old wallet pays for accounts of the new one: they are not sent on. Tokens come first.
+    let rent = 0n;
+    for (const { mint, decimals, amount: held } of await holdingsOf(chain, from.address)) {
+      const amount = mint === 'native' ? held - rent : held;
+      const transfer = { from: from.address, to: to.address, mint, decimals, amount };
+      const plan = await planTransfer(chain, transfer);
       // Less than an account must hold stays: it is seen in the balance of the old address.
-      if (plan.outcome !== 'possible') continue;
-      const { key, movePlace, underWay } = await roundOf(place, from.walletId, holding.mint, context);
+      if (amount <= 0n || plan.outcome !== 'possible') continue;
+      const currencyId = known.find((one) => one.mint[environment] === mint)?.id ?? null;
+      const isOfApp = !plan.createsAccount || isRentOfApp({ operation: 'sweep', currencyId });
+      const isOfWallet = !isOfApp && (await canSpare(chain, from.address, rent + plan.rent));
+      if (isOfWallet) rent += plan.rent;
+      const { key, movePlace, underWay } = await roundOf(place, from.walletId, mint, context);
       if (underWay) {
         sweeps.push(underWay);
         continue;
       }
+      const sponsored = { moveId: movePlace.moveId, appId, environment, userId };
+      // Tokens of strangers, whose accounts nobody pays for today: they stay until the next time.
+      if (!isOfApp && !isOfWallet && !(await rentSponsor.reserve(sponsored))) continue;
       const { answer } = await moves.request(
         movePlace,
         {
           operation: 'sweep',
           key,
-          appId: place.appId,
-          userId: place.userId,
-          currencyId: null,
-          ...holding,
+          appId,
+          userId,
+          currencyId,
+          mint,
+          decimals,
+          amount,
           from: { walletId: from.walletId, ownerId: place.scopeId, address: from.address },
           toAddress: to.address,
           requestedAt: isoTimeOf(clock),

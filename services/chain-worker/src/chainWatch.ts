@@ -13,6 +13,9 @@ export interface FeePayerPlace {
 export interface ChainWatchOptions {
   readonly chainOf: (environment: Environment) => Chain | undefined;
   readonly feePayers: () => Promise<readonly FeePayerPlace[]>;
+  readonly lowLamports: bigint;
+  /** Told once each time that it comes to hold less, or enough again; of one that holds enough at first, nothing. */
+  readonly onLow: (payer: FeePayerPlace & { readonly lamports: string }, isLow: boolean) => void;
   readonly clock: MonotonicClock;
   readonly metrics: Pick<MoveMetrics, 'isReachable' | 'feePayerHolds'>;
   readonly onTrouble: (error: unknown) => void;
@@ -23,7 +26,8 @@ const EVERY_MS = 30_000;
 const ACCOUNTS_PER_CALL = 100;
 
 export function watchChains(options: ChainWatchOptions): { readonly stop: () => Promise<void> } {
-  const { chainOf, feePayers, clock, metrics, onTrouble } = options;
+  const { chainOf, feePayers, lowLamports, onLow, clock, metrics, onTrouble } = options;
+  const low = new Set<string>();
   let stopped = false;
   let cancel = () => {};
   let looking = look();
@@ -62,9 +66,18 @@ export function watchChains(options: ChainWatchOptions): { readonly stop: () => 
         some.map(({ address }) => address),
         'confirmed',
       );
-      some.forEach(({ appId }, index) => {
-        metrics.feePayerHolds(appId, where, accounts[index]?.lamports ?? 0n);
+      some.forEach((payer, index) => {
+        tell(payer, accounts[index]?.lamports ?? 0n);
       });
     }
+  }
+
+  function tell(payer: FeePayerPlace, lamports: bigint): void {
+    const isLow = lamports < lowLamports;
+    metrics.feePayerHolds(payer.appId, payer.environment, lamports, isLow);
+    if (isLow === low.has(payer.address)) return;
+    if (isLow) low.add(payer.address);
+    else low.delete(payer.address);
+    onLow({ ...payer, lamports: lamports.toString() }, isLow);
   }
 }

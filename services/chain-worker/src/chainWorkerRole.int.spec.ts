@@ -1,4 +1,4 @@
-import { createConsumersTable, monotonicClock } from '@coffer/consumers';
+import { createConsumersTable, type MonotonicClock, monotonicClock } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
 import { type CommandHandler, createCommandHandler, type EventStore } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
@@ -8,6 +8,7 @@ import {
   createSimulatedChain,
   depositOf,
   FEE_PAYER,
+  memoryRentSponsor,
   type SimulatedChain,
   signAs,
   TREASURY,
@@ -20,6 +21,7 @@ import { migrateChainWorker, pauseSigning } from './signingPause.ts';
 
 const APP = depositOf().appId;
 const SOL = 1_000_000_000n;
+const EVERY_LOOK_MS = 30_000;
 
 describe('the role that carries moves', () => {
   let database: TestDatabase;
@@ -61,6 +63,7 @@ describe('the role that carries moves', () => {
     await shows(registry, 'coffer_move_confirmed_seconds_count{environment="test"} 2');
     await shows(registry, 'coffer_chain_reachable{environment="test"} 1');
     await shows(registry, `coffer_fee_payer_balance_lamports{app="${APP}",environment="test"} 7000000000`);
+    await shows(registry, `coffer_fee_payer_low{app="${APP}",environment="test"} 0`);
     expect(await registry.metrics()).not.to.include('coffer_chain_reachable{environment="live"}');
   });
 
@@ -114,7 +117,43 @@ describe('the role that carries moves', () => {
     expect(logged()[0]).to.include({ environment: 'test', times: 1 });
   });
 
-  function start() {
+  it('tells once that a fee payer runs low, and that it holds enough again', async () => {
+    const looks: (() => void)[] = [];
+    const clock: MonotonicClock = {
+      ...monotonicClock,
+      after(delayMs, run) {
+        if (delayMs < EVERY_LOOK_MS) return monotonicClock.after(delayMs, run);
+        looks.push(run);
+        return () => {};
+      },
+    };
+    const { registry, logged } = start(clock);
+    const look = async (lamports: bigint, isLow: boolean) => {
+      await until(() => looks.length > 0);
+      simulated.memory.closeAccount(FEE_PAYER.address);
+      simulated.memory.fund(FEE_PAYER.address, lamports);
+      looks.shift()?.();
+      const labels = `{app="${APP}",environment="test"}`;
+      await shows(registry, `coffer_fee_payer_balance_lamports${labels} ${lamports}`);
+      await shows(registry, `coffer_fee_payer_low${labels} ${Number(isLow)}`);
+    };
+    await look(SOL, false);
+    expect(logged()).to.deep.equal([]);
+    await look(SOL - 1n, true);
+    await look(SOL - 2n, true);
+    expect(logged()).to.have.length(1);
+    expect(logged()[0]).to.include({
+      appId: APP,
+      environment: 'test',
+      address: FEE_PAYER.address,
+      lamports: '999999999',
+    });
+    await look(2n * SOL, false);
+    await look(SOL - 3n, true);
+    expect(logged()).to.have.length(2);
+  });
+
+  function start(clock: MonotonicClock = monotonicClock) {
     const lines: Record<string, unknown>[] = [];
     const registry = createMetricsRegistry();
     const role = startChainWorkerRole({
@@ -126,6 +165,10 @@ describe('the role that carries moves', () => {
         sign: async ({ walletId }, message) => signAs(walletId, message),
       },
       feePayerOf: async () => FEE_PAYER,
+      walletAt: async () => undefined,
+      rentSponsor: memoryRentSponsor(),
+      feePayerLowLamports: SOL,
+      clock,
       feePayers: async () => [{ appId: APP, environment: 'test', address: FEE_PAYER.address }],
       policy: { pollIntervalMs: 10, resendIntervalMs: 20, firstRetryMs: 5 },
       registry,

@@ -29,10 +29,12 @@ export const CHAIN_WORKER = 'chainWorker';
 
 export interface ChainWorkerRoleOptions
   extends Pick<ConsumerOptions, 'pool' | 'store' | 'onAlarm' | 'onTrouble'>,
-    Pick<MoveDriverOptions, 'chainOf' | 'signer' | 'feePayerOf' | 'handler'>,
+    Pick<MoveDriverOptions, 'chainOf' | 'signer' | 'feePayerOf' | 'walletAt' | 'rentSponsor' | 'handler'>,
     Partial<Pick<MoveDriverOptions, 'failPoint'>> {
   /** Those whose balance is shown. */
   readonly feePayers: () => Promise<readonly FeePayerPlace[]>;
+  /** A fee payer that holds less is told of. */
+  readonly feePayerLowLamports: bigint;
   /** What differs from the default. */
   readonly policy?: Partial<MovePolicy>;
   readonly clock?: MonotonicClock;
@@ -50,6 +52,7 @@ export interface ChainWorkerRole {
 
 export function startChainWorkerRole(options: ChainWorkerRoleOptions): ChainWorkerRole {
   const { pool, store, onAlarm, onTrouble, chainOf, signer, feePayerOf, handler, feePayers } = options;
+  const { walletAt, rentSponsor, feePayerLowLamports } = options;
   const { registry, logger, policy, failPoint = noFailPoint } = options;
   const { clock = monotonicClock, wallClock = systemClock } = options;
   const metrics = moveMetrics(registry, wallClock);
@@ -58,6 +61,8 @@ export function startChainWorkerRole(options: ChainWorkerRoleOptions): ChainWork
     chainOf,
     signer,
     feePayerOf,
+    walletAt,
+    rentSponsor,
     requireClearance: createSigningPause(pool),
     handler,
     clock,
@@ -78,8 +83,13 @@ export function startChainWorkerRole(options: ChainWorkerRoleOptions): ChainWork
   const watch = watchChains({
     chainOf,
     feePayers,
+    lowLamports: feePayerLowLamports,
     clock,
     metrics,
+    onLow: (payer, isLow) => {
+      if (isLow) logger.warn(payer, 'a fee payer runs low: send it SOL, or the moves of its app will wait');
+      else logger.info(payer, 'a fee payer holds enough again');
+    },
     onTrouble: (error) => logger.warn({ err: error }, 'a chain does not answer'),
   });
   const consumer = startConsumer({

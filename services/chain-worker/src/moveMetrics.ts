@@ -38,6 +38,12 @@ export function moveMetrics(registry: Registry, clock: Clock) {
     labelNames: ['app', 'environment'],
     registers,
   });
+  const low = new Gauge({
+    name: 'coffer_fee_payer_low',
+    help: '1 while the fee payer holds less than COFFER_FEE_PAYER_LOW_LAMPORTS. Alarm when it is 1.',
+    labelNames: ['app', 'environment'],
+    registers,
+  });
 
   const hooks: Omit<MoveHooks, 'onTrouble' | 'onNoChain'> = {
     onSigned: (where) => attempts.inc({ environment: where }),
@@ -53,8 +59,10 @@ export function moveMetrics(registry: Registry, clock: Clock) {
     onTrouble: (where: Environment) => troubles.inc({ environment: where }),
     isReachable: (where: Environment, value: boolean) => reachable.set({ environment: where }, Number(value)),
     /** A metric is a floating-point number: of what is left, its size matters. */
-    feePayerHolds: (app: string, where: Environment, lamports: bigint) =>
-      balance.set({ app, environment: where }, Number(lamports)),
+    feePayerHolds(app: string, where: Environment, lamports: bigint, isLow: boolean): void {
+      balance.set({ app, environment: where }, Number(lamports));
+      low.set({ app, environment: where }, Number(isLow));
+    },
     showInFlight(inFlight: MoveDriver['inFlight']): void {
       const gauge = (
         name: string,

@@ -64,6 +64,7 @@ const plainVariables = z.object({
   COFFER_CHAIN_SLOT_MS: wholeNumber(1, 60_000).default(400),
   COFFER_CHAIN_POLL_MS: wholeNumber(10, 60_000).default(500),
   COFFER_PRIORITY_FEE_MAX_LAMPORTS: wholeNumber(0, 1_000_000_000).default(100_000),
+  COFFER_FEE_PAYER_LOW_LAMPORTS: wholeNumber(0, 1_000_000_000_000).default(100_000_000),
   SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be smtp://… or smtps://…' }).optional(),
   COFFER_MAIL_FROM: z
     .string()
@@ -164,6 +165,7 @@ function chainFrom(variables: z.infer<typeof environmentVariables>) {
           slotMs: variables.COFFER_CHAIN_SLOT_MS,
         }
       : undefined,
+    feePayerLowLamports: BigInt(variables.COFFER_FEE_PAYER_LOW_LAMPORTS),
     policy: {
       priorityFeeCapLamports: BigInt(variables.COFFER_PRIORITY_FEE_MAX_LAMPORTS),
       pollIntervalMs: variables.COFFER_CHAIN_POLL_MS,

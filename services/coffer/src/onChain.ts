@@ -3,12 +3,13 @@
  * chain worker that carries moves out is started apart, by whoever has that role.
  */
 import { type AccountDue, type Accounts, accountStreamOf, type HoldAct } from '@coffer/accounts';
+import { createRentSponsor } from '@coffer/chain-worker';
 import type { Reaction } from '@coffer/consumers';
 import type { Pool } from '@coffer/database';
 import type { CommandHandler, EventStore } from '@coffer/event-store';
 import type { Endpoint, Logger, SessionCaller } from '@coffer/http';
 import type { Clock, FailPoint } from '@coffer/kernel';
-import { createMoves, type PayingWallet } from '@coffer/moves';
+import { createMoves, type PayingWallet, type RentSponsor } from '@coffer/moves';
 import type { AppDirectory } from '@coffer/portal';
 import { currencyBooks, movesUnderWayOfWallet } from '@coffer/read-models';
 import { cashOutHoldAct, createTreasury, treasuryDues, treasuryEndpoints } from '@coffer/treasury';
@@ -63,6 +64,7 @@ export interface OnChain {
   readonly walletReactions: readonly Reaction[];
   readonly operatorWallets: OperatorWallets;
   readonly migration: WalletMigration;
+  readonly rentSponsor: RentSponsor;
   readonly signer: Signer;
   readonly stop: () => Promise<void>;
 }
@@ -70,9 +72,24 @@ export interface OnChain {
 export function wireOnChain(options: OnChainOptions): OnChain {
   const { pool, store, handler, clock, failPoint, chains, masterKeys, directory, users, wallets } = options;
   const moves = createMoves({ handler, store });
+  const rentSponsor = createRentSponsor({
+    pool,
+    capsOf: async ({ appId, environment }) => ({
+      perUser: await directory.setting(appId, environment, 'rentSponsorPerUserPerDay'),
+      perApp: await directory.setting(appId, environment, 'rentSponsorPerAppPerDay'),
+    }),
+  });
   const signer = createSigner({ pool, masterKeys });
   const operatorWallets = createOperatorWallets({ pool, handler, masterKeys, clock });
-  const migration = createWalletMigration({ handler, wallets, moves, clock, chainOf: chains.of });
+  const migration = createWalletMigration({
+    handler,
+    wallets,
+    moves,
+    rentSponsor,
+    clock,
+    chainOf: chains.of,
+    currencies: directory.currencies,
+  });
   const exports = createExports({ pool, handler, wallets, masterKeys, clock, failPoint });
 
   const activeWallet = async (owner: WalletOwner, deadline: { readonly deadlineMs: number }) =>
@@ -80,6 +97,7 @@ export function wireOnChain(options: OnChainOptions): OnChain {
 
   const treasury = createTreasury({
     moves,
+    rentSponsor,
     clock,
     failPoint,
     funds: treasuryFunds(options.accounts),
@@ -104,6 +122,7 @@ export function wireOnChain(options: OnChainOptions): OnChain {
       chainWallets: createChainWallets({
         wallets,
         moves,
+        rentSponsor,
         clock,
         chainOf: chains.of,
         currencies: directory.currencies,
@@ -147,6 +166,7 @@ export function wireOnChain(options: OnChainOptions): OnChain {
     walletReactions: [provisionsSuccessors(wallets)],
     operatorWallets,
     migration,
+    rentSponsor,
     signer,
     stop: destroyRegularly(() => exports.destroyOldKeys(SWEEP_LIMIT), options.logger),
   };

@@ -4,8 +4,8 @@ import type { ConsumerOptions } from '@coffer/consumers';
 import type { CommandHandler } from '@coffer/event-store';
 import type { Logger, Registry } from '@coffer/http';
 import { type Clock, type Environment, type FailPoint, isoTimeOf, systemClock } from '@coffer/kernel';
-import type { PayingWallet } from '@coffer/moves';
-import type { OperatorWallets, Signer } from '@coffer/wallets';
+import type { PayingWallet, RentSponsor } from '@coffer/moves';
+import { findOwnerOfKey, type OperatorWallets, type Signer } from '@coffer/wallets';
 import type { Chains } from './chains.ts';
 import type { Config } from './config.ts';
 
@@ -23,6 +23,7 @@ export function startServiceChainWorker({
   readonly config: Pick<Config, 'chain'>;
   readonly chains: Chains;
   readonly operatorWallets: OperatorWallets;
+  readonly rentSponsor: RentSponsor;
   readonly signer: Signer;
   readonly handler: CommandHandler;
   readonly failPoint: FailPoint;
@@ -38,6 +39,11 @@ export function startServiceChainWorker({
     wallClock: clock,
     chainOf: chains.find,
     policy: { ...config.chain.policy },
+    feePayerLowLamports: config.chain.feePayerLowLamports,
+    async walletAt(environment, address) {
+      const owned = await findOwnerOfKey(shared.pool, environment, address);
+      return owned && { ...owned, address };
+    },
     async feePayerOf(appId, environment) {
       const payer = await feePayerOf(appId, environment);
       await chains.fundFeePayer(environment, payer.address);

@@ -8,6 +8,7 @@ import { createMoveDriver, type MoveDriver, type MoveSigner } from '../driver.ts
 import { createMoves } from '../moves.ts';
 import { DEFAULT_POLICY, type MovePolicy } from '../policy.ts';
 import type { MoveOrder, MoveState, PayingWallet } from '../types.ts';
+import { memoryRentSponsor } from './memoryRentSponsor.ts';
 import { createSimulatedChain } from './simulatedChain.ts';
 import { simulatedClock } from './simulatedClock.ts';
 
@@ -60,6 +61,7 @@ export function moveWorld(policy: Partial<MovePolicy> = {}) {
     heads: (streams) => log.heads(streams),
   };
   let handler = createCommandHandler({ store });
+  const rentSponsor = memoryRentSponsor();
   const told: string[] = [];
   const signings: string[] = [];
   const settings = {
@@ -68,6 +70,8 @@ export function moveWorld(policy: Partial<MovePolicy> = {}) {
     feePayer: FEE_PAYER as PayingWallet | undefined,
     refuseToSign: (_walletId: string): Error | undefined => undefined,
     isCleared: () => true,
+    /** Whose keys are kept, beside those of the order. */
+    kept: [USER] as PayingWallet[],
   };
   const signer: MoveSigner = {
     async sign({ walletId }, message, { purpose }) {
@@ -89,6 +93,7 @@ export function moveWorld(policy: Partial<MovePolicy> = {}) {
     settings,
     told,
     signings,
+    rentSponsor,
     /** With memory of its own, as another process; it dies at the fail point. */
     driver(dieAt?: FailPointName): Driver {
       const dying = new AbortController();
@@ -101,6 +106,8 @@ export function moveWorld(policy: Partial<MovePolicy> = {}) {
         chainOf: () => (settings.hasChain ? simulated.chain : undefined),
         signer,
         feePayerOf: async () => settings.feePayer,
+        walletAt: async (_environment, address) => settings.kept.find((one) => one.address === address),
+        rentSponsor,
         requireClearance: async () => {
           if (!settings.isCleared()) throw new Error('Nothing is signed now.');
         },

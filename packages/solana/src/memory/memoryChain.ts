@@ -52,6 +52,8 @@ export interface MemoryChain extends Chain {
   readonly setFrozen: (tokenAccount: Address, isFrozen: boolean) => void;
   /** In place of what is there. */
   readonly putAccount: (address: Address, account: HeldAccount) => void;
+  /** With all that it holds. */
+  readonly closeAccount: (address: Address) => void;
   readonly setPriorityFee: (microLamports: bigint) => void;
 
   /** The next sends are accepted, and go nowhere. */
@@ -325,6 +327,8 @@ export function memoryChain(options: MemoryChainOptions = {}): MemoryChain {
         });
       }),
     putAccount: (address, account) => everywhere((accounts) => withAccount(accounts, address, account)),
+    closeAccount: (address) =>
+      everywhere((accounts) => withLamports(accounts, address, -heldAt(accounts, address).lamports)),
     setPriorityFee: (microLamports) => {
       priorityFee = microLamports;
     },

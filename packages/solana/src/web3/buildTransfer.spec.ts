@@ -102,6 +102,17 @@ describe('a transfer', () => {
     expect(instructionsOf(buildTransfer({ ...order, mint: chip }).message)).to.have.length(4);
   });
 
+  it('has the account of the recipient paid for by the wallet that is told to, which signs', () => {
+    const other = keys().address;
+    for (const rentPayer of [from.address, other]) {
+      const { message, signers } = buildTransfer({ ...order, mint: chip, createsAccount: true, rentPayer });
+      expect(signers[0]).to.equal(feePayer.address);
+      expect(new Set(signers)).to.deep.equal(new Set([feePayer.address, from.address, rentPayer]));
+      const [, , create] = instructionsOf(message);
+      expect(create?.accounts[0]).to.equal(`${rentPayer} signs writable`);
+    }
+  });
+
   it('is taken by web3.js with our signatures, and its id is the first of them', () => {
     const wire = signed({ ...order, mint: chip, createsAccount: true });
     const decoded = Transaction.from(Buffer.from(wire));

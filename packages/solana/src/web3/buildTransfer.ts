@@ -24,7 +24,7 @@ export interface TransferMint {
 }
 
 export interface TransferOrder {
-  /** Pays the fees and the rent, and is the source of nothing else. */
+  /** Pays the fees, and the rent where nobody else does, and is the source of nothing else. */
   readonly feePayer: Address;
   /** Wallets, also where tokens move: their token accounts follow from them. */
   readonly from: Address;
@@ -36,6 +36,8 @@ export interface TransferOrder {
   readonly priority: { readonly unitLimit: number; readonly microLamports: bigint };
   /** Whether the recipient's token account is made first, where it is missing. */
   readonly createsAccount: boolean;
+  /** The wallet that pays for it in place of the fee payer. It signs. */
+  readonly rentPayer?: Address | undefined;
 }
 
 export interface UnsignedTransaction {
@@ -55,12 +57,13 @@ export function buildTransfer(order: TransferOrder): UnsignedTransaction {
     setComputeUnitPrice(order.priority.microLamports),
     ...transferInstructions(order),
   ]);
-  assert.deepEqual(transaction.signers, [order.feePayer, order.from]);
+  const { feePayer, from, rentPayer = from } = order;
+  assert.deepEqual(new Set(transaction.signers), new Set([feePayer, from, rentPayer]));
   return transaction;
 }
 
 function transferInstructions(order: TransferOrder): readonly Instruction[] {
-  const { feePayer, from, to, mint, amount } = order;
+  const { feePayer, rentPayer = feePayer, from, to, mint, amount } = order;
   // Just before the transfer: there a token account that insists on a memo looks for it.
   const noted = memo(order.moveId);
   if (mint === 'native')
@@ -77,7 +80,7 @@ function transferInstructions(order: TransferOrder): readonly Instruction[] {
     amount,
     decimals,
   });
-  const account = { payer: feePayer, address: destination, owner: to, mint: mint.address, program };
+  const account = { payer: rentPayer, address: destination, owner: to, mint: mint.address, program };
   return [
     ...(order.createsAccount ? [createAssociatedAccountIdempotent(account)] : []),
     noted,

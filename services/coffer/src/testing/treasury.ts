@@ -9,6 +9,7 @@ import { createCommandHandler, type EventStore, type RecordedEvent } from '@coff
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { type Environment, encodeMetadata, type FailPointName, newId } from '@coffer/kernel';
 import { createMoves, type MoveEvent, moveEvents, moveStreamName, treasuryMovePlace } from '@coffer/moves';
+import { memoryRentSponsor } from '@coffer/moves/testing';
 import { type Chain, type Commitment, chainNotConfigured } from '@coffer/solana';
 import { memoryChain, testWallet } from '@coffer/solana/testing';
 import {
@@ -85,6 +86,7 @@ export async function createTreasuryWorld({
     memory.fund(address, wanted - (account?.lamports ?? 0n));
   }
 
+  const rentSponsor = memoryRentSponsor();
   const startNode = () => {
     const handler = createCommandHandler({ store });
     const accounts = createAccounts({ handler, store });
@@ -92,6 +94,7 @@ export async function createTreasuryWorld({
     const moves = createMoves({ handler, store });
     const treasury = createTreasury({
       moves,
+      rentSponsor,
       clock,
       failPoint(name) {
         if (dies.delete(name) || mayDie()) throw new Died(name);
@@ -184,6 +187,7 @@ export async function createTreasuryWorld({
     typesOf: async (prefix: string) =>
       (await events()).filter(({ stream }) => stream.startsWith(prefix)).map(({ type }) => type),
     chain: memory,
+    rentSponsor,
     chipMint,
     setLamports,
     setBooks(given: TreasuryBooks) {

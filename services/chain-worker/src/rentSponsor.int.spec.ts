@@ -1,0 +1,148 @@
+import { createPool, type Pool } from '@coffer/database';
+import type { RentSponsor, SponsoredMove } from '@coffer/moves';
+import { memoryRentSponsor } from '@coffer/moves/testing';
+import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { expect } from 'chai';
+import { createRentSponsor } from './rentSponsor.ts';
+import { migrateChainWorker } from './signingPause.ts';
+
+const AT_ONCE = 40;
+
+interface SponsorWorld {
+  readonly sponsor: RentSponsor;
+  /** As another process has it. */
+  readonly other: RentSponsor;
+  readonly caps: { perUser: number; perApp: number };
+}
+
+let moves = 0;
+const move = (change: Partial<SponsoredMove> = {}): SponsoredMove => ({
+  moveId: `mov_${moves++}`,
+  appId: 'app_1',
+  environment: 'test',
+  userId: 'usr_1',
+  ...change,
+});
+const times = (count: number, change: Partial<SponsoredMove> = {}) =>
+  Array.from({ length: count }, () => move(change));
+
+function itSponsorsRent(name: string, makeWorld: () => Promise<SponsorWorld>): void {
+  describe(`${name} sponsors rent`, () => {
+    let world: SponsorWorld;
+    let sponsor: RentSponsor;
+    beforeEach(async () => {
+      world = await makeWorld();
+      ({ sponsor } = world);
+    });
+    const reserveAll = async (wanted: readonly SponsoredMove[]) => {
+      const granted = await Promise.all(
+        wanted.map((one, index) => (index % 2 ? world.other : sponsor).reserve(one)),
+      );
+      return granted.filter(Boolean).length;
+    };
+
+    it('of so many accounts of a user, however many are asked for at once', async () => {
+      expect(await reserveAll(times(AT_ONCE))).to.equal(2);
+      expect(await sponsor.spend(move()), 'nor of one that was not reserved').to.equal(false);
+      expect(await sponsor.reserve(move({ userId: 'usr_2' }))).to.equal(true);
+    });
+
+    it('of so many of an app in an environment, whoever its users are', async () => {
+      world.caps.perApp = 5;
+      const ofMany = Array.from({ length: AT_ONCE }, (_, index) => move({ userId: `usr_${index}` }));
+      expect(await reserveAll(ofMany)).to.equal(5);
+      expect(await sponsor.reserve(move({ environment: 'live' }))).to.equal(true);
+      expect(await sponsor.reserve(move({ appId: 'app_2' }))).to.equal(true);
+    });
+
+    it('of a move once, however often it is asked, also when the caps are reached or lowered', async () => {
+      const one = move();
+      const again = Array.from({ length: AT_ONCE }, () => one);
+      expect(await reserveAll(again)).to.equal(AT_ONCE);
+      expect(await reserveAll(times(AT_ONCE))).to.equal(1);
+      world.caps.perUser = 0;
+      for (const ask of [sponsor.reserve, sponsor.spend, world.other.spend]) {
+        expect(await ask(one)).to.equal(true);
+      }
+      expect(await sponsor.reserve(move())).to.equal(false);
+    });
+
+    it('no more of a move whose request was refused, unless something may have been signed', async () => {
+      const [refused, signed] = [move(), move()];
+      await sponsor.reserve(refused);
+      await sponsor.reserve(signed);
+      await sponsor.spend(signed);
+      for (const { moveId } of [refused, signed, move()]) await sponsor.release(moveId);
+      expect(await reserveAll(times(AT_ONCE)), 'one is free again').to.equal(1);
+    });
+
+    it('of nothing where a cap is nothing', async () => {
+      world.caps.perUser = 0;
+      expect(await sponsor.spend(move())).to.equal(false);
+      world.caps.perUser = 2;
+      world.caps.perApp = 0;
+      expect(await sponsor.spend(move())).to.equal(false);
+    });
+  });
+}
+
+itSponsorsRent('the memory', async () => {
+  const sponsor = memoryRentSponsor();
+  return { sponsor, other: sponsor, caps: sponsor.caps };
+});
+
+describe('the database', () => {
+  let database: TestDatabase;
+  const pools: Pool[] = [];
+  const poolOf = (connectionString: string) => {
+    const pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
+    pools.push(pool);
+    return pool;
+  };
+  before(async () => {
+    database = await createTestDatabase({ name: 'rentSponsor', prepare });
+    poolOf(database.connectionString);
+    poolOf(database.connectionString);
+  });
+  after(async () => {
+    await Promise.all(pools.map((pool) => pool.end()));
+    await database.drop();
+  });
+  const makeWorld = async (): Promise<SponsorWorld> => {
+    const [pool, another] = pools as [Pool, Pool];
+    await pool.query('delete from records.chain_rent_sponsorships');
+    const caps = { perUser: 2, perApp: 500 };
+    const capsOf = async () => caps;
+    return {
+      sponsor: createRentSponsor({ pool, capsOf }),
+      other: createRentSponsor({ pool: another, capsOf }),
+      caps,
+    };
+  };
+
+  itSponsorsRent('it', makeWorld);
+
+  it('counts by the day of the database, in UTC', async () => {
+    const { sponsor, other } = await makeWorld();
+    const [pool] = pools as [Pool];
+    const [first] = times(2);
+    await sponsor.reserve(first as SponsoredMove);
+    await sponsor.spend(move());
+    expect(await sponsor.spend(move())).to.equal(false);
+    const { rows } = await pool.query(
+      "select bool_and(sponsored_on = (now() at time zone 'utc')::date) as is_today from records.chain_rent_sponsorships",
+    );
+    expect(rows).to.deep.equal([{ is_today: true }]);
+    await pool.query('update records.chain_rent_sponsorships set sponsored_on = sponsored_on - 1');
+    for (const one of times(2)) expect(await other.spend(one)).to.equal(true);
+    expect(await sponsor.spend(first as SponsoredMove), 'of yesterday').to.equal(true);
+    expect(await sponsor.spend(move())).to.equal(false);
+  });
+});
+
+async function prepare(connectionString: string): Promise<void> {
+  const pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
+  await pool.query('create schema records');
+  await migrateChainWorker(pool);
+  await pool.end();
+}
