@@ -13,6 +13,7 @@ table cache.snapshots
   column event_id uuid not null
   column state text not null
   column taken_at timestamp with time zone not null default now()
+  column mac bytea not null
   constraint snapshots_pkey PRIMARY KEY (stream, decider_version)
   CREATE UNIQUE INDEX snapshots_pkey ON cache.snapshots USING btree (stream, decider_version)
 

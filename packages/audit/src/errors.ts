@@ -27,7 +27,8 @@ export const auditErrors = {
   },
   'audit/log_corrupt': {
     status: 409,
-    message: 'The stored events or their chain are not as they were written. The faults say where.',
+    message:
+      'The stored events, their chain or a snapshot are not as they were written. The faults say where.',
   },
 } as const;
 

@@ -23,7 +23,9 @@ export type FaultKind =
   /** Known, but its content does not have the form of it. */
   | 'undecodable'
   /** It does not follow from the events of its stream before it. */
-  | 'unfoldable';
+  | 'unfoldable'
+  /** The snapshot taken at it is not what the stream folds to, or was not written by the service. */
+  | 'false_snapshot';
 
 export interface Fault {
   readonly kind: FaultKind;
@@ -51,6 +53,7 @@ const KINDS: readonly FaultKind[] = [
   'unfoldable',
   'revision_gap',
   'position_gap',
+  'false_snapshot',
 ];
 
 export interface FaultList {

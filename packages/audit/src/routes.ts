@@ -1,5 +1,6 @@
 /** What an operator or an auditor asks of the log as a whole. */
 import type { Queryable } from '@coffer/database';
+import type { KeptSnapshots } from '@coffer/event-store';
 import { type Endpoint, endpoint, longTask, type TaskResult } from '@coffer/http';
 import { type Environment, environment } from '@coffer/kernel';
 import { z } from 'zod';
@@ -19,6 +20,7 @@ export interface AuditDependencies {
   readonly db: Queryable;
   readonly store: VerifiedLog;
   readonly rules: readonly StreamRules[];
+  readonly snapshots: KeptSnapshots | undefined;
   /** Whether a stream belongs to what was asked for. Throws `portal/app_not_found`. */
   readonly streamFilter: (wanted: {
     readonly environment?: Environment | undefined;
@@ -91,6 +93,7 @@ export const auditEndpoints = ({
   db,
   store,
   rules,
+  snapshots,
   streamFilter,
 }: AuditDependencies): readonly Endpoint[] => {
   const chain = createKeptChain(db);
@@ -149,14 +152,14 @@ export const auditEndpoints = ({
       method: 'GET',
       path: '/portal/log/verification',
       credential: 'operator',
-      summary: 'Verify the stored events: order, content, rules and chain',
+      summary: 'Verify the stored events: order, content, rules, chain, and snapshots',
       description: `The chain is always compared as a whole. ${LONG_TASK}`,
       query: z.strictObject({ environment: environment.optional(), app: z.string().optional() }),
       success: { status: 200, lines: true, schema: linesOf(logResult) },
       errors: ['portal/app_not_found'],
       handle: async ({ query, context: { signal } }) => {
         const isWanted = await streamFilter(query);
-        const task = verifyLog({ store, chain, rules, isWanted, signal });
+        const task = verifyLog({ store, chain, rules, snapshots, isWanted, signal });
         const resultOf = (report: VerificationReport) => ({
           ...verdict(undefined, report),
           ...findingsOf(report),

@@ -2,12 +2,12 @@
  * What the log must be by itself, without a chain: positions and revisions without a hole, and every event
  * readable and such as its stream's rules let through.
  */
-import type { EventStore, OurLog, Position, RecordedEvent } from '@coffer/event-store';
+import type { EventStore, KeptSnapshots, OurLog, Position, RecordedEvent } from '@coffer/event-store';
 import { parseStreamName } from '@coffer/kernel';
 import { LRUCache } from 'lru-cache';
 import type { Fault, FaultKind, FaultList } from './faults.ts';
 import type { LogCheck, Numbered } from './logCheck.ts';
-import type { Problem, StreamRules } from './streamRules.ts';
+import type { Folding, Problem, StreamRules } from './streamRules.ts';
 
 type Reported = Pick<EventStore, 'readStream' | 'comparePositions' | 'distance'>;
 
@@ -105,11 +105,14 @@ const MOST_REMEMBERED = 10_000;
 export function createFoldCheck({
   store,
   rules,
+  snapshots,
   faults,
   end,
 }: {
   readonly store: Reported;
   readonly rules: readonly StreamRules[];
+  /** Compared with what their streams fold to. */
+  readonly snapshots: KeptSnapshots | undefined;
   readonly faults: FaultList;
   /** What stands behind it was written after the verification began. */
   readonly end: Position | undefined;
@@ -122,14 +125,18 @@ export function createFoldCheck({
     const category = parseStreamName(stream)?.category;
     return category === undefined ? undefined : byCategory.get(category);
   };
-  const fold = async ({ event, ordinal }: Numbered): Promise<void> => {
+  const fold = async ({ event, ordinal }: Numbered, hasSnapshot: boolean): Promise<void> => {
     const folding = rulesOf(event.stream)?.startFolding();
     if (!folding) return;
+    const compareSnapshot = hasSnapshot ? await snapshotCheck({ event, ordinal }) : undefined;
     for await (const page of store.readStream(event.stream)) {
       for (const one of page) {
         if (end === undefined || store.comparePositions(one.position, end) > 0) return;
         const problem = folding.take(one);
-        if (!problem) continue;
+        if (!problem) {
+          compareSnapshot?.(one, folding);
+          continue;
+        }
         // What cannot be read is told when the log comes to it; nothing behind it can be folded.
         if (problem.kind !== 'unfoldable') return;
         if (ahead.size < MOST_REMEMBERED) ahead.set(event.stream, { revision: one.revision, problem });
@@ -137,13 +144,53 @@ export function createFoldCheck({
         return;
       }
     }
+    compareSnapshot?.(undefined, folding);
+  };
+
+  /** Streams of these that have a snapshot of the version in use. */
+  const withSnapshots = async (streams: readonly string[]): Promise<ReadonlySet<string>> => {
+    const places = (streams.length > 0 && (await snapshots?.placesAmong(streams))) || [];
+    const inUse = places.filter(
+      ({ stream, deciderVersion }) => rulesOf(stream)?.snapshotVersion === deciderVersion,
+    );
+    return new Set(inUse.map(({ stream }) => stream));
+  };
+
+  /**
+   * Reads the snapshot before its stream, which then holds what it was taken at. Called with each event that was
+   * folded, and without one when the stream has ended before it. A fault has the ordinal of the stream's first event.
+   */
+  const snapshotCheck = async ({ event: { stream }, ordinal }: Numbered) => {
+    const deciderVersion = rulesOf(stream)?.snapshotVersion;
+    const snapshot = deciderVersion !== undefined && (await snapshots?.read({ stream, deciderVersion }));
+    if (!snapshot) return undefined;
+    const { revision, eventId: id } = snapshot;
+    const add = (reason: string) =>
+      faults.add({ kind: 'false_snapshot', ordinal, stream, revision, id, reason });
+    let isMet = false;
+    if (!snapshot.isAuthentic) {
+      add('the service did not write it, or under another COFFER_SECRETS_KEY; it is not used');
+      return undefined;
+    }
+    return (folded: RecordedEvent | undefined, folding: Folding) => {
+      if (!folded) {
+        if (!isMet) add('its stream has no such event');
+      } else if (folded.revision === revision) {
+        isMet = true;
+        if (folded.id !== id) add('its stream has another event there');
+        else if (!folding.isSnapshot(snapshot.text)) add('it is not what its stream folds to');
+      }
+    };
   };
 
   return {
     async prepare(events) {
       const firsts = events.filter(({ event }) => event.revision === 0);
+      const snapshotted = await withSnapshots(firsts.map(({ event }) => event.stream));
       const worker = async () => {
-        for (let first = firsts.pop(); first; first = firsts.pop()) await fold(first);
+        for (let first = firsts.pop(); first; first = firsts.pop()) {
+          await fold(first, snapshotted.has(first.event.stream));
+        }
       };
       await Promise.all(Array.from({ length: FOLDED_AT_ONCE }, worker));
     },

@@ -12,10 +12,14 @@ export interface Problem {
 export interface Folding {
   /** The problem with the event, if any. After one, the state is of no use any more. */
   readonly take: (event: RecordedEvent) => Problem | undefined;
+  /** Whether a snapshot says what the state is now. */
+  readonly isSnapshot: (text: string) => boolean;
 }
 
 export interface StreamRules {
   readonly category: string;
+  /** Of the snapshots that are in use; undefined for streams that have none. */
+  readonly snapshotVersion: number | undefined;
   /** What keeps the event from being read, if anything does. */
   readonly read: (event: RecordedEvent) => Problem | undefined;
   readonly startFolding: () => Folding;
@@ -24,9 +28,10 @@ export interface StreamRules {
 export function streamRules<Command, Event, State, Answer>(
   type: StreamType<Command, Event, State, Answer>,
 ): StreamRules {
-  const { category, codec, initialState, evolve } = type;
+  const { category, codec, initialState, evolve, snapshot } = type;
   return {
     category,
+    snapshotVersion: snapshot && type.version,
     read(stored) {
       const read = decoded(() => {
         decodeMetadata(stored.metadata);
@@ -48,9 +53,32 @@ export function streamRules<Command, Event, State, Answer>(
             return { kind: 'unfoldable', reason: reasonOf(error) };
           }
         },
+        isSnapshot: (text) => snapshot !== undefined && isSameState(text, snapshot.encode(state)),
       };
     },
   };
+}
+
+/**
+ * The order of fields and of entries is no part of a state: it depends on whether it was folded or decoded. An array
+ * in a snapshot is a map or a set.
+ */
+function isSameState(text: string, encoded: unknown): boolean {
+  const own = JSON.stringify(encoded);
+  if (own === text) return true;
+  try {
+    return canonical(JSON.parse(text)) === canonical(JSON.parse(own));
+  } catch {
+    // Not even JSON: nobody folded that.
+    return false;
+  }
+}
+
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).sort().join()}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const fields = Object.entries(value).map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`);
+  return `{${fields.sort().join()}}`;
 }
 
 /** Whatever a decoder throws is what is wrong with the text it was given. */

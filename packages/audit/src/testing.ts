@@ -10,7 +10,7 @@ import type { KeptChain, VerificationReport, VerifiedLog } from './verifyLog.ts'
 const codec = eventCodec({
   CoinAdded: { data: z.object({ amount: figure, balance: figure }) },
 });
-const jar: StreamType<
+export const jar: StreamType<
   never,
   { type: 'CoinAdded'; data: { amount: bigint; balance: bigint } },
   bigint,

@@ -4,7 +4,7 @@
  * read beside those of others.
  */
 import { setImmediate } from 'node:timers/promises';
-import type { EventStore, OurLog, Position } from '@coffer/event-store';
+import type { EventStore, KeptSnapshots, OurLog, Position } from '@coffer/event-store';
 import type { Block, ChainHead } from './blocks.ts';
 import { entryHash, GENESIS, type Ordinal } from './chain.ts';
 import { createChainCheck, type FurthestTimes } from './chainCheck.ts';
@@ -37,6 +37,8 @@ export interface Verification {
   readonly chain: KeptChain;
   /** Of the contexts whose events are in the log. */
   readonly rules: readonly StreamRules[];
+  /** Compared with what their streams fold to, where this node can tell its own. */
+  readonly snapshots?: KeptSnapshots | undefined;
   /** What revisions, readability and rules are looked at; the chain is always compared as a whole. */
   readonly isWanted?: (stream: string) => boolean;
   readonly signal: AbortSignal;
@@ -66,11 +68,11 @@ export interface VerificationReport {
 export async function* verifyLog(
   verification: Verification,
 ): AsyncGenerator<VerificationProgress, VerificationReport> {
-  const { store, rules, isWanted = () => true } = verification;
+  const { store, rules, snapshots, isWanted = () => true } = verification;
   return yield* verifyWith(verification, (faults, end) => [
     createPositionCheck(store, faults),
     onlyStreams(createRevisionCheck(store, faults), isWanted),
-    onlyStreams(createFoldCheck({ store, rules, faults, end }), isWanted),
+    onlyStreams(createFoldCheck({ store, rules, snapshots, faults, end }), isWanted),
   ]);
 }
 
@@ -81,7 +83,7 @@ export interface NotedHead {
 
 /** Whether the log, hashed from its first event, still comes through a head that was noted. */
 export async function* verifyExtension(
-  verification: Omit<Verification, 'rules' | 'isWanted'>,
+  verification: Omit<Verification, 'rules' | 'snapshots' | 'isWanted'>,
   noted: NotedHead,
 ): AsyncGenerator<VerificationProgress, VerificationReport & { readonly extends: boolean }> {
   let hash = GENESIS;
@@ -102,7 +104,7 @@ export async function* verifyExtension(
 const TURN_EVENTS = 100;
 
 async function* verifyWith(
-  { store, chain, signal }: Omit<Verification, 'rules' | 'isWanted'>,
+  { store, chain, signal }: Omit<Verification, 'rules' | 'snapshots' | 'isWanted'>,
   checksWith: (faults: FaultList, end: Position | undefined) => readonly LogCheck[],
 ): AsyncGenerator<VerificationProgress, VerificationReport> {
   const faults = createFaultList();

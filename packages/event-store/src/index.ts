@@ -4,4 +4,4 @@ export * from './commandHandler.ts';
 export * from './errors.ts';
 export { type OurLog, ourLog } from './ourLog.ts';
 export * from './port.ts';
-export type { Snapshot, SnapshotStore } from './snapshots.ts';
+export type { KeptSnapshots, Snapshot, SnapshotPlace, SnapshotStore } from './snapshots.ts';

@@ -1,6 +1,7 @@
 /**
  * Snapshots spare a cold fold of a long stream. They are disposable: the log is the truth, a snapshot is
- * used only while the log still holds the very event it was taken at, and all of them may be deleted.
+ * used only while the log still holds the very event it was taken at and where the service wrote it, and all of
+ * them may be deleted.
  */
 
 export interface Snapshot {
@@ -12,9 +13,28 @@ export interface Snapshot {
 }
 
 export interface SnapshotStore {
-  /** The newest snapshot of this decider version. */
+  /** The newest snapshot of this decider version; undefined as well for one that the service did not write. */
   load(stream: string, deciderVersion: number): Promise<Snapshot | undefined>;
   save(stream: string, deciderVersion: number, snapshot: Snapshot): Promise<void>;
+}
+
+/** Which snapshot: there is one of each. */
+export interface SnapshotPlace {
+  readonly stream: string;
+  readonly deciderVersion: number;
+}
+
+/** Snapshots as they are kept, whoever wrote them: for a verification, which compares them with the fold. */
+export interface KeptSnapshots {
+  readonly placesAmong: (streams: readonly string[]) => Promise<readonly SnapshotPlace[]>;
+  readonly read: (place: SnapshotPlace) => Promise<(Omit<Snapshot, 'state'> & KeptState) | undefined>;
+}
+
+interface KeptState {
+  /** The JSON of the state. */
+  readonly text: string;
+  /** False for one that the service did not write: it is not used. */
+  readonly isAuthentic: boolean;
 }
 
 /** No stream shorter than this has a snapshot. */

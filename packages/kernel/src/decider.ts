@@ -36,7 +36,10 @@ export interface StreamType<Command, Event, State, Answer> extends Decider<Comma
   readonly codec: EventCodec<Event>;
   /** About how many bytes the state takes in memory. */
   readonly sizeOf: (state: State) => number;
-  /** Present when the streams can grow long enough that a cold fold hurts. */
+  /**
+   * Present when the streams can grow long enough that a cold fold hurts. `encode` gives plain JSON, in which an
+   * array is a map or a set: its order says nothing.
+   */
   readonly snapshot?: {
     readonly encode: (state: State) => unknown;
     readonly decode: (stored: unknown) => State;

@@ -12,7 +12,6 @@ import { auditEndpoints, auditErrors, createPointsInTime, streamRules } from '@c
 import { authMethodsErrors, identity, sessionsErrors } from '@coffer/auth';
 import type { Pool } from '@coffer/database';
 import { createCommandHandler, type OurLog } from '@coffer/event-store';
-import { createPostgresSnapshotStore } from '@coffer/event-store/postgres';
 import { type Endpoint, failureOf, httpErrors } from '@coffer/http';
 import { createSecretBox, type ErrorCatalog, environment as environments, systemClock } from '@coffer/kernel';
 import {
@@ -67,6 +66,7 @@ import { portalWallets } from './portalWallets.ts';
 import { createServiceChainReconciler } from './reconcileChain.ts';
 import { ledgerReconcile, portalReconcile } from './reconcilePorts.ts';
 import type { ServiceOptions } from './service.ts';
+import { serviceSnapshots } from './serviceSnapshots.ts';
 import { createSignIn, SIGN_IN_ERRORS } from './signIn.ts';
 import { createSignInSessions } from './signInSessions.ts';
 
@@ -119,10 +119,11 @@ export function createContexts(
     clock,
     onWriteFailure: (error) => logger.warn({ err: error }, 'the time a key was last used was not kept'),
   });
+  const snapshots = serviceSnapshots(options, pool);
   const handler = createCommandHandler({
     store,
     cacheBytes: config.cacheBytes,
-    snapshots: createPostgresSnapshotStore(pool),
+    ...(snapshots && { snapshots: snapshots.store }),
     onSnapshotError: (error) => logger.warn({ err: error }, 'a snapshot was not kept'),
   });
   const users = createUsers({ handler, store, clock });
@@ -277,6 +278,7 @@ export function createContexts(
         streamRules(move),
         streamRules(operatorWallet),
       ],
+      snapshots: snapshots?.store,
       streamFilter: (wanted) => streamFilter(directory, wanted),
     }),
     ...masterKeyEndpoints({
@@ -297,6 +299,7 @@ export function createContexts(
   };
   return {
     handler,
+    snapshots,
     keyring,
     allowedOrigins,
     signInSessions,

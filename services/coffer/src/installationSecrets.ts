@@ -17,6 +17,11 @@ export interface InstallationSecrets {
   readonly secretsKey: Uint8Array;
   /** 32 bytes, by which identities are hashed. Lost, every returning player would be taken for a new one. */
   readonly identityKey: Uint8Array;
+  /**
+   * By which snapshots are told to be this installation's; undefined where it could be this node's alone: with a
+   * database elsewhere other nodes may have made secrets of their own.
+   */
+  readonly snapshotSecret: Uint8Array | undefined;
   readonly operatorToken: string;
   /** Exact texts that must never come out in a log. */
   readonly texts: readonly string[];
@@ -37,6 +42,7 @@ export async function installationSecrets(config: Config): Promise<InstallationS
   return {
     secretsKey,
     identityKey,
+    snapshotSecret: config.secretsKey ?? (config.databaseUrl === undefined ? secretsKey : undefined),
     operatorToken,
     texts: [
       operatorToken,

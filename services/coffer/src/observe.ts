@@ -1,12 +1,29 @@
 /** The service's own numbers, beside those of HTTP and of the process. */
 import type { Consumer } from '@coffer/consumers';
 import type { CommandHandler } from '@coffer/event-store';
-import { Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 
 export function observeService(
   registry: Registry,
-  { handler, consumers }: { readonly handler: CommandHandler; readonly consumers: readonly Consumer[] },
+  {
+    handler,
+    snapshots,
+    consumers,
+  }: {
+    readonly handler: CommandHandler;
+    readonly snapshots: { readonly forged: () => number } | undefined;
+    readonly consumers: readonly Consumer[];
+  },
 ): void {
+  new Counter({
+    name: 'coffer_snapshots_forged_total',
+    help: 'Snapshots that were asked for and not used, since this service did not write them.',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(snapshots?.forged() ?? 0);
+    },
+  });
   const gauge = (name: string, help: string, read: () => number) => {
     new Gauge({
       name,

@@ -59,6 +59,7 @@ export function resetConsumers(pool: Pool): Promise<ResetResult> {
     const dropped = await dropAll(client, await readSchemas(client));
     for (const process of PROCESSES) await forgetPlace(client, process);
     await setBlocksAside(client);
+    await forgetSnapshots(client);
     await pauseSigning(client);
     await forgetPlace(client, CHAIN_CONSUMER);
     return { dropped, restarted: [...PROCESSES, CHAIN_CONSUMER].map(({ name }) => name) };

@@ -48,6 +48,8 @@ export interface ServiceOptions {
   readonly databaseUrl: string;
   readonly secretsKey: Uint8Array;
   readonly identityKey: Uint8Array;
+  /** Undefined: no snapshots are kept or used. */
+  readonly snapshotSecret: Uint8Array | undefined;
   readonly operatorToken: string;
   /** Those that this process may use; none where it has no need of them. */
   readonly masterKeys: MasterKeys;
@@ -152,7 +154,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       stops.push(worker.stop);
       consumers.push(worker.consumer);
     }
-    observeService(metrics, { handler: contexts.handler, consumers });
+    observeService(metrics, { ...contexts, consumers });
     if (roles.includes('reconciler')) {
       const role = startReconcilerRole({
         reconciler: contexts.reconciler,

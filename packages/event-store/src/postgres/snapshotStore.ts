@@ -1,7 +1,12 @@
-/** Snapshots in Postgres, one row a stream and decider version, in a schema that may be emptied at will. */
+/**
+ * Snapshots in Postgres, one row a stream and decider version, in a schema that may be emptied at will. Who may
+ * write to the database may write there as well, and a state that is believed is money: each row carries a MAC
+ * under a key that the database does not hold, and one that the service did not write is not used.
+ */
+import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
 import { migrate, type Pool, type Queryable } from '@coffer/database';
-import type { SnapshotStore } from '../snapshots.ts';
+import type { KeptSnapshots, SnapshotPlace, SnapshotStore } from '../snapshots.ts';
 
 export async function migrateSnapshots(pool: Pool): Promise<void> {
   await migrate(pool, 'cache', join(import.meta.dirname, 'cacheMigrations'));
@@ -12,27 +17,88 @@ export async function forgetSnapshots(db: Queryable): Promise<void> {
   await db.query('delete from cache.snapshots');
 }
 
-export function createPostgresSnapshotStore(pool: Pool): SnapshotStore {
+export interface SnapshotStoreOptions {
+  /** The installation's: the same on every node, and nowhere in the database. */
+  readonly secret: Uint8Array;
+  /** Told of each snapshot that was asked for and is not one of ours. */
+  readonly onForged: (place: SnapshotPlace) => void;
+}
+
+interface Row {
+  readonly revision: string;
+  readonly event_id: string;
+  readonly state: string;
+  readonly mac: Buffer;
+}
+
+export function createPostgresSnapshotStore(
+  pool: Pool,
+  { secret, onForged }: SnapshotStoreOptions,
+): SnapshotStore & KeptSnapshots {
+  const key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'coffer snapshots', 32)));
+
+  /** Over all that a row says; JSON has no line break, so that no state can pass for a part of its place. */
+  const macOf = (
+    { stream, deciderVersion }: SnapshotPlace,
+    revision: string,
+    eventId: string,
+    state: string,
+  ) =>
+    createHmac('sha256', key)
+      .update(`${JSON.stringify([stream, deciderVersion, revision, eventId.toLowerCase()])}\n`)
+      .update(state)
+      .digest();
+
+  async function read(place: SnapshotPlace) {
+    const { rows } = await pool.query<Row>(
+      'select revision, event_id, state, mac from cache.snapshots where stream = $1 and decider_version = $2',
+      [place.stream, place.deciderVersion],
+    );
+    const [row] = rows;
+    if (!row) return undefined;
+    const { revision, event_id: eventId, state, mac } = row;
+    const expected = macOf(place, revision, eventId, state);
+    const isAuthentic = mac.length === expected.length && timingSafeEqual(mac, expected);
+    return { revision: Number(revision), eventId, text: state, isAuthentic };
+  }
+
   return {
-    async load(stream, deciderVersion) {
-      const { rows } = await pool.query<{ revision: string; event_id: string; state: string }>(
-        'select revision, event_id, state from cache.snapshots where stream = $1 and decider_version = $2',
-        [stream, deciderVersion],
+    read,
+    async placesAmong(streams) {
+      const { rows } = await pool.query<{ stream: string; decider_version: number }>(
+        'select stream, decider_version from cache.snapshots where stream = any($1)',
+        [streams],
       );
-      const [row] = rows;
-      if (!row) return undefined;
-      const state: unknown = JSON.parse(row.state);
-      return { revision: Number(row.revision), eventId: row.event_id, state };
+      return rows.map(({ stream, decider_version: deciderVersion }) => ({ stream, deciderVersion }));
+    },
+    async load(stream, deciderVersion) {
+      const place = { stream, deciderVersion };
+      const kept = await read(place);
+      if (!kept) return undefined;
+      if (!kept.isAuthentic) {
+        onForged(place);
+        return undefined;
+      }
+      const state: unknown = JSON.parse(kept.text);
+      return { revision: kept.revision, eventId: kept.eventId, state };
     },
     async save(stream, deciderVersion, { revision, eventId, state }) {
+      const text = JSON.stringify(state);
       // The last one wins, also over one of a higher revision: that may be of a log since rewritten.
       await pool.query(
-        `insert into cache.snapshots (stream, decider_version, revision, event_id, state)
-         values ($1, $2, $3, $4, $5)
+        `insert into cache.snapshots (stream, decider_version, revision, event_id, state, mac)
+         values ($1, $2, $3, $4, $5, $6)
          on conflict (stream, decider_version) do update
            set revision = excluded.revision, event_id = excluded.event_id,
-               state = excluded.state, taken_at = now()`,
-        [stream, deciderVersion, revision, eventId, JSON.stringify(state)],
+               state = excluded.state, mac = excluded.mac, taken_at = now()`,
+        [
+          stream,
+          deciderVersion,
+          revision,
+          eventId,
+          text,
+          macOf({ stream, deciderVersion }, `${revision}`, eventId, text),
+        ],
       );
     },
   };

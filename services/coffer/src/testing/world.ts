@@ -44,7 +44,11 @@ export interface WorldOptions {
 }
 
 /** The same for every node: what one has sealed or hashed, the next one on the same database has to read. */
-export const SECRETS = { secretsKey: randomBytes(32), identityKey: randomBytes(32) };
+export const SECRETS = {
+  secretsKey: randomBytes(32),
+  identityKey: randomBytes(32),
+  snapshotSecret: randomBytes(32),
+};
 
 /** Copies of it have every table of the service. */
 export const serviceTemplate: TestDatabaseTemplate = {
