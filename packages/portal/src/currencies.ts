@@ -63,6 +63,15 @@ export async function listCurrencies(queryable: Queryable, appId: string): Promi
   return rows.map(currencyOf);
 }
 
+/** Whether the app has the very currency already. Throws `portal/currency_exists` where it has another like it. */
+export async function hasCurrency(queryable: Queryable, appId: string, wanted: Currency): Promise<boolean> {
+  const all = await listCurrencies(queryable, appId);
+  const existing = all.filter(({ id, code }) => id === wanted.id || code === wanted.code);
+  if (existing.length === 0) return false;
+  if (existing.length === 1 && existing[0] && isSame(existing[0], wanted)) return true;
+  throw reject('portal/currency_exists', { existing });
+}
+
 /** The same currency again answers the same. Throws `portal/currency_exists`. */
 export async function addCurrency(
   change: AdminChange,
@@ -79,10 +88,7 @@ export async function addCurrency(
     return { replayed: false };
   }
 
-  const all = await listCurrencies(change.client, appId);
-  const existing = all.filter(({ id, code }) => id === wanted.id || code === wanted.code);
-  if (existing.length === 1 && existing[0] && isSame(existing[0], wanted)) return { replayed: true };
-  throw reject('portal/currency_exists', { existing });
+  return { replayed: await hasCurrency(change.client, appId, wanted) };
 }
 
 const isSame = (one: Currency, other: Currency): boolean =>

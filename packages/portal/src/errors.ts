@@ -35,6 +35,11 @@ export const portalErrors = {
     message:
       'The app has another currency under this id or code. A currency never changes: choose another id and code.',
   },
+  'portal/mint_not_supported': {
+    status: 409,
+    message:
+      'This mint cannot be a currency: the details say in which environment, and why. A currency never changes, so nothing was added.',
+  },
   'portal/unknown_setting': {
     status: 400,
     message:

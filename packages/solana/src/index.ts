@@ -12,7 +12,7 @@ export * from './programs/ids.ts';
 export * from './programs/inspectedIds.ts';
 export type { AccountMeta, Instruction } from './programs/instruction.ts';
 export * from './programs/memo.ts';
-export { decodeMint, isSupportedMint, type Mint } from './programs/mint.ts';
+export { decodeMint, type Mint, mintProblem } from './programs/mint.ts';
 export * from './programs/system.ts';
 export * from './programs/token.ts';
 export * from './programs/tokenAccount.ts';

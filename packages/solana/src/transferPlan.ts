@@ -4,7 +4,7 @@
  */
 import type { Address, Chain, ChainAccount } from './port.ts';
 import { SYSTEM_PROGRAM } from './programs/ids.ts';
-import { decodeMint, isSupportedMint } from './programs/mint.ts';
+import { decodeMint, mintProblem } from './programs/mint.ts';
 import { decodeTokenAccount } from './programs/tokenAccount.ts';
 import { newTokenAccountBytes } from './programs/tokenExtensions.ts';
 import { associatedTokenAddress, isOnCurve } from './web3/addresses.ts';
@@ -74,13 +74,8 @@ async function planToken(chain: Chain, transfer: Transfer): Promise<TransferPlan
   if (refused) return refused;
 
   const mint = mintAccount && decodeMint(mintAccount);
-  if (!mint) return { outcome: 'unsupportedMint', reason: 'There is no such mint.' };
-  if (mint.decimals !== decimals) {
-    return { outcome: 'unsupportedMint', reason: `The mint has ${mint.decimals} decimals.` };
-  }
-  if (!isSupportedMint(mint)) {
-    return { outcome: 'unsupportedMint', reason: `The mint has ${mint.extensions.join(', ')}.` };
-  }
+  const problem = mintProblem(mint, decimals);
+  if (!mint || problem !== undefined) return { outcome: 'unsupportedMint', reason: String(problem) };
 
   const { address, program } = mint;
   const accounts = {

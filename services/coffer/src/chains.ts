@@ -1,6 +1,6 @@
 /** The chains of the two environments, as far as this installation has them. */
 import type { Environment } from '@coffer/kernel';
-import { type Chain, chainNotConfigured, createRpcChain } from '@coffer/solana';
+import { type Chain, chainNotConfigured, createRpcChain, decodeMint, mintProblem } from '@coffer/solana';
 import type { Config } from './config.ts';
 import type { EmbeddedTestChain } from './embeddedChain.ts';
 
@@ -22,6 +22,13 @@ export interface Chains {
   readonly fundFeePayer: (environment: Environment, address: string) => Promise<void>;
   /** The embedded chain has a mint for every currency of the test environment; elsewhere the issuer makes it. */
   readonly ensureMint: (currency: MintedCurrency) => Promise<void>;
+  /**
+   * Asks why the mint cannot be that of a currency of so many decimals. Undefined where there is no chain to ask. May
+   * throw a `ChainUnreachableError`.
+   */
+  readonly mintCheck: (
+    environment: Environment,
+  ) => ((mint: string, decimals: number) => Promise<string | undefined>) | undefined;
   readonly close: () => Promise<void>;
 }
 
@@ -50,6 +57,14 @@ function chainsOf(
     },
     async ensureMint({ decimals, mint: { test: address } }) {
       if (address !== null && address !== 'native') await embedded?.ensureMint({ address, decimals });
+    },
+    mintCheck(environment) {
+      const chain = chains[environment];
+      if (!chain) return undefined;
+      return async (mint, decimals) => {
+        const [account] = await chain.accounts([mint], 'confirmed');
+        return mintProblem(account && decodeMint(account), decimals);
+      };
     },
     async close() {
       await Promise.all(Object.values(chains).map((chain) => chain?.close()));

@@ -265,6 +265,7 @@ export function createContexts(
       reconcile: portalReconcile({ reconciler, chainReconciler, directory, chains }),
       projections,
       onCurrency: chains.ensureMint,
+      mintCheck: chains.mintCheck,
     }),
     ...auditEndpoints({
       db: pool,

@@ -1,6 +1,8 @@
 import { type Endpoint, endpoint } from '@coffer/http';
+import { type Environment, environment } from '@coffer/kernel';
 import { z } from 'zod';
-import { addCurrency, currency, listCurrencies } from '../currencies.ts';
+import { addCurrency, type Currency, currency, hasCurrency, listCurrencies } from '../currencies.ts';
+import { reject } from '../errors.ts';
 import type { PortalOptions } from './portalEndpoints.ts';
 import { appOf } from './subject.ts';
 
@@ -16,22 +18,37 @@ export const currencyEndpoints = ({
   directory,
   transaction,
   onCurrency,
-}: Pick<PortalOptions, 'pool' | 'directory' | 'transaction' | 'onCurrency'>): readonly Endpoint[] => [
+  mintCheck,
+}: Pick<
+  PortalOptions,
+  'pool' | 'directory' | 'transaction' | 'onCurrency' | 'mintCheck'
+>): readonly Endpoint[] => [
   endpoint({
     method: 'POST',
     path: '/portal/app/:appId/currencies',
     credential: 'operator',
     summary: 'Add a currency to an app',
-    description: 'A currency never changes. The same currency again answers the same.',
+    description:
+      'A currency never changes. The same currency again answers the same. Each mint is looked at on its chain first; uncheckedMints lists the environments in which this service has none to ask.',
     body: currency,
-    success: { status: 200, schema: currencyBody },
-    errors: ['portal/app_not_found', 'portal/currency_exists'],
+    success: {
+      status: 200,
+      schema: currencyBody.extend({ uncheckedMints: z.array(environment).readonly() }),
+    },
+    errors: [
+      'portal/app_not_found',
+      'portal/currency_exists',
+      'portal/mint_not_supported',
+      'chain/unreachable',
+    ],
     handle: async ({ params, body, context }) => {
       const { appId } = await appOf(directory, params.appId);
+      const isThere = await hasCurrency(pool, appId, body);
+      await onCurrency(body);
+      if (!isThere) await requireMints(body, mintCheck);
       const { replayed } = await transaction(context, (change) => addCurrency(change, appId, body));
       directory.forget(appId);
-      await onCurrency(body);
-      return { status: 200, body, replayed };
+      return { status: 200, body: { ...body, uncheckedMints: uncheckedMints(body, mintCheck) }, replayed };
     },
   }),
   endpoint({
@@ -47,3 +64,25 @@ export const currencyEndpoints = ({
     },
   }),
 ];
+
+type MintCheck = PortalOptions['mintCheck'];
+
+/** What is on a chain otherwise than as its native currency. */
+const mintsOf = ({ mint }: Currency): readonly (readonly [Environment, string])[] =>
+  environment.options.flatMap((one) => {
+    const address = mint[one];
+    return address === null || address === 'native' ? [] : [[one, address] as const];
+  });
+
+/** A currency never changes, so one that could never be moved is not added. */
+async function requireMints(wanted: Currency, mintCheck: MintCheck): Promise<void> {
+  for (const [of, mint] of mintsOf(wanted)) {
+    const reason = await mintCheck(of)?.(mint, wanted.decimals);
+    if (reason !== undefined) {
+      throw reject('portal/mint_not_supported', { environment: of, mint, reason });
+    }
+  }
+}
+
+const uncheckedMints = (wanted: Currency, mintCheck: MintCheck): readonly Environment[] =>
+  mintsOf(wanted).flatMap(([of]) => (mintCheck(of) ? [] : [of]));

@@ -2,7 +2,7 @@
 import type { Pool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import type { Endpoint } from '@coffer/http';
-import type { Clock, SecretBox } from '@coffer/kernel';
+import type { Clock, Environment, SecretBox } from '@coffer/kernel';
 import { type AdminTransaction, createAdminTransaction } from '../adminActions.ts';
 import type { AppDirectory } from '../appDirectory.ts';
 import type { Currency } from '../currencies.ts';
@@ -36,8 +36,12 @@ export interface PortalDependencies {
   readonly reconcile: PortalReconcile;
   readonly totals: PortalTotals;
   readonly projections: PortalProjections;
-  /** Told of each currency that was added, also again. Idempotent. */
+  /** Told of each currency before it is added, also again. Idempotent. */
   readonly onCurrency: (currency: Currency) => Promise<void>;
+  /** Asks why a mint cannot be that of a currency of so many decimals; undefined where there is no chain to ask. */
+  readonly mintCheck: (
+    environment: Environment,
+  ) => ((mint: string, decimals: number) => Promise<string | undefined>) | undefined;
 }
 
 /** What each group of endpoints picks from. */

@@ -57,9 +57,14 @@ const HARMLESS: readonly ExtensionName[] = [
 ];
 
 /**
- * Whether a transfer moves what it says, to stay there. Every other extension is refused, also one that nobody knew
- * when this was written: some let the issuer take, freeze or burn what players own, some credit less than was sent,
- * some run foreign code, and some hide or scale the amounts.
+ * Why a transfer of the mint's tokens might not move what it says, to stay there; undefined where it does. Every
+ * extension that is not harmless is refused, also one that nobody knew when this was written: some let the issuer take,
+ * freeze or burn what players own, some credit less than was sent, some run foreign code, and some hide or scale the
+ * amounts.
  */
-export const isSupportedMint = (mint: Mint): boolean =>
-  mint.extensions.every((extension) => HARMLESS.includes(extension));
+export function mintProblem(mint: Mint | undefined, decimals: number): string | undefined {
+  if (!mint) return 'There is no such mint.';
+  if (mint.decimals !== decimals) return `The mint has ${mint.decimals} decimals.`;
+  const harmful = mint.extensions.filter((extension) => !HARMLESS.includes(extension));
+  return harmful.length > 0 ? `The mint has ${harmful.join(', ')}.` : undefined;
+}

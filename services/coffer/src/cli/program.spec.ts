@@ -210,6 +210,14 @@ describe('the command line', () => {
   });
 
   describe('prints', () => {
+    it('in words which mint of a new currency nobody has looked at', async () => {
+      const add = 'currencies add --app app_1 --id 2 --code CHIP --decimals 6';
+      answers({ id: 2, uncheckedMints: ['live'] });
+      expect((await run(add)).stdout).to.include('The mint in live was not looked at');
+      answers({ id: 2, uncheckedMints: [] });
+      expect((await run(add)).stdout).not.to.include('not looked at');
+    });
+
     it('a table, or with --json one document, before or after the command', async () => {
       answers({ items: [{ appId: 'app_1', name: 'Arcade' }] });
       const table = await run('apps list');

@@ -126,7 +126,7 @@ const CHIP = {
   id: 2,
   code: 'CHIP',
   decimals: 6,
-  mint: { test: 'So11111111111111111111111111111111111111112', live: null },
+  mint: { test: 'Chip111111111111111111111111111111111111111', live: null },
 };
 
 /** Through the admin API: an app with SOL and CHIP, and keys for both environments. */
