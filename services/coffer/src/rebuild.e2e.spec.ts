@@ -35,7 +35,7 @@ const status = z.object({
 });
 
 describe('a rebuild of the read models', function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   const processes = serviceProcesses();
   let database: TestDatabase;
   let pool: Pool;
@@ -86,7 +86,7 @@ describe('a rebuild of the read models', function () {
     eventually(
       'the consumers have caught up',
       async () => (await consumers()).every(({ lagEvents }) => lagEvents === 0) || undefined,
-      60_000,
+      240_000,
     );
   const live = async () => {
     const { rows } = await pool.query('select max(version)::text as version from records.read_pointer');
