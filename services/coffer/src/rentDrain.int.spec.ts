@@ -213,6 +213,13 @@ describe('the rent of token accounts', function () {
     expect(await balance(), 'nothing is held').to.deep.equal(before);
     expect(await paidByApp(cashOuts)).to.equal(BigInt(PER_USER_AND_DAY) * RENT);
 
+    await wallets.node.fund(player.wallet.address, RENT);
+    const paidByWallet = await transfer('withdraw', '10');
+    await landed(paidByWallet);
+    expect(await paidByApp([paidByWallet])).to.equal(0n);
+    const [found] = await wallets.chain.transactionsOf(referenceOf(moveIdOf(paidByWallet)), { limit: 1 });
+    const executed = await wallets.chain.transaction(String(found?.signature));
+    expect(executed?.signers).to.have.members([feePayer, treasury, player.wallet.address]);
     await eventually('the wallet is exported', async () => {
       const exported = await player.post(`/wallets/${player.wallet.id}/export`, { idempotencyKey: 'mine' });
       return exported.status === 200 || undefined;

@@ -1,6 +1,6 @@
 /** Deposits, cash-outs and their ends, over two nodes on one log in memory. Source: docs/api.md, Treasury. */
 import { treasuryMoveBody, treasuryMovePlace } from '@coffer/moves';
-import { associatedTokenAddress, ChainUnreachableError } from '@coffer/solana';
+import { ChainUnreachableError } from '@coffer/solana';
 import type { TransferRequest } from '@coffer/treasury';
 import { expect } from 'chai';
 import {
@@ -210,69 +210,6 @@ describe('the treasury', () => {
       expect(await figures()).to.include({ available: 5n, held: AMOUNT, withdrawn: 0n });
       expect((await world.typesOf('account-')).at(-1)).to.equal('FundsHeld');
       expect(await world.finish(), 'the request has done it').to.equal(0);
-    });
-
-    describe('of a token to a wallet that has no account for it', () => {
-      const chips = (ref: string) => ({ currency: CHIP_ID, amount: 5n, ref });
-      const counted = () => world.rentSponsor.counted().map(({ userId: of }) => of);
-      beforeEach(async () => {
-        const owner = world.addressOf(userId);
-        const other = await world.newPlayer();
-        world.chain.giveTokens(world.chipMint, world.addressOf(other), 100n);
-        world.chain.giveTokens(world.chipMint, TREASURY, 100n);
-        // Deposited from an account that is closed since: of another wallet, for the books it is the same.
-        const { giveTokens } = world.chain;
-        const account = giveTokens(world.chipMint, owner, 20n);
-        await ask('deposit', { currency: CHIP_ID, amount: 20n, ref: 'chips' });
-        await world.confirm('chips');
-        await world.finish();
-        world.chain.closeAccount(account);
-        await world.setLamports(owner, 0n);
-      });
-
-      it('is paid for by the wallet where that holds the SOL', async () => {
-        world.rentSponsor.caps.perUser = 0;
-        await world.setLamports(world.addressOf(userId), 2_039_280n);
-        await ask('withdraw', chips('a'));
-        expect(counted()).to.deep.equal([]);
-      });
-
-      it('is paid for by the app within its caps, and beyond them refused before anything is held', async () => {
-        await ask('withdraw', chips('a'));
-        await ask('withdraw', chips('a'));
-        await ask('withdraw', chips('b'));
-        const before = await figures(userId, CHIP_ID);
-        expect(await refusalOf(ask('withdraw', chips('c')))).to.deep.equal({
-          code: 'wallets/rent_not_sponsored',
-          details: { lamports: 2_039_280n },
-        });
-        expect(counted()).to.deep.equal([userId, userId]);
-        expect(await figures(userId, CHIP_ID)).to.deep.equal(before);
-        world.chain.giveTokens(world.chipMint, world.addressOf(userId), 0n);
-        expect((await ask('withdraw', chips('c'))).answer).to.include({ status: 'pending' });
-      });
-
-      it('counts nothing where the player has not the funds', async () => {
-        expect(await refusalOf(ask('withdraw', { ...chips('a'), amount: 21n }))).to.deep.include({
-          code: 'treasury/insufficient_funds',
-        });
-        expect(counted()).to.deep.equal([]);
-      });
-
-      it('goes to the address of an account that somebody has sent lamports to', async () => {
-        const { address, program } = world.chipMint;
-        for (const owner of [world.addressOf(userId), TREASURY]) {
-          const account = associatedTokenAddress(owner, address, program);
-          world.chain.closeAccount(account);
-          world.chain.fund(account, RENT_MINIMUM);
-        }
-        const holder = await world.newPlayer();
-        world.chain.giveTokens(world.chipMint, world.addressOf(holder), 100n);
-        const deposit = { ...chips('in'), userId: holder };
-        expect((await ask('deposit', deposit)).answer, 'of the treasury').to.include({ status: 'pending' });
-        world.chain.giveTokens(world.chipMint, TREASURY, 100n);
-        expect((await ask('withdraw', chips('out'))).answer).to.include({ status: 'pending' });
-      });
     });
 
     it('keeps the whole order in the event that holds the funds', async () => {
