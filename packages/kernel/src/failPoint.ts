@@ -30,6 +30,7 @@ export const failPointName = z.enum([
   'erase.released',
   'export.exported',
   'export.retired',
+  'move.admitted',
   'move.beforeSign',
   'move.signed',
   'move.sent',
@@ -37,6 +38,7 @@ export const failPointName = z.enum([
   'move.expired',
   'move.final',
   'move.confirmed',
+  'move.released',
 ]);
 export type FailPointName = z.infer<typeof failPointName>;
 

@@ -5,7 +5,7 @@
 export const movesErrors = {
   'moves/wallet_unavailable': {
     status: 409,
-    message: 'The wallet that was to pay signs no more: it was exported or migrated. Nothing was moved.',
+    message: 'A wallet of the move is no longer in use: it was exported or migrated. Nothing was moved.',
   },
   'moves/mint_not_supported': {
     status: 409,

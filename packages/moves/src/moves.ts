@@ -1,10 +1,10 @@
 /** Moves as the treasury and the wallets see them. Nothing here touches a chain: `driver.ts` does. */
-import type { CommandContext, CommandHandler, EventStore } from '@coffer/event-store';
+import type { CommandHandler, EventStore, StreamEvent } from '@coffer/event-store';
 import { readEvent } from '@coffer/event-store';
 import { decodeMetadata } from '@coffer/kernel';
 import { type KnownMove, type Move, move } from './domain/move.ts';
 import { type MovePlace, moveStreamName } from './domain/moveIds.ts';
-import type { MoveOrder, MoveState, Moves } from './types.ts';
+import type { MoveState, Moves, MoveTrace } from './types.ts';
 
 export function createMoves({
   handler,
@@ -14,10 +14,11 @@ export function createMoves({
   readonly store: Pick<EventStore, 'readStream'>;
 }): Moves {
   return {
-    async request(place: MovePlace, order: MoveOrder, context: CommandContext) {
+    async request(place, order, context, failsWith) {
       const stream = moveStreamName(place);
       const terms = { moveId: place.moveId, ...order };
-      const outcome = await handler.execute(move, stream, { type: 'RequestMove', terms }, context);
+      const command = { type: 'RequestMove', terms, ...(failsWith && { failsWith }) } as const;
+      const outcome = await handler.execute(move, stream, command, context);
       const requested = outcome.appended[0] ?? (await readEvent(store, stream, 0));
       const answer = moveView(outcome.answer, outcome.answer.terms.requestedAt);
       return { ...outcome, answer, requested };
@@ -27,24 +28,41 @@ export function createMoves({
       const found = await readMove(store, place);
       return found && moveView(found.move, found.updatedAt);
     },
+
+    async trace(place) {
+      const found = await readMove(store, place);
+      return found && { order: found.move.terms, requested: found.requested, end: found.end };
+    },
   };
+}
+
+interface ReadMove extends Omit<MoveTrace, 'order'> {
+  readonly move: KnownMove;
+  readonly updatedAt: string;
 }
 
 /** The move as its stream tells it now; undefined where nothing was requested. */
 export async function readMove(
   store: Pick<EventStore, 'readStream'>,
   place: MovePlace,
-): Promise<{ readonly move: KnownMove; readonly updatedAt: string } | undefined> {
+): Promise<ReadMove | undefined> {
   let state: Move = move.initialState;
   let updatedAt: string | undefined;
+  let requested: StreamEvent | undefined;
+  let end: StreamEvent | undefined;
   for await (const page of store.readStream(moveStreamName(place))) {
     for (const event of page) {
       state = move.evolve(state, move.codec.decode(event));
       updatedAt = decodeMetadata(event.metadata).occurredAt;
+      requested ??= event;
+      if (isEnd(event)) end = event;
     }
   }
-  return state.status === 'unknown' || updatedAt === undefined ? undefined : { move: state, updatedAt };
+  if (state.status === 'unknown' || updatedAt === undefined || !requested) return undefined;
+  return { move: state, updatedAt, requested, end };
 }
+
+const isEnd = ({ type }: StreamEvent): boolean => type === 'MoveConfirmed' || type === 'MoveFailed';
 
 function moveView(known: KnownMove, updatedAt: string): MoveState {
   return { ...known.terms, ...progressOf(known), updatedAt };

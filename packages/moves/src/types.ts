@@ -2,6 +2,7 @@
 import type { CommandContext, Outcome, StreamEvent } from '@coffer/event-store';
 import type { MoveOperation } from './domain/move.events.ts';
 import type { MovePlace } from './domain/moveIds.ts';
+import type { MoveFailureCode } from './errors.ts';
 
 /** The wallet that pays: its key is found under its owner, a scope or an app. */
 export interface PayingWallet {
@@ -26,6 +27,8 @@ export interface MoveOrder {
   readonly from: PayingWallet;
   readonly toAddress: string;
   readonly requestedAt: string;
+  /** The wallet of a user that must admit the move before it is requested, and knows of it until it has ended. */
+  readonly admittedBy?: { readonly walletId: string; readonly ownerId: string } | undefined;
 }
 
 /** `pending` until something is signed (and again after an expiry); `submitted` while it may land. */
@@ -43,6 +46,12 @@ export interface MoveState extends MoveOrder {
   readonly updatedAt: string;
 }
 
+export interface MoveTrace {
+  readonly order: MoveOrder;
+  readonly requested: StreamEvent;
+  readonly end: StreamEvent | undefined;
+}
+
 export interface Moves {
   /**
    * Keeps the order, once a key. A repeat with the same content replays; other content throws
@@ -53,10 +62,14 @@ export interface Moves {
     place: MovePlace,
     order: MoveOrder,
     context: CommandContext,
+    /** Of a move that is new: it fails at once, so that nothing of it is ever on its way. */
+    failsWith?: MoveFailureCode,
   ) => Promise<Outcome<MoveState> & { readonly requested: StreamEvent }>;
   /** Confirmed current; undefined where nothing was requested. */
   readonly find: (
     place: MovePlace,
     context: Pick<CommandContext, 'deadlineMs'>,
   ) => Promise<MoveState | undefined>;
+  /** What it is known by: its request and, where it has ended, its end. Undefined where nothing was requested. */
+  readonly trace: (place: MovePlace) => Promise<MoveTrace | undefined>;
 }

@@ -41,6 +41,14 @@ describe('the order of a cash-out', () => {
     expect(heldRequestOf({ ref, ...order })).to.deep.equal(ON_DISK);
   });
 
+  it('names the wallet that is paid, which must admit it; a former release did not', () => {
+    const request = { ...ON_DISK, toWalletId: 'wlt_player', toOwnerId: 'scp_1' };
+    const { key: ref, ...order } = orderOf({ ...hold, request });
+    expect(order.admittedBy).to.deep.equal({ walletId: 'wlt_player', ownerId: 'scp_1' });
+    expect(heldRequestOf({ ref, ...order })).to.deep.equal(request);
+    expect(orderOf(hold)).not.to.have.property('admittedBy');
+  });
+
   it('is never guessed where a part of it is missing or no number', () => {
     for (const request of [
       { ...ON_DISK, decimals: '9.5' },

@@ -4,11 +4,13 @@ import { z } from 'zod';
 import type { OpenedCashOutHold } from './funds.ts';
 
 /** Beside the account and the amount, which the hold itself says: with these the whole order. */
-interface HeldOrder extends Pick<MoveOrder, 'mint' | 'decimals' | 'from' | 'toAddress' | 'requestedAt'> {
+interface HeldOrder
+  extends Pick<MoveOrder, 'mint' | 'decimals' | 'from' | 'toAddress' | 'requestedAt' | 'admittedBy'> {
   readonly ref: string;
 }
 
-export function heldRequestOf({ ref, mint, decimals, from, toAddress, requestedAt }: HeldOrder) {
+export function heldRequestOf(order: HeldOrder) {
+  const { ref, mint, decimals, from, toAddress, requestedAt, admittedBy } = order;
   return {
     ref,
     mint,
@@ -18,6 +20,7 @@ export function heldRequestOf({ ref, mint, decimals, from, toAddress, requestedA
     fromAddress: from.address,
     toAddress,
     requestedAt,
+    ...(admittedBy && { toWalletId: admittedBy.walletId, toOwnerId: admittedBy.ownerId }),
   };
 }
 
@@ -33,11 +36,15 @@ const heldRequest = z.object({
   fromAddress: z.string(),
   toAddress: z.string(),
   requestedAt: z.string(),
+  /** Absent in holds of a release that did not ask the wallet. */
+  toWalletId: z.string().optional(),
+  toOwnerId: z.string().optional(),
 });
 
 /** A pure function of the hold: whoever carries it out writes the same. */
 export function orderOf({ account, amount, request }: OpenedCashOutHold): MoveOrder {
-  const { ref, fromWalletId, fromOwnerId, fromAddress, ...rest } = heldRequest.parse(request);
+  const { ref, fromWalletId, fromOwnerId, fromAddress, toWalletId, toOwnerId, ...rest } =
+    heldRequest.parse(request);
   return {
     operation: 'cashOut',
     key: ref,
@@ -47,5 +54,6 @@ export function orderOf({ account, amount, request }: OpenedCashOutHold): MoveOr
     amount,
     from: { walletId: fromWalletId, ownerId: fromOwnerId, address: fromAddress },
     ...rest,
+    ...(toWalletId && toOwnerId && { admittedBy: { walletId: toWalletId, ownerId: toOwnerId } }),
   };
 }

@@ -18,7 +18,7 @@ export const movesProjection: RowProjection<MoveRow> = {
     if (event.type === 'MoveRequested') {
       const place = parseMoveStream(recorded.stream);
       assert(place && !row, `${recorded.stream} is requested once`);
-      const { from, decimals: _decimals, ...requested } = event.data;
+      const { from, decimals: _decimals, admittedBy: _admittedBy, ...requested } = event.data;
       return {
         ...requested,
         revision,

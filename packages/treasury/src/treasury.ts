@@ -136,23 +136,26 @@ export function createTreasury(dependencies: TreasuryDependencies) {
 
     failPoint('deposit.beforeRequest');
     const requestedAt = isoTimeOf(clock);
-    const outcome = await moves.request(
-      treasuryMovePlace(place.environment, place.appId, request.ref),
-      {
-        operation: 'deposit',
-        key: request.ref,
-        appId: place.appId,
-        userId: request.userId,
-        currencyId: request.currency,
-        mint,
-        decimals,
-        amount,
-        from: wallet,
-        toAddress: treasury.address,
-        requestedAt,
-      },
-      contextOf(context, requestedAt),
-    );
+    const outcome = await moves
+      .request(
+        treasuryMovePlace(place.environment, place.appId, request.ref),
+        {
+          operation: 'deposit',
+          key: request.ref,
+          appId: place.appId,
+          userId: request.userId,
+          currencyId: request.currency,
+          mint,
+          decimals,
+          amount,
+          from: wallet,
+          toAddress: treasury.address,
+          requestedAt,
+          admittedBy: walletPlaceOf(wallet),
+        },
+        contextOf(context, requestedAt),
+      )
+      .catch(asWithoutWallet);
     failPoint('deposit.requested');
     return outcome;
   }
@@ -177,7 +180,15 @@ export function createTreasury(dependencies: TreasuryDependencies) {
     const plan = await requirePossible(chain, transfer, 'treasury/insufficient_treasury');
 
     const requestedAt = isoTimeOf(clock);
-    const order = { ref, mint, decimals, from: treasury, toAddress: wallet.address, requestedAt };
+    const order = {
+      ref,
+      mint,
+      decimals,
+      from: treasury,
+      toAddress: wallet.address,
+      requestedAt,
+      admittedBy: walletPlaceOf(wallet),
+    };
     const { appId, environment } = place;
     const { moveId } = treasuryMovePlace(environment, appId, ref);
     const hold = await withRentPaid(
@@ -369,5 +380,15 @@ function firstDifference(
 }
 
 const conflictOf = (key: string, field: string) => reject('treasury/idempotency_conflict', { key, field });
+
+const walletPlaceOf = ({ walletId, ownerId }: PayingWallet) => ({ walletId, ownerId });
+
+/** It has ended since it was looked up: the user is refused as one who has none. */
+function asWithoutWallet(error: unknown): never {
+  if (error instanceof Rejection && error.code === 'wallets/not_active') {
+    throw new Rejection('wallets/no_wallet');
+  }
+  throw error;
+}
 
 const isAtItsEnd = ({ status }: MoveState) => status === 'confirmed' || status === 'failed';

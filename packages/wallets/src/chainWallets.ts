@@ -151,6 +151,7 @@ export function createChainWallets(options: ChainWalletsOptions): ChainWallets {
         from: { walletId, ownerId: scopeId, address: wallet.address },
         toAddress,
         requestedAt: isoTimeOf(clock),
+        admittedBy: { walletId, ownerId: scopeId },
       } as const;
       if (before) return moves.request(move, order, context);
       await requireAllowed();

@@ -1,8 +1,10 @@
 /** Whether a wallet may be exported now, and why not. Source: contract, Wallets (export preflight). */
+import type { CommandContext } from '@coffer/event-store';
 import type { SessionCaller } from '@coffer/http';
 import type { Clock, Environment } from '@coffer/kernel';
 import type { Chain } from '@coffer/solana';
 import type { ChainCurrency } from './chainWallets.ts';
+import type { WalletPlace } from './domain/walletIds.ts';
 import { reject } from './errors.ts';
 import { isRecent, reauthenticationRequired } from './recentSignIn.ts';
 import type { WalletView } from './wallets.ts';
@@ -22,12 +24,13 @@ export interface ExportPreflight {
   readonly floor: readonly Floor[];
 }
 
-type Caller = Pick<SessionCaller, 'appId' | 'environment' | 'authenticatedAt'>;
+type Caller = Pick<SessionCaller, 'appId' | 'scopeId' | 'environment' | 'authenticatedAt'>;
+type Deadline = Pick<CommandContext, 'deadlineMs'>;
 
 export interface ExportGuard {
-  readonly look: (caller: Caller, wallet: WalletView) => Promise<ExportPreflight>;
+  readonly look: (caller: Caller, wallet: WalletView, deadline: Deadline) => Promise<ExportPreflight>;
   /** Throws `auth/reauthentication_required`, `wallets/export_not_allowed`. */
-  readonly requireAllowed: (caller: Caller, wallet: WalletView) => Promise<void>;
+  readonly requireAllowed: (caller: Caller, wallet: WalletView, deadline: Deadline) => Promise<void>;
 }
 
 type AppPlace = Pick<Caller, 'appId' | 'environment'>;
@@ -41,8 +44,8 @@ export interface ExportGuardOptions {
     place: AppPlace,
   ) => Promise<Readonly<Record<string, bigint>>> | Readonly<Record<string, bigint>>;
   readonly currencies: (appId: string) => Promise<readonly ChainCurrency[]> | readonly ChainCurrency[];
-  /** Whether a transfer from or to the wallet may still land. A moment old: one that is missed finds no key. */
-  readonly hasMovesInFlight: (walletId: string) => Promise<boolean>;
+  /** Whether a move from or to the wallet has not ended. One that comes later the wallet's stream decides on. */
+  readonly hasMovesInFlight: (place: WalletPlace, deadline: Deadline) => Promise<boolean>;
   /** Throws `chain/not_configured`. */
   readonly chainOf: (environment: Environment) => Chain;
 }
@@ -52,8 +55,8 @@ export function createExportGuard(options: ExportGuardOptions): ExportGuard {
 
   return {
     look,
-    async requireAllowed(caller, wallet) {
-      const { reasons, floor } = await look(caller, wallet);
+    async requireAllowed(caller, wallet, deadline) {
+      const { reasons, floor } = await look(caller, wallet, deadline);
       if (reasons.includes('reauthentication_required')) {
         throw reauthenticationRequired(await stepUpSeconds(caller));
       }
@@ -61,11 +64,12 @@ export function createExportGuard(options: ExportGuardOptions): ExportGuard {
     },
   };
 
-  async function look(caller: Caller, wallet: WalletView): Promise<ExportPreflight> {
+  async function look(caller: Caller, wallet: WalletView, deadline: Deadline): Promise<ExportPreflight> {
+    const { environment, scopeId: ownerId } = caller;
     const [seconds, floor, moving] = await Promise.all([
       stepUpSeconds(caller),
       floorOf(caller, wallet),
-      hasMovesInFlight(wallet.id),
+      hasMovesInFlight({ environment, ownerId, walletId: wallet.id }, deadline),
     ]);
     const reasons: ExportObstacle[] = [];
     if (floor.some(({ minimum, balance }) => balance < minimum)) reasons.push('below_floor');

@@ -8,6 +8,7 @@ import type { Pool } from '@coffer/database';
 import type { CommandContext, CommandHandler } from '@coffer/event-store';
 import { type Clock, encodeBase58, type FailPoint, noFailPoint } from '@coffer/kernel';
 import nacl from 'tweetnacl';
+import type { AdmittedMoves } from './admittedMoves.ts';
 import { type ExportedWallet, type ProvisionedWallet, wallet } from './domain/wallet.ts';
 import { type WalletOwner, walletStreamName } from './domain/walletIds.ts';
 import { openKey } from './envelope.ts';
@@ -39,7 +40,7 @@ export interface Exports {
   /**
    * Idempotent. `requireAllowed` is asked where the wallet would be exported now, never for a repeat. Throws
    * `wallets/not_found`, `wallets/idempotency_conflict`, `wallets/export_expired`, `wallets/not_active`,
-   * `wallets/invalid_recipient_key`, `wallets/keys_unavailable`.
+   * `wallets/export_not_allowed`, `wallets/invalid_recipient_key`, `wallets/keys_unavailable`.
    */
   readonly exportWallet: (
     owner: WalletOwner,
@@ -55,6 +56,7 @@ export function createExports({
   pool,
   handler,
   wallets,
+  moves,
   masterKeys,
   clock,
   failPoint = noFailPoint,
@@ -62,6 +64,7 @@ export function createExports({
   readonly pool: Pool;
   readonly handler: Pick<CommandHandler, 'execute'>;
   readonly wallets: Pick<Wallets, 'generationsOf' | 'successorOf' | 'provision'>;
+  readonly moves: Pick<AdmittedMoves, 'releaseEnded'>;
   readonly masterKeys: Pick<MasterKeys, 'find'>;
   readonly clock: Clock;
   readonly failPoint?: FailPoint;
@@ -77,6 +80,7 @@ export function createExports({
         if (found.status !== 'active') throw reject('wallets/not_active', { status: found.status });
         if (recipientPublicKey !== null) requireUsableKey(recipientPublicKey);
         await requireAllowed(viewOf(owner, found));
+        await moves.releaseEnded(placeOf(owner, found.generation), context);
       }
       // The next key is durable before the event that names it.
       const successor = isRepeat ? found : await wallets.successorOf(owner, found.generation);

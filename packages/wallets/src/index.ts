@@ -1,3 +1,5 @@
+export { admittedMoveReactions } from './admittedMoves.reactions.ts';
+export { type AdmittedMoves, createAdmittedMoves } from './admittedMoves.ts';
 export {
   type ChainCurrency,
   type ChainWallets,

@@ -184,7 +184,7 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
         const wallet = owned.find(({ id }) => id === params.walletId);
         if (!wallet) throw reject('wallets/not_found');
         if (wallet.status !== 'active') throw reject('wallets/not_active', { status: wallet.status });
-        return { status: 200, body: preflightBody.encode(await exportGuard.look(caller, wallet)) };
+        return { status: 200, body: preflightBody.encode(await exportGuard.look(caller, wallet, context)) };
       },
     }),
     endpoint({
@@ -220,7 +220,7 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
             idempotencyKey: body.idempotencyKey,
             recipientPublicKey: body.recipientPublicKey ?? null,
           },
-          (wallet) => exportGuard.requireAllowed(caller, wallet),
+          (wallet) => exportGuard.requireAllowed(caller, wallet, context),
           requestedBy(context, isoTimeOf(clock)),
         );
         return { status: 200, body: answer, replayed };

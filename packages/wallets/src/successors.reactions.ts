@@ -39,7 +39,8 @@ function endedIn(
   if (event.type !== 'WalletExported' && event.type !== 'WalletMigrated') return undefined;
   const ended = walletEvents.decode(event);
   const parts = parseStreamName(event.stream);
-  if (ended.type === 'WalletProvisioned' || parts?.category !== wallet.category) return undefined;
+  if (parts?.category !== wallet.category) return undefined;
+  if (ended.type !== 'WalletExported' && ended.type !== 'WalletMigrated') return undefined;
   const { environment, owner: scopeId } = parts;
   const { userId, newWalletId } = ended.data;
   return { owner: { environment, scopeId, userId }, newWalletId };

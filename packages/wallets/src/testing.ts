@@ -4,6 +4,8 @@ import { createPool, type Pool } from '@coffer/database';
 import { type CommandContext, createCommandHandler } from '@coffer/event-store';
 import { createPostgresEventStore, migrateLog } from '@coffer/event-store/postgres';
 import { type Clock, newId } from '@coffer/kernel';
+import { createMoves } from '@coffer/moves';
+import { type AdmittedMoves, createAdmittedMoves } from './admittedMoves.ts';
 import type { WalletOwner, WalletPlace } from './domain/walletIds.ts';
 import { openKey } from './envelope.ts';
 import { createExports, type Exports } from './exports.ts';
@@ -23,6 +25,7 @@ export interface WalletProcess {
   readonly operatorWallets: OperatorWallets;
   readonly signer: Signer;
   readonly exports: Exports;
+  readonly moves: AdmittedMoves;
 }
 
 export interface WalletWorld {
@@ -66,12 +69,19 @@ export function startWalletWorld(database: {
       await adoptMasterKeys(pool, masterKeys, activation);
       const handler = createCommandHandler({ store });
       const wallets = createWallets({ pool, handler, masterKeys, clock });
+      const moves = createAdmittedMoves({
+        moves: createMoves({ handler, store }),
+        handler,
+        store,
+        formerMovesOf: async () => [],
+      });
       return {
         masterKeys,
         wallets,
         operatorWallets: createOperatorWallets({ pool, handler, masterKeys, clock }),
         signer: createSigner({ pool, masterKeys }),
-        exports: createExports({ pool, handler, wallets, masterKeys, clock }),
+        moves,
+        exports: createExports({ pool, handler, wallets, moves, masterKeys, clock }),
       };
     },
     async stop() {

@@ -139,6 +139,7 @@ export function createWalletMigration({
           from: { walletId: from.walletId, ownerId: place.scopeId, address: from.address },
           toAddress: to.address,
           requestedAt: isoTimeOf(clock),
+          admittedBy: { walletId: to.walletId, ownerId: place.scopeId },
         },
         context,
       );

@@ -29,7 +29,10 @@ export function walletOwnerIn(event: StreamEvent): WalletOwner | undefined {
   if (event.type !== 'WalletProvisioned') return undefined;
   const parts = parseStreamName(event.stream);
   const provisioned = walletEvents.decode(event);
-  assert(parts?.category === wallet.category, `${event.stream} is no wallet`);
+  assert(
+    parts?.category === wallet.category && provisioned.type === 'WalletProvisioned',
+    `${event.stream} is no wallet`,
+  );
   const { environment, owner: scopeId } = parts;
   return { environment, scopeId, userId: provisioned.data.userId };
 }
@@ -98,8 +101,8 @@ export function createWallets(
       const place = placeOf(owner, found.length + 1);
       const state: WalletState = await handler.load(wallet, walletStreamName(place), context);
       if (!state) return found;
-      found.push(state);
-      if (state.status === 'active') return found;
+      found.push(state.wallet);
+      if (state.wallet.status === 'active') return found;
     }
   }
 

@@ -11,7 +11,7 @@ import {
 import { auditEndpoints, auditErrors, createPointsInTime, streamRules } from '@coffer/audit';
 import { authMethodsErrors, identity, sessionsErrors } from '@coffer/auth';
 import type { Pool } from '@coffer/database';
-import { createCommandHandler, type OurLog } from '@coffer/event-store';
+import { createCommandHandler, type LogPlace, type OurLog } from '@coffer/event-store';
 import { type Endpoint, failureOf, httpErrors } from '@coffer/http';
 import { createSecretBox, type ErrorCatalog, environment as environments, systemClock } from '@coffer/kernel';
 import {
@@ -35,7 +35,7 @@ import {
   portalErrors,
   streamFilter,
 } from '@coffer/portal';
-import type { ReadModelProjections } from '@coffer/read-models';
+import { caughtUpSince, type ReadModelProjections } from '@coffer/read-models';
 import { createReconciler, reconcileErrors } from '@coffer/reconcile';
 
 import { chainErrors } from '@coffer/solana';
@@ -104,6 +104,7 @@ export function createContexts(
   pool: Pool,
   store: OurLog,
   ownOrigin: () => string | undefined,
+  headAtStart: LogPlace | undefined,
 ) {
   const { config, secretsKey, identityKey, masterKeys, makeNextMasterKey, viewUser, logger, chains } =
     options;
@@ -186,6 +187,7 @@ export function createContexts(
     users,
     wallets,
     accounts,
+    hasRowsOfStart: () => caughtUpSince(pool, store, headAtStart),
   });
   const lists = playSessionLists(pool);
   const projections = portalProjections({

@@ -8,13 +8,15 @@ import type { Reaction } from '@coffer/consumers';
 import type { Pool } from '@coffer/database';
 import type { CommandHandler, EventStore } from '@coffer/event-store';
 import type { Endpoint, Logger, SessionCaller } from '@coffer/http';
-import type { Clock, FailPoint } from '@coffer/kernel';
+import { type Clock, type FailPoint, Rejection } from '@coffer/kernel';
 import { createMoves, type PayingWallet, type RentSponsor } from '@coffer/moves';
 import type { AppDirectory } from '@coffer/portal';
 import { currencyBooks, movesUnderWayOfWallet } from '@coffer/read-models';
 import { cashOutHoldAct, createTreasury, treasuryDues, treasuryEndpoints } from '@coffer/treasury';
 import type { Users } from '@coffer/users';
 import {
+  admittedMoveReactions,
+  createAdmittedMoves,
   createChainWallets,
   createExportGuard,
   createExports,
@@ -39,6 +41,8 @@ import { treasuryFunds } from './treasuryFunds.ts';
 /** Keys that were handed out a day ago are destroyed so often, so many at a time. */
 const SWEEP_INTERVAL_MS = 60_000;
 const SWEEP_LIMIT = 100;
+/** Moves of a wallet that rows show as under way: of a former release, or because the rows are a moment old. */
+const MOST_FORMER_MOVES = 10_000;
 
 export interface OnChainOptions {
   readonly pool: Pool;
@@ -53,6 +57,8 @@ export interface OnChainOptions {
   readonly users: Users;
   readonly wallets: Wallets;
   readonly accounts: Accounts;
+  /** Whether the rows show all that was in the log when this service started. */
+  readonly hasRowsOfStart: () => Promise<boolean>;
 }
 
 export interface OnChain {
@@ -60,7 +66,7 @@ export interface OnChain {
   /** What holds of cash-outs are for, and what the ends of moves owe to accounts. */
   readonly holdActs: { readonly cashout: HoldAct };
   readonly dues: readonly AccountDue[];
-  /** What follows from the end of a wallet. */
+  /** What follows from the end of a wallet, and from the moves that one has admitted. */
   readonly walletReactions: readonly Reaction[];
   readonly operatorWallets: OperatorWallets;
   readonly migration: WalletMigration;
@@ -71,7 +77,16 @@ export interface OnChain {
 
 export function wireOnChain(options: OnChainOptions): OnChain {
   const { pool, store, handler, clock, failPoint, chains, masterKeys, directory, users, wallets } = options;
-  const moves = createMoves({ handler, store });
+  const moves = createAdmittedMoves({
+    moves: createMoves({ handler, store }),
+    handler,
+    store,
+    failPoint,
+    formerMovesOf: async (walletId) => {
+      await requireRows(options.hasRowsOfStart);
+      return movesUnderWayOfWallet(pool, walletId, MOST_FORMER_MOVES);
+    },
+  });
   const rentSponsor = createRentSponsor({
     pool,
     capsOf: async ({ appId, environment }) => ({
@@ -90,7 +105,7 @@ export function wireOnChain(options: OnChainOptions): OnChain {
     chainOf: chains.of,
     currencies: directory.currencies,
   });
-  const exports = createExports({ pool, handler, wallets, masterKeys, clock, failPoint });
+  const exports = createExports({ pool, handler, wallets, moves, masterKeys, clock, failPoint });
 
   const activeWallet = async (owner: WalletOwner, deadline: { readonly deadlineMs: number }) =>
     (await wallets.walletsOf(owner, deadline)).find(({ status }) => status === 'active');
@@ -134,7 +149,7 @@ export function wireOnChain(options: OnChainOptions): OnChain {
           directory.setting(appId, environment, 'exportStepUpSeconds'),
         exportFloor: ({ appId, environment }) => directory.setting(appId, environment, 'exportFloor'),
         currencies: directory.currencies,
-        hasMovesInFlight: async (walletId) => (await movesUnderWayOfWallet(pool, walletId, 1)).length > 0,
+        hasMovesInFlight: moves.isAnyInFlight,
         chainOf: chains.of,
       }),
       clock,
@@ -163,13 +178,21 @@ export function wireOnChain(options: OnChainOptions): OnChain {
     endpoints,
     holdActs: { cashout: cashOutHoldAct(reaction) },
     dues: treasuryDues(reaction),
-    walletReactions: [provisionsSuccessors(wallets)],
+    walletReactions: [provisionsSuccessors(wallets), ...admittedMoveReactions(moves)],
     operatorWallets,
     migration,
     rentSponsor,
     signer,
     stop: destroyRegularly(() => exports.destroyOldKeys(SWEEP_LIMIT), options.logger),
   };
+}
+
+/** Moves of a former release are in the rows alone, and all of them were requested before this service started. */
+async function requireRows(hasRowsOfStart: () => Promise<boolean>): Promise<void> {
+  if (await hasRowsOfStart()) return;
+  throw new Rejection('service/not_ready', {
+    reasons: ['The read models have not caught up since the start.'],
+  });
 }
 
 function destroyRegularly(destroy: () => Promise<number>, logger: Logger): () => Promise<void> {

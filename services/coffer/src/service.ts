@@ -123,7 +123,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       at: systemClock(),
     });
     let ownOrigin: string | undefined;
-    const contexts = createContexts(options, pool, store, () => ownOrigin);
+    const contexts = createContexts(options, pool, store, () => ownOrigin, headAtStart);
     stops.push(() => contexts.rewrapper.stop());
     contexts.rewrapper.wake();
     stops.push(() => contexts.keyring.close());

@@ -142,5 +142,90 @@ describe('a request of the treasury that dies', () => {
       expect((await ask('deposit')).replayed).to.equal(true);
       expect(await world.typesOf('move-')).to.deep.equal(['MoveRequested']);
     });
+
+    it('between the word of the wallet and its move is finished by the process, as it was asked for', async () => {
+      world.dieAt('move.admitted');
+      await diesIn(ask('deposit'));
+      expect(await world.typesOf('move-')).to.deep.equal([]);
+      expect(await exportRefusal()).to.equal('wallets/export_not_allowed');
+      expect(await world.finish()).to.equal(1);
+      const [admitted, requested] = (await world.events()).slice(-2);
+      expect([admitted?.type, requested?.type]).to.deep.equal(['WalletMoveAdmitted', 'MoveRequested']);
+      const { occurredAt } = JSON.parse(admitted?.metadata ?? '');
+      expect(JSON.parse(requested?.metadata ?? '')).to.include({ occurredAt, causationId: admitted?.id });
+      const { body, replayed } = await ask('deposit', {}, 1);
+      expect(replayed).to.equal(true);
+      expect(JSON.parse(body)).to.include({ createdAt: occurredAt, updatedAt: occurredAt });
+      expect(await world.finish()).to.equal(0);
+    });
+
+    it('there goes on when it is repeated, and is no other request under the same ref', async () => {
+      world.dieAt('move.admitted');
+      await diesIn(ask('deposit'));
+      expect(await refusalOf(ask('deposit', { amount: AMOUNT - 1n }, 1))).to.deep.equal({
+        code: 'treasury/idempotency_conflict',
+        details: { key: 'ref-1', field: 'amount' },
+      });
+      expect((await ask('deposit', {}, 1)).answer).to.include({ amount: AMOUNT });
+      expect(await world.finish()).to.equal(0);
+    });
+
+    it('there loses its ref to another player, and leaves the wallet free', async () => {
+      const other = await world.newPlayer();
+      world.dieAt('move.admitted');
+      await diesIn(ask('deposit'));
+      await ask('deposit', { userId: other }, 1);
+      expect(await exportRefusal()).to.equal(undefined);
+      expect(await world.finish()).to.equal(0);
+      expect(await exportRefusal(other)).to.equal('wallets/export_not_allowed');
+    });
   });
+
+  describe('a process that dies when a move has ended', () => {
+    it('and the wallet is released: once, and whoever exports it sees to that as well', async () => {
+      await ask('deposit');
+      await world.confirm('ref-1');
+      world.dieAt('move.released');
+      await diesIn(world.finish());
+      expect(await world.finish(), 'the account').to.be.at.most(1);
+      expect((await world.typesOf('wallet-')).at(-1)).to.equal('WalletMoveReleased');
+      await ask('deposit', { ref: 'ref-2' });
+      await world.fail('ref-2');
+      expect(await exportRefusal()).to.equal(undefined);
+      expect((await world.typesOf('wallet-')).slice(-2)).to.deep.equal([
+        'WalletMoveReleased',
+        'WalletExported',
+      ]);
+      expect(await world.finish()).to.equal(0);
+    });
+  });
+
+  describe('a wallet whose user takes the key in the middle', () => {
+    it('gets no cash-out: it fails at once, and the funds come back', async () => {
+      await fund(AMOUNT);
+      world.dieAt('cashOut.held');
+      await diesIn(ask('withdraw'));
+      expect(await exportRefusal()).to.equal(undefined);
+      const { answer } = await ask('withdraw', {}, 1);
+      expect(answer).to.deep.equal(asRequested(answer));
+      expect((await world.typesOf('move-')).slice(-2)).to.deep.equal(['MoveRequested', 'MoveFailed']);
+      await world.finish();
+      expect(await world.finish()).to.equal(0);
+      expect(await show()).to.include({ status: 'failed', errorCode: 'moves/wallet_unavailable' });
+      expect(await figures()).to.include({ available: AMOUNT, held: 0n });
+    });
+
+    it('pays no deposit: the user is refused as one without a wallet', async () => {
+      await exportRefusal();
+      expect(await refusalOf(ask('deposit', {}, 1))).to.include({ code: 'wallets/no_wallet' });
+      expect(await world.typesOf('move-')).to.deep.equal([]);
+    });
+  });
+
+  /** The code of the refusal; undefined where the wallet was exported. */
+  const exportRefusal = (of = userId): Promise<string | undefined> =>
+    world.nodes[1].exportWallet(of).then(
+      () => undefined,
+      (error: { code?: string }) => error.code ?? Promise.reject(error),
+    );
 });

@@ -8,6 +8,7 @@ import { OutcomeUnknownError, StoreUnreachableError } from '@coffer/event-store'
 import { createMemoryEventStore, createMemoryLog } from '@coffer/event-store/memory';
 import { Rejection } from '@coffer/kernel';
 import { type MoveEvent, moveEvents, treasuryMoveBody } from '@coffer/moves';
+import { walletStreamName, wallet as walletType } from '@coffer/wallets';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type Random, randomFrom } from './testing/random.ts';
@@ -27,7 +28,8 @@ interface Asked {
 }
 type Step =
   | ({ readonly op: 'ask' } & Asked)
-  | { readonly op: 'confirm' | 'fail' | 'finish'; readonly ref: string };
+  | { readonly op: 'confirm' | 'fail' | 'finish'; readonly ref: string }
+  | { readonly op: 'export'; readonly player: 0 | 1 };
 
 const asked = fc.record({
   op: fc.constant('ask' as const),
@@ -40,8 +42,13 @@ const other = fc.record({
   op: fc.constantFrom('confirm' as const, 'fail' as const, 'finish' as const),
   ref: fc.constantFrom(...REFS),
 });
+const exported = fc.record({ op: fc.constant('export' as const), player: fc.constantFrom<0 | 1>(0, 1) });
 const steps: fc.Arbitrary<readonly Step[]> = fc.array(
-  fc.oneof({ arbitrary: asked, weight: 4 }, { arbitrary: other, weight: 1 }),
+  fc.oneof(
+    { arbitrary: asked, weight: 12 },
+    { arbitrary: other, weight: 3 },
+    { arbitrary: exported, weight: 1 },
+  ),
   { minLength: 4, maxLength: 24 },
 );
 
@@ -67,6 +74,9 @@ describe('the treasury: two nodes at once', function () {
       'deposit treasury/idempotency_conflict',
       'withdraw treasury/idempotency_conflict',
       'withdraw no answer',
+      'export accepted',
+      'export wallets/export_not_allowed',
+      'deposit wallets/no_wallet',
     ]);
   });
 });
@@ -108,6 +118,11 @@ async function startRun(random: Random) {
       case 'finish':
         await answerOf(world.finish(node));
         return;
+      case 'export': {
+        const { code } = await answerOf(world.nodes[node].exportWallet(players[step.player]));
+        answers.push(`export ${code}`);
+        return;
+      }
       default:
         // The driver ends a move once; one that is not there, or has ended, is none of its business.
         isCalm = true;
@@ -124,7 +139,7 @@ async function startRun(random: Random) {
         const together = 1 + Math.floor(random() * 4);
         const batch = scenario.slice(at, at + together);
         // Two ends of one move would be the driver's to keep apart.
-        const asks = batch.filter(({ op }) => op === 'ask' || op === 'finish');
+        const asks = batch.filter(({ op }) => op === 'ask' || op === 'finish' || op === 'export');
         await Promise.all(asks.map(take));
         for (const step of batch.filter((one) => !asks.includes(one))) await take(step);
         at += together;
@@ -136,6 +151,7 @@ async function startRun(random: Random) {
       await world.finish();
       await world.finish();
       expect(await world.finish(), 'owed for ever').to.equal(0);
+      await requireWalletsRight(world, players);
       const moves = await movesOf(world);
       for (const userId of players) {
         const own = moves.filter((move) => move.userId === userId);
@@ -218,6 +234,30 @@ async function movesOf(world: TreasuryWorld) {
   );
   return requested.map(({ stream, event }) => ({ ...event.data, end: ends.get(stream) }));
 }
+
+/** No key was given away while a move of its wallet was on its way, and what a wallet has admitted is on its way. */
+async function requireWalletsRight(world: TreasuryWorld, players: readonly string[]): Promise<void> {
+  const log = await world.events();
+  for (const userId of players) {
+    const wallet = world.walletPlaceOf(userId);
+    const onTheWay = new Set<string>();
+    for (const stored of log) {
+      if (stored.stream.startsWith('move-')) {
+        const event = moveEvents.decode(stored);
+        const isOfWallet = 'admittedBy' in event.data && event.data.admittedBy?.walletId === wallet.walletId;
+        if (isOfWallet && event.type === 'MoveRequested') onTheWay.add(stored.stream);
+        else if (isOfWallet) onTheWay.delete(stored.stream);
+      } else if (stored.type === 'WalletExported' && stored.stream === walletStreamName(wallet)) {
+        expect([...onTheWay], 'on its way when the key was given away').to.deep.equal([]);
+      }
+    }
+    const state = await world.nodes[0].handler.load(walletType, walletStreamName(wallet), world.context());
+    const admitted = [...(state?.admitted.values() ?? [])].map(({ moveId }) => moveId);
+    expect(admitted.toSorted()).to.deep.equal([...onTheWay].map(moveIdOf).toSorted());
+  }
+}
+
+const moveIdOf = (stream: string): string => stream.slice(stream.lastIndexOf('.') + 1);
 
 async function isUnderWay(world: TreasuryWorld, ref: string): Promise<boolean> {
   return (await movesOf(world)).some(({ key, end }) => key === ref && end === undefined);

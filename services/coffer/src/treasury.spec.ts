@@ -47,11 +47,7 @@ describe('the treasury', () => {
         operation: 'deposit',
         mint: 'native',
         decimals: 9,
-        from: {
-          walletId: `wlt-${userId}`,
-          ownerId: world.place.scopeId,
-          address: world.addressOf(userId),
-        },
+        from: world.payerOf(userId),
       });
       expect(JSON.parse(body)).to.deep.equal({
         ref: 'ref-1',
@@ -83,7 +79,7 @@ describe('the treasury', () => {
       });
       expect(await figures()).to.include({ available: 0n, deposited: 0n });
 
-      expect(await world.finish()).to.equal(1);
+      expect(await world.finish(), 'the account and the wallet').to.equal(2);
       expect(await show()).to.include({ status: 'confirmed', signature: 'signature-ref-1', slot: 321n });
       expect(await figures()).to.deep.equal({
         available: AMOUNT,
@@ -112,7 +108,7 @@ describe('the treasury', () => {
     it('that has failed for good credits nothing, and says why', async () => {
       const { answer } = await ask('deposit');
       await world.fail('ref-1');
-      expect(await world.finish()).to.equal(0);
+      expect(await world.finish(), 'the wallet').to.equal(1);
       expect(treasuryMoveBody(await show())).to.deep.include({
         status: 'failed',
         error: {
@@ -229,6 +225,8 @@ describe('the treasury', () => {
           fromAddress: TREASURY,
           toAddress: world.addressOf(userId),
           requestedAt: answer.requestedAt,
+          toWalletId: world.walletPlaceOf(userId).walletId,
+          toOwnerId: world.place.scopeId,
         },
       });
     });
@@ -239,7 +237,7 @@ describe('the treasury', () => {
       await world.confirm('ref-1');
       expect(await show()).to.include({ status: 'submitted', slot: null });
       expect(await figures()).to.include({ held: AMOUNT });
-      expect(await world.finish()).to.equal(1);
+      expect(await world.finish(), 'the account and the wallet').to.equal(2);
       expect(await show()).to.include({ status: 'confirmed', slot: 321n });
       expect(await figures()).to.deep.equal({
         available: 0n,
@@ -260,7 +258,7 @@ describe('the treasury', () => {
         status: 'pending',
         errorCode: null,
       });
-      expect(await world.finish()).to.equal(1);
+      expect(await world.finish(), 'the account and the wallet').to.equal(2);
       expect(await show()).to.include({ status: 'failed', errorCode: 'moves/never_landed' });
       expect(await figures()).to.include({ available: AMOUNT, held: 0n, withdrawn: 0n });
       expect(await ask('withdraw')).to.deep.include({ body: first.body, replayed: true });

@@ -3,10 +3,12 @@
  * docs/api.md, Wallets; docs/adr/0022-export-and-migration.md.
  */
 import { createPool, type Pool } from '@coffer/database';
+import { createCommandHandler } from '@coffer/event-store';
 import { decodeBase58Address, encodeBase58 } from '@coffer/kernel';
+import { createMoves, treasuryMovePlace } from '@coffer/moves';
 import { expect } from 'chai';
 import nacl from 'tweetnacl';
-import { type Answer, requireStatus, textOf } from './testing/client.ts';
+import { type Answer, type Client, requireStatus, textOf } from './testing/client.ts';
 import { eventually } from './testing/eventually.ts';
 import { newRecipient, secretKeyBytes } from './testing/exportedKeys.ts';
 import { verdict } from './testing/ledger.ts';
@@ -19,6 +21,7 @@ import {
   startPlayerWallets,
   unsignedTransfer,
 } from './testing/playerWallets.ts';
+import { openStoreOf, startNode } from './testing/world.ts';
 
 const ONE_DAY_SECONDS = 24 * 60 * 60;
 const AT_ONCE = 20;
@@ -302,29 +305,175 @@ describe('the end of a wallet', function () {
   });
 });
 
-describe('a deposit that slips past the question what is under way', function () {
-  this.timeout(60_000);
+const KINDS = ['deposit', 'cash-out', 'withdrawal'] as const;
+type Kind = (typeof KINDS)[number];
 
-  it('finds no key when the wallet was exported, and fails: the service signs nothing with it', async () => {
-    // Nobody fills the rows that the question is answered from.
+describe('a wallet with a move that was accepted', function () {
+  this.timeout(120_000);
+  let wallets: PlayerWallets;
+  let other: Awaited<ReturnType<typeof startNode>>;
+  before(async () => {
+    wallets = await startPlayerWallets();
+    const { chains, clock } = wallets;
+    other = await startNode(wallets.world.databaseUrl, { roles: ['api'], chains, clock });
+  });
+  after(async () => {
+    await other.stop();
+    await wallets.stop();
+  });
+
+  const AMOUNT = '1000000';
+  let refs = 0;
+
+  async function newPlayer(): Promise<Player> {
+    const player = await wallets.newPlayer();
+    await wallets.node.fund(player.wallet.address, SOL_LAMPORTS);
+    await wallets.app.test.credit(player.userId, AMOUNT, player.userId, 'SOL');
+    return player;
+  }
+  async function fundTreasury(): Promise<void> {
+    const found = await wallets.world.client.get(`/portal/app/${wallets.app.appId}/test/wallets`);
+    for (const { address } of Object(found.json.items)) await wallets.node.fund(address, SOL_LAMPORTS);
+  }
+  const request = {
+    deposit: ({ userId }: Player, ref: string, client: Client) =>
+      client.post('/treasury/deposit', { userId, currency: 1, amount: AMOUNT, ref }, key()),
+    'cash-out': ({ userId }: Player, ref: string, client: Client) =>
+      client.post('/treasury/withdraw', { userId, currency: 1, amount: AMOUNT, ref }, key()),
+    withdrawal: ({ wallet, accessToken }: Player, idempotencyKey: string, client: Client) =>
+      client.post(
+        `/wallets/${wallet.id}/withdraw`,
+        { idempotencyKey, toAddress: newAddress(), amount: AMOUNT },
+        { key: accessToken() },
+      ),
+  };
+  const key = () => ({ key: wallets.app.test.secretKey });
+  const ask = (kind: Kind, player: Player, client = wallets.world.client) =>
+    request[kind](player, `ref-${++refs}`, client);
+  const exportIt = ({ wallet, accessToken }: Player, client = wallets.world.client) =>
+    client.post(`/wallets/${wallet.id}/export`, { idempotencyKey: 'mine' }, { key: accessToken() });
+  const preflight = ({ wallet, accessToken }: Player, client = wallets.world.client) =>
+    client.get(`/wallets/${wallet.id}/export/preflight`, { key: accessToken() });
+
+  const expectRefused = (answer: Answer) => {
+    expect(verdict(answer)).to.equal('409 wallets/export_not_allowed');
+    expect(answer.json.details).to.deep.equal({ reasons: ['moves_in_flight'], floor: [] });
+  };
+
+  for (const kind of KINDS) {
+    it(`is not exported before the ${kind} has ended, and at once when it has`, async () => {
+      await fundTreasury();
+      const eight = await Promise.all(Array.from({ length: 8 }, newPlayer));
+      await Promise.all(
+        eight.map(async (player) => {
+          const accepted = await ask(kind, player);
+          expect(accepted.status).to.be.oneOf([200, 201]);
+          expectRefused(await exportIt(player));
+        }),
+      );
+      for (let turn = 0; turn < 6; turn++) {
+        const player = await newPlayer();
+        // Whichever node is asked.
+        const [here, there] = turn % 2 === 0 ? [wallets.world, other] : [other, wallets.world];
+        expect((await ask(kind, player, here.client)).status).to.be.oneOf([200, 201]);
+        expectRefused(await exportIt(player, there.client));
+        expect((await preflight(player, there.client)).json).to.deep.equal({
+          allowed: false,
+          reasons: ['moves_in_flight'],
+          floor: [],
+        });
+        expectRefused(await exportIt(player, here.client));
+        eight.push(player);
+      }
+      await wallets.carriedUntil(`each ${kind} has ended`, async () => {
+        const found = await Promise.all(eight.map((player) => preflight(player)));
+        return found.every(({ json }) => json.allowed === true) || undefined;
+      });
+      for (const player of eight) requireStatus(await exportIt(player), 200);
+    });
+  }
+
+  it('is asked for both at once: either the key is given away, or the money moves', async () => {
+    await fundTreasury();
+    for (let turn = 0; turn < 8; turn++) {
+      for (const kind of KINDS) {
+        const player = await newPlayer();
+        const ref = `both-${turn}-${kind}`;
+        const [moved, exported] = await Promise.all([
+          request[kind](player, ref, turn % 2 === 0 ? wallets.world.client : other.client),
+          exportIt(player),
+        ]);
+        const isExported = exported.status === 200;
+        if (!isExported) expectRefused(exported);
+        if (!isExported || kind === 'cash-out') expect(moved.status).to.be.oneOf([200, 201]);
+        else expect(moved.status).to.equal(409);
+        if (!isExported || kind !== 'cash-out') continue;
+        // The funds were held by then: of a wallet that is gone nothing is on its way, and they come back.
+        const stream = `move-test.${wallets.app.appId}.${moved.json.moveId}`;
+        const log = await wallets.world.client.lines(`/portal/streams/${stream}`);
+        if (log.length > 1)
+          expect(log.map(({ type }) => type)).to.deep.equal(['MoveRequested', 'MoveFailed']);
+      }
+    }
+  });
+});
+
+describe('a move that a former release has requested', function () {
+  this.timeout(120_000);
+
+  it('keeps its wallet from being exported, by the rows of all that was in the log at the start', async () => {
     const wallets = await startPlayerWallets({ roles: ['api', 'process-manager'] });
+    const { chains, clock } = wallets;
+    const nodes: Awaited<ReturnType<typeof startNode>>[] = [];
     try {
       const player = await wallets.newPlayer();
-      await wallets.node.fund(player.wallet.address, SOL_LAMPORTS);
-      const deposit = { userId: player.userId, currency: 1, amount: '500000000', ref: 'slipped' };
-      requireStatus(await wallets.app.test.post('/treasury/deposit', deposit), 201);
-      const body = { idempotencyKey: 'k' };
-      requireStatus(await player.post(`/wallets/${player.wallet.id}/export`, body), 200);
-      const failed = await wallets.carriedUntil('the deposit has failed', async () => {
-        const status = requireStatus(
-          await wallets.app.test.post('/treasury/status', { ref: 'slipped' }),
-          200,
-        );
-        return status.json.status === 'failed' ? status.json : undefined;
+      const { id, address } = player.wallet;
+      await wallets.node.fund(address, SOL_LAMPORTS);
+      const found = await wallets.world.client.get(`/portal/app/${wallets.app.appId}/test/wallets`);
+      const [treasury] = Object(found.json.items);
+      const { appId, scopeId } = wallets.app;
+      const store = await openStoreOf(wallets.world.databaseUrl);
+      await createMoves({ handler: createCommandHandler({ store }), store }).request(
+        treasuryMovePlace('test', appId, 'former'),
+        {
+          operation: 'deposit',
+          key: 'former',
+          appId,
+          userId: player.userId,
+          currencyId: 1,
+          mint: 'native',
+          decimals: 9,
+          amount: 500_000_000n,
+          from: { walletId: id, ownerId: scopeId, address },
+          toAddress: treasury.address,
+          requestedAt: clock().toISOString(),
+        },
+        {
+          metadata: { correlationId: 'former', actor: 'key:1', occurredAt: clock().toISOString() },
+          deadlineMs: performance.now() + 30_000,
+        },
+      );
+      await store.close();
+
+      const upgraded = await startNode(wallets.world.databaseUrl, { roles: ['api'], chains, clock });
+      nodes.push(upgraded);
+      const exportIt = () =>
+        upgraded.client.post(`/wallets/${id}/export`, { idempotencyKey: 'k' }, { key: player.accessToken() });
+      expect(verdict(await exportIt()), 'nobody fills the rows').to.equal('503 service/not_ready');
+      nodes.push(await startNode(wallets.world.databaseUrl, { roles: ['projector'], chains, clock }));
+      const refused = await eventually('the rows are there', async () => {
+        const answer = await exportIt();
+        return answer.status === 503 ? undefined : answer;
       });
-      expect(failed.error).to.deep.include({ code: 'moves/wallet_unavailable' });
-      expect(await wallets.lamportsOf(player.wallet.address)).to.equal(SOL_LAMPORTS);
+      expect(verdict(refused)).to.equal('409 wallets/export_not_allowed');
+      expect(refused.json.details).to.deep.equal({ reasons: ['moves_in_flight'], floor: [] });
+      await wallets.carriedUntil('the deposit has ended', async () => {
+        const status = await wallets.app.test.post('/treasury/status', { ref: 'former' });
+        return requireStatus(status, 200).json.status === 'confirmed' || undefined;
+      });
+      requireStatus(await exportIt(), 200);
     } finally {
+      for (const node of nodes) await node.stop();
       await wallets.stop();
     }
   });

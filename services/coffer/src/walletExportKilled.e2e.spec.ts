@@ -20,7 +20,7 @@ describe('a service that dies in the middle of an export', function () {
   const nodes = useMortalNodes();
   let node: ServiceProcess;
   before(async () => {
-    node = await nodes.start(['api']);
+    node = await nodes.start(['api', 'projector']);
   });
 
   const exporting = async () => {
@@ -41,7 +41,8 @@ describe('a service that dies in the middle of an export', function () {
   type Exporting = Awaited<ReturnType<typeof exporting>>;
 
   const dieAt = async (at: FailPointName, { app, ask }: Exporting) => {
-    const doomed = await nodes.start(['api'], at);
+    // An export waits for the rows of all that was in the log when its node started.
+    const doomed = await nodes.start(['api'], at, { until: 'ready' });
     const answer = await ask(doomed).then(
       ({ text }) => text,
       () => 'none',

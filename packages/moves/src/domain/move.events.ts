@@ -15,6 +15,12 @@ export type MoveOperation = z.infer<typeof moveOperation>;
 
 const blockHeight = amount;
 
+/**
+ * The wallet of a user that the move is from or to, in whose stream it stands until it has ended. Absent where it is of
+ * a release that did not ask the wallet, or to a wallet that was no longer in use.
+ */
+const admittedBy = z.object({ walletId: z.string(), ownerId: z.string() }).optional();
+
 /** What the move was, said again where it ends: whoever books it needs no other event. */
 const moveSubject = {
   operation: moveOperation,
@@ -23,6 +29,7 @@ const moveSubject = {
   userId: z.string(),
   currencyId: z.int().nullable(),
   amount,
+  admittedBy,
 };
 
 export const moveEvents = eventCodec({
@@ -46,6 +53,7 @@ export const moveEvents = eventCodec({
       /** The wallet (never a token account) that is paid, in base58. */
       toAddress: z.string(),
       requestedAt: z.iso.datetime(),
+      admittedBy,
     }),
   },
   /** Durable before the first send. Attempts count from 1; a later one only follows an expired one. */

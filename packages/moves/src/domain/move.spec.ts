@@ -96,6 +96,27 @@ describe('a move, requested', () => {
   });
 });
 
+describe('a move of a wallet that has ended', () => {
+  const refused = { ...request(), failsWith: 'moves/wallet_unavailable' } as const;
+
+  it('fails with its request: nothing of it is ever on its way', () =>
+    given()
+      .when(refused)
+      .thenHappened(requested(), failed('moves/wallet_unavailable'))
+      .andAnswers({ status: 'requested', terms, expired: undefined }));
+
+  it('does not fail one that was requested before', () => {
+    for (const history of [[requested()], [requested(), signed(1)], [requested(), signed(1), confirmed(1)]]) {
+      given(...history)
+        .when(refused)
+        .thenNothingHappened();
+    }
+    given(requested(deposit({ amount: 2n })))
+      .when(refused)
+      .thenRejects('treasury/idempotency_conflict', { key: 'ref-1', field: 'amount' });
+  });
+});
+
 describe('a move, carried out', () => {
   it('is signed first', () =>
     given(requested())
@@ -138,6 +159,21 @@ describe('a move, carried out', () => {
       .when(confirm(1))
       .thenHappened(confirmed(1))
       .andAnswers({ status: 'confirmed', terms, ...onChain(1) });
+  });
+
+  it('says at its end which wallet has admitted it', () => {
+    const admittedBy = { walletId: 'wlt_user', ownerId: 'scp_1' };
+    const ends = [
+      [fail('moves/source_frozen'), failed('moves/source_frozen')],
+      [confirm(1), confirmed(1)],
+    ] as const;
+    for (const [command, end] of ends) {
+      const { events } = move.decide(
+        move.evolve(move.initialState, requested(deposit({ admittedBy }))),
+        command,
+      );
+      expect(events.map(({ data }) => data)).to.deep.equal([{ ...end.data, admittedBy }]);
+    }
   });
 
   it('is confirmed by a transaction that a restored log has lost', () => {

@@ -56,7 +56,12 @@ interface AttemptName {
 }
 
 export type MoveCommand =
-  | { readonly type: 'RequestMove'; readonly terms: MoveTerms }
+  | {
+      readonly type: 'RequestMove';
+      readonly terms: MoveTerms;
+      /** Why a move that is new fails at once: nothing of it is ever on its way. */
+      readonly failsWith?: string;
+    }
   | { readonly type: 'RecordSigned'; readonly signed: SignedAttempt }
   | ({ readonly type: 'RecordSubmitted' } & AttemptName)
   | ({ readonly type: 'RecordExpired' } & AttemptName)
@@ -98,7 +103,7 @@ function decide(move: Move, command: MoveCommand): MoveDecision {
   }
 }
 
-function requestMove(move: Move, { terms }: CommandOf<'RequestMove'>): MoveDecision {
+function requestMove(move: Move, { terms, failsWith }: CommandOf<'RequestMove'>): MoveDecision {
   if (move.status !== 'unknown') {
     const field = firstDifference(move.terms, terms);
     if (field) throw new Rejection(conflictCode(terms.operation), { key: terms.key, field });
@@ -106,7 +111,9 @@ function requestMove(move: Move, { terms }: CommandOf<'RequestMove'>): MoveDecis
   }
 
   assert(terms.amount > 0n, 'a move moves something');
-  return { events: [{ type: 'MoveRequested', data: terms }], answer: asRequested(terms) };
+  const requested = { type: 'MoveRequested', data: terms } as const;
+  const failed = failsWith === undefined ? [] : [failedEvent(terms, failsWith, null)];
+  return { events: [requested, ...failed], answer: asRequested(terms) };
 }
 
 const asRequested = (terms: MoveTerms): RequestedMove => ({ status: 'requested', terms, expired: undefined });
@@ -181,15 +188,24 @@ function failMove(move: KnownMove, { code, onChain }: CommandOf<'FailMove'>): Mo
   if (isInFlight(move) && move.attempt.signature !== onChain?.signature) return unchanged(move);
 
   const { terms } = move;
+  return { events: [failedEvent(terms, code, onChain)], answer: { status: 'failed', terms, code, onChain } };
+}
+
+function failedEvent(terms: MoveTerms, code: string, onChain: OnChain | null): MoveEvent {
   const { signature, slot } = onChain ?? { signature: null, slot: null };
-  const data = { ...subjectOf(terms), code, signature, slot };
-  return { events: [{ type: 'MoveFailed', data }], answer: { status: 'failed', terms, code, onChain } };
+  return { type: 'MoveFailed', data: { ...subjectOf(terms), code, signature, slot } };
 }
 
 /** The last event says again what it is the end of. */
-const subjectOf = ({ operation, key, appId, userId, currencyId, amount }: MoveTerms) => {
-  return { operation, key, appId, userId, currencyId, amount };
-};
+const subjectOf = ({ operation, key, appId, userId, currencyId, amount, admittedBy }: MoveTerms) => ({
+  operation,
+  key,
+  appId,
+  userId,
+  currencyId,
+  amount,
+  ...(admittedBy && { admittedBy }),
+});
 
 const unchanged = (move: KnownMove): MoveDecision => ({ events: [], answer: move });
 

@@ -2,8 +2,23 @@
  * Stored facts. These names and shapes are on disk for ever.
  * A wallet belongs to a user of a scope. No event holds a key, sealed or not: only the address.
  */
-import { type EventIn, eventCodec } from '@coffer/kernel';
+import { amount, type EventIn, eventCodec } from '@coffer/kernel';
 import { z } from 'zod';
+
+/** All that `MoveRequested` says but for the move's id: whoever goes on after a crash requests the same. */
+const moveOrder = z.object({
+  operation: z.enum(['deposit', 'withdraw', 'sweep']),
+  key: z.string(),
+  appId: z.string(),
+  userId: z.string(),
+  currencyId: z.int().nullable(),
+  mint: z.string(),
+  decimals: z.int(),
+  amount,
+  from: z.object({ walletId: z.string(), ownerId: z.string(), address: z.string() }),
+  toAddress: z.string(),
+  requestedAt: z.iso.datetime(),
+});
 
 export const walletEvents = eventCodec({
   /** The sealed key is durable before this is written. */
@@ -45,6 +60,19 @@ export const walletEvents = eventCodec({
       migratedAt: z.iso.datetime(),
     }),
   },
+  /** A move from or to the wallet: until it is released, the wallet is not exported. `MoveRequested` follows. */
+  WalletMoveAdmitted: {
+    data: z.object({
+      walletId: z.string(),
+      moveId: z.string(),
+      /** Of the move's stream: an app or a scope. */
+      moveOwnerId: z.string(),
+      /** Null for a cash-out: the hold on the player's account carries its order. */
+      order: moveOrder.nullable(),
+    }),
+  },
+  /** The move has ended, or another wallet has it: what was admitted here is on no way from or to this wallet. */
+  WalletMoveReleased: { data: z.object({ walletId: z.string(), moveId: z.string() }) },
 });
 
 export type WalletEvent = EventIn<typeof walletEvents>;

@@ -1,5 +1,7 @@
+import { Rejection } from '@coffer/kernel';
 import { givenWhenThen, holdsEventFixtures } from '@coffer/testing';
 import { expect } from 'chai';
+import fc from 'fast-check';
 import type { WalletEvent } from './wallet.events.ts';
 import { type WalletCommand, wallet } from './wallet.ts';
 import { walletIdOf, walletStreamName } from './walletIds.ts';
@@ -81,7 +83,9 @@ describe('a wallet', () => {
     ['address', { address: 'address-2' }],
   ] as const) {
     it(`never gets another ${what}`, () =>
-      expect(() => wallet.decide(answer, provision(other))).to.throw(/a wallet (id stands|has one key)/));
+      expect(() => wallet.decide(wallet.evolve(undefined, provisioned), provision(other))).to.throw(
+        /a wallet (id stands|has one key)/,
+      ));
   }
 
   it('has an id that follows from its owner and generation, and from nothing less', () => {
@@ -155,10 +159,119 @@ describe('a wallet that an operator replaces', () => {
   it('is not there before it is provisioned', () => given().when(migrate()).thenRejects('wallets/not_found'));
 });
 
+const order = {
+  operation: 'deposit',
+  key: 'ref-1',
+  appId: 'app_1',
+  userId: 'usr_1',
+  currencyId: 1,
+  mint: 'native',
+  decimals: 9,
+  amount: 5n,
+  from: { walletId: 'wlt_1', ownerId: 'scp_1', address: 'address-1' },
+  toAddress: 'address-treasury',
+  requestedAt: AT.toISOString(),
+} as const;
+const admit = (moveId = 'mov_1') => ({ type: 'AdmitMove', moveId, moveOwnerId: 'app_1', order }) as const;
+const release = (moveId = 'mov_1') => ({ type: 'ReleaseMove', moveId }) as const;
+const admitted = (moveId = 'mov_1'): WalletEvent => ({
+  type: 'WalletMoveAdmitted',
+  data: { walletId: 'wlt_1', moveId, moveOwnerId: 'app_1', order },
+});
+const released = (moveId = 'mov_1'): WalletEvent => ({
+  type: 'WalletMoveReleased',
+  data: { walletId: 'wlt_1', moveId },
+});
+const onItsWay = { reasons: ['moves_in_flight'], floor: [] };
+
+describe('a wallet that moves are from and to', () => {
+  it('admits each once, with its whole order, until it is released', () => {
+    given(provisioned).when(admit()).thenHappened(admitted()).andAnswers(answer);
+    given(provisioned, admitted()).when(admit()).thenNothingHappened().andReplays(answer);
+    given(provisioned, admitted(), admitted('mov_2'))
+      .when(release())
+      .thenHappened(released())
+      .andAnswers(answer);
+    given(provisioned, admitted(), released()).when(release()).thenNothingHappened().andAnswers(answer);
+    given(provisioned).when(release('mov_9')).thenNothingHappened().andAnswers(answer);
+  });
+
+  it('is not exported before all of them are released', () => {
+    given(provisioned, admitted()).when(exportWallet()).thenRejects('wallets/export_not_allowed', onItsWay);
+    given(provisioned, admitted(), admitted('mov_2'), released())
+      .when(exportWallet())
+      .thenRejects('wallets/export_not_allowed', onItsWay);
+    given(provisioned, admitted(), released()).when(exportWallet()).thenHappened(exported);
+  });
+
+  it('admits none when it has been exported or migrated, nor before it is there', () => {
+    given(provisioned, exported).when(admit()).thenRejects('wallets/not_active', { status: 'exported' });
+    given(provisioned, migrated).when(admit()).thenRejects('wallets/not_active', { status: 'migrated' });
+    given().when(admit()).thenRejects('wallets/not_found');
+  });
+
+  it('is migrated with moves on their way, and releases them then: its key stays', () => {
+    given(provisioned, admitted()).when(migrate()).thenHappened(migrated);
+    const answered = { ...answer, ...migrated.data, status: 'migrated' } as const;
+    given(provisioned, admitted(), migrated).when(admit()).thenNothingHappened().andReplays(answered);
+    given(provisioned, admitted(), migrated).when(release()).thenHappened(released()).andAnswers(answered);
+  });
+
+  it('comes back from a snapshot as it was', () => {
+    for (const history of [
+      [provisioned, admitted(), admitted('mov_2'), released()],
+      [provisioned, admitted(), released(), exported],
+      [provisioned, admitted(), migrated],
+    ]) {
+      const state = history.reduce(wallet.evolve, wallet.initialState);
+      const stored = JSON.parse(JSON.stringify(wallet.snapshot?.encode(state)));
+      expect(wallet.snapshot?.decode(stored)).to.deep.equal(state);
+    }
+  });
+
+  it('is never exported while one is admitted, whatever comes in which order', () => {
+    const command = fc.oneof(
+      fc.constantFrom('mov_1', 'mov_2', 'mov_3').map(admit),
+      fc.constantFrom('mov_1', 'mov_2', 'mov_3').map(release),
+      fc.constantFrom('one', 'two').map((idempotencyKey) => exportWallet({ idempotencyKey })),
+      fc.constantFrom('one', 'two').map(migrate),
+    );
+    fc.assert(
+      fc.property(fc.array(command, { maxLength: 40 }), (commands) => {
+        const open = new Set<string>();
+        let isActive = true;
+        let state = wallet.evolve(wallet.initialState, provisioned);
+        for (const one of commands) {
+          let events: readonly WalletEvent[] = [];
+          try {
+            ({ events } = wallet.decide(state, one));
+          } catch (error) {
+            expect(error).to.be.instanceOf(Rejection);
+          }
+          for (const event of events) {
+            if (event.type === 'WalletExported') expect([...open]).to.deep.equal([]);
+            if (event.type === 'WalletMoveAdmitted') {
+              expect(isActive && !open.has(event.data.moveId)).to.equal(true);
+              open.add(event.data.moveId);
+            } else if (event.type === 'WalletMoveReleased') {
+              expect(open.delete(event.data.moveId)).to.equal(true);
+            } else {
+              expect(isActive, 'a wallet ends once').to.equal(true);
+              isActive = false;
+            }
+            state = wallet.evolve(state, event);
+          }
+          expect(new Set(state?.admitted.keys())).to.deep.equal(open);
+        }
+      }),
+    );
+  });
+});
+
 describe('wallet: fixtures', () =>
   holdsEventFixtures(wallet, new URL('fixtures/', import.meta.url), {
     repeatOf,
-    textOf: (given) => JSON.stringify(given),
+    textOf: (answered) => JSON.stringify(answered),
   }));
 
 function repeatOf(event: WalletEvent): WalletCommand {
@@ -171,5 +284,9 @@ function repeatOf(event: WalletEvent): WalletCommand {
       return { type: 'ExportWallet', ...event.data, at: new Date(event.data.exportedAt) };
     case 'WalletMigrated':
       return { type: 'MigrateWallet', ...event.data, at: new Date(event.data.migratedAt) };
+    case 'WalletMoveAdmitted':
+      return { ...event.data, type: 'AdmitMove' };
+    case 'WalletMoveReleased':
+      return { type: 'ReleaseMove', moveId: event.data.moveId };
   }
 }

@@ -1,8 +1,12 @@
-/** A wallet's standing. Its key is a row elsewhere: this stream says that it exists, under which address. */
+/**
+ * A wallet's standing, and the moves from and to it that have not ended: the same stream decides on both, so a wallet
+ * with a move on its way is never exported. Its key is a row elsewhere.
+ */
 import assert from 'node:assert/strict';
 import type { Decision, StreamType } from '@coffer/kernel';
 import { reject } from '../errors.ts';
 import { type WalletEvent, walletEvents } from './wallet.events.ts';
+import { decodeWallet, encodeWallet } from './wallet.snapshot.ts';
 
 /** A wallet that has left `active` is followed by one of the next generation, and never comes back. */
 export type WalletStatus = 'active' | 'exported' | 'migrated';
@@ -40,8 +44,26 @@ export interface MigratedWallet extends WalletFacts, Successor {
 
 export type ProvisionedWallet = ActiveWallet | ExportedWallet | MigratedWallet;
 
+export interface AdmittedMove {
+  readonly moveId: string;
+  /** Of its stream. */
+  readonly moveOwnerId: string;
+  /** Of the event that admitted it. */
+  readonly revision: number;
+}
+
 /** Undefined until provisioned. */
-export type WalletState = ProvisionedWallet | undefined;
+export type WalletState =
+  | {
+      readonly wallet: ProvisionedWallet;
+      /** Of the last event. */
+      readonly revision: number;
+      /** Those that were not released: what has ended is not remembered. By move id. */
+      readonly admitted: ReadonlyMap<string, AdmittedMove>;
+    }
+  | undefined;
+
+type MoveAdmitted = Extract<WalletEvent, { type: 'WalletMoveAdmitted' }>['data'];
 
 export type WalletCommand =
   /** All of it follows from the sealed key's row, so that everybody who finds the row asks for the same. */
@@ -59,7 +81,10 @@ export type WalletCommand =
       readonly recipientPublicKey: string | null;
       readonly at: Date;
     } & Successor)
-  | ({ readonly type: 'MigrateWallet'; readonly ref: string; readonly at: Date } & Successor);
+  | ({ readonly type: 'MigrateWallet'; readonly ref: string; readonly at: Date } & Successor)
+  | ({ readonly type: 'AdmitMove' } & Omit<MoveAdmitted, 'walletId'>)
+  /** Of a move that has ended, or that another wallet has. */
+  | { readonly type: 'ReleaseMove'; readonly moveId: string };
 
 type CommandOf<Type extends WalletCommand['type']> = Extract<WalletCommand, { type: Type }>;
 type WalletDecision = Decision<WalletEvent, ProvisionedWallet>;
@@ -72,6 +97,10 @@ function decide(state: WalletState, command: WalletCommand): WalletDecision {
       return exportWallet(state, command);
     case 'MigrateWallet':
       return migrate(state, command);
+    case 'AdmitMove':
+      return admitMove(state, command);
+    case 'ReleaseMove':
+      return releaseMove(state, command);
     default:
       throw new assert.AssertionError({ message: 'no such command', actual: command satisfies never });
   }
@@ -82,13 +111,14 @@ function provision(
   { walletId, userId, address, generation, at }: CommandOf<'ProvisionWallet'>,
 ): WalletDecision {
   if (state) {
+    const { wallet: known } = state;
     // The id follows from the owner and the address from the one row of that id: no caller can ask for another.
     assert(
-      state.walletId === walletId && state.userId === userId && state.generation === generation,
+      known.walletId === walletId && known.userId === userId && known.generation === generation,
       'a wallet id stands for one owner',
     );
-    assert(state.address === address, 'a wallet has one key');
-    return { events: [], answer: asProvisioned(state), replayed: true };
+    assert(known.address === address, 'a wallet has one key');
+    return { events: [], answer: asProvisioned(known), replayed: true };
   }
 
   const data = { walletId, userId, address, generation, provisionedAt: at.toISOString() };
@@ -98,35 +128,63 @@ function provision(
 function exportWallet(state: WalletState, command: CommandOf<'ExportWallet'>): WalletDecision {
   const { idempotencyKey, recipientPublicKey, newWalletId, newAddress, at } = command;
   if (!state) throw reject('wallets/not_found');
-  if (state.status === 'exported' && state.idempotencyKey === idempotencyKey) {
-    if (state.recipientPublicKey !== recipientPublicKey) {
+  const { wallet: known, admitted } = state;
+  if (known.status === 'exported' && known.idempotencyKey === idempotencyKey) {
+    if (known.recipientPublicKey !== recipientPublicKey) {
       throw reject('wallets/idempotency_conflict', { key: idempotencyKey, field: 'recipientPublicKey' });
     }
-    return { events: [], answer: state, replayed: true };
+    return { events: [], answer: known, replayed: true };
   }
-  if (state.status !== 'active') throw reject('wallets/not_active', { status: state.status });
+  if (known.status !== 'active') throw reject('wallets/not_active', { status: known.status });
+  // All else that stands against it was looked at before: only this may have come about since.
+  if (admitted.size > 0) {
+    throw reject('wallets/export_not_allowed', { reasons: ['moves_in_flight'], floor: [] });
+  }
 
-  const { walletId, userId, address } = state;
+  const { walletId, userId, address } = known;
   const exportedAt = at.toISOString();
   const ended = { idempotencyKey, recipientPublicKey, newWalletId, newAddress, exportedAt };
   return {
     events: [{ type: 'WalletExported', data: { walletId, userId, address, ...ended } }],
-    answer: { ...state, status: 'exported', ...ended },
+    answer: { ...known, status: 'exported', ...ended },
   };
 }
 
 function migrate(state: WalletState, command: CommandOf<'MigrateWallet'>): WalletDecision {
   const { ref, newWalletId, newAddress, at } = command;
   if (!state) throw reject('wallets/not_found');
-  if (state.status === 'migrated' && state.ref === ref) return { events: [], answer: state, replayed: true };
-  if (state.status !== 'active') throw reject('wallets/not_active', { status: state.status });
+  const { wallet: known } = state;
+  if (known.status === 'migrated' && known.ref === ref) return { events: [], answer: known, replayed: true };
+  if (known.status !== 'active') throw reject('wallets/not_active', { status: known.status });
 
-  const { walletId, userId, address } = state;
+  const { walletId, userId, address } = known;
   const ended = { ref, newWalletId, newAddress, migratedAt: at.toISOString() };
   return {
     events: [{ type: 'WalletMigrated', data: { walletId, userId, address, ...ended } }],
-    answer: { ...state, status: 'migrated', ...ended },
+    answer: { ...known, status: 'migrated', ...ended },
   };
+}
+
+function admitMove(state: WalletState, command: CommandOf<'AdmitMove'>): WalletDecision {
+  const { type: _, ...move } = command;
+  if (!state) throw reject('wallets/not_found');
+  const { wallet: known, admitted } = state;
+  // Until it is released: a moment later the same move may be admitted no more.
+  if (admitted.has(move.moveId)) return { events: [], answer: known, replayed: true, revocable: true };
+  if (known.status !== 'active') throw reject('wallets/not_active', { status: known.status });
+
+  const data = { walletId: known.walletId, ...move };
+  return { events: [{ type: 'WalletMoveAdmitted', data }], answer: known };
+}
+
+/** Also of a wallet that was migrated since: its key stays, and so do its moves. */
+function releaseMove(state: WalletState, { moveId }: CommandOf<'ReleaseMove'>): WalletDecision {
+  if (!state) throw reject('wallets/not_found');
+  const { wallet: known, admitted } = state;
+  if (!admitted.has(moveId)) return { events: [], answer: known };
+
+  const data = { walletId: known.walletId, moveId };
+  return { events: [{ type: 'WalletMoveReleased', data }], answer: known };
 }
 
 /** As it was answered when it was provisioned, whatever became of it since. */
@@ -146,27 +204,53 @@ const asProvisioned = ({
 });
 
 function evolve(state: WalletState, event: WalletEvent): WalletState {
+  if (event.type === 'WalletProvisioned') {
+    assert(!state, 'a wallet is provisioned once');
+    return { wallet: { ...event.data, status: 'active' }, revision: 0, admitted: new Map() };
+  }
+  assert(state, `${event.type} of a wallet that was not provisioned`);
+  const { wallet: known, admitted } = state;
+  const revision = state.revision + 1;
   switch (event.type) {
-    case 'WalletProvisioned':
-      assert(!state, 'a wallet is provisioned once');
-      return { ...event.data, status: 'active' };
     case 'WalletExported':
-      assert(state?.status === 'active', 'only an active wallet is exported');
-      return { ...state, ...event.data, status: 'exported' };
+      assert(known.status === 'active', 'only an active wallet is exported');
+      assert(admitted.size === 0, 'a wallet with a move on its way is not exported');
+      return { ...state, revision, wallet: { ...known, ...event.data, status: 'exported' } };
     case 'WalletMigrated':
-      assert(state?.status === 'active', 'only an active wallet is migrated');
-      return { ...state, ...event.data, status: 'migrated' };
+      assert(known.status === 'active', 'only an active wallet is migrated');
+      return { ...state, revision, wallet: { ...known, ...event.data, status: 'migrated' } };
+    case 'WalletMoveAdmitted': {
+      const { moveId, moveOwnerId } = event.data;
+      assert(known.status === 'active', 'only an active wallet admits moves');
+      assert(!admitted.has(moveId), 'a move is admitted once');
+      const move = { moveId, moveOwnerId, revision };
+      return { ...state, revision, admitted: new Map(admitted).set(moveId, move) };
+    }
+    case 'WalletMoveReleased': {
+      const left = new Map(admitted);
+      assert(left.delete(event.data.moveId), 'only a move that was admitted is released');
+      return { ...state, revision, admitted: left };
+    }
     default:
       throw new assert.AssertionError({ message: 'no such event', actual: event satisfies never });
   }
 }
 
+// Stream type
+
+const BYTES = 800;
+const BYTES_OF_A_MOVE = 200;
+
 export const wallet: StreamType<WalletCommand, WalletEvent, WalletState, ProvisionedWallet> = {
   category: 'wallet',
-  version: 2,
+  version: 3,
   codec: walletEvents,
   initialState: undefined,
   decide,
   evolve,
-  sizeOf: () => 800,
+  sizeOf: (state) => BYTES + (state?.admitted.size ?? 0) * BYTES_OF_A_MOVE,
+  snapshot: {
+    encode: (state) => state && encodeWallet(state),
+    decode: decodeWallet,
+  },
 };

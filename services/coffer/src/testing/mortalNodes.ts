@@ -11,6 +11,7 @@ import {
   OPERATOR_TOKEN,
   type ServiceProcess,
   type ServiceProcesses,
+  type ServiceStart,
   serviceProcesses,
 } from './serviceProcess.ts';
 import { allowSignIn, launchDataOf, newWallet } from './signIns.ts';
@@ -37,7 +38,11 @@ export interface MortalNodes {
   readonly processes: ServiceProcesses;
   readonly pool: () => Pool;
   /** Answers as long as it is not the last thing that is done with it: it dies at the point. */
-  readonly start: (roles: readonly Role[], failPoint?: FailPointName) => Promise<ServiceProcess>;
+  readonly start: (
+    roles: readonly Role[],
+    failPoint?: FailPointName,
+    how?: Pick<ServiceStart, 'variables' | 'until'>,
+  ) => Promise<ServiceProcess>;
   /** An app with a scope of its own, which players can sign in to. */
   readonly newApp: (service: ServiceProcess) => Promise<TestApp>;
   /** Of the scope, in the order of the log. */
@@ -65,7 +70,7 @@ export function useMortalNodes(): MortalNodes {
   return {
     processes,
     pool: () => started.pool,
-    start: (roles, failPoint) =>
+    start: (roles, failPoint, { variables, until = 'listening' } = {}) =>
       processes.start({
         roles,
         variables: {
@@ -74,9 +79,10 @@ export function useMortalNodes(): MortalNodes {
           COFFER_REACTION_GRACE_MS: '0',
           COFFER_SYSTEM_PORT: '0',
           ...(failPoint && { COFFER_FAIL_POINT: failPoint }),
+          ...variables,
         },
         dataFolder: started.dataFolder,
-        until: 'listening',
+        until,
       }),
     async newApp(service) {
       const client = clientOf(service);

@@ -3,10 +3,11 @@
  * What was requested stays where it is until the spec lets a chain worker run.
  */
 import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
+import type { Clock } from '@coffer/kernel';
 import { createPlayerClient } from '@coffer/sdk';
 import { type Chain, createRpcChain } from '@coffer/solana';
 import { PublicKey, SystemProgram, Transaction } from '@solana/web3.js';
-import { openChains } from '../chains.ts';
+import { type Chains, openChains } from '../chains.ts';
 import type { Role } from '../config.ts';
 import { type Answer, type CallOptions, requireStatus, setUpApp, type TestApp, textOf } from './client.ts';
 import { eventually } from './eventually.ts';
@@ -30,6 +31,9 @@ export interface PlayerWallets {
   readonly app: TestApp;
   readonly node: ChainWorld;
   readonly chain: Chain;
+  /** For another node. */
+  readonly chains: Chains;
+  readonly clock: Clock;
   readonly settings: (settings: Readonly<Record<string, unknown>>) => Promise<void>;
   readonly newPlayer: () => Promise<Player>;
   /** Lets a chain worker run and slots go by until there is an answer. */
@@ -95,6 +99,8 @@ export async function startPlayerWallets({
     app,
     node,
     chain,
+    chains,
+    clock,
     lamportsOf,
     async tokensOf(address, wanted = mint) {
       const held = await chain.tokenAccountsOf(address, 'confirmed');

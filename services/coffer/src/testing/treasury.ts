@@ -5,10 +5,17 @@
 import { randomUUID } from 'node:crypto';
 import { accountStream, createAccounts, holdReactions } from '@coffer/accounts';
 import type { Reaction } from '@coffer/consumers';
-import { createCommandHandler, type EventStore, type RecordedEvent } from '@coffer/event-store';
+import { createCommandHandler, type EventStore, type RecordedEvent, requestedBy } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
-import { type Environment, encodeMetadata, type FailPointName, newId } from '@coffer/kernel';
-import { createMoves, type MoveEvent, moveEvents, moveStreamName, treasuryMovePlace } from '@coffer/moves';
+import { type Environment, encodeMetadata, type FailPoint, type FailPointName, newId } from '@coffer/kernel';
+import {
+  createMoves,
+  type MoveEvent,
+  moveEvents,
+  moveStreamName,
+  type PayingWallet,
+  treasuryMovePlace,
+} from '@coffer/moves';
 import { memoryRentSponsor } from '@coffer/moves/testing';
 import { type Chain, type Commitment, chainNotConfigured } from '@coffer/solana';
 import { memoryChain, testWallet } from '@coffer/solana/testing';
@@ -22,6 +29,14 @@ import {
   treasuryDues,
 } from '@coffer/treasury';
 import { createUsers } from '@coffer/users';
+import {
+  admittedMoveReactions,
+  createAdmittedMoves,
+  type WalletPlace,
+  walletIdOf,
+  walletStreamName,
+  wallet as walletType,
+} from '@coffer/wallets';
 import { treasuryFunds } from '../treasuryFunds.ts';
 
 export const SOL: TreasuryCurrency = { id: 1, decimals: 9, mint: { test: 'native', live: 'native' } };
@@ -58,7 +73,6 @@ export async function createTreasuryWorld({
     decimals: 6,
     mint: { test: chipMint.address, live: null },
   };
-  const wallets = new Set<string>();
   const dies = new Set<FailPointName>();
   let books: TreasuryBooks = { liabilities: 0n, inFlight: 0n };
   let isConfigured = true;
@@ -70,6 +84,14 @@ export async function createTreasuryWorld({
     return new Date(timeMs);
   };
   const addressOf = (userId: string) => testWallet(userId).address;
+  const walletPlaceOf = (userId: string): WalletPlace => {
+    const owner = { ...place, userId };
+    return { environment: place.environment, ownerId: place.scopeId, walletId: walletIdOf(owner, 1) };
+  };
+  const payerOf = (userId: string): PayingWallet => {
+    const { walletId, ownerId } = walletPlaceOf(userId);
+    return { walletId, ownerId, address: addressOf(userId) };
+  };
   const chain: Chain = {
     ...memory,
     accounts(addresses, commitment) {
@@ -91,14 +113,21 @@ export async function createTreasuryWorld({
     const handler = createCommandHandler({ store });
     const accounts = createAccounts({ handler, store });
     const users = createUsers({ handler, store, clock });
-    const moves = createMoves({ handler, store });
+    const failPoint: FailPoint = (name) => {
+      if (dies.delete(name) || mayDie()) throw new Died(name);
+    };
+    const moves = createAdmittedMoves({
+      moves: createMoves({ handler, store }),
+      handler,
+      store,
+      failPoint,
+      formerMovesOf: async () => [],
+    });
     const treasury = createTreasury({
       moves,
       rentSponsor,
       clock,
-      failPoint(name) {
-        if (dies.delete(name) || mayDie()) throw new Died(name);
-      },
+      failPoint,
       funds: treasuryFunds(accounts),
       users,
       currencyById: (_appId, id) => [SOL, chip, POINTS].find((currency) => currency.id === id),
@@ -106,32 +135,71 @@ export async function createTreasuryWorld({
         if (!isConfigured) throw chainNotConfigured(environment);
         return chain;
       },
-      walletOf: async ({ userId, scopeId }) =>
-        wallets.has(userId)
-          ? { walletId: `wlt-${userId}`, ownerId: scopeId, address: addressOf(userId) }
-          : undefined,
+      async walletOf({ userId }, deadline) {
+        const wallet = walletPlaceOf(userId);
+        const known = await handler.load(walletType, walletStreamName(wallet), deadline);
+        if (known?.wallet.status !== 'active') return undefined;
+        return payerOf(userId);
+      },
       treasuryOf: async ({ appId }) => ({ walletId: 'wlt-treasury', ownerId: appId, address: TREASURY }),
       booksOf: booksOf ?? (async () => books),
     });
-    return { handler, accounts, users, moves, treasury };
+    /** Its user takes the key: there is no next wallet here. */
+    const exportWallet = async (userId: string): Promise<void> => {
+      const wallet = walletPlaceOf(userId);
+      await moves.releaseEnded(wallet, context());
+      await handler.execute(
+        walletType,
+        walletStreamName(wallet),
+        {
+          type: 'ExportWallet',
+          idempotencyKey: 'mine',
+          recipientPublicKey: null,
+          newWalletId: 'wlt_next',
+          newAddress: 'address-next',
+          at: clock(),
+        },
+        requestedBy(context(), clock().toISOString()),
+      );
+    };
+    return { handler, accounts, users, moves, treasury, exportWallet };
   };
-  const nodes = [startNode(), startNode()] as const;
   const context = () => ({ requestId: 'req-1', actor: 'key:1', deadlineMs: performance.now() + 30_000 });
+  const nodes = [startNode(), startNode()] as const;
 
   const accountStreamOf = ({ environment, appId, userId, currencyId }: PlayerAccount) =>
     accountStream(environment, appId, userId, currencyId);
   const reactionsOf = (node: 0 | 1): readonly Reaction[] => {
     const reaction = { accountStreamOf, carryOut: nodes[node].treasury.carryOut };
-    return holdReactions({ cashout: cashOutHoldAct(reaction) }, treasuryDues(reaction));
+    return [
+      ...holdReactions({ cashout: cashOutHoldAct(reaction) }, treasuryDues(reaction)),
+      ...admittedMoveReactions(nodes[node].moves),
+    ];
   };
 
   const events = async (): Promise<readonly RecordedEvent[]> =>
     (await Array.fromAsync(store.readAll({}))).flat();
 
+  async function provisionWallet(userId: string): Promise<void> {
+    const wallet = walletPlaceOf(userId);
+    await nodes[0].handler.execute(
+      walletType,
+      walletStreamName(wallet),
+      {
+        type: 'ProvisionWallet',
+        walletId: wallet.walletId,
+        userId,
+        address: addressOf(userId),
+        generation: 1,
+        at: clock(),
+      },
+      requestedBy(context(), clock().toISOString()),
+    );
+  }
   async function newPlayer(given: { readonly lamports?: bigint; readonly hasWallet?: boolean } = {}) {
     const { environment, scopeId, appId } = place;
     const { answer } = await nodes[0].users.register({ environment, scopeId, appId }, context());
-    if (given.hasWallet ?? true) wallets.add(answer.userId);
+    if (given.hasWallet ?? true) await provisionWallet(answer.userId);
     await setLamports(addressOf(answer.userId), given.lamports ?? 100_000_000_000n);
     return answer.userId;
   }
@@ -153,8 +221,8 @@ export async function createTreasuryWorld({
     const at = treasuryMovePlace(place.environment, place.appId, ref);
     const move = await nodes[0].moves.find(at, context());
     if (!move) throw new Error(`Nothing was requested under ${ref}.`);
-    const { operation, key, appId, userId, currencyId, amount } = move;
-    return { operation, key, appId, userId, currencyId, amount };
+    const { operation, key, appId, userId, currencyId, amount, admittedBy } = move;
+    return { operation, key, appId, userId, currencyId, amount, ...(admittedBy && { admittedBy }) };
   }
   const sign = (ref: string) =>
     appendToMove(ref, {
@@ -177,6 +245,8 @@ export async function createTreasuryWorld({
     context,
     newPlayer,
     addressOf,
+    walletPlaceOf,
+    payerOf,
     accountOf: (userId: string, currencyId = SOL.id): PlayerAccount => ({
       environment: place.environment,
       appId: place.appId,
@@ -222,11 +292,15 @@ export async function createTreasuryWorld({
       const log = await events();
       let acts = 0;
       for (const reaction of reactions) {
-        const done = new Set(log.map(reaction.effectOf));
+        const owed = new Map<string, RecordedEvent>();
         for (const event of log) {
+          const effect = reaction.effectOf(event);
+          if (effect !== undefined) owed.delete(effect);
           const cause = reaction.causeOf(event);
-          if (!cause || done.has(cause.key)) continue;
-          await reaction.act(event, new AbortController().signal);
+          if (cause) owed.set(cause.key, event);
+        }
+        for (const cause of owed.values()) {
+          await reaction.act(cause, new AbortController().signal);
           acts += 1;
         }
       }

@@ -1,0 +1,228 @@
+/**
+ * Moves from and to the wallets of users, each admitted by the wallet's own stream before it is requested, and released
+ * when it has ended. Export and move so meet in one stream, and one append of the two wins.
+ *
+ *     WalletMoveAdmitted (with the whole order) · MoveRequested · … · MoveConfirmed or MoveFailed · WalletMoveReleased
+ *
+ * Each follows from the one before, so a process that finds one without the next goes on. A wallet forgets what it has
+ * released: a request that comes later than the end of its move may have it admitted once more, and whoever meets that
+ * (the request itself, the process, an export) looks at the move and releases it. Source: docs/adr/0026-admitted-moves.md.
+ */
+import {
+  afterFirstAppend,
+  type CommandContext,
+  type CommandHandler,
+  causedBy,
+  type EventStore,
+  type Outcome,
+  readEvent,
+  type StreamEvent,
+} from '@coffer/event-store';
+import { type FailPoint, noFailPoint, parseStreamName, Rejection, uuidFromParts } from '@coffer/kernel';
+import { type MoveOrder, type MovePlace, type MoveState, type Moves, moveStreamName } from '@coffer/moves';
+import { walletEvents } from './domain/wallet.events.ts';
+import { type AdmittedMove, type WalletState, wallet } from './domain/wallet.ts';
+import { type WalletPlace, walletStreamName } from './domain/walletIds.ts';
+
+type Deadline = Pick<CommandContext, 'deadlineMs'>;
+type Requested = Awaited<ReturnType<Moves['request']>>;
+
+/** As `Moves`, for orders that a wallet must admit (`admittedBy`) and for others. */
+export interface AdmittedMoves extends Moves {
+  /**
+   * Throws `wallets/not_active` where the wallet has ended, and nothing was requested. A cash-out, whose funds are held
+   * by then, is requested and fails at once.
+   */
+  readonly request: Moves['request'];
+  /** Whether a move from or to the wallet has not ended. */
+  readonly isAnyInFlight: (place: WalletPlace, deadline: Deadline) => Promise<boolean>;
+  /** What has ended and still stands in the wallet's stream, because nobody has come to it yet. */
+  readonly releaseEnded: (place: WalletPlace, deadline: Deadline) => Promise<void>;
+  readonly carryOut: {
+    /** What a `WalletMoveAdmitted` is for. */
+    readonly request: (admitted: StreamEvent, deadlineMs: number) => Promise<void>;
+    /** What the end of a move is to the wallet that has admitted it. */
+    readonly release: (place: WalletPlace, moveId: string, deadlineMs: number) => Promise<void>;
+  };
+}
+
+export function createAdmittedMoves({
+  moves,
+  handler,
+  store,
+  formerMovesOf,
+  failPoint = noFailPoint,
+}: {
+  readonly moves: Moves;
+  readonly handler: Pick<CommandHandler, 'execute' | 'load'>;
+  readonly store: Pick<EventStore, 'readStream'>;
+  /** Those that may be on their way and were requested by a release that did not ask the wallet. */
+  readonly formerMovesOf: (walletId: string) => Promise<readonly MovePlace[]>;
+  readonly failPoint?: FailPoint;
+}): AdmittedMoves {
+  return {
+    ...moves,
+    async request(place, order, context, failsWith) {
+      // What is there is answered as it is, whatever became of the wallet since.
+      if (!order.admittedBy || failsWith || (await moves.find(place, context))) {
+        return moves.request(place, order, context, failsWith);
+      }
+      const payer: WalletPlace = { environment: place.environment, ...order.admittedBy };
+      let admitted: StreamEvent | undefined;
+      try {
+        admitted = await admit(payer, place, order, context);
+      } catch (error) {
+        if (order.operation !== 'cashOut' || !isNotActive(error)) throw error;
+        const { admittedBy: _, ...unadmitted } = order;
+        return moves.request(place, unadmitted, context, 'moves/wallet_unavailable');
+      }
+      return afterFirstAppend(async () => {
+        failPoint('move.admitted');
+        return requestAdmitted(payer, place, order, admitted, context);
+      });
+    },
+
+    async isAnyInFlight(place, deadline) {
+      for (const move of await admittedIn(place, deadline)) {
+        if (await isOnItsWay(place, move)) return true;
+      }
+      for (const former of await formerMovesOf(place.walletId)) {
+        const found = await moves.trace(former);
+        if (found && !found.end) return true;
+      }
+      return false;
+    },
+
+    async releaseEnded(place, deadline) {
+      for (const move of await admittedIn(place, deadline)) await settle(place, move, deadline.deadlineMs);
+    },
+
+    carryOut: {
+      async request(admitted, deadlineMs) {
+        const { place, move, order } = admissionIn(admitted);
+        if (order) {
+          await requestFrom(admitted, move, orderWith(order, place), deadlineMs).catch((error: unknown) => {
+            // Another request was the first under this key.
+            if (!(error instanceof Rejection)) throw error;
+          });
+        }
+        await release(place, move.moveId, deadlineMs);
+      },
+      release,
+    },
+  };
+
+  /** The event; undefined where the move was released by the time that it was looked for. */
+  async function admit(
+    payer: WalletPlace,
+    place: MovePlace,
+    order: MoveOrder,
+    context: CommandContext,
+  ): Promise<StreamEvent | undefined> {
+    const stream = walletStreamName(payer);
+    const { eventIdOf } = context;
+    const { appended } = await handler.execute(
+      wallet,
+      stream,
+      {
+        type: 'AdmitMove',
+        moveId: place.moveId,
+        moveOwnerId: place.ownerId,
+        order: orderToKeep(order),
+      },
+      { ...context, ...(eventIdOf && { eventIdOf: (index) => uuidFromParts(stream, eventIdOf(index)) }) },
+    );
+    if (appended[0]) return appended[0];
+    const known = (await admittedIn(payer, context)).find(({ moveId }) => moveId === place.moveId);
+    return known && readEvent(store, stream, known.revision);
+  }
+
+  async function requestAdmitted(
+    payer: WalletPlace,
+    place: MovePlace,
+    order: MoveOrder,
+    admitted: StreamEvent | undefined,
+    context: CommandContext,
+  ): Promise<Requested> {
+    const { deadlineMs } = context;
+    try {
+      let begun: Outcome<MoveState> | undefined;
+      // The hold of a cash-out is what its request follows from.
+      if (order.operation !== 'cashOut' && admitted) {
+        const kept = admissionIn(admitted).order;
+        if (kept) begun = await requestFrom(admitted, place, orderWith(kept, payer), deadlineMs);
+      }
+      // Compares what was asked for with what was kept first.
+      const outcome = await moves.request(place, order, context);
+      const { replayed, appended } = begun ?? outcome;
+      if (replayed) await release(payer, place.moveId, deadlineMs);
+      return { ...outcome, replayed, appended };
+    } catch (error) {
+      if (error instanceof Rejection) await release(payer, place.moveId, deadlineMs);
+      throw error;
+    }
+  }
+
+  function requestFrom(admitted: StreamEvent, place: MovePlace, order: MoveOrder, deadlineMs: number) {
+    return moves.request(place, order, causedBy(admitted, moveStreamName(place), deadlineMs));
+  }
+
+  async function admittedIn(place: WalletPlace, deadline: Deadline): Promise<readonly AdmittedMove[]> {
+    const state: WalletState = await handler.load(wallet, walletStreamName(place), deadline);
+    return [...(state?.admitted.values() ?? [])];
+  }
+
+  /** Unless it is on its way. */
+  async function release(place: WalletPlace, moveId: string, deadlineMs: number): Promise<void> {
+    const known = (await admittedIn(place, { deadlineMs })).find((one) => one.moveId === moveId);
+    if (known) await settle(place, known, deadlineMs);
+  }
+
+  async function isOnItsWay({ environment, walletId }: WalletPlace, move: AdmittedMove): Promise<boolean> {
+    const found = await moves.trace({ environment, ownerId: move.moveOwnerId, moveId: move.moveId });
+    // Not requested yet: whoever admitted it is about to, or the process will.
+    return !found || (found.order.admittedBy?.walletId === walletId && !found.end);
+  }
+
+  async function settle(place: WalletPlace, move: AdmittedMove, deadlineMs: number): Promise<void> {
+    const { moveId, moveOwnerId, revision } = move;
+    const found = await moves.trace({ environment: place.environment, ownerId: moveOwnerId, moveId });
+    const isOurs = found?.order.admittedBy?.walletId === place.walletId;
+    // Another wallet's was the first under this key, or it went without being admitted.
+    const cause = isOurs ? found?.end : found?.requested;
+    if (!cause) return;
+    const stream = walletStreamName(place);
+    const context = causedBy(cause, stream, deadlineMs);
+    const eventIdOf = () => uuidFromParts(stream, cause.id, String(revision));
+    await handler.execute(wallet, stream, { type: 'ReleaseMove', moveId }, { ...context, eventIdOf });
+    failPoint('move.released');
+  }
+}
+
+type KeptOrder = NonNullable<ReturnType<typeof admissionIn>['order']>;
+
+function admissionIn(event: StreamEvent) {
+  const admitted = walletEvents.decode(event);
+  const parts = parseStreamName(event.stream);
+  if (admitted.type !== 'WalletMoveAdmitted' || !parts) {
+    throw new Error(`${event.type} of ${event.stream} admits no move.`);
+  }
+  const { walletId, moveId, moveOwnerId: ownerId, order } = admitted.data;
+  const { environment, owner } = parts;
+  const place: WalletPlace = { environment, ownerId: owner, walletId };
+  const move: MovePlace = { environment, ownerId, moveId };
+  return { place, move, order };
+}
+
+function orderToKeep({ admittedBy: _, ...order }: MoveOrder): KeptOrder | null {
+  const { operation } = order;
+  return operation === 'cashOut' ? null : { ...order, operation };
+}
+
+const orderWith = (order: KeptOrder, { walletId, ownerId }: WalletPlace): MoveOrder => ({
+  ...order,
+  admittedBy: { walletId, ownerId },
+});
+
+const isNotActive = (error: unknown): boolean =>
+  error instanceof Rejection && error.code === 'wallets/not_active';
