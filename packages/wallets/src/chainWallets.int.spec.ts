@@ -13,6 +13,7 @@ import {
   type PlayerPlace,
   type WithdrawalRequest,
 } from './chainWallets.ts';
+import { ownAddressesOf } from './ownAddresses.ts';
 import {
   contextOf,
   firstKeys,
@@ -65,6 +66,7 @@ describe('wallets on the chain', () => {
       wallets: service.wallets,
       moves: createMoves({ handler: createCommandHandler({ store: world.store }), store: world.store }),
       rentSponsor,
+      ownAddressesOf: ownAddressesOf(service.operatorWallets),
       clock: () => NOW,
       chainOf: () => chain,
       currencies: () => currencies,
@@ -166,6 +168,34 @@ describe('wallets on the chain', () => {
       chain.giveTokens(unknown, address, 5n);
       const { answer } = await withdraw({ idempotencyKey: 'withdraw-3', mint: unknown.address, amount: 5n });
       expect(answer).to.include({ currencyId: null, mint: unknown.address, decimals: 3 });
+    });
+
+    describe('nothing to the app itself', () => {
+      for (const environment of ['test', 'live'] as const) {
+        for (const role of ['treasury', 'feePayer'] as const) {
+          it(`as its ${role} of ${environment}, or where that holds tokens or would`, async () => {
+            const { appId } = place;
+            const own = (await service.operatorWallets.provision({ environment, appId, role }, contextOf()))
+              .address;
+            const stranger = chain.createMint();
+            const addresses = [
+              own,
+              associatedTokenAddress(own, chips.address, chips.program),
+              chain.giveTokens(stranger, own, 1n),
+            ];
+            for (const toAddress of addresses) {
+              for (const currency of [1, 2]) {
+                expect(await refusalOf(withdraw({ toAddress, currency, amount: 1n }))).to.deep.equal({
+                  code: 'wallets/own_address',
+                });
+              }
+            }
+            // Another app's is any address to it.
+            place = { ...place, appId: newId('app') };
+            expect(await refusalOf(withdraw({ toAddress: own }))).to.equal('done');
+          });
+        }
+      }
     });
 
     for (const [field, change] of [

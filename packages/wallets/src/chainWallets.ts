@@ -18,6 +18,7 @@ import {
 } from '@coffer/solana';
 import type { WalletOwner } from './domain/walletIds.ts';
 import { reject } from './errors.ts';
+import { isTokenAccountOf, type OwnAddressesOf } from './ownAddresses.ts';
 import type { Wallets, WalletView } from './wallets.ts';
 
 /** A wallet that strangers filled with worthless tokens is shown in part. */
@@ -76,7 +77,7 @@ export interface ChainWallets {
   /**
    * Requests the transfer, once an `idempotencyKey` of the wallet; answers the move as it was requested. Throws
    * `wallets/not_found`, `wallets/unknown_currency`, `wallets/idempotency_conflict`, `wallets/not_active`,
-   * `wallets/invalid_address`, `wallets/insufficient_funds`, `wallets/below_rent_minimum`,
+   * `wallets/own_address`, `wallets/invalid_address`, `wallets/insufficient_funds`, `wallets/below_rent_minimum`,
    * `wallets/mint_not_supported`, `wallets/account_frozen`, `wallets/rent_not_sponsored`, `chain/not_configured`. `requireAllowed` is asked where
    * something new would be requested, never for a repeat.
    */
@@ -100,6 +101,7 @@ export interface ChainWalletsOptions {
   readonly wallets: Pick<Wallets, 'walletsOf'>;
   readonly moves: Moves;
   readonly rentSponsor: RentSponsor;
+  readonly ownAddressesOf: OwnAddressesOf;
   readonly clock: Clock;
   /** Throws `chain/not_configured`. */
   readonly chainOf: (environment: Environment) => Chain;
@@ -156,8 +158,15 @@ export function createChainWallets(options: ChainWalletsOptions): ChainWallets {
       if (before) return moves.request(move, order, context);
       await requireAllowed();
       if (wallet.status !== 'active') throw reject('wallets/not_active', { status: wallet.status });
+      const own = await options.ownAddressesOf(appId, context);
+      if (own.includes(toAddress)) throw reject('wallets/own_address');
       const chain = chainOf(environment);
-      const plan = await requirePossible(chain, wallet.address, order);
+      const plan = await planTransfer(chain, { ...order, from: wallet.address, to: toAddress });
+      if (plan.outcome === 'unacceptableRecipient') {
+        const mints = mintsOf(await currencies(appId), order.mint);
+        if (await isTokenAccountOf(own, toAddress, mints, chain)) throw reject('wallets/own_address');
+      }
+      if (plan.outcome !== 'possible') throw rejectionOf(plan, amount);
       return withRentPaid(
         { chain, sponsor },
         { moveId: move.moveId, appId, environment, userId, plan, wallet: wallet.address },
@@ -211,20 +220,11 @@ export function createChainWallets(options: ChainWalletsOptions): ChainWallets {
   }
 }
 
-async function requirePossible(
-  chain: Chain,
-  from: Address,
-  {
-    toAddress: to,
-    mint,
-    decimals,
-    amount,
-  }: { toAddress: Address; mint: string; decimals: number; amount: bigint },
-) {
-  const plan = await planTransfer(chain, { from, to, mint, decimals, amount });
-  if (plan.outcome !== 'possible') throw rejectionOf(plan, amount);
-  return plan;
-}
+/** Of an app's currencies on either chain, and another one. */
+const mintsOf = (known: readonly ChainCurrency[], another: string): readonly Address[] =>
+  [...known.flatMap(({ mint }) => [mint.test, mint.live]), another].filter(
+    (mint): mint is Address => mint !== null && mint !== 'native',
+  );
 
 function rejectionOf(problem: TransferProblem, amount: bigint) {
   switch (problem.outcome) {

@@ -48,6 +48,11 @@ export const walletsErrors = {
     status: 409,
     message: 'The currency has no mint in this environment, so nothing of it can be moved on the chain.',
   },
+  'wallets/own_address': {
+    status: 400,
+    message:
+      "The address is one of the app itself: what a player sends there is in nobody's books. To deposit, the app asks for POST /treasury/deposit.",
+  },
   'wallets/invalid_address': {
     status: 400,
     message: 'The address is no wallet that can be paid; `reason` says what it is.',

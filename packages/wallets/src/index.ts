@@ -22,6 +22,7 @@ export {
 } from './masterKeyVersions.ts';
 export { migrateWallets } from './migrate.ts';
 export * from './operator/index.ts';
+export { ownAddressesOf } from './ownAddresses.ts';
 export { type PlayerWalletRoutes, playerWalletEndpoints } from './playerRoutes.ts';
 export { DEFAULT_SIGNING_LIMITS, type SigningLimits } from './policy/limits.ts';
 export { type Rewrapper, type RewrapReport, startRewrapper } from './rewrap.ts';

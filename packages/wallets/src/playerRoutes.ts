@@ -140,6 +140,7 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
         'auth/reauthentication_required',
         'wallets/not_active',
         'wallets/currency_not_on_chain',
+        'wallets/own_address',
         'wallets/invalid_address',
         'wallets/mint_not_supported',
         'wallets/account_frozen',

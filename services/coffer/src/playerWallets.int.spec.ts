@@ -267,6 +267,21 @@ describe("a player's wallet", function () {
     expect(await withdraw(request)).to.include({ status: 200, replayed: false });
   });
 
+  it('sends nothing to the app itself', async () => {
+    await fund();
+    const { client } = wallets.world;
+    for (const environment of ['test', 'live']) {
+      const listed = await client.get(`/portal/app/${wallets.app.appId}/${environment}/wallets`);
+      // Replies are checked against their schemas here, and that is the endpoint's.
+      const { items } = requireStatus(listed, 200).json as { items: { address: string }[] };
+      expect(items).to.have.length(2);
+      for (const { address: toAddress } of items) {
+        const refused = await withdraw({ idempotencyKey: toAddress, toAddress, amount: '2000000' });
+        expect(verdict(refused)).to.equal('400 wallets/own_address');
+      }
+    }
+  });
+
   it("is nobody else's: all that another player asks of it is as if it were not there", async () => {
     await fund();
     const asked = await withdraw({ idempotencyKey: 'mine', toAddress: newAddress(), amount: '2000000' });

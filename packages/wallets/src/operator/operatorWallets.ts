@@ -67,7 +67,10 @@ export function createOperatorWallets(
         operatorWalletStreamName(owner),
         context,
       );
-      return state && { walletId, ownerId: owner.appId, address: state.address };
+      if (!state) return undefined;
+      const wallet = { walletId, ownerId: owner.appId, address: state.address };
+      known.set(walletId, wallet);
+      return wallet;
     },
   };
 

@@ -1,0 +1,51 @@
+/**
+ * The addresses of an app itself. What a player sends there from the own wallet is in nobody's books: a deposit is
+ * asked for as one.
+ */
+import type { CommandContext } from '@coffer/event-store';
+import { environment } from '@coffer/kernel';
+import {
+  type Address,
+  associatedTokenAddress,
+  type Chain,
+  decodeTokenState,
+  TOKEN_2022_PROGRAM,
+  TOKEN_PROGRAM,
+} from '@coffer/solana';
+import { operatorWalletRole } from './operator/domain/operatorWallet.events.ts';
+import type { OperatorWallets } from './operator/operatorWallets.ts';
+
+/** The app's treasuries and payers of fees, of both environments. */
+export type OwnAddressesOf = (
+  appId: string,
+  deadline: Pick<CommandContext, 'deadlineMs'>,
+) => Promise<readonly Address[]>;
+
+export const ownAddressesOf =
+  (operatorWallets: Pick<OperatorWallets, 'find'>): OwnAddressesOf =>
+  async (appId, deadline) => {
+    const owners = environment.options.flatMap((one) =>
+      operatorWalletRole.options.map((role) => ({ environment: one, appId, role })),
+    );
+    const found = await Promise.all(owners.map((owner) => operatorWallets.find(owner, deadline)));
+    return found.flatMap((wallet) => wallet?.address ?? []);
+  };
+
+/** Whether one of the owners holds a token there, or would hold one of these: it need not have been made yet. */
+export async function isTokenAccountOf(
+  owners: readonly Address[],
+  address: Address,
+  mints: readonly Address[],
+  chain: Pick<Chain, 'accounts'>,
+): Promise<boolean> {
+  const programs = [TOKEN_PROGRAM, TOKEN_2022_PROGRAM];
+  const isAssociated = owners.some((owner) =>
+    mints.some((mint) =>
+      programs.some((program) => associatedTokenAddress(owner, mint, program) === address),
+    ),
+  );
+  if (isAssociated) return true;
+  const [account] = await chain.accounts([address], 'confirmed');
+  const token = account && decodeTokenState(account);
+  return token !== undefined && owners.includes(token.owner);
+}
