@@ -1,3 +1,4 @@
 export * from './advisoryLock.ts';
 export * from './migrate.ts';
 export * from './pool.ts';
+export * from './serverVersion.ts';

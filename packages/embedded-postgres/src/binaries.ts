@@ -21,7 +21,7 @@ export async function findBinaries(
 ): Promise<Binaries> {
   const native = join(packageFolder, 'native');
   await restoreLinks(packageFolder);
-  if (!account || (await isUsableBy(native, account))) return programsIn(native);
+  if (!account || (await isUsableBy(native, account))) return programsIn(join(native, 'bin'));
 
   const { version } = JSON.parse(await readFile(join(packageFolder, 'package.json'), 'utf8'));
   const copy = join(SYSTEM_FOLDER, `postgres-${version}`);
@@ -32,11 +32,11 @@ export async function findBinaries(
       'copied the Postgres programs to where an unprivileged user can run them',
     );
   }
-  return programsIn(copy);
+  return programsIn(join(copy, 'bin'));
 }
 
-function programsIn(native: string): Binaries {
-  return { initdb: join(native, 'bin', 'initdb'), postgres: join(native, 'bin', 'postgres') };
+export function programsIn(folder: string): Binaries {
+  return { initdb: join(folder, 'initdb'), postgres: join(folder, 'postgres') };
 }
 
 /** Of the npm package that has the programs for this platform. */

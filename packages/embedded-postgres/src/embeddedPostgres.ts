@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { accountForCluster, unprivilegedAccount } from './account.ts';
-import { findBinaries } from './binaries.ts';
+import { findBinaries, programsIn } from './binaries.ts';
 import { type ClusterOptions, ensureCluster, SUPERUSER } from './cluster.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 import { hasCode } from './files.ts';
@@ -26,6 +26,8 @@ export interface EmbeddedPostgresOptions {
   readonly logger?: Logger;
   /** True unless said otherwise: what is committed survives a power cut. */
   readonly durable?: boolean;
+  /** The folder with the programs of another PostgreSQL (`initdb`, `postgres`) than that of the package. */
+  readonly programs?: string | undefined;
   /** The folder is no longer ours, or its server is gone: stop working on it. Never called after `stop`. */
   readonly onLost?: (error: Error) => void;
 }
@@ -54,7 +56,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const account = await accountForCluster(place.dataFolder, unprivileged);
   const cluster: ClusterOptions = {
     account,
-    binaries: await findBinaries(account, logger),
+    binaries:
+      options.programs === undefined ? await findBinaries(account, logger) : programsIn(options.programs),
     durable,
     logger,
   };

@@ -75,9 +75,13 @@ export async function createTestDatabase(template?: TestDatabaseTemplate): Promi
   };
 }
 
-/** A server for one suite alone, to be stopped, killed and restarted at will. */
-export async function startPrivateServer(): Promise<PrivateServer> {
-  const supervisor = fork(fileURLToPath(import.meta.resolve('./postgresSupervisor.ts')), {
+/**
+ * A server for one suite alone, to be stopped, killed and restarted at will; of another PostgreSQL where the folder of
+ * its programs is given.
+ */
+export async function startPrivateServer(programs?: string): Promise<PrivateServer> {
+  const args = programs === undefined ? [] : [programs];
+  const supervisor = fork(fileURLToPath(import.meta.resolve('./postgresSupervisor.ts')), args, {
     detached: true,
     // Flags of the specs' own process (a debugger's, for one) are none of its.
     execArgv: [],

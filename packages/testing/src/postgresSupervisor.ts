@@ -1,7 +1,8 @@
 /**
  * A process between the specs and their Postgres: when the specs' process is gone, for whatever reason, it
  * stops the server and removes its folder. Started by postgres.ts in a session of its own, so that Ctrl-C
- * in a terminal does not reach it.
+ * in a terminal does not reach it. Its argument, or else COFFER_SPEC_POSTGRES, is a folder with the programs of another
+ * PostgreSQL than the embedded one.
  */
 import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,6 +18,8 @@ export type SupervisorReply =
 const folder = await mkdtemp(join(tmpdir(), 'coffer-test-postgres-'));
 // When the specs run as root the server does not, and has to pass through this folder.
 await chmod(folder, 0o711);
+
+const programs = process.argv[2] ?? process.env.COFFER_SPEC_POSTGRES;
 
 let server: EmbeddedPostgres | undefined;
 /** One thing at a time: a parent may die in the middle of a start. */
@@ -39,7 +42,7 @@ async function perform(command: SupervisorCommand): Promise<SupervisorReply> {
     server = undefined;
     if (command === 'stop') return { stopped: true };
 
-    server = await startEmbeddedPostgres({ folder, databases: [] });
+    server = await startEmbeddedPostgres({ folder, databases: [], programs });
     return { connectionString: server.adminConnectionString, postmasterPid: server.postmasterPid };
   } catch (error) {
     return { error: error instanceof Error ? (error.stack ?? error.message) : String(error) };

@@ -1,7 +1,7 @@
 /** `coffer run`: from a configuration to a running service, until it is told to stop. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createPool, type Pool } from '@coffer/database';
+import { createPool, NEWEST_POSTGRES, type Pool, requireSupportedPostgres } from '@coffer/database';
 import { startEmbeddedPostgres } from '@coffer/embedded-postgres';
 import { createLogger, type Logger } from '@coffer/http';
 import { createSecretBox, systemClock } from '@coffer/kernel';
@@ -66,6 +66,7 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
     }
     chains = openChains(config.chain.rpcUrls, embeddedChain);
     const masterKeys = await withPool(database.url, async (pool) => {
+      await requirePostgres(pool, logger);
       await migrateAll(pool);
       // The other roles hold no key.
       return needMasterKeys(roles) ? installationMasterKeys(config, pool) : undefined;
@@ -91,6 +92,12 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
     await database.stop();
     logger.info('stopped');
   }
+}
+
+async function requirePostgres(pool: Pool, logger: Logger): Promise<void> {
+  const { major, text } = await requireSupportedPostgres(pool);
+  if (major <= NEWEST_POSTGRES) return;
+  logger.warn({ version: text }, `PostgreSQL newer than ${NEWEST_POSTGRES}, which this release was tried on`);
 }
 
 /** For currencies that were there before the chain was. */

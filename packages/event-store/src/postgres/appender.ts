@@ -14,6 +14,7 @@ import {
   WrongExpectedRevisionError,
 } from '../errors.ts';
 import type { AppendRequest, AppendResult, ExpectedRevision, Position } from '../port.ts';
+import { APPEND_SESSION } from './appendSession.ts';
 import { int4Array, int8Array, textArray, uuidArray } from './binaryArrays.ts';
 import { isDataError, isReadOnly, isStatementError } from './failures.ts';
 
@@ -44,8 +45,6 @@ const BATCHES_IN_FLIGHT = 2;
 const MAX_BATCH_EVENTS = 128;
 /** And so many bytes, so that a few large appends do not hold up the small ones of a whole batch. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
-/** The server ends a transaction that lasts longer, so that a frozen client cannot keep the lock. */
-const TRANSACTION_TIMEOUT_MS = 10_000;
 /** A reply that has not come by then will not come. */
 const REPLY_TIMEOUT_MS = 15_000;
 
@@ -76,10 +75,6 @@ const APPEND = {
                             $4::int[], $5::int[], $6::uuid[], $7::text[], $8::text[], $9::text[])`,
   rowMode: 'array',
 } as const;
-
-/** An append that is acknowledged must survive a power cut, whatever the server's default is. */
-const DURABLE = `select set_config('synchronous_commit', 'on', false)
-                 where current_setting('synchronous_commit') = 'off'`;
 
 export function createAppender(options: AppenderOptions): Appender {
   const queue: Entry[] = [];
@@ -318,12 +313,12 @@ export function createAppender(options: AppenderOptions): Appender {
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
       pipeline: true,
-      options: `-c transaction_timeout=${TRANSACTION_TIMEOUT_MS} -c default_transaction_isolation=read\\ committed`,
+      options: '-c default_transaction_isolation=read\\ committed',
     });
     // A lost connection is met by the batches in flight, and by the next one, which makes another.
     client.on('error', () => drop(client));
     await client.connect();
-    await client.query(DURABLE);
+    await client.query(APPEND_SESSION);
     alive = client;
     return client;
   }

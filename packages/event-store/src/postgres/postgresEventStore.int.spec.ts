@@ -1,53 +1,8 @@
 import { createTestDatabase } from '@coffer/testing';
 import { eventStoreContract } from '../eventStore.contract.ts';
 import { ourLogContract } from '../ourLog.contract.ts';
-import type { EventStore, Position } from '../port.ts';
-import { logTemplate, withPool } from '../testing/logDatabase.ts';
-import { createPostgresEventStore } from './postgresEventStore.ts';
+import { logTemplate } from '../testing/logDatabase.ts';
+import { postgresHarness, sharedLogHarness } from './postgresHarness.contract.ts';
 
-eventStoreContract('postgres', async () => {
-  const database = await createTestDatabase(logTemplate);
-  const stores: EventStore[] = [];
-  const open = (options: { readonly maxQueuedAppends?: number } = {}) => {
-    const { connectionString } = database;
-    const store = createPostgresEventStore({ connectionString, applicationName: 'spec', ...options });
-    stores.push(store);
-    return store;
-  };
-  return {
-    store: open(),
-    another: open,
-    positionBeyondEnd: '1000000' as Position,
-    async rewindTo(length) {
-      await withPool(database.connectionString, (pool) =>
-        pool.query('delete from log.events where position > $1', [length]),
-      );
-    },
-    async close() {
-      await Promise.all(stores.map((store) => store.close()));
-      await database.drop();
-    },
-  };
-});
-
-ourLogContract('postgres', async () => {
-  const database = await createTestDatabase(logTemplate);
-  const { connectionString } = database;
-  const store = createPostgresEventStore({ connectionString, applicationName: 'spec' });
-  return {
-    store,
-    writeAsAnother: (stream, { id, type, data, metadata }) =>
-      withPool(connectionString, async (pool) => {
-        await pool.query(
-          `insert into log.events (position, stream, revision, id, type, data, metadata, created)
-           select coalesce(max(position), 0) + 1, $1, count(*) filter (where stream = $1), $2, $3, $4, $5, clock_timestamp()
-             from log.events`,
-          [stream, id, type, data, metadata],
-        );
-      }),
-    async close() {
-      await store.close();
-      await database.drop();
-    },
-  };
-});
+eventStoreContract('postgres', async () => postgresHarness(await createTestDatabase(logTemplate)));
+ourLogContract('postgres', async () => sharedLogHarness(await createTestDatabase(logTemplate)));

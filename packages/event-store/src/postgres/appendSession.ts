@@ -1,0 +1,13 @@
+/** What the connection that appends asks of its server, once. */
+
+/** The server ends a transaction that lasts longer, so that a frozen client cannot keep the lock. */
+const TRANSACTION_TIMEOUT_MS = 10_000;
+
+/**
+ * An append that is acknowledged must survive a power cut, whatever the server's default is. `transaction_timeout` is
+ * there from PostgreSQL 17 on; an older server would refuse a connection that comes with it.
+ */
+export const APPEND_SESSION = `
+  select set_config(name, case name when 'synchronous_commit' then 'on' else '${TRANSACTION_TIMEOUT_MS}' end, false)
+    from pg_settings
+   where name = 'transaction_timeout' or (name = 'synchronous_commit' and setting = 'off')`;

@@ -1,0 +1,45 @@
+/** The contract on the oldest PostgreSQL that serves. The other specs run on the embedded one, the newest. */
+import { OLDEST_POSTGRES, requireSupportedPostgres } from '@coffer/database';
+import { type PrivateServer, startPrivateServer } from '@coffer/testing';
+import { expect } from 'chai';
+import { eventStoreContract } from '../eventStore.contract.ts';
+import { ourLogContract } from '../ourLog.contract.ts';
+import { logTemplate, withPool } from '../testing/logDatabase.ts';
+import { oldestPostgresPrograms } from '../testing/oldestPostgres.ts';
+import { postgresHarness, sharedLogHarness } from './postgresHarness.contract.ts';
+
+const programs = oldestPostgresPrograms();
+
+describe(`PostgreSQL ${OLDEST_POSTGRES}`, () => {
+  if (programs === undefined) {
+    // Without a body: told as pending, so that nobody takes it for held.
+    it('holds the contract: it is not on this machine (COFFER_SPEC_OLDEST_POSTGRES names its programs)');
+    return;
+  }
+
+  let server: PrivateServer;
+  let databases = 0;
+  before(async () => {
+    server = await startPrivateServer(programs);
+  });
+  after(() => server.stop());
+
+  /** A new database with a log, in the server. */
+  async function newDatabase() {
+    databases += 1;
+    const name = `log_${databases}`;
+    await withPool(server.connectionString, (pool) => pool.query(`create database ${name}`));
+    const url = new URL(server.connectionString);
+    url.pathname = `/${name}`;
+    await logTemplate.prepare(url.href);
+    return { connectionString: url.href, drop: async () => undefined };
+  }
+
+  it('is what is asked', () =>
+    withPool(server.connectionString, async (pool) => {
+      expect(await requireSupportedPostgres(pool)).to.include({ major: OLDEST_POSTGRES });
+    }));
+
+  eventStoreContract(`postgres ${OLDEST_POSTGRES}`, async () => postgresHarness(await newDatabase()));
+  ourLogContract(`postgres ${OLDEST_POSTGRES}`, async () => sharedLogHarness(await newDatabase()));
+});

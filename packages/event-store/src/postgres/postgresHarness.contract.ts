@@ -1,0 +1,49 @@
+/** What the contracts are held against on a database of PostgreSQL, which each drops with its `close`. */
+import type { TestDatabase } from '@coffer/testing';
+import type { SharedLogHarness } from '../ourLog.contract.ts';
+import type { EventStore, Position } from '../port.ts';
+import { withPool } from '../testing/logDatabase.ts';
+import { createPostgresEventStore } from './postgresEventStore.ts';
+
+export function postgresHarness({ connectionString, drop }: TestDatabase) {
+  const stores: EventStore[] = [];
+  const open = (options: { readonly maxQueuedAppends?: number } = {}) => {
+    const store = createPostgresEventStore({ connectionString, applicationName: 'spec', ...options });
+    stores.push(store);
+    return store;
+  };
+  return {
+    store: open(),
+    another: open,
+    positionBeyondEnd: '1000000' as Position,
+    async rewindTo(length: number) {
+      await withPool(connectionString, (pool) =>
+        pool.query('delete from log.events where position > $1', [length]),
+      );
+    },
+    async close() {
+      await Promise.all(stores.map((store) => store.close()));
+      await drop();
+    },
+  };
+}
+
+export function sharedLogHarness({ connectionString, drop }: TestDatabase): SharedLogHarness {
+  const store = createPostgresEventStore({ connectionString, applicationName: 'spec' });
+  return {
+    store,
+    writeAsAnother: (stream, { id, type, data, metadata }) =>
+      withPool(connectionString, async (pool) => {
+        await pool.query(
+          `insert into log.events (position, stream, revision, id, type, data, metadata, created)
+           select coalesce(max(position), 0) + 1, $1, count(*) filter (where stream = $1), $2, $3, $4, $5, clock_timestamp()
+             from log.events`,
+          [stream, id, type, data, metadata],
+        );
+      }),
+    async close() {
+      await store.close();
+      await drop();
+    },
+  };
+}
