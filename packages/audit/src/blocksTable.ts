@@ -131,6 +131,23 @@ export async function readHeadUpTo(db: Queryable, ordinal: Ordinal): Promise<Cha
   return rows[0] && headIn(rows[0]);
 }
 
+/** The blocks that hold events of these ordinals, in order. */
+export async function readBlocksOver(
+  db: Queryable,
+  first: Ordinal,
+  last: Ordinal,
+): Promise<readonly Block[]> {
+  const { rows } = await db.query<BlockRow>(
+    `select ${NAMES} from records.chain_blocks
+      where last_ordinal >= $1
+        and last_ordinal <= coalesce(
+              (select last_ordinal from records.chain_blocks where last_ordinal >= $2 order by last_ordinal limit 1), $2)
+      order by last_ordinal`,
+    [first, last],
+  );
+  return rows.map(blockIn);
+}
+
 /** The first block in which a time is exceeded, if any, and the end of the chain before that. */
 export async function readBlockAt(
   db: Queryable,

@@ -1,6 +1,7 @@
 export { setBlocksAside } from './blocksTable.ts';
 export { type CarriedChain, carryChain } from './carriedChain.ts';
 export type { Ordinal } from './chain.ts';
+export { chainOfLog } from './chainedEntries.ts';
 export { CHAIN_CONSUMER, CHAIN_PAGE_INTERVAL_MS, chainProjection } from './chainProjection.ts';
 export { auditErrors } from './errors.ts';
 export type { Fault, FaultKind } from './faults.ts';

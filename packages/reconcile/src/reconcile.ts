@@ -7,22 +7,35 @@
  * head of the log, and waits until the read models have reached it. In one snapshot it reads their checkpoint,
  * brings its own fold to that place, and compares. Causes after the process's place are in flight.
  */
-import { type HeldProjections, PoisonEventError, type Reaction, readCheckpoint } from '@coffer/consumers';
+import {
+  type Checkpoint,
+  type HeldProjections,
+  PoisonEventError,
+  type Reaction,
+  readCheckpoint,
+} from '@coffer/consumers';
 import { type Client, type Queryable, withTransaction } from '@coffer/database';
 import { type EventStore, type LogPlace, LogRewrittenError, type RecordedEvent } from '@coffer/event-store';
 import { type Clock, parseStreamName } from '@coffer/kernel';
 import { compareReadSchemas, liveReadSchema, READ_MODELS_CONSUMER, trialBalances } from '@coffer/read-models';
+import { alteredDiscrepancy, isStillAltered, readAltered } from './altered.ts';
 import { crossChecks } from './crossChecks.ts';
 import { type CheckResult, rowCheck } from './discrepancies.ts';
 import { causesWithoutEffect, type PendingCause } from './inFlight.ts';
 import { reachedBy } from './reached.ts';
-import { type BooksPlace, CoverageIncompleteError, type Mode, type Report } from './report.ts';
+import {
+  type BooksPlace,
+  CoverageIncompleteError,
+  type Discrepancy,
+  type Mode,
+  type Report,
+} from './report.ts';
 import { sharedTransactionUuids } from './transactionUuids.ts';
 import { underLock } from './underLock.ts';
 import { holdVerified, VERIFIED_SCHEMA, type VerifiedDependencies } from './verified.ts';
 
 export interface ReconcileDependencies extends VerifiedDependencies {
-  readonly store: Pick<EventStore, 'subscribeToAll' | 'comparePositions' | 'readAll' | 'head'>;
+  readonly store: Pick<EventStore, 'subscribeToAll' | 'comparePositions' | 'readAll' | 'readStream' | 'head'>;
   readonly clock: Clock;
   readonly limits?: Partial<CoverageLimits>;
   /** Of the process whose acts bring funds from one stream to another, by its consumer's name in `records`. */
@@ -77,6 +90,10 @@ async function run(dependencies: ReconcileDependencies, options: RunOptions): Pr
       if (held.checkpoint()?.eventId !== place?.eventId) {
         throw new LogRewrittenError('The read models were made of another log than the one there is.');
       }
+      const altered = (await readAltered(client, VERIFIED_SCHEMA)).filter(isAnAlterationOf(options));
+      if (altered.length > 0) {
+        return logReport(dependencies, options, from, place?.ordinal ?? 0, altered.map(alteredDiscrepancy));
+      }
       const pending = await inFlightAt(dependencies, processPlace, place);
       return reportOf(client, dependencies, options, { live, place, from, pending });
     });
@@ -86,7 +103,7 @@ async function run(dependencies: ReconcileDependencies, options: RunOptions): Pr
   }
 }
 
-/** Goes on from what was verified before, unless that is of another log. */
+/** Goes on from what was verified before, unless that is of another log, or of one that was altered then. */
 async function holdOnto(
   dependencies: ReconcileDependencies,
   anew: boolean,
@@ -94,7 +111,14 @@ async function holdOnto(
 ): Promise<{ readonly held: HeldProjections; readonly from: LogPlace | undefined }> {
   const held = await holdVerified(dependencies, { anew });
   const from = held.checkpoint();
-  if (from && !(target && (await stillHolds(dependencies.store, from, target)))) {
+  if (
+    from &&
+    !(
+      target &&
+      (await stillHolds(dependencies.store, from, target)) &&
+      (await isStillAltered({ ...dependencies, db: dependencies.pool }, VERIFIED_SCHEMA))
+    )
+  ) {
     return { held: await holdVerified(dependencies, { anew: true }), from: undefined };
   }
   return { held, from };
@@ -154,7 +178,7 @@ async function* between(
 
 interface Comparison {
   readonly live: string;
-  readonly place: LogPlace | undefined;
+  readonly place: Checkpoint | undefined;
   readonly from: LogPlace | undefined;
   readonly pending: readonly PendingCause[];
 }
@@ -167,7 +191,7 @@ async function reportOf(
 ): Promise<Report> {
   const { appId, environment } = options;
   const books = { appId, environment };
-  const results: CheckResult[] = [await logCheck(client)];
+  const results: CheckResult[] = [await logCheck(client, place)];
   const rows = await compareReadSchemas(client, { expected: VERIFIED_SCHEMA, actual: live, place: books });
   results.push(...rows.map(rowCheck));
   const subjects = pending.map(({ subject }) => subject);
@@ -190,23 +214,58 @@ async function reportOf(
   };
 }
 
-/** That every event up to the place could be taken is what brought the fold here. */
-async function logCheck(db: Queryable): Promise<CheckResult> {
+/** That every event up to the place could be taken is what brought the fold here, after as many as the rows say. */
+async function logCheck(db: Queryable, place: Checkpoint | undefined): Promise<CheckResult> {
   const reached = await readCheckpoint(db, { schema: VERIFIED_SCHEMA, name: READ_MODELS_CONSUMER });
-  return { check: { name: 'log', ok: true, examined: reached?.ordinal ?? 0 }, discrepancies: [] };
+  const [expected, actual] = [reached, place].map((one) => ({ ordinal: `${one?.ordinal ?? 0}` }));
+  const ok = reached?.ordinal === place?.ordinal;
+  return {
+    check: { name: 'log', ok, examined: reached?.ordinal ?? 0 },
+    discrepancies:
+      ok || !expected || !actual
+        ? []
+        : [{ check: 'log', subject: 'checkpoint of the read models', expected, actual }],
+  };
 }
 
-/** An event that the rules of its stream do not allow: for its app the books are wrong, for others unknown. */
-function poisonReport(
-  { clock }: ReconcileDependencies,
-  { appId, environment }: RunOptions,
+/**
+ * An event that the rules of its stream do not allow: for its app the books are wrong, for others unknown.
+ */
+async function poisonReport(
+  dependencies: ReconcileDependencies,
+  options: RunOptions,
   error: PoisonEventError,
   from: LogPlace | undefined,
-): Report {
+): Promise<Report> {
   const { stream, revision, type } = error.event;
-  if (!isOf({ appId, environment }, stream)) {
+  if (!isOf(options, stream)) {
     throw new CoverageIncompleteError('read_models_behind', error.message, { cause: error });
   }
+  // What was altered before it is to blame.
+  const altered = (await readAltered(dependencies.pool, VERIFIED_SCHEMA)).filter(isAnAlterationOf(options));
+  const poison = {
+    check: 'log',
+    subject: `${stream} ${revision}`,
+    expected: { event: 'one that follows from its stream' },
+    actual: { event: type, problem: error.message },
+  };
+  return logReport(
+    dependencies,
+    options,
+    from,
+    1,
+    altered.length > 0 ? altered.map(alteredDiscrepancy) : [poison],
+  );
+}
+
+/** The log itself is wrong, so that nothing can be held against it. */
+function logReport(
+  { clock }: ReconcileDependencies,
+  { appId, environment }: RunOptions,
+  from: LogPlace | undefined,
+  examined: number,
+  discrepancies: readonly Discrepancy[],
+): Report {
   return {
     appId,
     environment,
@@ -215,20 +274,19 @@ function poisonReport(
     checkedAt: clock().toISOString(),
     mode: from ? 'incremental' : 'full',
     verifiedFrom: from?.position ?? null,
-    checks: [{ name: 'log', ok: false, examined: 1 }],
+    checks: [{ name: 'log', ok: false, examined }],
     inFlight: [],
     warnings: [],
     totals: [],
-    discrepancies: [
-      {
-        check: 'log',
-        subject: `${stream} ${revision}`,
-        expected: { event: 'one that follows from its stream' },
-        actual: { event: type, problem: error.message },
-      },
-    ],
+    discrepancies,
   };
 }
+
+/** Of the stream that it was chained in, or of the one that it stands in now. */
+const isAnAlterationOf =
+  (books: BooksPlace) =>
+  ({ subject, stream }: { readonly subject: string; readonly stream: string }): boolean =>
+    isOf(books, subject) || isOf(books, stream);
 
 /** `subject` begins with the name of a stream. */
 function isOf({ appId, environment }: BooksPlace, subject: string): boolean {

@@ -12,6 +12,7 @@ import {
   type ReadModelProjections,
   readModelsOf,
 } from '@coffer/read-models';
+import { type ChainOfLog, createAltered, projectAltered } from './altered.ts';
 import {
   createTransactionUuids,
   projectTransactionUuids,
@@ -34,23 +35,26 @@ export interface VerifiedDependencies {
   readonly store: Pick<EventStore, 'subscribeToAll' | 'comparePositions'>;
   readonly projections: ReadModelProjections;
   readonly transactionUseOf: TransactionUseOf;
+  readonly chain: ChainOfLog;
 }
 
 /** The caller has the lock. `anew` forgets what was verified before. */
 export async function holdVerified(
-  { pool, store, projections, transactionUseOf }: VerifiedDependencies,
+  { pool, store, projections, transactionUseOf, chain }: VerifiedDependencies,
   { anew }: { readonly anew: boolean },
 ): Promise<HeldProjections> {
   await withTransaction(pool, async (client) => {
     if (anew) await client.query(`drop schema if exists ${VERIFIED_SCHEMA} cascade`);
     await createReadSchema(client, VERIFIED_SCHEMA);
     await createTransactionUuids(client, VERIFIED_SCHEMA);
+    await createAltered(client, VERIFIED_SCHEMA);
   });
   return holdProjections({
     pool,
     store,
     key: { schema: VERIFIED_SCHEMA, name: READ_MODELS_CONSUMER },
     projections: [
+      projectAltered(VERIFIED_SCHEMA, chain),
       ...readModelsOf(VERIFIED_SCHEMA, projections),
       projectTransactionUuids(VERIFIED_SCHEMA, transactionUseOf),
     ],

@@ -8,7 +8,7 @@ import {
   createAccounts,
   holdReactions,
 } from '@coffer/accounts';
-import { auditEndpoints, auditErrors, createPointsInTime, streamRules } from '@coffer/audit';
+import { auditEndpoints, auditErrors, chainOfLog, createPointsInTime, streamRules } from '@coffer/audit';
 import { authMethodsErrors, identity, sessionsErrors } from '@coffer/auth';
 import type { Pool } from '@coffer/database';
 import { createCommandHandler, type LogPlace, type OurLog } from '@coffer/event-store';
@@ -209,6 +209,7 @@ export function createContexts(
     clock,
     projections: readModelProjections,
     transactionUseOf,
+    chain: chainOfLog,
     process: { name: HOLD_PROCESS, reactions: holds },
   });
 

@@ -39,6 +39,13 @@ describe('Reconciling', () => {
   const discrepanciesOf = (details: unknown) =>
     (details as { readonly discrepancies: readonly Row[] }).discrepancies;
 
+  /** Everything that was written is in the chain. */
+  const chained = () =>
+    eventually('the log is chained', async () => {
+      const { json } = await ledger.client.get('/portal/audit/head');
+      return json.lagEvents === 0 || undefined;
+    });
+
   /** Runs the statement as someone with the database's password might, and takes it back afterwards. */
   async function whileTampered(table: string, tamper: string, look: () => Promise<void>): Promise<void> {
     const kept = `kept_${randomUUID().replaceAll('-', '')}`;
@@ -255,27 +262,64 @@ describe('Reconciling', () => {
 
     itLogTable(
       ALTERED,
-      'a hold that was closed with another payout than its session, though the log can be read',
+      'an event that was altered, and not what would come of it, though the log can be read',
       async () => {
         const { sessionId, userId } = await ledger.test.newSession('100');
         requireStatus(await ledger.test.settle({ sessionId }), 200);
         // The read models have it from the log as it was.
         requireStatus(await reconcile(), 200);
+        await chained();
         const account = `account-test.${ledger.app.appId}.${userId}.2`;
         const tamper = `update log.events set data = replace(data, '"payout":"100"', '"payout":"99"')
                        where stream = '${account}' and type = 'HoldClosed'`;
         await whileTampered('log.events', tamper, async () => {
-          const told = discrepanciesOf(await operator(true));
-          expect(told.find(({ check }) => check === 'settled_holds')).to.deep.equal({
-            check: 'settled_holds',
-            subject: `${account} session:${sessionId}`,
-            expected: { amount: '100', payout: '100' },
-            actual: { amount: '100', payout: '99' },
-          });
+          for (const isFull of [true, false, true]) {
+            const told = await operator(isFull);
+            expect(told, JSON.stringify(told)).to.include({ ok: false, code: 'ledger/integrity_failed' });
+            expect(discrepanciesOf(told).map(({ check, subject }) => `${check} ${subject}`)).to.deep.equal([
+              `log ${account} 2`,
+            ]);
+            expect(await operator(false, ledger.live)).to.include({ ok: true });
+          }
         });
-        expect(await operator(true)).to.include({ ok: true });
+        expect(await operator(false)).to.include({ ok: true, mode: 'full' });
+        expect(await operator(false)).to.include({ ok: true, mode: 'incremental' });
       },
     );
+
+    itLogTable(
+      ALTERED,
+      'an event that was altered, and not a later one that does not follow from it',
+      async () => {
+        const { userId } = await ledger.test.newSession('100');
+        requireStatus(await reconcile(), 200);
+        await chained();
+        const account = `account-test.${ledger.app.appId}.${userId}.2`;
+        // Consistent in itself: only the hold of 100 that follows is more than there would be.
+        const tamper = `update log.events set data = replace(data, '"100"', '"90"')
+                       where stream = '${account}' and revision = 0`;
+        await whileTampered('log.events', tamper, async () => {
+          const told = await operator(true);
+          expect(discrepanciesOf(told).map(({ check, subject }) => `${check} ${subject}`)).to.deep.equal([
+            `log ${account} 0`,
+          ]);
+        });
+        expect(await operator(false)).to.include({ ok: true });
+      },
+    );
+
+    it('a checkpoint of the read models that counts other events', async () => {
+      const tamper = `update ${SCHEMA}.consumers set ordinal = ordinal + 1 where name = 'readModels'`;
+      await whileTampered(`${SCHEMA}.consumers`, tamper, async () => {
+        const answer = await reconcile();
+        expect(verdict(answer), answer.text).to.equal('409 ledger/integrity_failed');
+        expect(discrepanciesOf(answer.json.details)[0]).to.include({
+          check: 'log',
+          subject: 'checkpoint of the read models',
+        });
+      });
+      requireStatus(await reconcile(), 200);
+    });
   });
 
   it('warns of a transactionUuid that was used in two sessions, and of no other', async () => {

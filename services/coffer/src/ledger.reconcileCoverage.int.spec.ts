@@ -1,4 +1,6 @@
 /** What a reconciliation does not claim: it says what is in flight, and nothing where it cannot cover all. */
+
+import { chainOfLog } from '@coffer/audit';
 import { createPool, type Pool } from '@coffer/database';
 import { type EventStore, OutcomeUnknownError } from '@coffer/event-store';
 import { systemClock } from '@coffer/kernel';
@@ -74,6 +76,7 @@ describe('A reconciliation', () => {
         clock: systemClock,
         projections: readModelProjections,
         transactionUseOf,
+        chain: chainOfLog,
         process,
         limits,
       });
@@ -121,6 +124,7 @@ describe('A reconciliation', () => {
         clock: systemClock,
         projections: readModelProjections,
         transactionUseOf,
+        chain: chainOfLog,
         process: { name: 'holds', reactions: [payOut] },
       });
       const request = { ...place(), mode: 'full', withinMs: 0 } as const;

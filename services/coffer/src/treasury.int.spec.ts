@@ -3,6 +3,7 @@
  * driver of moves would write a spec writes.
  */
 import { accountsErrors, booksProjection } from '@coffer/accounts';
+import { chainOfLog } from '@coffer/audit';
 import { type Consumer, reacting, startConsumer } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
@@ -65,6 +66,7 @@ describe('the treasury group', () => {
       clock: () => new Date(),
       projections,
       transactionUseOf,
+      chain: chainOfLog,
       process: { name: 'holds', reactions: world.reactionsOf(1) },
     });
     const app = createApp({
