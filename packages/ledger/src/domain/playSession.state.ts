@@ -176,6 +176,9 @@ export function evolve(session: PlaySession, event: PlaySessionEvent): PlaySessi
       const { transactionUuid, betTransactionUuid, amount, balance } = event.data;
       const late = event.data.late !== undefined;
       assert(late === (session.status === 'settled'));
+      if (event.data.late) assertTerms(session, event.data.late);
+      const bet = session.transactions.get(betTransactionUuid);
+      assert(bet?.kind === 'bet' && bet.amount === amount, 'the whole stake is given back');
       assert(balance === (late ? session.balance : session.balance + amount));
       return {
         ...session,
@@ -194,6 +197,7 @@ export function evolve(session: PlaySession, event: PlaySessionEvent): PlaySessi
     }
     case 'RollbackRemembered': {
       const { transactionUuid, betTransactionUuid, balance } = event.data;
+      assert(balance === session.balance);
       return {
         ...session,
         revision,
@@ -207,9 +211,16 @@ export function evolve(session: PlaySession, event: PlaySessionEvent): PlaySessi
       };
     }
     case 'SessionSettled': {
-      const { transactionUuid, totalBet, totalWin, payout, net, settledAt } = event.data;
+      const { transactionUuid, lockAmount, totalBet, totalWin, payout, net, settledAt } = event.data;
       assertOpen(session);
+      assertTerms(session, event.data);
+      assert(lockAmount === session.terms.lockAmount);
+      assert(
+        totalBet === session.totalBet && totalWin === session.totalWin,
+        'a session settles its own sums',
+      );
       assert(payout === session.balance);
+      assert(net === payout - lockAmount);
       return {
         ...session,
         status: 'settled',
@@ -228,6 +239,14 @@ export function evolve(session: PlaySession, event: PlaySessionEvent): PlaySessi
 
 function assertOpen(session: KnownSession): asserts session is OpenSession {
   assert(session.status === 'open', 'the session is settled');
+}
+
+/** What is paid goes to the account that the session was opened on. */
+function assertTerms(
+  { terms }: KnownSession,
+  told: { readonly userId: string; readonly currencyId: number },
+): void {
+  assert(told.userId === terms.userId && told.currencyId === terms.currencyId, 'whose session it is');
 }
 
 function withFate(
