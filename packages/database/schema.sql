@@ -559,6 +559,18 @@ end
 $function$
 
 
+table records.scrub
+  column one boolean not null default true
+  column state text
+  column format integer not null default 0
+  column due_at timestamp with time zone
+  column owner text
+  column leased_until timestamp with time zone
+  column turn bigint not null default 0
+  constraint scrub_one_check CHECK (one)
+  constraint scrub_pkey PRIMARY KEY (one)
+  CREATE UNIQUE INDEX scrub_pkey ON records.scrub USING btree (one)
+
 table records.settings
   column app_id text collate "C" not null
   column environment text not null

@@ -105,9 +105,9 @@ async function insertInto(table: string, db: Queryable, blocks: readonly Block[]
 /** At most so many blocks are held at a time: 50,000 entries, some 15 MB. */
 const BLOCKS_A_READ = 50;
 
-/** The blocks up to an ordinal, in order. */
-export async function* readBlocks(db: Queryable, upTo: Ordinal): AsyncGenerator<Block> {
-  let after = 0;
+/** The blocks up to an ordinal, in order; those behind another where it is given. */
+export async function* readBlocks(db: Queryable, upTo: Ordinal, behind: Ordinal = 0): AsyncGenerator<Block> {
+  let after = behind;
   for (;;) {
     const { rows } = await db.query<BlockRow>(
       `select ${NAMES} from records.chain_blocks
@@ -146,6 +146,15 @@ export async function readBlocksOver(
     [first, last],
   );
   return rows.map(blockIn);
+}
+
+/** The end of the first block that ends behind the ordinal. */
+export async function readHeadBehind(db: Queryable, ordinal: Ordinal): Promise<ChainHead | undefined> {
+  const { rows } = await db.query<HeadRow>(
+    `select ${HEAD_NAMES} from records.chain_blocks where last_ordinal > $1 order by last_ordinal limit 1`,
+    [ordinal],
+  );
+  return rows[0] && headIn(rows[0]);
 }
 
 /** The first block in which a time is exceeded, if any, and the end of the chain before that. */

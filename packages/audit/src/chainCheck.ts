@@ -31,22 +31,25 @@ export interface FurthestTimes {
 }
 
 export function createChainCheck({
+  after,
   head,
   blocks,
   carriedUntil,
   store,
   faults,
 }: {
+  /** What was verified before; undefined for a verification from the first event on. */
+  readonly after: ChainHead | undefined;
   /** The end of the chain when the verification began; the log must have been looked at after it. */
   readonly head: ChainHead | undefined;
-  /** All blocks up to the head. */
+  /** All blocks behind that, up to the head. */
   readonly blocks: AsyncIterable<Block>;
   /** Up to here the log was carried from another store, and its recorded times stand in the chain alone. */
   readonly carriedUntil: Ordinal;
   readonly store: Pick<EventStore, 'readStream' | 'comparePositions'>;
   readonly faults: FaultList;
 }): ChainCheck {
-  const expected = expectedEntries(blocks, (ordinal, reason) => faults.add(ofChain(ordinal, reason)));
+  const expected = expectedEntries(blocks, (ordinal, reason) => faults.add(ofChain(ordinal, reason)), after);
   /** What of the log has not found its place yet: empty but for the time after a mismatch. */
   const waiting: Numbered[] = [];
   let waitingBytes = 0;

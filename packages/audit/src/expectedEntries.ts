@@ -1,6 +1,6 @@
 /** The chain as a queue of what the log must hold next, read block by block; what is wrong with a block is told. */
 import type { Position } from '@coffer/event-store';
-import type { Block, ChainEntry } from './blocks.ts';
+import type { Block, ChainEntry, ChainHead } from './blocks.ts';
 import { GENESIS, type Ordinal } from './chain.ts';
 
 export interface Expected extends ChainEntry {
@@ -35,14 +35,16 @@ export interface ExpectedEntries {
 export function expectedEntries(
   blocks: AsyncIterable<Block>,
   onBrokenBlock: (firstOrdinal: Ordinal, reason: string) => void,
+  /** Where the blocks go on; undefined for all of them. */
+  after?: Pick<ChainHead, 'ordinal' | 'hash' | 'recordedUntilMs'>,
 ): ExpectedEntries {
   const source = blocks[Symbol.asyncIterator]();
   let queue: (Expected | Unknown)[] = [];
   /** Taken off the front but still in the array: shifting a long array for each event would cost. */
   let taken = 0;
-  let hash = GENESIS;
-  let ordinal: Ordinal = 0;
-  let recordedUntilMs = Number.MIN_SAFE_INTEGER;
+  let hash = after?.hash ?? GENESIS;
+  let ordinal: Ordinal = after?.ordinal ?? 0;
+  let recordedUntilMs = after?.recordedUntilMs ?? Number.MIN_SAFE_INTEGER;
 
   const next = () => queue[taken];
   const load = async (place: number) => {

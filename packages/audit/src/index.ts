@@ -6,6 +6,7 @@ export { CHAIN_CONSUMER, CHAIN_PAGE_INTERVAL_MS, chainProjection } from './chain
 export { auditErrors } from './errors.ts';
 export type { Fault, FaultKind } from './faults.ts';
 export { createKeptChain } from './keptChain.ts';
+export { createLogScrub, type LogScrub, type ScrubbedStretch, type ScrubPlace } from './logScrub.ts';
 export { migrateAudit } from './migrate.ts';
 export * from './pointInTime.ts';
 export { type AuditDependencies, auditEndpoints } from './routes.ts';

@@ -7,7 +7,7 @@ import type { KeptChain } from './verifyLog.ts';
 export function createKeptChain(db: Queryable): KeptChain {
   return {
     head: () => readChainHead(db),
-    blocks: (upTo) => readBlocks(db, upTo),
+    blocks: (upTo, behind) => readBlocks(db, upTo, behind),
     carriedUntil: () => readCarriedUntil(db),
     // One statement, so that both are of one instant: they move together.
     brokenEnd: async () => {

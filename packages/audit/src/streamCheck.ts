@@ -17,8 +17,9 @@ export function createPositionCheck(
     readonly whole: Pick<OurLog['whole'], 'readAll'>;
   },
   faults: FaultList,
+  after: Position | undefined,
 ): LogCheck {
-  let last: Position | undefined;
+  let last = after;
 
   const check = (event: RecordedEvent, ordinal: number, distance: number): void => {
     if (distance === 1) return;
@@ -119,7 +120,10 @@ export function createFoldCheck({
 }): LogCheck {
   const byCategory = new Map(rules.map((one) => [one.category, one]));
   /** By stream: the first event that does not follow, until the log comes to it. */
-  const ahead = new Map<string, { readonly revision: number; readonly problem: Problem }>();
+  const ahead = new Map<
+    string,
+    { readonly one: RecordedEvent; readonly ordinal: number; readonly problem: Problem }
+  >();
 
   const rulesOf = (stream: string): StreamRules | undefined => {
     const category = parseStreamName(stream)?.category;
@@ -139,7 +143,7 @@ export function createFoldCheck({
         }
         // What cannot be read is told when the log comes to it; nothing behind it can be folded.
         if (problem.kind !== 'unfoldable') return;
-        if (ahead.size < MOST_REMEMBERED) ahead.set(event.stream, { revision: one.revision, problem });
+        if (ahead.size < MOST_REMEMBERED) ahead.set(event.stream, { one, ordinal, problem });
         else faults.add(of(problem.kind, one, ordinal, problem.reason));
         return;
       }
@@ -199,13 +203,19 @@ export function createFoldCheck({
       const problem = rulesOfIt ? rulesOfIt.read(event) : UNKNOWN_STREAM;
       if (problem) faults.add(of(problem.kind, event, ordinal, problem.reason));
       const expected = ahead.get(event.stream);
-      if (expected?.revision === event.revision) {
+      if (expected?.one.revision === event.revision) {
         ahead.delete(event.stream);
         faults.add(of(expected.problem.kind, event, ordinal, expected.problem.reason));
       }
       return undefined;
     },
-    end: () => undefined,
+    end() {
+      // The log did not come so far: named by the place of the stream's first event.
+      for (const { one, ordinal, problem } of ahead.values()) {
+        faults.add(of(problem.kind, one, ordinal, problem.reason));
+      }
+      return undefined;
+    },
   };
 }
 

@@ -84,7 +84,7 @@ export function storeOf(events: readonly RecordedEvent[]): VerifiedLog {
   };
   const after = (from?: Position) => inOrder.filter(({ position }) => Number(position) > Number(from ?? 0));
   return {
-    readAll: () => pages(inOrder.filter(({ stream }) => isOurStream(stream))),
+    readAll: ({ from } = {}) => pages(after(from).filter(({ stream }) => isOurStream(stream))),
     whole: { readAll: ({ from } = {}) => pages(after(from)) },
     readStream,
     head: async () => {
@@ -108,8 +108,8 @@ export function chainOf(blocks: readonly Block[], carriedUntil = 0): KeptChain {
     };
   return {
     head: async () => head,
-    async *blocks() {
-      yield* blocks;
+    async *blocks(upTo, behind = 0) {
+      yield* blocks.filter(({ lastOrdinal }) => lastOrdinal > behind && lastOrdinal <= upTo);
     },
     carriedUntil: async () => carriedUntil,
     brokenEnd: async () => undefined,

@@ -25,7 +25,8 @@ export type VerifiedLog = Pick<
 export interface KeptChain {
   /** Its end; undefined while it is empty. */
   readonly head: () => Promise<ChainHead | undefined>;
-  readonly blocks: (upTo: Ordinal) => AsyncIterable<Block>;
+  /** All up to an ordinal, or those of them behind another. */
+  readonly blocks: (upTo: Ordinal, behind?: Ordinal) => AsyncIterable<Block>;
   /** Up to this ordinal the log was carried from another store, whose recorded times stand here alone. */
   readonly carriedUntil: () => Promise<Ordinal>;
   /** Why the end of the chain is not where its consumer has left it; undefined where it is. */
@@ -68,12 +69,54 @@ export interface VerificationReport {
 export async function* verifyLog(
   verification: Verification,
 ): AsyncGenerator<VerificationProgress, VerificationReport> {
-  const { store, rules, snapshots, isWanted = () => true } = verification;
-  return yield* verifyWith(verification, (faults, end) => [
-    createPositionCheck(store, faults),
+  return yield* verifyWith(verification, (faults, end) =>
+    checksOfLog(verification, faults, { after: undefined, end }),
+  );
+}
+
+/** What is verified of the log by itself; its chain is compared beside. */
+function checksOfLog(
+  {
+    store,
+    rules,
+    snapshots,
+    isWanted = () => true,
+  }: Pick<Verification, 'store' | 'rules' | 'snapshots' | 'isWanted'>,
+  faults: FaultList,
+  { after, end }: { readonly after: Position | undefined; readonly end: Position | undefined },
+): readonly LogCheck[] {
+  return [
+    createPositionCheck(store, faults, after),
     onlyStreams(createRevisionCheck(store, faults), isWanted),
     onlyStreams(createFoldCheck({ store, rules, snapshots, faults, end }), isWanted),
-  ]);
+  ];
+}
+
+/** A part of the chain, behind what was verified before. */
+export interface Stretch {
+  readonly after: ChainHead | undefined;
+  readonly upTo: ChainHead;
+  /** Streams that begin in the stretch are folded as far as this. */
+  readonly foldedUpTo: Position;
+}
+
+/**
+ * One stretch after the other comes to what `verifyLog` does in one go, but that an event which was moved out of its
+ * stretch is missing in the one and inserted in the other.
+ */
+export async function* verifyStretch(
+  { store, chain, rules, snapshots, signal }: Omit<Verification, 'isWanted'>,
+  { after, upTo, foldedUpTo }: Stretch,
+): AsyncGenerator<VerificationProgress, VerificationReport> {
+  const faults = createFaultList();
+  const checks = checksOfLog({ store, rules, snapshots }, faults, {
+    after: after?.place.position,
+    end: foldedUpTo,
+  });
+  return yield* pass(
+    { store, chain, signal },
+    { after, head: upTo, end: upTo.place.position, faults, checks },
+  );
 }
 
 export interface NotedHead {
@@ -111,23 +154,53 @@ async function* verifyWith(
   const brokenEnd = await chain.brokenEnd();
   // In this order: the log then holds at least what is chained.
   const head = await chain.head();
-  const end = await store.head();
-  const blocks = chain.blocks(head?.ordinal ?? 0);
+  const end = (await store.head())?.position;
+  if (brokenEnd) faults.add(brokenEndFault(head, brokenEnd));
+  return yield* pass(
+    { store, chain, signal },
+    { after: undefined, head, end, faults, checks: checksWith(faults, end) },
+  );
+}
+
+export const brokenEndFault = (head: ChainHead | undefined, reason: string): Fault => ({
+  kind: 'chain_broken',
+  ordinal: (head?.ordinal ?? 0) + 1,
+  stream: null,
+  revision: null,
+  id: null,
+  reason,
+});
+
+async function* pass(
+  { store, chain, signal }: Omit<Verification, 'rules' | 'isWanted'>,
+  {
+    after,
+    head,
+    end,
+    faults,
+    checks: others,
+  }: {
+    readonly after: ChainHead | undefined;
+    readonly head: ChainHead | undefined;
+    readonly end: Position | undefined;
+    readonly faults: FaultList;
+    readonly checks: readonly LogCheck[];
+  },
+): AsyncGenerator<VerificationProgress, VerificationReport> {
+  const first = after?.ordinal ?? 0;
+  const from = after?.place.position;
+  const blocks = chain.blocks(head?.ordinal ?? 0, first);
   const carriedUntil = await chain.carriedUntil();
-  const chainCheck = createChainCheck({ head, blocks, carriedUntil, store, faults });
-  const checks = [...checksWith(faults, end?.position), chainCheck];
-  const total = end ? (store.distance(undefined, end.position) ?? null) : 0;
-  if (brokenEnd) {
-    const ordinal = (head?.ordinal ?? 0) + 1;
-    faults.add({ kind: 'chain_broken', ordinal, stream: null, revision: null, id: null, reason: brokenEnd });
-  }
+  const chainCheck = createChainCheck({ after, head, blocks, carriedUntil, store, faults });
+  const checks = [...others, chainCheck];
+  const total = end === undefined ? 0 : (store.distance(from, end) ?? null);
 
   let events = 0;
   yield { done: events, of: total };
-  for await (const page of store.readAll()) {
+  for await (const page of store.readAll(from === undefined ? {} : { from })) {
     const numbered = page
-      .filter(({ position }) => end && store.comparePositions(position, end.position) <= 0)
-      .map((event, index) => ({ event, ordinal: events + index + 1 }));
+      .filter(({ position }) => end !== undefined && store.comparePositions(position, end) <= 0)
+      .map((event, index) => ({ event, ordinal: first + events + index + 1 }));
     for (const check of checks) await check.prepare?.(numbered);
     for (const { event, ordinal } of numbered) {
       for (const check of checks) {

@@ -24,7 +24,7 @@ export function reconcileEndpoint(
     credential: 'sk',
     summary: 'Compare balances, holds, sessions and books with the log',
     description:
-      'Fails closed: a difference is 409 with each of them named, and what cannot be covered is 503, never a 200.',
+      'Goes on from what was verified before, as `verifiedFrom` says. Fails closed: a difference is 409 with each of them named, and what cannot be covered is 503, never a 200.',
     timeoutMs: TIMEOUT_MS,
     success: { status: 200, schema: schemas.reconcileReport },
     errors: ['ledger/integrity_failed', 'ledger/coverage_incomplete'],

@@ -1,6 +1,6 @@
 /**
- * A reconciliation: everything that can be derived from the log is derived and compared, at one place of the
- * log, and what cannot be covered is said instead of passed over. Source: architecture, Projections and
+ * A reconciliation: what can be derived from the log is derived, in full or on from what was derived before, and
+ * compared at one place of the log; what cannot be covered is said instead of passed over. Source: architecture, Projections and
  * reconcile.
  *
  * A run reads how far the process of the holds has come (all causes up to there have their effects), then the
@@ -57,13 +57,21 @@ export interface RunOptions extends BooksPlace {
   readonly onProgress?: (progress: { readonly done: number; readonly of: number }) => void;
 }
 
-/** Any constant: whoever has it moves the fold. */
+/** Any constants: whoever has it moves the fold. */
 const VERIFY_LOCK = 7_263_006;
+const SCRUB_LOCK = 7_263_010;
+
+const schemaOf = ({ schema = VERIFIED_SCHEMA }: VerifiedDependencies) => schema;
+/** One for each fold. */
+export const lockOf = (dependencies: VerifiedDependencies) =>
+  schemaOf(dependencies) === VERIFIED_SCHEMA ? VERIFY_LOCK : SCRUB_LOCK;
 
 /** Throws `CoverageIncompleteError`, and the signal's reason. */
 export async function reconcile(dependencies: ReconcileDependencies, options: RunOptions): Promise<Report> {
   try {
-    return await underLock(dependencies.pool, VERIFY_LOCK, options.signal, () => run(dependencies, options));
+    return await underLock(dependencies.pool, lockOf(dependencies), options.signal, () =>
+      run(dependencies, options),
+    );
   } catch (error) {
     if (!(error instanceof LogRewrittenError)) throw error;
     throw new CoverageIncompleteError('log_rewritten', error.message, { cause: error });
@@ -90,7 +98,7 @@ async function run(dependencies: ReconcileDependencies, options: RunOptions): Pr
       if (held.checkpoint()?.eventId !== place?.eventId) {
         throw new LogRewrittenError('The read models were made of another log than the one there is.');
       }
-      const altered = (await readAltered(client, VERIFIED_SCHEMA)).filter(isAnAlterationOf(options));
+      const altered = (await readAltered(client, schemaOf(dependencies))).filter(isAnAlterationOf(options));
       if (altered.length > 0) {
         return logReport(dependencies, options, from, place?.ordinal ?? 0, altered.map(alteredDiscrepancy));
       }
@@ -116,7 +124,7 @@ async function holdOnto(
     !(
       target &&
       (await stillHolds(dependencies.store, from, target)) &&
-      (await isStillAltered({ ...dependencies, db: dependencies.pool }, VERIFIED_SCHEMA))
+      (await isStillAltered({ ...dependencies, db: dependencies.pool }, schemaOf(dependencies)))
     )
   ) {
     return { held: await holdVerified(dependencies, { anew: true }), from: undefined };
@@ -191,11 +199,12 @@ async function reportOf(
 ): Promise<Report> {
   const { appId, environment } = options;
   const books = { appId, environment };
-  const results: CheckResult[] = [await logCheck(client, place)];
-  const rows = await compareReadSchemas(client, { expected: VERIFIED_SCHEMA, actual: live, place: books });
+  const schema = schemaOf(dependencies);
+  const results: CheckResult[] = [await logCheck(client, schema, place)];
+  const rows = await compareReadSchemas(client, { expected: schema, actual: live, place: books });
   results.push(...rows.map(rowCheck));
   const subjects = pending.map(({ subject }) => subject);
-  results.push(...(await crossChecks(client, VERIFIED_SCHEMA, books, subjects)));
+  results.push(...(await crossChecks(client, schema, books, subjects)));
 
   return {
     ...books,
@@ -208,15 +217,15 @@ async function reportOf(
     inFlight: pending
       .filter(({ subject }) => isOf(books, subject))
       .map(({ reaction, subject }) => ({ reaction, subject })),
-    warnings: await sharedTransactionUuids(client, VERIFIED_SCHEMA, books),
-    totals: await trialBalances(client, VERIFIED_SCHEMA, books),
+    warnings: await sharedTransactionUuids(client, schema, books),
+    totals: await trialBalances(client, schema, books),
     discrepancies: results.flatMap(({ discrepancies }) => discrepancies),
   };
 }
 
 /** That every event up to the place could be taken is what brought the fold here, after as many as the rows say. */
-async function logCheck(db: Queryable, place: Checkpoint | undefined): Promise<CheckResult> {
-  const reached = await readCheckpoint(db, { schema: VERIFIED_SCHEMA, name: READ_MODELS_CONSUMER });
+async function logCheck(db: Queryable, schema: string, place: Checkpoint | undefined): Promise<CheckResult> {
+  const reached = await readCheckpoint(db, { schema, name: READ_MODELS_CONSUMER });
   const [expected, actual] = [reached, place].map((one) => ({ ordinal: `${one?.ordinal ?? 0}` }));
   const ok = reached?.ordinal === place?.ordinal;
   return {
@@ -242,7 +251,9 @@ async function poisonReport(
     throw new CoverageIncompleteError('read_models_behind', error.message, { cause: error });
   }
   // What was altered before it is to blame.
-  const altered = (await readAltered(dependencies.pool, VERIFIED_SCHEMA)).filter(isAnAlterationOf(options));
+  const altered = (await readAltered(dependencies.pool, schemaOf(dependencies))).filter(
+    isAnAlterationOf(options),
+  );
   const poison = {
     check: 'log',
     subject: `${stream} ${revision}`,

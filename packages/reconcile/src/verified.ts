@@ -22,10 +22,13 @@ import {
 /** One for each shape of the tables, so that nodes of two releases do not disturb each other. */
 export const VERIFIED_SCHEMA = `verified_v${READ_SHAPE}`;
 
+/** The fold of the scrub, beside the other: it is made anew slowly, and ordinary runs do not wait for it. */
+export const SCRUBBED_SCHEMA = `scrubbed_v${READ_SHAPE}`;
+
 /** Every one that is there, of whichever release. */
 export async function verifiedSchemas(db: Queryable): Promise<readonly string[]> {
   const { rows } = await db.query<{ schema: string }>(
-    "select nspname as schema from pg_namespace where nspname ~ '^verified_v[0-9]+$' order by 1",
+    "select nspname as schema from pg_namespace where nspname ~ '^(verified|scrubbed)_v[0-9]+$' order by 1",
   );
   return rows.map(({ schema }) => schema);
 }
@@ -36,27 +39,29 @@ export interface VerifiedDependencies {
   readonly projections: ReadModelProjections;
   readonly transactionUseOf: TransactionUseOf;
   readonly chain: ChainOfLog;
+  /** Where the fold is. Default: `VERIFIED_SCHEMA`. */
+  readonly schema?: string;
 }
 
 /** The caller has the lock. `anew` forgets what was verified before. */
 export async function holdVerified(
-  { pool, store, projections, transactionUseOf, chain }: VerifiedDependencies,
+  { pool, store, projections, transactionUseOf, chain, schema = VERIFIED_SCHEMA }: VerifiedDependencies,
   { anew }: { readonly anew: boolean },
 ): Promise<HeldProjections> {
   await withTransaction(pool, async (client) => {
-    if (anew) await client.query(`drop schema if exists ${VERIFIED_SCHEMA} cascade`);
-    await createReadSchema(client, VERIFIED_SCHEMA);
-    await createTransactionUuids(client, VERIFIED_SCHEMA);
-    await createAltered(client, VERIFIED_SCHEMA);
+    if (anew) await client.query(`drop schema if exists ${schema} cascade`);
+    await createReadSchema(client, schema);
+    await createTransactionUuids(client, schema);
+    await createAltered(client, schema);
   });
   return holdProjections({
     pool,
     store,
-    key: { schema: VERIFIED_SCHEMA, name: READ_MODELS_CONSUMER },
+    key: { schema, name: READ_MODELS_CONSUMER },
     projections: [
-      projectAltered(VERIFIED_SCHEMA, chain),
-      ...readModelsOf(VERIFIED_SCHEMA, projections),
-      projectTransactionUuids(VERIFIED_SCHEMA, transactionUseOf),
+      projectAltered(schema, chain),
+      ...readModelsOf(schema, projections),
+      projectTransactionUuids(schema, transactionUseOf),
     ],
   });
 }

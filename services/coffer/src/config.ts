@@ -86,6 +86,7 @@ const plainVariables = z.object({
   COFFER_REACTION_GRACE_MS: wholeNumber(0, 60_000).default(2_000),
   COFFER_RECONCILE_CRON: cronExpression.default('*/15 * * * *'),
   COFFER_RECONCILE_FULL_CRON: cronExpression.optional(),
+  COFFER_SCRUB_PASS_SECONDS: wholeNumber(0, 31_536_000).default(86_400),
   COFFER_STORE_GATEWAY_PORT: wholeNumber(0, 65_535).optional(),
   COFFER_STORE_GATEWAY_HOST: z.string().min(1).default('127.0.0.1'),
   COFFER_STORE_GATEWAY_PASSWORD: z.string().min(8, 'must have at least 8 characters').optional(),
@@ -145,6 +146,8 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
     reactionGraceMs: variables.COFFER_REACTION_GRACE_MS,
     reconcileSchedule: variables.COFFER_RECONCILE_CRON,
     fullReconcileSchedule: variables.COFFER_RECONCILE_FULL_CRON,
+    /** 0: there is no scrub. */
+    scrubPassMs: variables.COFFER_SCRUB_PASS_SECONDS * 1000,
     storeGateway: storeGatewayFrom(variables),
     failPoint: variables.COFFER_FAIL_POINT,
   };

@@ -1,4 +1,5 @@
 /** The contexts, wired: what one needs of another it is given here. */
+import { hostname } from 'node:os';
 import {
   account,
   accountEndpoints,
@@ -8,7 +9,14 @@ import {
   createAccounts,
   holdReactions,
 } from '@coffer/accounts';
-import { auditEndpoints, auditErrors, chainOfLog, createPointsInTime, streamRules } from '@coffer/audit';
+import {
+  auditEndpoints,
+  auditErrors,
+  chainOfLog,
+  createLogScrub,
+  createPointsInTime,
+  streamRules,
+} from '@coffer/audit';
 import { authMethodsErrors, identity, sessionsErrors } from '@coffer/auth';
 import type { Pool } from '@coffer/database';
 import { createCommandHandler, type LogPlace, type OurLog } from '@coffer/event-store';
@@ -36,7 +44,7 @@ import {
   streamFilter,
 } from '@coffer/portal';
 import { caughtUpSince, type ReadModelProjections } from '@coffer/read-models';
-import { createReconciler, reconcileErrors } from '@coffer/reconcile';
+import { createBooksScrub, createReconciler, createScrubber, reconcileErrors } from '@coffer/reconcile';
 
 import { chainErrors } from '@coffer/solana';
 import { movesProjection, treasuryErrors } from '@coffer/treasury';
@@ -203,7 +211,7 @@ export function createContexts(
     ...sessionDues(reaction),
     ...onChain.dues,
   ]);
-  const reconciler = createReconciler({
+  const reconciling = {
     pool,
     store,
     clock,
@@ -211,7 +219,8 @@ export function createContexts(
     transactionUseOf,
     chain: chainOfLog,
     process: { name: HOLD_PROCESS, reactions: holds },
-  });
+  };
+  const reconciler = createReconciler(reconciling);
 
   const chainReconciler = createServiceChainReconciler({
     ...onChain,
@@ -231,6 +240,29 @@ export function createContexts(
     onDone: (report) => logger.info(report, 'keys of wallets are under the current master key'),
     onTrouble: (error) =>
       logger.error({ err: error }, 'a key of a wallet was not brought under the current master key'),
+  });
+
+  const rules = [
+    streamRules(user),
+    streamRules(identity),
+    streamRules(wallet),
+    streamRules(account),
+    streamRules(playSession),
+    streamRules(move),
+    streamRules(operatorWallet),
+  ];
+  const places = async () =>
+    (await listApps(pool)).flatMap(({ appId }) =>
+      environments.options.map((environment) => ({ appId, environment })),
+    );
+  const scrubber = createScrubber({
+    pool,
+    clock,
+    owner: `${hostname()}:${process.pid}`,
+    passMs: config.scrubPassMs,
+    log: createLogScrub({ db: pool, store, rules, snapshots: snapshots?.store }),
+    books: createBooksScrub(reconciling),
+    places,
   });
 
   const endpoints: readonly Endpoint[] = [
@@ -273,15 +305,7 @@ export function createContexts(
     ...auditEndpoints({
       db: pool,
       store,
-      rules: [
-        streamRules(user),
-        streamRules(identity),
-        streamRules(wallet),
-        streamRules(account),
-        streamRules(playSession),
-        streamRules(move),
-        streamRules(operatorWallet),
-      ],
+      rules,
       snapshots: snapshots?.store,
       streamFilter: (wanted) => streamFilter(directory, wanted),
     }),
@@ -293,10 +317,6 @@ export function createContexts(
       onRotated: rewrapper.wake,
     }),
   ];
-  const places = async () =>
-    (await listApps(pool)).flatMap(({ appId }) =>
-      environments.options.map((environment) => ({ appId, environment })),
-    );
   const reactions = {
     [HOLD_PROCESS]: holds,
     [IDENTITY_PROCESS]: [...identityReactions, ...onChain.walletReactions],
@@ -312,6 +332,7 @@ export function createContexts(
     reactions,
     reconciler,
     chainReconciler,
+    scrubber,
     places,
     projections,
     rewrapper,

@@ -9,7 +9,7 @@ import { type Client, type Pool, type Queryable, withTransaction } from '@coffer
 import { forgetSnapshots } from '@coffer/event-store/postgres';
 import { createLogger } from '@coffer/http';
 import { READ_MODELS_CONSUMER, readSchemas } from '@coffer/read-models';
-import { verifiedSchemas } from '@coffer/reconcile';
+import { forgetScrubPass, verifiedSchemas } from '@coffer/reconcile';
 import { CommandFailure, EXIT } from './cli/failure.ts';
 import { configFrom } from './config.ts';
 import { HOLD_PROCESS, IDENTITY_PROCESS } from './contexts.ts';
@@ -61,6 +61,7 @@ export function resetConsumers(pool: Pool): Promise<ResetResult> {
     await setBlocksAside(client);
     await forgetSnapshots(client);
     await pauseSigning(client);
+    await forgetScrubPass(client);
     await forgetPlace(client, CHAIN_CONSUMER);
     return { dropped, restarted: [...PROCESSES, CHAIN_CONSUMER].map(({ name }) => name) };
   });
@@ -76,6 +77,7 @@ export async function forgetDerived(client: Client): Promise<ResetResult> {
   const dropped = await dropAll(client, [...(await readSchemas(client)), ...(await verifiedSchemas(client))]);
   for (const process of PROCESSES) await forgetPlace(client, process);
   await forgetSnapshots(client);
+  await forgetScrubPass(client);
   return { dropped, restarted: PROCESSES.map(({ name }) => name) };
 }
 

@@ -23,7 +23,7 @@ import { type Clock, type Environment, systemClock } from '@coffer/kernel';
 import { migrateRecords } from '@coffer/portal';
 import { migrateReadModels } from '@coffer/read-models';
 import { migrateReconcile } from '@coffer/reconcile';
-import { startReconcilerRole } from '@coffer/reconciler';
+import { startReconcilerRole, startScrubRole } from '@coffer/reconciler';
 import { adoptMasterKeys, type MasterKey, type MasterKeys, migrateWallets } from '@coffer/wallets';
 
 import type { Chains } from './chains.ts';
@@ -168,6 +168,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         logger,
       });
       stops.push(role.stop);
+    }
+    if (roles.includes('reconciler') && config.scrubPassMs > 0) {
+      stops.push(startScrubRole({ scrubber: contexts.scrubber, registry: metrics, logger }).stop);
     }
 
     const isApi = roles.includes('api');

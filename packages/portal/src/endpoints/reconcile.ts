@@ -28,7 +28,7 @@ export const reconcileEndpoints = ({
     credential: 'operator',
     summary: "Compare an app's rows and books with the log",
     description:
-      'As GET /ledger/reconcile. Full: everything is derived anew, from the first event on. With `chain` also the books against the chain; full: all of it is looked at again.',
+      'As GET /ledger/reconcile. Full: the books are derived anew, from the first event on, and not from what was derived before. With `chain` also the books against the chain; full: all of it is looked at again.',
     body: z.strictObject({ full: z.boolean().default(false), chain: z.boolean().default(false) }),
     success: { status: 200, lines: true },
     errors: ['portal/app_not_found', 'portal/environment_not_found', 'chain/not_configured'],

@@ -16,7 +16,7 @@ export function registerReconcile(program: Command, { runTask }: Cli): void {
     .description("compare an app's rows and books with the log; ends with 1 where they differ")
     .addOption(appOption())
     .addOption(environmentOption().makeOptionMandatory())
-    .option('--full', 'derive everything anew, from the first event on')
+    .option('--full', 'derive the books anew, from the first event on, and not from what was derived before')
     .option('--chain', 'also compare the books with the chain; ends with 1 where money is missing')
     .action(async ({ app, env, full = false, chain = false }: ReconcileOptions, command: Command) => {
       const path = pathOf('app', app, env, 'reconcile');

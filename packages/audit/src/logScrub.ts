@@ -1,0 +1,102 @@
+/**
+ * The log, verified stretch by stretch: what a scrub does in the background. Between two stretches nothing has to be
+ * kept but a place, so that whoever is killed goes on there.
+ */
+import type { Queryable } from '@coffer/database';
+import type { EventStore, KeptSnapshots, Position } from '@coffer/event-store';
+import type { ChainHead } from './blocks.ts';
+import { readHeadBehind, readHeadUpTo } from './blocksTable.ts';
+import type { Ordinal } from './chain.ts';
+import type { Fault } from './faults.ts';
+import { createKeptChain } from './keptChain.ts';
+import type { StreamRules } from './streamRules.ts';
+import { brokenEndFault, type VerifiedLog, verifyStretch } from './verifyLog.ts';
+
+/** The end of a block as a JSON object: what was verified up to here is not looked at again in this pass. */
+export interface ScrubPlace {
+  readonly ordinal: Ordinal;
+  /** Hexadecimal. */
+  readonly hash: string;
+  readonly position: string;
+  readonly eventId: string;
+  readonly recordedUntilMs: number;
+}
+
+export interface ScrubbedStretch {
+  readonly reached: ScrubPlace;
+  readonly faultCount: number;
+  readonly faults: readonly Fault[];
+}
+
+export interface LogScrub {
+  /** How far a pass that begins now has to go, and what is wrong with that end itself. */
+  readonly end: () => Promise<{ readonly end: ScrubPlace | undefined; readonly faults: readonly Fault[] }>;
+  /** About so many events behind the place, and not beyond the end. Pauses at each yield. */
+  readonly stretch: (
+    after: ScrubPlace | undefined,
+    end: ScrubPlace,
+    options: { readonly events: number; readonly signal: AbortSignal },
+  ) => AsyncGenerator<unknown, ScrubbedStretch>;
+}
+
+export function createLogScrub({
+  db,
+  store,
+  rules,
+  snapshots,
+}: {
+  readonly db: Queryable;
+  readonly store: VerifiedLog & Pick<EventStore, 'parsePosition'>;
+  readonly rules: readonly StreamRules[];
+  readonly snapshots: KeptSnapshots | undefined;
+}): LogScrub {
+  const chain = createKeptChain(db);
+
+  return {
+    async end() {
+      const brokenEnd = await chain.brokenEnd();
+      const head = await chain.head();
+      return { end: head && placeOf(head), faults: brokenEnd ? [brokenEndFault(head, brokenEnd)] : [] };
+    },
+    async *stretch(afterPlace, endPlace, { events, signal }) {
+      const after = afterPlace && headOf(afterPlace);
+      const end = headOf(endPlace);
+      const upTo = await nextHead(after, end, events);
+      const report = yield* verifyStretch(
+        { store, chain, rules, snapshots, signal },
+        { after, upTo, foldedUpTo: end.place.position },
+      );
+      return { reached: placeOf(upTo), faultCount: report.faultCount, faults: report.faults };
+    },
+  };
+
+  /** The end of a block so many events on; of the next one that is there where blocks are missing. */
+  async function nextHead(after: ChainHead | undefined, end: ChainHead, events: number): Promise<ChainHead> {
+    const from = after?.ordinal ?? 0;
+    const near = await readHeadUpTo(db, from + events);
+    const next = near && near.ordinal > from ? near : await readHeadBehind(db, from);
+    return next && next.ordinal < end.ordinal && isBetween(after, next, end) ? next : end;
+  }
+
+  /** A block whose position was tampered with is passed by here, and found by what is verified across it. */
+  function isBetween(after: ChainHead | undefined, next: ChainHead, end: ChainHead): boolean {
+    const [position, first] = [store.parsePosition(next.place.position), after?.place.position];
+    if (position === undefined || store.comparePositions(position, end.place.position) > 0) return false;
+    return first === undefined || store.comparePositions(position, first) > 0;
+  }
+}
+
+const placeOf = ({ ordinal, hash, place, recordedUntilMs }: ChainHead): ScrubPlace => ({
+  ordinal,
+  hash: hash.toString('hex'),
+  ...place,
+  recordedUntilMs,
+});
+
+const headOf = ({ ordinal, hash, position, eventId, recordedUntilMs }: ScrubPlace): ChainHead => ({
+  ordinal,
+  hash: Buffer.from(hash, 'hex'),
+  // It is what `placeOf` made a text of.
+  place: { position: position as Position, eventId },
+  recordedUntilMs,
+});

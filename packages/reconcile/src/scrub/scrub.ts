@@ -1,0 +1,218 @@
+/**
+ * The scrub: in the background, and again and again, the whole log is verified and the books are derived from its
+ * first event on, so that what was altered in either is found although nobody asks. One turn does a little and says
+ * when the next is due; all that a turn has to know stands in the database, so that any node may take the next one.
+ *
+ * A pass is spread over the time that it is given, and a turn rests three times as long as it has worked, so that it
+ * takes a quarter of one core at the most: where commands, or the database, have much to do, its work takes longer and
+ * so does its rest.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { PoisonEventError } from '@coffer/consumers';
+import { LogRewrittenError } from '@coffer/event-store';
+import type { BooksPlace } from '../report.ts';
+import type { BooksScrub } from './booksScrub.ts';
+import {
+  type Finding,
+  findingsOf,
+  keyOf,
+  NOTHING_FOUND,
+  type Pass,
+  type ScrubPlace,
+  type ScrubState,
+  type Stage,
+  withFindings,
+} from './scrubState.ts';
+
+interface LogFault {
+  readonly kind: string;
+  readonly ordinal: number;
+  readonly stream: string | null;
+  readonly revision: number | null;
+  readonly id: string | null;
+  readonly reason: string;
+}
+
+/** The log as it is verified against its chain. */
+export interface LogScrub {
+  /** How far a pass that begins now has to go, and what is wrong with that end itself. */
+  readonly end: () => Promise<{
+    readonly end: ScrubPlace | undefined;
+    readonly faults: readonly LogFault[];
+  }>;
+  /** About so many events behind the place; there may be a pause at each yield. */
+  readonly stretch: (
+    after: ScrubPlace | undefined,
+    end: ScrubPlace,
+    options: { readonly events: number; readonly signal: AbortSignal },
+  ) => AsyncGenerator<
+    unknown,
+    { readonly reached: ScrubPlace; readonly faultCount: number; readonly faults: readonly LogFault[] }
+  >;
+}
+
+export interface ScrubDependencies {
+  readonly log: LogScrub;
+  readonly books: BooksScrub;
+  /** All that there is to compare, at this moment. */
+  readonly places: () => Promise<readonly BooksPlace[]>;
+  /** In which everything is looked at once. */
+  readonly passMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** A turn, in events: some seconds of work in a busy process. */
+const VERIFIED_A_TURN = 5_000;
+const DERIVED_A_TURN = 2_000;
+
+/** For each second of work. */
+const REST = 3;
+
+/** By when a stage has to be over, of the time of a pass. What is left is for trouble. */
+const STAGE_ENDS = { verifying: 0.4, deriving: 0.75, comparing: 0.85 };
+
+/** A process that starts has other things to do first. */
+const FIRST_WAIT = 0.001;
+
+/** The state after the turn, and how long until the next. Throws what keeps it from going on for the moment. */
+export async function scrubTurn(
+  dependencies: ScrubDependencies,
+  state: ScrubState | undefined,
+  now: Date,
+): Promise<{ readonly state: ScrubState; readonly waitMs: number }> {
+  const { passMs, signal } = dependencies;
+  if (!state) {
+    return { state: { pass: null, lastPass: null, alarm: null }, waitMs: passMs * FIRST_WAIT };
+  }
+  const begunMs = performance.now();
+  const pass = state.pass ?? (await beginPass(dependencies, now));
+  const { stage, found = [], foundCount, share } = await advance(dependencies, pass, signal);
+  const findings = withFindings(pass.findings, found, foundCount);
+  const alarm =
+    findings.count > 0 ? { since: state.alarm?.since ?? now.toISOString(), findings } : state.alarm;
+
+  const passedMs = now.getTime() - Date.parse(pass.begunAt);
+  const leftMs = passMs * STAGE_ENDS[pass.stage.kind] - passedMs;
+  const waitMs = Math.max((performance.now() - begunMs) * REST, leftMs * share);
+  if (stage) return { state: { ...state, pass: { ...pass, stage, findings }, alarm }, waitMs };
+
+  await dependencies.books.drop();
+  const lastPass = {
+    endedAt: now.toISOString(),
+    seconds: passedMs / 1000,
+    findings: findings.count,
+  };
+  return { state: { pass: null, lastPass, alarm: findings.count > 0 ? alarm : null }, waitMs };
+}
+
+async function beginPass({ log }: ScrubDependencies, now: Date): Promise<Pass> {
+  const { end, faults } = await log.end();
+  return {
+    begunAt: now.toISOString(),
+    events: end?.ordinal ?? 0,
+    stage: end ? { kind: 'verifying', end, reached: null } : DERIVING,
+    findings: withFindings(NOTHING_FOUND, faults.map(findingOf)),
+  };
+}
+
+interface Step {
+  /** Undefined at the end of the pass. */
+  readonly stage: Stage | undefined;
+  readonly found?: readonly Finding[];
+  readonly foundCount?: number;
+  /** Of what was left of the stage. */
+  readonly share: number;
+}
+
+const DERIVING: Stage = { kind: 'deriving', ordinal: null };
+
+function advance(dependencies: ScrubDependencies, pass: Pass, signal: AbortSignal): Promise<Step> {
+  switch (pass.stage.kind) {
+    case 'verifying':
+      return verify(dependencies, pass.stage, signal);
+    case 'deriving':
+      return derive(dependencies, pass.stage, pass.events, signal);
+    case 'comparing':
+      return compare(dependencies, pass.stage, signal);
+  }
+}
+
+async function verify(
+  { log }: ScrubDependencies,
+  { end, reached }: Extract<Stage, { readonly kind: 'verifying' }>,
+  signal: AbortSignal,
+): Promise<Step> {
+  const verification = log.stretch(reached ?? undefined, end, { events: VERIFIED_A_TURN, signal });
+  for (;;) {
+    const begunMs = performance.now();
+    const { done, value } = await verification.next();
+    if (done) {
+      const from = reached?.ordinal ?? 0;
+      const isAtEnd = value.reached.ordinal >= end.ordinal;
+      return {
+        stage: isAtEnd ? DERIVING : { kind: 'verifying', end, reached: value.reached },
+        found: value.faults.map(findingOf),
+        foundCount: value.faultCount,
+        share: isAtEnd ? 1 : (value.reached.ordinal - from) / (end.ordinal - from),
+      };
+    }
+    await delay((performance.now() - begunMs) * REST, undefined, { signal });
+  }
+}
+
+async function derive(
+  { books }: ScrubDependencies,
+  { ordinal: before }: Extract<Stage, { readonly kind: 'deriving' }>,
+  events: number,
+  signal: AbortSignal,
+): Promise<Step> {
+  try {
+    const step = await books.derive({ anew: before === null, events: DERIVED_A_TURN, signal });
+    const { ordinal, taken, isAtEnd } = step;
+    if (isAtEnd) return { stage: { kind: 'comparing', after: null }, share: 1 };
+    const left = Math.max(events - (before ?? 0), taken);
+    return { stage: { kind: 'deriving', ordinal }, share: taken / left };
+  } catch (error) {
+    if (error instanceof LogRewrittenError) return { stage: DERIVING, share: 1 };
+    if (!(error instanceof PoisonEventError)) throw error;
+    // There are no books to compare beyond an event that its stream does not allow.
+    const { stream, revision, type } = error.event;
+    const details = { type, reason: error.message };
+    return {
+      stage: undefined,
+      found: [{ part: 'books', check: 'log', subject: `${stream} ${revision}`, details }],
+      share: 1,
+    };
+  }
+}
+
+async function compare(
+  { books, places }: ScrubDependencies,
+  { after }: Extract<Stage, { readonly kind: 'comparing' }>,
+  signal: AbortSignal,
+): Promise<Step> {
+  const left = (await places())
+    .filter((place) => after === null || keyOf(place) > after)
+    .toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
+  const [next] = left;
+  if (!next) return { stage: undefined, share: 1 };
+  const found = findingsOf(await books.compare(next, signal));
+  const share = 1 / left.length;
+  return { stage: left.length > 1 ? { kind: 'comparing', after: keyOf(next) } : undefined, found, share };
+}
+
+const findingOf = ({ kind, stream, revision, ...fault }: LogFault): Finding => ({
+  part: 'log',
+  check: kind,
+  subject: stream === null ? `ordinal ${fault.ordinal}` : `${stream} ${revision}`,
+  details: fault,
+});
+
+/** How much of the pass that is under way is done, from 0 to 1; undefined between two. */
+export function scrubProgress(state: ScrubState | undefined): number | undefined {
+  if (!state?.pass) return undefined;
+  const { stage, events } = state.pass;
+  const part = (done: number) => (events === 0 ? 1 : Math.min(1, done / events)) / 2;
+  if (stage.kind === 'verifying') return part(stage.reached?.ordinal ?? 0);
+  return stage.kind === 'deriving' ? 0.5 + part(stage.ordinal ?? 0) : 1;
+}

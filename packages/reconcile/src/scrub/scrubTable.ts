@@ -1,0 +1,84 @@
+/** `records.scrub`: whose turn it is, and how far the scrub has come. By the database's clock alone. */
+import type { Pool } from '@coffer/database';
+import type { ScrubState } from './scrubState.ts';
+
+/** Raised when a state of before cannot be read any more: its pass then begins anew. */
+const FORMAT = 1;
+
+/** Of a runner that has died another takes the turn after so long. */
+export const LEASE_MS = 60_000;
+
+export interface Turn {
+  readonly number: string;
+  /** Undefined before everything, or after another release. */
+  readonly state: ScrubState | undefined;
+}
+
+interface Row {
+  readonly turn: string;
+  readonly state: string | null;
+  readonly format: number;
+}
+
+const stateIn = ({ state, format }: Row): ScrubState | undefined =>
+  // This release wrote it, or one that writes the same.
+  state !== null && format === FORMAT ? (JSON.parse(state) as ScrubState) : undefined;
+
+/** Undefined while it is not due, or another has it. */
+export async function takeTurn(pool: Pool, owner: string): Promise<Turn | undefined> {
+  const { rows } = await pool.query<Row>(
+    `update records.scrub
+        set turn = turn + 1, owner = $1, leased_until = clock_timestamp() + $2 * interval '1 millisecond'
+      where (due_at is null or due_at <= clock_timestamp())
+        and (leased_until is null or leased_until < clock_timestamp())
+      returning turn, state, format`,
+    [owner, LEASE_MS],
+  );
+  return rows[0] && { number: rows[0].turn, state: stateIn(rows[0]) };
+}
+
+/** False where another has taken over. */
+export async function renewTurn(pool: Pool, { number }: Turn): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `update records.scrub set leased_until = clock_timestamp() + $2 * interval '1 millisecond' where turn = $1`,
+    [number, LEASE_MS],
+  );
+  return rowCount === 1;
+}
+
+/** Ends the turn; the next is due after so long. False, and nothing written, where another has taken over. */
+export async function endTurn(
+  pool: Pool,
+  { number }: Turn,
+  state: ScrubState | undefined,
+  waitMs: number,
+): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `update records.scrub
+        set state = coalesce($2, state), format = case when $2 is null then format else $3 end,
+            due_at = clock_timestamp() + $4 * interval '1 millisecond', owner = null, leased_until = null
+      where turn = $1`,
+    [number, state ? JSON.stringify(state) : null, FORMAT, Math.ceil(waitMs)],
+  );
+  return rowCount === 1;
+}
+
+/** How far the scrub is, whoever runs it, and how long until there may be a turn. */
+export async function readScrub(
+  pool: Pool,
+): Promise<{ readonly state: ScrubState | undefined; readonly waitMs: number }> {
+  const { rows } = await pool.query<Row & { readonly wait_ms: number }>(
+    `select turn, state, format,
+            greatest(0, extract(epoch from greatest(due_at, leased_until) - clock_timestamp()) * 1000)::float8 as wait_ms
+       from records.scrub`,
+  );
+  return { state: rows[0] && stateIn(rows[0]), waitMs: rows[0]?.wait_ms ?? 0 };
+}
+
+/** For a log that was put back or carried elsewhere: the pass begins anew. What it has found stays shown. */
+export async function forgetScrubPass(db: Pick<Pool, 'query'>): Promise<void> {
+  await db.query(
+    `update records.scrub set turn = turn + 1, owner = null, leased_until = null, due_at = null,
+            state = (state::jsonb || '{"pass": null}')::text`,
+  );
+}

@@ -1,0 +1,98 @@
+/** What is altered in the log or in the books is found in the background, although nobody asks. */
+import { createPool, type Pool } from '@coffer/database';
+import { expect } from 'chai';
+import { requireStatus, setUpApp, type TestApp } from './testing/client.ts';
+import { eventually } from './testing/eventually.ts';
+import { startWorld, type World } from './testing/world.ts';
+
+describe('the scrub', () => {
+  let world: World;
+  let pool: Pool;
+  let app: TestApp;
+  let credit: { readonly stream: string; readonly id: string };
+
+  before(async () => {
+    world = await startWorld({ environment: { COFFER_SCRUB_PASS_SECONDS: '1' } });
+    pool = createPool({
+      connectionString: world.databaseUrl,
+      applicationName: 'spec',
+      onIdleError() {},
+    });
+    app = await setUpApp(world.client);
+    const userId = await app.test.newPlayer('100');
+    const stream = `account-test.${app.appId}.${userId}.2`;
+    const [event] = await world.client.lines(`/portal/streams/${stream}`);
+    credit = { stream, id: String(event?.id) };
+    requireStatus(await app.test.openSession({ userId, lockAmount: '60' }), 201);
+  });
+  after(async () => {
+    await pool.end();
+    await world.stop();
+  });
+
+  const metric = async (name: string): Promise<number | undefined> => {
+    const text = await (await fetch(`${world.url}/metrics`)).text();
+    const [, figure] = new RegExp(`^coffer_scrub_${name} (\\S+)$`, 'm').exec(text) ?? [];
+    return figure === undefined ? undefined : Number(figure);
+  };
+  const lines = (part: string) =>
+    world.logLines.filter((line) => line.includes(part)).map((line) => JSON.parse(line));
+  const FOUND = 'the scrub has found a fault';
+  const MENDED = 'finds no fault any more';
+  /** One that began after now. */
+  const wholePass = async () => {
+    const nowSeconds = Date.now() / 1000;
+    const { rows } = await eventually('a whole pass', async () => {
+      const found = await pool.query(
+        `select state::jsonb -> 'lastPass' as pass from records.scrub
+          where (extract(epoch from (state::jsonb #>> '{lastPass,endedAt}')::timestamptz)
+                 - (state::jsonb #>> '{lastPass,seconds}')::float8) > $1`,
+        [nowSeconds],
+      );
+      return found.rowCount === 1 ? found : undefined;
+    });
+    return rows[0]?.pass;
+  };
+
+  it('goes over everything again and again, and finds nothing where nothing is wrong', async () => {
+    expect(await wholePass()).to.include({ findings: 0 });
+    expect(await metric('faults')).to.equal(0);
+    expect(await metric('last_pass_seconds')).to.be.greaterThan(Date.now() / 1000 - 60);
+    expect(lines(FOUND)).to.deep.equal([]);
+  });
+
+  it('names an event that somebody has altered, once, and shows it until it is mended', async () => {
+    const alter = (from: string, to: string) =>
+      pool.query('update log.events set data = replace(data, $2, $3) where id = $1', [credit.id, from, to]);
+    await alter('"adjustment"', '"adjustmenT"');
+    const [line] = await eventually('the fault is found', () => {
+      const found = lines(FOUND);
+      return found.length > 0 ? found : undefined;
+    });
+    expect(line).to.deep.include({ level: 'error', part: 'log', subject: `${credit.stream} 0` });
+    expect(line.details).to.include({ id: credit.id });
+    expect((await wholePass()).findings).to.be.greaterThan(0);
+    expect(await metric('faults')).to.be.greaterThan(0);
+    expect(lines(FOUND)).to.have.length(1);
+
+    await alter('"adjustmenT"', '"adjustment"');
+    await eventually('it is mended', () => (lines(MENDED).length > 0 ? true : undefined));
+    await eventually('it is not shown any more', async () =>
+      (await metric('faults')) === 0 ? true : undefined,
+    );
+    expect(lines(FOUND)).to.have.length(1);
+  });
+
+  it('finds a row of the books that is not what the log says', async () => {
+    const { rows } = await pool.query<{ readonly schema: string }>(
+      `select 'read_v' || version as schema from records.read_pointer order by shape desc limit 1`,
+    );
+    const change = (by: number) =>
+      pool.query(`update ${rows[0]?.schema}.accounts set available = available + $1`, [by]);
+    await change(1);
+    const line = await eventually('the row is found', () => lines(FOUND)[1]);
+    expect(line).to.include({ part: 'books', check: 'accounts_rows', subject: credit.stream });
+    await change(-1);
+    await eventually('it is mended', () => lines(MENDED)[1]);
+  });
+});
