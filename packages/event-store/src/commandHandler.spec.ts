@@ -5,6 +5,7 @@ import { type CommandContext, type CommandHandlerOptions, createCommandHandler }
 import {
   LogRewrittenError,
   OutcomeUnknownError,
+  StoreAbsentError,
   StoreOverloadedError,
   StoreUnreachableError,
 } from './errors.ts';
@@ -71,7 +72,7 @@ const spend = (key: string, amount: bigint): Spend => ({ key, amount });
 function watched(store: EventStore = createMemoryEventStore()) {
   const appends: AppendRequest[] = [];
   const probes: (readonly string[])[] = [];
-  const faults: ('loseReply' | 'unreachable' | 'rewritten')[] = [];
+  const faults: ('loseReply' | 'unreachable' | 'absent' | 'rewritten')[] = [];
   let gate: Promise<void> = Promise.resolve();
   const watchedStore: EventStore = {
     ...store,
@@ -80,6 +81,7 @@ function watched(store: EventStore = createMemoryEventStore()) {
       await gate;
       const fault = faults.shift();
       if (fault === 'unreachable') throw new StoreUnreachableError('away');
+      if (fault === 'absent') throw new StoreAbsentError('No node leads.');
       if (fault === 'rewritten') throw new LogRewrittenError('restored');
       const result = await store.append(request);
       if (fault === 'loseReply') throw new OutcomeUnknownError('no reply');
@@ -245,6 +247,18 @@ describe('command handler', () => {
     const error = await refusal(handler.execute(purse, STREAM, spend('a', 10n), context({ deadlineMs })));
     expect(error).to.be.instanceOf(OutcomeUnknownError);
     expect(await storedKeys(store)).to.deep.equal(['a']);
+  });
+
+  it('says at once that a store is absent, unless an attempt may have been written', async () => {
+    const { store, appends, faults } = watched();
+    const handler = handlerOn(store);
+    faults.push('absent');
+    const error = await refusal(handler.execute(purse, STREAM, spend('a', 10n), context()));
+    expect(error).to.be.instanceOf(StoreAbsentError);
+    expect(appends).to.have.length(1);
+    faults.push('loseReply', 'absent');
+    expect((await handler.execute(purse, STREAM, spend('b', 10n), context())).answer).to.equal(90n);
+    expect(await storedKeys(store)).to.deep.equal(['b']);
   });
 
   it('drops a state whose stream was rewritten and decides on what is there', async () => {

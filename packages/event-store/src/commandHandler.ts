@@ -16,6 +16,7 @@ import { type EventMetadata, fold, type StreamType } from '@coffer/kernel';
 import {
   LogRewrittenError,
   OutcomeUnknownError,
+  StoreAbsentError,
   StoreOverloadedError,
   StoreUnreachableError,
   WrongExpectedRevisionError,
@@ -211,7 +212,12 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
         }
         // Once an attempt may have been written, no later failure makes it unwritten.
         if (error instanceof OutcomeUnknownError) unknown = error;
-        else if (!(error instanceof StoreUnreachableError || unknown)) throw error;
+        else if (
+          !unknown &&
+          (error instanceof StoreAbsentError || !(error instanceof StoreUnreachableError))
+        ) {
+          throw error;
+        }
         const delayMs = RETRY_DELAYS_MS[Math.min(attempt, RETRY_DELAYS_MS.length - 1)] ?? 0;
         const now = performance.now();
         const waiting = round.works.filter(isInHand);

@@ -23,7 +23,12 @@ export class OutcomeUnknownError extends Error {
 
 /** The store cannot be reached, and nothing was written. */
 export class StoreUnreachableError extends Error {
-  override readonly name = 'StoreUnreachableError';
+  override readonly name: string = 'StoreUnreachableError';
+}
+
+/** It is known that the store cannot be reached: to ask again before something has changed is of no use. */
+export class StoreAbsentError extends StoreUnreachableError {
+  override readonly name = 'StoreAbsentError';
 }
 
 /** The queue is full; nothing was written. Try again a little later. */

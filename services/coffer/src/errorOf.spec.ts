@@ -1,4 +1,5 @@
 import { LockLostError } from '@coffer/database';
+import { StoreAbsentError } from '@coffer/event-store';
 import { expect } from 'chai';
 import { errorOf } from './errorOf.ts';
 
@@ -13,6 +14,7 @@ describe('a failure below us', () => {
     for (const code of codes) {
       expect(errorOf(failure(code)), code).to.deep.equal({ code: 'service/unavailable' });
     }
+    expect(errorOf(new StoreAbsentError('No node leads.'))?.code).to.equal('service/unavailable');
     expect(errorOf(new LockLostError('The connection was lost.'))?.code).to.equal('service/unavailable');
     for (const message of [
       'Connection terminated unexpectedly',

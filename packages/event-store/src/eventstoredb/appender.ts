@@ -17,8 +17,9 @@ import {
   WrongExpectedRevisionError,
 } from '../errors.ts';
 import { type AppendRequest, type AppendResult, type ExpectedRevision, MAX_APPEND_BYTES } from '../port.ts';
-import type { Clients } from './clients.ts';
+import type { Clients, Connection } from './clients.ts';
 import {
+  ANOTHER_LEADS,
   isAccessDenied,
   isDeleted,
   isNeverSent,
@@ -27,7 +28,6 @@ import {
   isWrongRevision,
   messageOf,
   SilenceError,
-  spoilsClient,
 } from './failures.ts';
 import type { Limiter } from './limiter.ts';
 import type { LogReader } from './logReader.ts';
@@ -37,6 +37,8 @@ export interface AppenderOptions {
   readonly clients: Clients;
   readonly reader: Pick<LogReader, 'readStream' | 'heads'>;
   readonly limiter: Limiter;
+  /** An append that is not answered for so long asks who leads. */
+  readonly patienceMs: number;
   /** After so long without an answer the outcome is unknown. */
   readonly appendTimeoutMs: number;
   /** Appends that may wait or be under way, and their bytes. */
@@ -58,7 +60,7 @@ const MAX_LEADER_CHANGES = 3;
 const OWN_TIMER_GRACE_MS = 250;
 
 export function createAppender(options: AppenderOptions): Appender {
-  const { clients, reader, limiter, appendTimeoutMs } = options;
+  const { clients, reader, limiter, patienceMs, appendTimeoutMs } = options;
   const lastOfStream = new Map<string, Promise<unknown>>();
   let queuedAppends = 0;
   let queuedBytes = 0;
@@ -151,11 +153,15 @@ export function createAppender(options: AppenderOptions): Appender {
   ): Promise<Pick<AppendResult, 'revision' | 'position'> | { readonly unknown: unknown }> {
     const { stream, expectedRevision } = request;
     for (let leaderChanges = 0; ; leaderChanges++) {
-      const client = clients.current();
+      // Refused at once where nobody leads, and not behind others that wait.
+      await clients.current();
       const release = await limiter.enter();
+      let connection: Connection | undefined;
       try {
+        connection = await clients.current();
         const answer = await withTimer(
-          client.appendToStream(stream, events, {
+          connection,
+          connection.client.appendToStream(stream, events, {
             expectedRevision: wireExpected(expectedRevision),
             requiresLeader: true,
             deadline: appendTimeoutMs,
@@ -165,13 +171,14 @@ export function createAppender(options: AppenderOptions): Appender {
         if (!position) return { unknown: new Error('The server gave no position.') };
         return { revision: Number(nextExpectedRevision), position: positionOf(position) };
       } catch (error) {
+        if (!connection) throw error;
+        clients.failed(connection, error);
         if (isWrongRevision(error)) throw await wrongRevision(stream, expectedRevision);
         if (isTooLarge(error)) throw new EventTooLargeError(stream, serverBytesOf(request), MAX_APPEND_BYTES);
         if (isDeleted(error)) throw new LogRewrittenError(`Stream ${stream} was deleted.`, { cause: error });
         if (isAccessDenied(error)) {
           throw new StoreUnreachableError(`The log takes no append: ${messageOf(error)}`, { cause: error });
         }
-        if (spoilsClient(error)) clients.discard(client);
         if (isNeverSent(error)) {
           throw new StoreUnreachableError(`The log cannot be reached: ${messageOf(error)}`, { cause: error });
         }
@@ -186,16 +193,21 @@ export function createAppender(options: AppenderOptions): Appender {
   }
 
   /** The client itself waits for ever on a server that says nothing. */
-  async function withTimer<Result>(call: Promise<Result>): Promise<Result> {
-    let timer: NodeJS.Timeout | undefined;
-    const silence = new Promise<never>((_resolve, reject) => {
-      const timeoutMs = appendTimeoutMs + OWN_TIMER_GRACE_MS;
-      timer = setTimeout(() => reject(new SilenceError(`No answer came in ${timeoutMs} ms.`)), timeoutMs);
-    });
+  async function withTimer<Result>(connection: Connection, call: Promise<Result>): Promise<Result> {
+    const timeoutMs = appendTimeoutMs + OWN_TIMER_GRACE_MS;
+    const { promise: silence, reject } = Promise.withResolvers<never>();
+    const give = (reason: string) => reject(new SilenceError(reason));
+    const onLeft = () => give(ANOTHER_LEADS);
+    connection.left.addEventListener('abort', onLeft);
+    const timers = [
+      setTimeout(() => clients.silent(connection), patienceMs),
+      setTimeout(() => give(`No answer came in ${timeoutMs} ms.`), timeoutMs),
+    ];
     try {
       return await Promise.race([call, silence]);
     } finally {
-      clearTimeout(timer);
+      for (const timer of timers) clearTimeout(timer);
+      connection.left.removeEventListener('abort', onLeft);
     }
   }
 

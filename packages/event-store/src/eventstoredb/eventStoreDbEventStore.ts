@@ -1,7 +1,10 @@
 /** The event store on EventStoreDB or KurrentDB, for installations that outgrow one machine. ADR 0014. */
 import type { EventStore } from '../port.ts';
+import { addressFrom } from './address.ts';
 import { createAppender } from './appender.ts';
 import { createClients } from './clients.ts';
+import { createCluster } from './cluster.ts';
+import { guarded } from './guardedClient.ts';
 import { createLimiter } from './limiter.ts';
 import { createLogReader } from './logReader.ts';
 import { subscription } from './subscription.ts';
@@ -14,6 +17,8 @@ export interface EventStoreDbEventStoreOptions {
   readonly maxQueuedAppends?: number;
   /** Their bytes. Default 64 MiB. */
   readonly maxQueuedBytes?: number;
+  /** An append or a read that is not answered for so long asks all nodes who leads. Default 2,000. */
+  readonly patienceMs?: number;
   /** After so long without an answer the outcome of an append is unknown. Default 5,000. */
   readonly appendTimeoutMs?: number;
   /** A read that hears nothing for so long is given up and made again. Default 5,000. */
@@ -33,20 +38,32 @@ const MAX_WATCHING_READS_AT_ONCE = 8;
 /** Connects when it is first used. Throws for a connection string that the client does not understand. */
 export function createEventStoreDbEventStore(options: EventStoreDbEventStoreOptions): EventStore {
   const { connectionString, appendTimeoutMs = 5_000, readSilenceMs: silenceMs = 5_000 } = options;
-  const clients = createClients(connectionString);
-  const reader = createLogReader({ clients, limiter: createLimiter(MAX_READS_AT_ONCE), silenceMs });
+  const patienceMs = Math.min(options.patienceMs ?? 2_000, appendTimeoutMs, silenceMs);
+  const address = addressFrom(connectionString);
+  // What the client does not understand is told at once.
+  for (const node of address.seeds) void guarded(address.of(node)).end();
+  const cluster = createCluster(address);
+  const clients = createClients(address, cluster);
+  const reader = createLogReader({
+    clients,
+    limiter: createLimiter(MAX_READS_AT_ONCE),
+    patienceMs,
+    silenceMs,
+  });
   const appender = createAppender({
     clients,
     reader,
     limiter: createLimiter(MAX_APPENDS_AT_ONCE),
+    patienceMs,
     appendTimeoutMs,
     maxQueuedAppends: options.maxQueuedAppends ?? 10_000,
     maxQueuedBytes: options.maxQueuedBytes ?? 64 * 1024 * 1024,
   });
-  const following = createClients(connectionString);
+  const following = createClients(address, cluster);
   const followingReader = createLogReader({
     clients: following,
     limiter: createLimiter(MAX_WATCHING_READS_AT_ONCE),
+    patienceMs,
     silenceMs,
   });
   const closing = new AbortController();
@@ -83,6 +100,7 @@ export function createEventStoreDbEventStore(options: EventStoreDbEventStoreOpti
     async close() {
       closing.abort();
       await appender.close();
+      await cluster.close();
       await Promise.all([clients.close(), following.close()]);
     },
   };

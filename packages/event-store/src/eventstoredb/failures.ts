@@ -1,6 +1,7 @@
 /** What an error of the client says about what was done. */
 import {
   AccessDeniedError,
+  CancelledError,
   DeadlineExceededError,
   MaxAppendSizeExceededError,
   NotLeaderError,
@@ -10,6 +11,9 @@ import {
   UnknownError,
   WrongExpectedVersionError,
 } from '@eventstore/db-client';
+
+export const ANOTHER_LEADS = 'The node that was asked does not lead any more.';
+
 /** Nothing came from the server in time; the connection may be dead without knowing it. */
 export class SilenceError extends Error {
   override readonly name = 'SilenceError';
@@ -24,18 +28,19 @@ export const isAccessDenied = (error: unknown) => error instanceof AccessDeniedE
 export const isUnknownFailure = (error: unknown) => error instanceof UnknownError;
 export const isDeleted = (error: unknown) => error instanceof StreamDeletedError;
 
-/** The client could not find a node of the cluster; it says so in words only. */
-export const isDiscoveryFailure = (error: unknown) =>
-  error instanceof Error && error.message.startsWith('Failed to discover');
-
 /** No connection stood when the request was to be sent: nothing of it has left this process. */
 export const isNeverSent = (error: unknown) =>
-  isDiscoveryFailure(error) ||
-  (error instanceof UnavailableError &&
-    /No connection established|Name resolution failed/.test(error.message));
+  error instanceof UnavailableError && /No connection established|Name resolution failed/.test(error.message);
 
-/** Whether the client object itself is of no use any more: the next call gets a new one. */
+/** Whether the connection itself is of no use any more: the next call gets a new one. */
 export const spoilsClient = (error: unknown) =>
-  error instanceof SilenceError || error instanceof DeadlineExceededError || isDiscoveryFailure(error);
+  error instanceof SilenceError || error instanceof DeadlineExceededError;
+
+/** Whether the node may be gone, so that it is worth asking who leads. */
+export const isDoubtful = (error: unknown) =>
+  spoilsClient(error) || error instanceof UnavailableError || error instanceof CancelledError;
+
+/** Where the node says that the leader is. */
+export const leaderNamedBy = (error: unknown) => (error instanceof NotLeaderError ? error.leader : undefined);
 
 export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

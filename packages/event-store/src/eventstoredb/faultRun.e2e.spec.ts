@@ -7,10 +7,9 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { allOf, newEvents, streamName } from '../contractTools.contract.ts';
-import { OutcomeUnknownError, StoreUnreachableError, WrongExpectedRevisionError } from '../errors.ts';
-import type { AppendRequest, AppendResult, EventStore, RecordedEvent } from '../port.ts';
+import { allOf, streamName } from '../contractTools.contract.ts';
 import { follow } from '../subscription.contract.ts';
+import { type Acknowledged, appendUntilKnown, faultsIn } from './acknowledged.contract.ts';
 import { openWorld, type World } from './testTools.contract.ts';
 
 const APPENDS = Number(process.env.COFFER_FAULT_RUN_APPENDS ?? 2_000);
@@ -20,7 +19,6 @@ const LANES = 32;
 const SHARED_STREAMS = 8;
 /** One fault after so many appends have arrived at the server. */
 const ARRIVALS_PER_FAULT = 40;
-const RETRY_MS = 5;
 
 /** Mulberry32: small, and the same everywhere. */
 function randomOf(seed: number): () => number {
@@ -59,11 +57,6 @@ const faults: Readonly<Record<string, (world: World) => void | Promise<void>>> =
   },
   restart: (world) => world.restart(),
 };
-
-interface Acknowledged {
-  readonly request: AppendRequest;
-  readonly result: AppendResult;
-}
 
 describe('conditional appends to EventStoreDB under faults', () => {
   let world: World;
@@ -132,56 +125,3 @@ describe('conditional appends to EventStoreDB under faults', () => {
     expect(unhandled).to.deep.equal([]);
   });
 });
-
-/** As the command handler does it: the same request until its outcome is known, a new one after a conflict. */
-async function appendUntilKnown(
-  store: EventStore,
-  place: { readonly stream: string; last: number },
-  count: number,
-): Promise<Acknowledged> {
-  for (;;) {
-    const request: AppendRequest = {
-      stream: place.stream,
-      expectedRevision: place.last < 0 ? 'noStream' : place.last,
-      events: newEvents(count),
-    };
-    for (;;) {
-      try {
-        const result = await store.append(request);
-        place.last = result.revision;
-        return { request, result };
-      } catch (error) {
-        if (error instanceof WrongExpectedRevisionError) {
-          place.last = error.actual ?? -1;
-          break;
-        }
-        if (!(error instanceof OutcomeUnknownError || error instanceof StoreUnreachableError)) throw error;
-        await delay(RETRY_MS);
-      }
-    }
-  }
-}
-
-/** Every way in which the log is not what was acknowledged; empty when all is well. */
-function faultsIn(events: readonly RecordedEvent[], acknowledged: readonly Acknowledged[]): string[] {
-  const found: string[] = [];
-  const byId = new Map<string, RecordedEvent>();
-  for (const event of events) {
-    if (byId.has(event.id)) found.push(`Event ${event.id} stands twice.`);
-    byId.set(event.id, event);
-  }
-  let sent = 0;
-  for (const { request, result } of acknowledged) {
-    sent += request.events.length;
-    request.events.forEach(({ id }, index) => {
-      const event = byId.get(id);
-      const revision = result.revision - (request.events.length - 1 - index);
-      if (event?.stream !== request.stream || event.revision !== revision) {
-        found.push(`Event ${id} was acknowledged at ${request.stream} ${revision} and is not there.`);
-      }
-    });
-  }
-  // What was given up after a conflict was never written.
-  if (sent !== events.length) found.push(`${sent} events were acknowledged, ${events.length} stand.`);
-  return found;
-}

@@ -16,7 +16,9 @@ export interface FollowerNodeOptions {
   /** Where the leader is, as this node believes. */
   readonly leaderPort: () => number;
   /** What it says of itself to whoever looks for a leader. */
-  readonly claimsToLead: boolean;
+  readonly claimsToLead?: boolean;
+  /** Whom it names besides, to whoever looks for a leader: the ports of all nodes. */
+  readonly otherPorts?: () => readonly number[];
 }
 
 interface Call {
@@ -51,12 +53,16 @@ export async function startFollowerNode(options: FollowerNodeOptions): Promise<F
     server.addService(gossipService.GossipService, {
       read: (_call: unknown, reply: (error: null, info: gossip.ClusterInfo) => void) => {
         const { LEADER, FOLLOWER } = gossip.MemberInfo.VNodeState;
-        const member = new gossip.MemberInfo()
-          .setInstanceId(new shared.UUID().setString('00000000-0000-4000-8000-000000000000'))
-          .setState(options.claimsToLead ? LEADER : FOLLOWER)
-          .setIsAlive(true)
-          .setHttpEndPoint(new gossip.EndPoint().setAddress('127.0.0.1').setPort(port));
-        reply(null, new gossip.ClusterInfo().setMembersList([member]));
+        const member = (at: number, leads: boolean) =>
+          new gossip.MemberInfo()
+            .setInstanceId(new shared.UUID().setString('00000000-0000-4000-8000-000000000000'))
+            .setState(leads ? LEADER : FOLLOWER)
+            .setIsAlive(true)
+            .setHttpEndPoint(new gossip.EndPoint().setAddress('127.0.0.1').setPort(at));
+        const members = options.otherPorts
+          ? options.otherPorts().map((at) => member(at, at === options.leaderPort()))
+          : [member(port, options.claimsToLead ?? false)];
+        reply(null, new gossip.ClusterInfo().setMembersList(members));
       },
     });
     server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => {

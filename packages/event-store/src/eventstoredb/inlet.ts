@@ -1,6 +1,6 @@
 /** Takes out of a stream of the client what is there, in batches, and notices when nothing comes. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { SilenceError } from './failures.ts';
+import { ANOTHER_LEADS, SilenceError } from './failures.ts';
 
 /** What is needed of a stream of the client. */
 export interface Source<Item> {
@@ -81,23 +81,45 @@ export function createInlet<Item>(stream: Source<Item>): Inlet<Item> {
   };
 }
 
+export interface BatchOptions {
+  readonly batchSize: number;
+  /** A stream that says nothing for so long is told of. */
+  readonly patienceMs: number;
+  readonly onSilence: () => void;
+  /** After so long, or with the signal, it is given up. */
+  readonly silenceMs: number;
+  readonly left: AbortSignal;
+}
+
 /** All that a stream of the client gives. Throws what it fails with, or `SilenceError`. */
 export async function* batchesOf<Item>(
   stream: Source<Item>,
-  { batchSize, silenceMs }: { readonly batchSize: number; readonly silenceMs: number },
+  { batchSize, patienceMs, onSilence, silenceMs, left }: BatchOptions,
 ): AsyncIterable<readonly Item[]> {
   const inlet = createInlet<Item>(stream);
-  for (;;) {
-    const seen = inlet.changes();
-    const batch = await inlet.take(batchSize);
-    if (batch.length > 0) {
-      yield batch;
-      continue;
+  left.addEventListener('abort', inlet.wake);
+  try {
+    yield* batches();
+  } finally {
+    left.removeEventListener('abort', inlet.wake);
+  }
+
+  async function* batches(): AsyncIterable<readonly Item[]> {
+    for (;;) {
+      const seen = inlet.changes();
+      const batch = await inlet.take(batchSize);
+      if (batch.length > 0) {
+        yield batch;
+        continue;
+      }
+      const failure = inlet.failure();
+      if (failure) throw failure.error;
+      if (inlet.isEnded()) return;
+      if (left.aborted) throw new SilenceError(ANOTHER_LEADS);
+      if ((await inlet.moreThan(seen, patienceMs)) === 'changed') continue;
+      onSilence();
+      if ((await inlet.moreThan(seen, silenceMs - patienceMs)) === 'silence')
+        throw new SilenceError(`The server was silent for ${silenceMs} ms.`);
     }
-    const failure = inlet.failure();
-    if (failure) throw failure.error;
-    if (inlet.isEnded()) return;
-    if ((await inlet.moreThan(seen, silenceMs)) === 'silence')
-      throw new SilenceError(`The server was silent for ${silenceMs} ms.`);
   }
 }

@@ -14,7 +14,7 @@ import {
   type ResolvedEvent,
   START,
 } from '@eventstore/db-client';
-import { StoreUnreachableError } from '../errors.ts';
+import { StoreAbsentError, StoreUnreachableError } from '../errors.ts';
 import type {
   EventPages,
   LogPlace,
@@ -24,8 +24,8 @@ import type {
   RecordedEvent,
   StreamHead,
 } from '../port.ts';
-import type { Clients } from './clients.ts';
-import { isNotFound, isNotLeader, isUnknownFailure, messageOf, spoilsClient } from './failures.ts';
+import type { Clients, Connection } from './clients.ts';
+import { isNotFound, isNotLeader, isUnknownFailure, messageOf } from './failures.ts';
 import { batchesOf } from './inlet.ts';
 import type { Limiter } from './limiter.ts';
 import { comparePositions, positionOf, recordedEvent, type WirePosition, wirePosition } from './wire.ts';
@@ -34,7 +34,9 @@ export interface LogReaderOptions {
   readonly clients: Clients;
   /** Calls at the same time. */
   readonly limiter: Limiter;
-  /** A read that hears nothing for so long is given up. */
+  /** A read that hears nothing for so long asks who leads. */
+  readonly patienceMs: number;
+  /** After so long it is given up. */
   readonly silenceMs: number;
 }
 
@@ -47,44 +49,49 @@ const RETRY_DELAYS_MS = [20, 200];
 type Direction = 'forwards' | 'backwards';
 const WIRE_DIRECTION = { forwards: FORWARDS, backwards: BACKWARDS } as const;
 
-export function createLogReader({ clients, limiter, silenceMs }: LogReaderOptions) {
+export function createLogReader({ clients, limiter, patienceMs, silenceMs }: LogReaderOptions) {
   type Read = ReturnType<EventStoreDBClient['readStream']> | ReturnType<EventStoreDBClient['readAll']>;
 
   /** All that one call gives; none of a stream that is not there. */
-  async function once(client: EventStoreDBClient, open: (client: EventStoreDBClient) => Read) {
-    const release = await limiter.enter();
+  async function once(connection: Connection, open: (client: EventStoreDBClient) => Read) {
     let read: Read | undefined;
     try {
-      read = open(client);
+      read = open(connection.client);
       const events: ClientEvent[] = [];
-      for await (const batch of batchesOf<ResolvedEvent>(read, { batchSize: PAGE_SIZE, silenceMs })) {
+      const { left } = connection;
+      const onSilence = () => clients.silent(connection);
+      const batches = { batchSize: PAGE_SIZE, patienceMs, onSilence, silenceMs, left };
+      for await (const batch of batchesOf<ResolvedEvent>(read, batches)) {
         for (const { event } of batch) if (event) events.push(event);
       }
       return events;
     } catch (error) {
       if (isNotFound(error)) return [];
+      clients.failed(connection, error);
       // There may never have been a call to cancel.
       read?.cancel().catch(() => undefined);
       throw error;
-    } finally {
-      release();
     }
   }
 
   /** Throws `StoreUnreachableError`. */
   async function fetchPage(open: (client: EventStoreDBClient) => Read): Promise<readonly ClientEvent[]> {
     for (let attempt = 0; ; attempt++) {
-      const client = clients.current();
+      // Refused at once where nobody leads, and not behind others that wait.
+      await clients.current();
+      const release = await limiter.enter();
       try {
-        return await once(client, open);
+        return await once(await clients.current(), open);
       } catch (error) {
-        if (spoilsClient(error)) clients.discard(client);
+        if (error instanceof StoreAbsentError) throw error;
         const delayMs = RETRY_DELAYS_MS[attempt];
         if (delayMs === undefined) {
           throw new StoreUnreachableError(`The log cannot be read: ${messageOf(error)}`, { cause: error });
         }
         // Told of another leader, the client has turned to it already.
         if (!isNotLeader(error)) await delay(delayMs);
+      } finally {
+        release();
       }
     }
   }

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { LogRewrittenError } from '../errors.ts';
 import type { LogPlace, RecordedEvent, SubscribeOptions, SubscriptionMessage } from '../port.ts';
 import type { Clients } from './clients.ts';
-import { messageOf, SilenceError, spoilsClient } from './failures.ts';
+import { ANOTHER_LEADS, messageOf, SilenceError } from './failures.ts';
 import { type LiveFeed, openLiveFeed } from './liveFeed.ts';
 import { type LogReader, PAGE_SIZE } from './logReader.ts';
 import { comparePositions, recordedEvent } from './wire.ts';
@@ -52,12 +52,14 @@ export async function* subscription(
 
   /** One subscription of the client, until it ends or fails. */
   async function* followOnce(): AsyncIterable<SubscriptionMessage> {
-    const client = clients.current();
+    const connection = await clients.current();
+    const { client, left } = connection;
     const from = lookedAt ?? place;
     const feed = openLiveFeed(client, from?.position, pageSize);
     signal.addEventListener('abort', feed.wake);
+    left.addEventListener('abort', feed.wake);
     try {
-      await confirmed(feed);
+      await confirmed(feed, left);
       if (signal.aborted) return;
       // Asked while the subscription stands: a log that was replaced since it began would have ended it.
       if (place && !(await stillHolds(place))) {
@@ -69,9 +71,9 @@ export async function* subscription(
         lookedAt = undefined;
         return;
       }
-      yield* deliver(feed);
+      yield* deliver(feed, left);
     } catch (error) {
-      if (spoilsClient(error)) clients.discard(client);
+      clients.failed(connection, error);
       // A position that the log has not got ends the subscription before it has begun.
       if (place && !(error instanceof LogRewrittenError) && !(await isPlausible(place))) {
         throw new LogRewrittenError(
@@ -81,16 +83,18 @@ export async function* subscription(
       throw error;
     } finally {
       signal.removeEventListener('abort', feed.wake);
+      left.removeEventListener('abort', feed.wake);
       feed.close();
     }
   }
 
-  async function confirmed(feed: LiveFeed): Promise<void> {
+  async function confirmed(feed: LiveFeed, left: AbortSignal): Promise<void> {
     for (;;) {
       const seen = feed.changes();
       if (feed.isConfirmed() || feed.isEnded() || signal.aborted) return;
       const failure = feed.failure();
       if (failure) throw failure.error;
+      if (left.aborted) throw new SilenceError(ANOTHER_LEADS);
       if ((await feed.moreThan(seen, silenceMs)) === 'silence') {
         throw new SilenceError('The server does not confirm the subscription.');
       }
@@ -111,7 +115,7 @@ export async function* subscription(
     }
   }
 
-  async function* deliver(feed: LiveFeed): AsyncIterable<SubscriptionMessage> {
+  async function* deliver(feed: LiveFeed, left: AbortSignal): AsyncIterable<SubscriptionMessage> {
     let stalled: { readonly at: LogPlace | undefined } | undefined;
     while (!signal.aborted) {
       const seen = feed.changes();
@@ -140,6 +144,7 @@ export async function* subscription(
       const failure = feed.failure();
       if (failure) throw failure.error;
       if (feed.isEnded()) return;
+      if (left.aborted) throw new SilenceError(ANOTHER_LEADS);
       if ((await feed.moreThan(seen, watchMs)) === 'changed') continue;
       // A quiet log is silent, and so is a subscription that is stuck.
       if (!(await isBehindHead())) stalled = undefined;

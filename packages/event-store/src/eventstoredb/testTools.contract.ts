@@ -1,5 +1,7 @@
 /** A log in memory behind the protocol of EventStoreDB, and stores that reach it through a network that can fail. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createStoreGateway, type StoreGateway, type StoreGatewayOptions } from '@coffer/store-gateway';
+import { StoreAbsentError } from '../errors.ts';
 import {
   type AppendFault,
   createMemoryEventStore,
@@ -32,6 +34,18 @@ export interface World {
 export interface WorldOptions extends Partial<StoreGatewayOptions> {
   /** Stands between the server and the log. */
   readonly wrap?: (store: EventStore) => EventStore;
+}
+
+/** Repeats what is refused until somebody leads again. */
+export async function onceServed<Result>(call: () => Promise<Result>): Promise<Result> {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof StoreAbsentError)) throw error;
+      await nextTurn();
+    }
+  }
 }
 
 export const CREDENTIALS = { user: 'coffer', password: 'the password of these specs' };

@@ -1,0 +1,65 @@
+/** Appends that are repeated until they are acknowledged, and what the log has to hold of them. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { newEvents } from '../contractTools.contract.ts';
+import { OutcomeUnknownError, StoreUnreachableError, WrongExpectedRevisionError } from '../errors.ts';
+import type { AppendRequest, AppendResult, EventStore, RecordedEvent } from '../port.ts';
+
+const RETRY_MS = 5;
+
+export interface Acknowledged {
+  readonly request: AppendRequest;
+  readonly result: AppendResult;
+}
+
+/** As the command handler does it: the same request until its outcome is known, a new one after a conflict. */
+export async function appendUntilKnown(
+  store: EventStore,
+  place: { readonly stream: string; last: number },
+  count: number,
+): Promise<Acknowledged> {
+  for (;;) {
+    const request: AppendRequest = {
+      stream: place.stream,
+      expectedRevision: place.last < 0 ? 'noStream' : place.last,
+      events: newEvents(count),
+    };
+    for (;;) {
+      try {
+        const result = await store.append(request);
+        place.last = result.revision;
+        return { request, result };
+      } catch (error) {
+        if (error instanceof WrongExpectedRevisionError) {
+          place.last = error.actual ?? -1;
+          break;
+        }
+        if (!(error instanceof OutcomeUnknownError || error instanceof StoreUnreachableError)) throw error;
+        await delay(RETRY_MS);
+      }
+    }
+  }
+}
+
+/** Every way in which the log is not what was acknowledged; empty when all is well. */
+export function faultsIn(events: readonly RecordedEvent[], acknowledged: readonly Acknowledged[]): string[] {
+  const found: string[] = [];
+  const byId = new Map<string, RecordedEvent>();
+  for (const event of events) {
+    if (byId.has(event.id)) found.push(`Event ${event.id} stands twice.`);
+    byId.set(event.id, event);
+  }
+  let sent = 0;
+  for (const { request, result } of acknowledged) {
+    sent += request.events.length;
+    request.events.forEach(({ id }, index) => {
+      const event = byId.get(id);
+      const revision = result.revision - (request.events.length - 1 - index);
+      if (event?.stream !== request.stream || event.revision !== revision) {
+        found.push(`Event ${id} was acknowledged at ${request.stream} ${revision} and is not there.`);
+      }
+    });
+  }
+  // What was given up after a conflict was never written.
+  if (sent !== events.length) found.push(`${sent} events were acknowledged, ${events.length} stand.`);
+  return found;
+}

@@ -1,0 +1,40 @@
+/** What a connection string says of the nodes; all else in it is the client's to understand. */
+
+export interface Node {
+  readonly address: string;
+  readonly port: number;
+}
+
+export interface Address {
+  /** Those that are named. */
+  readonly seeds: readonly Node[];
+  /** One node is named by itself, not as one of many: it is used as it is, wherever it says that it stands. */
+  readonly isOneNode: boolean;
+  /** The connection string for one node, with the same settings and the same user. */
+  of(node: Node): string;
+}
+
+export const nameOf = ({ address, port }: Node): string => `${address}:${port}`;
+
+const DEFAULT_PORT = 2113;
+
+/** Throws for what is no connection string of EventStoreDB, without quoting it. */
+export function addressFrom(connectionString: string): Address {
+  const [, discover, user = '', hosts, settings = ''] =
+    /^esdb(\+discover)?:\/\/([^/?@]+@)?([^/?@]+?)[,/]*(\?.*)?$/.exec(
+      connectionString.trim().replace(/\/+$/, ''),
+    ) ?? [];
+  if (hosts === undefined) throw new Error('This is no connection string of EventStoreDB.');
+  const seeds = hosts.split(',').map((host) => {
+    const [address = '', port = `${DEFAULT_PORT}`, ...rest] = host.trim().split(':');
+    if (address === '' || !/^\d{1,5}$/.test(port) || rest.length > 0) {
+      throw new Error('A node of EventStoreDB is named as host or host:port.');
+    }
+    return { address, port: Number(port) };
+  });
+  return {
+    seeds,
+    isOneNode: seeds.length === 1 && discover === undefined,
+    of: (node) => `esdb://${user}${nameOf(node)}${settings}`,
+  };
+}
