@@ -61,7 +61,15 @@ export async function prepareTransfer(
 ): Promise<Prepared> {
   const { from, toAddress: to, mint, decimals, amount, moveId } = terms;
   const [plan, [payer], emptyAccountRent] = await Promise.all([
-    planTransfer(chain, { from: from.address, to, mint, decimals, amount }),
+    planTransfer(chain, {
+      from: from.address,
+      to,
+      mint,
+      decimals,
+      amount,
+      // What is beside it is not counted as the treasury's.
+      onlyAssociated: terms.operation === 'cashOut',
+    }),
     chain.accounts([feePayer], 'confirmed'),
     chain.rentMinimum(0),
   ]);
@@ -72,7 +80,7 @@ export async function prepareTransfer(
   mustAfford(payer, costs, emptyAccountRent, policy);
 
   const [asked, recent] = await Promise.all([
-    chain.recentPriorityFee([feePayer, plan.accounts.source, plan.accounts.destination]),
+    chain.recentPriorityFee([feePayer, ...plan.sources.map(({ account }) => account), plan.destination]),
     chain.latestBlockhash(),
   ]);
   const unsigned = buildTransfer({
@@ -81,6 +89,7 @@ export async function prepareTransfer(
     to,
     mint: plan.mint,
     amount,
+    sources: plan.sources,
     moveId,
     blockhash: recent.blockhash,
     priority: { unitLimit: policy.unitLimit, microLamports: priceWithin(policy, asked) },

@@ -21,10 +21,16 @@ describe('a transfer', () => {
     beforeEach(() => chain.fund(from, 10_000_000n));
 
     it('is possible within what the wallet holds', async () => {
-      const accounts = { source: from, destination: to };
-      const possible = { outcome: 'possible', mint: 'native', createsAccount: false, rent: 0n, accounts };
-      expect(await native(1_000_000n)).to.deep.equal(possible);
-      expect(await native(10_000_000n), 'all of it').to.deep.equal(possible);
+      for (const amount of [1_000_000n, 10_000_000n]) {
+        expect(await native(amount)).to.deep.equal({
+          outcome: 'possible',
+          mint: 'native',
+          createsAccount: false,
+          rent: 0n,
+          sources: [{ account: from, amount }],
+          destination: to,
+        });
+      }
     });
 
     it('is not possible beyond it, nor from a wallet that is not there', async () => {
@@ -72,7 +78,7 @@ describe('a transfer', () => {
         const mint = chain.createMint({ program, decimals: 6 });
         chain.giveTokens(mint, from, 100n);
         const accounts = {
-          source: associatedTokenAddress(from, mint.address, program),
+          sources: [{ account: associatedTokenAddress(from, mint.address, program), amount: 100n }],
           destination: associatedTokenAddress(to, mint.address, program),
         };
         expect(await tokens(mint, 100n)).to.deep.equal({
@@ -80,7 +86,7 @@ describe('a transfer', () => {
           mint,
           createsAccount: true,
           rent,
-          accounts,
+          ...accounts,
         });
         chain.giveTokens(mint, to, 1n);
         expect(await tokens(mint, 100n)).to.deep.equal({
@@ -88,7 +94,7 @@ describe('a transfer', () => {
           mint,
           createsAccount: false,
           rent: 0n,
-          accounts,
+          ...accounts,
         });
       });
     }
@@ -148,6 +154,87 @@ describe('a transfer', () => {
         expect(await tokens(mint, 1n)).to.deep.equal({ outcome: 'frozen', side, account });
         chain.setFrozen(account, false);
       }
+    });
+
+    describe('held in several accounts', () => {
+      const beside = (index: number) => testWallet(`beside ${index}`).address;
+      let mint: ReturnType<MemoryChain['createMint']>;
+      let associated: string;
+      /** In the associated account, then in others. */
+      const hold = (...amounts: readonly bigint[]) => {
+        mint = chain.createMint();
+        associated = associatedTokenAddress(from, mint.address, mint.program);
+        for (const [index, amount] of amounts.entries()) {
+          if (amount > 0n) chain.giveTokens(mint, from, amount, index === 0 ? associated : beside(index));
+        }
+      };
+      const sourcesOf = async (amount: bigint) => {
+        const plan = await tokens(mint, amount);
+        return plan.outcome === 'possible' ? plan.sources : plan;
+      };
+
+      it('is paid from the associated one where that has enough', async () => {
+        hold(5n, 100n);
+        expect(await sourcesOf(5n)).to.deep.equal([{ account: associated, amount: 5n }]);
+      });
+
+      it('is paid from all of them together, the largest first', async () => {
+        hold(5n, 100n, 0n, 20n);
+        expect(await sourcesOf(125n)).to.deep.equal([
+          { account: beside(1), amount: 100n },
+          { account: beside(3), amount: 20n },
+          { account: associated, amount: 5n },
+        ]);
+        expect(await sourcesOf(101n)).to.deep.equal([
+          { account: beside(1), amount: 100n },
+          { account: beside(3), amount: 1n },
+        ]);
+        expect(await sourcesOf(126n)).to.deep.equal({ outcome: 'insufficientFunds', available: 125n });
+      });
+
+      it('is paid where there is no associated one', async () => {
+        hold(0n, 7n);
+        expect(await sourcesOf(7n)).to.deep.equal([{ account: beside(1), amount: 7n }]);
+      });
+
+      it('has room for five: what those hold that hold most is what can be moved', async () => {
+        hold(1n, 10n, 20n, 30n, 40n, 50n, 60n);
+        expect(await sourcesOf(200n)).to.have.length(5);
+        expect(await sourcesOf(201n)).to.deep.equal({ outcome: 'insufficientFunds', available: 200n });
+      });
+
+      it('is not paid from what is frozen', async () => {
+        hold(5n, 100n, 3n);
+        chain.setFrozen(beside(1), true);
+        expect(await sourcesOf(8n)).to.have.length(2);
+        expect(await sourcesOf(9n)).to.deep.equal({
+          outcome: 'frozen',
+          side: 'source',
+          account: beside(1),
+        });
+        expect(await sourcesOf(109n)).to.deep.equal({ outcome: 'insufficientFunds', available: 8n });
+        chain.setFrozen(associated, true);
+        expect(await sourcesOf(3n), 'the associated one is left out').to.deep.equal([
+          { account: beside(2), amount: 3n },
+        ]);
+      });
+
+      it('counts the associated one alone where only that may pay', async () => {
+        hold(5n, 100n);
+        const transfer = { from, to, mint: mint.address, decimals: mint.decimals, onlyAssociated: true };
+        expect(await planTransfer(chain, { ...transfer, amount: 6n })).to.deep.equal({
+          outcome: 'insufficientFunds',
+          available: 5n,
+        });
+        expect(await planTransfer(chain, { ...transfer, amount: 5n })).to.include({ outcome: 'possible' });
+      });
+
+      it('counts no other token and nobody else', async () => {
+        hold(5n);
+        chain.giveTokens(chain.createMint(), from, 100n);
+        chain.giveTokens(mint, to, 100n);
+        expect(await sourcesOf(6n)).to.deep.equal({ outcome: 'insufficientFunds', available: 5n });
+      });
     });
 
     it('is not possible of what is no mint, or one of other decimals', async () => {

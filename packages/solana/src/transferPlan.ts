@@ -2,13 +2,13 @@
  * Whether a transfer between two wallets would go through, as the chain stands, and what it takes. Asked before
  * anything is kept, and again before anything is signed: one rule for both.
  */
-import type { Address, Chain, ChainAccount } from './port.ts';
+import type { Address, Chain, ChainAccount, TokenAccount } from './port.ts';
 import { SYSTEM_PROGRAM } from './programs/ids.ts';
-import { decodeMint, mintProblem } from './programs/mint.ts';
+import { decodeMint, type Mint, mintProblem } from './programs/mint.ts';
 import { decodeTokenAccount } from './programs/tokenAccount.ts';
 import { newTokenAccountBytes } from './programs/tokenExtensions.ts';
 import { associatedTokenAddress, isOnCurve } from './web3/addresses.ts';
-import type { TransferMint } from './web3/buildTransfer.ts';
+import type { TransferMint, TransferSource } from './web3/buildTransfer.ts';
 
 export interface Transfer {
   /** Wallets, also where tokens move. */
@@ -18,6 +18,8 @@ export interface Transfer {
   readonly mint: string;
   readonly decimals: number;
   readonly amount: bigint;
+  /** Where tokens leave the account that follows from wallet and mint, and none beside it. */
+  readonly onlyAssociated?: boolean;
 }
 
 export type TransferPlan =
@@ -29,8 +31,10 @@ export type TransferPlan =
       /** What making it costs beyond what somebody has sent to its address already. */
       readonly rent: bigint;
       /** What the funds leave and reach: the wallets, or their token accounts. */
-      readonly accounts: { readonly source: Address; readonly destination: Address };
+      readonly sources: readonly TransferSource[];
+      readonly destination: Address;
     }
+  /** So much could be moved: by one transaction, of what is not frozen. */
   | { readonly outcome: 'insufficientFunds'; readonly available: bigint }
   /** It would leave the source or the recipient with less than an account must hold, and more than nothing. */
   | { readonly outcome: 'belowRentMinimum'; readonly minimum: bigint }
@@ -44,6 +48,8 @@ export type TransferProblem = Exclude<TransferPlan, { outcome: 'possible' }>;
 
 /** What an account without data must hold. */
 const NO_DATA = 0;
+/** One transaction has room for transfers from so many token accounts, in bytes and in what it computes. */
+export const MOST_SOURCES = 5;
 
 /** As of commitment `confirmed`. Throws a `ChainUnreachableError`. */
 export async function planTransfer(chain: Chain, transfer: Transfer): Promise<TransferPlan> {
@@ -63,12 +69,12 @@ async function planNative(chain: Chain, { from, to, amount }: Transfer): Promise
   const left = available - amount;
   const arrived = (recipient?.lamports ?? 0n) + amount;
   if ((left > 0n && left < minimum) || arrived < minimum) return { outcome: 'belowRentMinimum', minimum };
-  const accounts = { source: from, destination: to };
-  return { outcome: 'possible', mint: 'native', createsAccount: false, rent: 0n, accounts };
+  const sources = [{ account: from, amount }];
+  return { outcome: 'possible', mint: 'native', createsAccount: false, rent: 0n, sources, destination: to };
 }
 
 async function planToken(chain: Chain, transfer: Transfer): Promise<TransferPlan> {
-  const { from, to, decimals, amount } = transfer;
+  const { from, to, decimals } = transfer;
   const [recipient, mintAccount] = await chain.accounts([to, transfer.mint], 'confirmed');
   const refused = refusalOf({ from, to }, recipient);
   if (refused) return refused;
@@ -78,29 +84,72 @@ async function planToken(chain: Chain, transfer: Transfer): Promise<TransferPlan
   if (!mint || problem !== undefined) return { outcome: 'unsupportedMint', reason: String(problem) };
 
   const { address, program } = mint;
-  const accounts = {
-    source: associatedTokenAddress(from, address, program),
-    destination: associatedTokenAddress(to, address, program),
-  };
-  const [paying, paid] = await chain.accounts([accounts.source, accounts.destination], 'confirmed');
+  const associated = associatedTokenAddress(from, address, program);
+  const destination = associatedTokenAddress(to, address, program);
+  const [paying, paid] = await chain.accounts([associated, destination], 'confirmed');
+  const funds = await fundsOf(chain, transfer, mint, paying && decodeTokenAccount(paying));
+  if ('outcome' in funds) return funds;
   const createsAccount = isVacant(paid);
-  const source = paying && decodeTokenAccount(paying);
-  // An associated account can have been given to another owner: then its funds are not the wallet's.
-  const available = source?.owner === from ? source.amount : 0n;
-  if (available < amount) return { outcome: 'insufficientFunds', available };
-  if (source?.isFrozen) return { outcome: 'frozen', side: 'source', account: accounts.source };
-  const destination = paid && decodeTokenAccount(paid);
-  if (!createsAccount && destination?.owner !== to) {
+  const reached = paid && decodeTokenAccount(paid);
+  if (!createsAccount && reached?.owner !== to) {
     return { outcome: 'unacceptableRecipient', reason: 'Its token account belongs to somebody else.' };
   }
-  if (destination?.isFrozen) return { outcome: 'frozen', side: 'destination', account: accounts.destination };
+  if (reached?.isFrozen) return { outcome: 'frozen', side: 'destination', account: destination };
   return {
     outcome: 'possible',
     mint: { address, program, decimals },
     createsAccount,
     rent: createsAccount ? await missingRent(chain, program, paid?.lamports ?? 0n) : 0n,
-    accounts,
+    sources: funds.sources,
+    destination,
   };
+}
+
+/** The associated account alone where it has enough: most wallets have no other. */
+async function fundsOf(
+  chain: Chain,
+  { from, amount, onlyAssociated = false }: Transfer,
+  mint: Mint,
+  associated: TokenAccount | undefined,
+): Promise<{ readonly sources: readonly TransferSource[] } | TransferProblem> {
+  // An associated account can have been given to another owner: then its funds are not the wallet's.
+  const own = associated?.owner === from ? [associated] : [];
+  const isEnough = own.some((one) => !one.isFrozen && one.amount >= amount);
+  const held = isEnough || onlyAssociated ? own : await chain.tokenAccountsOf(from, 'confirmed');
+  const ofMint = held.filter((one) => one.mint === mint.address && one.owner === from);
+  const movable = movableOf(ofMint);
+  const available = sumOf(movable);
+  if (available >= amount) return { sources: taken(movable, amount) };
+
+  const [frozen] = ofMint.filter((one) => one.isFrozen).sort(largestFirst);
+  return frozen && available + frozen.amount >= amount
+    ? { outcome: 'frozen', side: 'source', account: frozen.address }
+    : { outcome: 'insufficientFunds', available };
+}
+
+/** Of accounts of one mint those that one transaction can move most from, the largest first. */
+export const movableOf = (accounts: readonly TokenAccount[]): readonly TokenAccount[] =>
+  accounts
+    .filter(({ isFrozen, amount }) => !isFrozen && amount > 0n)
+    .sort(largestFirst)
+    .slice(0, MOST_SOURCES);
+
+/** In one order for everybody: by address where they hold as much. */
+const largestFirst = (one: TokenAccount, other: TokenAccount): number => {
+  if (one.amount !== other.amount) return one.amount > other.amount ? -1 : 1;
+  return one.address < other.address ? -1 : 1;
+};
+
+const sumOf = (accounts: readonly TokenAccount[]): bigint =>
+  accounts.reduce((sum, { amount }) => sum + amount, 0n);
+
+function taken(accounts: readonly TokenAccount[], amount: bigint): readonly TransferSource[] {
+  let missing = amount;
+  return accounts.flatMap(({ address, amount: held }) => {
+    const part = held < missing ? held : missing;
+    missing -= part;
+    return part > 0n ? [{ account: address, amount: part }] : [];
+  });
 }
 
 /** Anybody can send lamports to an address before its account is made: it is made all the same. */

@@ -176,7 +176,8 @@ export function createTreasury(dependencies: TreasuryDependencies) {
 
     const { wallet, treasury, mint, chain } = await partiesOf(place, subject, context);
     const { decimals } = subject.currency;
-    const transfer = { from: treasury.address, to: wallet.address, mint, decimals, amount };
+    const { address: from } = treasury;
+    const transfer = { from, to: wallet.address, mint, decimals, amount, onlyAssociated: true };
     const plan = await requirePossible(chain, transfer, 'treasury/insufficient_treasury');
 
     const requestedAt = isoTimeOf(clock);

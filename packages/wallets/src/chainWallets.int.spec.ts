@@ -170,6 +170,18 @@ describe('wallets on the chain', () => {
       expect(answer).to.include({ currencyId: null, mint: unknown.address, decimals: 3 });
     });
 
+    it('all that the balance shows of a token, also where several accounts hold it', async () => {
+      chain.giveTokens(chips, address, 70n, testWallet('beside').address);
+      const { tokens } = await chainWallets.balance(place, walletId, contextOf());
+      expect(tokens.map(({ amount }) => amount)).to.deep.equal([570n]);
+      expect(await refusalOf(withdraw({ currency: 2, amount: 571n }))).to.deep.equal({
+        code: 'wallets/insufficient_funds',
+        available: 570n,
+        amount: 571n,
+      });
+      expect(await refusalOf(withdraw({ currency: 2, amount: 570n }))).to.equal('done');
+    });
+
     describe('nothing to the app itself', () => {
       for (const environment of ['test', 'live'] as const) {
         for (const role of ['treasury', 'feePayer'] as const) {
@@ -389,20 +401,14 @@ describe('wallets on the chain', () => {
       expect(rentSponsor.counted()).to.have.length(1);
     });
 
-    it('with the tokens of the account that follows from the wallet, once, and of no other', async () => {
+    it('with the tokens of all its accounts, as many at a time as fit into a transfer', async () => {
       chain.giveTokens(chips, address, 500n);
-      const { tokenAccountsOf } = chain;
-      chain = {
-        ...chain,
-        async tokenAccountsOf(owner, commitment) {
-          const [own, ...others] = await tokenAccountsOf(owner, commitment);
-          const beside = own && { ...own, address: testWallet('beside').address, amount: 300n };
-          return [...(beside ? [beside] : []), ...(own ? [own] : []), ...others];
-        },
-      };
+      for (let index = 1; index <= 5; index++) {
+        chain.giveTokens(chips, address, BigInt(index), testWallet(`beside ${index}`).address);
+      }
       const { answer } = await migrate();
       expect(answer.sweeps.map(({ mint, amount }) => ({ mint, amount }))).to.deep.equal([
-        { mint: chips.address, amount: 500n },
+        { mint: chips.address, amount: 514n },
       ]);
     });
 

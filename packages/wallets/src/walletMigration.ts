@@ -6,14 +6,7 @@
 import type { CommandContext, CommandHandler } from '@coffer/event-store';
 import { type Clock, type Environment, isoTimeOf } from '@coffer/kernel';
 import { isRentOfApp, type MoveState, type Moves, type RentSponsor, sweepPlace } from '@coffer/moves';
-import {
-  associatedTokenAddress,
-  type Chain,
-  canSpare,
-  mintDecimals,
-  NATIVE_DECIMALS,
-  planTransfer,
-} from '@coffer/solana';
+import { type Chain, canSpare, mintDecimals, movableOf, NATIVE_DECIMALS, planTransfer } from '@coffer/solana';
 import type { ChainCurrency } from './chainWallets.ts';
 import { type ProvisionedWallet, wallet } from './domain/wallet.ts';
 import { type WalletOwner, walletStreamName } from './domain/walletIds.ts';
@@ -167,16 +160,16 @@ export function createWalletMigration({
   }
 }
 
-/** What moves can send: tokens are paid from the account that follows from wallet and mint, and from no other. */
+/** What one move each can send: tokens of as many accounts as fit into it, the largest; a repeat sends the others. */
 async function holdingsOf(chain: Chain, address: string): Promise<readonly Holding[]> {
   const [[account], held] = await Promise.all([
     chain.accounts([address], 'confirmed'),
     chain.tokenAccountsOf(address, 'confirmed'),
   ]);
-  const tokens = held.filter(
-    ({ address: of, mint, program, amount }) =>
-      amount > 0n && of === associatedTokenAddress(address, mint, program),
-  );
+  const tokens = [...Map.groupBy(held, ({ mint }) => mint)].flatMap(([mint, accounts]) => {
+    const amount = movableOf(accounts).reduce((sum, one) => sum + one.amount, 0n);
+    return amount > 0n ? [{ mint, amount }] : [];
+  });
   const decimalsOf = await mintDecimals(
     chain,
     tokens.map(({ mint }) => mint),

@@ -146,6 +146,25 @@ describe("a player's wallet", function () {
     expect(await wallets.lamportsOf(player.wallet.address)).to.equal(0n);
   });
 
+  it('sends all that its balance shows of a token, wherever the wallet holds it', async () => {
+    await gems(10n);
+    await wallets.giveBeside(player.wallet.address, 50n, 40n, 30n, 20n, 1n);
+    const balance = requireStatus(await player.get(path('balance')), 200);
+    expect(balance.json.tokens).to.deep.equal([
+      { mint: GEM.mint, amount: '151', decimals: 6, currency: 'GEM', currencyId: GEM.id },
+    ]);
+    // One transfer has room for five accounts: what it can move is said.
+    const toAddress = newAddress();
+    const request = { idempotencyKey: 'beside', toAddress, currency: GEM.id };
+    const refused = await withdraw({ ...request, amount: '151' });
+    expect(verdict(refused)).to.equal('409 wallets/insufficient_funds');
+    expect(refused.json.details).to.deep.equal({ available: '150', amount: '151' });
+    await carried(await withdraw({ ...request, amount: '150' }));
+    expect(await wallets.tokensOf(toAddress)).to.equal(150n);
+    await carried(await withdraw({ ...request, idempotencyKey: 'rest', amount: '1' }));
+    expect(await wallets.tokensOf(player.wallet.address)).to.equal(0n);
+  });
+
   it(`sends once what is asked for ${AT_ONCE} times at once`, async () => {
     await fund();
     const toAddress = newAddress();

@@ -48,7 +48,8 @@ export interface MemoryChain extends Chain {
   readonly createMint: (
     mint?: Partial<Pick<Mint, 'program' | 'decimals' | 'freezeAuthority'>>,
   ) => TransferMint;
-  readonly giveTokens: (mint: TransferMint, owner: Address, amount: bigint) => Address;
+  /** Into the associated account, unless another is named. */
+  readonly giveTokens: (mint: TransferMint, owner: Address, amount: bigint, at?: Address) => Address;
   readonly setFrozen: (tokenAccount: Address, isFrozen: boolean) => void;
   /** In place of what is there. */
   readonly putAccount: (address: Address, account: HeldAccount) => void;
@@ -302,8 +303,12 @@ export function memoryChain(options: MemoryChainOptions = {}): MemoryChain {
       );
       return { address, program, decimals };
     },
-    giveTokens: (mint, owner, amount) => {
-      const address = associatedTokenAddress(owner, mint.address, mint.program);
+    giveTokens: (
+      mint,
+      owner,
+      amount,
+      address = associatedTokenAddress(owner, mint.address, mint.program),
+    ) => {
       everywhere((accounts) => {
         const held = tokenAccountAt(accounts, address);
         const data = tokenAccountData({

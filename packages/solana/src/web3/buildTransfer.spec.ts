@@ -4,6 +4,7 @@ import { Message, Transaction } from '@solana/web3.js';
 import { expect } from 'chai';
 import * as ids from '../programs/ids.ts';
 import { referenceOf } from '../reference.ts';
+import { MOST_SOURCES } from '../transferPlan.ts';
 import { associatedTokenAddress } from './addresses.ts';
 import { buildTransfer, MAX_TRANSACTION_BYTES, signatureOf, type TransferOrder } from './buildTransfer.ts';
 
@@ -142,4 +143,44 @@ describe('a transfer', () => {
 
   it('has a reference that is the same for ever', () =>
     expect(referenceOf(moveId)).to.equal('6HuSgQpwvqVq2ngqhMT1JL6HWj89XRKscdmEk2MZDtSA'));
+
+  it('of tokens in several accounts pays the whole from all of them, each behind a memo, in one packet', () => {
+    const sources = Array.from({ length: MOST_SOURCES }, (_, index) => ({
+      account: keys().address,
+      amount: BigInt(index + 1),
+    }));
+    const amount = 15n;
+    const { message, signers } = buildTransfer({
+      ...order,
+      mint: chip,
+      amount,
+      sources,
+      createsAccount: true,
+      // Somebody else than the owner: the largest that there is.
+      rentPayer: keys().address,
+    });
+    expect(1 + 64 * signers.length + message.length).to.be.at.most(MAX_TRANSACTION_BYTES);
+    const [, , , ...rest] = instructionsOf(message);
+    expect(rest.map(({ program }) => program)).to.deep.equal(
+      sources.flatMap(() => [ids.MEMO_PROGRAM, ids.TOKEN_2022_PROGRAM]),
+    );
+    const transfers = rest.filter(({ program }) => program === ids.TOKEN_2022_PROGRAM);
+    const destination = associatedTokenAddress(to.address, mint.address, ids.TOKEN_2022_PROGRAM);
+    for (const [index, { account, amount: part }] of sources.entries()) {
+      expect(transfers[index]?.accounts).to.deep.equal([
+        `${account} writable`,
+        mint.address,
+        `${destination} writable`,
+        `${from.address} signs`,
+        referenceOf(moveId),
+      ]);
+      expect(transfers[index]?.data.readBigUInt64LE(1)).to.equal(part);
+    }
+    expect(rest[0]?.data.toString()).to.equal(moveId);
+  });
+
+  it('is built of what its accounts pay, and of nothing else', () => {
+    const sources = [{ account: keys().address, amount: 3n }];
+    expect(() => buildTransfer({ ...order, mint: chip, amount: 4n, sources })).to.throw('All of it is paid');
+  });
 });

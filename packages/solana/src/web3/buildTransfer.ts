@@ -23,6 +23,12 @@ export interface TransferMint {
   readonly decimals: number;
 }
 
+/** So much of what is moved leaves this token account, or wallet. */
+export interface TransferSource {
+  readonly account: Address;
+  readonly amount: bigint;
+}
+
 export interface TransferOrder {
   /** Pays the fees, and the rent where nobody else does, and is the source of nothing else. */
   readonly feePayer: Address;
@@ -31,6 +37,8 @@ export interface TransferOrder {
   readonly to: Address;
   readonly mint: 'native' | TransferMint;
   readonly amount: bigint;
+  /** The token accounts of `from` that pay it together; left out, the one that follows from wallet and mint. */
+  readonly sources?: readonly TransferSource[];
   readonly moveId: string;
   readonly blockhash: string;
   readonly priority: { readonly unitLimit: number; readonly microLamports: bigint };
@@ -64,28 +72,36 @@ export function buildTransfer(order: TransferOrder): UnsignedTransaction {
 
 function transferInstructions(order: TransferOrder): readonly Instruction[] {
   const { feePayer, rentPayer = feePayer, from, to, mint, amount } = order;
-  // Just before the transfer: there a token account that insists on a memo looks for it.
   const noted = memo(order.moveId);
   if (mint === 'native')
     return [noted, withReference(systemTransfer({ from, to, lamports: amount }), order.moveId)];
 
   const { program, decimals } = mint;
   const destination = associatedTokenAddress(to, mint.address, program);
-  const transfer = transferChecked({
-    program,
-    source: associatedTokenAddress(from, mint.address, program),
-    mint: mint.address,
-    destination,
-    owner: from,
+  const { sources = [{ account: associatedTokenAddress(from, mint.address, program), amount }] } = order;
+  assert.equal(
+    sources.reduce((sum, source) => sum + source.amount, 0n),
     amount,
-    decimals,
-  });
+    'All of it is paid, and no more.',
+  );
+  const transfers = sources.flatMap(({ account: source, amount: part }, index) => [
+    // Just before each transfer: there a token account that insists on a memo looks for it. Text costs computing.
+    index === 0 ? noted : memo('+'),
+    withReference(
+      transferChecked({
+        program,
+        source,
+        mint: mint.address,
+        destination,
+        owner: from,
+        amount: part,
+        decimals,
+      }),
+      order.moveId,
+    ),
+  ]);
   const account = { payer: rentPayer, address: destination, owner: to, mint: mint.address, program };
-  return [
-    ...(order.createsAccount ? [createAssociatedAccountIdempotent(account)] : []),
-    noted,
-    withReference(transfer, order.moveId),
-  ];
+  return [...(order.createsAccount ? [createAssociatedAccountIdempotent(account)] : []), ...transfers];
 }
 
 /** Both programs leave accounts alone that they did not ask for. */

@@ -5,8 +5,8 @@
 import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
 import type { Clock } from '@coffer/kernel';
 import { createPlayerClient } from '@coffer/sdk';
-import { type Chain, createRpcChain } from '@coffer/solana';
-import { PublicKey, SystemProgram, Transaction } from '@solana/web3.js';
+import { associatedTokenAddress, type Chain, createRpcChain, TOKEN_PROGRAM } from '@coffer/solana';
+import { Keypair, PublicKey, SystemProgram, Transaction, TransactionInstruction } from '@solana/web3.js';
 import { type Chains, openChains } from '../chains.ts';
 import type { Role } from '../config.ts';
 import { type Answer, type CallOptions, requireStatus, setUpApp, type TestApp, textOf } from './client.ts';
@@ -17,6 +17,7 @@ import { startNode, startWorld, type World, type WorldOptions } from './world.ts
 /** A currency of the app, whose tokens the faucet of the chain gives away. */
 export const GEM = { id: 3, code: 'GEM', decimals: 6, mint: newAddress() } as const;
 export const SOL_LAMPORTS = 1_000_000_000n;
+const TOKEN_ACCOUNT_BYTES = 165;
 const FEES_LAMPORTS = 10n * SOL_LAMPORTS;
 /** The time of day of a service with a clock of its own. */
 const NOON_MS = Date.parse('2026-05-04T12:00:00.000Z');
@@ -44,6 +45,8 @@ export interface PlayerWallets {
   readonly lamportsOf: (address: string) => Promise<bigint>;
   /** Of GEM, or of another mint. */
   readonly tokensOf: (address: string, mint?: string) => Promise<bigint>;
+  /** So many GEM each in an account of the owner beside the associated one, made by a stranger. */
+  readonly giveBeside: (owner: string, ...amounts: readonly bigint[]) => Promise<void>;
   /** Seconds go by for the service. */
   readonly passTime: (seconds: number) => void;
   readonly stop: () => Promise<void>;
@@ -106,6 +109,41 @@ export async function startPlayerWallets({
       const held = await chain.tokenAccountsOf(address, 'confirmed');
       return held.filter((one) => one.mint === wanted).reduce((sum, { amount }) => sum + amount, 0n);
     },
+    async giveBeside(owner, ...amounts) {
+      const stranger = Keypair.generate();
+      const from = stranger.publicKey;
+      await node.fund(from.toBase58(), SOL_LAMPORTS);
+      await node.giveTokens(
+        from.toBase58(),
+        mint,
+        amounts.reduce((sum, amount) => sum + amount, 0n),
+      );
+      const source = new PublicKey(associatedTokenAddress(from.toBase58(), mint, TOKEN_PROGRAM));
+      for (const amount of amounts) {
+        const made = Keypair.generate();
+        const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();
+        const transaction = new Transaction({
+          feePayer: from,
+          blockhash,
+          lastValidBlockHeight: Number(lastValidBlockHeight),
+        }).add(
+          SystemProgram.createAccount({
+            fromPubkey: from,
+            newAccountPubkey: made.publicKey,
+            space: TOKEN_ACCOUNT_BYTES,
+            lamports: Number(await chain.rentMinimum(TOKEN_ACCOUNT_BYTES)),
+            programId: new PublicKey(TOKEN_PROGRAM),
+          }),
+          // InitializeAccount3, and Transfer.
+          ofToken([made.publicKey, new PublicKey(mint)], [18, ...new PublicKey(owner).toBytes()]),
+          ofToken([source, made.publicKey], [3, Number(amount), 0, 0, 0, 0, 0, 0, 0], from),
+        );
+        transaction.sign(stranger, made);
+        const sent = await chain.send(transaction.serialize());
+        if (sent.outcome !== 'accepted') throw new Error(sent.reason);
+        node.finalize();
+      }
+    },
     async settings(settings) {
       requireStatus(await client.post(`/portal/app/${app.appId}/settings`, { settings }), 200);
     },
@@ -151,6 +189,16 @@ export async function startPlayerWallets({
     },
   };
 }
+
+const ofToken = (accounts: readonly PublicKey[], data: readonly number[], signer?: PublicKey) =>
+  new TransactionInstruction({
+    programId: new PublicKey(TOKEN_PROGRAM),
+    keys: [
+      ...accounts.map((pubkey) => ({ pubkey, isSigner: false, isWritable: true })),
+      ...(signer ? [{ pubkey: signer, isSigner: true, isWritable: false }] : []),
+    ],
+    data: Buffer.from(data),
+  });
 
 /** Asks until the withdrawal has the status, and answers it. */
 export const withdrawalWith =
