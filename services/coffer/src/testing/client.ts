@@ -147,7 +147,7 @@ export async function setUpApp(
   };
 }
 
-async function placeOf(client: Client, appId: string, environment: Environment): Promise<AppPlace> {
+export async function placeOf(client: Client, appId: string, environment: Environment): Promise<AppPlace> {
   const admin = `/portal/app/${appId}/${environment}`;
   const newKey = async (kind: 'secret' | 'publishable') =>
     textOf(await client.post(`${admin}/keys`, { kind }), 'key');

@@ -1,0 +1,98 @@
+/**
+ * A log that the release before this one has written, with everything that it could do: it is taken over whole, and means
+ * what it meant. A late rollback of nothing is in it, which had made an entry of 0.
+ */
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createPool } from '@coffer/database';
+import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { expect } from 'chai';
+import { type ImportResult, importStreams } from './importStreams.ts';
+import { migrateAll } from './service.ts';
+import { type AppPlace, placeOf, requireStatus } from './testing/client.ts';
+import { caughtUpRows, freshRows } from './testing/readModels.ts';
+import { openStoreOf, serviceTemplate, startNode, type World } from './testing/world.ts';
+
+const fixture = (name: string) => new URL(`./fixtures/formerRelease.${name}`, import.meta.url);
+
+/** What that release told of it. */
+interface Told {
+  readonly appId: string;
+  readonly scopeId: string;
+  readonly head: NonNullable<ImportResult['head']>;
+  readonly totals: { readonly test: readonly object[]; readonly live: readonly object[] };
+  readonly sessions: { readonly settled: string; readonly open: string };
+}
+
+describe('the log of the former release', () => {
+  let told: Told;
+  let database: TestDatabase;
+  let imported: ImportResult;
+  let node: Omit<World, 'databaseUrl'>;
+  let test: AppPlace;
+
+  before(async () => {
+    told = JSON.parse(await readFile(fixture('json'), 'utf8'));
+    database = await createTestDatabase(serviceTemplate);
+    const pool = createPool({ ...database, applicationName: 'spec', onIdleError() {} });
+    const { appId, scopeId } = told;
+    await pool.query(`insert into records.apps values ($1, 'Demo', $2, now())`, [appId, scopeId]);
+    await pool.query(
+      `insert into records.currencies values
+         ($1, 1, 'SOL', 9, 'native', 'native', now()), ($1, 2, 'CHIP', 6, null, null, now())`,
+      [appId],
+    );
+    const store = await openStoreOf(database.connectionString);
+    const chunks = createReadStream(fixture('jsonl'));
+    imported = await importStreams({ pool, store, chunks, onProgress() {} });
+    await store.close();
+    // As every start does.
+    await migrateAll(pool);
+    await pool.end();
+    node = await startNode(database.connectionString);
+    test = await placeOf(node.client, appId, 'test');
+  });
+  after(async () => {
+    await node.stop();
+    await database.drop();
+  });
+
+  it('is imported whole, and chained to the same end', () => {
+    expect(imported).to.deep.include({ appended: told.head.ordinal, passedOver: 0, head: told.head });
+  });
+
+  it('is verified, event by event', async () => {
+    const verified = (await node.client.lines('/portal/log/verification')).at(-1);
+    expect(verified?.result).to.deep.include({ ok: true, unchained: 0 });
+  });
+
+  for (const environment of ['test', 'live'] as const) {
+    it(`folds to the same balances in ${environment}, and reconciles`, async () => {
+      const place = `/portal/app/${told.appId}/${environment}`;
+      const { json } = requireStatus(await node.client.get(`${place}/totals`), 200);
+      expect(json.items).to.deep.equal(told.totals[environment]);
+      for (const full of [false, true]) {
+        const report = requireStatus(await node.client.post(`${place}/reconcile`, { full }), 200);
+        const { result } = JSON.parse(report.text.trim().split('\n').at(-1) ?? '{}');
+        expect(result, report.text).to.deep.include({ ok: true, discrepancies: [] });
+      }
+    });
+  }
+
+  it('makes the rows that it makes when they are filled anew', async () => {
+    const rows = await caughtUpRows(database.connectionString);
+    expect(rows).to.deep.equal(await freshRows(database.connectionString));
+  });
+
+  it('goes on: what was answered is answered again, and an open session is played to its end', async () => {
+    const { settled, open } = told.sessions;
+    const first = { sessionId: settled, transactionUuid: 'b1', amount: '100', roundId: 'r1' };
+    const { roundId: _, ...answered } = first;
+    const again = await test.bet(first);
+    expect(again).to.include({ status: 200, replayed: true });
+    expect(again.json).to.deep.equal({ ...answered, balance: '200', status: 'accepted' });
+    expect(await test.bet({ ...first, amount: '101' })).to.include({ status: 409 });
+    const end = requireStatus(await test.settle({ sessionId: open }), 200);
+    expect(end.json).to.include({ totalBet: '25', payout: '175', net: '-25' });
+  });
+});
