@@ -46,7 +46,7 @@ export function createChainCheck({
   readonly blocks: AsyncIterable<Block>;
   /** Up to here the log was carried from another store, and its recorded times stand in the chain alone. */
   readonly carriedUntil: Ordinal;
-  readonly store: Pick<EventStore, 'readStream' | 'comparePositions'>;
+  readonly store: Pick<EventStore, 'readStream' | 'comparePositions' | 'parsePosition'>;
   readonly faults: FaultList;
 }): ChainCheck {
   const expected = expectedEntries(blocks, (ordinal, reason) => faults.add(ofChain(ordinal, reason)), after);
@@ -217,8 +217,9 @@ export function createChainCheck({
   }
 
   function beyondTheChain(found: Numbered): void {
-    const { position } = found.event;
-    if (head && store.comparePositions(position, head.place.position) <= 0) {
+    // Where the chain says that it ends nowhere, that has been told, and nothing is known of what is left.
+    const end = head && store.parsePosition(head.place.position);
+    if (end !== undefined && store.comparePositions(found.event.position, end) <= 0) {
       inserted(found);
     } else {
       unchained += 1;

@@ -3,7 +3,7 @@
  * kept but a place, so that whoever is killed goes on there.
  */
 import type { Queryable } from '@coffer/database';
-import type { EventStore, KeptSnapshots, Position } from '@coffer/event-store';
+import type { KeptSnapshots, Position } from '@coffer/event-store';
 import type { ChainHead } from './blocks.ts';
 import { readHeadBehind, readHeadUpTo } from './blocksTable.ts';
 import type { Ordinal } from './chain.ts';
@@ -46,7 +46,7 @@ export function createLogScrub({
   snapshots,
 }: {
   readonly db: Queryable;
-  readonly store: VerifiedLog & Pick<EventStore, 'parsePosition'>;
+  readonly store: VerifiedLog;
   readonly rules: readonly StreamRules[];
   readonly snapshots: KeptSnapshots | undefined;
 }): LogScrub {

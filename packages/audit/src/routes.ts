@@ -109,7 +109,8 @@ export const auditEndpoints = ({
         const head = await chain.head();
         if (!head) throw reject('audit/nothing_chained');
         const end = await store.head();
-        const lagEvents = end && store.distance(head.place.position, end.position);
+        const position = store.parsePosition(head.place.position);
+        const lagEvents = position && end && store.distance(position, end.position);
         const body = {
           ...figuresOf(head),
           recordedUntil: new Date(head.recordedUntilMs).toISOString(),

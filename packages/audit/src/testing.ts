@@ -92,6 +92,7 @@ export function storeOf(events: readonly RecordedEvent[]): VerifiedLog {
       return last && { position: last.position, eventId: last.id };
     },
     comparePositions: (left, right) => Number(left) - Number(right),
+    parsePosition: (text) => (/^\d+$/.test(text) ? (text as Position) : undefined),
     distance: (from, to) => Number(to) - Number(from ?? 0),
   };
 }

@@ -15,7 +15,7 @@ import type { StreamRules } from './streamRules.ts';
 
 export type VerifiedLog = Pick<
   EventStore,
-  'readAll' | 'readStream' | 'head' | 'comparePositions' | 'distance'
+  'readAll' | 'readStream' | 'head' | 'comparePositions' | 'parsePosition' | 'distance'
 > & {
   /** With what others have written, which is not verified but takes places between ours. */
   readonly whole: Pick<OurLog['whole'], 'readAll'>;

@@ -271,6 +271,18 @@ describe('the evidence that the log is the one that was written', () => {
       });
     }
 
+    it('names the end of a chain that stands nowhere, and goes through the log all the same', async () => {
+      await pool.query(`
+        update records.chain_blocks set last_position = 'nowhere' where last_ordinal = ${lastBlock};
+        update records.consumers set position = 'nowhere' where name = 'chain'`);
+      await world.client.post('/portal/apps', { name: 'Behind the chain' });
+      await (await setUpApp(world.client)).test.newUser();
+      const result = await verify();
+      expect(faultsOf(result).map(({ kind }) => kind)).to.deep.equal(['chain_broken']);
+      expect(result.unchained).to.be.greaterThan(0);
+      expect((await world.client.get('/portal/audit/head')).json).to.include({ lagEvents: null });
+    });
+
     it('proves or disproves a noted head although the whole chain was made anew', async () => {
       const older = await hashAt(pool, 6);
       await pool.query(
