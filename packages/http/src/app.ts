@@ -4,6 +4,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import { type ApiOptions, createApi } from './api.ts';
 import { catalogEndpoint } from './catalogEndpoint.ts';
 import { docsPage } from './docsPage.ts';
+import type { Endpoint } from './endpoint.ts';
 import { httpErrors, reject } from './errors.ts';
 import { failureOf } from './failure.ts';
 import { createFailureLog } from './failureLog.ts';
@@ -52,6 +53,7 @@ export function createApp(options: AppOptions): Express {
   app.enable('strict routing');
   app.set('trust proxy', options.trustProxy ?? false);
   app.use(apiBelow('/v1', serve));
+  app.use(wellKnownOf(endpoints, serve));
   app.use(securityHeaders);
   app.route('/healthz').get(healthz(options.version)).all(onlyGet);
   app.route('/readyz').get(readyz(options.readiness)).all(onlyGet);
@@ -74,6 +76,16 @@ function apiBelow(base: string, serve: ReturnType<typeof createApi>): RequestHan
     const path = target.slice(base.length, mark < 0 ? undefined : mark);
     if (path !== '' && !path.startsWith('/')) return next();
     serve(request, response, path, mark < 0 ? '' : target.slice(mark + 1)).catch(next);
+  };
+}
+
+/** What has a well-known path is looked for at the root of the origin too (RFC 8615). */
+function wellKnownOf(endpoints: readonly Endpoint[], serve: ReturnType<typeof createApi>): RequestHandler {
+  const paths = new Set(endpoints.map(({ path }) => path).filter((path) => path.includes('/.well-known/')));
+  return (request, response, next) => {
+    const [path = '', ...query] = originForm(request.url).split('?');
+    if (!paths.has(path)) return next();
+    serve(request, response, path, query.join('?')).catch(next);
   };
 }
 

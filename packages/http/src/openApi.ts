@@ -167,7 +167,7 @@ function operationOf(
 
   return {
     operationId,
-    tags: [path.split('/')[1] ?? ''],
+    tags: [tagOf(path)],
     summary,
     ...(description && { description }),
     security: SECURITY[credential],
@@ -191,6 +191,11 @@ function operationOf(
       ...errorResponses(described, catalog),
     },
   };
+}
+
+/** The group: the first word of the path. */
+function tagOf(path: string): string {
+  return path.includes('/.well-known/') ? '.well-known' : (path.split('/')[1] ?? '');
 }
 
 /** `postLedgerBet` of POST /ledger/bet; `getUsersUserIdAccounts` of GET /users/:userId/accounts. */

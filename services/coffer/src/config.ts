@@ -48,11 +48,21 @@ const rpcUrls = z
   .transform((text) => text.split(',').map((url) => url.trim()))
   .pipe(z.array(z.url({ protocol: /^https?$/, error: 'must be http(s)://…, several with commas' })).min(1));
 
+const origin = z
+  .url({ protocol: /^https?$/, error: 'must be an origin, such as https://wallets.example' })
+  .transform((text) => new URL(text))
+  .refine(
+    ({ href, origin }) => href === `${origin}/`,
+    'must be an origin alone, without a path or a password',
+  )
+  .transform((url) => url.origin);
+
 const plainVariables = z.object({
   COFFER_DATA_DIR: z.string().min(1).default('.data'),
   PORT: wholeNumber(0, 65_535).default(8080),
   COFFER_SYSTEM_PORT: wholeNumber(0, 65_535).optional(),
   HOST: z.string().min(1).default('127.0.0.1'),
+  COFFER_PUBLIC_ORIGIN: origin.optional(),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
   EVENTSTORE_URL: z
     .string()
@@ -125,6 +135,7 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
     port: variables.PORT,
     systemPort: variables.COFFER_SYSTEM_PORT,
     host: variables.HOST,
+    publicOrigin: variables.COFFER_PUBLIC_ORIGIN,
     databaseUrl: variables.DATABASE_URL,
     eventStoreUrl: variables.EVENTSTORE_URL,
     chain: chainFrom(variables),

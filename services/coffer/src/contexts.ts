@@ -158,6 +158,8 @@ export function createContexts(
     secretsKey,
     secretBox,
     logger,
+    publicOrigin: config.publicOrigin,
+    ownOrigin,
     view: viewUser ?? identities.view,
   });
   const methods = authMethods({

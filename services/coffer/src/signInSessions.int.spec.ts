@@ -137,6 +137,30 @@ describe('sign-in sessions of the service', () => {
     expect(rows[0].details).to.include({ environment: 'test', isCompromised: true });
   });
 
+  it('are checked offline by an issuer for each environment: where the service listens, or its public origin', async () => {
+    const published = await startNode(world.databaseUrl, {
+      viewUser,
+      roles: ['api'],
+      environment: { COFFER_PUBLIC_ORIGIN: 'https://wallets.example/' },
+    });
+    try {
+      for (const [url, origin, issuer] of [
+        [world.url, world.url, 'coffer'],
+        [published.url, 'https://wallets.example', 'https://wallets.example'],
+      ]) {
+        const metadata = JSON.parse(
+          await (await fetch(`${url}/live/.well-known/openid-configuration`)).text(),
+        );
+        expect(metadata).to.include({
+          issuer: `${issuer}/live`,
+          jwks_uri: `${origin}/live/.well-known/jwks.json`,
+        });
+      }
+    } finally {
+      await published.stop();
+    }
+  });
+
   it('belong to the pages of their app, and on this machine to every page of it', async () => {
     const { accessToken } = await signIn();
     const readableBy = async (origin: string) => {

@@ -5,6 +5,7 @@ import {
   createSessions,
   createSessionUsers,
   createSigningKeys,
+  DEFAULT_ISSUER,
   type Sessions,
   sessionEndpoints,
   sessionEndpointsWithoutUsers,
@@ -22,6 +23,10 @@ export interface SignInSessionsOptions {
   readonly secretsKey: Uint8Array;
   readonly secretBox: SecretBox;
   readonly logger: Logger;
+  /** Where others reach the service, as the operator says. */
+  readonly publicOrigin: string | undefined;
+  /** Where it listens; undefined where it does not. */
+  readonly ownOrigin: () => string | undefined;
   /** Who a user is. Undefined where nobody can tell: then no session is good, and none is refreshed. */
   readonly view: ViewUser | undefined;
 }
@@ -33,34 +38,38 @@ export interface SignInSessions {
   readonly stop: () => Promise<void>;
 }
 
-/** Claim `iss` of access tokens: which installation it is, its keys say. */
-const ISSUER = 'coffer';
-
 /** Sessions of which nothing can come any more are deleted so often, so many at a time. */
 const SWEEP_INTERVAL_MS = 60_000;
 const SWEEP_LIMIT = 1_000;
 
 export function createSignInSessions(options: SignInSessionsOptions): SignInSessions {
-  const { pool, clock, secretsKey, secretBox, logger, view } = options;
+  const { pool, clock, secretsKey, secretBox, logger, publicOrigin, ownOrigin, view } = options;
+  const issuer = publicOrigin ?? DEFAULT_ISSUER;
   const nowMs = () => performance.now();
   const keys = createSigningKeys(pool, { secretBox, clock, nowMs });
   const sessions = createSessions(pool, {
     keys,
     refreshKey: refreshKeyFrom(secretsKey),
     clock,
-    issuer: ISSUER,
+    issuer,
     nowMs,
     onReuse: ({ sessionId, userId, place }) =>
       logger.warn({ sessionId, userId, ...place }, 'a refresh token was used twice: its session was ended'),
   });
+  const origin = () => {
+    const known = publicOrigin ?? ownOrigin();
+    if (known === undefined) throw new Error('A service that does not listen was asked for its address.');
+    return known;
+  };
+  const offline = { sessions, keys, issuer, origin };
   const users = view && createSessionUsers(view, nowMs);
   const stopSweeping = sweepRegularly(sessions, logger);
   return {
     sessions,
     endpoints: [
       ...(view && users
-        ? sessionEndpoints({ sessions, keys, view, users })
-        : sessionEndpointsWithoutUsers({ sessions, keys })),
+        ? sessionEndpoints({ ...offline, view, users })
+        : sessionEndpointsWithoutUsers(offline)),
       ...signingKeyEndpoints({ pool, secretBox, keys, transaction: createAdminTransaction(pool, clock) }),
     ],
     resolveSession: users ? createSessionCredential(sessions, users) : () => undefined,

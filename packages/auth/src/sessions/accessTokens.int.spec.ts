@@ -45,7 +45,7 @@ describe('an access token', () => {
     expect(header).to.have.all.keys('alg', 'typ', 'kid').and.include({ alg: 'ES256', typ: 'at+jwt' });
     const { sid, jti, ...rest } = claims;
     expect(rest).to.deep.equal({
-      iss: 'coffer',
+      iss: 'coffer/test',
       aud: PLACE.appId,
       env: 'test',
       sub: 'usr_1',
@@ -72,6 +72,30 @@ describe('an access token', () => {
       },
     );
     expect(verified).to.include({ sub: 'usr_1' });
+  });
+
+  it('names its environment in iss, behind the public origin where one is set', async () => {
+    const issuer = 'https://wallets.example';
+    const published = world.newNode({ issuer });
+    for (const environment of ['test', 'live'] as const) {
+      const opened = await published.sessions.open({ ...PLACE, environment }, 'usr_1', 'email');
+      expect(partsOf(opened.accessToken).claims.iss).to.equal(`${issuer}/${environment}`);
+      expect(await published.sessions.check(opened.accessToken)).to.include({ userId: 'usr_1' });
+    }
+  });
+
+  it('issued by the former release, whose iss was the same for both environments, is verified until it ends', async () => {
+    const { header, claims } = partsOf(token);
+    const { privateKey } = (await node.keys.current()).signing('test');
+    const former = signed(privateKey, header, { ...claims, iss: 'coffer' });
+    for (const issuer of ['coffer', 'https://wallets.example']) {
+      expect(await world.newNode({ issuer }).sessions.check(former, PLACE)).to.include({ userId: 'usr_1' });
+    }
+  });
+
+  it('issued before the public origin was set is verified until it ends', async () => {
+    const published = world.newNode({ issuer: 'https://wallets.example' });
+    expect(await published.sessions.check(token, PLACE)).to.include({ userId: 'usr_1' });
   });
 
   it('is good at its own app and environment only', async () => {
@@ -138,7 +162,12 @@ describe('an access token', () => {
       'of another issuer, though signed by us': async () => {
         const { header, claims } = partsOf(token);
         const { privateKey } = (await node.keys.current()).signing('test');
-        return signed(privateKey, header, { ...claims, iss: 'elsewhere' });
+        return signed(privateKey, header, { ...claims, iss: 'elsewhere/test' });
+      },
+      'that names the other environment as its issuer, though signed by us': async () => {
+        const { header, claims } = partsOf(token);
+        const { privateKey } = (await node.keys.current()).signing('test');
+        return signed(privateKey, header, { ...claims, iss: 'coffer/live' });
       },
       'that never ends, though signed by us': async () => {
         const { header, claims } = partsOf(token);

@@ -3,7 +3,7 @@
  * from us, never from the token. Source: contract, Sign-in and sessions.
  */
 import { hash, randomUUID } from 'node:crypto';
-import { type Clock, environment } from '@coffer/kernel';
+import { type Clock, type Environment, environment } from '@coffer/kernel';
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
@@ -39,6 +39,7 @@ const claims = z.strictObject({
   iat: seconds,
   exp: seconds,
 });
+export const CLAIMS: readonly string[] = Object.keys(claims.shape);
 export type AccessClaims = z.infer<typeof claims>;
 
 export interface AccessTokens {
@@ -50,8 +51,16 @@ export interface AccessTokens {
 export interface AccessTokensOptions {
   readonly keys: SigningKeys;
   readonly clock: Clock;
-  /** Claim `iss`. */
+  /** What claim `iss` begins with; the environment follows. */
   readonly issuer: string;
+}
+
+/** Where no public origin is set. */
+export const DEFAULT_ISSUER = 'coffer';
+
+/** Claim `iss`: whoever expects it takes no token of the other environment, which has the same audience. */
+export function issuerOf(issuer: string, place: Environment): string {
+  return `${issuer}/${place}`;
 }
 
 export function createAccessTokens({ keys, clock, issuer }: AccessTokensOptions): AccessTokens {
@@ -59,6 +68,13 @@ export function createAccessTokens({ keys, clock, issuer }: AccessTokensOptions)
   const verified = new LRUCache<string, { readonly kid: string; readonly claims: AccessClaims }>({
     max: MAX_REMEMBERED_TOKENS,
   });
+
+  /** With those of tokens that may not have ended: from before an origin was set, and from before environments were named. */
+  const issuersOf = (place: Environment): [string, ...string[]] => [
+    issuerOf(issuer, place),
+    issuerOf(DEFAULT_ISSUER, place),
+    DEFAULT_ISSUER,
+  ];
 
   const readWith = (set: KeySet, token: string): AccessClaims | undefined => {
     const nowSeconds = Math.floor(clock().getTime() / 1000);
@@ -71,7 +87,11 @@ export function createAccessTokens({ keys, clock, issuer }: AccessTokensOptions)
     const key = kid === undefined ? undefined : set.verifying(kid);
     if (!key) return undefined;
     const payload = verifiedPayload(() =>
-      jwt.verify(token, key.publicKey, { algorithms: ['ES256'], issuer, clockTimestamp: nowSeconds }),
+      jwt.verify(token, key.publicKey, {
+        algorithms: ['ES256'],
+        issuer: issuersOf(key.environment),
+        clockTimestamp: nowSeconds,
+      }),
     );
     const read = claims.safeParse(payload);
     if (!read.success || read.data.env !== key.environment) return undefined;
@@ -86,7 +106,7 @@ export function createAccessTokens({ keys, clock, issuer }: AccessTokensOptions)
       const nowMs = clock().getTime();
       const endMs = Math.min(nowMs + ACCESS_TOKEN_LIFETIME_MS, familyEndMs(session));
       const payload: AccessClaims = {
-        iss: issuer,
+        iss: issuerOf(issuer, env),
         aud: appId,
         env,
         sub: session.userId,

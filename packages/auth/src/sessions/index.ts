@@ -1,3 +1,4 @@
+export { DEFAULT_ISSUER } from './accessTokens.ts';
 export { identityBody, sessionBody, userBody, walletBody } from './bodies.ts';
 export { sessionsErrors } from './errors.ts';
 export { type OperatorTransaction, type SigningKeyRoutes, signingKeyEndpoints } from './operatorRoutes.ts';

@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto';
 import {
   type AppCaller,
   createApp,
@@ -8,6 +9,7 @@ import {
 } from '@coffer/http';
 import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
+import jwt from 'jsonwebtoken';
 import type { Standing, UserView } from '../types.ts';
 import { sessionsErrors } from './errors.ts';
 import { sessionEndpoints } from './routes.ts';
@@ -24,6 +26,7 @@ import {
 } from './testing.ts';
 
 const ORIGIN = 'https://play.example';
+const PUBLIC_ORIGIN = 'https://wallets.example';
 const keyOf = (appId: string, environment: 'test' | 'live'): AppCaller => ({
   kind: 'secret',
   appId,
@@ -46,7 +49,7 @@ describe('the endpoints of sign-in sessions', () => {
 
   beforeEach(async () => {
     world = startSessionsWorld(await createTestDatabase(sessionsTemplate));
-    node = world.newNode();
+    node = world.newNode({ issuer: PUBLIC_ORIGIN });
     standing = 'active';
     views = 0;
     const view = async ({ appId }: { readonly appId: string }, userId: string) => {
@@ -55,7 +58,13 @@ describe('the endpoints of sign-in sessions', () => {
     };
     const users = createSessionUsers(view, () => world.now().getTime());
     const app = createApp({
-      endpoints: sessionEndpoints({ ...node, view, users }),
+      endpoints: sessionEndpoints({
+        ...node,
+        view,
+        users,
+        issuer: PUBLIC_ORIGIN,
+        origin: () => PUBLIC_ORIGIN,
+      }),
       catalog: sessionsErrors,
       errorOf: () => undefined,
       resolveKey: (token) => KEYS[token],
@@ -279,6 +288,71 @@ describe('the endpoints of sign-in sessions', () => {
       expect(answer.headers.get('set-cookie')).to.equal(null);
       expect(answer.headers.get('cache-control')).to.equal('no-store');
     }
+  });
+
+  describe('for whoever checks tokens offline', () => {
+    const ISSUER_OF = { test: `${PUBLIC_ORIGIN}/test`, live: `${PUBLIC_ORIGIN}/live` } as const;
+    /** Everything that a library does which is told the issuer alone (OpenID Connect Discovery 1.0, section 4). */
+    const verifyAs = async (issuer: string, token: string) => {
+      const metadata = await publicly(`${issuer}/.well-known/openid-configuration`);
+      expect(metadata.issuer).to.equal(issuer);
+      const { keys } = await publicly(String(metadata.jwks_uri));
+      const { header } = jwt.decode(token, { complete: true }) ?? expect.fail('It is a JWT.');
+      const key = Array.isArray(keys) ? keys.find(({ kid }) => kid === header.kid) : undefined;
+      if (!key) return 'no such key';
+      return jwt.verify(token, createPublicKey({ key, format: 'jwk' }), {
+        algorithms: ['ES256'],
+        issuer,
+        audience: PLACE.appId,
+        clockTimestamp: world.now().getTime() / 1_000,
+      });
+    };
+    const publicly = async (url: string): Promise<Record<string, unknown>> => {
+      expect(url).to.match(/^https:\/\/wallets\.example\//);
+      const response = await fetch(url.replace(PUBLIC_ORIGIN, server.url));
+      return JSON.parse(await response.text());
+    };
+    const openIn = (environment: 'test' | 'live') =>
+      node.sessions.open({ ...PLACE, environment }, 'usr_1', 'messenger');
+
+    for (const [own, other] of [
+      ['test', 'live'],
+      ['live', 'test'],
+    ] as const) {
+      it(`the ${own} issuer has a token of its own verified, and knows no key of the ${other} one`, async () => {
+        const { accessToken } = await openIn(own);
+        expect(await verifyAs(ISSUER_OF[own], accessToken)).to.include({ sub: 'usr_1', env: own });
+        expect(await verifyAs(ISSUER_OF[other], accessToken)).to.equal('no such key');
+      });
+    }
+
+    it("publish each environment's keys by themselves, below the base address too, for five minutes", async () => {
+      const [common, test, live] = await Promise.all(
+        ['', '/test', '/live'].map((place) => send(`${place}/.well-known/jwks.json`, undefined)),
+      );
+      expect(test?.json.keys).to.have.length(2);
+      expect(live?.json.keys).to.have.length(2);
+      expect(common?.json.keys).to.have.deep.members(
+        [test, live].flatMap((set) => (Array.isArray(set?.json.keys) ? set.json.keys : [])),
+      );
+      for (const path of ['/test/.well-known/jwks.json', '/live/.well-known/openid-configuration']) {
+        expect((await send(path, undefined)).headers.get('cache-control')).to.equal('public, max-age=300');
+      }
+    });
+
+    it('at the root of the server there is nothing else', async () => {
+      for (const path of ['/.well-known/jwks.json', '/test/.well-known/jwks.json']) {
+        expect((await fetch(`${server.url}${path}`)).status).to.equal(200);
+        expect((await fetch(`${server.url}${path}`, { method: 'POST' })).status).to.equal(405);
+      }
+      for (const path of [
+        '/me',
+        '/test/.well-known/other',
+        '/.well-known/',
+        '/staging/.well-known/jwks.json',
+      ])
+        expect((await fetch(`${server.url}${path}`)).status, path).to.equal(404);
+    });
   });
 
   it('publish the keys of both environments to anyone, to be kept for five minutes', async () => {

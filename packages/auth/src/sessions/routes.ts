@@ -5,14 +5,12 @@ import { z } from 'zod';
 import type { UserView, WalletSummary } from '../types.ts';
 import { sessionBody, userBody, verificationBody, walletBody } from './bodies.ts';
 import { reject } from './errors.ts';
-import { JWKS_MAX_AGE_MS } from './lifetimes.ts';
+import { type OfflineVerification, offlineEndpoints } from './offlineRoutes.ts';
 import type { Sessions } from './sessions.ts';
 import type { SessionUsers, ViewUser } from './sessionUsers.ts';
-import type { SigningKeys } from './signingKeys.ts';
 
-export interface SessionRoutes {
+export interface SessionRoutes extends OfflineVerification {
   readonly sessions: Sessions;
-  readonly keys: SigningKeys;
   /** The user as it is now. */
   readonly view: ViewUser;
   /** The same, a moment old at most. */
@@ -20,34 +18,6 @@ export interface SessionRoutes {
 }
 
 const tokenText = z.string().describe('Any text: one that is no token is answered as a bad one.');
-
-const jwk = z.strictObject({
-  kty: z.literal('EC'),
-  crv: z.literal('P-256'),
-  x: z.string(),
-  y: z.string(),
-  kid: z.string(),
-  use: z.literal('sig'),
-  alg: z.literal('ES256'),
-});
-
-/** The public keys of both environments: what checks access tokens without asking. */
-const jwksEndpoint = (keys: SigningKeys): Endpoint =>
-  endpoint({
-    method: 'GET',
-    path: '/.well-known/jwks.json',
-    credential: 'none',
-    summary: 'Get the public keys of access tokens',
-    description:
-      'RFC 7517. Says whether a token was signed here, not whether its session has ended since or its user is suspended: POST /sessions/verify does.',
-    success: { status: 200, schema: z.strictObject({ keys: z.array(jwk) }) },
-    errors: [],
-    handle: async () => ({
-      status: 200,
-      body: { keys: (await keys.current()).jwks },
-      maxAgeSeconds: JWKS_MAX_AGE_MS / 1000,
-    }),
-  });
 
 const logoutEndpoint = (sessions: Pick<Sessions, 'logout'>): Endpoint =>
   endpoint({
@@ -70,14 +40,19 @@ const logoutEndpoint = (sessions: Pick<Sessions, 'logout'>): Endpoint =>
 /** What works where nobody can tell who the users are. */
 export const sessionEndpointsWithoutUsers = ({
   sessions,
-  keys,
-}: Pick<SessionRoutes, 'sessions' | 'keys'>): readonly Endpoint[] => [
-  jwksEndpoint(keys),
+  ...offline
+}: Omit<SessionRoutes, 'view' | 'users'>): readonly Endpoint[] => [
+  ...offlineEndpoints(offline),
   logoutEndpoint(sessions),
 ];
 
-export const sessionEndpoints = ({ sessions, keys, view, users }: SessionRoutes): readonly Endpoint[] => [
-  ...sessionEndpointsWithoutUsers({ sessions, keys }),
+export const sessionEndpoints = ({
+  sessions,
+  view,
+  users,
+  ...offline
+}: SessionRoutes): readonly Endpoint[] => [
+  ...sessionEndpointsWithoutUsers({ sessions, ...offline }),
   endpoint({
     method: 'POST',
     path: '/auth/refresh',

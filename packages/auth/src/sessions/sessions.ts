@@ -68,7 +68,7 @@ export interface SessionsOptions {
   /** At least 32 secret bytes that stay the same: refresh tokens follow from them. */
   readonly refreshKey: Uint8Array;
   readonly clock: Clock;
-  /** Claim `iss` of access tokens. */
+  /** What claim `iss` of access tokens begins with; the environment follows. */
   readonly issuer: string;
   /** Measures how old an answer is; must never go back. */
   readonly nowMs: () => number;

@@ -27,12 +27,16 @@ export interface KeySet {
   /** Throws when the key was sealed by another installation key; a rotation helps. */
   readonly signing: (environment: Environment) => SigningKey;
   /** RFC 7517, the keys of both environments. */
-  readonly jwks: readonly (PublicJwk & {
-    readonly kid: string;
-    readonly use: 'sig';
-    readonly alg: 'ES256';
-  })[];
+  readonly jwks: readonly PublishedKey[];
+  /** Those of one environment. */
+  readonly jwksOf: (environment: Environment) => readonly PublishedKey[];
 }
+
+export type PublishedKey = PublicJwk & {
+  readonly kid: string;
+  readonly use: 'sig';
+  readonly alg: 'ES256';
+};
 
 export interface SigningKeys {
   /** At once where it is fresh. Rejects with a database error. */
@@ -79,7 +83,8 @@ export function createSigningKeys(pool: Pool, { secretBox, clock, nowMs }: Signi
           privateKey: remembered(`private ${key.kid}`, () => privateKeyOf(key, secretBox)),
         };
       },
-      jwks: keys.map(({ kid, publicJwk }) => ({ ...publicJwk, kid, use: 'sig', alg: 'ES256' })),
+      jwks: keys.map(publishedKeyOf),
+      jwksOf: (environment) => keys.filter((key) => key.environment === environment).map(publishedKeyOf),
     };
   };
 
@@ -90,4 +95,8 @@ export function createSigningKeys(pool: Pool, { secretBox, clock, nowMs }: Signi
   });
 
   return { current: () => sets.get(ALL), forget: () => sets.forget(ALL) };
+}
+
+function publishedKeyOf({ kid, publicJwk }: SigningKeyRecord): PublishedKey {
+  return { ...publicJwk, kid, use: 'sig', alg: 'ES256' };
 }

@@ -28,7 +28,7 @@ export interface SessionsWorld {
   /** The clock, and what measures ages. */
   readonly now: () => Date;
   readonly advance: (ms: number) => void;
-  readonly newNode: () => Node;
+  readonly newNode: (options?: { readonly issuer: string }) => Node;
   /** Whoever's refresh token was used twice, so far. */
   readonly reused: readonly SessionHolder[];
   readonly rotateKeys: (rotation: Rotation) => Promise<void>;
@@ -74,13 +74,13 @@ export function startSessionsWorld(database: {
     advance: (ms) => {
       elapsedMs += ms;
     },
-    newNode: () => {
+    newNode: ({ issuer } = { issuer: ISSUER }) => {
       const keys = createSigningKeys(pool, { secretBox, clock: now, nowMs });
       const sessions = createSessions(pool, {
         keys,
         refreshKey: REFRESH_KEY,
         clock: now,
-        issuer: ISSUER,
+        issuer,
         nowMs,
         onReuse: (holder) => reused.push(holder),
       });
