@@ -38,8 +38,8 @@ export async function resolveLookups(
   decoded: DecodedTransaction,
 ): Promise<ResolvedTransaction> {
   const tables = await tablesOf(chain, decoded.lookups);
-  const writable = tables.flatMap(({ lookup, addresses }) => picked(addresses, lookup.writable));
-  const readonly = tables.flatMap(({ lookup, addresses }) => picked(addresses, lookup.readonly));
+  const writable = tables.flatMap((table) => table.writable);
+  const readonly = tables.flatMap((table) => table.readonly);
   const named = [...decoded.staticKeys, ...writable, ...readonly];
   if (hasDuplicates(named)) throw new TransactionFormatError('duplicate_account');
 
@@ -56,16 +56,42 @@ export async function resolveLookups(
   return { decoded, accounts, instructions };
 }
 
+/** What a transaction takes from one table. */
+interface Picked {
+  readonly writable: readonly Address[];
+  readonly readonly: readonly Address[];
+}
+
 async function tablesOf(
   chain: Pick<Chain, 'accounts'>,
   lookups: readonly TableLookup[],
-): Promise<readonly { readonly lookup: TableLookup; readonly addresses: readonly Address[] }[]> {
+): Promise<readonly Picked[]> {
   if (lookups.length === 0) return [];
-  const found = await chain.accounts(
+  const found = await pickedAt(chain, lookups, 'finalized');
+  if (found) return found;
+  // A table that was made or extended some seconds ago is good soon: whoever asks then is not refused for good.
+  const isSoonThere = await pickedAt(chain, lookups, 'confirmed');
+  throw new TransactionFormatError(isSoonThere ? 'lookup_table_not_final' : 'lookup_table');
+}
+
+/** Undefined where a table is not there, cannot be used or is too short. */
+async function pickedAt(
+  chain: Pick<Chain, 'accounts'>,
+  lookups: readonly TableLookup[],
+  commitment: 'finalized' | 'confirmed',
+): Promise<readonly Picked[] | undefined> {
+  const accounts = await chain.accounts(
     lookups.map(({ table }) => table),
-    'finalized',
+    commitment,
   );
-  return lookups.map((lookup, index) => ({ lookup, addresses: addressesIn(found[index]) }));
+  const all = lookups.map((lookup, index): Picked | undefined => {
+    const addresses = addressesIn(accounts[index]);
+    const writable = addresses && picked(addresses, lookup.writable);
+    const readonly = addresses && picked(addresses, lookup.readonly);
+    return writable && readonly && { writable, readonly };
+  });
+  const usable = all.filter((one) => one !== undefined);
+  return usable.length === all.length ? usable : undefined;
 }
 
 const TABLE = 1;
@@ -74,25 +100,21 @@ const ADDRESS_BYTES = 32;
 /** In place of the slot at which a table was deactivated. */
 const NEVER = 2n ** 64n - 1n;
 
-function addressesIn(account: ChainAccount | undefined): readonly Address[] {
+function addressesIn(account: ChainAccount | undefined): readonly Address[] | undefined {
   const data = Buffer.from(account?.data ?? []);
-  if (account?.owner !== LOOKUP_TABLE_PROGRAM || data.length < TABLE_HEADER_BYTES) {
-    throw new TransactionFormatError('lookup_table');
-  }
+  if (account?.owner !== LOOKUP_TABLE_PROGRAM || data.length < TABLE_HEADER_BYTES) return undefined;
   const addresses = data.subarray(TABLE_HEADER_BYTES);
   const isUsable = data.readUInt32LE(0) === TABLE && data.readBigUInt64LE(4) === NEVER;
-  if (!isUsable || addresses.length % ADDRESS_BYTES !== 0) throw new TransactionFormatError('lookup_table');
+  if (!isUsable || addresses.length % ADDRESS_BYTES !== 0) return undefined;
   return Array.from({ length: addresses.length / ADDRESS_BYTES }, (_, index) =>
     encodeBase58(addresses.subarray(index * ADDRESS_BYTES, (index + 1) * ADDRESS_BYTES)),
   );
 }
 
-const picked = (addresses: readonly Address[], indexes: readonly number[]): readonly Address[] =>
-  indexes.map((index) => {
-    const address = addresses[index];
-    if (address === undefined) throw new TransactionFormatError('lookup_table');
-    return address;
-  });
+function picked(addresses: readonly Address[], indexes: readonly number[]): readonly Address[] | undefined {
+  const found = indexes.flatMap((index) => addresses[index] ?? []);
+  return found.length === indexes.length ? found : undefined;
+}
 
 /** The header says how many of the signers, and of the others, come last and are read-only. */
 function staticAccount(

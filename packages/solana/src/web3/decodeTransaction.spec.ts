@@ -244,4 +244,19 @@ describe('the accounts of a transaction', () => {
   for (const [what, account, fault] of rows) {
     it(`are refused where the table ${what}`, async () => expect(await faultWith(account)).to.equal(fault));
   }
+
+  it('are told to be not final yet where the table has just been made, or extended', async () => {
+    for (const finalized of [undefined, tableAccount([])]) {
+      const chain = {
+        accounts: async (_: readonly string[], commitment: string) => [
+          commitment === 'finalized' ? finalized : tableAccount([recipient]),
+        ],
+      };
+      const fault = await resolveLookups(chain, decodeTransaction(withTable())).then(
+        () => undefined,
+        (error: unknown) => error instanceof TransactionFormatError && error.fault,
+      );
+      expect(fault).to.equal('lookup_table_not_final');
+    }
+  });
 });

@@ -20,7 +20,8 @@ export type TransactionFault =
   | 'duplicate_account'
   | 'too_many_accounts'
   | 'account_index'
-  | 'lookup_table';
+  | 'lookup_table'
+  | 'lookup_table_not_final';
 
 export class TransactionFormatError extends Error {
   override readonly name = 'TransactionFormatError';

@@ -111,11 +111,36 @@ describe('signing, by nodes that are asked over JSON-RPC', () => {
     node.advance(4);
     const [confirmed] = await chain.accounts([key.toBase58()], 'confirmed');
     expect(confirmed).not.to.equal(undefined);
-    // It is confirmed, and until it is final it is not there.
-    expect((await signing.asPlayer(hidden())).json.details).to.deep.equal({ reason: 'lookup_table' });
+    // It is confirmed: until it is final nothing relies on it, and that is said.
+    expect((await signing.asPlayer(hidden())).json.details).to.deep.equal({
+      reason: 'lookup_table_not_final',
+    });
     node.finalize();
     ({ blockhash } = await chain.latestBlockhash());
-    expect((await signing.asPlayer(hidden())).status).to.equal(200);
+    for (const { status, json } of [await signing.asPlayer(hidden()), await signing.asServer(hidden())]) {
+      expect(status, JSON.stringify(json)).to.equal(200);
+    }
+
+    // One address more, which is confirmed and not final.
+    const fresh = Keypair.generate().publicKey;
+    const more = AddressLookupTableProgram.extendLookupTable({
+      lookupTable: key,
+      authority,
+      payer: authority,
+      addresses: [fresh],
+    });
+    expect(
+      (await chain.send(build(scene, [more], { payer: authority, signers: [sponsor] }))).outcome,
+    ).to.equal('accepted');
+    node.advance(4);
+    const toFresh = () =>
+      build(scene, [pay(scene, fresh, 1_000_000)], { tables: [{ key, addresses: [thief, wallet, fresh] }] });
+    expect((await signing.asPlayer(toFresh())).json.details).to.deep.equal({
+      reason: 'lookup_table_not_final',
+    });
+    node.finalize();
+    ({ blockhash } = await chain.latestBlockhash());
+    expect((await signing.asPlayer(toFresh())).status).to.equal(200);
 
     // Index 1 is the wallet, which stands among the static keys already.
     const twice = build(scene, [pay(scene, thief, 1_000)], {

@@ -8,7 +8,7 @@ import { DEFAULT_SIGNING_LIMITS } from '../limits.ts';
 import { ATTACKS, HIDDEN_PAYMENTS } from './attacks.contract.ts';
 import { GOOD } from './goodTransactions.contract.ts';
 import { createLiteSvmChain, RELAY_PROGRAM } from './liteSvmChain.contract.ts';
-import { build, newScene, type PlantedScene, pay } from './scene.contract.ts';
+import { build, lookedUp, newScene, type PlantedScene, pay } from './scene.contract.ts';
 
 const limits = DEFAULT_SIGNING_LIMITS;
 const newWalletScene = () => newScene(createLiteSvmChain(), Keypair.generate().publicKey);
@@ -82,6 +82,18 @@ describe('what is signed', () => {
     it(`is: ${name}`, async () => {
       const scene = newWalletScene();
       const wire = of(scene);
+      expect(await verdictOf(scene, wire)).to.include({ outcome: 'accepted' });
+      expect(await verdictOf(scene, wire, [])).to.include({ outcome: 'accepted' });
+      expect(scene.chain.execute(wire)).to.equal(null);
+    });
+  }
+
+  // One of them has a table already.
+  for (const { name, build: of } of GOOD.filter((one) => !one.name.includes('lookup table'))) {
+    it(`is, where a lookup table holds all that it can: ${name}`, async () => {
+      const scene = newWalletScene();
+      const wire = lookedUp(scene, of(scene));
+      expect(decodeTransaction(wire).lookups).to.have.length(1);
       expect(await verdictOf(scene, wire)).to.include({ outcome: 'accepted' });
       expect(await verdictOf(scene, wire, [])).to.include({ outcome: 'accepted' });
       expect(scene.chain.execute(wire)).to.equal(null);

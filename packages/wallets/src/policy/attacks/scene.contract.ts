@@ -88,6 +88,20 @@ export function build(
   return transaction.serialize();
 }
 
+/** The same instructions, with a table of everything but those that sign and the programs that are called. */
+export function lookedUp(scene: PlantedScene, wire: Uint8Array): Uint8Array {
+  const { message } = VersionedTransaction.deserialize(wire);
+  const { instructions, payerKey } = TransactionMessage.decompile(message);
+  const addresses = [
+    ...new Map(
+      instructions.flatMap(({ keys }) => keys.map(({ pubkey }) => [pubkey.toBase58(), pubkey] as const)),
+    ).values(),
+  ];
+  const key = scene.chain.newLookupTable(addresses);
+  const signers = payerKey.equals(scene.sponsor.publicKey) ? [scene.sponsor] : [];
+  return build(scene, instructions, { payer: payerKey, signers, tables: [{ key, addresses }] });
+}
+
 export const pay = ({ wallet }: Scene, to: PublicKey, lamports: number | bigint) =>
   SystemProgram.transfer({ fromPubkey: wallet, toPubkey: to, lamports });
 
