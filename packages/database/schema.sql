@@ -467,6 +467,17 @@ table records.chain_carried
   constraint chain_carried_until_ordinal_check CHECK ((until_ordinal >= 1))
   CREATE UNIQUE INDEX chain_carried_once ON records.chain_carried USING btree ((true))
 
+table records.consumer_stops
+  column schema text not null
+  column name text not null
+  column epoch bigint not null
+  column code text not null
+  column reason text not null
+  column event jsonb
+  column stopped_at timestamp with time zone not null default clock_timestamp()
+  constraint consumer_stops_pkey PRIMARY KEY (schema, name)
+  CREATE UNIQUE INDEX consumer_stops_pkey ON records.consumer_stops USING btree (schema, name)
+
 table records.consumers
   column name text not null
   column "position" text

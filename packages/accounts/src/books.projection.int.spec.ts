@@ -205,6 +205,7 @@ describe('the books', () => {
       place: before === 0 ? undefined : { position: `${before}` as Position, eventId: '', ordinal: before },
       leaseMs: 10_000,
       save: async () => undefined,
+      isSkipped: async () => false,
       signal: new AbortController().signal,
       fail() {},
       onTrouble() {},

@@ -3,6 +3,7 @@ import {
   type Consumer,
   type ConsumerAlarm,
   createConsumersTable,
+  migrateConsumers,
   type Projection,
   projecting,
   startConsumer,
@@ -305,5 +306,6 @@ async function prepare(connectionString: string): Promise<void> {
   await migrateLog(pool);
   await migrateAudit(pool);
   await createConsumersTable(pool, 'records');
+  await migrateConsumers(pool);
   await pool.end();
 }

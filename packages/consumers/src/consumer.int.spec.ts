@@ -9,6 +9,7 @@ import { takeLease } from './lease.ts';
 import { type Projection, projecting } from './projecting.ts';
 import { reacting } from './reacting.ts';
 import type { Reaction } from './reactor.ts';
+import { migrateConsumers } from './stopsTable.ts';
 import { placeOf, type TestLog, testLog, until } from './testing.ts';
 import type { ConsumerWork } from './work.ts';
 
@@ -200,7 +201,7 @@ describe('a consumer', () => {
         expect(alarms[0]).to.deep.include({
           consumer: NAME,
           code: 'consumer/poison_event',
-          event: { stream: 'things', revision: 3, type: 'Happened' },
+          event: { stream: 'things', revision: 3, type: 'Happened', id: 'event 3', position: '4' },
         });
         expect(consumer.status().reason).to.include(
           'consumer/poison_event: Happened at revision 3 of things',
@@ -346,7 +347,13 @@ describe('a consumer', () => {
       log.append(1, 'Garbled');
       const consumer = start(reacting([reaction]));
       await until(() => consumer.status().state === 'stopped');
-      expect(alarms[0]?.event).to.deep.equal({ stream: 'things', revision: 2, type: 'Garbled' });
+      expect(alarms[0]?.event).to.deep.equal({
+        stream: 'things',
+        revision: 2,
+        type: 'Garbled',
+        id: 'event 2',
+        position: '3',
+      });
     });
   });
 
@@ -413,6 +420,7 @@ async function prepare(connectionString: string): Promise<void> {
   const pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
   await pool.query(`create schema ${SCHEMA}`);
   await createConsumersTable(pool, SCHEMA);
+  await migrateConsumers(pool);
   await pool.query(`create table ${SCHEMA}.seen (position integer primary key, writer text not null)`);
   await pool.end();
 }

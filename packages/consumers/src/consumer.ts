@@ -11,15 +11,12 @@ import { LostLeaseError, messageOf, PoisonEventError } from './errors.ts';
 import { type Lease, takeLease } from './lease.ts';
 import { backOffMs, pause } from './monotonicClock.ts';
 import { type ConsumerStatus, createProgress } from './progress.ts';
+import { nothingIsSkipped, type SkipLookup } from './skipLookup.ts';
+import { type ConsumerStop, recordStop } from './stopsTable.ts';
 import type { ConsumerWork, RunningWork, Session } from './work.ts';
 
-/** The consumer has stopped for good and someone must look: nothing was skipped, nothing more is done. */
-export interface ConsumerAlarm {
+export interface ConsumerAlarm extends ConsumerStop {
   readonly consumer: string;
-  readonly code: 'store/log_rewritten' | 'consumer/poison_event';
-  readonly reason: string;
-  /** The event to blame, where it is one. */
-  readonly event: PoisonEventError['event'] | undefined;
   readonly error: Error;
 }
 
@@ -28,6 +25,8 @@ export interface ConsumerOptions extends ConsumerKey {
   readonly store: Pick<EventStore, 'subscribeToAll' | 'head' | 'distance' | 'comparePositions'>;
   readonly work: ConsumerWork;
   readonly onAlarm: (alarm: ConsumerAlarm) => void;
+  /** Default: nothing is. */
+  readonly isSkipped?: SkipLookup | undefined;
   /** Told of what went wrong and will be tried again: for the log. */
   readonly onTrouble: (trouble: { readonly consumer: string; readonly error: unknown }) => void;
   /** Events a page. Default 2,000. */
@@ -49,13 +48,16 @@ export interface Consumer {
   readonly stop: () => Promise<void>;
 }
 
+/** How often one that has stopped for good looks whether it is told to skip what it stopped at. */
+const STOPPED_POLL_MS = 1_000;
+
 /** How often the end of the log is looked at, to know the lag. */
 const HEAD_POLL_MS = 1_000;
 
 export function startConsumer(options: ConsumerOptions): Consumer {
   const { name, schema, pool, store } = options;
   const { pageSize = 2_000, minPageIntervalMs = 100, leaseMs = 10_000, standbyPollMs = 1_000 } = options;
-  const { firstRetryMs = 200, mostRetryMs = 10_000 } = options;
+  const { firstRetryMs = 200, mostRetryMs = 10_000, isSkipped = nothingIsSkipped } = options;
   const key: ConsumerKey = { schema, name };
   const owner = `${hostname()}:${process.pid}:${randomUUID()}`;
   const progress = createProgress(name, store);
@@ -63,6 +65,8 @@ export function startConsumer(options: ConsumerOptions): Consumer {
   const headAtStart = firstAnswer(() => store.head());
   let running: RunningWork | undefined;
   let readSome = false;
+  /** Of the lease that was taken last. */
+  let epoch = '0';
 
   // One that has stopped for good falls behind the more, and its lag must say so: the head is watched on.
   const ended = Promise.all([runUntilStopped(), watchHead()]);
@@ -82,8 +86,11 @@ export function startConsumer(options: ConsumerOptions): Consumer {
         await runOnce();
         failures = 0;
       } catch (error) {
-        if (error instanceof LogRewrittenError || error instanceof PoisonEventError)
-          return stopForGood(error);
+        if (error instanceof LogRewrittenError || error instanceof PoisonEventError) {
+          if (!(await stopForGood(error))) return;
+          failures = 0;
+          continue;
+        }
         failures = readSome ? 1 : failures + 1;
         troubled(error);
         const waitMs =
@@ -125,10 +132,20 @@ export function startConsumer(options: ConsumerOptions): Consumer {
   }
 
   function beginWork(lease: Lease, signal: AbortSignal, fail: (error: unknown) => void): RunningWork {
-    const { epoch, place } = lease;
+    const { place } = lease;
+    epoch = lease.epoch;
     progress.reading(place);
-    const save: Session['save'] = (db, from, to) => saveCheckpoint(db, key, epoch, { from, to });
-    return options.work.begin({ pool, place, leaseMs, signal, fail, save, onTrouble: troubled });
+    const save: Session['save'] = (db, from, to) => saveCheckpoint(db, key, lease.epoch, { from, to });
+    return options.work.begin({
+      pool,
+      place,
+      leaseMs,
+      signal,
+      fail,
+      save,
+      isSkipped: (event) => isSkipped(name, event),
+      onTrouble: troubled,
+    });
   }
 
   /** Returns when told to stop; the session is over then in any case. */
@@ -182,13 +199,28 @@ export function startConsumer(options: ConsumerOptions): Consumer {
     options.onTrouble({ consumer: name, error });
   }
 
-  function stopForGood(error: LogRewrittenError | PoisonEventError): void {
+  /** Lies still until somebody has told it to skip the event to blame: then true. False when told to stop. */
+  async function stopForGood(error: LogRewrittenError | PoisonEventError): Promise<boolean> {
     const reason = `${error.code}: ${error.message}`;
     progress.stopped(reason);
     const event = error instanceof PoisonEventError ? error.event : undefined;
     // Both classes have just this one code each.
-    const code = error.code as ConsumerAlarm['code'];
-    options.onAlarm({ consumer: name, code, reason, event, error });
+    const stop = { code: error.code as ConsumerStop['code'], reason, event };
+    options.onAlarm({ consumer: name, ...stop, error });
+
+    let isRecorded = false;
+    while (!stopping.signal.aborted) {
+      try {
+        if (!isRecorded) await recordStop(pool, key, epoch, stop);
+        isRecorded = true;
+        if (!event) return false;
+        if (await isSkipped(name, event)) return true;
+      } catch (trouble) {
+        options.onTrouble({ consumer: name, error: trouble });
+      }
+      await pause(STOPPED_POLL_MS, stopping.signal);
+    }
+    return false;
   }
 
   async function watchHead(): Promise<void> {

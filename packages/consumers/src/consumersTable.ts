@@ -5,6 +5,7 @@
 import { type Pool, type Queryable, withTransaction } from '@coffer/database';
 import type { LogPlace, Position } from '@coffer/event-store';
 import { LostLeaseError } from './errors.ts';
+import type { ConsumerStop } from './stopsTable.ts';
 
 /** Where a consumer's row stands. */
 export interface ConsumerKey {
@@ -141,22 +142,42 @@ export interface ConsumerRow {
   readonly owner: string | undefined;
   /** When the checkpoint last moved or the lease was last taken. */
   readonly updatedAt: Date;
+  /** Where its last runner has stopped for good; undefined where none has, or another has begun since. */
+  readonly stopped: (ConsumerStop & { readonly at: Date }) | undefined;
+}
+
+interface StopColumns {
+  readonly code: ConsumerStop['code'] | null;
+  readonly reason: string | null;
+  readonly event: ConsumerStop['event'] | null;
+  readonly stopped_at: Date | null;
 }
 
 export async function listConsumers(db: Queryable, schema: string): Promise<readonly ConsumerRow[]> {
   const { rows } = await db.query<
-    PlaceColumns & { readonly name: string; readonly owner: string | null; readonly updated_at: Date }
+    PlaceColumns &
+      StopColumns & { readonly name: string; readonly owner: string | null; readonly updated_at: Date }
   >(
-    `select name, position, event_id, ordinal, updated_at,
-            case when leased_until > clock_timestamp() then owner end as owner
-       from ${schema}.consumers order by name`,
+    `select c.name, position, event_id, ordinal, updated_at,
+            case when leased_until > clock_timestamp() then owner end as owner,
+            s.code, s.reason, s.event, s.stopped_at
+       from ${schema}.consumers c
+       left join records.consumer_stops s on s.schema = $1 and s.name = c.name and s.epoch = c.epoch
+      order by c.name`,
+    [schema],
   );
   return rows.map((row) => ({
     name: row.name,
     checkpoint: placeIn(row),
     owner: row.owner ?? undefined,
     updatedAt: row.updated_at,
+    stopped: stopIn(row),
   }));
+}
+
+function stopIn({ code, reason, event, stopped_at: at }: StopColumns): ConsumerRow['stopped'] {
+  if (code === null || reason === null || at === null) return undefined;
+  return { code, reason, event: event ?? undefined, at };
 }
 
 /** False when the lease has been taken over. */

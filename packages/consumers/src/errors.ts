@@ -13,14 +13,14 @@ export class LostLeaseError extends Error {
 export class PoisonEventError extends Error {
   override readonly name = 'PoisonEventError';
   readonly code = 'consumer/poison_event';
-  readonly event: Pick<RecordedEvent, 'stream' | 'revision' | 'type'>;
+  readonly event: Pick<RecordedEvent, 'stream' | 'revision' | 'type' | 'id' | 'position'>;
 
-  constructor({ stream, revision, type }: PoisonEventError['event'], cause: unknown) {
+  constructor({ stream, revision, type, id, position }: PoisonEventError['event'], cause: unknown) {
     super(`${type} at revision ${revision} of ${stream} cannot be taken: ${messageOf(cause)}`, { cause });
-    this.event = { stream, revision, type };
+    this.event = { stream, revision, type, id, position };
   }
 
-  readonly isAbout = ({ stream, revision }: PoisonEventError['event']): boolean =>
+  readonly isAbout = ({ stream, revision }: Pick<RecordedEvent, 'stream' | 'revision'>): boolean =>
     stream === this.event.stream && revision === this.event.revision;
 }
 

@@ -6,6 +6,7 @@ import type { Client, Pool } from '@coffer/database';
 import { type EventStore, type LogPlace, LogRewrittenError, type RecordedEvent } from '@coffer/event-store';
 import { type Checkpoint, type ConsumerKey, claim, saveCheckpoint } from './consumersTable.ts';
 import { beginProjecting, type Projection } from './projecting.ts';
+import { nothingIsSkipped, type SkipLookup } from './skipLookup.ts';
 
 export interface HeldProjections {
   readonly checkpoint: () => Checkpoint | undefined;
@@ -39,6 +40,7 @@ export interface HoldOptions {
   readonly store: Pick<EventStore, 'subscribeToAll' | 'comparePositions'>;
   readonly key: ConsumerKey;
   readonly projections: readonly Projection[];
+  readonly isSkipped?: SkipLookup | undefined;
   readonly pageSize?: number;
 }
 
@@ -47,13 +49,14 @@ export interface HoldOptions {
  * transaction of the caller would make that fail. The caller sees to it that it is alone, by a lock.
  */
 export async function holdProjections(options: HoldOptions): Promise<HeldProjections> {
-  const { pool, store, key, projections, pageSize = 2_000 } = options;
+  const { pool, store, key, projections, isSkipped = nothingIsSkipped, pageSize = 2_000 } = options;
   const { epoch, place } = await claim(pool, key);
   const work = beginProjecting(projections, {
     pool,
     place,
     leaseMs: PAGE_TIMEOUT_MS,
     save: (db, from, to) => saveCheckpoint(db, key, epoch, { from, to }),
+    isSkipped: (event) => isSkipped(key.name, event),
   });
   return {
     checkpoint: work.place,

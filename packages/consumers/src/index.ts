@@ -24,4 +24,6 @@ export { type ConsumerState, type ConsumerStatus, hasReached } from './progress.
 export { type Projection, projecting } from './projecting.ts';
 export { type ReactingOptions, reacting } from './reacting.ts';
 export type { PendingFigures, Reaction, ReactorOptions } from './reactor.ts';
+export type { SkipLookup } from './skipLookup.ts';
+export { type ConsumerStop, migrateConsumers } from './stopsTable.ts';
 export type { ConsumerWork, RunningWork, Session } from './work.ts';

@@ -14,6 +14,8 @@ export interface Projection {
    * nothing. `before` is how many events of the log stand before the page.
    */
   readonly apply: (db: Queryable, events: readonly RecordedEvent[], before: number) => Promise<void>;
+  /** The event is skipped: its stream goes on behind it, and nothing of it is in the rows. */
+  readonly pass?: (db: Queryable, event: RecordedEvent) => Promise<void>;
   /** What it may remember of the rows is void: the lease is new, or a page was rolled back. */
   readonly forget?: () => void;
 }
@@ -24,7 +26,7 @@ export function projecting(projections: readonly Projection[]): ConsumerWork {
 }
 
 /** What projecting needs of a session. */
-export type ProjectingSession = Pick<Session, 'pool' | 'place' | 'leaseMs' | 'save'>;
+export type ProjectingSession = Pick<Session, 'pool' | 'place' | 'leaseMs' | 'save' | 'isSkipped'>;
 
 export interface RunningProjections extends RunningWork {
   readonly place: () => Checkpoint | undefined;
@@ -52,7 +54,8 @@ export function beginProjecting(
   return {
     place: () => place,
     take: (events) => takePage(session.pool, events, applyInTransaction),
-    takeWithin: (client, events) => takePage(client, events, (page) => applyInSavepoint(client, page)),
+    takeWithin: (client, events) =>
+      takePage(client, events, (page, how) => applyInSavepoint(client, page, how)),
     caughtUp() {},
     async end() {},
     async saveLast() {},
@@ -62,17 +65,18 @@ export function beginProjecting(
   async function takePage(
     db: Queryable,
     events: readonly RecordedEvent[],
-    apply: (events: readonly RecordedEvent[]) => Promise<void>,
+    apply: (events: readonly RecordedEvent[], how: How) => Promise<void>,
   ): Promise<void> {
     const [first] = events;
     if (!first) return;
     try {
-      await apply(events);
+      await apply(events, 'apply');
     } catch (error) {
       if (!(error instanceof CannotApplyError)) throw error;
       if (events.length === 1) {
         // The rows may have been changed by whoever took the lease: then the event is not to blame.
         await session.save(db, place, place);
+        if (await session.isSkipped(first)) return apply(events, 'pass');
         throw new PoisonEventError(first, error.cause);
       }
       // Halves until the event that is to blame stands alone, with all before it applied.
@@ -82,11 +86,11 @@ export function beginProjecting(
     }
   }
 
-  async function applyInTransaction(events: readonly RecordedEvent[]): Promise<void> {
+  async function applyInTransaction(events: readonly RecordedEvent[], how: How): Promise<void> {
     try {
       place = await withTransaction(session.pool, async (client) => {
         await client.query(settings);
-        return applyPage(client, events);
+        return applyPage(client, events, how);
       });
     } catch (error) {
       forgetAll();
@@ -95,10 +99,10 @@ export function beginProjecting(
   }
 
   /** Anything but an event that cannot be applied has ended the caller's transaction. */
-  async function applyInSavepoint(client: Client, events: readonly RecordedEvent[]): Promise<void> {
+  async function applyInSavepoint(client: Client, events: readonly RecordedEvent[], how: How): Promise<void> {
     await client.query('savepoint page');
     try {
-      place = await applyPage(client, events);
+      place = await applyPage(client, events, how);
     } catch (error) {
       forgetAll();
       if (error instanceof CannotApplyError) await client.query('rollback to savepoint page');
@@ -110,14 +114,20 @@ export function beginProjecting(
   async function applyPage(
     client: Client,
     events: readonly RecordedEvent[],
+    how: How,
   ): Promise<Checkpoint | undefined> {
     const last = events.at(-1);
     if (!last) return place;
     const before = place?.ordinal ?? 0;
     const reached = checkpointAt(last, before + events.length);
-    await applyAll(client, events, before);
+    if (how === 'apply') await applyAll(client, events, before);
+    else for (const event of events) await passAll(client, event);
     await session.save(client, place, reached);
     return reached;
+  }
+
+  async function passAll(client: Client, event: RecordedEvent): Promise<void> {
+    for (const projection of projections) await projection.pass?.(client, event);
   }
 
   async function applyAll(client: Client, events: readonly RecordedEvent[], before: number): Promise<void> {
@@ -129,6 +139,9 @@ export function beginProjecting(
     }
   }
 }
+
+/** `pass`: the event is one that is skipped. */
+type How = 'apply' | 'pass';
 
 /** Something in the page cannot be applied; taken page by page, the event to blame is found. */
 class CannotApplyError extends Error {

@@ -27,7 +27,7 @@ function beginReacting(
   session: Session,
 ): RunningWork {
   const { clock = monotonicClock, saveEveryMs = 1_000, finishWithinMs = 5_000 } = options;
-  const { signal, place, onTrouble } = session;
+  const { signal, place, onTrouble, isSkipped } = session;
   const reactor = createReactor({
     reactions,
     options,
@@ -36,6 +36,7 @@ function beginReacting(
     place,
     signal,
     onTrouble,
+    isSkipped,
   });
   let saved = place;
   let saving: Promise<void> = Promise.resolve();

@@ -171,7 +171,13 @@ describe('a reactor', () => {
       thrown = error;
     });
     expect(thrown).to.be.instanceOf(PoisonEventError);
-    expect(thrown).to.have.deep.property('event', { stream: 'debts', revision: 0, type: 'Garbled' });
+    expect(thrown).to.have.deep.property('event', {
+      stream: 'debts',
+      revision: 0,
+      type: 'Garbled',
+      id: 'event 1',
+      position: '1',
+    });
   });
 });
 
@@ -243,6 +249,7 @@ function given(world: World = {}) {
     place: startingAt === 0 ? undefined : { ...placeAt(startingAt), ordinal: startingAt },
     signal: controller.signal,
     onTrouble: (error) => troubles.push(error),
+    isSkipped: async () => false,
   });
 
   return {

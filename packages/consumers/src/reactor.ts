@@ -80,8 +80,9 @@ export function createReactor(dependencies: {
   readonly place: Checkpoint | undefined;
   readonly signal: AbortSignal;
   readonly onTrouble: (error: unknown) => void;
+  readonly isSkipped: (event: RecordedEvent) => Promise<boolean>;
 }) {
-  const { reactions, clock, wallClock, signal, onTrouble } = dependencies;
+  const { reactions, clock, wallClock, signal, onTrouble, isSkipped } = dependencies;
   const {
     graceMs = 2_000,
     parallelTargets = 64,
@@ -111,9 +112,10 @@ export function createReactor(dependencies: {
     async take(events: readonly RecordedEvent[]): Promise<void> {
       for (const event of events) {
         try {
-          reactions.forEach(notice(event));
+          // All of them understand it before any of them takes it, so that it is taken or skipped as a whole.
+          for (const noticed of reactions.map(noticedIn(event))) notice(noticed, event);
         } catch (error) {
-          throw new PoisonEventError(event, error);
+          if (!(await isSkipped(event))) throw new PoisonEventError(event, error);
         }
         last = checkpointAt(event, (last?.ordinal ?? 0) + 1);
       }
@@ -145,13 +147,9 @@ export function createReactor(dependencies: {
     },
   };
 
-  function notice(event: RecordedEvent) {
-    return (reaction: Reaction) => {
-      const completed = reaction.effectOf(event);
-      if (completed !== undefined) drop(pending.get(idOf(reaction, completed)));
-      const cause = reaction.causeOf(event);
-      if (cause) add(reaction, cause.key, cause.target, event);
-    };
+  function notice({ reaction, completed, cause }: Noticed, event: RecordedEvent): void {
+    if (completed !== undefined) drop(pending.get(idOf(reaction, completed)));
+    if (cause) add(reaction, cause.key, cause.target, event);
   }
 
   function add(reaction: Reaction, key: string, target: string, cause: RecordedEvent): void {
@@ -254,5 +252,19 @@ export function createReactor(dependencies: {
     scheduleAll();
   }
 }
+
+interface Noticed {
+  readonly reaction: Reaction;
+  readonly completed: string | undefined;
+  readonly cause: ReturnType<Reaction['causeOf']>;
+}
+
+const noticedIn =
+  (event: RecordedEvent) =>
+  (reaction: Reaction): Noticed => ({
+    reaction,
+    completed: reaction.effectOf(event),
+    cause: reaction.causeOf(event),
+  });
 
 const idOf = (reaction: Reaction, key: string) => `${reaction.name} ${key}`;

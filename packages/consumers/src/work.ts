@@ -13,6 +13,8 @@ export interface Session {
   readonly leaseMs: number;
   /** Moves the checkpoint by compare-and-set; throws `LostLeaseError`. */
   readonly save: (db: Queryable, from: LogPlace | undefined, to: Checkpoint | undefined) => Promise<void>;
+  /** Whether an operator has told this consumer to pass over the event, which it cannot take. */
+  readonly isSkipped: (event: RecordedEvent) => Promise<boolean>;
   /** Aborted when the consumer stops or the lease is gone. */
   readonly signal: AbortSignal;
   /** Ends the session, from outside of `take`. */

@@ -5,7 +5,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { migrateAudit } from '@coffer/audit';
 import { migrateAuth } from '@coffer/auth';
-import { createConsumersTable } from '@coffer/consumers';
+import { createConsumersTable, migrateConsumers } from '@coffer/consumers';
 import { migrateLog, migrateSnapshots } from '@coffer/event-store/postgres';
 import { migrateRecords } from '@coffer/portal';
 import { migrateReadModels } from '@coffer/read-models';
@@ -25,6 +25,7 @@ const MIGRATIONS: readonly ((pool: Pool) => Promise<void>)[] = [
   migrateWallets,
   migrateReconcile,
   migrateReadModels,
+  migrateConsumers,
   (pool) => createConsumersTable(pool, 'records'),
 ];
 const SCHEMAS = ['cache', 'log', 'read_v1', 'records'];

@@ -17,7 +17,21 @@ export const reconcileReport = z.object({
   inFlight: z
     .array(z.object({ reaction: z.string(), subject: z.string() }))
     .meta({ description: 'Decided, and on its way to the account.' }),
-  warnings: z.array(z.object({ code: z.string(), subject: z.string(), sessions: z.array(z.string()) })),
+  warnings: z.array(
+    z.object({
+      code: z.string(),
+      subject: z.string(),
+      sessions: z.array(z.string()),
+      consumer: z
+        .string()
+        .optional()
+        .meta({ description: 'Of an event that is skipped: who passes it over.' }),
+      eventId: z.string().optional(),
+      eventType: z.string().optional(),
+      reason: z.string().optional(),
+      skippedAt: z.string().optional(),
+    }),
+  ),
   totals: z.array(
     z.object({
       currency: z.string(),

@@ -105,6 +105,14 @@ export function projectBooks(schema: string, books: BooksProjection): Projection
       await insertRows(db, `${schema}.postings`, postings);
       await writeHolds(db, schema, entries);
     },
+    async pass(db, event) {
+      if (!books.concerns(event)) return;
+      const before = await accountRows.read(db, [event.stream]);
+      const row = before.get(event.stream)?.row;
+      if (row && row.revision < event.revision) {
+        await accountRows.write(db, before, [{ ...row, revision: event.revision }]);
+      }
+    },
   };
 }
 

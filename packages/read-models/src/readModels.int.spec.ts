@@ -42,6 +42,7 @@ describe('the read models', () => {
       place: undefined,
       leaseMs: 10_000,
       save: async () => undefined,
+      isSkipped: async () => false,
       signal: new AbortController().signal,
       fail() {},
       onTrouble() {},

@@ -4,7 +4,13 @@
  * never the new one at an earlier place than they have seen the old. Source: architecture, Projections and
  * reconcile.
  */
-import { type HeldProjections, holdProjections, readCheckpoint, retireConsumer } from '@coffer/consumers';
+import {
+  type HeldProjections,
+  holdProjections,
+  readCheckpoint,
+  retireConsumer,
+  type SkipLookup,
+} from '@coffer/consumers';
 import { type Client, type Pool, type Queryable, withAdvisoryLock, withTransaction } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import { compareReadSchemas, READ_TABLES, type TableComparison } from './compare.ts';
@@ -15,6 +21,7 @@ export interface RebuildDependencies {
   readonly pool: Pool;
   readonly store: Pick<EventStore, 'subscribeToAll' | 'comparePositions' | 'head'>;
   readonly projections: ReadModelProjections;
+  readonly isSkipped?: SkipLookup | undefined;
   /** Told when what was begun could not be cleared up: the next rebuild will. */
   readonly onTrouble: (error: unknown) => void;
 }
@@ -67,7 +74,7 @@ export async function rebuildReadModels(
   dependencies: RebuildDependencies,
   options: RebuildOptions,
 ): Promise<RebuildResult> {
-  const { pool, store, projections, onTrouble } = dependencies;
+  const { pool, store, projections, isSkipped, onTrouble } = dependencies;
   await store.head();
   const locked = await withAdvisoryLock(pool, REBUILD_LOCK, async (lost) => {
     const signal = AbortSignal.any([options.signal, lost]);
@@ -80,6 +87,7 @@ export async function rebuildReadModels(
         store,
         key: { schema, name: READ_MODELS_CONSUMER },
         projections: readModelsOf(schema, projections),
+        isSkipped,
       });
       return await fillCompareMove(dependencies, { ...options, signal }, held, { previous, schema });
     } finally {

@@ -41,6 +41,14 @@ export function projectRows<Row extends StreamRow>(
       });
       await cache.write(db, before, changed);
     },
+    async pass(db, event) {
+      const key = projection.keyOf(event);
+      if (key === undefined) return;
+      const before = await cache.read(db, [key]);
+      const row = before.get(key)?.row;
+      if (row && row.revision < event.revision)
+        await cache.write(db, before, [{ ...row, revision: event.revision }]);
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Reaction } from '@coffer/consumers';
+import { PoisonEventError, type Reaction } from '@coffer/consumers';
 import type { Position, RecordedEvent } from '@coffer/event-store';
 import { expect } from 'chai';
 import { findingCheck } from './discrepancies.ts';
@@ -18,6 +18,14 @@ describe('what is in flight', () => {
     expect(whole.map(({ subject }) => subject)).to.deep.equal(['a', 'b']);
   });
 
+  it('is not known past an event that its process cannot take, unless that is skipped', async () => {
+    const events = ['Owed a', 'Garbled b', 'Owed c'].map(recorded);
+    const failure = await causesWithoutEffect([pays], pagesOf([events])).catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(PoisonEventError).with.nested.property('event.id', 'Garbled b');
+    const found = await causesWithoutEffect([pays], pagesOf([events]), async ({ id }) => id === 'Garbled b');
+    expect(found.map(({ subject }) => subject)).to.deep.equal(['a', 'c']);
+  });
+
   it('excuses the finding that it explains, and no other', () => {
     const finding = (subject: string, excusedBy: string | undefined) => {
       return { subject, expected: null, actual: null, excusedBy };
@@ -35,7 +43,10 @@ describe('what is in flight', () => {
 
 const pays: Reaction = {
   name: 'pays',
-  causeOf: ({ type, data }) => (type === 'Owed' ? { key: data, target: data } : undefined),
+  causeOf({ type, data }) {
+    if (type === 'Garbled') throw new Error('no such event');
+    return type === 'Owed' ? { key: data, target: data } : undefined;
+  },
   effectOf: ({ type, data }) => (type === 'Paid' ? data : undefined),
   act: async () => undefined,
 };

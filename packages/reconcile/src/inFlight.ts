@@ -1,5 +1,5 @@
 /** What is on its way between two streams at a place of the log: its cause stands there, its effect not yet. */
-import type { Reaction } from '@coffer/consumers';
+import { PoisonEventError, type Reaction } from '@coffer/consumers';
 import type { RecordedEvent } from '@coffer/event-store';
 import type { InFlight } from './report.ts';
 
@@ -7,20 +7,21 @@ export interface PendingCause extends InFlight {
   readonly recordedAt: Date;
 }
 
-/** The causes among the events whose effects are not among them, in the order of the log. */
+/**
+ * The causes among the events whose effects are not among them, in the order of the log. Throws `PoisonEventError` on one
+ * that the process cannot take either.
+ */
 export async function causesWithoutEffect(
   reactions: readonly Reaction[],
   pages: AsyncIterable<readonly RecordedEvent[]>,
+  isSkipped: (event: RecordedEvent) => Promise<boolean> = async () => false,
 ): Promise<readonly PendingCause[]> {
   const pending = new Map<string, PendingCause>();
   for await (const page of pages) {
     for (const event of page) {
-      for (const reaction of reactions) {
-        const completed = reaction.effectOf(event);
-        if (completed !== undefined) pending.delete(`${reaction.name} ${completed}`);
-        const cause = reaction.causeOf(event);
+      for (const { name, completed, cause } of await noticedIn(event)) {
+        if (completed !== undefined) pending.delete(`${name} ${completed}`);
         if (!cause) continue;
-        const { name } = reaction;
         pending.set(`${name} ${cause.key}`, {
           reaction: name,
           subject: cause.key,
@@ -30,4 +31,18 @@ export async function causesWithoutEffect(
     }
   }
   return [...pending.values()];
+
+  /** Nothing of one that the process is told to skip. */
+  async function noticedIn(event: RecordedEvent) {
+    try {
+      return reactions.map((reaction) => ({
+        name: reaction.name,
+        completed: reaction.effectOf(event),
+        cause: reaction.causeOf(event),
+      }));
+    } catch (error) {
+      if (await isSkipped(event)) return [];
+      throw new PoisonEventError(event, error);
+    }
+  }
 }

@@ -29,6 +29,7 @@ import {
   type Discrepancy,
   type Mode,
   type Report,
+  type SkippedEvent,
 } from './report.ts';
 import { sharedTransactionUuids } from './transactionUuids.ts';
 import { underLock } from './underLock.ts';
@@ -40,7 +41,14 @@ export interface ReconcileDependencies extends VerifiedDependencies {
   readonly limits?: Partial<CoverageLimits>;
   /** Of the process whose acts bring funds from one stream to another, by its consumer's name in `records`. */
   readonly process: { readonly name: string; readonly reactions: readonly Reaction[] };
+  /** The skips that stand, of events of the app and of its scope. Default: none. */
+  readonly skipsOf?: (books: BooksPlace) => Promise<readonly StandingSkip[]>;
 }
+
+export type StandingSkip = Omit<SkippedEvent, 'code' | 'subject' | 'sessions'> & {
+  readonly stream: string;
+  readonly revision: number;
+};
 
 /** What takes longer is told as a gap. */
 export interface CoverageLimits {
@@ -154,11 +162,15 @@ async function stillHolds(
 }
 
 async function inFlightAt(
-  { store, process, clock, limits }: ReconcileDependencies,
+  { store, process, clock, limits, isSkipped }: ReconcileDependencies,
   processPlace: LogPlace | undefined,
   place: LogPlace | undefined,
 ): Promise<readonly PendingCause[]> {
-  const pending = await causesWithoutEffect(process.reactions, between(store, processPlace, place));
+  const pending = await causesWithoutEffect(
+    process.reactions,
+    between(store, processPlace, place),
+    (event) => isSkipped?.(process.name, event) ?? Promise.resolve(false),
+  );
   const [oldest] = pending;
   const oldestMs = oldest ? clock().getTime() - oldest.recordedAt.getTime() : 0;
   if (oldest && oldestMs > (limits?.inFlightWithinMs ?? 60_000)) {
@@ -217,10 +229,30 @@ async function reportOf(
     inFlight: pending
       .filter(({ subject }) => isOf(books, subject))
       .map(({ reaction, subject }) => ({ reaction, subject })),
-    warnings: await sharedTransactionUuids(client, schema, books),
+    warnings: [
+      ...(await standingSkips(dependencies, books)),
+      ...(await sharedTransactionUuids(client, schema, books)),
+    ],
     totals: await trialBalances(client, schema, books),
     discrepancies: results.flatMap(({ discrepancies }) => discrepancies),
   };
+}
+
+async function standingSkips(
+  { skipsOf }: ReconcileDependencies,
+  { appId, environment }: BooksPlace,
+): Promise<readonly SkippedEvent[]> {
+  const skips = (await skipsOf?.({ appId, environment })) ?? [];
+  return skips.map(({ stream, revision, consumer, eventId, eventType, reason, skippedAt }) => ({
+    code: 'event_skipped',
+    subject: `${stream} ${revision}`,
+    sessions: [],
+    consumer,
+    eventId,
+    eventType,
+    reason,
+    skippedAt,
+  }));
 }
 
 /** That every event up to the place could be taken is what brought the fold here, after as many as the rows say. */
@@ -270,24 +302,24 @@ async function poisonReport(
 }
 
 /** The log itself is wrong, so that nothing can be held against it. */
-function logReport(
-  { clock }: ReconcileDependencies,
+async function logReport(
+  dependencies: ReconcileDependencies,
   { appId, environment }: RunOptions,
   from: LogPlace | undefined,
   examined: number,
   discrepancies: readonly Discrepancy[],
-): Report {
+): Promise<Report> {
   return {
     appId,
     environment,
     ok: false,
     position: from?.position ?? '0',
-    checkedAt: clock().toISOString(),
+    checkedAt: dependencies.clock().toISOString(),
     mode: from ? 'incremental' : 'full',
     verifiedFrom: from?.position ?? null,
     checks: [{ name: 'log', ok: false, examined }],
     inFlight: [],
-    warnings: [],
+    warnings: await standingSkips(dependencies, { appId, environment }),
     totals: [],
     discrepancies,
   };

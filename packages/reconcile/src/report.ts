@@ -35,11 +35,26 @@ export interface InFlight {
   readonly subject: string;
 }
 
-/** Something that is allowed and yet probably a mistake of the caller. */
-export interface Warning {
+/** Something that is allowed and yet to be looked at. */
+export type Warning = SharedTransactionUuid | SkippedEvent;
+
+interface SharedTransactionUuid {
   readonly code: 'transaction_uuid_in_two_sessions';
   readonly subject: string;
   readonly sessions: readonly string[];
+}
+
+/** An operator has told a consumer to pass over this event: what it did is in no row of that consumer's. */
+export interface SkippedEvent {
+  readonly code: 'event_skipped';
+  /** Its stream and its revision. */
+  readonly subject: string;
+  readonly sessions: readonly [];
+  readonly consumer: string;
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly reason: string;
+  readonly skippedAt: string;
 }
 
 /** `full`: everything was derived from the log anew. `incremental`: from what was verified before. */

@@ -2,7 +2,7 @@
  * The fold that rows are compared with: a filling of the read models of its own, from the log alone, kept
  * between runs so that a run goes on where the last one ended. All of it is disposable.
  */
-import { type HeldProjections, holdProjections } from '@coffer/consumers';
+import { type HeldProjections, holdProjections, type SkipLookup } from '@coffer/consumers';
 import { type Pool, type Queryable, withTransaction } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import {
@@ -39,13 +39,22 @@ export interface VerifiedDependencies {
   readonly projections: ReadModelProjections;
   readonly transactionUseOf: TransactionUseOf;
   readonly chain: ChainOfLog;
+  readonly isSkipped?: SkipLookup | undefined;
   /** Where the fold is. Default: `VERIFIED_SCHEMA`. */
   readonly schema?: string;
 }
 
 /** The caller has the lock. `anew` forgets what was verified before. */
 export async function holdVerified(
-  { pool, store, projections, transactionUseOf, chain, schema = VERIFIED_SCHEMA }: VerifiedDependencies,
+  {
+    pool,
+    store,
+    projections,
+    transactionUseOf,
+    chain,
+    isSkipped,
+    schema = VERIFIED_SCHEMA,
+  }: VerifiedDependencies,
   { anew }: { readonly anew: boolean },
 ): Promise<HeldProjections> {
   await withTransaction(pool, async (client) => {
@@ -63,5 +72,6 @@ export async function holdVerified(
       ...readModelsOf(schema, projections),
       projectTransactionUuids(schema, transactionUseOf),
     ],
+    isSkipped,
   });
 }

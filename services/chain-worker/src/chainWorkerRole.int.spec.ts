@@ -1,4 +1,9 @@
-import { createConsumersTable, type MonotonicClock, monotonicClock } from '@coffer/consumers';
+import {
+  createConsumersTable,
+  type MonotonicClock,
+  migrateConsumers,
+  monotonicClock,
+} from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
 import { type CommandHandler, createCommandHandler, type EventStore } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
@@ -208,6 +213,7 @@ async function prepare(connectionString: string): Promise<void> {
   const pool = poolOf(connectionString);
   await pool.query('create schema records');
   await createConsumersTable(pool, 'records');
+  await migrateConsumers(pool);
   await migrateChainWorker(pool);
   await pool.end();
 }

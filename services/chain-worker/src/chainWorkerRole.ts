@@ -28,7 +28,7 @@ export type { FeePayerPlace } from './chainWatch.ts';
 export const CHAIN_WORKER = 'chainWorker';
 
 export interface ChainWorkerRoleOptions
-  extends Pick<ConsumerOptions, 'pool' | 'store' | 'onAlarm' | 'onTrouble'>,
+  extends Pick<ConsumerOptions, 'pool' | 'store' | 'isSkipped' | 'onAlarm' | 'onTrouble'>,
     Pick<MoveDriverOptions, 'chainOf' | 'signer' | 'feePayerOf' | 'walletAt' | 'rentSponsor' | 'handler'>,
     Partial<Pick<MoveDriverOptions, 'failPoint'>> {
   /** Those whose balance is shown. */
@@ -52,7 +52,7 @@ export interface ChainWorkerRole {
 
 export function startChainWorkerRole(options: ChainWorkerRoleOptions): ChainWorkerRole {
   const { pool, store, onAlarm, onTrouble, chainOf, signer, feePayerOf, handler, feePayers } = options;
-  const { walletAt, rentSponsor, feePayerLowLamports } = options;
+  const { walletAt, rentSponsor, feePayerLowLamports, isSkipped } = options;
   const { registry, logger, policy, failPoint = noFailPoint } = options;
   const { clock = monotonicClock, wallClock = systemClock } = options;
   const metrics = moveMetrics(registry, wallClock);
@@ -97,6 +97,7 @@ export function startChainWorkerRole(options: ChainWorkerRoleOptions): ChainWork
     schema: 'records',
     pool,
     store,
+    isSkipped,
     onAlarm,
     onTrouble,
     work: reacting([carriesMoves(driver)], MOVE_REACTOR),

@@ -1,0 +1,34 @@
+/** `records.consumer_stops`: which consumer has stopped for good, where and why, for whoever looks from outside. */
+import { join } from 'node:path';
+import { migrate, type Pool, type Queryable } from '@coffer/database';
+import type { ConsumerKey } from './consumersTable.ts';
+import type { PoisonEventError } from './errors.ts';
+
+/** Brings the tables that all consumers share up to date. Safe to run from several services at once. */
+export const migrateConsumers = (pool: Pool): Promise<void> =>
+  migrate(pool, 'records', join(import.meta.dirname, 'migrations'));
+
+/** A consumer has stopped for good and someone must look: nothing was skipped, nothing more is done. */
+export interface ConsumerStop {
+  readonly code: 'store/log_rewritten' | 'consumer/poison_event';
+  readonly reason: string;
+  /** The event to blame, where it is one. */
+  readonly event: PoisonEventError['event'] | undefined;
+}
+
+/** Only for as long as nobody has taken the lease since. */
+export async function recordStop(
+  db: Queryable,
+  { schema, name }: ConsumerKey,
+  epoch: string,
+  { code, reason, event }: ConsumerStop,
+): Promise<void> {
+  await db.query(
+    `insert into records.consumer_stops (schema, name, epoch, code, reason, event)
+     select $1, $2, $3, $4, $5, $6 from ${schema}.consumers where name = $2 and epoch = $3
+     on conflict (schema, name) do update
+       set epoch = excluded.epoch, code = excluded.code, reason = excluded.reason, event = excluded.event,
+           stopped_at = excluded.stopped_at`,
+    [schema, name, epoch, code, reason, event ? JSON.stringify(event) : null],
+  );
+}
