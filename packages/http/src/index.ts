@@ -14,5 +14,5 @@ export type { Rate } from './rateLimiter.ts';
 export { DEFAULT_RATE_LIMITS, type RateLimits } from './rateLimits.ts';
 export { createRedactor } from './redact.ts';
 export { type RunningServer, type ServerOptions, startServer } from './server.ts';
-export type { Readiness } from './system.ts';
+export type { Readiness, StoppedReader } from './system.ts';
 export { parseTrustProxy, type TrustProxy } from './trustProxy.ts';

@@ -23,6 +23,18 @@ describe('beside the API', () => {
     expect(answer.body.details).to.deep.equal({ reasons: ['The store cannot be reached.'] });
   });
 
+  it('/readyz names what has stopped for good, ready or not', async () => {
+    const stopped = [{ consumer: 'holds', code: 'store/log_rewritten', position: null, event: null }];
+    for (const isReady of [true, false]) {
+      await using world = await startWorld({
+        readiness: async () => ({ ready: isReady, reasons: ['It has stopped.'], stopped }),
+      });
+      const { status, body } = await ask(`${world.url}/readyz`);
+      expect(status).to.equal(isReady ? 200 : 503);
+      expect(isReady ? body : body.details).to.deep.include({ stopped });
+    }
+  });
+
   it('/readyz that cannot tell is an ordinary failure, and no secret', async () => {
     await using world = await startWorld({ readiness: () => Promise.reject(new Error('postgres://a:b@c')) });
     const answer = await ask(`${world.url}/readyz`);

@@ -8,6 +8,16 @@ export interface Readiness {
   readonly ready: boolean;
   /** What is still missing, in words for an operator. */
   readonly reasons: readonly string[];
+  /** What reads the log and has stopped for good, in this process or another. Nothing secret: anybody may ask. */
+  readonly stopped?: readonly StoppedReader[];
+}
+
+export interface StoppedReader {
+  readonly consumer: string;
+  readonly code: string;
+  /** Where the event to blame stands; null where it is none. */
+  readonly position: string | null;
+  readonly event: { readonly id: string; readonly type: string } | null;
 }
 
 /** The process is up and answers: nothing else is looked at. */
@@ -18,12 +28,13 @@ export function healthz(version: string): RequestHandler {
   };
 }
 
-/** 200 or 503 `service/not_ready` with details `{ reasons }`. */
+/** 200 or 503 `service/not_ready` with details `{ reasons }`; either names what has `stopped`, if anything has. */
 export function readyz(readiness: () => Promise<Readiness>): RequestHandler {
   return async (_request: Request, response: Response) => {
-    const { ready, reasons } = await readiness();
-    if (!ready) throw reject('service/not_ready', { reasons });
-    response.json({ status: 'ready' });
+    const { ready, reasons, stopped = [] } = await readiness();
+    const named = stopped.length > 0 ? { stopped } : {};
+    if (!ready) throw reject('service/not_ready', { reasons, ...named });
+    response.json({ status: 'ready', ...named });
   };
 }
 

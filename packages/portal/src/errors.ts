@@ -61,6 +61,24 @@ export const portalErrors = {
     status: 400,
     message: 'This is not a position of this log. Give the `position` of an exported event, unchanged.',
   },
+  'portal/consumer_not_found': {
+    status: 404,
+    message: 'There is no such consumer. `coffer consumers list` shows those there are.',
+  },
+  'portal/consumer_not_skippable': {
+    status: 409,
+    message:
+      'The hash chain holds every event of the log, or it proves nothing: it skips none. See docs/operating/auditing.md.',
+  },
+  'portal/already_skipped': {
+    status: 409,
+    message: 'The event is skipped already, for another reason: the details have it. Nothing was changed.',
+  },
+  'portal/not_stopped_there': {
+    status: 409,
+    message:
+      'The consumer is not stopped at this event. The details say where it is stopped, if anywhere. Nothing was changed.',
+  },
   'portal/rebuild_under_way': {
     status: 409,
     message: 'The read models are being rebuilt already. Wait for the end of that.',

@@ -8,6 +8,7 @@ export type { BootstrapOptions, BootstrapResult } from './bootstrapDemo.ts';
 export { bootstrapDemo } from './bootstrapDemo.ts';
 export * from './bootstrapFile.ts';
 export { type Currency, listCurrencies } from './currencies.ts';
+export { skip } from './domain/skip.ts';
 export type {
   AdjustedFunds,
   PortalAccount,
@@ -34,4 +35,5 @@ export { migrateRecords } from './migrate.ts';
 export * from './operatorFile.ts';
 export * from './privateFile.ts';
 export type { SettingKey, SettingValues } from './settings.ts';
+export { createSkips, type EventSkips } from './skips.ts';
 export type { ExportedEvent, StoredEventLine } from './storedEventLine.ts';

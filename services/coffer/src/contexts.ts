@@ -12,6 +12,7 @@ import {
 import {
   auditEndpoints,
   auditErrors,
+  CHAIN_CONSUMER,
   chainOfLog,
   createLogScrub,
   createPointsInTime,
@@ -38,13 +39,21 @@ import {
   createAllowedOrigins,
   createAppDirectory,
   createKeyring,
+  createSkips,
   listApps,
   portalEndpoints,
   portalErrors,
+  skip,
   streamFilter,
 } from '@coffer/portal';
 import { caughtUpSince, type ReadModelProjections } from '@coffer/read-models';
-import { createBooksScrub, createReconciler, createScrubber, reconcileErrors } from '@coffer/reconcile';
+import {
+  type BooksPlace,
+  createBooksScrub,
+  createReconciler,
+  createScrubber,
+  reconcileErrors,
+} from '@coffer/reconcile';
 
 import { chainErrors } from '@coffer/solana';
 import { movesProjection, treasuryErrors } from '@coffer/treasury';
@@ -58,6 +67,7 @@ import {
   wallet,
   walletsErrors,
 } from '@coffer/wallets';
+import { allConsumers } from './allConsumers.ts';
 import { authMethods } from './authMethods.ts';
 import { errorOf } from './errorOf.ts';
 import { failPointFrom } from './failPoints.ts';
@@ -200,9 +210,22 @@ export function createContexts(
     hasRowsOfStart: () => caughtUpSince(pool, store, headAtStart),
   });
   const lists = playSessionLists(pool);
+  const skips = createSkips({
+    handler,
+    store,
+    clock,
+    consumers: () => allConsumers(pool),
+    owners: async () => [
+      ...new Set((await listApps(pool)).flatMap(({ appId, scopeId }) => [appId, scopeId])),
+    ],
+    neverSkips: CHAIN_CONSUMER.name,
+  });
   const projections = portalProjections({
     pool,
     store,
+    skips,
+    clock,
+    isSkipped: skips.isSkipped,
     projections: readModelProjections,
     onTrouble: (error) =>
       logger.warn({ err: error }, 'a rebuild of the read models is left to be cleared up'),
@@ -221,6 +244,11 @@ export function createContexts(
     transactionUseOf,
     chain: chainOfLog,
     process: { name: HOLD_PROCESS, reactions: holds },
+    isSkipped: skips.isSkipped,
+    skipsOf: async ({ appId, environment }: BooksPlace) => {
+      const scopeId = (await directory.app(appId))?.scopeId;
+      return skips.standing(environment, scopeId === undefined ? [appId] : [appId, scopeId]);
+    },
   };
   const reconciler = createReconciler(reconciling);
 
@@ -252,6 +280,7 @@ export function createContexts(
     streamRules(playSession),
     streamRules(move),
     streamRules(operatorWallet),
+    streamRules(skip),
   ];
   const places = async () =>
     (await listApps(pool)).flatMap(({ appId }) =>
@@ -339,6 +368,7 @@ export function createContexts(
     projections,
     rewrapper,
     onChain,
+    isSkipped: skips.isSkipped,
     failPoint,
   };
 }

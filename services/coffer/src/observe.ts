@@ -2,6 +2,7 @@
 import type { Consumer } from '@coffer/consumers';
 import type { CommandHandler } from '@coffer/event-store';
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { hasStopped } from './readiness.ts';
 
 export function observeService(
   registry: Registry,
@@ -72,7 +73,7 @@ export function observeService(
     Number(s.state === 'live'),
   );
   ofConsumers('coffer_consumer_stopped', '1 when it has stopped for good: someone must look.', (s) =>
-    Number(s.state === 'stopped' && s.reason !== undefined),
+    Number(hasStopped(s)),
   );
   ofConsumers(
     'coffer_process_pending',

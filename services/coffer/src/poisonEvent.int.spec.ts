@@ -106,7 +106,7 @@ describe('a service with a poison event in its log', function () {
     expect(alarms.map(({ consumer }) => consumer)).to.have.members([...CONSUMERS]);
     for (const { consumer, code, event, msg } of alarms) {
       expect(code).to.equal('consumer/poison_event');
-      expect(event).to.deep.equal({ stream, revision: 1, type: 'AccountCredited' });
+      expect(event).to.deep.include({ stream, revision: 1, type: 'AccountCredited' });
       expect(msg).to.include(`${consumer} has stopped: consumer/poison_event`).and.include(stream);
     }
   });

@@ -1,38 +1,38 @@
 /** Gives the operator's admin API the consumers of the log and the rebuilding of the read models. */
-import { type ConsumerRow, listConsumers, PoisonEventError } from '@coffer/consumers';
+import { PoisonEventError } from '@coffer/consumers';
 import { type EventStore, type LogPlace, LogRewrittenError } from '@coffer/event-store';
 import type { TaskResult } from '@coffer/http';
-import { Rejection } from '@coffer/kernel';
-import { type ConsumerFigures, type PortalProjections, portalErrors } from '@coffer/portal';
+import { type Clock, Rejection } from '@coffer/kernel';
+import { type ConsumerFigures, type EventSkips, type PortalProjections, portalErrors } from '@coffer/portal';
 import {
-  liveReadSchema,
   type RebuildDependencies,
   type RebuildOptions,
   RebuildUnderWayError,
   rebuildReadModels,
 } from '@coffer/read-models';
+import { allConsumers, type SchemaConsumer } from './allConsumers.ts';
+import { commandContextOf } from './portalPorts.ts';
 
 export interface PortalProjectionsOptions extends RebuildDependencies {
   readonly store: EventStore;
+  readonly skips: Pick<EventSkips, 'skip'>;
+  readonly clock: Clock;
 }
 
 export function portalProjections(options: PortalProjectionsOptions): PortalProjections & {
   /** Gives up what is under way, so that a stopping process need not wait for it. */
   readonly stop: () => Promise<void>;
 } {
-  const { pool, store } = options;
+  const { pool, store, skips, clock } = options;
   const stopping = new AbortController();
   const underWay = new Set<Promise<unknown>>();
 
   return {
     async list() {
-      const schemas = [await liveReadSchema(pool), 'records'];
       const head = await store.head();
-      const figures = schemas.map(async (schema) =>
-        Promise.all((await listConsumers(pool, schema)).map((row) => figuresOf(store, schema, row, head))),
-      );
-      return (await Promise.all(figures)).flat();
+      return Promise.all((await allConsumers(pool)).map((row) => figuresOf(store, row, head)));
     },
+    skip: (request, context) => skips.skip(request, commandContextOf(context, clock)),
     async rebuild({ verify, signal }, onProgress) {
       const running = rebuild(options, {
         verify,
@@ -72,8 +72,7 @@ function refusal(code: keyof typeof portalErrors, reason?: string) {
 
 async function figuresOf(
   store: EventStore,
-  schema: string,
-  { name, checkpoint, owner, updatedAt }: ConsumerRow,
+  { schema, name, checkpoint, owner, updatedAt, stopped }: SchemaConsumer,
   head: LogPlace | undefined,
 ): Promise<ConsumerFigures> {
   return {
@@ -83,9 +82,17 @@ async function figuresOf(
     ordinal: checkpoint?.ordinal ?? 0,
     lagEvents: lagEventsOf(store, checkpoint, head),
     lagSeconds: await lagSecondsOf(store, checkpoint),
-    state: owner === undefined ? 'unattended' : 'running',
+    state: owner !== undefined ? 'running' : stopped ? 'stopped' : 'unattended',
     owner: owner ?? null,
     updatedAt: updatedAt.toISOString(),
+    stopped: stopped
+      ? {
+          code: stopped.code,
+          reason: stopped.reason,
+          at: stopped.at.toISOString(),
+          event: stopped.event ?? null,
+        }
+      : null,
   };
 }
 

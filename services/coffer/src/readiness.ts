@@ -1,15 +1,33 @@
 /** Whether a process can serve, and what is missing, for `GET /readyz`, which anybody may ask. */
+import type { Consumer, ConsumerStatus } from '@coffer/consumers';
 import type { Pool } from '@coffer/database';
 import { type EventStore, type LogPlace, StoreUnreachableError } from '@coffer/event-store';
-import type { Readiness } from '@coffer/http';
+import type { Readiness, StoppedReader } from '@coffer/http';
 import { areOfThisLog, caughtUpSince } from '@coffer/read-models';
+import { allConsumers, type SchemaConsumer } from './allConsumers.ts';
 import { errorOf } from './errorOf.ts';
 
-export async function readinessOf(
-  pool: Pool,
-  store: EventStore,
-  headAtStart: LogPlace | undefined,
-): Promise<Readiness> {
+export interface ReadinessOptions {
+  readonly pool: Pool;
+  readonly store: EventStore;
+  readonly headAtStart: LogPlace | undefined;
+  /** Those of this process. */
+  readonly consumers: readonly Pick<Consumer, 'status'>[];
+  readonly isApi: boolean;
+}
+
+/**
+ * A consumer that has stopped for good is named by every process, whichever ran it. One that serves requests stays ready:
+ * it decides and answers as before, and were it to leave the load balancer all of them would, for one event. One that
+ * does nothing but read the log and has stopped doing so is not ready: nobody is turned away, and its supervisor learns.
+ */
+export async function readinessOf({
+  pool,
+  store,
+  headAtStart,
+  consumers,
+  isApi,
+}: ReadinessOptions): Promise<Readiness> {
   const checks = [
     {
       isSo: () => caughtUpSince(pool, store, headAtStart),
@@ -28,7 +46,27 @@ export async function readinessOf(
       reasons.add(absenceIn(error));
     }
   }
-  return { ready: reasons.size === 0, reasons: [...reasons] };
+  let stopped: readonly StoppedReader[] = [];
+  try {
+    stopped = (await allConsumers(pool)).flatMap(stoppedReader);
+  } catch (error) {
+    reasons.add(absenceIn(error));
+  }
+  if (!isApi && consumers.some((consumer) => hasStopped(consumer.status()))) {
+    reasons.add('What this process is for has stopped for good. Somebody must look.');
+  }
+  return { ready: reasons.size === 0, reasons: [...reasons], stopped };
+}
+
+export const hasStopped = ({ state, reason }: ConsumerStatus): boolean =>
+  state === 'stopped' && reason !== undefined;
+
+/** Without stream and reason, which name users and quote events: operators are told by `coffer consumers list`. */
+function stoppedReader({ name: consumer, owner, stopped }: SchemaConsumer): readonly StoppedReader[] {
+  if (!stopped || owner !== undefined) return [];
+  const { code, event } = stopped;
+  const named = event ? { id: event.id, type: event.type } : null;
+  return [{ consumer, code, position: event?.position ?? null, event: named }];
 }
 
 /** Without addresses: those are in the log. Throws what is a mistake of ours. */

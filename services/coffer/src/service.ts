@@ -6,7 +6,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { migrateAudit } from '@coffer/audit';
 import { migrateAuth, requireIdentityKey, type ViewUser } from '@coffer/auth';
 import { migrateChainWorker } from '@coffer/chain-worker';
-import { createConsumersTable } from '@coffer/consumers';
+import { createConsumersTable, migrateConsumers } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import { migrateLog, migrateSnapshots } from '@coffer/event-store/postgres';
@@ -88,6 +88,7 @@ export async function migrateAll(pool: Pool): Promise<void> {
   await migrateWallets(pool);
   await migrateChainWorker(pool);
   await migrateReconcile(pool);
+  await migrateConsumers(pool);
   await createConsumersTable(pool, 'records');
   await migrateReadModels(pool);
 }
@@ -133,7 +134,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     stops.push(() => contexts.reconciler.close());
     stops.push(() => contexts.chainReconciler.close());
     const metrics = createMetricsRegistry();
-    const shared = sharedConsumerOptions(options, pool, store, contexts.handler);
+    const shared = sharedConsumerOptions(options, pool, store, contexts);
     const consumers = [
       ...(await startConsumers(options, shared, { ...contexts, projections: readModelProjections })),
     ];
@@ -192,7 +193,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         isOperatorToken: operatorTokenCheck(options.operatorToken),
         logger,
         metrics,
-        readiness: () => readinessOf(pool, store, headAtStart),
+        readiness: () => readinessOf({ pool, store, headAtStart, consumers, isApi }),
         version: VERSION,
         trustProxy: parseTrustProxy(config.trustProxy),
         rateLimits: rateLimitsOf(config),

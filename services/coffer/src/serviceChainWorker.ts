@@ -19,7 +19,7 @@ export function startServiceChainWorker({
   places,
   clock = systemClock,
   ...shared
-}: Pick<ConsumerOptions, 'pool' | 'store' | 'onAlarm' | 'onTrouble'> & {
+}: Pick<ConsumerOptions, 'pool' | 'store' | 'isSkipped' | 'onAlarm' | 'onTrouble'> & {
   readonly config: Pick<Config, 'chain'>;
   readonly chains: Chains;
   readonly operatorWallets: OperatorWallets;

@@ -6,6 +6,7 @@ import {
   projecting,
   type Reaction,
   reacting,
+  type SkipLookup,
   startConsumer,
 } from '@coffer/consumers';
 import type { Pool } from '@coffer/database';
@@ -14,17 +15,21 @@ import { type ReadModelProjections, startLiveReadModels } from '@coffer/read-mod
 import type { ServiceOptions } from './service.ts';
 
 /** What every consumer of a service shares. */
-export type SharedOptions = Pick<ConsumerOptions, 'pool' | 'store' | 'onAlarm' | 'onTrouble'>;
+export type SharedOptions = Pick<ConsumerOptions, 'pool' | 'store' | 'isSkipped' | 'onAlarm' | 'onTrouble'>;
 
 export function sharedConsumerOptions(
   { logger }: Pick<ServiceOptions, 'logger'>,
   pool: Pool,
   store: EventStore,
-  handler: Pick<CommandHandler, 'forget'>,
+  {
+    handler,
+    isSkipped,
+  }: { readonly handler: Pick<CommandHandler, 'forget'>; readonly isSkipped: SkipLookup },
 ): SharedOptions {
   return {
     pool,
     store,
+    isSkipped,
     onAlarm: ({ consumer, code, reason, event, error }) => {
       // What was cached of a log that is gone must not answer for the one that is there.
       if (code === 'store/log_rewritten') handler.forget();

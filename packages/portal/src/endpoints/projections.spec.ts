@@ -20,7 +20,11 @@ describe('a rebuild of the read models, over HTTP', () => {
   before(async () => {
     const app = createApp({
       endpoints: projectionEndpoints({
-        projections: { list: async () => [], rebuild: (...asked) => rebuild(...asked) },
+        projections: {
+          list: async () => [],
+          skip: () => expect.fail('Nobody skips.'),
+          rebuild: (...asked) => rebuild(...asked),
+        },
       }),
       catalog: portalErrors,
       resolveKey: () => undefined,

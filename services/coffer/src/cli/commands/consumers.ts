@@ -1,9 +1,30 @@
-/** What reads the log, from the outside: for an operator who has put the log back to an older state. */
+/** What reads the log, from the outside: how it fares, and what to do where it has stopped. */
 import type { Command } from 'commander';
+import { pathOf } from '../adminApi.ts';
 import type { Cli } from '../cli.ts';
 
 export function registerConsumers(program: Command, cli: Cli): void {
   const consumers = program.command('consumers').description('what reads the log');
+  consumers
+    .command('list')
+    .description('show how far each is, who runs it, and at which event one has stopped')
+    .action(async (_options: unknown, command: Command) => {
+      await cli.print(command, await cli.api.get(pathOf('projections')));
+    });
+
+  consumers
+    .command('skip')
+    .description(
+      'the last resort: have a consumer pass over the one event at which it has stopped, on record',
+    )
+    .requiredOption('--consumer <name>', 'the consumer, as `consumers list` names it')
+    .requiredOption('--event <id>', 'the id of the event, as `consumers list` shows it')
+    .requiredOption('--reason <text>', 'why, for everybody who audits the books')
+    .action(async ({ consumer, event, reason }: SkipOptions, command: Command) => {
+      const path = pathOf('consumers', consumer, 'skips');
+      await cli.print(command, await cli.api.post(path, { eventId: event, reason }));
+    });
+
   consumers
     .command('reset')
     .description('after a restore, with the service stopped: read the whole log anew')
@@ -12,4 +33,10 @@ export function registerConsumers(program: Command, cli: Cli): void {
       const { resetConsumersFrom } = await import('../../resetConsumers.ts');
       await cli.print(command, await resetConsumersFrom(process.env));
     });
+}
+
+interface SkipOptions {
+  readonly consumer: string;
+  readonly event: string;
+  readonly reason: string;
 }

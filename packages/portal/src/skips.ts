@@ -1,0 +1,120 @@
+/**
+ * Events that a consumer is told to pass over, on record: the last resort. A skip is an event in the log, in a stream
+ * that its consumer finds by the name of the event's own, so that it holds on every node, in every filling that is made
+ * anew and after every restart. It is asked for only where an event cannot be taken.
+ */
+import type { CommandContext, CommandHandler, EventStore } from '@coffer/event-store';
+import { type Environment, environment as environments, fold } from '@coffer/kernel';
+import { type Skip, type Skips, skip, skipStreamName, skipStreamOf } from './domain/skip.ts';
+import { reject } from './errors.ts';
+
+/** The event at which a consumer has stopped. */
+interface EventToBlame {
+  readonly id: string;
+  readonly stream: string;
+  readonly revision: number;
+  readonly type: string;
+}
+
+export interface StoppedConsumer {
+  readonly name: string;
+  readonly stopped: { readonly event: EventToBlame | undefined } | undefined;
+}
+
+export interface SkipsDependencies {
+  readonly handler: Pick<CommandHandler, 'execute'>;
+  readonly store: Pick<EventStore, 'readStream'>;
+  readonly clock: () => Date;
+  /** All that there are, as the database knows them. */
+  readonly consumers: () => Promise<readonly StoppedConsumer[]>;
+  /** Every app and every scope that there is. */
+  readonly owners: () => Promise<readonly string[]>;
+  /** A consumer that takes everything or proves nothing. */
+  readonly neverSkips: string;
+}
+
+export interface SkipRequest {
+  readonly consumer: string;
+  readonly eventId: string;
+  readonly reason: string;
+}
+
+export type EventSkips = ReturnType<typeof createSkips>;
+
+export function createSkips({ handler, store, clock, consumers, owners, neverSkips }: SkipsDependencies) {
+  async function skipsIn(stream: string): Promise<Skips> {
+    let skips = skip.initialState;
+    for await (const page of store.readStream(stream)) skips = fold(skip, skips, page);
+    return skips;
+  }
+
+  const isSkipped = async (
+    consumer: string,
+    event: Pick<EventToBlame, 'id' | 'stream'>,
+  ): Promise<boolean> => {
+    const stream = skipStreamOf(consumer, event.stream);
+    return stream !== undefined && (await skipsIn(stream)).has(event.id);
+  };
+
+  /** Of an event whose stream is not known any more, as its consumer has gone on. */
+  async function standingSkip(consumer: string, eventId: string): Promise<Skip | undefined> {
+    for (const owner of await owners()) {
+      for (const environment of environments.options) {
+        const found = (await skipsIn(skipStreamName({ environment, owner, consumer }))).get(eventId);
+        if (found) return found;
+      }
+    }
+    return undefined;
+  }
+
+  return {
+    isSkipped,
+
+    /** Of all consumers, in the streams of these owners. */
+    async standing(environment: Environment, ownersOfThese: readonly string[]): Promise<readonly Skip[]> {
+      const found: Skip[] = [];
+      for (const { name: consumer } of await consumers()) {
+        for (const owner of ownersOfThese) {
+          found.push(...(await skipsIn(skipStreamName({ environment, owner, consumer }))).values());
+        }
+      }
+      return found;
+    },
+
+    /**
+     * Idempotent. Throws `portal/consumer_not_found`, `portal/consumer_not_skippable`, `portal/already_skipped`,
+     * `portal/not_stopped_there`.
+     */
+    async skip(
+      { consumer: name, eventId, reason }: SkipRequest,
+      context: CommandContext,
+    ): Promise<{ readonly answer: Skip; readonly replayed: boolean }> {
+      const consumer = (await consumers()).find((one) => one.name === name);
+      if (!consumer) throw reject('portal/consumer_not_found', { consumer: name });
+      if (name === neverSkips) throw reject('portal/consumer_not_skippable', { consumer: name });
+
+      const at = consumer.stopped?.event;
+      const stream = at && skipStreamOf(name, at.stream);
+      if (!at || at.id !== eventId || stream === undefined) {
+        // Whoever asks again after it went on is answered as before.
+        const standing = await standingSkip(name, eventId);
+        if (standing?.reason === reason) return { answer: standing, replayed: true };
+        if (standing) throw reject('portal/already_skipped', { eventId, reason: standing.reason });
+        throw reject('portal/not_stopped_there', {
+          consumer: name,
+          eventId,
+          stoppedAt: at ? { ...at } : null,
+        });
+      }
+      const { revision, type: eventType } = at;
+      const command = { type: 'SkipEvent', consumer: name, eventId, reason, revision, eventType } as const;
+      const { answer, replayed } = await handler.execute(
+        skip,
+        stream,
+        { ...command, stream: at.stream, at: clock() },
+        context,
+      );
+      return { answer, replayed };
+    },
+  };
+}
