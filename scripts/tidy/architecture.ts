@@ -84,8 +84,9 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   ],
   '@grpc/grpc-js': [
     'packages/store-gateway/',
-    // A node that does not lead, for specs.
+    // A node that does not lead, and one that has users, for specs.
     'packages/event-store/src/eventstoredb/followerNode.contract.ts',
+    'packages/event-store/src/eventstoredb/userServer.contract.ts',
   ],
   // It could sign, so it is kept where no secret key comes.
   '@solana/web3.js': ['packages/solana/src/web3/'],

@@ -31,6 +31,11 @@ export class StoreAbsentError extends StoreUnreachableError {
   override readonly name = 'StoreAbsentError';
 }
 
+/** The store answers and refuses its user; the message says what is missing, and who gives it. Nothing was written. */
+export class StoreRefusedError extends StoreUnreachableError {
+  override readonly name = 'StoreRefusedError';
+}
+
 /** The queue is full; nothing was written. Try again a little later. */
 export class StoreOverloadedError extends Error {
   override readonly name = 'StoreOverloadedError';

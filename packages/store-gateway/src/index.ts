@@ -1,4 +1,5 @@
 export { type Certificate, selfSignedCertificate } from './certificate.ts';
+export { RefusalError } from './refusals.ts';
 export {
   createStoreGateway,
   type StoreGateway,

@@ -33,7 +33,7 @@ export function errorOf(error: unknown): KnownFailure | undefined {
   return isDatabaseAway(error) ? { code: 'service/unavailable' } : undefined;
 }
 
-function isDatabaseAway(error: unknown): boolean {
+export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if ('code' in error && typeof error.code === 'string') return AWAY.test(error.code);
   // The driver's own words, which carry no code.

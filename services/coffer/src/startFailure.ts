@@ -3,10 +3,11 @@ import { IdentityKeyMismatchError } from '@coffer/auth';
 import { UnsupportedPostgresError } from '@coffer/database';
 import { EmbeddedChainError } from '@coffer/embedded-chain';
 import { DataFolderInUseError, EmbeddedPostgresError } from '@coffer/embedded-postgres';
+import { StoreRefusedError, StoreUnreachableError } from '@coffer/event-store';
 import { MasterKeysMismatchError } from '@coffer/wallets';
 import { CommandFailure, EXIT } from './cli/failure.ts';
 import { ConfigurationError } from './config.ts';
-import { errorOf } from './errorOf.ts';
+import { isDatabaseAway } from './errorOf.ts';
 import { StoreGatewayStartError } from './storeGateway.ts';
 
 /** Undefined for what is no circumstance of the start but a mistake of ours. */
@@ -38,8 +39,19 @@ export function startFailure(error: unknown): CommandFailure | undefined {
     const message = `${error.path} cannot be used: ${error.message}\nSet COFFER_DATA_DIR to a folder that this user may write to.`;
     return failure(EXIT.refused, message, error);
   }
-  if (errorOf(error)?.code === 'service/unavailable') {
-    const message = `The database cannot be reached: ${error.message}\nCheck DATABASE_URL, EVENTSTORE_URL where that is set, and that both are running.`;
+  if (error instanceof StoreRefusedError) {
+    const message = `${error.message}\nWhat this user may and may not do: coffer log check`;
+    return failure(EXIT.refused, message, error);
+  }
+  // The log in PostgreSQL is away because its database is, which its own failure says.
+  const { cause } = error;
+  const absent = error instanceof StoreUnreachableError && isDatabaseAway(cause) ? cause : error;
+  if (absent instanceof StoreUnreachableError) {
+    const message = `The log cannot be reached: ${absent.message}\nCheck EVENTSTORE_URL, and that its server is running.`;
+    return failure(EXIT.refused, message, error);
+  }
+  if (absent instanceof Error && isDatabaseAway(absent)) {
+    const message = `The database cannot be reached: ${absent.message}\nCheck DATABASE_URL, and that its server is running.`;
     return failure(EXIT.refused, message, error);
   }
   return undefined;

@@ -6,6 +6,7 @@ export interface Node {
 }
 
 export interface Address {
+  readonly user: { readonly name: string; readonly password: string } | undefined;
   /** Those that are named. */
   readonly seeds: readonly Node[];
   /** One node is named by itself, not as one of many: it is used as it is, wherever it says that it stands. */
@@ -32,7 +33,12 @@ export function addressFrom(connectionString: string): Address {
     }
     return { address, port: Number(port) };
   });
+  const [, name, password] = /^([^:]+):(.+)@$/.exec(user) ?? [];
   return {
+    user:
+      name === undefined || password === undefined
+        ? undefined
+        : { name: decodeURIComponent(name), password: decodeURIComponent(password) },
     seeds,
     isOneNode: seeds.length === 1 && discover === undefined,
     of: (node) => `esdb://${user}${nameOf(node)}${settings}`,

@@ -20,13 +20,14 @@ import { type AppendRequest, type AppendResult, type ExpectedRevision, MAX_APPEN
 import type { Clients, Connection } from './clients.ts';
 import {
   ANOTHER_LEADS,
-  isAccessDenied,
+  explained,
   isDeleted,
   isNeverSent,
   isNotLeader,
   isTooLarge,
   isWrongRevision,
   messageOf,
+  refusalOf,
   SilenceError,
 } from './failures.ts';
 import type { Limiter } from './limiter.ts';
@@ -176,11 +177,10 @@ export function createAppender(options: AppenderOptions): Appender {
         if (isWrongRevision(error)) throw await wrongRevision(stream, expectedRevision);
         if (isTooLarge(error)) throw new EventTooLargeError(stream, serverBytesOf(request), MAX_APPEND_BYTES);
         if (isDeleted(error)) throw new LogRewrittenError(`Stream ${stream} was deleted.`, { cause: error });
-        if (isAccessDenied(error)) {
-          throw new StoreUnreachableError(`The log takes no append: ${messageOf(error)}`, { cause: error });
-        }
+        const refusal = refusalOf(error, { append: stream });
+        if (refusal) throw refusal;
         if (isNeverSent(error)) {
-          throw new StoreUnreachableError(`The log cannot be reached: ${messageOf(error)}`, { cause: error });
+          throw new StoreUnreachableError(`The log cannot be reached: ${explained(error)}`, { cause: error });
         }
         if (!isNotLeader(error)) return { unknown: error };
         if (leaderChanges >= MAX_LEADER_CHANGES) {

@@ -10,7 +10,7 @@ import gossip from '@eventstore/db-client/generated/gossip_pb.js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import { StoreAbsentError, StoreUnreachableError } from '../errors.ts';
 import { type Address, type Node, nameOf } from './address.ts';
-import { messageOf } from './failures.ts';
+import { explained } from './failures.ts';
 import { guarded } from './guardedClient.ts';
 
 export interface Cluster {
@@ -116,7 +116,7 @@ export function createCluster(address: Address): Cluster {
         if (doubted && nameOf(named) === nameOf(doubted)) lastResort = named;
         else first.resolve({ leader: named });
       } catch (error) {
-        reasons.add(`${nameOf(node)}: ${messageOf(error)}`);
+        reasons.add(`${nameOf(node)}: ${explained(error)}`);
       }
     });
     const none = Promise.all(all).then(() =>

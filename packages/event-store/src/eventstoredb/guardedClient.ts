@@ -3,18 +3,27 @@
  * ADR 0014; the names below are those of `@eventstore/db-client` 6.2.1.
  */
 import { EventStoreDBClient } from '@eventstore/db-client';
+import type { UsersClient } from '@eventstore/db-client/generated/users_grpc_pb.js';
 
 export interface Guarded {
   readonly client: EventStoreDBClient;
   /** Another service of the node, over the client's own connection. */
   readonly stubOf: <Stub>(Service: new (...args: never[]) => Stub, name: string) => Promise<Stub>;
+  /** What goes with a call of such a service: the credentials of the connection string. */
+  readonly callArguments: () => CallArguments;
   /** Lets go of its connections. What is under way on them comes to its own end. */
   readonly end: () => Promise<void>;
 }
 
+type CallArguments = readonly [
+  metadata: Parameters<UsersClient['create']>[1],
+  options: Parameters<UsersClient['create']>[2],
+];
+
 /** What the guards take hold of inside the client. */
 interface Internals {
   getGRPCClient: Guarded['stubOf'];
+  callArguments: (options: object) => CallArguments;
   supports: (...asked: unknown[]) => Promise<boolean>;
   handleError: (...failed: unknown[]) => Promise<void>;
   createChannel: () => Promise<{ close(): void }>;
@@ -47,6 +56,7 @@ export function guarded(connectionString: string): Guarded {
 
   return {
     client,
+    callArguments: () => internals.callArguments({}),
     stubOf: (Service, name) => internals.getGRPCClient(Service, name),
     // The client ends calls, and lets the connection stand.
     end: async () => {

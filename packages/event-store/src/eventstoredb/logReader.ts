@@ -25,7 +25,7 @@ import type {
   StreamHead,
 } from '../port.ts';
 import type { Clients, Connection } from './clients.ts';
-import { isNotFound, isNotLeader, isUnknownFailure, messageOf } from './failures.ts';
+import { ALL, explained, isNotFound, isNotLeader, isUnknownFailure, refusalOf } from './failures.ts';
 import { batchesOf } from './inlet.ts';
 import type { Limiter } from './limiter.ts';
 import { comparePositions, positionOf, recordedEvent, type WirePosition, wirePosition } from './wire.ts';
@@ -75,7 +75,10 @@ export function createLogReader({ clients, limiter, patienceMs, silenceMs }: Log
   }
 
   /** Throws `StoreUnreachableError`. */
-  async function fetchPage(open: (client: EventStoreDBClient) => Read): Promise<readonly ClientEvent[]> {
+  async function fetchPage(
+    what: string,
+    open: (client: EventStoreDBClient) => Read,
+  ): Promise<readonly ClientEvent[]> {
     for (let attempt = 0; ; attempt++) {
       // Refused at once where nobody leads, and not behind others that wait.
       await clients.current();
@@ -84,9 +87,11 @@ export function createLogReader({ clients, limiter, patienceMs, silenceMs }: Log
         return await once(await clients.current(), open);
       } catch (error) {
         if (error instanceof StoreAbsentError) throw error;
+        const refusal = refusalOf(error, { read: what });
+        if (refusal) throw refusal;
         const delayMs = RETRY_DELAYS_MS[attempt];
         if (delayMs === undefined) {
-          throw new StoreUnreachableError(`The log cannot be read: ${messageOf(error)}`, { cause: error });
+          throw new StoreUnreachableError(`The log cannot be read: ${explained(error)}`, { cause: error });
         }
         // Told of another leader, the client has turned to it already.
         if (!isNotLeader(error)) await delay(delayMs);
@@ -97,7 +102,7 @@ export function createLogReader({ clients, limiter, patienceMs, silenceMs }: Log
   }
 
   const streamPage = (stream: string, direction: Direction, from: number | undefined, maxCount: number) =>
-    fetchPage((client) =>
+    fetchPage(stream, (client) =>
       client.readStream(stream, {
         direction: WIRE_DIRECTION[direction],
         fromRevision: from === undefined ? endOf(direction) : BigInt(from),
@@ -107,7 +112,7 @@ export function createLogReader({ clients, limiter, patienceMs, silenceMs }: Log
     );
 
   const logPage = (direction: Direction, from: WirePosition | undefined, maxCount: number) =>
-    fetchPage((client) =>
+    fetchPage(ALL, (client) =>
       client.readAll({
         direction: WIRE_DIRECTION[direction],
         fromPosition: from ?? endOf(direction),

@@ -10,13 +10,14 @@ import {
   LogRewrittenError,
   OutcomeUnknownError,
   StoreOverloadedError,
+  StoreRefusedError,
   StoreUnreachableError,
   WrongExpectedRevisionError,
 } from '../errors.ts';
 import type { AppendRequest, AppendResult, ExpectedRevision, Position } from '../port.ts';
 import { APPEND_SESSION } from './appendSession.ts';
 import { int4Array, int8Array, textArray, uuidArray } from './binaryArrays.ts';
-import { isDataError, isReadOnly, isStatementError } from './failures.ts';
+import { isDataError, isReadOnly, isRefused, isStatementError } from './failures.ts';
 
 export interface AppenderOptions {
   readonly connectionString: string;
@@ -230,6 +231,14 @@ export function createAppender(options: AppenderOptions): Appender {
     // The whole batch was rolled back. One entry's data must not decide its neighbours': each goes alone.
     if (batch.length > 1) {
       for (const entry of batch) await send([entry]);
+      return;
+    }
+    if (isRefused(cause)) {
+      batch[0]?.reject(
+        new StoreRefusedError(`The user of DATABASE_URL may not append to the log: ${cause.message}.`, {
+          cause,
+        }),
+      );
       return;
     }
     const error = isDataError(cause)

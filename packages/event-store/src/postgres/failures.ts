@@ -26,6 +26,11 @@ export function isReadOnly(error: pg.DatabaseError): boolean {
   return error.code === '25006';
 }
 
+/** 42501, insufficient privilege. */
+export function isRefused(error: unknown): error is pg.DatabaseError {
+  return error instanceof pg.DatabaseError && error.code === '42501';
+}
+
 /** Class 22, data exception, and 42, syntax error or access rule violation: asking again will not help. */
 export function isOwnMistake(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^(22|42)/.test(error.code ?? '');

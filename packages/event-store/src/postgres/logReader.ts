@@ -1,6 +1,6 @@
 /** Reads of the log, page by page, the next page on its way while one is handled. */
 import type { Pool } from '@coffer/database';
-import { StoreUnreachableError } from '../errors.ts';
+import { StoreRefusedError, StoreUnreachableError } from '../errors.ts';
 import type {
   AppendRequest,
   EventPages,
@@ -11,7 +11,7 @@ import type {
   RecordedEvent,
   StreamHead,
 } from '../port.ts';
-import { isOwnMistake } from './failures.ts';
+import { isOwnMistake, isRefused } from './failures.ts';
 import { EVENT_COLUMNS, type EventRow, recordedEvent, rowTypes } from './rows.ts';
 
 export const PAGE_SIZE = 1_000;
@@ -34,6 +34,11 @@ export function createLogReader(pool: Pool) {
       // In array mode each row is the tuple of the columns asked for.
       return rows as unknown as Row[];
     } catch (cause) {
+      if (isRefused(cause)) {
+        throw new StoreRefusedError(`The user of DATABASE_URL may not read the log: ${cause.message}.`, {
+          cause,
+        });
+      }
       if (isOwnMistake(cause)) throw cause;
       throw new StoreUnreachableError('The event store cannot be read.', { cause });
     }

@@ -7,6 +7,7 @@ import { registerAudit } from './commands/audit.ts';
 import { registerConsumers } from './commands/consumers.ts';
 import { registerCurrencies } from './commands/currencies.ts';
 import { registerKeys } from './commands/keys.ts';
+import { registerLog } from './commands/log.ts';
 import { registerMasterKeys } from './commands/masterKeys.ts';
 import { registerProjections } from './commands/projections.ts';
 import { registerReconcile } from './commands/reconcile.ts';
@@ -55,6 +56,7 @@ export function buildProgram(surroundings: CliSurroundings, runService: RunServi
   registerStreams(program, cli);
   registerReconcile(program, cli);
   registerConsumers(program, cli);
+  registerLog(program, cli);
   registerProjections(program, cli);
   registerAudit(program, cli);
   return program;

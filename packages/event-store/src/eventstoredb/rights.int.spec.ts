@@ -1,0 +1,93 @@
+/** What a server refuses is told with the right that is missing, and how it is given. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { RefusalError, selfSignedCertificate } from '@coffer/store-gateway';
+import { expect } from 'chai';
+import { allOf, newEvents, rejectionOf, streamName } from '../contractTools.contract.ts';
+import { StoreRefusedError, StoreUnreachableError } from '../errors.ts';
+import type { AppendRequest, EventStore } from '../port.ts';
+import { grantReading } from './index.ts';
+import { CREDENTIALS, openWorld, type World, type WorldOptions } from './testTools.contract.ts';
+import { startUserServer } from './userServer.contract.ts';
+
+/** As the server answers a user of no group. */
+const refusingTheLog = (store: EventStore): EventStore => ({
+  ...store,
+  readAll() {
+    throw new RefusalError('accessDenied', 'Access Denied');
+  },
+});
+
+const request = (): AppendRequest => ({
+  stream: streamName(),
+  expectedRevision: 'noStream',
+  events: newEvents(1),
+});
+
+describe('the user of an EventStoreDB', () => {
+  let world: World | undefined;
+  const makeWorld = async (options: WorldOptions): Promise<World> => {
+    world = await openWorld(options);
+    return world;
+  };
+  afterEach(() => world?.close());
+
+  it('that may not read the log as a whole is told so at once, and reads and writes streams', async () => {
+    const store = (await makeWorld({ wrap: refusingTheLog })).open();
+    const error = await rejectionOf(store.head());
+    expect(error).to.be.instanceOf(StoreRefusedError);
+    expect(String(error)).to.include('$all').and.to.include('$acl').and.to.include('coffer log grant');
+    const append = request();
+    await store.append(append);
+    expect(await allOf(store.readStream(append.stream))).to.have.length(1);
+  });
+
+  it('that may not write is told which stream, and who says so', async () => {
+    const store = (await makeWorld({ allowWrites: false })).open();
+    const append = request();
+    const error = await rejectionOf(store.append(append));
+    expect(error).to.be.instanceOf(StoreRefusedError);
+    expect(String(error)).to.include(append.stream).and.to.include('$w');
+  });
+
+  it('that is none, or whose server shows a certificate of nobody, is told what to set', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'coffer-spec-'));
+    try {
+      const tls = await selfSignedCertificate(['localhost'], new Date());
+      const { proxy, open } = await makeWorld({ tls });
+      const file = join(folder, 'ca.pem');
+      await writeFile(file, tls.certificate);
+      const at = (password: string, settings: string) =>
+        `esdb://${CREDENTIALS.user}:${password}@localhost:${proxy.port}${settings}`;
+      const ca = `?tlsCAFile=${encodeURIComponent(file)}`;
+      const unknown = await rejectionOf(open({ connectionString: at('wrong', ca) }).head());
+      expect(unknown).to.be.instanceOf(StoreRefusedError);
+      expect(String(unknown)).to.include('no such user with this password');
+      const untrusted = await rejectionOf(open({ connectionString: at('wrong', '') }).head());
+      expect(untrusted).to.be.instanceOf(StoreUnreachableError);
+      expect(String(untrusted)).to.include('tlsCAFile');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('is made by an administrator, and is among those who read the log, however often that is asked for', async () => {
+    const server = await startUserServer();
+    try {
+      const addressOf = (user: string) => `esdb://${user}@127.0.0.1:${server.port}?tls=false`;
+      const asked = {
+        connectionString: addressOf('coffer:secret'),
+        administrator: addressOf('admin:changeit'),
+      };
+      const readers = ['$admins', 'coffer'];
+      expect(await grantReading(asked)).to.deep.equal({ user: 'coffer', created: true, readers });
+      expect(server.users).to.deep.equal([{ name: 'coffer', password: 'secret', groups: [] }]);
+      expect(server.metadata).to.deep.equal([{ $acl: { $r: readers } }]);
+      expect(await grantReading(asked)).to.deep.equal({ user: 'coffer', created: false, readers });
+      expect(server.metadata).to.have.length(1);
+    } finally {
+      server.stop();
+    }
+  });
+});

@@ -1,0 +1,122 @@
+/**
+ * `coffer log check`: what the user of the log may and may not do. It writes nothing: what it appends asks for a stream
+ * to be there that nobody ever makes, so that a server which would let the user write says that the stream is not.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { type EventStore, StoreRefusedError, WrongExpectedRevisionError } from '@coffer/event-store';
+import { createLogger } from '@coffer/http';
+import { newId } from '@coffer/kernel';
+import { CommandFailure, EXIT } from './cli/failure.ts';
+import { type Config, ConfigurationError, configFrom } from './config.ts';
+import { openEventStore } from './eventStore.ts';
+import { openDatabase, withPool } from './run.ts';
+import { startFailure } from './startFailure.ts';
+
+export interface LogRight {
+  readonly right: string;
+  readonly given: boolean;
+  /** Of one that is missing: what the server says, and how it is given. */
+  readonly reason: string;
+}
+
+/** Named like a stream of ours, so that whatever holds for those holds for it. */
+const NO_STREAM = `playSession-test.${newId('app')}.none`;
+
+/** Throws a `CommandFailure` when the log cannot be reached. */
+export async function checkLogFrom(environment: NodeJS.ProcessEnv): Promise<readonly LogRight[]> {
+  try {
+    const config = configFrom(environment);
+    if (config.eventStoreUrl !== undefined) return await checked(config, '');
+    const logger = createLogger({ level: 'silent' });
+    const database = await openDatabase(config, logger, (error) => logger.fatal({ err: error }, 'lost'));
+    try {
+      const insert = await mayInsert(database.url);
+      return [...(await checked(config, database.url)), insert];
+    } finally {
+      await database.stop();
+    }
+  } catch (error) {
+    throw startFailure(error) ?? error;
+  }
+}
+
+async function checked(config: Config, databaseUrl: string): Promise<readonly LogRight[]> {
+  const store = await openEventStore({ config, databaseUrl, logger: createLogger({ level: 'silent' }) });
+  try {
+    return await checkLog(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Throws what the store fails with otherwise than by a refusal. */
+export async function checkLog(store: EventStore): Promise<readonly LogRight[]> {
+  return [
+    await rightTo('read the log as a whole', () => store.head()),
+    await rightTo('read a stream', () => store.heads([NO_STREAM])),
+    await rightTo('append to a stream', () => appendNothing(store)),
+  ];
+}
+
+async function rightTo(right: string, use: () => Promise<unknown>): Promise<LogRight> {
+  try {
+    await use();
+    return { right, given: true, reason: '' };
+  } catch (error) {
+    if (!(error instanceof StoreRefusedError)) throw error;
+    return { right, given: false, reason: error.message };
+  }
+}
+
+async function appendNothing(store: EventStore): Promise<void> {
+  const event = { id: randomUUID(), type: 'LogChecked', data: '{}', metadata: '{}' };
+  try {
+    await store.append({ stream: NO_STREAM, expectedRevision: 'streamExists', events: [event] });
+  } catch (error) {
+    if (!(error instanceof WrongExpectedRevisionError)) throw error;
+  }
+}
+
+/** In PostgreSQL an append that is refused by its revision has not come as far as the table. */
+function mayInsert(databaseUrl: string): Promise<LogRight> {
+  return withPool(databaseUrl, async (pool) => {
+    const { rows } = await pool.query(
+      "select has_table_privilege(to_regclass('log.events'), 'insert') as given",
+    );
+    const [{ given } = { given: null }] = rows;
+    if (given === null) {
+      throw new CommandFailure(
+        EXIT.refused,
+        'This database holds no log yet, or hides it: the first start of the service makes it.',
+      );
+    }
+    return {
+      right: 'insert into log.events',
+      given,
+      reason: given
+        ? ''
+        : 'The user of DATABASE_URL has to own the schema "log", or be granted insert on log.events.',
+    };
+  });
+}
+
+/** Makes the user of EVENTSTORE_URL, with the administrator of EVENTSTORE_ADMIN_URL, and lets it read the log. */
+export async function grantLogFrom(environment: NodeJS.ProcessEnv) {
+  const { EVENTSTORE_ADMIN_URL: administrator } = environment;
+  try {
+    const { eventStoreUrl: connectionString } = configFrom(environment);
+    if (connectionString === undefined || administrator === undefined) {
+      throw new ConfigurationError(
+        'EVENTSTORE_URL names the user that is to be, EVENTSTORE_ADMIN_URL an administrator of the same server.',
+      );
+    }
+    const { grantReading } = await import('@coffer/event-store/eventstoredb');
+    return await grantReading({ connectionString, administrator });
+  } catch (error) {
+    const failure = startFailure(error);
+    if (failure) throw failure;
+    const message = error instanceof Error ? error.message : String(error);
+    throw new CommandFailure(EXIT.refused, `The log does not grant it: ${message}`, { cause: error });
+  }
+}
