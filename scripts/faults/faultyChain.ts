@@ -164,5 +164,6 @@ const NAMES: Readonly<Record<Exclude<Fault['kind'], 'loseAnswer'>, string>> = {
   acceptDuplicate: 'duplicate accepted',
   lag: 'node lagging',
   freezeHeight: 'block height frozen',
+  prune: 'history thrown away',
   down: 'node down',
 };

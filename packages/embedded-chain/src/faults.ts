@@ -25,6 +25,8 @@ export const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('lag'), slots }),
   /** The block height stays as it is, until cleared; all else goes on. */
   z.strictObject({ kind: z.literal('freezeHeight') }),
+  /** The node has thrown away what is in blocks up to now; it knows the statuses still, or not. Until cleared. */
+  z.strictObject({ kind: z.literal('prune'), statuses: z.enum(['kept', 'forgotten']).default('kept') }),
   /** Nothing is answered, until cleared. */
   z.strictObject({ kind: z.literal('down'), how: z.enum(['reset', '503']) }),
 ]);
@@ -57,6 +59,7 @@ export type Faults = ReturnType<typeof createFaults>;
 export function createFaults(ledger: Ledger, { beforeCall, onEffect }: FaultObserver = {}) {
   let armed: readonly Fault[] = [];
   let frozenAt: bigint | undefined;
+  let keptFrom = 0n;
 
   const find = <K extends Fault['kind']>(kind: K) =>
     armed.find((fault): fault is Extract<Fault, { kind: K }> => fault.kind === kind);
@@ -74,17 +77,23 @@ export function createFaults(ledger: Ledger, { beforeCall, onEffect }: FaultObse
     inject(input: FaultInput): void {
       const fault = faultSchema.parse(input);
       if (fault.kind === 'freezeHeight') frozenAt = ledger.tip();
+      if (fault.kind === 'prune') keptFrom = ledger.tip() + 1n;
       armed = [...armed, fault];
     },
     clear(): void {
       armed = [];
       frozenAt = undefined;
+      keptFrom = 0n;
     },
     /** The newest slot that the node knows. */
     tip,
     slotsBehind: () => find('lag')?.slots ?? 0,
     /** The newest slot by whose block the height is told. */
     heightTip: () => frozenAt ?? tip(),
+    /** The first slot whose transactions the node holds. */
+    keptFrom: () => keptFrom,
+    /** The first slot whose transactions' statuses it knows. */
+    statusesFrom: () => (find('prune')?.statuses === 'forgotten' ? keptFrom : 0n),
     /** Before each call does its work. */
     enter(method: string): void {
       beforeCall?.(method);

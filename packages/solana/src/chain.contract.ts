@@ -23,6 +23,8 @@ export interface ChainWorld {
   readonly until: (isReached: () => Promise<boolean>) => Promise<void>;
   /** For names of wallets and moves that nobody has used on this chain before. */
   readonly runId: string;
+  /** Where it can be made to: what is final by now is held no more, as of nodes that throw their history away. */
+  readonly prune?: (statuses: 'kept' | 'forgotten') => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -360,6 +362,40 @@ export function itIsAChain(name: string, makeWorld: () => Promise<ChainWorld>): 
         const [made] = await chain.tokenAccountsOf(to.address, 'finalized');
         expect(made).to.deep.include({ address: account, amount: 7n });
       });
+
+    it('tells what no node keeps from what never was', async () => {
+      const landed = await transfer({ amount: 10_000_000n });
+      const never = await transfer({ amount: 10_000_000n });
+      await chain.send(landed.wire);
+      const { slot } = await settled(landed.signature);
+      const kept = await executed(landed.signature);
+      expect(await chain.absence(never.signature, slot)).to.equal('unknown');
+      const { from, to } = await chain.history();
+      expect(from <= slot && slot <= to).to.equal(true);
+      expect(await chain.absence(never.signature, slot + 1_000_000n), 'of a time to come').to.equal(
+        'notFinal',
+      );
+      if (!world.prune) return;
+
+      for (const statuses of ['kept', 'forgotten'] as const) {
+        await world.prune(statuses);
+        expect(await chain.transaction(kept.signature)).to.equal(undefined);
+        expect(await chain.transactionsOf(referenceOf(landed.moveId), { limit: 10 })).to.deep.equal([]);
+        expect((await chain.statuses([kept.signature]))[0]?.commitment).to.equal(
+          statuses === 'kept' ? 'finalized' : undefined,
+        );
+        expect(await chain.absence(kept.signature, slot), statuses).to.equal('notKept');
+        expect(await chain.absence(never.signature, slot)).to.equal('notKept');
+        expect((await chain.history()).from > slot).to.equal(true);
+        const next = await transfer({ amount: 10_000_000n });
+        await chain.send(next.wire);
+        const later = await settled(next.signature);
+        expect((await executed(next.signature)).slot).to.equal(later.slot);
+        expect(await chain.absence(never.signature, later.slot), 'after what was thrown away').to.equal(
+          'unknown',
+        );
+      }
+    });
 
     it('has a mint that can be read', async () => {
       const { token } = world;

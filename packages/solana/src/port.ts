@@ -107,6 +107,21 @@ export interface ExecutedTransaction {
   }[];
 }
 
+/**
+ * `notKept`: no node can tell. One knows it as final and holds it no more, or their histories begin after the slot.
+ * `notFinal`: nodes have not come so far. `unknown`: a node whose history has the slot does not know it.
+ */
+export type Absence = 'notKept' | 'notFinal' | 'unknown';
+
+export interface KeptHistory {
+  /** The first slot whose block is kept, by the node that goes back furthest. */
+  readonly from: bigint;
+  /** When that block was made; null where the node does not say. */
+  readonly fromAt: Date | null;
+  /** The newest finalized slot that all of them have reached. */
+  readonly to: bigint;
+}
+
 export interface Chain {
   /** For a transaction about to be signed: at commitment `confirmed`. */
   readonly latestBlockhash: () => Promise<RecentBlockhash>;
@@ -144,5 +159,9 @@ export interface Chain {
   ) => Promise<readonly KnownTransaction[]>;
   /** Finalized; undefined where no node that answered knows it. May throw a `TransactionUnreadableError`. */
   readonly transaction: (signature: Signature) => Promise<ExecutedTransaction | undefined>;
+  /** Why `transaction` finds none, of one that is said to be in that slot. */
+  readonly absence: (signature: Signature, slot: bigint) => Promise<Absence>;
+  /** What the nodes that answer hold of the past. */
+  readonly history: () => Promise<KeptHistory>;
   readonly close: () => Promise<void>;
 }

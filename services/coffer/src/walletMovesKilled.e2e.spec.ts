@@ -13,6 +13,8 @@ import { newAddress } from './testing/playerWallets.ts';
 import type { ServiceProcess } from './testing/serviceProcess.ts';
 
 const SOL = 1_000_000_000n;
+/** Of the apps of the specs. */
+const CHIP = { address: 'Chip111111111111111111111111111111111111111', decimals: 6 };
 const FAST = { slotMs: 20, finality: { confirmedAfter: 1, finalizedAfter: 3 } } as const;
 
 describe('a service that dies with a move that a wallet has admitted', function () {
@@ -25,7 +27,7 @@ describe('a service that dies with a move that a wallet has admitted', function 
       variables: { SOLANA_TEST_RPC_URL: chain.url, COFFER_CHAIN_POLL_MS: '50' },
     });
   before(async () => {
-    chain = await startChainWorld(FAST);
+    chain = await startChainWorld({ ...FAST, mints: [CHIP] });
     node = await start(['api', 'projector']);
   });
   after(() => chain.stop());

@@ -14,8 +14,8 @@ export const chainMethods: Readonly<Record<string, Method>> = {
   },
   getVersion: () => ({ 'solana-core': API_VERSION, 'feature-set': FEATURE_SET }),
   getGenesisHash: (_params, { genesisHash }) => genesisHash,
-  /** Nothing is ever thrown away. */
-  getFirstAvailableBlock: () => 0n,
+  /** Nothing is ever thrown away, unless a spec asks for it. */
+  getFirstAvailableBlock: (_params, { faults }) => faults.keptFrom(),
   getSlot: (params, context) => slotFor(context, params.settings(0)),
   getBlockHeight: (params, context) => heightFor(context, params.settings(0)),
   getEpochInfo: (params, context) => {

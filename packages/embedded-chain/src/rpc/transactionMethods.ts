@@ -71,7 +71,7 @@ export const transactionMethods: Readonly<Record<string, Method>> = {
       tip,
       signatures.map((signature) => {
         const found = context.ledger.status(signature);
-        if (!found || found.slot > tip) return null;
+        if (!found || found.slot > tip || found.slot < context.faults.statusesFrom()) return null;
         if (!searchTransactionHistory && found.slot <= tip - STATUS_CACHE_SLOTS) return null;
         return statusJson(found, tip, context);
       }),
@@ -84,6 +84,7 @@ export const transactionMethods: Readonly<Record<string, Method>> = {
       throw invalidParams('Method does not support commitment below `confirmed`');
     const record = context.ledger.transaction(asSignature(params.string(0)));
     if (!record || record.slot > slotFor(context, settings)) return null;
+    if (record.slot < context.faults.keptFrom()) return null;
     const { version } = readTransaction(record.wire).message;
     const { maxSupportedTransactionVersion } = settings;
     const isVersionAsked = typeof maxSupportedTransactionVersion === 'number';
@@ -104,6 +105,7 @@ export const transactionMethods: Readonly<Record<string, Method>> = {
     const tip = context.faults.tip();
     return context.ledger
       .transactionsNaming(params.address(0), { ...page, before: before?.sequence, until: until?.sequence })
+      .filter(({ slot }) => slot >= context.faults.keptFrom())
       .map((found) => ({
         signature: found.signature,
         slot: found.slot,

@@ -102,6 +102,8 @@ export function createSimulatedChain(clock: MonotonicClock, blockMs = BLOCK_MS) 
       recentPriorityFee: asked('recentPriorityFee', memory.recentPriorityFee),
       transactionsOf: asked('transactionsOf', memory.transactionsOf),
       transaction: asked('transaction', memory.transaction),
+      absence: asked('absence', memory.absence),
+      history: asked('history', memory.history),
       close: memory.close,
     };
   }

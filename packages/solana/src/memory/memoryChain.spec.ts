@@ -23,6 +23,7 @@ for (const program of [TOKEN_PROGRAM, TOKEN_2022_PROGRAM])
         while (!(await isReached())) chain.advance();
       },
       runId: program.slice(0, 6),
+      prune: async (statuses) => chain.prune(statuses),
       close: chain.close,
     };
   });

@@ -70,6 +70,9 @@ export interface MemoryChain extends Chain {
   readonly hide: (signature: Signature) => void;
   readonly reveal: (signature: Signature) => void;
 
+  /** As nodes do: what is final by now is held no more. Statuses are known for longer, or not. */
+  readonly prune: (statuses?: 'kept' | 'forgotten') => void;
+
   /** What `send` was given, dropped or not, in its order. */
   readonly sent: readonly Uint8Array[];
   readonly blockHeight: (commitment: Commitment) => bigint;
@@ -116,6 +119,9 @@ export function memoryChain(options: MemoryChainOptions = {}): MemoryChain {
   };
   const sent: Uint8Array[] = [];
   const hidden = new Set<Signature>();
+  /** The first slot that is kept. */
+  let keptFrom = 0n;
+  let statusesFrom = 0n;
   const failures: { method: FallibleMethod; when: 'before' | 'after' }[] = [];
   const waiting = new Map<Signature, Waiting>();
   let sendsToDrop = 0;
@@ -201,13 +207,12 @@ export function memoryChain(options: MemoryChainOptions = {}): MemoryChain {
       answering('statuses', () =>
         signatures.map((signature) => {
           const found = hidden.has(signature) ? undefined : findLanded(signature);
-          return (
-            found && {
-              slot: found.block.slot,
-              commitment: commitmentOf(found.block),
-              error: found.executed.error,
-            }
-          );
+          if (!found || found.block.slot < statusesFrom) return undefined;
+          return {
+            slot: found.block.slot,
+            commitment: commitmentOf(found.block),
+            error: found.executed.error,
+          };
         }),
       ),
 
@@ -251,6 +256,7 @@ export function memoryChain(options: MemoryChainOptions = {}): MemoryChain {
     transactionsOf: (address, { limit, before, until }) =>
       answering('transactionsOf', () => {
         const all = upTo('confirmed')
+          .filter(({ slot }) => slot >= keptFrom)
           .flatMap(({ landed }) => landed)
           .filter(({ transaction }) => transaction.accounts.includes(address))
           .map(({ executed, memo }): KnownTransaction => {
@@ -268,8 +274,20 @@ export function memoryChain(options: MemoryChainOptions = {}): MemoryChain {
     transaction: (signature) =>
       answering('transaction', () => {
         const found = findLanded(signature);
-        return found && commitmentOf(found.block) === 'finalized' ? found.executed : undefined;
+        if (!found || found.block.slot < keptFrom) return undefined;
+        return commitmentOf(found.block) === 'finalized' ? found.executed : undefined;
       }),
+
+    absence: (signature, slot) =>
+      answering('absence', () => {
+        if (slot < keptFrom) return 'notKept';
+        const found = findLanded(signature);
+        if (found) return found.block.slot < keptFrom ? 'notKept' : 'notFinal';
+        return blockAt('finalized').slot < slot ? 'notFinal' : 'unknown';
+      }),
+
+    history: () =>
+      answering('history', () => ({ from: keptFrom, fromAt: null, to: blockAt('finalized').slot })),
 
     close: async () => undefined,
 
@@ -346,6 +364,10 @@ export function memoryChain(options: MemoryChainOptions = {}): MemoryChain {
     },
     failNext: (method, when = 'before', calls = 1) => {
       for (let index = 0; index < calls; index++) failures.push({ method, when });
+    },
+    prune: (statuses = 'kept') => {
+      keptFrom = blockAt('finalized').slot + 1n;
+      if (statuses === 'forgotten') statusesFrom = keptFrom;
     },
     hide: (signature) => hidden.add(signature),
     reveal: (signature) => hidden.delete(signature),

@@ -10,6 +10,10 @@ for (const program of [TOKEN_PROGRAM, TOKEN_2022_PROGRAM])
     const world = await rpcWorld(node.url, program, () => node.advance(1));
     return {
       ...world,
+      async prune(statuses) {
+        node.faults.clear();
+        node.faults.inject({ kind: 'prune', statuses });
+      },
       close: async () => {
         await world.close();
         await node.stop();

@@ -15,6 +15,7 @@ import {
 } from '../port.ts';
 import { TOKEN_PROGRAMS } from '../programs/ids.ts';
 import { decodeTokenAccount } from '../programs/tokenAccount.ts';
+import { absenceOn, HISTORY_NOT_KEPT, historyOn } from './absence.ts';
 import { errorText, u64Figure } from './losslessJson.ts';
 import { isLostOn } from './lost.ts';
 import { NODE_UNHEALTHY, NodesFailedError, nodePool, refusalOf } from './nodePool.ts';
@@ -189,11 +190,16 @@ export function createRpcChain(options: RpcChainOptions): Chain {
       );
       const [known] = said.flatMap(({ answer }) => answer ?? []);
       if (known) return known;
+      const isKeptNowhere = failed.every(({ error }) => refusalOf(error)?.code === HISTORY_NOT_KEPT);
       if (failed.some(({ error }) => refusalOf(error)?.code === UNSUPPORTED_TRANSACTION_VERSION))
         throw new TransactionUnreadableError(`${signature} is of a version that is not known here.`);
-      if (said.length === 0) throw new NodesFailedError(failed);
+      if (said.length === 0 && !isKeptNowhere) throw new NodesFailedError(failed);
       return undefined;
     },
+
+    absence: (signature, slot) => absenceOn(pool, signature, slot),
+
+    history: () => historyOn(pool),
 
     async close() {
       closing.abort(new ChainUnreachableError('The chain was closed.'));

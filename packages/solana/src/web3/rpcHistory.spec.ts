@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { ChainUnreachableError, TransactionUnreadableError } from '../port.ts';
 import { NATIVE_MINT, TOKEN_PROGRAM } from '../programs/ids.ts';
 import { ABOVE_2_53, address, failureOf, signature, useScriptedChain } from './scriptedChain.contract.ts';
+import type { Scripted } from './scriptedNode.contract.ts';
 
 describe('The RPC chain, asked for the past,', () => {
   const world = useScriptedChain();
@@ -146,6 +147,69 @@ describe('The RPC chain, asked for the past,', () => {
       expect(await failureOf(world.chain.transactionsOf(address(1), { limit: 1 }))).to.be.instanceOf(
         ChainUnreachableError,
       );
+    });
+  });
+
+  describe('for what nodes do not hold', () => {
+    const ONE = signature(9);
+    const SLOT = 500n;
+    const status = (commitment: string) =>
+      `{"context":{"slot":600},"value":[{"slot":500,"confirmations":null,"err":null,"confirmationStatus":"${commitment}"}]}`;
+    const NO_STATUS = '{"context":{"slot":600},"value":[null]}';
+    const NOT_KEPT = { code: -32011, message: 'Transaction history is not available from this node' };
+    const node = (
+      which: 'first' | 'second',
+      { first, known, finalized = 600 }: { first: number; known: Scripted; finalized?: number },
+    ) => {
+      world[which].on('getTransaction', 'null');
+      world[which].on('getFirstAvailableBlock', String(first));
+      world[which].on('getSignatureStatuses', known);
+      world[which].on('getSlot', String(finalized));
+    };
+
+    it('says that none can tell where one knows it as final, whatever the others say', async () => {
+      node('first', { first: 1, known: NO_STATUS });
+      node('second', { first: 1, known: status('finalized') });
+      expect(await world.chain.transaction(ONE)).to.equal(undefined);
+      expect(await world.chain.absence(ONE, SLOT)).to.equal('notKept');
+    });
+
+    it('says so where all histories begin after it, or none is kept', async () => {
+      node('first', { first: 501, known: NO_STATUS });
+      node('second', { first: 400, known: NOT_KEPT });
+      expect(await world.chain.absence(ONE, SLOT)).to.equal('notKept');
+      world.both('getTransaction', NOT_KEPT);
+      expect(await world.chain.transaction(ONE)).to.equal(undefined);
+    });
+
+    it('says that there is none where one node goes back far enough and knows of none', async () => {
+      node('first', { first: 501, known: NO_STATUS });
+      node('second', { first: 500, known: NO_STATUS });
+      expect(await world.chain.absence(ONE, SLOT)).to.equal('unknown');
+    });
+
+    it('waits for nodes that have not come so far', async () => {
+      node('first', { first: 1, known: status('confirmed') });
+      node('second', { first: 501, known: NO_STATUS });
+      expect(await world.chain.absence(ONE, SLOT)).to.equal('notFinal');
+      node('first', { first: 1, known: NO_STATUS, finalized: 499 });
+      expect(await world.chain.absence(ONE, SLOT)).to.equal('notFinal');
+    });
+
+    it('says nothing where none answers', async () => {
+      for (const each of [world.first, world.second]) each.setManner(503);
+      expect(await failureOf(world.chain.absence(ONE, SLOT))).to.be.instanceOf(ChainUnreachableError);
+      expect(await failureOf(world.chain.history())).to.be.instanceOf(ChainUnreachableError);
+    });
+
+    it('tells where the longest history begins, when that was, and how far all have come', async () => {
+      node('first', { first: 501, known: NO_STATUS });
+      node('second', { first: 400, known: NO_STATUS, finalized: 590 });
+      world.both('getBlockTime', ([slot]) => (slot === 400 ? '1700000000' : 'null'));
+      const fromAt = new Date(1_700_000_000_000);
+      expect(await world.chain.history()).to.deep.equal({ from: 400n, fromAt, to: 590n });
+      world.both('getBlockTime', { code: -32601, message: 'Method not found' });
+      expect(await world.chain.history()).to.deep.equal({ from: 400n, fromAt: null, to: 590n });
     });
   });
 });

@@ -197,6 +197,8 @@ export function createLiteSvmChain(): LiteSvmChain {
     recentPriorityFee: unasked,
     transactionsOf: unasked,
     transaction: unasked,
+    absence: unasked,
+    history: unasked,
     close: async () => undefined,
   };
 }
