@@ -199,6 +199,7 @@ table read_v1.moves
   constraint moves_ordinal_key UNIQUE (ordinal)
   constraint moves_pkey PRIMARY KEY (move_id)
   constraint moves_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'submitted'::text, 'confirmed'::text, 'failed'::text])))
+  CREATE INDEX moves_ended ON read_v1.moves USING btree (updated_at) WHERE (status = ANY (ARRAY['confirmed'::text, 'failed'::text]))
   CREATE INDEX moves_of_key ON read_v1.moves USING btree (app_id, environment, key)
   CREATE INDEX moves_under_way ON read_v1.moves USING btree (app_id, environment, currency_id, ordinal) WHERE (status = ANY (ARRAY['pending'::text, 'submitted'::text]))
   CREATE INDEX moves_under_way_of_wallet ON read_v1.moves USING btree (wallet_id, ordinal) WHERE (status = ANY (ARRAY['pending'::text, 'submitted'::text]))
@@ -528,6 +529,7 @@ table records.reconcile_chain_histories
   column environment text collate "C" not null
   column address text collate "C" not null
   column signature text collate "C" not null
+  column covered_to numeric
   constraint reconcile_chain_histories_pkey PRIMARY KEY (app_id, environment, address)
   CREATE UNIQUE INDEX reconcile_chain_histories_pkey ON records.reconcile_chain_histories USING btree (app_id, environment, address)
 

@@ -277,4 +277,6 @@ create index if not exists moves_under_way
   on ${schema}.moves (app_id, environment, currency_id, ordinal) where status in ('pending', 'submitted');
 create index if not exists moves_under_way_of_wallet
   on ${schema}.moves (wallet_id, ordinal) where status in ('pending', 'submitted');
+create index if not exists moves_ended
+  on ${schema}.moves (updated_at) where status in ('confirmed', 'failed');
 `;

@@ -1,3 +1,4 @@
+export * from './chain/bearingOut.ts';
 export * from './chain/chainReconciler.ts';
 export * from './chain/chainReport.ts';
 export { reconcileErrors } from './errors.ts';

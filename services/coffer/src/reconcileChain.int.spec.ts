@@ -1,11 +1,15 @@
 /** What a comparison of the books with the chain proves, and what it finds. Source: docs/api.md, Reconciling. */
 import { randomUUID } from 'node:crypto';
-import { Writable } from 'node:stream';
-import { encodeMetadata, newId } from '@coffer/kernel';
-import { type MoveEvent, moveEvents, moveStreamName, treasuryMovePlace } from '@coffer/moves';
+import { type MoveEvent, treasuryMovePlace } from '@coffer/moves';
 import { testWallet } from '@coffer/solana/testing';
 import { expect } from 'chai';
-import { runProgram } from './cli/program.ts';
+import {
+  type ChainedResult,
+  forgedMoveOf,
+  forger,
+  reconcileApp,
+  runCoffer,
+} from './testing/chainReconcile.ts';
 import {
   type AppOnChain,
   GEM,
@@ -15,25 +19,6 @@ import {
   startServiceOnChain,
 } from './testing/chainWorld.ts';
 import { requireStatus } from './testing/client.ts';
-import { openStoreOf } from './testing/world.ts';
-
-type Row = Readonly<Record<string, unknown>>;
-interface ChainResult {
-  readonly ok: boolean;
-  readonly code?: string;
-  readonly mode: string;
-  readonly treasury: string;
-  readonly currencies: readonly Row[];
-  readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly examined: number }[];
-  readonly warnings: readonly Row[];
-  readonly unattributed: readonly Row[];
-  readonly discrepancies: readonly Row[];
-}
-interface Result {
-  readonly ok: boolean;
-  readonly code?: string;
-  readonly chain: ChainResult;
-}
 
 const SOL = LAMPORTS_PER_SOL;
 
@@ -52,64 +37,16 @@ describe('Reconciling with the chain', function () {
     player = await app.newPlayer();
   });
 
-  async function reconcile(full = false): Promise<Result> {
-    const path = `/portal/app/${app.appId}/test/reconcile`;
-    const { text } = requireStatus(await service.world.client.post(path, { full, chain: true }), 200);
-    return JSON.parse(text.trim().split('\n').at(-1) ?? '').result;
-  }
-  const coffer = async (...argv: readonly string[]) => {
-    let printed = '';
-    const sink = new Writable({
-      write(chunk, _encoding, done) {
-        printed += chunk;
-        done();
-      },
-    });
-    const { url, operatorToken } = service.world;
-    const variables = { COFFER_URL: url, COFFER_OPERATOR_TOKEN: operatorToken };
-    const surroundings = { variables, workingFolder: '.', stdout: sink, stderr: sink };
-    const exitCode = await runProgram(argv, surroundings, () => expect.fail('Nobody runs the service.'));
-    return { exitCode, printed };
-  };
-  const figuresOf = ({ chain }: Result, currency: string) =>
+  const reconcile = (full = false) => reconcileApp(service, app, full);
+  const coffer = (...argv: readonly string[]) => runCoffer(service, argv);
+  const figuresOf = ({ chain }: ChainedResult, currency: string) =>
     chain.currencies.find((one) => one.currency === currency);
-  const examined = ({ chain }: Result) =>
+  const examined = ({ chain }: ChainedResult) =>
     Object.fromEntries(chain.checks.map(({ name, examined: count }) => [name, count]));
 
-  /** As somebody who can write into the database of the log might. */
-  async function forge(moveId: string, ref: string, ...events: readonly MoveEvent[]): Promise<void> {
-    const place = { ...treasuryMovePlace('test', app.appId, ref), moveId };
-    const store = await openStoreOf(service.world.databaseUrl);
-    await store.append({
-      stream: moveStreamName(place),
-      expectedRevision: 'noStream',
-      events: events.map((event) => {
-        const { schemaVersion, ...stored } = moveEvents.encode(event);
-        const metadata = { correlationId: 'forged', actor: 'service', occurredAt: new Date().toISOString() };
-        return { id: randomUUID(), ...stored, metadata: encodeMetadata(metadata, schemaVersion) };
-      }),
-    });
-    await store.close();
-  }
-  function forgedMove(ref: string, amount: bigint, operation: 'deposit' | 'withdraw' = 'deposit') {
-    const { moveId } = treasuryMovePlace('test', app.appId, ref);
-    const subject = { operation, key: ref, appId: app.appId, userId: player.userId, currencyId: 1, amount };
-    const [from, to] =
-      operation === 'deposit' ? [player.address, app.treasury] : [app.treasury, player.address];
-    const requested: MoveEvent = {
-      type: 'MoveRequested',
-      data: {
-        moveId,
-        ...subject,
-        mint: 'native',
-        decimals: 9,
-        from: { walletId: newId('wlt'), ownerId: app.appId, address: from },
-        toAddress: to,
-        requestedAt: new Date().toISOString(),
-      },
-    };
-    return { moveId, subject, requested };
-  }
+  const forge = forger(() => ({ service, app }));
+  const forgedMove = (ref: string, amount: bigint, operation: 'deposit' | 'withdraw' = 'deposit') =>
+    forgedMoveOf({ app, player }, ref, amount, operation);
 
   it('finds what was deposited and cashed out, in lamports and in tokens, each move by its signature', async () => {
     await app.deposit(player, 5n * SOL);

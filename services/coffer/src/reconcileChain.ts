@@ -57,7 +57,8 @@ export function createServiceChainReconciler({
 
 /** As the report is answered: amounts are texts, and money that is missing is a warning with its figure. */
 export function chainBodyOf(report: ChainReport) {
-  const { checkedAt, mode, treasury, currencies, checks, unattributed, unreadable, discrepancies } = report;
+  const { checkedAt, mode, treasury, currencies, checks, unattributed, unreadable } = report;
+  const { notCovered, discrepancies } = report;
   const codes = new Map(currencies.map(({ mint, code }) => [mint, code]));
   return {
     checkedAt,
@@ -91,6 +92,9 @@ export function chainBodyOf(report: ChainReport) {
       currency: codes.get(mint) ?? mint,
       amount: amount.toString(),
     })),
+    notCovered: notCovered.map(({ subject, signature, slot }) => {
+      return { subject, signature, slot: slot?.toString() ?? null };
+    }),
     discrepancies,
   };
 }

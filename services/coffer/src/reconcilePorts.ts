@@ -21,6 +21,10 @@ const OPERATOR_WITHIN_MS = 60 * 60 * 1000;
 /** Between what a caller waits for and its deadline: the answer has to be on its way by then. */
 const ANSWER_MARGIN_MS = 1_000;
 
+/** The remedy stands in docs/operating/shortfall.md. */
+const HISTORY_NOT_KEPT =
+  'No node can tell what is listed under notCovered: they have thrown that part of their history away. Nothing is wrong for that, and nothing proven. Name a node with the whole history beside the others and reconcile again.';
+
 type Currencies = Pick<AppDirectory, 'currencies'>;
 
 export function ledgerReconcile(reconciler: Pick<Reconciler, 'reconcile'>, directory: Currencies) {
@@ -75,6 +79,9 @@ export function portalReconcile({
         onProgress: (progress) => tell({ ...progress, of: null }),
       });
       const body = chainBodyOf(report);
+      if (report.ok && report.notCovered.length > 0) {
+        return { ...body, ...notCovered('ledger/coverage_incomplete', HISTORY_NOT_KEPT, 'history_not_kept') };
+      }
       if (report.ok) return { ...body, ok: true };
       const { message } = reconcileErrors['chain/integrity_failed'];
       return { ...body, ok: false, code: 'chain/integrity_failed', message };

@@ -22,7 +22,7 @@ import {
 import { type Clock, type Environment, systemClock } from '@coffer/kernel';
 import { migrateRecords } from '@coffer/portal';
 import { migrateReadModels } from '@coffer/read-models';
-import { migrateReconcile } from '@coffer/reconcile';
+import { migrateReconcile, startBearingOut } from '@coffer/reconcile';
 import { startReconcilerRole, startScrubRole } from '@coffer/reconciler';
 import { adoptMasterKeys, type MasterKey, type MasterKeys, migrateWallets } from '@coffer/wallets';
 
@@ -62,6 +62,8 @@ export interface ServiceOptions {
   readonly checkReplies?: boolean;
   /** For specs: the time of day. Default: that of the machine. */
   readonly clock?: Clock;
+  /** How often the ends of moves are looked for on the chain. Default: every 15 seconds. */
+  readonly bearOutEveryMs?: number;
   /** For specs: who a user is, for sign-in sessions. Default: the one behind the identity. */
   readonly viewUser?: ViewUser;
   /** For specs: stands between the service and its event store. */
@@ -154,6 +156,15 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       });
       stops.push(worker.stop);
       consumers.push(worker.consumer);
+      const bearingOut = startBearingOut({
+        pool,
+        bearOut: contexts.chainReconciler.bearOut,
+        hasChain: (environment) => options.chains.find(environment) !== undefined,
+        ...(options.bearOutEveryMs !== undefined && { everyMs: options.bearOutEveryMs }),
+        onTrouble: (error, place) =>
+          logger.info({ ...place, err: error }, 'the ends of moves were not looked for on the chain'),
+      });
+      stops.push(bearingOut.stop);
     }
     observeService(metrics, { ...contexts, consumers });
     if (roles.includes('reconciler')) {

@@ -74,7 +74,7 @@ export function reconcileMetrics(registry: Registry) {
         shortfall.set(ofCurrency, Number(figures.shortfall));
       }
     },
-    incompleteChain(place: BooksPlace, reason: CoverageGap | 'chain_unreachable'): void {
+    incompleteChain(place: BooksPlace, reason: CoverageGap | 'chain_unreachable' | 'history_not_kept'): void {
       chainIncomplete.inc({ ...labelsOf(place), reason });
     },
   };

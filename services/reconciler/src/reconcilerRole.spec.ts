@@ -207,5 +207,6 @@ const chainReportOf = (place: BooksPlace): ChainReport => ({
   checks: [],
   unattributed: [],
   unreadable: [],
+  notCovered: [],
   discrepancies: [],
 });

@@ -95,6 +95,7 @@ export function startReconcilerRole(options: ReconcilerRoleOptions): ReconcilerR
     try {
       const report = await chainReconciler.reconcile({ ...place, mode });
       metrics.reportedChain(report, clock());
+      if (report.notCovered.length > 0) metrics.incompleteChain(place, 'history_not_kept');
       tellChain(report);
     } catch (error) {
       const reason = chainGapOf(error);
@@ -105,8 +106,15 @@ export function startReconcilerRole(options: ReconcilerRoleOptions): ReconcilerR
     }
   }
 
-  function tellChain({ appId, environment, currencies, unreadable, discrepancies }: ChainReport): void {
+  function tellChain(report: ChainReport): void {
+    const { appId, environment, currencies, unreadable, notCovered, discrepancies } = report;
     const facts = { appId, environment };
+    if (notCovered.length > 0) {
+      logger.warn(
+        { ...facts, reason: 'history_not_kept', count: notCovered.length, first: notCovered[0]?.subject },
+        'nodes no longer have all that the books are to be compared with',
+      );
+    }
     for (const { code: currency, shortfall, onChain, liabilities, inFlight } of currencies) {
       if (shortfall === 0n) continue;
       const figures = { shortfall, onChain, liabilities, inFlight };

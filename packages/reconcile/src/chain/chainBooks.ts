@@ -53,16 +53,21 @@ export function booksAfter(
   return withTransaction(pool, async (client) => {
     await client.query('set transaction isolation level repeatable read, read only');
     const schema = await liveReadSchema(client);
-    const { rows } = await client.query<{ last: string | null }>(
-      `select max(ordinal) as last from ${schema}.moves where app_id = $1 and environment = $2`,
-      [place.appId, place.environment],
-    );
     return {
       inFlight: await inFlightSince(client, schema, place, before.ordinal),
       ...(await transfersAgainstMoves(client, schema, place, treasury)),
-      lastMove: BigInt(rows[0]?.last ?? 0),
+      lastMove: await newestMove(client, place),
     };
   });
+}
+
+/** Its ordinal; 0 where there is none. */
+export async function newestMove(db: Queryable, { appId, environment }: BooksPlace): Promise<bigint> {
+  const { rows } = await db.query<{ last: string | null }>(
+    `select max(ordinal) as last from ${await liveReadSchema(db)}.moves where app_id = $1 and environment = $2`,
+    [appId, environment],
+  );
+  return BigInt(rows[0]?.last ?? 0);
 }
 
 /** Those that are signed and not at their end, and those that were booked as paid after the ordinal. */

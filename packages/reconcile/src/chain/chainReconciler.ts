@@ -16,10 +16,10 @@
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Pool, withTransaction } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { type EventStore, LogRewrittenError } from '@coffer/event-store';
 import type { Clock, Environment } from '@coffer/kernel';
-import { type Address, associatedTokenAddress, type Chain, TOKEN_PROGRAMS } from '@coffer/solana';
+import type { Address, Chain } from '@coffer/solana';
 import { reachedBy } from '../reached.ts';
 import {
   type BooksPlace,
@@ -29,7 +29,7 @@ import {
   type Mode,
 } from '../report.ts';
 import { underLock } from '../underLock.ts';
-import { booksAfter, booksBefore } from './chainBooks.ts';
+import { booksAfter, booksBefore, newestMove } from './chainBooks.ts';
 import type { ChainReport } from './chainReport.ts';
 import {
   type ChainCheck,
@@ -39,7 +39,7 @@ import {
   type UnmatchedTransfer,
 } from './comparisons.ts';
 import { checkEndedMoves } from './endedMoves.ts';
-import { readTreasuryHistory } from './treasuryHistory.ts';
+import { readHistories } from './treasuryAddresses.ts';
 
 export interface ChainReconcilerDependencies {
   readonly pool: Pool;
@@ -76,6 +76,11 @@ export interface ChainReconciler {
    * nothing is wrong for that.
    */
   readonly reconcile: (request: ChainReconcileRequest) => Promise<ChainReport>;
+  /**
+   * Looks for what has happened since the last look, while nodes still have it: what they bear out is kept, and nobody
+   * is asked for it again. Says nothing of what is wrong. Throws as `reconcile` does.
+   */
+  readonly bearOut: (place: BooksPlace & { readonly endedWithinHours: number }) => Promise<void>;
   /** Ends the runs that are under way. */
   readonly close: () => Promise<void>;
 }
@@ -90,26 +95,47 @@ export function createChainReconciler(dependencies: ChainReconcilerDependencies)
   const running = new Set<Promise<unknown>>();
 
   return {
-    async reconcile(request) {
-      const chain = chainOf(request.environment);
-      const run = underLock(pool, lockOf(request), closing.signal, () =>
-        runOn(dependencies, chain, request, closing.signal),
-      );
-      running.add(run);
-      try {
-        return await run;
-      } catch (error) {
-        if (!(error instanceof LogRewrittenError)) throw error;
-        throw new CoverageIncompleteError('log_rewritten', error.message, { cause: error });
-      } finally {
-        running.delete(run);
-      }
-    },
+    reconcile: (request) => alone(request, (chain) => runOn(dependencies, chain, request, closing.signal)),
+    bearOut: (place) => alone(place, (chain) => bearOut(dependencies, chain, place, closing.signal)),
     async close() {
       closing.abort(new CoverageIncompleteError('still_running', 'The service is stopping.'));
       await Promise.allSettled(running);
     },
   };
+
+  async function alone<Result>(place: BooksPlace, work: (chain: Chain) => Promise<Result>): Promise<Result> {
+    const chain = chainOf(place.environment);
+    const run = underLock(pool, lockOf(place), closing.signal, () => work(chain));
+    running.add(run);
+    try {
+      return await run;
+    } catch (error) {
+      if (!(error instanceof LogRewrittenError)) throw error;
+      throw new CoverageIncompleteError('log_rewritten', error.message, { cause: error });
+    } finally {
+      running.delete(run);
+    }
+  }
+}
+
+/** What has come and gone since the last look, and the ends of moves that are in the rows. */
+async function bearOut(
+  dependencies: ChainReconcilerDependencies,
+  chain: Chain,
+  { appId, environment, endedWithinHours }: BooksPlace & { readonly endedWithinHours: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const { pool } = dependencies;
+  const place = { appId, environment };
+  const mode = 'incremental';
+  const mints = [...new Set((await dependencies.currenciesOf(place)).map(({ mint }) => mint))];
+  const { treasury, feePayer } = await dependencies.walletsOf(place);
+  const kept = await chain.history();
+  const options = { signal, onLooked() {} };
+  if (treasury) await readHistories(pool, chain, { ...place, treasury, mints, kept, mode }, options);
+  const lastMove = await newestMove(pool, place);
+  const of = { mode, history: kept, lastMove, endedWithinHours, ...options } as const;
+  await checkEndedMoves(pool, chain, place, feePayer, of);
 }
 
 /** Another for each place: one that takes long keeps no other waiting. Six bytes: a number holds them exactly. */
@@ -122,26 +148,12 @@ async function runOn(
   request: ChainReconcileRequest,
   signal: AbortSignal,
 ): Promise<ChainReport> {
-  const { pool, againAfterMs = AGAIN_AFTER_MS } = dependencies;
-  if (request.mode === 'full') await forget(pool, request);
+  const { againAfterMs = AGAIN_AFTER_MS } = dependencies;
   const report = await look(dependencies, chain, request, signal);
-  if (report.ok) return report;
-  dependencies.onDoubt(report);
+  if (report.ok && report.notCovered.length === 0) return report;
+  if (!report.ok) dependencies.onDoubt(report);
   await delay(againAfterMs, undefined, { signal }).catch(() => signal.throwIfAborted());
   return look(dependencies, chain, request, signal);
-}
-
-const KEPT = ['histories', 'transfers', 'moves'] as const;
-
-async function forget(pool: Pool, { appId, environment }: BooksPlace): Promise<void> {
-  await withTransaction(pool, async (client) => {
-    for (const table of KEPT) {
-      await client.query(
-        `delete from records.reconcile_chain_${table} where app_id = $1 and environment = $2`,
-        [appId, environment],
-      );
-    }
-  });
 }
 
 async function look(
@@ -163,12 +175,18 @@ async function look(
     };
   };
 
-  if (treasury !== undefined) {
-    const addresses = await addressesOf(chain, treasury, mints);
-    const history = { ...place, treasury, addresses, mints };
-    const onLooked = told('reading the history of the treasury');
-    await readTreasuryHistory(pool, chain, history, { signal, onLooked });
-  }
+  const kept = await chain.history();
+  const holes = treasury
+    ? await readHistories(
+        pool,
+        chain,
+        { ...place, treasury, mints, kept, mode },
+        {
+          signal,
+          onLooked: told('reading the history of the treasury'),
+        },
+      )
+    : [];
 
   await reachedBy(dependencies, await store.head(), signal);
   const before = await booksBefore(pool, place);
@@ -180,6 +198,8 @@ async function look(
   await reachedBy(dependencies, await store.head(), signal);
   const after = await booksAfter(pool, place, before, treasury ?? null);
   const ended = await checkEndedMoves(pool, chain, place, feePayer, {
+    mode,
+    history: kept,
     lastMove: after.lastMove,
     signal,
     onLooked: told('looking for moves on the chain'),
@@ -215,21 +235,11 @@ async function look(
     checks,
     unattributed: unattributed.slice(0, MOST_TOLD),
     unreadable: after.unreadable.slice(0, MOST_TOLD),
+    notCovered: [...holes, ...ended.notCovered].slice(0, MOST_TOLD),
     discrepancies: checks.flatMap(({ name }) =>
       discrepancies.filter(({ check }) => check === name).slice(0, MOST_TOLD),
     ),
   };
-}
-
-/** An associated account that was closed or given away has a history, too, and is no longer the treasury's. */
-async function addressesOf(chain: Chain, treasury: Address, mints: readonly string[]) {
-  const accounts = await chain.tokenAccountsOf(treasury, 'confirmed');
-  const tokens = mints.filter((mint) => mint !== 'native');
-  const associated = tokens.flatMap((mint) =>
-    TOKEN_PROGRAMS.map((program) => associatedTokenAddress(treasury, mint, program)),
-  );
-  const others = accounts.filter(({ mint }) => tokens.includes(mint)).map(({ address }) => address);
-  return [...new Set([treasury, ...associated, ...others])];
 }
 
 function sorted(transfers: readonly UnmatchedTransfer[]) {

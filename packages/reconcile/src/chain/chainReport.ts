@@ -29,8 +29,18 @@ export interface UnattributedTransfer {
   readonly amount: bigint;
 }
 
+/** Nodes have thrown it away, or have not come so far. */
+export interface NotCovered {
+  /** A move; or an address of the treasury whose history nodes no longer have as a whole. */
+  readonly subject: string;
+  /** Of the move; null where nothing was executed. */
+  readonly signature: Signature | null;
+  /** Of the move, or the last one up to which the address was seen; null where none is known. */
+  readonly slot: bigint | null;
+}
+
 export interface ChainReport extends BooksPlace {
-  /** Nothing is missing and nothing disagrees. */
+  /** Nothing is missing and nothing disagrees, of what could be told. */
   readonly ok: boolean;
   /** ISO 8601 UTC with milliseconds. */
   readonly checkedAt: string;
@@ -44,6 +54,8 @@ export interface ChainReport extends BooksPlace {
   readonly unattributed: readonly UnattributedTransfer[];
   /** Transactions that name the treasury in a form that is newer than this release: it has signed none of these. */
   readonly unreadable: readonly Signature[];
+  /** What no node can tell any more: nothing is claimed of it. At most 100. */
+  readonly notCovered: readonly NotCovered[];
   /** At most 100 a check. */
   readonly discrepancies: readonly Discrepancy[];
 }

@@ -122,8 +122,10 @@ describe('a move that is over', () => {
     amount: 5n,
     fromAddress: 'player',
     toAddress: 'treasury',
+    slot: 7n,
+    requestedAt: new Date(0),
   };
-  const failed: EndedMove = { ...move, status: 'failed', signature: null };
+  const failed: EndedMove = { ...move, status: 'failed', signature: null, slot: null };
   const told = (ended: EndedMove, found: MoveOnChain) => {
     const discrepancy = endedMoveDiscrepancy(ended, found);
     return discrepancy && `${discrepancy.check} ${JSON.stringify(discrepancy.actual)}`;
@@ -134,7 +136,7 @@ describe('a move that is over', () => {
   const cases: readonly (readonly [what: string, move: EndedMove, found: MoveOnChain, told?: string])[] = [
     ['confirmed, and moved', move, moved],
     ['confirmed, and not on the chain', move, undefined, 'chain/confirmed_moves null'],
-    ['confirmed, and not final', move, 'undecided', 'chain/confirmed_moves null'],
+    ['confirmed, and no node can tell', move, 'untold'],
     [
       'confirmed, and failed on the chain',
       move,
@@ -143,7 +145,7 @@ describe('a move that is over', () => {
     ],
     ['failed, and not on the chain', failed, undefined],
     ['failed on the chain', failed, didFail],
-    ['failed, with something that is not final', failed, 'undecided'],
+    ['failed, and no node can tell', failed, 'untold'],
     ['failed, and moved', failed, moved, 'chain/failed_moves {"signature":"other"}'],
   ];
   for (const [what, ended, found, expected] of cases) {

@@ -88,20 +88,23 @@ export interface EndedMove {
   readonly amount: bigint;
   readonly fromAddress: Address;
   readonly toAddress: Address;
+  /** Null where nothing was executed. */
+  readonly slot: bigint | null;
+  readonly requestedAt: Date;
 }
 
-/** What the chain has of a move; `undecided`: something that is not final yet. */
-export type MoveOnChain = Pick<Decided, 'outcome' | 'signature'> | 'undecided' | undefined;
+/** What the chain has of a move; `untold`: no node can tell, or none has come so far. */
+export type MoveOnChain = Pick<Decided, 'outcome' | 'signature'> | 'untold' | undefined;
 
-/** Undefined where the chain bears out how the move ended. */
+/** Undefined where the chain bears out how the move ended, and where nobody can tell. */
 export function endedMoveDiscrepancy(move: EndedMove, found: MoveOnChain): Discrepancy | undefined {
-  const outcome = typeof found === 'object' ? found.outcome : undefined;
+  if (found === 'untold') return undefined;
+  const outcome = found?.outcome;
   const isMoved = outcome === 'moved';
   if (isMoved === (move.status === 'confirmed')) return undefined;
   const { moveId: subject, signature, mint, amount, fromAddress: from, toAddress: to } = move;
-  if (isMoved) {
-    const moved = typeof found === 'object' ? found.signature : null;
-    return { check: 'chain/failed_moves', subject, expected: null, actual: { signature: moved } };
+  if (found && isMoved) {
+    return { check: 'chain/failed_moves', subject, expected: null, actual: { signature: found.signature } };
   }
   return {
     check: 'chain/confirmed_moves',

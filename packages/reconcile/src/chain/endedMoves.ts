@@ -2,8 +2,9 @@
 import type { Pool } from '@coffer/database';
 import { judge, searchOnChain } from '@coffer/moves';
 import { liveReadSchema } from '@coffer/read-models';
-import type { Address, Chain } from '@coffer/solana';
-import type { BooksPlace, Discrepancy } from '../report.ts';
+import type { Address, Chain, KeptHistory } from '@coffer/solana';
+import type { BooksPlace, Discrepancy, Mode } from '../report.ts';
+import type { NotCovered } from './chainReport.ts';
 import { type EndedMove, endedMoveDiscrepancy, type MoveOnChain } from './comparisons.ts';
 
 const PAGE = 400;
@@ -17,6 +18,7 @@ export interface EndedMovesResult {
   readonly confirmed: number;
   readonly failed: number;
   readonly discrepancies: readonly Discrepancy[];
+  readonly notCovered: readonly NotCovered[];
 }
 
 interface StoredEndedMove extends EndedMove {
@@ -24,41 +26,58 @@ interface StoredEndedMove extends EndedMove {
   readonly facts: string;
 }
 
-/** Those up to `lastMove` that the chain has not borne out before. */
+type AskedChain = Pick<Chain, 'transactionsOf' | 'transaction' | 'absence'>;
+
+/** Those up to `lastMove` that the chain has not borne out before; in a full run all of them. */
 export async function checkEndedMoves(
   pool: Pool,
-  chain: Pick<Chain, 'transactionsOf' | 'transaction'>,
+  chain: AskedChain,
   place: BooksPlace,
   feePayer: Address | undefined,
   {
+    mode,
+    history,
     lastMove,
+    endedWithinHours,
     signal,
     onLooked,
   }: {
+    readonly mode: Mode;
+    readonly history: KeptHistory;
     readonly lastMove: bigint;
+    /** Those alone; all of them where it is not given. */
+    readonly endedWithinHours?: number;
     readonly signal: AbortSignal;
     readonly onLooked: (count: number) => void;
   },
 ): Promise<EndedMovesResult> {
   const counts = { confirmed: 0, failed: 0 };
   const discrepancies: Discrepancy[] = [];
+  const notCovered: NotCovered[] = [];
   let after = 0n;
   for (;;) {
-    const page = await unprovenMoves(pool, place, after, lastMove);
+    const page = await movesToLookFor(pool, place, {
+      mode,
+      after,
+      lastMove,
+      endedWithinHours: endedWithinHours ?? null,
+    });
     for (let at = 0; at < page.length; at += PARALLEL) {
       signal.throwIfAborted();
       const looked = await Promise.all(
         page.slice(at, at + PARALLEL).map(async (move) => {
-          const found = await foundOnChain(chain, move, feePayer);
+          const found = await foundOnChain(chain, history, move, feePayer);
           return { move, found, discrepancy: endedMoveDiscrepancy(move, found) };
         }),
       );
-      for (const { move, discrepancy } of looked) {
+      for (const { move, found, discrepancy } of looked) {
         counts[move.status] += 1;
         if (discrepancy) discrepancies.push(discrepancy);
+        const { moveId: subject, signature, slot } = move;
+        if (found === 'untold') notCovered.push({ subject, signature, slot });
       }
-      // What is not decided yet proves nothing: it is looked for again.
-      const borneOut = looked.filter(({ found, discrepancy }) => !discrepancy && found !== 'undecided');
+      // What nobody can tell proves nothing: it is looked for again.
+      const borneOut = looked.filter(({ found, discrepancy }) => !discrepancy && found !== 'untold');
       await keepProven(
         pool,
         place,
@@ -67,29 +86,46 @@ export async function checkEndedMoves(
       onLooked(looked.length);
     }
     const last = page.at(-1);
-    if (!last || page.length < PAGE) return { ...counts, discrepancies };
+    if (!last || page.length < PAGE) return { ...counts, discrepancies, notCovered };
     after = last.ordinal;
   }
 }
 
 async function foundOnChain(
-  chain: Pick<Chain, 'transactionsOf' | 'transaction'>,
-  { moveId, status, signature, mint, amount, fromAddress, toAddress }: EndedMove,
+  chain: AskedChain,
+  history: KeptHistory,
+  { moveId, status, signature, slot, mint, amount, fromAddress, toAddress, requestedAt }: EndedMove,
   feePayer = '',
 ): Promise<MoveOnChain> {
   const terms = { moveId, mint, amount, toAddress, from: { address: fromAddress } };
   if (status === 'confirmed') {
-    return signature === null ? undefined : judge(chain, signature, terms, feePayer);
+    if (signature === null) return undefined;
+    const verdict = await judge(chain, signature, terms, feePayer);
+    if (verdict !== 'undecided') return verdict;
+    return (await chain.absence(signature, slot ?? 0n)) === 'unknown' ? undefined : 'untold';
   }
   const found = await searchOnChain(chain, terms, feePayer);
-  return found?.outcome === 'undecided' ? 'undecided' : found && { ...found, outcome: found.outcome };
+  if (found?.outcome === 'undecided') return 'untold';
+  if (found) return { ...found, outcome: found.outcome };
+  // That there is none only a history tells that begins before the move was requested.
+  const reachesBack = history.from === 0n || (history.fromAt !== null && history.fromAt <= requestedAt);
+  return reachesBack ? undefined : 'untold';
 }
 
-async function unprovenMoves(
+async function movesToLookFor(
   pool: Pool,
   { appId, environment }: BooksPlace,
-  after: bigint,
-  lastMove: bigint,
+  {
+    mode,
+    after,
+    lastMove,
+    endedWithinHours,
+  }: {
+    readonly mode: Mode;
+    readonly after: bigint;
+    readonly lastMove: bigint;
+    readonly endedWithinHours: number | null;
+  },
 ): Promise<readonly StoredEndedMove[]> {
   const { rows } = await pool.query<{
     move_id: string;
@@ -100,17 +136,20 @@ async function unprovenMoves(
     amount: string;
     from_address: string;
     to_address: string;
+    slot: string | null;
+    requested_at: Date;
     facts: string;
   }>(
     `select m.move_id, m.ordinal, m.status, m.signature, m.mint, m.amount, m.from_address, m.to_address,
-            ${FACTS} as facts
+            m.slot, m.requested_at, ${FACTS} as facts
        from ${await liveReadSchema(pool)}.moves m
        left join records.reconcile_chain_moves proven
          on proven.move_id = m.move_id and proven.facts = ${FACTS}
       where m.app_id = $1 and m.environment = $2 and m.status in ('confirmed', 'failed')
-        and m.ordinal > $3 and m.ordinal <= $4 and proven.move_id is null
+        and m.ordinal > $3 and m.ordinal <= $4 and (proven.move_id is null or $5)
+        and ($6::integer is null or m.updated_at > now() - make_interval(hours => $6))
       order by m.ordinal limit ${PAGE}`,
-    [appId, environment, after.toString(), lastMove.toString()],
+    [appId, environment, after.toString(), lastMove.toString(), mode === 'full', endedWithinHours],
   );
   return rows.map((row) => ({
     moveId: row.move_id,
@@ -121,6 +160,8 @@ async function unprovenMoves(
     amount: BigInt(row.amount),
     fromAddress: row.from_address,
     toAddress: row.to_address,
+    slot: row.slot === null ? null : BigInt(row.slot),
+    requestedAt: row.requested_at,
     facts: row.facts,
   }));
 }

@@ -7,12 +7,16 @@ import { migrateReconcile } from '../migrate.ts';
 import { readTreasuryHistory } from './treasuryHistory.ts';
 
 const TREASURY = 'treasury';
+const FIRST_SLOT = 100n;
+type Kind = 'final' | 'undecided' | 'unreadable' | 'notKept';
 const PLACE = { appId: 'app_1', environment: 'test' } as const;
 
 describe('the history of a treasury', () => {
   let database: TestDatabase;
   let pool: Pool;
-  let history: { signature: string; change: bigint; kind: 'final' | 'undecided' | 'unreadable' }[];
+  let history: { signature: string; change: bigint; kind: Kind }[];
+  /** What nodes have. */
+  let held: { from: bigint; to: bigint };
   let asked: string[];
 
   before(async () => {
@@ -30,16 +34,18 @@ describe('the history of a treasury', () => {
   });
   beforeEach(async () => {
     history = [];
+    held = { from: 0n, to: 200n };
     asked = [];
     await pool.query('delete from records.reconcile_chain_histories');
     await pool.query('delete from records.reconcile_chain_transfers');
   });
 
-  const add = (count: number, kind: 'final' | 'undecided' | 'unreadable' = 'final', change = 1n) => {
+  const add = (count: number, kind: Kind = 'final', change = 1n) => {
     for (let index = 0; index < count; index += 1) {
       history.push({ signature: `s-${history.length}`, change, kind });
     }
   };
+  const slotOf = (kind: string) => (kind === 'undecided' ? held.to + 1n : FIRST_SLOT);
   const chain: Parameters<typeof readTreasuryHistory>[1] = {
     async transactionsOf(_address, { limit, before, until }) {
       const newestFirst = history.toReversed();
@@ -48,13 +54,13 @@ describe('the history of a treasury', () => {
       return newestFirst
         .slice(from, end < 0 ? undefined : end)
         .slice(0, limit)
-        .map(({ signature }) => ({ signature, slot: 1n, error: null, memo: null }));
+        .map(({ signature, kind }) => ({ signature, slot: slotOf(kind), error: null, memo: null }));
     },
     async transaction(signature): Promise<ExecutedTransaction | undefined> {
       asked.push(signature);
       const known = history.find((one) => one.signature === signature);
       if (known?.kind === 'unreadable') throw new TransactionUnreadableError('Of a version to come.');
-      if (!known || known.kind === 'undecided') return undefined;
+      if (!known || known.kind === 'undecided' || known.kind === 'notKept') return undefined;
       const lamports = [{ address: TREASURY, before: 10n, after: 10n + known.change }];
       return { signature, slot: 1n, error: null, signers: [], feeLamports: 0n, lamports, tokens: [] };
     },
@@ -63,7 +69,15 @@ describe('the history of a treasury', () => {
     readTreasuryHistory(
       pool,
       chain,
-      { ...PLACE, treasury: TREASURY, addresses: [TREASURY], mints: ['native'] },
+      {
+        ...PLACE,
+        treasury: TREASURY,
+        addresses: [{ address: TREASURY, mint: 'native' }],
+        mints: ['native'],
+        kept: { from: held.from, fromAt: null, to: held.to },
+        firstSlots: new Map([['native', FIRST_SLOT]]),
+        mode: 'incremental',
+      },
       { signal: new AbortController().signal, onLooked() {} },
     );
   const kept = async () => {
@@ -98,6 +112,40 @@ describe('the history of a treasury', () => {
     await read();
     expect(asked.toSorted()).to.deep.equal(['s-3', 's-4', 's-5']);
     expect((await kept()).get('s-3')).to.equal('1');
+  });
+
+  it('has a hole where nodes begin later than it was seen, until one goes back far enough', async () => {
+    add(2);
+    expect(await read()).to.deep.equal([]);
+    held = { from: 201n, to: 300n };
+    expect(await read(), 'right behind').to.deep.equal([]);
+    held = { from: 302n, to: 400n };
+    add(1);
+    for (let turn = 0; turn < 2; turn++) {
+      expect(await read()).to.deep.equal([{ subject: TREASURY, signature: null, slot: 300n }]);
+    }
+    held = { from: 301n, to: 400n };
+    expect(await read()).to.deep.equal([]);
+    held = { from: 401n, to: 500n };
+    expect(await read(), 'seen up to there meanwhile').to.deep.equal([]);
+  });
+
+  it('has one from its beginning where nodes no longer have the first move, and none where there was none', async () => {
+    held = { from: FIRST_SLOT + 2n, to: 300n };
+    expect(await read()).to.deep.equal([{ subject: TREASURY, signature: null, slot: FIRST_SLOT }]);
+    held = { from: FIRST_SLOT, to: 300n };
+    expect(await read()).to.deep.equal([]);
+  });
+
+  it('has one where a node lists what is final and holds it no more', async () => {
+    add(1);
+    add(1, 'notKept');
+    add(1);
+    expect(await read()).to.have.length(1);
+    const [, lost] = history;
+    if (lost) lost.kind = 'final';
+    expect(await read()).to.deep.equal([]);
+    expect((await kept()).size).to.equal(3);
   });
 
   it('keeps what cannot be read as such, and nothing of what names the treasury and changes nothing', async () => {

@@ -7,10 +7,12 @@ import {
   type Address,
   type Chain,
   type ExecutedTransaction,
+  type KeptHistory,
   type Signature,
   TransactionUnreadableError,
 } from '@coffer/solana';
-import type { BooksPlace } from '../report.ts';
+import type { BooksPlace, Mode } from '../report.ts';
+import type { NotCovered } from './chainReport.ts';
 import { treasuryChanges } from './comparisons.ts';
 
 /** Signatures of a page of a history. */
@@ -20,9 +22,15 @@ const PARALLEL = 8;
 
 export interface TreasuryHistory extends BooksPlace {
   readonly treasury: Address;
-  /** The treasury and its token accounts. */
-  readonly addresses: readonly Address[];
+  /** The treasury and its token accounts, each with what it holds. */
+  readonly addresses: readonly { readonly address: Address; readonly mint: string }[];
   readonly mints: readonly string[];
+  /** What nodes have of the past, asked before. */
+  readonly kept: KeptHistory;
+  /** By mint: the slot of the first transaction that moves know of. Before it there was nothing to take. */
+  readonly firstSlots: ReadonlyMap<string, bigint>;
+  /** `full`: what was read before counts for nothing. */
+  readonly mode: Mode;
 }
 
 export interface HistoryOptions {
@@ -31,25 +39,38 @@ export interface HistoryOptions {
   readonly onLooked: (count: number) => void;
 }
 
-/** Takes over what is new and final. */
+/**
+ * Takes over what is new and final. Answers the addresses of which nodes no longer have all that there is to read: of
+ * these the place is not noted, so that a node with the whole history fills the hole.
+ */
 export async function readTreasuryHistory(
   db: Queryable,
   chain: Pick<Chain, 'transactionsOf' | 'transaction'>,
   history: TreasuryHistory,
   options: HistoryOptions,
-): Promise<void> {
-  for (const address of history.addresses) await readHistoryOf(db, chain, history, address, options);
+): Promise<readonly NotCovered[]> {
+  const notCovered: NotCovered[] = [];
+  for (const { address, mint } of history.addresses) {
+    const hole = await readHistoryOf(db, chain, history, { address, mint }, options);
+    if (hole) notCovered.push(hole);
+  }
+  return notCovered;
 }
 
 async function readHistoryOf(
   db: Queryable,
   chain: Pick<Chain, 'transactionsOf' | 'transaction'>,
   history: TreasuryHistory,
-  address: Address,
+  { address, mint }: { readonly address: Address; readonly mint: string },
   { signal, onLooked }: HistoryOptions,
-): Promise<void> {
-  const { appId, environment } = history;
-  const until = await readUpTo(db, history, address);
+): Promise<NotCovered | undefined> {
+  const { appId, environment, kept, mode, firstSlots } = history;
+  const read = mode === 'full' ? undefined : await readUpTo(db, history, address);
+  const until = read?.signature;
+  const seenTo = read ? read.coveredTo : firstSlots.get(mint);
+  // Between what was seen and what is kept something may have been.
+  let hasHole = seenTo !== undefined && seenTo !== null && seenTo + 1n < kept.from;
+  let coveredTo = kept.to;
   // The newest one before which all are final: the next run goes back to it.
   let reached: Signature | undefined;
   let before: Signature | undefined;
@@ -64,11 +85,19 @@ async function readHistoryOf(
       signal.throwIfAborted();
       const some = page.slice(at, at + PARALLEL);
       const looked = await Promise.all(
-        some.map(async ({ signature }) => ({ signature, executed: await executedOf(chain, signature) })),
+        some.map(async ({ signature, slot }) => {
+          return { signature, slot, executed: await executedOf(chain, signature) };
+        }),
       );
-      for (const { signature, executed } of looked) {
-        if (executed === 'undecided') reached = undefined;
-        else reached ??= signature;
+      for (const { signature, slot, executed } of looked) {
+        if (executed !== 'undecided') {
+          reached ??= signature;
+          continue;
+        }
+        reached = undefined;
+        // Final, and held by no node.
+        if (slot <= kept.to) hasHole = true;
+        else if (slot <= coveredTo) coveredTo = slot - 1n;
       }
       await keepChanges(db, history, looked);
       onLooked(looked.length);
@@ -76,26 +105,33 @@ async function readHistoryOf(
     before = page.at(-1)?.signature;
     if (page.length < PAGE) break;
   }
-  if (reached === undefined) return;
+  if (hasHole) return { subject: address, signature: null, slot: seenTo ?? null };
+  // Where nothing is new, it was seen up to a later slot all the same.
+  const upTo = reached ?? until;
+  if (upTo === undefined) return undefined;
   await db.query(
-    `insert into records.reconcile_chain_histories (app_id, environment, address, signature)
-     values ($1, $2, $3, $4)
-     on conflict (app_id, environment, address) do update set signature = excluded.signature`,
-    [appId, environment, address, reached],
+    `insert into records.reconcile_chain_histories (app_id, environment, address, signature, covered_to)
+     values ($1, $2, $3, $4, $5)
+     on conflict (app_id, environment, address)
+     do update set signature = excluded.signature, covered_to = excluded.covered_to`,
+    [appId, environment, address, upTo, coveredTo.toString()],
   );
+  return undefined;
 }
 
 async function readUpTo(
   db: Queryable,
   { appId, environment }: BooksPlace,
   address: Address,
-): Promise<Signature | undefined> {
-  const { rows } = await db.query<{ signature: string }>(
-    `select signature from records.reconcile_chain_histories
+): Promise<{ readonly signature: Signature; readonly coveredTo: bigint | null } | undefined> {
+  const { rows } = await db.query<{ signature: string; covered_to: string | null }>(
+    `select signature, covered_to from records.reconcile_chain_histories
       where app_id = $1 and environment = $2 and address = $3`,
     [appId, environment, address],
   );
-  return rows[0]?.signature;
+  const [row] = rows;
+  if (!row) return undefined;
+  return { signature: row.signature, coveredTo: row.covered_to === null ? null : BigInt(row.covered_to) };
 }
 
 type Executed = ExecutedTransaction | 'undecided' | 'unreadable';
@@ -125,7 +161,7 @@ async function keepChanges(
   await db.query(
     `insert into records.reconcile_chain_transfers
      select * from json_populate_recordset(null::records.reconcile_chain_transfers, $1)
-     on conflict do nothing`,
+     on conflict (app_id, environment, signature, mint) do update set change = excluded.change`,
     [JSON.stringify(rows)],
   );
 }

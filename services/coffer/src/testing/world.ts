@@ -41,6 +41,8 @@ export interface WorldOptions {
   readonly viewUser?: ViewUser;
   /** Default: that of the machine. */
   readonly clock?: Clock;
+  /** Default: not while a spec runs. */
+  readonly bearOutEveryMs?: number;
 }
 
 /** The same for every node: what one has sealed or hashed, the next one on the same database has to read. */
@@ -88,10 +90,20 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
 /** The same for every service of a run, since several may share a database. */
 export const SPEC_MASTER_KEYS = masterKeysText([newMasterKey('test', 1), newMasterKey('live', 1)]);
 
+const A_DAY_MS = 24 * 60 * 60 * 1000;
+
 /** The service in this process on a database that is there: for specs that start it again. */
 export async function startNode(
   databaseUrl: string,
-  { environment = {}, roles = allRoles, wrapStore, viewUser, clock, chains = noChains }: WorldOptions = {},
+  {
+    environment = {},
+    roles = allRoles,
+    wrapStore,
+    viewUser,
+    clock,
+    chains = noChains,
+    bearOutEveryMs = A_DAY_MS,
+  }: WorldOptions = {},
 ): Promise<Omit<World, 'databaseUrl'>> {
   const eventStoreUrl = await eventStoreUrlOf(databaseUrl);
   const operatorToken = `op_${randomBytes(32).toString('base64url')}`;
@@ -107,6 +119,7 @@ export async function startNode(
     masterKeys: createMasterKeys(config.masterKeys ?? []),
     makeNextMasterKey: undefined,
     chains,
+    bearOutEveryMs,
     roles,
     databaseUrl,
     ...SECRETS,

@@ -17,7 +17,10 @@ export function registerReconcile(program: Command, { runTask }: Cli): void {
     .addOption(appOption())
     .addOption(environmentOption().makeOptionMandatory())
     .option('--full', 'derive the books anew, from the first event on, and not from what was derived before')
-    .option('--chain', 'also compare the books with the chain; ends with 1 where money is missing')
+    .option(
+      '--chain',
+      'also compare the books with the chain; ends with 1 where money is missing, or nodes can no longer tell',
+    )
     .action(async ({ app, env, full = false, chain = false }: ReconcileOptions, command: Command) => {
       const path = pathOf('app', app, env, 'reconcile');
       await runTask(command, path, { body: { full, chain }, table: reportTables });
@@ -41,10 +44,12 @@ function reportTables(report: unknown): string {
 /** What could not be covered has no figures: its code and why. */
 function chainLines(chain: Row): readonly string[] {
   const { treasury, mode, checkedAt, code, message, reason } = chain;
-  if (checkedAt === undefined) return [`\nThe chain: ${code}: ${message} (${reason})`];
+  const notCovered = `\nThe chain: ${code}: ${message} (${reason})`;
+  if (checkedAt === undefined) return [notCovered];
   return [
+    ...(reason === undefined ? [] : [notCovered]),
     `\nThe chain, ${checkedAt} (${mode}). Treasury: ${treasury ?? 'none yet'}.`,
-    ...partsOf(chain, ['currencies', 'checks', 'warnings', 'unattributed', 'discrepancies']),
+    ...partsOf(chain, ['currencies', 'checks', 'warnings', 'unattributed', 'notCovered', 'discrepancies']),
   ];
 }
 

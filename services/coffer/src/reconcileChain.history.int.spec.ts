@@ -1,0 +1,156 @@
+/** What a comparison with the chain says of what no node can tell any more. Source: docs/operating/shortfall.md. */
+import { systemClock } from '@coffer/kernel';
+import { createChainReconciler, startBearingOut } from '@coffer/reconcile';
+import { finalFundsOf } from '@coffer/treasury';
+import { expect } from 'chai';
+import { forgedMoveOf, forger, reconcileApp, runCoffer } from './testing/chainReconcile.ts';
+import {
+  type AppOnChain,
+  LAMPORTS_PER_SOL,
+  type PlayerOnChain,
+  type ServiceOnChain,
+  startServiceOnChain,
+} from './testing/chainWorld.ts';
+import { eventually } from './testing/eventually.ts';
+
+const SOL = LAMPORTS_PER_SOL;
+
+describe('Reconciling with nodes that have thrown their history away', function () {
+  this.timeout(120_000);
+  let service: ServiceOnChain;
+  let app: AppOnChain;
+  let player: PlayerOnChain;
+
+  before(async () => {
+    service = await startServiceOnChain();
+  });
+  after(() => service.stop());
+  beforeEach(async () => {
+    app = await service.newApp();
+    player = await app.newPlayer();
+  });
+
+  const reconcile = (full = false) => reconcileApp(service, app, full);
+  const forge = forger(() => ({ service, app }));
+  const forget = (statuses: 'kept' | 'forgotten') => service.node.faults.inject({ kind: 'prune', statuses });
+  afterEach(() => service.node.faults.clear());
+
+  for (const statuses of ['kept', 'forgotten'] as const) {
+    it(`says what cannot be told any more, and calls it no discrepancy: statuses ${statuses}`, async () => {
+      const refs = [await app.deposit(player, 5n * SOL), await app.cashOut(player, SOL)];
+      forget(statuses);
+      const { chain, ...found } = await reconcile(true);
+      expect(found).to.include({ ok: false, code: 'ledger/coverage_incomplete' });
+      expect(chain).to.deep.include({ ok: false, code: 'ledger/coverage_incomplete', discrepancies: [] });
+      expect(chain.checks.every(({ ok }) => ok)).to.equal(true);
+      const moves = await Promise.all(refs.map((ref) => app.ended(ref)));
+      expect(chain.notCovered).to.deep.include.members([
+        ...moves.map(({ moveId, signature, slot }) => ({
+          subject: moveId,
+          signature,
+          slot: String(slot),
+        })),
+      ]);
+      const sol = chain.currencies.find(({ currency }) => currency === 'SOL');
+      expect(sol).to.include({ ok: true, surplus: '0' });
+
+      const { exitCode, printed } = await runCoffer(service, [
+        'reconcile',
+        '--app',
+        app.appId,
+        '--env',
+        'test',
+        '--chain',
+        '--full',
+      ]);
+      expect(exitCode).to.equal(1);
+      expect(printed).to.include('ledger/coverage_incomplete').and.include('notCovered');
+      service.node.faults.clear();
+      expect(await reconcile(true), 'by a node with all of it').to.include({ ok: true });
+    });
+  }
+
+  it('needs them no more for what was borne out before, and loses none of that by a full run', async () => {
+    const { moveId } = await app.ended(await app.deposit(player, 5n * SOL));
+    expect(await reconcile()).to.include({ ok: true });
+    forget('forgotten');
+    for (const [full, isAsked] of [
+      [false, false],
+      [true, true],
+      [false, false],
+    ] as const) {
+      const { chain } = await reconcile(full);
+      expect(chain.discrepancies).to.deep.equal([]);
+      expect(chain.notCovered.some(({ subject }) => subject === moveId)).to.equal(isAsked);
+    }
+  });
+
+  it('has moves borne out soon after their end, without anybody asking', async () => {
+    const { moveId } = await app.ended(await app.deposit(player, 5n * SOL));
+    const { treasury, feePayer } = app;
+    const reconciler = createChainReconciler({
+      pool: service.pool,
+      store: { comparePositions: () => 0, head: async () => undefined },
+      clock: systemClock,
+      chainOf: () => service.rpc,
+      fundsOf: finalFundsOf,
+      currenciesOf: async () => [{ id: 1, code: 'SOL', mint: 'native' }],
+      walletsOf: async () => ({ treasury, feePayer }),
+      onDoubt() {},
+    });
+    const bearingOut = startBearingOut({
+      pool: service.pool,
+      bearOut: reconciler.bearOut,
+      hasChain: (environment) => environment === 'test',
+      everyMs: 20,
+      onTrouble: (error) => {
+        throw error;
+      },
+    });
+    const kept = 'select 1 from records.reconcile_chain_moves where move_id = $1';
+    await eventually('it is borne out', async () => {
+      return (await service.pool.query(kept, [moveId])).rowCount === 1 || undefined;
+    });
+    await bearingOut.stop();
+    await reconciler.close();
+    forget('forgotten');
+    const { chain } = await reconcile();
+    expect(chain.notCovered.map(({ subject }) => subject)).not.to.include(moveId);
+    expect(chain.checks).to.deep.include({ name: 'chain/confirmed_moves', ok: true, examined: 0 });
+  });
+
+  it('says from where on the treasury was not seen, where they begin later than the last look', async () => {
+    await app.deposit(player, 5n * SOL);
+    expect(await reconcile()).to.include({ ok: true });
+    const lost = await service.node.call('requestAirdrop', [app.treasury, SOL]);
+    await eventually('it is final', async () => (await service.rpc.transaction(String(lost))) ?? undefined);
+    forget('forgotten');
+    await service.node.call('requestAirdrop', [app.treasury, SOL]);
+    for (const full of [false, true, false]) {
+      const { chain, ok } = await reconcile(full);
+      expect(ok).to.equal(false);
+      expect(chain.discrepancies).to.deep.equal([]);
+      expect(chain.notCovered.map(({ subject }) => subject)).to.include(app.treasury);
+    }
+    service.node.faults.clear();
+    const { chain, ok } = await reconcile();
+    expect(ok).to.equal(true);
+    expect(chain.unattributed.map(({ signature }) => signature)).to.include(lost);
+  });
+
+  it('still calls a forged move a discrepancy, where they have the time that it names', async () => {
+    forget('kept');
+    await app.deposit(player, SOL);
+    const { to } = await service.rpc.history();
+    const { moveId, subject, requested } = forgedMoveOf({ app, player }, 'forged-late', SOL);
+    const signature = '5'.repeat(88);
+    await forge(moveId, 'forged-late', requested, {
+      type: 'MoveConfirmed',
+      data: { ...subject, signature, slot: to },
+    });
+    const { chain } = await reconcile();
+    expect(chain.discrepancies.map(({ check, subject: about }) => `${check} ${about}`)).to.deep.equal([
+      `chain/confirmed_moves ${moveId}`,
+    ]);
+  });
+});
