@@ -9,6 +9,7 @@ import { readHeadBehind, readHeadUpTo } from './blocksTable.ts';
 import type { Ordinal } from './chain.ts';
 import type { Fault } from './faults.ts';
 import { createKeptChain } from './keptChain.ts';
+import { createKnownRevisions, type KnownRevisions } from './streamCheck.ts';
 import type { StreamRules } from './streamRules.ts';
 import { brokenEndFault, type VerifiedLog, verifyStretch } from './verifyLog.ts';
 
@@ -51,6 +52,8 @@ export function createLogScrub({
   readonly snapshots: KeptSnapshots | undefined;
 }): LogScrub {
   const chain = createKeptChain(db);
+  /** Of the stretch that this process verified last. */
+  let known: { readonly hash: string; readonly revisions: KnownRevisions } | undefined;
 
   return {
     async end() {
@@ -61,12 +64,17 @@ export function createLogScrub({
     async *stretch(afterPlace, endPlace, { events, signal }) {
       const after = afterPlace && headOf(afterPlace);
       const end = headOf(endPlace);
+      const revisions =
+        known !== undefined && known.hash === afterPlace?.hash ? known.revisions : createKnownRevisions();
+      known = undefined;
       const upTo = await nextHead(after, end, events);
       const report = yield* verifyStretch(
         { store, chain, rules, snapshots, signal },
-        { after, upTo, foldedUpTo: end.place.position },
+        { after, upTo, foldedUpTo: end.place.position, revisions },
       );
-      return { reached: placeOf(upTo), faultCount: report.faultCount, faults: report.faults };
+      const reached = placeOf(upTo);
+      known = upTo.ordinal < end.ordinal ? { hash: reached.hash, revisions } : undefined;
+      return { reached, faultCount: report.faultCount, faults: report.faults };
     },
   };
 

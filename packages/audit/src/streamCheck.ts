@@ -55,10 +55,16 @@ export function createPositionCheck(
 /** Streams whose last revision is known; of any other the store is asked, so that the answer stays exact. */
 const KNOWN_STREAMS = 100_000;
 
-/** Revisions of each stream from 0, without a hole, in the order of the log. */
-export function createRevisionCheck(store: Reported, faults: FaultList): LogCheck {
-  const lastRevisions = new LRUCache<string, number>({ max: KNOWN_STREAMS });
+/** The last revision of streams, as far as the log was looked at. */
+export type KnownRevisions = LRUCache<string, number>;
+export const createKnownRevisions = (): KnownRevisions => new LRUCache({ max: KNOWN_STREAMS });
 
+/** Revisions of each stream from 0, without a hole, in the order of the log. */
+export function createRevisionCheck(
+  store: Reported,
+  faults: FaultList,
+  lastRevisions: KnownRevisions = createKnownRevisions(),
+): LogCheck {
   const take = (event: RecordedEvent, ordinal: number, last: number): void => {
     const { stream, revision } = event;
     lastRevisions.set(stream, revision);

@@ -10,7 +10,13 @@ import { entryHash, GENESIS, type Ordinal } from './chain.ts';
 import { createChainCheck, type FurthestTimes } from './chainCheck.ts';
 import { createFaultList, type Fault, type FaultList } from './faults.ts';
 import type { LogCheck } from './logCheck.ts';
-import { createFoldCheck, createPositionCheck, createRevisionCheck, onlyStreams } from './streamCheck.ts';
+import {
+  createFoldCheck,
+  createPositionCheck,
+  createRevisionCheck,
+  type KnownRevisions,
+  onlyStreams,
+} from './streamCheck.ts';
 import type { StreamRules } from './streamRules.ts';
 
 export type VerifiedLog = Pick<
@@ -83,11 +89,19 @@ function checksOfLog(
     isWanted = () => true,
   }: Pick<Verification, 'store' | 'rules' | 'snapshots' | 'isWanted'>,
   faults: FaultList,
-  { after, end }: { readonly after: Position | undefined; readonly end: Position | undefined },
+  {
+    after,
+    end,
+    revisions,
+  }: {
+    readonly after: Position | undefined;
+    readonly end: Position | undefined;
+    readonly revisions?: KnownRevisions | undefined;
+  },
 ): readonly LogCheck[] {
   return [
     createPositionCheck(store, faults, after),
-    onlyStreams(createRevisionCheck(store, faults), isWanted),
+    onlyStreams(createRevisionCheck(store, faults, revisions), isWanted),
     onlyStreams(createFoldCheck({ store, rules, snapshots, faults, end }), isWanted),
   ];
 }
@@ -98,6 +112,8 @@ export interface Stretch {
   readonly upTo: ChainHead;
   /** Streams that begin in the stretch are folded as far as this. */
   readonly foldedUpTo: Position;
+  /** Of the stretch before, where it was verified just now: the store need not be asked for them. */
+  readonly revisions?: KnownRevisions;
 }
 
 /**
@@ -106,12 +122,13 @@ export interface Stretch {
  */
 export async function* verifyStretch(
   { store, chain, rules, snapshots, signal }: Omit<Verification, 'isWanted'>,
-  { after, upTo, foldedUpTo }: Stretch,
+  { after, upTo, foldedUpTo, revisions }: Stretch,
 ): AsyncGenerator<VerificationProgress, VerificationReport> {
   const faults = createFaultList();
   const checks = checksOfLog({ store, rules, snapshots }, faults, {
     after: after?.place.position,
     end: foldedUpTo,
+    revisions,
   });
   return yield* pass(
     { store, chain, signal },

@@ -19,7 +19,7 @@ interface Standing {
 }
 
 describe('a scrub whose process is killed', function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   let database: TestDatabase;
   let pool: Pool;
   const processes = serviceProcesses();
@@ -49,7 +49,7 @@ describe('a scrub whose process is killed', function () {
         const now = await standing();
         return now?.stage === stage && now.ordinal !== null ? now : undefined;
       },
-      60_000,
+      120_000,
     );
 
   it('goes on where it was, in the same pass, whether the log is verified or the books are derived', async () => {
@@ -64,10 +64,14 @@ describe('a scrub whose process is killed', function () {
       sessions: 100,
       betsEach: 195,
     });
-    await eventually('everything is chained', async () => {
-      const { status, json } = await client.get('/portal/audit/head');
-      return status === 200 && Number(json.ordinal) >= events ? true : undefined;
-    });
+    await eventually(
+      'everything is chained',
+      async () => {
+        const { status, json } = await client.get('/portal/audit/head');
+        return status === 200 && Number(json.ordinal) >= events ? true : undefined;
+      },
+      120_000,
+    );
     await filling.terminate();
 
     const scrubbing = {
@@ -98,7 +102,7 @@ describe('a scrub whose process is killed', function () {
         }
         return now?.passes === 0 ? true : undefined;
       },
-      60_000,
+      120_000,
     );
     expect(ordinals).to.deep.equal([...ordinals].sort((one, other) => one - other));
     expect(

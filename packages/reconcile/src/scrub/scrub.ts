@@ -86,14 +86,21 @@ export async function scrubTurn(
   }
   const begunMs = performance.now();
   const pass = state.pass ?? (await beginPass(dependencies, now));
-  const { stage, found = [], foundCount, share } = await advance(dependencies, pass, signal);
+  const {
+    stage,
+    found = [],
+    foundCount,
+    share,
+    hasRested = false,
+  } = await advance(dependencies, pass, signal);
   const findings = withFindings(pass.findings, found, foundCount);
   const alarm =
     findings.count > 0 ? { since: state.alarm?.since ?? now.toISOString(), findings } : state.alarm;
 
   const passedMs = now.getTime() - Date.parse(pass.begunAt);
   const leftMs = passMs * STAGE_ENDS[pass.stage.kind] - passedMs;
-  const waitMs = Math.max((performance.now() - begunMs) * REST, leftMs * share);
+  const restMs = hasRested ? 0 : (performance.now() - begunMs) * REST;
+  const waitMs = Math.max(restMs, leftMs * share);
   if (stage) return { state: { ...state, pass: { ...pass, stage, findings }, alarm }, waitMs };
 
   await dependencies.books.drop();
@@ -122,6 +129,8 @@ interface Step {
   readonly foundCount?: number;
   /** Of what was left of the stage. */
   readonly share: number;
+  /** As long as its work asks for, between its pages. */
+  readonly hasRested?: boolean;
 }
 
 const DERIVING: Stage = { kind: 'deriving', ordinal: null };
@@ -154,6 +163,7 @@ async function verify(
         found: value.faults.map(findingOf),
         foundCount: value.faultCount,
         share: isAtEnd ? 1 : (value.reached.ordinal - from) / (end.ordinal - from),
+        hasRested: true,
       };
     }
     await delay((performance.now() - begunMs) * REST, undefined, { signal });
