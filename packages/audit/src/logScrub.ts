@@ -59,7 +59,13 @@ export function createLogScrub({
     async end() {
       const brokenEnd = await chain.brokenEnd();
       const head = await chain.head();
-      return { end: head && placeOf(head), faults: brokenEnd ? [brokenEndFault(head, brokenEnd)] : [] };
+      const hasPlace = head && store.parsePosition(head.place.position) !== undefined;
+      const reason =
+        brokenEnd ?? (head && !hasPlace ? 'the chain ends at no position of the log' : undefined);
+      return {
+        end: head && hasPlace ? placeOf(head) : undefined,
+        faults: reason === undefined ? [] : [brokenEndFault(head, reason)],
+      };
     },
     async *stretch(afterPlace, endPlace, { events, signal }) {
       const after = afterPlace && headOf(afterPlace);
