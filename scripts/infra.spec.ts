@@ -31,6 +31,7 @@ describe('infra/', () => {
       'eventstore2',
       'eventstore3',
       'postgres',
+      'log-user',
       ...code.roles,
     ]);
   });
@@ -225,10 +226,50 @@ describe('infra/', () => {
       '?tls=true&tlsVerifyCert=false&tlsCAFile=',
     ],
     [
-      'api has another password than eventstore1',
+      'log-user has another password than eventstore1',
       'compose.yaml',
       'admin:${EVENTSTORE_ADMIN_PASSWORD',
       'admin:${EVENTSTORE_OPS_PASSWORD',
+    ],
+    ['api is an administrator of the log', 'compose.yaml', 'esdb://coffer:', 'esdb://admin:'],
+    ['0 containers make the user of the log', 'compose.yaml', '[log, grant]', '[run, grant]'],
+    ['log-user does not make the user of the log', 'compose.yaml', '[log, grant]', '[log, check]'],
+    ['log-user does not end', 'compose.yaml', 'restart: on-failure', 'restart: unless-stopped'],
+    [
+      'log-user is given COFFER_MASTER_KEYS',
+      'compose.yaml',
+      '      EVENTSTORE_ADMIN_URL:',
+      '      COFFER_MASTER_KEYS: none\n      EVENTSTORE_ADMIN_URL:',
+    ],
+    [
+      'log-user makes the user on another server',
+      'compose.yaml',
+      'EVENTSTORE_ADMIN_PASSWORD:?see infra/.env.example}@eventstore1:2113,',
+      'EVENTSTORE_ADMIN_PASSWORD:?see infra/.env.example}@',
+    ],
+    [
+      'log-user is given EVENTSTORE_PASSWORT',
+      'compose.yaml',
+      '      EVENTSTORE_URL: *eventstore-url',
+      '      EVENTSTORE_PASSWORT: *eventstore-url',
+    ],
+    [
+      'api is another user of the log than log-user makes',
+      'compose.yaml',
+      '      EVENTSTORE_URL: *eventstore-url',
+      '      EVENTSTORE_URL: esdb://other:secret@eventstore1:2113?tls=true',
+    ],
+    [
+      'api does not wait for its user of the log',
+      'compose.yaml',
+      '    log-user: { condition: service_completed_successfully }\n',
+      '',
+    ],
+    [
+      'log-user does not reach eventstore1',
+      'compose.yaml',
+      'networks: [log]\n\n  # Apps',
+      'networks: [database]\n\n  # Apps',
     ],
     [
       'the health of eventstore1 is asked for elsewhere',

@@ -10,12 +10,14 @@ export function findingsOf(files: InstallationFiles, code: CodeFacts): readonly 
   const clusterNodes = Object.entries(compose.services).filter(
     ([, { environment }]) => environment.KURRENTDB_CLUSTER_SIZE !== undefined,
   );
+  const ours = Object.entries(compose.services).filter(([, { build }]) => build !== undefined);
   const parts: Parts = {
     files,
     code,
     compose,
     nodes: clusterNodes,
-    roles: Object.entries(compose.services).filter(([, { build }]) => build !== undefined),
+    roles: ours.filter(([, { command }]) => command?.[0] !== 'log'),
+    setUps: ours.filter(([, { command }]) => command?.[0] === 'log'),
   };
   return [
     ...dangling(parts),
@@ -27,6 +29,7 @@ export function findingsOf(files: InstallationFiles, code: CodeFacts): readonly 
     ...cluster(parts),
     ...certificates(parts),
     ...addresses(parts),
+    ...logUser(parts),
   ];
 }
 
@@ -38,6 +41,8 @@ interface Parts {
   readonly compose: ComposeFile;
   readonly nodes: Named;
   readonly roles: Named;
+  /** Our image for what is done once. */
+  readonly setUps: Named;
 }
 
 /** What an operator would fill in, in the form that `.env.example` asks for. */
@@ -45,6 +50,7 @@ export const EXAMPLE_VALUES: Readonly<Record<string, string>> = {
   POSTGRES_PASSWORD: '0b'.repeat(32),
   EVENTSTORE_ADMIN_PASSWORD: '1c'.repeat(32),
   EVENTSTORE_OPS_PASSWORD: '2d'.repeat(32),
+  EVENTSTORE_PASSWORD: '5f'.repeat(32),
   COFFER_SECRETS_KEY: Buffer.alloc(32, 3).toString('base64'),
   COFFER_IDENTITY_KEY: Buffer.alloc(32, 4).toString('base64'),
   COFFER_MASTER_KEYS: `test:1:${Buffer.alloc(32, 5).toString('base64')},live:1:${Buffer.alloc(32, 6).toString('base64')}`,
@@ -92,7 +98,7 @@ function* dangling({ compose, code }: Parts): Iterable<string> {
 }
 
 /** Settings that nobody reads are misspelt ones. */
-function* variables({ compose, code, nodes, roles }: Parts): Iterable<string> {
+function* variables({ compose, code, nodes, roles, setUps }: Parts): Iterable<string> {
   for (const [name, { environment }] of roles) {
     for (const variable of without(Object.keys(environment), code.variables))
       yield `${name} sets ${variable}, which the configuration does not know`;
@@ -107,7 +113,7 @@ function* variables({ compose, code, nodes, roles }: Parts): Iterable<string> {
       yield `${name} sets ${setting}, which is not known to be a setting of the server`;
   }
   for (const [name, { environment }] of Object.entries(compose.services)) {
-    const isOurs = [...nodes, ...roles].some(([known]) => known === name);
+    const isOurs = [...nodes, ...roles, ...setUps].some(([known]) => known === name);
     const others = without(Object.keys(environment), ['POSTGRES_USER', 'POSTGRES_DB', 'POSTGRES_PASSWORD']);
     if (!isOurs) for (const variable of others) yield `${name} sets ${variable}, which nobody reads`;
   }
@@ -167,8 +173,8 @@ function* roleContainers({ compose, roles, code }: Parts): Iterable<string> {
 }
 
 /** A tag that moves is another program tomorrow. */
-function* images({ compose, files, roles }: Parts): Iterable<string> {
-  const ours = roles.map(([, { image }]) => image);
+function* images({ compose, files, roles, setUps }: Parts): Iterable<string> {
+  const ours = [...roles, ...setUps].map(([, { image }]) => image);
   const bases = [...files.Dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image = '']) => image);
   const used = [...Object.values(compose.services).map(({ image }) => image), ...bases];
   for (const image of new Set(used)) {
@@ -267,6 +273,39 @@ function* certificates({ compose, files, nodes, roles }: Parts): Iterable<string
   }
 }
 
+const LOG_ADDRESS = /^esdb:\/\/([^:]+):([^@]+)@([^/?]+)\?(.+)$/;
+
+/** One container makes the user that all roles are, as the administrator, whom no role is. */
+function* logUser({ nodes, roles, setUps }: Parts): Iterable<string> {
+  const [setUp] = setUps;
+  if (!setUp || setUps.length > 1) {
+    yield `${setUps.length} containers make the user of the log`;
+    return;
+  }
+  const [name, { command, environment, networks, restart }] = setUp;
+  if (command?.join(' ') !== 'log grant') yield `${name} does not make the user of the log`;
+  // To begin again after it is done would be for ever.
+  if (restart !== 'on-failure') yield `${name} does not end`;
+  for (const variable of without(Object.keys(environment), ['EVENTSTORE_URL', 'EVENTSTORE_ADMIN_URL']))
+    yield `${name} is given ${variable}, which it has no need of`;
+  const [, administrator, secret, hosts, settings] =
+    LOG_ADDRESS.exec(environment.EVENTSTORE_ADMIN_URL ?? '') ?? [];
+  const [, , , ownHosts, ownSettings] = LOG_ADDRESS.exec(environment.EVENTSTORE_URL ?? '') ?? [];
+  if (hosts !== ownHosts || settings !== ownSettings) yield `${name} makes the user on another server`;
+  for (const [node, service] of nodes) {
+    if (administrator !== 'admin' || service.environment.KURRENTDB_DEFAULT_ADMIN_PASSWORD !== secret)
+      yield `${name} has another password than ${node}`;
+    if (!service.networks.some((network) => networks.includes(network)))
+      yield `${name} does not reach ${node}`;
+  }
+  for (const [role, service] of roles) {
+    if (service.environment.EVENTSTORE_URL !== environment.EVENTSTORE_URL)
+      yield `${role} is another user of the log than ${name} makes`;
+    if (service.depends_on[name]?.condition !== 'service_completed_successfully')
+      yield `${role} does not wait for its user of the log`;
+  }
+}
+
 /** Who is called is there, at that port, in a network that both are in, and under the password that it has. */
 function* addresses({ compose, files, nodes, roles }: Parts): Iterable<string> {
   const { postgres } = compose.services;
@@ -278,16 +317,14 @@ function* addresses({ compose, files, nodes, roles }: Parts): Iterable<string> {
     if (!postgres?.networks.some((network) => networks.includes(network)))
       yield `${name} does not reach postgres`;
 
-    const [, secret, hosts = '', settings] =
-      /^esdb:\/\/admin:([^@]+)@([^/?]+)\?(.+)$/.exec(environment.EVENTSTORE_URL ?? '') ?? [];
+    const [, userOfLog, , hosts = '', settings] = LOG_ADDRESS.exec(environment.EVENTSTORE_URL ?? '') ?? [];
     const places = nodes.map(([node, service]) => `${node}:${service.environment.KURRENTDB_NODE_PORT}`);
     if (!sameMembers(hosts.split(','), places))
       yield `${name} looks for the log at ${hosts}, not at ${places}`;
     if (settings !== 'tls=true&tlsCAFile=/certificates/ca/ca.crt')
       yield `${name} does not check who the log is`;
+    if (userOfLog === 'admin') yield `${name} is an administrator of the log`;
     for (const [node, service] of nodes) {
-      if (service.environment.KURRENTDB_DEFAULT_ADMIN_PASSWORD !== secret)
-        yield `${name} has another password than ${node}`;
       if (!service.networks.some((network) => networks.includes(network)))
         yield `${name} does not reach ${node}`;
     }
