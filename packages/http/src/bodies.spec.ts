@@ -147,6 +147,37 @@ describe('a body', () => {
     expect(details).to.have.property('issues').with.lengthOf(20);
   });
 
+  describe('of more fields than any endpoint takes', () => {
+    const MOST = 65_536;
+    const fields = (count: number) =>
+      Array.from({ length: count }, (_, index) => `"${index.toString(36)}:":1`);
+
+    it('is refused before anybody reads them, whatever they are called and however deep they stand', async () => {
+      const bodies = [
+        `{${fields(400_000)}}`,
+        `{"items":[{${fields(400_000)}}]}`,
+        `{"items":[${fields(MOST + 1).map((field) => `{${field}}`)}]}`,
+      ];
+      for (const body of bodies) {
+        const { status, code, body: answer } = await post('/large', body);
+        expect([status, code]).to.deep.equal([400, 'request/invalid']);
+        expect(answer.details).to.deep.equal({
+          issues: [{ path: '', message: 'has more than 65536 fields' }],
+        });
+      }
+    });
+
+    it('of so many is read, as is one whose texts are full of colons and quotes', async () => {
+      const details = await issuesOf('/large', `{${fields(MOST)}}`);
+      expect(details)
+        .to.have.property('issues')
+        .with.lengthOf(20)
+        .and.deep.include({ path: '0:', message: 'unrecognized field' });
+      const item = { item: ':\\":'.repeat(100_000), price: '7' };
+      expect((await post('/large', JSON.stringify({ items: [item] }))).body).to.deep.equal({ count: 1 });
+    });
+  });
+
   it('cannot reach the prototype of anything', async () => {
     const poisoned = '{"item":"a","price":"7","__proto__":{"polluted":true}}';
     for (const path of ['/shop/purchases', '/anything']) {

@@ -34,6 +34,22 @@ describe('the issues of a request', () => {
     ]);
   });
 
+  it('of a union are the first ones only', () => {
+    let told = 0;
+    const issue: z.core.$ZodIssue = {
+      code: 'custom',
+      path: [],
+      get message() {
+        told++;
+        return 'is wrong';
+      },
+    };
+    const errors = [Array.from({ length: 10_000 }, () => issue)];
+    const failed = new z.ZodError([{ code: 'invalid_union', path: [], errors, message: '' }]);
+    expect(issuesOf(failed, {})).to.have.lengthOf(20);
+    expect(told).to.equal(20);
+  });
+
   it('never repeat a value, and stay short', () => {
     const secret = 'sk_live_secret';
     const text = JSON.stringify(issues(z.strictObject({ a: z.enum(['x']) }), { a: secret }));

@@ -45,7 +45,10 @@ function collect(issue: ZodIssue, prefix: Path, input: unknown, into: Issue[]): 
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     // The branch with the fewest complaints is the one that was most probably meant.
     const closest = issue.errors.reduce((best, branch) => (branch.length < best.length ? branch : best));
-    for (const inner of closest) collect(inner, path, input, into);
+    for (const inner of closest) {
+      if (into.length >= MAX_ISSUES) return;
+      collect(inner, path, input, into);
+    }
     return;
   }
   const missing = issue.code === 'invalid_type' && path.length > 0 && valueAt(input, path) === undefined;

@@ -33,6 +33,32 @@ export function parseJson(bytes: Buffer): unknown {
   }
 }
 
+/** More than any body we document: the 20,000 payouts of a pool have 60,000. */
+export const MAX_JSON_FIELDS = 65_536;
+/** `"":1,` */
+const MIN_FIELD_BYTES = 5;
+
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+
+/**
+ * Whether JSON text has more fields than that. Looked at before it is parsed: each different name costs a
+ * microsecond in the parser, and again in whatever enumerates them, and nobody can stop those in the middle.
+ */
+export function hasMoreFieldsThan(limit: number, bytes: Buffer): boolean {
+  if (bytes.length <= limit * MIN_FIELD_BYTES) return false;
+  let fields = 0;
+  let isInText = false;
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = bytes[index];
+    if (byte === QUOTE) isInText = !isInText;
+    else if (isInText && byte === BACKSLASH) index++;
+    else if (!isInText && byte === COLON && ++fields > limit) return true;
+  }
+  return false;
+}
+
 /** Deeper than any body we document, and shallow enough for every recursive function behind us. */
 export const MAX_JSON_DEPTH = 32;
 

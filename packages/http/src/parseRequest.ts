@@ -3,7 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
 import { reject } from './errors.ts';
 import { type Issue, issuesOf, MAX_ISSUES } from './issues.ts';
-import { checkMediaType, findUnsafeJson, hasBody, parseJson } from './jsonBody.ts';
+import {
+  checkMediaType,
+  findUnsafeJson,
+  hasBody,
+  hasMoreFieldsThan,
+  MAX_JSON_FIELDS,
+  parseJson,
+} from './jsonBody.ts';
 import type { MountedEndpoint } from './mount.ts';
 import { parseQuery } from './queryText.ts';
 import { readBody } from './readBody.ts';
@@ -24,7 +31,12 @@ export async function readJson(
   if (!hasBody(request.headers)) return {};
   checkMediaType(request.headers);
   const bytes = await readBody(request, response, limitBytes);
-  return bytes.length === 0 ? {} : parseJson(bytes);
+  if (bytes.length === 0) return {};
+  if (hasMoreFieldsThan(MAX_JSON_FIELDS, bytes)) {
+    const issues = [{ path: '', message: `has more than ${MAX_JSON_FIELDS} fields` }];
+    throw reject('request/invalid', { issues });
+  }
+  return parseJson(bytes);
 }
 
 /** A body is looked at where one is expected, and on every write: a field that nobody reads is refused. */
