@@ -5,7 +5,7 @@
  *
  * A pass is spread over the time that it is given, and a turn rests three times as long as it has worked, so that it
  * takes a quarter of one core at the most: where commands, or the database, have much to do, its work takes longer and
- * so does its rest.
+ * so does its rest. ADR 0029.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { PoisonEventError } from '@coffer/consumers';
