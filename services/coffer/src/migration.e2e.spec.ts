@@ -33,7 +33,7 @@ const SESSIONS = 250;
 const BETS_EACH = 195;
 
 describe('an installation that is moved between the stores', function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   // Each step stands on the one before.
   this.bail(true);
   let database: TestDatabase;
@@ -82,7 +82,7 @@ describe('an installation that is moved between the stores', function () {
     const { url } = service;
     // To read 50,000 events through another process takes its time.
     const isReady = async () => (await fetch(`${url}/readyz`)).ok || undefined;
-    await eventually('the read models have caught up', isReady, 50_000);
+    await eventually('the read models have caught up', isReady, 240_000);
   };
   const stop = async () => {
     expect(await service?.terminate()).to.include({ exitCode: 0 });
