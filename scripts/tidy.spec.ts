@@ -8,11 +8,12 @@ import { codeRules } from './tidy/codeRules.ts';
 import { documentRules } from './tidy/documentRules.ts';
 import { importRules } from './tidy/importRules.ts';
 import { manifestRules } from './tidy/manifestRules.ts';
+import { patternRules } from './tidy/patternRules.ts';
 import { explain, file } from './tidy/rule.ts';
 import { codeOf, importsOf, packageNameOf } from './tidy/sourceText.ts';
 import { readTree } from './tidy/tree.ts';
 
-const rules = [...importRules, ...codeRules, ...manifestRules, ...documentRules];
+const rules = [...importRules, ...codeRules, ...manifestRules, ...documentRules, ...patternRules];
 
 /** The rules must spell what they forbid, so they are not measured by themselves. */
 const isTidyItself = (path: string) => path.startsWith('scripts/tidy');

@@ -3,7 +3,7 @@ import { lineAt, type SourceFile } from './rule.ts';
 
 /** A comment, a string, a template or a regular expression: whichever begins first wins the text up to its end. */
 const TOKEN =
-  /(?<comment>\/\/.*|\/\*[\s\S]*?\*\/)|(?<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|`(?:\\[\s\S]|[^`\\])*`|(?<=(?:[=(,:[!&|?{};>]|\breturn)\s*)\/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\//g;
+  /(?<comment>\/\/.*|\/\*[\s\S]*?\*\/)|(?<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|`(?:\\[\s\S]|[^`\\])*`|(?<=(?:[=(,:[!&|?{};>]|\breturn)\s*)\/(?<pattern>(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+)\/(?<flags>[dgimsuvy]*)/g;
 
 const blank = (text: string) => text.replace(/[^\n]/g, ' ');
 
@@ -17,6 +17,20 @@ export function codeOf(text: string): string {
   return text.replace(TOKEN, (token, comment?: string, string?: string) =>
     comment || string ? blank(token) : token,
   );
+}
+
+export interface Pattern {
+  readonly source: string;
+  readonly flags: string;
+  readonly line: number;
+}
+
+/** Every regular expression that is written between slashes. */
+export function patternsOf({ text }: SourceFile): readonly Pattern[] {
+  return [...text.matchAll(TOKEN)].flatMap(({ groups, index }) => {
+    const { pattern, flags = '' } = groups ?? {};
+    return pattern === undefined ? [] : [{ source: pattern, flags, line: lineAt(text, index) }];
+  });
 }
 
 export interface Import {

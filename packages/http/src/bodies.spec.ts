@@ -85,6 +85,7 @@ describe('a body', () => {
     'application/json; charset=utf-8',
     'APPLICATION/JSON;charset="UTF-8"',
     'application/json ;',
+    'application/json\t; Charset = utf8 ;',
   ]) {
     it(`may be called ${type}`, async () => {
       expect((await post('/shop/purchases', good, { 'content-type': type })).status).to.equal(201);
@@ -94,6 +95,9 @@ describe('a body', () => {
   for (const headers of [
     { 'content-type': 'text/plain' },
     { 'content-type': 'application/json; charset=latin1' },
+    { 'content-type': 'application/json; charset=utf-8; charset=utf-8' },
+    { 'content-type': 'application/json;;' },
+    { 'content-type': `application/json;${' '.repeat(300)}charset=utf-8` },
     { 'content-type': 'application/jsonx' },
     { 'content-type': 'application/x-www-form-urlencoded' },
     { ...asJson, 'content-encoding': 'gzip' },

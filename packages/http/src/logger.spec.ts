@@ -1,5 +1,7 @@
 import { expect } from 'chai';
+import { analyse } from 'scslre';
 import { createLogger } from './logger.ts';
+import { SECRETS } from './redact.ts';
 
 const SECRET = 'AbC123-secret_value';
 
@@ -39,6 +41,8 @@ describe('the log', () => {
     ['a body that is logged as text', (logger) => logger.info(JSON.stringify({ a: 1, password: SECRET }))],
     ['a signing secret', (logger) => logger.info(`secret whsec_${SECRET}`)],
     ['a JSON web token', (logger) => logger.info(`eyJhbGciOi.eyJzdWIi.${SECRET}`)],
+    ['a JSON web token within another text', (logger) => logger.info(`eyJeyJhbGciOi.eyJzdWIi.${SECRET}`)],
+    ['JSON in JSON', (logger) => logger.info({ sent: JSON.stringify(JSON.stringify({ password: SECRET })) })],
     ['a refresh token', (logger) => logger.info(`Sent rt_${SECRET}${SECRET}`)],
     ['a connection string', (logger) => logger.info(`postgres://coffer:${SECRET}@db/coffer`)],
   ];
@@ -64,6 +68,12 @@ describe('the log', () => {
       code: 'a/b',
     };
     expect(JSON.parse(logged((logger) => logger.info(fields)))).to.include(fields);
+  });
+
+  it('is searched for secrets in linear time, whatever strangers have written into it', () => {
+    for (const [{ source, flags }] of SECRETS) {
+      expect(analyse({ source, flags }).reports, source).to.deep.equal([]);
+    }
   });
 
   it('is silent below its level', () => {

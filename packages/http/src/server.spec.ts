@@ -52,6 +52,12 @@ describe('a request that is no valid HTTP', () => {
       431,
       'request/headers_too_large',
     ],
+    [
+      'has more than 100 headers',
+      `GET /v1/quick HTTP/1.1\r\nHost: a\r\n${'X: y\r\n'.repeat(100)}\r\n`,
+      431,
+      'request/headers_too_large',
+    ],
   ];
   for (const [what, bytes, status, code] of rude) {
     it(`because it ${what} gets ${status} ${code} in the envelope, and the connection ends`, async () => {
@@ -64,6 +70,13 @@ describe('a request that is no valid HTTP', () => {
       expect(JSON.parse(body)).to.include({ code }).and.have.property('details').that.deep.equals({});
     });
   }
+
+  it('may have 100 headers', async () => {
+    await using world = await startWorld({ endpoints: [quick] });
+    const socket = await openSocket(world.port);
+    socket.end(`GET /v1/quick HTTP/1.1\r\nHost: a\r\n${'X: y\r\n'.repeat(99)}\r\n`);
+    expect(await readToEnd(socket)).to.match(/^HTTP\/1\.1 200 /);
+  });
 
   it('may name the whole address, as proxies do', async () => {
     await using world = await startWorld({ endpoints: [quick] });

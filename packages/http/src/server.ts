@@ -31,6 +31,7 @@ export interface RunningServer {
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 const MAX_HEADER_BYTES = 16 * 1024;
+const MAX_HEADERS = 100;
 /** Longer than the idle timeout of common load balancers, so that it is never us who cut a reused connection. */
 const KEEP_ALIVE_MS = 65_000;
 /** A connection on which nothing moves in either direction. */
@@ -48,12 +49,14 @@ export async function startServer(app: Handler, options: ServerOptions): Promise
     requestTimeout: options.requestTimeoutMs ?? 30_000,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, options.requestTimeoutMs ?? CHECK_INTERVAL_MS),
-    // Node would refuse without our envelope; `withHost` refuses with it.
+    // Node would refuse without our envelope; `withGoodHeaders` refuses with it.
     requireHostHeader: false,
   });
   server.maxConnections = options.maxConnections ?? 10_000;
   server.timeout = STALLED_MS;
-  const handler = withHost(app);
+  // Node drops what is beyond in silence; with one more than we take, we see that there were too many.
+  server.maxHeadersCount = MAX_HEADERS + 1;
+  const handler = withGoodHeaders(app);
   server.on('request', handler);
   // The app says `100 Continue` itself, once it wants the body; other expectations are ignored.
   server.on('checkContinue', handler);
@@ -98,15 +101,19 @@ async function stop(server: Server, graceMs: number): Promise<void> {
   clearTimeout(end);
 }
 
-function withHost(app: Handler): Handler {
+function withGoodHeaders(app: Handler): Handler {
   return (request, response) => {
-    if (request.headers.host === undefined && request.httpVersion === '1.1') {
-      const { status, text, headers } = rawFailure('request/malformed');
-      response.writeHead(status, { ...headers, Connection: 'close' }).end(text);
-      return;
-    }
-    app(request, response);
+    const wrong = wrongHeadersOf(request);
+    if (wrong === undefined) return app(request, response);
+    const { status, text, headers } = rawFailure(wrong);
+    response.writeHead(status, { ...headers, Connection: 'close' }).end(text);
   };
+}
+
+function wrongHeadersOf({ rawHeaders, headers, httpVersion }: IncomingMessage) {
+  // Names and values by turns.
+  if (rawHeaders.length > 2 * MAX_HEADERS) return 'request/headers_too_large';
+  return headers.host === undefined && httpVersion === '1.1' ? 'request/malformed' : undefined;
 }
 
 /** What the parser refuses never becomes a request, so the envelope is written by hand. */
