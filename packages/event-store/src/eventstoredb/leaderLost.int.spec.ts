@@ -46,7 +46,7 @@ async function openCluster(): Promise<ScriptedCluster> {
   elect(first);
   const hosts = nodes.map(({ port }) => `127.0.0.1:${port}`).join(',');
   const store = createEventStoreDbEventStore({
-    connectionString: `esdb://${hosts}?tls=false`,
+    connectionString: `esdb://${hosts}?tls=false&keepAliveInterval=${NEVER_MS}`,
     // None of them ends: whoever waits for the lost leader goes on because another one was found.
     appendTimeoutMs: NEVER_MS,
     readSilenceMs: NEVER_MS,
