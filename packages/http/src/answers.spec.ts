@@ -101,14 +101,38 @@ describe('an answer', () => {
       }),
     ];
     await using world = await startWorld({ endpoints });
-    const answer = await ask(`${world.base}/poor`);
+    const answer = await ask(`${world.base}/poor`, { headers: { 'x-request-id': 'r-41' } });
     expect(answer.status).to.equal(409);
     expect(answer.body).to.deep.equal({
       code: 'shop/too_poor',
       message: 'The price exceeds the balance.',
       details: { price: '18446744073709551616', nested: [{ balance: '1' }] },
     });
-    expect(world.logLines, 'a refusal is no line').to.deep.equal([]);
+    expect(world.logLines).to.have.lengthOf(1);
+    const told = { level: 'info', requestId: 'r-41', route: 'GET /poor', status: 409, code: 'shop/too_poor' };
+    expect(JSON.parse(world.logLines[0] ?? ''))
+      .to.include(told)
+      .and.not.have.property('details');
+  });
+
+  it('can be found by its request id, wherever it was refused, and names no path that nobody knows', async () => {
+    await using world = await startWorld();
+    const refusals: readonly (readonly [path: string, init: RequestInit, route: string, code: string])[] = [
+      ['/v1/nowhere?a=1', {}, 'GET unmatched', 'request/not_found'],
+      ['/v1/shop/purchases', { method: 'PUT' }, 'PUT unmatched', 'request/method_not_allowed'],
+      ['/v1/shop/purchases', { method: 'POST' }, 'POST /shop/purchases', 'auth/missing_credentials'],
+      ['/nowhere', {}, 'GET unmatched', 'request/not_found'],
+      ['/healthz', { method: 'POST' }, 'POST /healthz', 'request/method_not_allowed'],
+    ];
+    for (const [path, init, route, code] of refusals) {
+      const answer = await ask(`${world.url}${path}`, init);
+      expect(answer.code, path).to.equal(code);
+      const requestId = answer.headers.get('x-request-id');
+      const told = JSON.parse(world.logLines.at(-1) ?? '{}');
+      expect(told, path).to.include({ requestId, route, code, status: answer.status });
+    }
+    expect(world.logLines).to.have.lengthOf(refusals.length);
+    expect(world.logLines.join('')).to.not.include('nowhere');
   });
 
   const circular: Record<string, unknown> = {};

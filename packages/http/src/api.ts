@@ -169,7 +169,9 @@ export function createApi(options: ApiOptions): Serve {
   function refuseRoute(call: Call, allow: readonly string[] | undefined): void {
     const error = allow ? reject('request/method_not_allowed', { allow }) : reject('request/not_found');
     if (allow) call.response.setHeader('Allow', allow.join(', '));
-    send(call, failureOf(error, catalog, errorOf));
+    const failure = failureOf(error, catalog, errorOf);
+    failureLog.refused(failure, { requestId: call.requestId, route: `${call.request.method} unmatched` });
+    send(call, failure);
   }
 
   /** A browser's question before a request. False when it is none, or about what no page may call. */

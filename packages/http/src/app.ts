@@ -117,7 +117,8 @@ function envelope(options: AppOptions, catalog: ErrorCatalog): ErrorRequestHandl
   return (error, request, response, _next) => {
     const requestId = String(response.getHeader('X-Request-Id') ?? requestIdOf(request));
     const failure = failureOf(error, catalog, options.errorOf);
-    failureLog.failed(failure, error, { requestId, route: `${request.method} ${request.path}` });
+    const path: unknown = request.route?.path;
+    failureLog.failed(failure, error, { requestId, route: `${request.method} ${path ?? 'unmatched'}` });
     if (response.headersSent) response.destroy();
     else sendFailure(request, response, failure, apiHeaders(requestId));
   };

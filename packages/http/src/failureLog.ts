@@ -1,34 +1,63 @@
-/** Which failures are worth a line. A refusal is an answer like any other: none. */
+/** A line for each request that was not served, as long as they are not too many. */
 import type { Logger } from 'pino';
 import type { Failure } from './failure.ts';
 
 export interface FailureLog {
   readonly failed: (failure: Failure, error: unknown, where: FailedRequest) => void;
+  /** A rule said no: whoever asks about a request id finds what it was answered. */
+  readonly refused: (refusal: Pick<Failure, 'status' | 'code'>, where: FailedRequest) => void;
   /** A streamed reply that ended in the middle. */
   readonly broken: (error: unknown, where: FailedRequest) => void;
 }
 
 export interface FailedRequest {
   readonly requestId: string;
-  /** Method and path template. */
+  /** Method and path template: what stands in a path may be anybody's. */
   readonly route: string;
 }
 
 /** While the store is away every request fails the same way: one line a second and code says enough. */
 const QUIET_MS = 1_000;
+/** For each code, so that a flood of one hides no other. */
+const MAX_REFUSALS_PER_SECOND = 20;
 
-export function createFailureLog(logger: Logger): FailureLog {
+interface Second {
+  readonly endsMs: number;
+  told: number;
+  suppressed: number;
+}
+
+export function createFailureLog(logger: Logger, now: () => number = () => performance.now()): FailureLog {
   const quietUntilMs = new Map<string, number>();
   let suppressed = 0;
+  const seconds = new Map<string, Second>();
+
+  const refused: FailureLog['refused'] = ({ status, code }, where) => {
+    const nowMs = now();
+    let second = seconds.get(code);
+    let missed: number | undefined;
+    if (!second || nowMs >= second.endsMs) {
+      missed = second?.suppressed || undefined;
+      second = { endsMs: nowMs + 1_000, told: 0, suppressed: 0 };
+      seconds.set(code, second);
+    }
+    if (second.told >= MAX_REFUSALS_PER_SECOND) {
+      second.suppressed++;
+      return;
+    }
+    second.told++;
+    logger.info({ ...where, status, code, suppressed: missed }, 'A request was refused.');
+  };
 
   return {
+    refused,
     failed(failure, error, where) {
-      if (failure.origin === 'refused' && failure.status < 500) return;
+      if (failure.origin === 'refused' && failure.status < 500) return refused(failure, where);
       if (failure.origin === 'unexpected') {
         logger.error({ ...where, err: error }, 'A request failed unexpectedly.');
         return;
       }
-      const nowMs = performance.now();
+      const nowMs = now();
       if (nowMs < (quietUntilMs.get(failure.code) ?? 0)) {
         suppressed++;
         return;

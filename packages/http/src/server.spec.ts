@@ -68,6 +68,9 @@ describe('a request that is no valid HTTP', () => {
       expect(head).to.match(new RegExp(`^HTTP/1\\.1 ${status} `));
       expect(head).to.match(/x-request-id: /i);
       expect(JSON.parse(body)).to.include({ code }).and.have.property('details').that.deep.equals({});
+      const [line = ''] = world.logLines;
+      expect(JSON.parse(line)).to.include({ status, code });
+      expect(head.toLowerCase()).to.include(`x-request-id: ${JSON.parse(line).requestId}`);
     });
   }
 
@@ -76,6 +79,45 @@ describe('a request that is no valid HTTP', () => {
     const socket = await openSocket(world.port);
     socket.end(`GET /v1/quick HTTP/1.1\r\nHost: a\r\n${'X: y\r\n'.repeat(99)}\r\n`);
     expect(await readToEnd(socket)).to.match(/^HTTP\/1\.1 200 /);
+  });
+
+  for (const [what, garbage] of [
+    ['garbage', 'garbage\r\n\r\n'],
+    ['headers without end', `GET /v1/quick HTTP/1.1\r\nX-Long: ${'x'.repeat(20_000)}`],
+    ['a broken body', 'POST /v1/quick HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nno length'],
+  ] as const) {
+    for (const end of ['and waits', 'and closes its side'] as const) {
+      it(`behind requests that are does not cost them their answers: ${what}, ${end}`, async () => {
+        const { begun, release, endpoints } = held();
+        await using world = await startWorld({ endpoints });
+        const socket = await openSocket(world.port);
+        const valid = (path: string) => `GET /v1${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+        const bytes = `${valid('/slow')}${valid('/quick')}${garbage}`;
+        if (end === 'and waits') socket.write(bytes);
+        else socket.end(bytes);
+        await begun;
+        if (socket.writable) socket.write('more garbage');
+        const received = readToEnd(socket);
+        release();
+        const answers = (await received).split(/(?=HTTP\/1\.1 )/);
+        const statuses = answers.map((answer) => answer.slice(9, 12));
+        expect(statuses.slice(0, 2)).to.deep.equal(['200', '200']);
+        expect(statuses.at(-1)).to.equal(garbage.includes('X-Long') ? '431' : '400');
+        expect(answers[0]).to.include('{"slow":true}');
+        expect(answers[1]).to.include('{"quick":true}');
+      });
+    }
+  }
+
+  it('is forgotten when its connection is gone before the answers to what stood before it', async () => {
+    const { begun, release, endpoints } = held();
+    await using world = await startWorld({ endpoints });
+    const socket = await openSocket(world.port);
+    socket.write('GET /v1/slow HTTP/1.1\r\nHost: a\r\n\r\ngarbage\r\n\r\n');
+    await begun;
+    socket.resetAndDestroy();
+    release();
+    expect((await ask(`${world.base}/quick`)).status).to.equal(200);
   });
 
   it('may name the whole address, as proxies do', async () => {

@@ -4,6 +4,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { httpErrors } from './errors.ts';
+import { createFailureLog, type FailureLog } from './failureLog.ts';
+import type { Logger } from './logger.ts';
 
 export interface ServerOptions {
   readonly host: string;
@@ -15,6 +17,8 @@ export interface ServerOptions {
   readonly requestTimeoutMs?: number;
   /** Default 10,000; a connection beyond is closed at once. */
   readonly maxConnections?: number;
+  /** Told what was refused because it never became a request. */
+  readonly logger?: Logger;
 }
 
 export interface RunningServer {
@@ -56,12 +60,16 @@ export async function startServer(app: Handler, options: ServerOptions): Promise
   server.timeout = STALLED_MS;
   // Node drops what is beyond in silence; with one more than we take, we see that there were too many.
   server.maxHeadersCount = MAX_HEADERS + 1;
-  const handler = withGoodHeaders(app);
+  const failureLog = options.logger && createFailureLog(options.logger);
+  const connections = createConnections();
+  const handler = connections.following(withGoodHeaders(app, failureLog));
   server.on('request', handler);
   // The app says `100 Continue` itself, once it wants the body; other expectations are ignored.
   server.on('checkContinue', handler);
   server.on('checkExpectation', handler);
-  server.on('clientError', answerBrokenRequest);
+  server.on('clientError', (error, socket) => {
+    connections.afterAnswersOn(socket, error, () => answerBrokenRequest(error, socket, failureLog));
+  });
   await listen(server, options);
 
   // An HTTP server on host and port has an address of this form.
@@ -101,11 +109,52 @@ async function stop(server: Server, graceMs: number): Promise<void> {
   clearTimeout(end);
 }
 
-function withGoodHeaders(app: Handler): Handler {
+/** Which answers are under way on a connection. What follows a request may be no HTTP; the request is answered. */
+function createConnections() {
+  /** The last and the one before it, which is whole, as another one followed. */
+  const underWay = new WeakMap<Duplex, readonly ServerResponse[]>();
+  const ending = new WeakSet<Duplex>();
+
+  return {
+    following:
+      (handler: Handler): Handler =>
+      (request, response) => {
+        const { socket } = request;
+        const [before] = underWay.get(socket) ?? [];
+        underWay.set(socket, before ? [response, before] : [response]);
+        response.once('close', () => {
+          if (underWay.get(socket)?.[0] === response) underWay.delete(socket);
+        });
+        handler(request, response);
+      },
+
+    afterAnswersOn(socket: Duplex, error: NodeJS.ErrnoException, end: () => void): void {
+      if (error.code === 'ECONNRESET' || !socket.writable) {
+        socket.destroy();
+        return;
+      }
+      // Whatever else is sent is no HTTP either.
+      if (ending.has(socket)) return;
+      ending.add(socket);
+      // Answers go out in the order of their requests. The last request may be the one that broke off in its body.
+      const answers = underWay.get(socket) ?? [];
+      const last = answers.find((answer) => answer.req.complete && !answer.writableFinished);
+      if (!last) {
+        end();
+        return;
+      }
+      last.once('close', () => {
+        if (socket.writable) end();
+      });
+    },
+  };
+}
+
+function withGoodHeaders(app: Handler, failureLog: FailureLog | undefined): Handler {
   return (request, response) => {
     const wrong = wrongHeadersOf(request);
     if (wrong === undefined) return app(request, response);
-    const { status, text, headers } = rawFailure(wrong);
+    const { status, text, headers } = rawFailure(wrong, failureLog);
     response.writeHead(status, { ...headers, Connection: 'close' }).end(text);
   };
 }
@@ -117,12 +166,14 @@ function wrongHeadersOf({ rawHeaders, headers, httpVersion }: IncomingMessage) {
 }
 
 /** What the parser refuses never becomes a request, so the envelope is written by hand. */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const { status, reason, text, headers } = rawFailure(codeOfParserError(error.code));
+function answerBrokenRequest(
+  error: NodeJS.ErrnoException,
+  socket: Duplex,
+  failureLog: FailureLog | undefined,
+): void {
+  // Whoever left in the middle of a request asks nobody about it.
+  const told = error.code === 'HPE_INVALID_EOF_STATE' ? undefined : failureLog;
+  const { status, reason, text, headers } = rawFailure(codeOfParserError(error.code), told);
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   socket.end([`HTTP/1.1 ${status} ${reason}`, ...head, 'Connection: close', '', text].join('\r\n'));
   // The client gets a moment to read it; to destroy at once could reset the answer on its way.
@@ -142,15 +193,17 @@ const REASONS = {
   'request/malformed': 'Bad Request',
 } as const;
 
-function rawFailure(code: keyof typeof REASONS) {
+function rawFailure(code: keyof typeof REASONS, failureLog: FailureLog | undefined) {
   const { status, message } = httpErrors[code];
+  const requestId = randomUUID();
+  failureLog?.refused({ status, code }, { requestId, route: 'unmatched' });
   const text = JSON.stringify({ code, message, details: {} });
   const headers = {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(text),
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
-    'X-Request-Id': randomUUID(),
+    'X-Request-Id': requestId,
   };
   return { status, reason: REASONS[code], text, headers };
 }

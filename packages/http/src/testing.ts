@@ -82,6 +82,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const { server: serverOptions, ...appOptions } = options;
   const logLines: string[] = [];
   const metrics = new Registry();
+  const logger = createLogger({ level: 'info', destination: { write: (line) => logLines.push(line) } });
   const app = createApp({
     endpoints: [buy],
     catalog: shopErrors,
@@ -90,14 +91,14 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     allowedOrigins: { ofApp: () => false, ofAnyApp: () => false },
     isOperatorToken: (token) => token === OPERATOR_TOKEN,
     errorOf: () => undefined,
-    logger: createLogger({ level: 'info', destination: { write: (line) => logLines.push(line) } }),
+    logger,
     metrics,
     readiness: async () => ({ ready: true, reasons: [] }),
     version: '1.2.3',
     checkReplies: true,
     ...appOptions,
   });
-  const running = await startServer(app, { host: '127.0.0.1', port: 0, ...serverOptions });
+  const running = await startServer(app, { host: '127.0.0.1', port: 0, logger, ...serverOptions });
   return {
     ...running,
     base: `${running.url}/v1`,

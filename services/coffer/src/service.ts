@@ -213,7 +213,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         openMetrics: config.metricsPublic,
         checkReplies: options.checkReplies ?? false,
       });
-      const running = await startServer(app, { host: config.host, port });
+      const running = await startServer(app, { host: config.host, port, logger });
       stops.push(() => running.stop(STOP_GRACE_MS), contexts.projections.stop);
       return running;
     }
