@@ -32,7 +32,7 @@ export interface Scene {
 }
 
 export async function setScene(client: Client, chain: FaultyChain, userCount: number): Promise<Scene> {
-  const app = await setUpApp(client, { name: 'Faults' });
+  const app = await setUpApp(client, { name: 'Faults', chipMint: null });
   const gold = { id: 3, code: 'GOLD', decimals: GOLD_DECIMALS, mint: { test: chain.gold, live: null } };
   requireStatus(await client.post(`/portal/app/${app.appId}/currencies`, gold), 200);
   await allowSignIn(client, app.appId);

@@ -132,11 +132,20 @@ const CHIP = {
 /** Through the admin API: an app with SOL and CHIP, and keys for both environments. */
 export async function setUpApp(
   client: Client,
-  app: { readonly name?: string; readonly scope?: string } = {},
+  {
+    chipMint = CHIP.mint.test,
+    ...app
+  }: {
+    readonly name?: string;
+    readonly scope?: string;
+    /** Null where the service has a chain, which does not know the mint. */
+    readonly chipMint?: string | null;
+  } = {},
 ): Promise<TestApp> {
   const made = requireStatus(await client.post('/portal/apps', { name: 'Arcade', ...app }), 200);
   const appId = textOf(made, 'appId');
-  for (const currency of [SOL, CHIP]) {
+  const chip = { ...CHIP, mint: { ...CHIP.mint, test: chipMint } };
+  for (const currency of [SOL, chip]) {
     requireStatus(await client.post(`/portal/app/${appId}/currencies`, currency), 200);
   }
   return {
