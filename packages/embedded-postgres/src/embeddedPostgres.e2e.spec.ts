@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { unprivilegedAccount } from './account.ts';
+import { findEmbeddedPostgres } from './embeddedPostgres.ts';
 import { DataFolderInUseError, EmbeddedPostgresError } from './errors.ts';
 import { statIfThere } from './files.ts';
 import { commandLineOf } from './processes.ts';
@@ -34,6 +35,16 @@ describe('the embedded Postgres', () => {
     url.password = 'guess';
     expect(await failureOf(query(url.href, 'select 1'))).to.include({ code: '28P01' });
     await server.stop();
+  });
+
+  it('is found by others in its folder while it runs, and only then', async () => {
+    const folder = await bench.folder();
+    expect(await findEmbeddedPostgres(folder)).to.equal(undefined);
+    const server = await bench.start(folder);
+    const found = await findEmbeddedPostgres(folder);
+    expect(found?.('coffer')).to.equal(server.connectionString('coffer'));
+    await server.stop();
+    expect(await findEmbeddedPostgres(folder)).to.equal(undefined);
   });
 
   it('keeps its data and its port over a stop, which leaves no process', async () => {

@@ -9,9 +9,10 @@ import { EmbeddedPostgresError } from './errors.ts';
 import { hasCode } from './files.ts';
 import { type Logger, silentLogger } from './logger.ts';
 import { acquireDataFolder, type Ownership } from './ownership.ts';
-import { findPlace, type Place, rememberInitialized } from './place.ts';
+import { findPlace, type Place, presentPlace, rememberInitialized } from './place.ts';
 import {
   ensurePostmaster,
+  findPostmaster,
   isConfiguredAs,
   isPostmasterOf,
   type Postmaster,
@@ -64,7 +65,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   await ensureCluster(place, cluster);
   await rememberInitialized(place);
 
-  const password = (await readFile(place.passwordFile, 'utf8')).trim();
+  const password = await passwordOf(place);
   const { postmaster, ownership } = await startAndOwn(place, cluster, password, options);
   const connectionString = (database: string) => connectionStringOf(postmaster, password, database);
   const stop = async () => {
@@ -86,6 +87,19 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     stop,
   };
 }
+
+/** Connection strings for the server that runs in a data folder, whoever started it; undefined when none does. */
+export async function findEmbeddedPostgres(
+  folder: string,
+): Promise<EmbeddedPostgres['connectionString'] | undefined> {
+  const place = await presentPlace(folder);
+  const postmaster = place && (await findPostmaster(place));
+  if (!place || !postmaster) return undefined;
+  const password = await passwordOf(place);
+  return (database) => connectionStringOf(postmaster, password, database);
+}
+
+const passwordOf = async ({ passwordFile }: Place) => (await readFile(passwordFile, 'utf8')).trim();
 
 /** A server that another service is stopping, or that recovers from a crash, answers so for a while. */
 const CONNECT_LIMIT_MS = 60_000;

@@ -41,22 +41,28 @@ export async function findPlace(
   logger: Logger,
 ): Promise<Place> {
   await mkdir(folder, { recursive: true });
-  const inside = placeIn(join(resolve(folder), 'postgres'), undefined);
-  if (await statIfThere(inside.dataFolder)) return inside;
+  await removeAbandonedDrafts(resolve(folder));
+  const present = await presentPlace(folder);
+  if (present) return present;
+  const closed = account && (await firstClosedFolder(folder, account));
+  if (!closed) return placeInside(folder);
 
   const pointerFile = join(resolve(folder), POINTER_FILE);
-  await removeAbandonedDrafts(resolve(folder));
-  const known = await readPointer(pointerFile);
-  if (known) return placeFrom(known, pointerFile);
-  const closed = account && (await firstClosedFolder(folder, account));
-  if (!closed) return inside;
-
   const pointer = await createPointer(resolve(folder), pointerFile);
   logger.info(
     { clusterFolder: pointer.clusterFolder, closedFolder: closed, pointerFile },
     'Postgres does not run as root and its user cannot enter the data folder: the database lives elsewhere',
   );
   return placeFrom(pointer, pointerFile);
+}
+
+/** Where the cluster is, or is to be again; undefined when the folder has none and names none. Makes nothing. */
+export async function presentPlace(folder: string): Promise<Place | undefined> {
+  const inside = placeInside(folder);
+  if (await statIfThere(inside.dataFolder)) return inside;
+  const pointerFile = join(resolve(folder), POINTER_FILE);
+  const known = await readPointer(pointerFile);
+  return known && placeFrom(known, pointerFile);
 }
 
 /** To be called once the cluster is there. */
@@ -86,6 +92,8 @@ export async function removeDataFolder(folder: string): Promise<void> {
 export async function makePassable(folder: string): Promise<void> {
   if (await mkdir(folder, { recursive: true })) await chmod(folder, 0o711);
 }
+
+const placeInside = (folder: string): Place => placeIn(join(resolve(folder), 'postgres'), undefined);
 
 function placeIn(clusterFolder: string, pointerFile: string | undefined): Place {
   return {

@@ -105,6 +105,9 @@ const plainVariables = z.object({
   COFFER_FAIL_POINT: failPointName.optional(),
 });
 
+export type VariableName = keyof typeof plainVariables.shape;
+export const variableNames: readonly string[] = Object.keys(plainVariables.shape);
+
 const environmentVariables = plainVariables.refine(
   ({ COFFER_STORE_GATEWAY_TLS: hasTls, COFFER_STORE_GATEWAY_HOST: host }) => hasTls || isLoopback(host),
   { path: ['COFFER_STORE_GATEWAY_HOST'], message: 'must be a loopback address where there is no TLS' },

@@ -24,15 +24,13 @@ import {
   needMasterKeys,
   type Role,
 } from './config.ts';
+import { EMBEDDED_DATABASE } from './databaseUrl.ts';
 import { type EmbeddedTestChain, startEmbeddedTestChain } from './embeddedChain.ts';
 import { installationMasterKeys } from './installationMasterKeys.ts';
 import { installationSecrets } from './installationSecrets.ts';
 import { migrateAll, type Service, startService } from './service.ts';
 import { startFailure } from './startFailure.ts';
 import { VERSION } from './version.ts';
-
-/** The name of the database in the embedded server. */
-const DATABASE = 'coffer';
 
 /** Returns when the service has stopped. Throws a `CommandFailure` that says why it could not start. */
 export async function run(names: readonly string[]): Promise<void> {
@@ -147,8 +145,13 @@ export async function openDatabase(
   onLost: (error: Error) => void,
 ): Promise<Database> {
   if (databaseUrl !== undefined) return { url: databaseUrl, isEmbedded: false, stop: async () => undefined };
-  const postgres = await startEmbeddedPostgres({ folder: dataFolder, databases: [DATABASE], logger, onLost });
-  return { url: postgres.connectionString(DATABASE), isEmbedded: true, stop: postgres.stop };
+  const postgres = await startEmbeddedPostgres({
+    folder: dataFolder,
+    databases: [EMBEDDED_DATABASE],
+    logger,
+    onLost,
+  });
+  return { url: postgres.connectionString(EMBEDDED_DATABASE), isEmbedded: true, stop: postgres.stop };
 }
 
 /** Tells the command line and a first user where the service is; an empty installation gets the app "Demo". */

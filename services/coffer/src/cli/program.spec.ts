@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { writeOperatorFile } from '@coffer/portal/operatorFile';
 import { expect } from 'chai';
+import { roles, variableNames } from '../config.ts';
+import { VERSION } from '../version.ts';
 import { runProgram } from './program.ts';
 
 const TOKEN = 'the-operators-token';
@@ -74,11 +76,11 @@ describe('the command line', () => {
       stdout: stdout.stream,
       stderr: stderr.stream,
     };
-    const roles: string[] = [];
+    const handedOver: string[] = [];
     const exitCode = await runProgram(words(line), surroundings, async (given) => {
-      roles.push('run', ...given);
+      handedOver.push('run', ...given);
     });
-    return { exitCode, stdout: stdout.text(), stderr: stderr.text(), roles };
+    return { exitCode, stdout: stdout.text(), stderr: stderr.text(), roles: handedOver };
   };
 
   describe('asks the admin API', () => {
@@ -289,6 +291,25 @@ describe('the command line', () => {
       expect(stdout).to.include('--grace <seconds>').and.include('--json');
     });
 
+    const misspelt = [
+      ['keyz list', 'Did you mean keys?'],
+      ['keys lst --app app_1', 'Did you mean list?'],
+      ['apps create --nmae Arcade', 'Did you mean --name?'],
+      ['accounts credit --app app_1 --curency CHIP', 'Did you mean --currency?'],
+      ['apps list --jsn', 'Did you mean --json?'],
+    ] as const;
+    for (const [line, nearest] of misspelt) {
+      it(`2 and the nearest name to a misspelt one: coffer ${line}`, async () => {
+        const { exitCode, stderr } = await run(line);
+        expect(exitCode).to.equal(2);
+        expect(stderr).to.include(nearest).and.include('--help');
+      });
+    }
+
+    it('0 and the version', async () => {
+      expect(await run('--version')).to.include({ exitCode: 0, stdout: `${VERSION}\n` });
+    });
+
     it('3 without a service: none ever started here, none answers, or something else does', async () => {
       const nowhere = await run('apps list', {});
       expect(nowhere.exitCode).to.equal(3);
@@ -329,6 +350,45 @@ describe('the command line', () => {
       }
       expect(asked.map((request) => request.url)).to.deep.equal(Array(4).fill('/v1/portal/apps'));
       expect(asked[0]?.authorization).to.equal('Bearer from-the-file');
+    });
+  });
+
+  describe('says in its help', () => {
+    /** The line that describes an option, a role or a variable. */
+    const lineOf = async (command: string, name: string) => {
+      const { stdout } = await run(`${command} --help`);
+      return stdout.split('\n').find((line) => line.trim().startsWith(`${name} `)) ?? '';
+    };
+
+    it('which options are required, and which are not', async () => {
+      expect(await lineOf('keys create', '--app')).to.match(/\(required\)$/);
+      expect(await lineOf('keys create', '--kind')).not.to.match(/required/);
+      expect(await lineOf('currencies add', '--code')).to.match(/\(required\)$/);
+    });
+
+    it('what each role does, and what each variable is', async () => {
+      for (const name of [...roles, ...variableNames]) {
+        expect(await lineOf('run', name), name).to.match(/^ {2}\S+ {2,}\S/);
+      }
+    });
+  });
+
+  describe('tells where the database is', () => {
+    it('by DATABASE_URL, as a bare line for other tools', async () => {
+      const variables = { DATABASE_URL: 'postgres://me@db.example/coffer' };
+      expect(await run('database url', variables)).to.include({
+        exitCode: 0,
+        stdout: 'postgres://me@db.example/coffer\n',
+      });
+      const { stdout } = await run('database url --json', variables);
+      expect(JSON.parse(stdout)).to.deep.equal({ url: variables.DATABASE_URL });
+    });
+
+    it('or exits with 3 where none runs, and makes nothing', async () => {
+      const { exitCode, stderr } = await run('database url', {});
+      expect(exitCode).to.equal(3);
+      expect(stderr).to.include('.data').and.include('npm start');
+      expect(await readdir(folder)).to.deep.equal([]);
     });
   });
 

@@ -1,11 +1,13 @@
 /** The command line as a whole. Source: contract, The command line. */
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help, type Option } from 'commander';
+import { VERSION } from '../version.ts';
 import { type CliSurroundings, createCli } from './cli.ts';
 import { registerAccounts } from './commands/accounts.ts';
 import { registerApps } from './commands/apps.ts';
 import { registerAudit } from './commands/audit.ts';
 import { registerConsumers } from './commands/consumers.ts';
 import { registerCurrencies } from './commands/currencies.ts';
+import { registerDatabase } from './commands/database.ts';
 import { registerKeys } from './commands/keys.ts';
 import { registerLog } from './commands/log.ts';
 import { registerMasterKeys } from './commands/masterKeys.ts';
@@ -19,17 +21,49 @@ import { registerUsers } from './commands/users.ts';
 import { registerWallets } from './commands/wallets.ts';
 import { CommandFailure, EXIT } from './failure.ts';
 import { write } from './output.ts';
+import { runHelp } from './runHelp.ts';
 
 /** Runs the service until it is told to stop. Loaded only when called for, so that the rest starts quickly. */
 export type RunService = (roles: readonly string[]) => Promise<void>;
 
+/** Tells of a misspelt option first; commander would name the required one that is missing for it. */
+class CofferCommand extends Command {
+  override createCommand(name?: string): Command {
+    return new CofferCommand(name);
+  }
+
+  override createHelp(): Help {
+    return new CofferHelp();
+  }
+
+  override parseOptions(argv: string[]) {
+    const parsed = super.parseOptions(argv);
+    const isLeaf = this.commands.length === 0;
+    const asksForHelp = parsed.unknown.some((option) => option === '-h' || option === '--help');
+    if (isLeaf && parsed.unknown.length > 0 && !asksForHelp) {
+      for (const option of this.options) option.mandatory = false;
+    }
+    return parsed;
+  }
+}
+
+class CofferHelp extends Help {
+  override showGlobalOptions = true;
+
+  override optionDescription(option: Option): string {
+    const description = super.optionDescription(option);
+    return option.mandatory ? `${description} (required)` : description;
+  }
+}
+
 /** The program with all its commands. It throws where commander would end the process. */
 export function buildProgram(surroundings: CliSurroundings, runService: RunService): Command {
   const { stdout, stderr } = surroundings;
-  const program = new Command('coffer')
+  const program = new CofferCommand('coffer')
     .description('A custodial wallet and off-chain play ledger for games.')
     .option('--json', 'print one JSON document instead of a table')
-    .configureHelp({ showGlobalOptions: true })
+    .version(VERSION, '--version', 'print the version')
+    .showHelpAfterError('What there is: add --help')
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
       writeErr: (text) => void stderr.write(text),
@@ -39,7 +73,8 @@ export function buildProgram(surroundings: CliSurroundings, runService: RunServi
   program
     .command('run')
     .description('run the service: all roles unless some are named')
-    .argument('[roles...]', 'what this process does')
+    .argument('[roles...]', 'what this process does: see below')
+    .addHelpText('after', ({ command }) => runHelp(command))
     .action((roles: readonly string[]) => runService(roles));
 
   const cli = createCli(surroundings);
@@ -58,6 +93,7 @@ export function buildProgram(surroundings: CliSurroundings, runService: RunServi
   registerConsumers(program, cli);
   registerLog(program, cli);
   registerProjections(program, cli);
+  registerDatabase(program, cli, surroundings);
   registerAudit(program, cli);
   return program;
 }

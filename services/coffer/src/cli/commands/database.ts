@@ -1,0 +1,20 @@
+/** The database, for whoever looks into the books with a client of PostgreSQL. */
+import type { Command } from 'commander';
+import type { Cli, CliSurroundings } from '../cli.ts';
+
+export function registerDatabase(
+  program: Command,
+  { print }: Cli,
+  { variables, workingFolder }: CliSurroundings,
+): void {
+  const database = program.command('database').description('the database of the service');
+  database
+    .command('url')
+    .description('print its address with the password: DATABASE_URL, or of the embedded one while it runs')
+    .action(async (_options: unknown, command: Command) => {
+      // Loaded only when called for: every other command starts without a database driver.
+      const { databaseUrlFrom } = await import('../../databaseUrl.ts');
+      const url = await databaseUrlFrom(variables, workingFolder);
+      await print(command, { url }, () => url);
+    });
+}
