@@ -19,7 +19,6 @@ const OURS: Readonly<Record<string, readonly string[]>> = {
     '\\/+$',
   ],
   'services/coffer/src/cli/connection.ts': ['\\/+$'],
-  'packages/sdk/src/transport.ts': ['\\/+$'],
   'services/coffer/src/config.ts': ['^[^\\r\\n]+@[^\\r\\n]+$'],
 };
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { type BackendClient, createBackendClient } from './backend.ts';
 import { ownsWallet } from './identity.ts';
+import type { Fetch } from './platform.ts';
 import {
   answers,
   BASE_URL,
@@ -264,6 +265,33 @@ describe('the backend client', () => {
     for (const secretKey of ['pk_test_a', 'sk_prod_a', '']) {
       expect(() => createBackendClient({ baseUrl: BASE_URL, secretKey }), secretKey).to.throw(TypeError);
     }
+  });
+
+  it('takes no base address but one that ends with /v1, on which it builds', async () => {
+    const at = (baseUrl: string, fetch: Fetch = globalThis.fetch) =>
+      createBackendClient({ baseUrl, secretKey: 'sk_test_a', fetch });
+    for (const baseUrl of [
+      'http://a',
+      'http://a/',
+      'http://a/v1x',
+      'http://a/v1?b',
+      'a/v1',
+      'ftp://a/v1',
+      '',
+    ]) {
+      expect(() => at(baseUrl), baseUrl).to.throw(TypeError, '/v1');
+    }
+    const asked: string[] = [];
+    for (const baseUrl of ['http://a/v1', 'http://a/v1/', 'https://a/coffer/v1']) {
+      const spy = async (url: string) => {
+        asked.push(url);
+        return Response.json({ items: [] });
+      };
+      await at(baseUrl, spy).users.accounts('usr_a');
+    }
+    expect(asked).to.deep.equal(
+      ['http://a', 'http://a', 'https://a/coffer'].map((a) => `${a}/v1/users/usr_a/accounts`),
+    );
   });
 
   it('sends no amount that is none', async () => {

@@ -2,8 +2,9 @@
 import type { Fields } from './answers.ts';
 import { readVerifiedSession, type VerifiedSession } from './identity.ts';
 import { createLedgerClient, type LedgerClient } from './ledger.ts';
+import type { Fetch } from './platform.ts';
 import { type CallOptions, type RetryOptions, retryPolicyOf, type Timing } from './retry.ts';
-import { type Call, createTransport, type Fetch, readBody, segment } from './transport.ts';
+import { type Call, createTransport, readBody, segment } from './transport.ts';
 import { createTreasuryClient, type TreasuryClient } from './treasury.ts';
 import { createServerWalletsClient, type ServerWalletsClient } from './wallets.ts';
 
@@ -42,7 +43,7 @@ export interface BackendClient {
   };
 }
 
-/** Throws a TypeError on a key that is no secret key. */
+/** Throws a TypeError on a key that is no secret key, and on a base address without `/v1`. */
 export function createBackendClient(client: BackendClientOptions): BackendClient {
   const { baseUrl, secretKey, fetch, retry, timing } = client;
   if (!/^sk_(test|live)_/.test(secretKey))

@@ -11,10 +11,10 @@ export {
 export type { LedgerClient } from './ledger.ts';
 export type * from './ledgerTypes.ts';
 export type { Move, TreasuryMove, WalletMove } from './moves.ts';
+export type { Fetch, FetchAnswer, FetchInit, Signal } from './platform.ts';
 export * from './player.ts';
 export type { CallOptions, RetryOptions, Timing } from './retry.ts';
 export { memoryTokenStore, type TokenStore, type Tokens } from './tokens.ts';
-export type { Fetch } from './transport.ts';
 export type {
   SettledMove,
   SettledOptions,

@@ -92,6 +92,28 @@ describe('signing in', () => {
     expect(await store.load()).to.deep.equal(tokens(1));
   });
 
+  const signature = new Uint8Array(64).fill(7);
+  for (const [title, signed] of [
+    ['the bytes alone', signature],
+    ['an object, as most wallets do', { signature, publicKey: 'P1' }],
+    ['a list, as the Wallet Standard has it', [{ signature, signedMessage: new Uint8Array(3) }]],
+  ] as const) {
+    it(`takes a signature as ${title}`, async () => {
+      const { client, sent } = await playerOf([answers(challenge), answers(session(1))]);
+      await client.signInWithWallet({ publicKey: 'P1', signMessage: () => signed });
+      expect(sent[1]?.body.signature).to.equal(Buffer.from(signature).toString('base64'));
+    });
+  }
+
+  it('sends no signature that is none', async () => {
+    for (const signed of [new Uint8Array(3), { signature: new Uint8Array(0) }, []]) {
+      const { client, sent } = await playerOf([answers(challenge), answers(session(1))]);
+      const signing = client.signInWithWallet({ publicKey: 'P1', signMessage: () => signed });
+      expect(await rejectionOf(signing)).to.be.instanceOf(TypeError);
+      expect(sent).to.have.lengthOf(1);
+    }
+  });
+
   it('asks for nothing that CORS would have to allow by name', async () => {
     const { client, sent } = await playerOf([answers(session(1))]);
     await client.messenger.verify({ initData: 'hash=1' });

@@ -3,16 +3,10 @@ import type { Fields } from './answers.ts';
 import { encodeBase64 } from './base64.ts';
 import { CofferError, sdkError } from './cofferError.ts';
 import { readUser, readWallet, type User, type WalletSummary } from './identity.ts';
+import type { Fetch } from './platform.ts';
 import { type CallOptions, type RetryOptions, retryPolicyOf, type Timing } from './retry.ts';
 import { memoryTokenStore, type TokenStore, type Tokens } from './tokens.ts';
-import {
-  type Call,
-  createTransport,
-  type Fetch,
-  type Request,
-  readBody,
-  withUnknownOutcome,
-} from './transport.ts';
+import { type Call, createTransport, type Request, readBody, withUnknownOutcome } from './transport.ts';
 import { createWalletsClient, type WalletsClient } from './wallets.ts';
 
 export interface PlayerClientOptions {
@@ -63,9 +57,15 @@ export interface SiwsProof extends FirstTouch {
 export interface WalletSignIn extends FirstTouch {
   /** Base58. */
   readonly publicKey: string;
-  /** Asks the wallet to sign the bytes; answers the 64 bytes of the signature. */
-  readonly signMessage: (message: Uint8Array) => Promise<Uint8Array>;
+  /** Asks the wallet to sign the bytes; answers the 64 bytes of the signature, bare or as wallets hand them over. */
+  readonly signMessage: (message: Uint8Array) => Promise<SignedMessage> | SignedMessage;
 }
+
+/** The bytes, an object with them (most wallets), or a list with one such object (Wallet Standard). */
+export type SignedMessage =
+  | Uint8Array
+  | { readonly signature: Uint8Array }
+  | readonly { readonly signature: Uint8Array }[];
 
 /**
  * Every call rejects with a `CofferError`. Those that sign in keep the tokens. A sign-in whose answer was lost is not
@@ -114,7 +114,10 @@ export interface Me {
 
 const ACCESS_TOKEN_LEEWAY_MS = 60_000;
 
-/** Throws a TypeError on a key that is no publishable key: a secret one must never reach a browser. */
+/**
+ * Throws a TypeError on a key that is no publishable key (a secret one must never reach a browser), and on a base
+ * address without `/v1`.
+ */
 export function createPlayerClient(client: PlayerClientOptions): PlayerClient {
   const { baseUrl, publishableKey, tokens = memoryTokenStore(), wallClockMs = () => Date.now() } = client;
   if (!/^pk_(test|live)_/.test(publishableKey)) {
@@ -214,7 +217,8 @@ export function createPlayerClient(client: PlayerClientOptions): PlayerClient {
     siws: { challenge, verify: verifySiws },
     signInWithWallet: async ({ publicKey, signMessage, ...firstTouch }, options) => {
       const issued = await challenge(publicKey, options);
-      const signature = encodeBase64(await signMessage(new TextEncoder().encode(issued.message)));
+      const signed = await signMessage(new TextEncoder().encode(issued.message));
+      const signature = encodeBase64(signatureOf(signed));
       return verifySiws({ challenge: issued, publicKey, signature, ...firstTouch }, options);
     },
     messenger: {
@@ -241,6 +245,14 @@ export function createPlayerClient(client: PlayerClientOptions): PlayerClient {
       await send({ method: 'POST', path: '/auth/logout', body, repeat: 'safe' }, options);
     },
   };
+}
+
+/** Throws a TypeError on what is no signature: the service would only say that it is not good. */
+function signatureOf(signed: SignedMessage): Uint8Array {
+  // Not by its class: a wallet may stand in a frame of its own, which has classes of its own.
+  const bytes = ArrayBuffer.isView(signed) ? signed : [signed].flat()[0]?.signature;
+  if (ArrayBuffer.isView(bytes) && bytes.byteLength === 64) return bytes;
+  throw new TypeError('signMessage must answer the 64 bytes of a signature, or { signature } with them.');
 }
 
 const tokensOf = ({ accessToken, refreshToken, expiresAt }: Tokens): Tokens => ({

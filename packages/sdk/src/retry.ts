@@ -1,5 +1,6 @@
 /** When a call is made again, and when it is given up. */
 import type { CofferError } from './cofferError.ts';
+import type { Signal } from './platform.ts';
 
 export interface RetryOptions {
   /** All attempts of a call together, with the waits between them. Default 30,000. */
@@ -16,7 +17,7 @@ export interface CallOptions {
   /** Instead of the deadline of the client. */
   readonly deadlineMs?: number;
   /** Ends the call and its retries; the call then rejects with the reason of the signal. */
-  readonly signal?: AbortSignal;
+  readonly signal?: Signal;
 }
 
 /** The clock and the dice, so that specs wait for nothing. */
@@ -24,10 +25,13 @@ export interface Timing {
   /** Monotonic. */
   readonly nowMs: () => number;
   /** Rejects with the reason of the signal when that comes first. */
-  readonly sleep: (delayMs: number, signal: AbortSignal | undefined) => Promise<void>;
+  readonly sleep: (delayMs: number, signal: Signal | undefined) => Promise<void>;
   /** At least 0, less than 1. */
   readonly random: () => number;
 }
+
+/** Timers count whole milliseconds in 32 bits: a fraction is refused by some, and what is longer ends at once. */
+export const timerMs = (delayMs: number): number => Math.min(2 ** 31 - 1, Math.ceil(delayMs));
 
 export const systemTiming: Timing = {
   nowMs: () => performance.now(),
@@ -40,7 +44,7 @@ export const systemTiming: Timing = {
       const timer = setTimeout(() => {
         signal?.removeEventListener('abort', stop);
         resolve();
-      }, delayMs);
+      }, timerMs(delayMs));
       if (signal?.aborted) stop();
       else signal?.addEventListener('abort', stop, { once: true });
     }),
@@ -59,7 +63,13 @@ export function retryPolicyOf(options: RetryOptions = {}, timing: Timing = syste
     firstDelayMs = 200,
     longestDelayMs = 5_000,
   } = options;
-  return { retry: { deadlineMs, attemptTimeoutMs, firstDelayMs, longestDelayMs }, timing };
+  const retry = { deadlineMs, attemptTimeoutMs, firstDelayMs, longestDelayMs };
+  for (const [name, value] of Object.entries(retry)) checkNumber(name, value);
+  return { retry, timing };
+}
+
+function checkNumber(name: string, value: number): void {
+  if (Number.isNaN(value)) throw new RangeError(`${name} must be a number of milliseconds.`);
 }
 
 /** How an attempt ended. */
@@ -76,6 +86,7 @@ export async function attemptUntilDeadline<Value>(
   { deadlineMs = retry.deadlineMs, signal }: CallOptions,
   attempt: (timeoutMs: number) => Promise<Attempt<Value>>,
 ): Promise<{ readonly last: Attempt<Value>; readonly anyUnknown: boolean }> {
+  checkNumber('deadlineMs', deadlineMs);
   const deadline = timing.nowMs() + deadlineMs;
   let anyUnknown = false;
   for (let attempts = 1; ; attempts += 1) {

@@ -2,8 +2,8 @@
 import { isRecord } from './answers.ts';
 import { createBackendClient } from './backend.ts';
 import { CofferError } from './cofferError.ts';
+import type { Fetch } from './platform.ts';
 import type { RetryOptions, Timing } from './retry.ts';
-import type { Fetch } from './transport.ts';
 
 export interface SentRequest {
   readonly method: string;

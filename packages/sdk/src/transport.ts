@@ -1,9 +1,8 @@
 /** One call over HTTP: credential, JSON, the error envelope, retries. */
 import { type Fields, fieldsOf, isRecord } from './answers.ts';
 import { CofferError, type CofferErrorFields, sdkError } from './cofferError.ts';
-import { type Attempt, attemptUntilDeadline, type CallOptions, type RetryPolicy } from './retry.ts';
-
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+import type { AnswerHeaders, Fetch, FetchAnswer, Signal } from './platform.ts';
+import { type Attempt, attemptUntilDeadline, type CallOptions, type RetryPolicy, timerMs } from './retry.ts';
 
 export interface Request {
   readonly method: 'GET' | 'POST';
@@ -64,16 +63,16 @@ const NOTHING_DONE: readonly string[] = [
 ];
 
 export function createTransport({ baseUrl, fetch: ownFetch, policy }: TransportOptions): Send {
-  const base = new URL(baseUrl).href.replace(/\/+$/, '');
+  const base = baseOf(baseUrl);
   // Taken late and called as a function of its own: browsers refuse a fetch that is called on another object.
   const fetchNow: Fetch = ownFetch ?? ((url, init) => globalThis.fetch(url, init));
 
   const attempt = async (
     request: Request,
     timeoutMs: number,
-    signal: AbortSignal | undefined,
+    signal: Signal | undefined,
   ): Promise<Attempt<Reply>> => {
-    const timeout = AbortSignal.timeout(timeoutMs);
+    const timeout = AbortSignal.timeout(timerMs(timeoutMs));
     try {
       const response = await fetchNow(`${base}${request.path}`, {
         method: request.method,
@@ -109,6 +108,16 @@ export function createTransport({ baseUrl, fetch: ownFetch, policy }: TransportO
   };
 }
 
+/** Throws a TypeError: without the `/v1` every call would be told that there is nothing here. */
+function baseOf(baseUrl: string): string {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  const [, path] = /^([^?#]*\/v1)\/?$/.exec(url?.href ?? '') ?? [];
+  if (path === undefined || !/^https?:/.test(path)) {
+    throw new TypeError('The baseUrl ends with /v1, as in https://coffer.example/v1.');
+  }
+  return path;
+}
+
 function headersOf({ body, bearer, requestId }: Request): Record<string, string> {
   return {
     accept: 'application/json',
@@ -119,7 +128,7 @@ function headersOf({ body, bearer, requestId }: Request): Record<string, string>
 }
 
 /** What an answer means for the call. */
-function judge(request: Request, response: Response, text: string): Attempt<Reply> {
+function judge(request: Request, response: FetchAnswer, text: string): Attempt<Reply> {
   const { status, headers } = response;
   const body = jsonOf(text);
   if (response.ok || request.answers?.includes(status)) {
@@ -157,7 +166,7 @@ function jsonOf(text: string): unknown {
 interface ErrorAnswer extends WriteKey {
   readonly status: number;
   readonly body: unknown;
-  readonly headers?: Headers;
+  readonly headers?: AnswerHeaders;
   readonly requestId?: string | undefined;
 }
 

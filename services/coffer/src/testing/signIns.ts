@@ -1,7 +1,6 @@
 /** For specs: an app that players can sign in to with each method, and what a player brings. */
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { encodeBase58 } from '@coffer/kernel';
-import type { WalletSignIn } from '@coffer/sdk';
 import { type Client, requireStatus } from './client.ts';
 
 export const BOT_TOKEN = '7000000001:AAspec-token-of-a-bot-that-never-was';
@@ -17,7 +16,10 @@ export async function allowSignIn(client: Client, appId: string): Promise<void> 
 }
 
 /** A wallet of its own, as a wallet adapter shows it. */
-export function newWallet(): Pick<WalletSignIn, 'publicKey' | 'signMessage'> {
+export function newWallet(): {
+  readonly publicKey: string;
+  readonly signMessage: (message: Uint8Array) => Promise<Uint8Array>;
+} {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   return {
     publicKey: encodeBase58(Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url')),
