@@ -13,6 +13,7 @@ import { reject } from './errors.ts';
 import { type ErrorOf, type Failure, failureOf } from './failure.ts';
 import { createFailureLog } from './failureLog.ts';
 import { withHeaderKey } from './idempotencyKey.ts';
+import { sendDocument } from './jsonDocument.ts';
 import { sendLines } from './lines.ts';
 import { createHttpMetrics } from './metrics.ts';
 import { type MountedEndpoint, mount } from './mount.ts';
@@ -148,6 +149,10 @@ export function createApi(options: ApiOptions): Serve {
     if (reply.maxAgeSeconds !== undefined)
       headers['Cache-Control'] = `public, max-age=${reply.maxAgeSeconds}`;
     if (reply.replayed) headers['Idempotency-Replayed'] = 'true';
+    if (reply.document) {
+      sendDocument(request, response, headers, reply.document);
+      return;
+    }
     if (!reply.lines) {
       sendJson(response, reply.status, headers, bodyText(endpoint, reply));
       return;
@@ -239,7 +244,7 @@ function assertReply(endpoint: Endpoint, reply: Reply): void {
     throw new Error(`${where} answered ${reply.status} where ${status} is declared.`);
   }
   if (!schema || reply.lines || reply.status !== status) return;
-  const checked = schema.safeParse(JSON.parse(JSON.stringify(reply.body)));
+  const checked = schema.safeParse(JSON.parse(reply.document?.text ?? JSON.stringify(reply.body)));
   if (!checked.success)
     throw new Error(`${where} answered another shape than declared: ${checked.error.message}`);
 }

@@ -4,6 +4,7 @@
  */
 import type { Environment } from '@coffer/kernel';
 import type { z } from 'zod';
+import type { JsonDocument } from './jsonDocument.ts';
 
 /** Who calls, as the credential says. Nothing else says which app and environment a request is about. */
 export interface AppCaller {
@@ -55,6 +56,8 @@ export interface Reply {
   readonly status: number;
   /** Serialized once. Undefined for 204. */
   readonly body?: unknown;
+  /** In place of a body: what is the same for everybody. */
+  readonly document?: JsonDocument;
   /** Adds `Idempotency-Replayed: true`. */
   readonly replayed?: boolean;
   /** Anyone may keep the answer for so long. Without it nobody may keep it at all. */

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { type CredentialKind, type Endpoint, endpoint } from './endpoint.ts';
 import { exampleOf } from './exampleOf.ts';
 import { IDEMPOTENCY_HEADER } from './idempotencyKey.ts';
+import { DOCUMENT_MAX_AGE_SECONDS, type JsonDocument, jsonDocument } from './jsonDocument.ts';
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
@@ -135,6 +136,7 @@ export function openApiDocument({ endpoints, catalog, version }: OpenApiSource):
 
 /** GET /openapi.json. Asks for the document when it is asked for it, because the document describes it too. */
 export function openApiEndpoint(document: () => OpenApiDocument): Endpoint {
+  let serialized: JsonDocument | undefined;
   return endpoint({
     method: 'GET',
     path: '/openapi.json',
@@ -142,7 +144,10 @@ export function openApiEndpoint(document: () => OpenApiDocument): Endpoint {
     summary: 'Get this document',
     success: { status: 200 },
     errors: [],
-    handle: () => ({ status: 200, body: document() }),
+    handle: () => {
+      serialized ??= jsonDocument(document());
+      return { status: 200, document: serialized, maxAgeSeconds: DOCUMENT_MAX_AGE_SECONDS };
+    },
   });
 }
 

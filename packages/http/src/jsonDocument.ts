@@ -1,0 +1,61 @@
+/** A large answer that is the same for everybody: serialized and compressed once, and sent again only where it has changed. */
+import { hash } from 'node:crypto';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
+
+export interface JsonDocument {
+  readonly text: string;
+  readonly plain: Buffer;
+  readonly gzipped: Buffer;
+  /** Weak: it stands for the content, however it is encoded. */
+  readonly etag: string;
+}
+
+/** Another release has other ones. Whoever asks again after that is told at once that nothing has changed. */
+export const DOCUMENT_MAX_AGE_SECONDS = 300;
+
+export function jsonDocument(value: unknown): JsonDocument {
+  const text = JSON.stringify(value);
+  const plain = Buffer.from(text);
+  return {
+    text,
+    plain,
+    gzipped: gzipSync(plain, { level: 9 }),
+    etag: `W/"${hash('sha256', plain, 'base64url')}"`,
+  };
+}
+
+export function sendDocument(
+  request: IncomingMessage,
+  response: ServerResponse,
+  headers: OutgoingHttpHeaders,
+  { plain, gzipped, etag }: JsonDocument,
+): void {
+  headers.ETag = etag;
+  // Caches keep what they send to pages as well.
+  headers.Vary = headers.Vary === undefined ? 'Accept-Encoding' : `${headers.Vary}, Accept-Encoding`;
+  if (listOf(request.headers['if-none-match']).some((known) => known === etag || known === '*')) {
+    response.writeHead(304, headers).end();
+    return;
+  }
+  headers['Content-Type'] = 'application/json; charset=utf-8';
+  const isGzipped = takesGzip(request.headers['accept-encoding']);
+  if (isGzipped) headers['Content-Encoding'] = 'gzip';
+  const bytes = isGzipped ? gzipped : plain;
+  headers['Content-Length'] = bytes.length;
+  response.writeHead(200, headers).end(bytes);
+}
+
+/** Named, and not with a weight of 0 (RFC 9110, 12.5.3). Who takes anything (`*`) is sent it plain. */
+function takesGzip(accepted: string | string[] | undefined): boolean {
+  return listOf(accepted).some((entry) => {
+    const [coding = '', ...parameters] = entry.split(';').map((part) => part.trim().toLowerCase());
+    return coding === 'gzip' && !parameters.some((one) => one.startsWith('q=') && Number(one.slice(2)) === 0);
+  });
+}
+
+function listOf(header: string | string[] | undefined): readonly string[] {
+  return String(header ?? '')
+    .split(',')
+    .map((entry) => entry.trim());
+}
