@@ -387,6 +387,7 @@ table records.auth_sessions
   column first_used_at timestamp with time zone[] not null default '{}'::timestamp with time zone[]
   column ended_at timestamp with time zone
   column ended_because text
+  column first_uses integer[] not null default '{}'::integer[]
   constraint auth_sessions_auth_method_check CHECK ((auth_method = ANY (ARRAY['siws'::text, 'messenger'::text, 'email'::text])))
   constraint auth_sessions_check CHECK ((cardinality(first_used_at) <= generation))
   constraint auth_sessions_check1 CHECK (((ended_at IS NULL) = (ended_because IS NULL)))

@@ -13,13 +13,13 @@ const family = (...usedAtMs: readonly number[]): Session => ({
   authMethod: 'siws',
   signedInAt: START,
   generation: usedAtMs.length,
-  firstUsedAt: usedAtMs.map(at),
+  firstUses: usedAtMs.map((ms) => ({ at: at(ms), count: 1 })),
   endedBecause: undefined,
 });
 /** The same, of which the first so many times are forgotten. */
 const forgotten = (session: Session, count: number): Session => ({
   ...session,
-  firstUsedAt: session.firstUsedAt.slice(count),
+  firstUses: session.firstUses.slice(count),
 });
 
 describe('a refresh with a genuine token', () => {
@@ -50,6 +50,35 @@ describe('a refresh with a genuine token', () => {
     expect(decideRefresh(session, 1, at(40_001))).to.deep.equal({ kind: 'again', generation: 2 });
     expect(decideRefresh(session, 2, at(60_000))).to.deep.equal({ kind: 'again', generation: 3 });
     expect(decideRefresh(session, 2, at(60_001))).to.deep.equal({ kind: 'reuse' });
+  });
+
+  it('of many rotations in one second is judged by the last use in it', () => {
+    const session: Session = {
+      ...family(),
+      generation: 901,
+      firstUses: [
+        { at: at(0), count: 1 },
+        { at: at(10_900), count: 700 },
+        { at: at(11_100), count: 200 },
+      ],
+    };
+    for (const [generation, ms] of [
+      [0, 40_900],
+      [699, 40_900],
+      [700, 41_100],
+      [899, 41_100],
+    ] as const) {
+      const again = { kind: 'again', generation: generation + 1 };
+      expect(decideRefresh(session, generation, at(ms)), `${generation}`).to.deep.equal(again);
+      expect(decideRefresh(session, generation, at(ms + 1)), `${generation}`).to.deep.equal({
+        kind: 'reuse',
+      });
+      expect(expiryOf(session, generation + 1)).to.equal(
+        Math.floor(
+          at((generation < 1 ? 0 : generation < 701 ? 10_900 : 11_100) + 7 * DAY_MS).getTime() / 1000,
+        ),
+      );
+    }
   });
 
   it('of which nothing is remembered any more ends the family', () => {

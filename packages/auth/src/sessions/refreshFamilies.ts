@@ -20,13 +20,19 @@ export interface Session {
   readonly signedInAt: Date;
   /** Of the newest refresh token. */
   readonly generation: number;
-  /** Of the generations just before it, in order, when each was first used. */
-  readonly firstUsedAt: readonly Date[];
+  /** Of the generations just before it, in order. */
+  readonly firstUses: readonly FirstUses[];
   readonly endedBecause: EndReason | undefined;
 }
 
-/** Rotations kept of one family in one grace; a client that makes more of them is none that we know. */
-const MAX_ROTATIONS_IN_GRACE = 64;
+/**
+ * So many generations, one after the other, were first used in the same second, the last of them at this time. A
+ * second is as exact as the end of a token, and one grace has so few of them that nothing needs to be left out.
+ */
+export interface FirstUses {
+  readonly at: Date;
+  readonly count: number;
+}
 
 export type Decision =
   | { readonly kind: 'rotate' }
@@ -58,8 +64,13 @@ export function expiryOf(session: Session, generation: number): number {
 
 export const familyEndMs = ({ signedInAt }: Session): number => signedInAt.getTime() + FAMILY_LIFETIME_MS;
 
-function firstUseOf({ generation, firstUsedAt }: Session, wanted: number): Date | undefined {
-  return firstUsedAt[wanted - (generation - firstUsedAt.length)];
+function firstUseOf({ generation, firstUses }: Session, wanted: number): Date | undefined {
+  let first = generation;
+  if (wanted >= first) return undefined;
+  return firstUses.findLast(({ count }) => {
+    first -= count;
+    return wanted >= first;
+  })?.at;
 }
 
 interface SessionRow {
@@ -72,11 +83,12 @@ interface SessionRow {
   readonly signed_in_at: Date;
   readonly generation: number;
   readonly first_used_at: readonly Date[];
+  readonly first_uses: readonly number[];
   readonly ended_because: EndReason | null;
 }
 
 const COLUMNS = `session_id, app_id, scope_id, environment, user_id, auth_method, signed_in_at, generation,
-  first_used_at, ended_because`;
+  first_used_at, first_uses, ended_because`;
 
 const sessionOf = (row: SessionRow): Session => ({
   sessionId: row.session_id,
@@ -85,7 +97,7 @@ const sessionOf = (row: SessionRow): Session => ({
   authMethod: row.auth_method,
   signedInAt: row.signed_in_at,
   generation: row.generation,
-  firstUsedAt: row.first_used_at,
+  firstUses: row.first_used_at.map((at, index) => ({ at, count: row.first_uses[index] ?? 1 })),
   endedBecause: row.ended_because ?? undefined,
 });
 
@@ -137,13 +149,16 @@ export async function rotateFamily(
     name: 'auth_rotate_family',
     text: `update records.auth_sessions set
              generation = generation + 1,
-             first_used_at = (
-               select array_agg(use.at order by use.ordinal)
-                 from unnest(first_used_at || greatest($3, signed_in_at, first_used_at[cardinality(first_used_at)]))
-                      with ordinality as use (at, ordinal)
-                where use.ordinal > cardinality(first_used_at) + 1 - ${MAX_ROTATIONS_IN_GRACE}
-                  and (use.ordinal >= cardinality(first_used_at)
-                       or first_used_at[use.ordinal + 1] >= $3 - interval '${REFRESH_GRACE_MS} milliseconds'))
+             (first_used_at, first_uses) = (
+               select array_agg(at order by at), array_agg(uses order by at)
+                 from (select max(at) as at, sum(uses)::integer as uses,
+                              lead(max(at)) over (order by max(at)) as next_at
+                         from (select at, coalesce(uses, 1) as uses
+                                 from unnest(first_used_at, first_uses) as kept (at, uses) where at is not null
+                               union all
+                               select greatest($3, signed_in_at, first_used_at[cardinality(first_used_at)]), 1) as use
+                        group by date_trunc('second', at)) as second
+                where next_at is null or next_at >= $3 - interval '${REFRESH_GRACE_MS} milliseconds')
            where session_id = $1 and generation = $2 and ended_at is null
            returning ${COLUMNS}`,
     values: [sessionId, generation, now],

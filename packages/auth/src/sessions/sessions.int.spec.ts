@@ -141,7 +141,7 @@ describe('a sign-in session', () => {
     expect(await check(third, 1)).to.equal(undefined);
   });
 
-  it('remembers of a client that refreshes without pause what is in its grace, and no more than is sane', async () => {
+  it('remembers of a client that refreshes without pause what is in its grace, and no more', async () => {
     let current = await open();
     const tokens = [current.refreshToken];
     for (let round = 0; round < 80; round++) {
@@ -157,6 +157,40 @@ describe('a sign-in session', () => {
     expect(await codeOf(refresh(String(tokens[47])))).to.equal(REFUSED);
   });
 
+  it('is not ended by any number of rotations within the grace, and gives each token its own successor', async () => {
+    const tokens = [(await open()).refreshToken];
+    for (let round = 0; round < 300; round++) {
+      world.advance(100);
+      tokens.push((await refresh(String(tokens.at(-1)))).refreshToken);
+    }
+    for (const index of [0, 1, 63, 64, 65, 234, 235, 236, 298, 299]) {
+      expect((await refresh(String(tokens[index]), 1)).refreshToken, `${index}`).to.equal(tokens[index + 1]);
+    }
+    const { rows } = await world.pool.query('select * from records.auth_sessions');
+    expect(rows[0]).to.include({ generation: 300, ended_because: null });
+    expect(rows[0].first_used_at.length, 'one for each second').to.be.within(30, 32);
+    world.advance(31_000);
+    expect(await codeOf(refresh(String(tokens[0])))).to.equal(REFUSED);
+    expect(world.reused).to.have.length(1);
+  });
+
+  it('goes on from a row of the release before, which counts each use by itself', async () => {
+    const first = await open();
+    const second = await refresh(first.refreshToken);
+    const third = await refresh(second.refreshToken);
+    await world.pool.query(`update records.auth_sessions
+        set first_used_at = array[first_used_at[1], first_used_at[1]], first_uses = '{}'`);
+    expect((await refresh(first.refreshToken)).refreshToken).to.equal(second.refreshToken);
+    const fourth = await refresh(third.refreshToken);
+    for (const [used, next] of [
+      [first, second],
+      [second, third],
+      [third, fourth],
+    ] as const) {
+      expect((await refresh(used.refreshToken)).refreshToken).to.equal(next.refreshToken);
+    }
+  });
+
   it('is not confused by nodes whose clocks differ', async () => {
     const first = await open();
     world.advance(5_000);
@@ -166,12 +200,13 @@ describe('a sign-in session', () => {
     expect((await refresh(second.refreshToken)).refreshToken).to.equal(third.refreshToken);
     expect((await refresh(first.refreshToken, 1)).refreshToken).to.equal(second.refreshToken);
     expect(await codeOf(refresh(third.refreshToken))).to.equal('refreshed');
-    const { rows } = await world.pool.query('select first_used_at from records.auth_sessions');
+    const { rows } = await world.pool.query('select first_used_at, first_uses from records.auth_sessions');
     const times: readonly Date[] = rows[0].first_used_at;
     expect(
       times.map((time) => time.toISOString().slice(17, 19)),
       'never back',
-    ).to.deep.equal(['05', '05', '05']);
+    ).to.deep.equal(['05']);
+    expect(rows[0].first_uses).to.deep.equal([3]);
   });
 
   it('is over with its logout, at once here and in less than a second elsewhere', async () => {

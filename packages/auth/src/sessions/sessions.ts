@@ -146,7 +146,7 @@ export function createSessions(pool: Pool, options: SessionsOptions): Sessions {
         authMethod,
         signedInAt: clock(),
         generation: 0,
-        firstUsedAt: [],
+        firstUses: [],
         endedBecause: undefined,
       };
       await insertSession(pool, session);
