@@ -2,12 +2,16 @@
  * Configuration: the environment, checked at once, so that a wrong start prints every problem it has.
  * Each variable is described in `docs/operating/README.md`.
  */
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { addressFrom } from '@coffer/event-store/eventstoredb/address';
+import { parseTrustProxy } from '@coffer/http';
 import { failPointName } from '@coffer/kernel';
 import { isCronExpression } from '@coffer/reconciler';
 import { isLoopback } from '@coffer/store-gateway/loopback';
 import { MasterKeysFormatError, parseMasterKeys } from '@coffer/wallets';
 import { z } from 'zod';
+import { nearestName } from './nearestName.ts';
 
 export const roles = ['api', 'projector', 'process-manager', 'chain-worker', 'reconciler'] as const;
 export type Role = (typeof roles)[number];
@@ -36,6 +40,39 @@ const masterKeys = z.string().transform((text, context) => {
   }
 });
 
+const trustProxy = z.string().transform((text, context) => {
+  try {
+    return parseTrustProxy(text);
+  } catch {
+    context.addIssue({
+      code: 'custom',
+      message: 'must be a number of hops, addresses and networks (10.0.0.0/8, loopback), true or false',
+    });
+    return z.NEVER;
+  }
+});
+
+const eventStoreUrl = z.string().superRefine((text, context) => {
+  if (!/^esdb(\+discover)?:\/\/./.test(text)) {
+    context.addIssue({ code: 'custom', message: 'must be esdb://… or esdb+discover://…' });
+    return;
+  }
+  try {
+    addressFrom(text);
+  } catch (error) {
+    // It quotes nothing: there may be a password in it.
+    context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
+  }
+});
+
+const HOST_NAME = /^[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*$/;
+const host = z
+  .string()
+  .refine(
+    (text) => isIP(text) !== 0 || HOST_NAME.test(text),
+    'must be an address or a host name, without a port',
+  );
+
 const key32 = z
   .string()
   .regex(/^[A-Za-z0-9+/]{43}=$/, 'must be 32 bytes in base64 (openssl rand -base64 32)')
@@ -61,13 +98,10 @@ const plainVariables = z.object({
   COFFER_DATA_DIR: z.string().min(1).default('.data'),
   PORT: wholeNumber(0, 65_535).default(8080),
   COFFER_SYSTEM_PORT: wholeNumber(0, 65_535).optional(),
-  HOST: z.string().min(1).default('127.0.0.1'),
+  HOST: host.default('127.0.0.1'),
   COFFER_PUBLIC_ORIGIN: origin.optional(),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
-  EVENTSTORE_URL: z
-    .string()
-    .regex(/^esdb(\+discover)?:\/\/./, 'must be esdb://… or esdb+discover://…')
-    .optional(),
+  EVENTSTORE_URL: eventStoreUrl.optional(),
   SOLANA_TEST_RPC_URL: rpcUrls.optional(),
   SOLANA_LIVE_RPC_URL: rpcUrls.optional(),
   COFFER_CHAIN_PORT: wholeNumber(0, 65_534).optional(),
@@ -81,7 +115,7 @@ const plainVariables = z.object({
     .regex(/^[^\r\n]+@[^\r\n]+$/, 'must be an address, such as Coffer <no-reply@play.example>')
     .default('Coffer <no-reply@localhost>'),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
-  COFFER_TRUST_PROXY: z.string().optional(),
+  COFFER_TRUST_PROXY: trustProxy.default(false),
   COFFER_METRICS_PUBLIC: flag.default(false),
   COFFER_SECRETS_KEY: key32,
   COFFER_IDENTITY_KEY: key32,
@@ -98,7 +132,7 @@ const plainVariables = z.object({
   COFFER_RECONCILE_FULL_CRON: cronExpression.optional(),
   COFFER_SCRUB_PASS_SECONDS: wholeNumber(0, 31_536_000).default(86_400),
   COFFER_STORE_GATEWAY_PORT: wholeNumber(0, 65_535).optional(),
-  COFFER_STORE_GATEWAY_HOST: z.string().min(1).default('127.0.0.1'),
+  COFFER_STORE_GATEWAY_HOST: host.default('127.0.0.1'),
   COFFER_STORE_GATEWAY_PASSWORD: z.string().min(8, 'must have at least 8 characters').optional(),
   COFFER_STORE_GATEWAY_WRITABLE: flag.default(false),
   COFFER_STORE_GATEWAY_TLS: flag.default(true),
@@ -108,10 +142,26 @@ const plainVariables = z.object({
 export type VariableName = keyof typeof plainVariables.shape;
 export const variableNames: readonly string[] = Object.keys(plainVariables.shape);
 
-const environmentVariables = plainVariables.refine(
-  ({ COFFER_STORE_GATEWAY_TLS: hasTls, COFFER_STORE_GATEWAY_HOST: host }) => hasTls || isLoopback(host),
-  { path: ['COFFER_STORE_GATEWAY_HOST'], message: 'must be a loopback address where there is no TLS' },
-);
+/** Told together with what is wrong with single variables. */
+const withTheRest = { when: () => true };
+
+const environmentVariables = plainVariables
+  .refine(
+    ({ COFFER_STORE_GATEWAY_TLS: hasTls, COFFER_STORE_GATEWAY_HOST: host }) => hasTls || isLoopback(host),
+    {
+      path: ['COFFER_STORE_GATEWAY_HOST'],
+      message: 'must be a loopback address where there is no TLS',
+      ...withTheRest,
+    },
+  )
+  .refine(
+    ({ EVENTSTORE_URL: url, COFFER_STORE_GATEWAY_PORT: port }) => url === undefined || port === undefined,
+    {
+      path: ['COFFER_STORE_GATEWAY_PORT'],
+      message: 'there is no log here to serve with EVENTSTORE_URL set; clients connect to that server',
+      ...withTheRest,
+    },
+  );
 
 export type Config = ReturnType<typeof configFrom>;
 
@@ -124,15 +174,15 @@ export class ConfigurationError extends Error {
 export function configFrom(environment: NodeJS.ProcessEnv) {
   const parsed = environmentVariables.safeParse(withoutEmpty(environment));
   if (!parsed.success) {
-    const problems = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
-    throw new ConfigurationError(`The configuration is wrong:\n${problems.join('\n')}`);
-  }
-  const variables = parsed.data;
-  if (variables.EVENTSTORE_URL !== undefined && variables.COFFER_STORE_GATEWAY_PORT !== undefined) {
+    const problems = [
+      ...parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`),
+      ...unknownVariables(environment),
+    ];
     throw new ConfigurationError(
-      'The configuration is wrong:\n  COFFER_STORE_GATEWAY_PORT: there is no log here to serve with EVENTSTORE_URL set; clients connect to that server',
+      `The configuration is wrong:\n${problems.map((line) => `  ${line}`).join('\n')}`,
     );
   }
+  const variables = parsed.data;
   return {
     dataFolder: resolve(variables.COFFER_DATA_DIR),
     port: variables.PORT,
@@ -165,6 +215,20 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
     storeGateway: storeGatewayFrom(variables),
     failPoint: variables.COFFER_FAIL_POINT,
   };
+}
+
+/** The command line's own. */
+const OTHER_NAMES = ['COFFER_URL'];
+
+/** A line for each variable that looks like ours and is none. It is no error: another program's may be called so, too. */
+export function unknownVariables(environment: NodeJS.ProcessEnv): readonly string[] {
+  const known = [...variableNames, ...OTHER_NAMES];
+  return Object.keys(withoutEmpty(environment))
+    .filter((name) => name.startsWith('COFFER_') && !known.includes(name))
+    .map((name) => {
+      const nearest = nearestName(name, known);
+      return `${name}: there is no such setting${nearest === undefined ? '' : `; did you mean ${nearest}?`}`;
+    });
 }
 
 const EMBEDDED_CHAIN_PORT = 8_899;

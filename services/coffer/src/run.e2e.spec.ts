@@ -226,8 +226,13 @@ describe('coffer run, on a database that it is given', function () {
 
   it('serves health and metrics alone where it does not serve the API, when it is told a port', async () => {
     const database = await createTestDatabase();
-    const variables = { DATABASE_URL: database.connectionString, COFFER_SYSTEM_PORT: '0' };
+    const variables = {
+      DATABASE_URL: database.connectionString,
+      COFFER_SYSTEM_PORT: '0',
+      COFFER_RECONCILE_CORN: '0 4 * * *',
+    };
     const service = await processes.start({ roles: ['projector', 'reconciler'], variables });
+    expect(service.logs()).to.include('did you mean COFFER_RECONCILE_CRON?');
     const metrics = await eventually('both consumers are live', async () => {
       const text = await (await fetch(`${service.url}/metrics`)).text();
       const isLive = (consumer: string) => text.includes(`coffer_consumer_live{consumer="${consumer}"} 1`);

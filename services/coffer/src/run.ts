@@ -23,6 +23,7 @@ import {
   configFrom,
   needMasterKeys,
   type Role,
+  unknownVariables,
 } from './config.ts';
 import { EMBEDDED_DATABASE } from './databaseUrl.ts';
 import { type EmbeddedTestChain, startEmbeddedTestChain } from './embeddedChain.ts';
@@ -50,6 +51,7 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
   const secrets = await installationSecrets(config);
   const logger = createLogger({ level: config.logLevel, secrets: secrets.texts });
   const stopping = stopSignal(logger);
+  for (const problem of unknownVariables(process.env)) logger.warn(problem);
 
   const database = await openDatabase(config, logger, (error) => {
     logger.fatal({ err: error }, 'the database of the data folder is lost: this service stops');

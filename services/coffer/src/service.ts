@@ -15,7 +15,6 @@ import {
   createMetricsRegistry,
   type Endpoint,
   type Logger,
-  parseTrustProxy,
   type RunningServer,
   startServer,
 } from '@coffer/http';
@@ -206,7 +205,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         metrics,
         readiness: () => readinessOf({ pool, store, headAtStart, consumers, isApi }),
         version: VERSION,
-        trustProxy: parseTrustProxy(config.trustProxy),
+        trustProxy: config.trustProxy,
         rateLimits: rateLimitsOf(config),
         maxConcurrentRequests: config.maxConcurrentRequests,
         requestTimeoutMs: config.requestTimeoutMs,
