@@ -3,9 +3,27 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BOOK_ACCOUNTS, READ_TABLES } from '@coffer/read-models';
 import { expect } from 'chai';
+import { buildProgram } from '../services/coffer/src/cli/program.ts';
 import { errorCatalogues, eventFixtures, eventTypesByCategory, ROOT } from './docs/contexts.ts';
+import {
+  commandNames,
+  deadCommand,
+  deadCommands,
+  deadNames,
+  deadPaths,
+  deadVariables,
+  documentsOf,
+  listedCommands,
+} from './docs/names.ts';
 import { errorRows, readErrorTable, readEventTables, withErrorTable } from './docs/tables.ts';
 import { configuredVariables } from './docs/variables.ts';
+import { file, type SourceFile } from './tidy/rule.ts';
+import { readTree } from './tidy/tree.ts';
+
+const program = buildProgram(
+  { variables: {}, workingFolder: ROOT, stdout: process.stdout, stderr: process.stderr },
+  async () => undefined,
+);
 
 const page = (name: string) => readFileSync(join(ROOT, 'docs', name), 'utf8');
 
@@ -103,3 +121,76 @@ describe('docs/operating/README.md', () => {
     expect(documented).to.have.members(configuredVariables());
   });
 });
+
+describe('docs/commands.md', () => {
+  const listed = listedCommands(page('commands.md'));
+
+  it('lists every command, and no other', () => {
+    expect(listed.flatMap(({ names }) => names)).to.have.members([...commandNames(program)]);
+  });
+
+  it('lists options that the commands of the row take', () => {
+    for (const { names, options } of listed) {
+      const dead = options.filter((option) =>
+        names.every((name) => deadCommand(program, `${name} ${option}`).length > 0),
+      );
+      expect(dead, names.join(', ')).to.deep.equal([]);
+    }
+  });
+});
+
+describe('every document', () => {
+  const tree = readTree(ROOT);
+  const documents = documentsOf(tree);
+  const scripts = tree.filter(({ path }) => path.endsWith('package.json')).map(({ text }) => text);
+  const deadIn = {
+    paths: deadPaths(tree),
+    commands: deadCommands(program, scriptsOf(scripts)),
+    variables: deadVariables(tree),
+  };
+
+  for (const [kind, dead] of Object.entries(deadIn)) {
+    it(`names only ${kind} that are there`, () => {
+      expect(deadNames(documents, dead)).to.deep.equal([]);
+    });
+  }
+
+  const said = (text: string): SourceFile => file('packages/ledger/README.md', text);
+
+  it('is searched for dead names of paths', () => {
+    const paths = [
+      'packages/ledger/src/domain/playSession.ts',
+      'packages/kernel/src/decider.ts',
+      'docs/api.md',
+    ];
+    const dead = deadPaths(paths.map((path) => file(path, '')));
+    const text =
+      'In `src/domain/playSession.ts`, `playSession.ts`, `docs/api.md`, `play*.ts`, `src/gone.ts`, `packages/gone/` and `decider.ts`.';
+    expect(deadNames([said(text)], dead)).to.deep.equal([
+      'packages/ledger/README.md:1  src/gone.ts',
+      'packages/ledger/README.md:1  packages/gone/',
+      'packages/ledger/README.md:1  decider.ts',
+    ]);
+  });
+
+  it('is searched for dead commands, their options among them', () => {
+    const text =
+      '```sh\nnpx coffer keys list --app A --env test\nnpx coffer keys lits\ncoffer run --fast | npm run chekc\n```\n';
+    expect(deadNames([said(text)], deadIn.commands)).to.deep.equal([
+      'packages/ledger/README.md:3  coffer keys lits',
+      'packages/ledger/README.md:4  coffer run --fast',
+      'packages/ledger/README.md:4  npm run chekc',
+    ]);
+  });
+
+  it('is searched for dead variables', () => {
+    const dead = deadVariables([file('config.ts', 'COFFER_DATA_DIR')]);
+    expect(deadNames([said('`COFFER_DATA_DIR` and `COFFER_DATA_FOLDERS`')], dead)).to.deep.equal([
+      'packages/ledger/README.md:1  COFFER_DATA_FOLDERS',
+    ]);
+  });
+});
+
+function scriptsOf(manifests: readonly string[]): ReadonlySet<string> {
+  return new Set(manifests.flatMap((manifest) => Object.keys(Object(JSON.parse(manifest)).scripts ?? {})));
+}

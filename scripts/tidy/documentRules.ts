@@ -1,6 +1,6 @@
 /** What the documents must have: a changelog in shape, a README per package, links that lead somewhere. */
 import { posix } from 'node:path';
-import { type Finding, file, lineAt, type Rule, type SourceFile } from './rule.ts';
+import { eachFile, type Finding, file, lineAt, type Rule, type SourceFile } from './rule.ts';
 
 const CHANGE_KINDS = ['Breaking', 'Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security'];
 
@@ -105,4 +105,49 @@ const linksLead: Rule = {
   ],
 };
 
-export const documentRules: readonly Rule[] = [changelogShape, packagesExplained, linksLead];
+/** A row below a blank line that no header and its dashes begin: what is shown is a line of text with bars. */
+function cutRows({ path, text }: SourceFile): readonly Finding[] {
+  const lines = text.split('\n');
+  return lines.flatMap((line, index) => {
+    const begins = line.startsWith('|') && !lines[index - 1]?.startsWith('|');
+    if (!begins || /^\|[ :|-]+$/.test(lines[index + 1] ?? '')) return [];
+    return [{ path, line: index + 1, found: 'a row without the head of its table' }];
+  });
+}
+
+const tablesWhole: Rule = {
+  title: 'leaves every table in one piece',
+  why: 'a blank line ends a table: the rows below it are shown as text with bars.',
+  instead: 'take the blank line away, or give the rows below it a head of their own.',
+  find: eachFile((path) => path.endsWith('.md'), cutRows),
+  refuses: [[file('docs/api.md', '| a |\n|---|\n| 1 |\n\n| 2 |\n')]],
+  accepts: [[file('docs/api.md', '| a |\n|---|\n| 1 |\n\n| b |\n| --- |\n| 2 |\n')]],
+};
+
+/** The second and further rows of the map that begin as an earlier one does. */
+const mapSaysOnce: Rule = {
+  title: 'has one row for each purpose in the map of the documents',
+  why: 'of two rows for the same purpose the reader takes the first, and misses what only the second names.',
+  instead: 'make one row of them in docs/README.md.',
+  find: eachFile(
+    (path) => path === 'docs/README.md',
+    ({ path, text }) => {
+      const firstCells = text.split('\n').map((line) => /^\| ([^|]+) \|/.exec(line)?.[1]);
+      return firstCells.flatMap((cell, index) =>
+        cell !== undefined && firstCells.indexOf(cell) < index
+          ? [{ path, line: index + 1, found: cell }]
+          : [],
+      );
+    },
+  ),
+  refuses: [[file('docs/README.md', '| You want to | Read |\n|---|---|\n| run it | a |\n| run it | b |\n')]],
+  accepts: [[file('docs/README.md', '| You want to | Read |\n|---|---|\n| run it | a |\n| stop it | a |\n')]],
+};
+
+export const documentRules: readonly Rule[] = [
+  changelogShape,
+  packagesExplained,
+  linksLead,
+  tablesWhole,
+  mapSaysOnce,
+];

@@ -4,7 +4,8 @@ import { join, relative, sep } from 'node:path';
 import type { SourceFile } from './rule.ts';
 
 const FOLDERS_NOT_OURS = new Set(['node_modules', '.git', '.data', 'coverage', 'dist']);
-const TEXT = /\.(?:ts|mts|mjs|js|json|sql|md|sh|yml|yaml)$|(?:^|\/)(?:\.npmrc|\.gitignore|run|yarn\.lock)$/;
+const TEXT =
+  /\.(?:ts|mts|mjs|js|json|sql|md|sh|yml|yaml)$|(?:^|\/)(?:\.npmrc|\.gitignore|\.env\.example|run|yarn\.lock)$/;
 
 function* pathsBelow(folder: string): Generator<string> {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
