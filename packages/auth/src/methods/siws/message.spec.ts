@@ -3,7 +3,10 @@ import { encodeBase58 } from '@coffer/kernel';
 import { expect } from 'chai';
 import { isSignedBy } from '../signature.ts';
 import {
+  AUTH_JS_ORDER,
   type Challenge,
+  type EnvelopeHeader,
+  FORMAT_ORDER,
   type MessageFields,
   messageOf,
   offchainEnvelope,
@@ -62,6 +65,26 @@ describe('the text of a Solana sign-in', () => {
         'Expiration Time: 2026-03-01T12:05:00.000Z',
       ].join('\n'),
     );
+  });
+
+  // Source: the texts that the Ledgers below have signed, rendered by @supabase/auth-js.
+  it('has its lines in the order of auth-js where that has rendered it', () => {
+    const fields = { domain: 'a', address: 'A', statement: 'S', uri: 'U', version: '1', issuedAt: 'I' };
+    expect(
+      renderMessage({ ...fields, expiresAt: 'E', chainId: 'C', nonce: 'N' }, AUTH_JS_ORDER).split('\n'),
+    ).to.deep.equal([
+      'a wants you to sign in with your Solana account:',
+      'A',
+      '',
+      'S',
+      '',
+      'Version: 1',
+      'URI: U',
+      'Issued At: I',
+      'Expiration Time: E',
+      'Chain ID: C',
+      'Nonce: N',
+    ]);
   });
 
   it('names the chain of the environment', () => {
@@ -169,13 +192,15 @@ describe('signatures of wallets, as published', () => {
     it(`plain ${index + 1} is over the text, and not over the envelope of a Ledger`, () => {
       const { domain, key, text, signature } = parts(vector);
       expect(isSignedBy(key, signature, [text])).to.equal(true);
-      expect(isSignedBy(key, signature, [offchainEnvelope(text, domain, key)])).to.equal(false);
+      expect(isSignedBy(key, signature, [offchainEnvelope(text, { format: 0, domain, key })])).to.equal(
+        false,
+      );
     });
   }
   for (const [index, vector] of ledger.entries()) {
     it(`Ledger ${index + 1} is over the envelope, and not over the text`, () => {
       const { domain, key, text, signature } = parts(vector);
-      expect(isSignedBy(key, signature, [offchainEnvelope(text, domain, key)])).to.equal(true);
+      expect(isSignedBy(key, signature, [offchainEnvelope(text, { format: 0, domain, key })])).to.equal(true);
       expect(isSignedBy(key, signature, [text])).to.equal(false);
     });
   }
@@ -183,7 +208,7 @@ describe('signatures of wallets, as published', () => {
     it(`vector ${index + 1} is refused with any one byte of text or signature altered`, () => {
       const { domain, key, text, signature } = parts(vector);
       const wrap = (bytes: Uint8Array) =>
-        index < plain.length ? bytes : offchainEnvelope(bytes, domain, key);
+        index < plain.length ? bytes : offchainEnvelope(bytes, { format: 0, domain, key });
       for (const at of text.keys()) {
         expect(isSignedBy(key, signature, [wrap(flipped(text, at))]), `text ${at}`).to.equal(false);
       }
@@ -210,6 +235,77 @@ describe('signatures of wallets, as published', () => {
   });
 });
 
+describe('the envelope of a Ledger, as published', () => {
+  const utf8 = 'Тестовое сообщение';
+  const SIGNING = 'ff736f6c616e61206f6666636861696e';
+  const hex = (text: string, header: EnvelopeHeader) =>
+    Buffer.from(offchainEnvelope(Buffer.from(text), header)).toString('hex');
+  const filled = (byte: number) => Buffer.alloc(32, byte);
+
+  // Source: the tests of solana-sdk, sdk/src/offchain_message.rs (short), and of the crate solana-offchain-message
+  // (long, with 32 bytes of zero as the application domain and as the signer).
+  const published: readonly (readonly [string, string, EnvelopeHeader, string])[] = [
+    ['short header, format 0', 'Test Message', { format: 0 }, `${SIGNING}00000c0054657374204d657373616765`],
+    [
+      'short header, format 1',
+      utf8,
+      { format: 1 },
+      `${SIGNING}00012300d0a2d0b5d181d182d0bed0b2d0bed0b520d181d0bed0bed0b1d189d0b5d0bdd0b8d0b5`,
+    ],
+    [
+      'no application domain, format 0',
+      'Test Message',
+      { format: 0, domain: '', key: filled(0) },
+      `${SIGNING}00${'00'.repeat(32)}0001${'00'.repeat(32)}0c0054657374204d657373616765`,
+    ],
+    [
+      'no application domain, format 1',
+      utf8,
+      { format: 1, domain: '', key: filled(0) },
+      `${SIGNING}00${'00'.repeat(32)}0101${'00'.repeat(32)}2300d0a2d0b5d181d182d0bed0b2d0bed0b520d181d0bed0bed0b1d189d0b5d0bdd0b8d0b5`,
+    ],
+  ];
+  for (const [title, text, header, bytes] of published) {
+    it(`is the same, byte for byte: ${title}`, () => {
+      expect(hex(text, header)).to.equal(bytes);
+    });
+  }
+
+  // Source: LedgerHQ/device-sdk-ts, SendSignMessageTask.test.ts: the domain's bytes, then zeros.
+  it('has the application domain at its place', () => {
+    const envelope = offchainEnvelope(Buffer.from('hi'), {
+      format: 1,
+      domain: 'example.com',
+      key: filled(0x11),
+    });
+    expect(Buffer.from(envelope.slice(17, 49)).toString()).to.equal('example.com'.padEnd(32, '\0'));
+    expect([...envelope.slice(49, 51)]).to.deep.equal([1, 1]);
+  });
+
+  // Source: LedgerHQ, hw-app-solana, Solana.test.ts (a device); `solana sign-offchain-message testmessage`.
+  for (const [title, key, text, signature] of [
+    [
+      'a Ledger',
+      '5eb9862fe23e544a2a0969cc157cb31fd72901cc2824d536a67fb8ee911e0236',
+      'Long Off-Chain Test Message.',
+      'dd23d8f798aeb0085f97f3aae20e52866bf529e0d880959784ff0e91beaf6f2eb73b7b0ef484801399066b92561f6c523b27f9579e17d0f8106b33edc5f45b07',
+    ],
+    [
+      'the command line of Solana',
+      'c89e476874977dcaca32f66ffab10d4a5a89b6ae5a31ae68caf91d7967d25fe0',
+      'testmessage',
+      'b842f6f3ab7f0bf38abc3d0d822002c32e693e8fff7290952f7c0755d6f8a050bb8f35f66b7eeaecb16c4d441174d2794dc2866ce27b1da574d7d870e37d5a06',
+    ],
+  ] as const) {
+    it(`under the short header is what ${title} has signed`, () => {
+      const signed = offchainEnvelope(Buffer.from(text), { format: 0 });
+      const [keyBytes, bytes] = [Buffer.from(key, 'hex'), Buffer.from(signature, 'hex')];
+      expect(isSignedBy(keyBytes, bytes, [signed])).to.equal(true);
+      expect(isSignedBy(keyBytes, bytes, [Buffer.from(text)])).to.equal(false);
+    });
+  }
+});
+
 describe('what a wallet may have signed', () => {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const key = Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url');
@@ -219,13 +315,26 @@ describe('what a wallet may have signed', () => {
   const text = (fields: Partial<MessageFields>) =>
     Buffer.from(renderMessage({ ...challenge, address, ...fields }));
 
-  for (const version of ['1', undefined]) {
+  const envelopes: readonly (readonly [string, EnvelopeHeader])[] = ([0, 1] as const).flatMap((format) => [
+    [`format ${format} with the domain`, { format, domain: challenge.domain, key }] as const,
+    [`format ${format} without a domain`, { format, domain: '', key }] as const,
+    [`format ${format} under the short header`, { format }] as const,
+  ]);
+  for (const [version, order] of [
+    ['1', FORMAT_ORDER],
+    [undefined, FORMAT_ORDER],
+    ['1', AUTH_JS_ORDER],
+  ] as const) {
     for (const chainId of ['mainnet', 'solana:mainnet', undefined]) {
-      it(`may have version ${version} and chain ${chainId}, plain or in the envelope of a Ledger`, () => {
-        const message = text({ version, chainId });
+      const message = Buffer.from(renderMessage({ ...challenge, address, version, chainId }, order));
+      it(`may have version ${version} and chain ${chainId}, ${order[0]} first`, () => {
         expect(accepts(message)).to.equal(true);
-        expect(accepts(offchainEnvelope(message, challenge.domain, key))).to.equal(true);
       });
+      for (const [title, header] of envelopes) {
+        it(`may have version ${version} and chain ${chainId}, ${order[0]} first, in ${title}`, () => {
+          expect(accepts(offchainEnvelope(message, header))).to.equal(true);
+        });
+      }
     }
   }
 
@@ -252,7 +361,27 @@ describe('what a wallet may have signed', () => {
   }
 
   it('may not have the domain of another site in the envelope', () => {
-    expect(accepts(offchainEnvelope(text({}), 'evil.example', key))).to.equal(false);
+    for (const format of [0, 1] as const) {
+      expect(accepts(offchainEnvelope(text({}), { format, domain: 'evil.example', key }))).to.equal(false);
+    }
+  });
+
+  it('may not name another key in the envelope', () => {
+    const other = publicKeyBytes('2EZEiBdw47VHT6SpZSW9VnuSvBe7DxuYHBTxj19gxvv8') ?? key;
+    const header = { format: 0, domain: challenge.domain, key: other } as const;
+    expect(accepts(offchainEnvelope(text({}), header))).to.equal(false);
+  });
+
+  it('may not be of another kind than the envelope says, or of a later version', () => {
+    for (const [at, value] of [
+      [16, 1],
+      [49, 2],
+      [50, 2],
+    ] as const) {
+      const envelope = Buffer.from(offchainEnvelope(text({}), { format: 0, domain: challenge.domain, key }));
+      envelope[at] = value;
+      expect(accepts(envelope), `byte ${at}`).to.equal(false);
+    }
   });
 });
 

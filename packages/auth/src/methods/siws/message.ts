@@ -24,16 +24,28 @@ export interface MessageFields extends Partial<Omit<Challenge, 'domain'>> {
 
 const CHAINS: Readonly<Record<Environment, string>> = { test: 'devnet', live: 'mainnet' };
 
+const LINES = {
+  uri: 'URI',
+  version: 'Version',
+  chainId: 'Chain ID',
+  nonce: 'Nonce',
+  issuedAt: 'Issued At',
+  expiresAt: 'Expiration Time',
+} as const;
+
+type LineOrder = readonly (keyof typeof LINES)[];
+
+/** That of the format, which `@solana/wallet-standard-util` and most wallets render. */
+export const FORMAT_ORDER: LineOrder = ['uri', 'version', 'chainId', 'nonce', 'issuedAt', 'expiresAt'];
+/** That of `@supabase/auth-js`, for wallets that sign a text and no fields. */
+export const AUTH_JS_ORDER: LineOrder = ['version', 'uri', 'issuedAt', 'expiresAt', 'chainId', 'nonce'];
+
 /** Lines end with LF, the last one with nothing; a field that is not given has no line. */
-export function renderMessage(message: MessageFields): string {
-  const lines = Object.entries({
-    URI: message.uri,
-    Version: message.version,
-    'Chain ID': message.chainId,
-    Nonce: message.nonce,
-    'Issued At': message.issuedAt,
-    'Expiration Time': message.expiresAt,
-  }).flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}`]));
+export function renderMessage(message: MessageFields, order: LineOrder = FORMAT_ORDER): string {
+  const lines = order.flatMap((field) => {
+    const value = message[field];
+    return value === undefined ? [] : [`${LINES[field]}: ${value}`];
+  });
 
   let text = `${message.domain} wants you to sign in with your Solana account:\n${message.address}`;
   if (message.statement !== undefined) text += `\n\n${message.statement}`;
@@ -48,7 +60,7 @@ export function messageOf(challenge: Challenge, address: string, environment: En
 
 /**
  * What a wallet may have signed for this challenge. Some render `Version` and `Chain ID` and some do not, the
- * chain with or without its namespace; a Ledger signs an envelope around the text.
+ * chain with or without its namespace, in one order or another; a Ledger signs an envelope around the text.
  */
 export function signablesOf(
   challenge: Challenge,
@@ -57,31 +69,50 @@ export function signablesOf(
   environment: Environment,
 ): readonly Uint8Array[] {
   const chain = CHAINS[environment];
-  const texts = ['1', undefined].flatMap((version) =>
-    [chain, undefined, `solana:${chain}`].map((chainId) =>
-      Buffer.from(renderMessage({ ...challenge, address, version, chainId })),
-    ),
-  );
-  return [...texts, ...texts.map((text) => offchainEnvelope(text, challenge.domain, key))];
+  const texts = [chain, undefined, `solana:${chain}`].flatMap((chainId) => {
+    const fields = { ...challenge, address, chainId };
+    return [
+      renderMessage({ ...fields, version: '1' }),
+      renderMessage(fields),
+      renderMessage({ ...fields, version: '1' }, AUTH_JS_ORDER),
+    ].map((text) => Buffer.from(text));
+  });
+  return [...texts, ...texts.flatMap((text) => offchainEnvelopesOf(text, challenge.domain, key))];
+}
+
+/**
+ * The envelopes that Ledgers put around a text. Format 1 is what has line breaks for an older application of the
+ * device; whether the site's domain stands in the header is for the wallet to say; the oldest know the short one.
+ */
+function offchainEnvelopesOf(text: Uint8Array, domain: string, key: Uint8Array): readonly Uint8Array[] {
+  return ([0, 1] as const).flatMap((format) => [
+    offchainEnvelope(text, { format, domain, key }),
+    offchainEnvelope(text, { format, domain: '', key }),
+    offchainEnvelope(text, { format }),
+  ]);
 }
 
 const SIGNING_DOMAIN = Buffer.concat([Buffer.from([0xff]), Buffer.from('solana offchain')]);
+const VERSION = Buffer.from([0]);
+const ONE_SIGNER = Buffer.from([1]);
 const APPLICATION_DOMAIN_BYTES = 32;
 
-/** The header that a Ledger puts before the text: version 0, the site's domain, format 0 (ASCII), one signer. */
-export function offchainEnvelope(text: Uint8Array, domain: string, key: Uint8Array): Uint8Array {
+export interface EnvelopeHeader {
+  /** 0: ASCII; 1: UTF-8. */
+  readonly format: 0 | 1;
+  /** Of the site, empty where the wallet names none. */
+  readonly domain?: string;
+  readonly key?: Uint8Array;
+}
+
+/** A text in version 0 of the off-chain format; without domain and key under its short header. */
+export function offchainEnvelope(text: Uint8Array, { format, domain, key }: EnvelopeHeader): Uint8Array {
   const applicationDomain = Buffer.alloc(APPLICATION_DOMAIN_BYTES);
-  applicationDomain.write(domain);
+  applicationDomain.write(domain ?? '');
   const length = Buffer.alloc(2);
   length.writeUInt16LE(text.length);
-  return Buffer.concat([
-    SIGNING_DOMAIN,
-    Buffer.from([0]),
-    applicationDomain,
-    Buffer.from([0]),
-    Buffer.from([1]),
-    key,
-    length,
-    text,
-  ]);
+  const header = key
+    ? [VERSION, applicationDomain, Buffer.from([format]), ONE_SIGNER, key]
+    : [VERSION, Buffer.from([format])];
+  return Buffer.concat([SIGNING_DOMAIN, ...header, length, text]);
 }

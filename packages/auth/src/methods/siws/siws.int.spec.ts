@@ -93,7 +93,11 @@ describe('sign-in with Solana over HTTP', () => {
 
   it('takes what a Ledger signs', async () => {
     const challenge = await issue();
-    const envelope = offchainEnvelope(textOf(challenge), 'play.example', player.key);
+    const envelope = offchainEnvelope(textOf(challenge), {
+      format: 1,
+      domain: 'play.example',
+      key: player.key,
+    });
     const { status } = await world.post(
       '/auth/siws/verify',
       answerTo(challenge, { signature: player.sign(envelope) }),
