@@ -35,8 +35,8 @@ describe('the turns of the scrub', () => {
   const scrubber = (
     compared: () => Promise<void> = async () => undefined,
     options: Partial<ScrubberOptions> = {},
-  ) =>
-    createScrubber({
+  ) => {
+    const { turn } = createScrubber({
       pool,
       clock: () => new Date(),
       owner: 'spec',
@@ -56,6 +56,14 @@ describe('the turns of the scrub', () => {
       },
       ...options,
     });
+    return {
+      async turn(signal: AbortSignal) {
+        // However long the turn before has rested.
+        await pool.query('update records.scrub set due_at = null');
+        return turn(signal);
+      },
+    };
+  };
   const lapse = () =>
     pool.query(`update records.scrub set leased_until = clock_timestamp() - interval '1 second'`);
   const isTaken = async (): Promise<void> => {
