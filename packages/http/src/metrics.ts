@@ -13,8 +13,15 @@ export interface HttpMetrics {
   readonly forRoute: (method: string, route: string) => (status: number, seconds: number) => void;
 }
 
-/** `route` is the template, so that the number of series is bounded by the number of endpoints. */
-export function createHttpMetrics(registry: Registry, inFlight: () => number): HttpMetrics {
+/** Of one registry: several apps of a process are counted together. */
+interface HttpNumbers {
+  readonly duration: Histogram<'method' | 'route' | 'status'>;
+  readonly inFlight: (() => number)[];
+}
+const numbersOf = new WeakMap<Registry, HttpNumbers>();
+
+function registerNumbers(registry: Registry): HttpNumbers {
+  const inFlight: HttpNumbers['inFlight'] = [];
   const duration = new Histogram({
     name: 'coffer_http_request_duration_seconds',
     help: 'From the request line to the end of the answer, by route template and status.',
@@ -27,9 +34,18 @@ export function createHttpMetrics(registry: Registry, inFlight: () => number): H
     help: 'Requests being served now.',
     registers: [registry],
     collect() {
-      this.set(inFlight());
+      this.set(inFlight.reduce((sum, ofOneApp) => sum + ofOneApp(), 0));
     },
   });
+  return { duration, inFlight };
+}
+
+/** `route` is the template, so that the number of series is bounded by the number of endpoints. */
+export function createHttpMetrics(registry: Registry, inFlight: () => number): HttpMetrics {
+  const numbers = numbersOf.get(registry) ?? registerNumbers(registry);
+  numbersOf.set(registry, numbers);
+  numbers.inFlight.push(inFlight);
+  const { duration } = numbers;
 
   return {
     forRoute: (method, route) => {

@@ -21,6 +21,7 @@ describe('the configuration', () => {
     ['COFFER_STORE_GATEWAY_HOST', '*'],
     ['EVENTSTORE_URL', 'esdb://node-1:port'],
     ['EVENTSTORE_URL', 'esdb://admin:s3cret@'],
+    ['COFFER_OPERATOR_HOST', '10.0.0.7'],
     ['COFFER_PUBLIC_ORIGIN', 'wallets.example'],
     ['COFFER_PUBLIC_ORIGIN', 'https://wallets.example/v1'],
   ];

@@ -99,6 +99,8 @@ const plainVariables = z.object({
   PORT: wholeNumber(0, 65_535).default(8080),
   COFFER_SYSTEM_PORT: wholeNumber(0, 65_535).optional(),
   HOST: host.default('127.0.0.1'),
+  COFFER_OPERATOR_PORT: wholeNumber(0, 65_535).optional(),
+  COFFER_OPERATOR_HOST: host.optional(),
   COFFER_PUBLIC_ORIGIN: origin.optional(),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
   EVENTSTORE_URL: eventStoreUrl.optional(),
@@ -147,6 +149,14 @@ const withTheRest = { when: () => true };
 
 const environmentVariables = plainVariables
   .refine(
+    ({ COFFER_OPERATOR_HOST: host, COFFER_OPERATOR_PORT: port }) => host === undefined || port !== undefined,
+    {
+      path: ['COFFER_OPERATOR_HOST'],
+      message: 'needs COFFER_OPERATOR_PORT, without which operator routes stand beside the others',
+      ...withTheRest,
+    },
+  )
+  .refine(
     ({ COFFER_STORE_GATEWAY_TLS: hasTls, COFFER_STORE_GATEWAY_HOST: host }) => hasTls || isLoopback(host),
     {
       path: ['COFFER_STORE_GATEWAY_HOST'],
@@ -188,6 +198,7 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
     port: variables.PORT,
     systemPort: variables.COFFER_SYSTEM_PORT,
     host: variables.HOST,
+    operatorAddress: operatorAddressFrom(variables),
     publicOrigin: variables.COFFER_PUBLIC_ORIGIN,
     databaseUrl: variables.DATABASE_URL,
     eventStoreUrl: variables.EVENTSTORE_URL,
@@ -255,6 +266,12 @@ function chainFrom(variables: z.infer<typeof environmentVariables>) {
       firstRetryMs: variables.COFFER_CHAIN_POLL_MS,
     },
   };
+}
+
+/** Undefined where operator routes stand beside the others. */
+function operatorAddressFrom(variables: z.infer<typeof environmentVariables>) {
+  const port = variables.COFFER_OPERATOR_PORT;
+  return port === undefined ? undefined : { host: variables.COFFER_OPERATOR_HOST ?? '127.0.0.1', port };
 }
 
 /** Undefined where the gateway is not asked for. */

@@ -213,8 +213,9 @@ describe('coffer run, on a database that it is given', function () {
   it('sets up an empty one, serves, makes no app, and leaves at SIGTERM', async () => {
     const database = await createTestDatabase();
     const dataFolder = await processes.newDataFolder();
-    const variables = { ...OWN_TOKEN, DATABASE_URL: database.connectionString };
+    const variables = { ...OWN_TOKEN, DATABASE_URL: database.connectionString, COFFER_OPERATOR_PORT: '0' };
     const service = await processes.start({ dataFolder, variables });
+    expect((await fetch(`${service.url}/v1/portal/apps`)).status, 'elsewhere').to.equal(404);
     const apps = await processes.command(['--json', 'apps', 'list'], { COFFER_DATA_DIR: dataFolder });
     expect(apps).to.include({ exitCode: 0, stderr: '' });
     expect(JSON.parse(apps.stdout)).to.deep.equal({ items: [] });

@@ -81,8 +81,10 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
       masterKeys: masterKeys?.masterKeys ?? createMasterKeys([]),
       makeNextMasterKey: masterKeys?.makeNextMasterKey,
     });
-    if (service.url) await announce(config, service.url, embeddedChain?.url, database, secrets, logger);
-    else logger.info({ url: service.systemUrl, roles, version: VERSION }, 'ready');
+    const { url, operatorUrl } = service;
+    if (url !== undefined && operatorUrl !== undefined) {
+      await announce(config, { url, operatorUrl, chainUrl: embeddedChain?.url }, database, secrets, logger);
+    } else logger.info({ url: service.systemUrl, roles, version: VERSION }, 'ready');
     if (embeddedChain) await ensureMints(database.url, chains);
     await stopping;
   } finally {
@@ -156,31 +158,35 @@ export async function openDatabase(
   return { url: postgres.connectionString(EMBEDDED_DATABASE), isEmbedded: true, stop: postgres.stop };
 }
 
+interface Addresses {
+  readonly url: string;
+  /** Another one where operator routes have an address of their own. */
+  readonly operatorUrl: string;
+  readonly chainUrl: string | undefined;
+}
+
 /** Tells the command line and a first user where the service is; an empty installation gets the app "Demo". */
 async function announce(
   config: Config,
-  url: string,
-  chainUrl: string | undefined,
+  addresses: Addresses,
   database: Database,
   secrets: { readonly operatorToken: string; readonly secretsKey: Uint8Array },
   logger: Logger,
 ): Promise<void> {
-  const baseUrl = `${url}/v1`;
-  await writeOperatorFile(config.dataFolder, { url: baseUrl, token: secrets.operatorToken });
-  const demo = database.isEmbedded
-    ? await bootstrap(config, { baseUrl, chainUrl }, database, secrets)
-    : undefined;
-  logger.info({ url: baseUrl, version: VERSION, dataFolder: config.dataFolder }, 'ready');
+  const baseUrl = `${addresses.url}/v1`;
+  const operatorBaseUrl = `${addresses.operatorUrl}/v1`;
+  await writeOperatorFile(config.dataFolder, { url: operatorBaseUrl, token: secrets.operatorToken });
+  const demo = database.isEmbedded ? await bootstrap(config, addresses, database, secrets) : undefined;
+  const elsewhere = operatorBaseUrl === baseUrl ? {} : { operatorUrl: operatorBaseUrl };
+  logger.info({ url: baseUrl, ...elsewhere, version: VERSION, dataFolder: config.dataFolder }, 'ready');
   if (!demo) return;
   // For the eyes of whoever started it, on the terminal and past the log, which never holds a key.
-  process.stderr.write(
-    welcome({ url, chainUrl }, config.dataFolder, demo.created ? demo.content : undefined),
-  );
+  process.stderr.write(welcome(addresses, config.dataFolder, demo.created ? demo.content : undefined));
 }
 
 function bootstrap(
   config: Config,
-  { baseUrl, chainUrl }: { readonly baseUrl: string; readonly chainUrl: string | undefined },
+  { url, operatorUrl, chainUrl }: Addresses,
   database: Database,
   secrets: { readonly operatorToken: string; readonly secretsKey: Uint8Array },
 ): Promise<BootstrapResult> {
@@ -190,7 +196,12 @@ function bootstrap(
       secretBox: createSecretBox(secrets.secretsKey),
       clock: systemClock,
       path: bootstrapFilePath(config.dataFolder),
-      addresses: { baseUrl, portalUrl: `${baseUrl}/portal`, portalToken: secrets.operatorToken, chainUrl },
+      addresses: {
+        baseUrl: `${url}/v1`,
+        portalUrl: `${operatorUrl}/v1/portal`,
+        portalToken: secrets.operatorToken,
+        chainUrl,
+      },
     }),
   );
 }

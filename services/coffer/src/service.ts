@@ -23,6 +23,7 @@ import { migrateRecords } from '@coffer/portal';
 import { migrateReadModels } from '@coffer/read-models';
 import { migrateReconcile, startBearingOut } from '@coffer/reconcile';
 import { startReconcilerRole, startScrubRole } from '@coffer/reconciler';
+import { isLoopback } from '@coffer/store-gateway/loopback';
 import { adoptMasterKeys, type MasterKey, type MasterKeys, migrateWallets } from '@coffer/wallets';
 
 import type { Chains } from './chains.ts';
@@ -72,6 +73,8 @@ export interface ServiceOptions {
 export interface Service {
   /** Without a path; undefined where this process does not serve the API. */
   readonly url: string | undefined;
+  /** Of operator routes: that of the API, unless they have an address of their own. */
+  readonly operatorUrl: string | undefined;
   /** Of health and metrics where this process does not serve the API; undefined where it does, or is not told to. */
   readonly systemUrl: string | undefined;
   /** Undefined where the store gateway is not asked for. */
@@ -185,14 +188,39 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     }
 
     const isApi = roles.includes('api');
-    const server = isApi ? await serve(contexts.endpoints, config.port) : undefined;
+    const servers: RunningServer[] = [];
+    // Together, as they have the grace together.
+    stops.push(async () => {
+      await Promise.all(servers.map((running) => running.stop(STOP_GRACE_MS)));
+    }, contexts.projections.stop);
+    const { host, port, operatorAddress } = config;
+    const operator =
+      operatorAddress && isApi
+        ? await serve(contexts.endpoints.filter(isForOperator), operatorAddress)
+        : undefined;
+    const others = operator
+      ? contexts.endpoints.filter((endpoint) => !isForOperator(endpoint))
+      : contexts.endpoints;
+    const server = isApi ? await serve(others, { host, port }) : undefined;
     ownOrigin = server?.url;
+    if (server && !operator && !isLoopback(host)) {
+      logger.warn({ host }, 'others than this machine can reach the operator routes (COFFER_OPERATOR_PORT)');
+    }
     const systemPort = isApi ? undefined : config.systemPort;
-    const system = systemPort === undefined ? undefined : await serve([], systemPort);
-    return { url: server?.url, systemUrl: system?.url, storeGatewayPort: gateway?.port, stop };
+    const system = systemPort === undefined ? undefined : await serve([], { host, port: systemPort });
+    return {
+      url: server?.url,
+      operatorUrl: operator?.url ?? server?.url,
+      systemUrl: system?.url,
+      storeGatewayPort: gateway?.port,
+      stop,
+    };
 
     /** Without endpoints it serves health and metrics alone. */
-    async function serve(endpoints: readonly Endpoint[], port: number): Promise<RunningServer> {
+    async function serve(
+      endpoints: readonly Endpoint[],
+      address: { readonly host: string; readonly port: number },
+    ): Promise<RunningServer> {
       const app = createApp({
         endpoints,
         catalog,
@@ -212,8 +240,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         openMetrics: config.metricsPublic,
         checkReplies: options.checkReplies ?? false,
       });
-      const running = await startServer(app, { host: config.host, port, logger });
-      stops.push(() => running.stop(STOP_GRACE_MS), contexts.projections.stop);
+      const running = await startServer(app, { ...address, logger });
+      servers.push(running);
       return running;
     }
   } catch (error) {
@@ -221,6 +249,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     throw error;
   }
 }
+
+const isForOperator = ({ credential }: Endpoint): boolean => credential === 'operator';
 
 function operatorTokenCheck(operatorToken: string): (token: string) => boolean {
   const expected = Buffer.from(operatorToken);

@@ -27,7 +27,7 @@ export function startFailure(error: unknown): CommandFailure | undefined {
     const place = 'port' in error ? `The port ${error.port}` : 'The port';
     return failure(
       EXIT.refused,
-      `${place} is taken. Set PORT to another one, or to 0 for any free one.`,
+      `${place} is taken. Set PORT, or the variable that names it, to another one, or to 0 for any free one.`,
       error,
     );
   }

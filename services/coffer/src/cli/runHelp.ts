@@ -15,6 +15,8 @@ const VARIABLES = {
   PORT: 'the port of the API; 0 takes a free one',
   COFFER_SYSTEM_PORT: 'where a process without the role api answers /readyz and /metrics',
   HOST: 'the address that the API listens on',
+  COFFER_OPERATOR_PORT: 'a port of their own for operator routes; 0 takes a free one',
+  COFFER_OPERATOR_HOST: 'the address that they listen on then',
   COFFER_PUBLIC_ORIGIN: 'where others reach the API: https://wallets.example',
   DATABASE_URL: 'a PostgreSQL of your own instead of the embedded one',
   EVENTSTORE_URL: 'an EventStoreDB or KurrentDB of your own for the log',

@@ -17,6 +17,8 @@ import { type Client, createClient } from './client.ts';
 export interface World {
   /** `http://host:port`, without a path. */
   readonly url: string;
+  /** The same, unless the environment gives operator routes an address of their own. */
+  readonly operatorUrl: string;
   readonly client: Client;
   readonly operatorToken: string;
   /** Undefined unless the environment asks for the store gateway. */
@@ -131,9 +133,10 @@ export async function startNode(
     ...(clock && { clock }),
   });
   const url = String(service.url);
+  const operatorUrl = String(service.operatorUrl);
   const client = createClient({ baseUrl: `${url}/v1`, operatorToken });
   const { storeGatewayPort } = service;
-  return { url, client, operatorToken, storeGatewayPort, logLines, stop: service.stop };
+  return { url, operatorUrl, client, operatorToken, storeGatewayPort, logLines, stop: service.stop };
 }
 
 /** The store of the services that run on a database, for a spec's own use; whoever opens it closes it. */
