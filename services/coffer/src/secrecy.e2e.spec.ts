@@ -143,7 +143,7 @@ describe('what must stay secret', function () {
     const port = Number(new URL(mailServer.url).port);
     await mailServer.stop();
     mailServer = await startMailServer({ port, login: { ...MAIL_LOGIN, password: 'another one' } });
-    const { appId, test } = await setUpApp(client, { name: 'Mailer' });
+    const { appId, test } = await setUpApp(client, { name: 'Mailer', chipMint: null });
     await allowSignIn(client, appId);
     const email = 'impatient@quokka-fanciers.example';
     requireStatus(await client.post('/auth/email/initiate', { email }, { key: test.publishableKey }), 200);

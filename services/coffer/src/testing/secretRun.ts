@@ -63,7 +63,7 @@ export async function runWithSecrets({ client, pool, mailServer, node }: RunOpti
     if (!secrets.some((one) => one.value === value)) secrets.push({ name, value });
   };
 
-  const app = await setUpApp(client);
+  const app = await setUpApp(client, { chipMint: null });
   await allowSignIn(client, app.appId);
   for (const place of [app.test, app.live]) note('a secret key', place.secretKey);
   note('the bot token', BOT_TOKEN);
