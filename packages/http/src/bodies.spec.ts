@@ -43,6 +43,17 @@ const anything = endpoint({
   errors: [],
   handle: ({ body }) => ({ status: 200, body }),
 });
+const anyText = endpoint({
+  method: 'POST',
+  path: '/any-text',
+  credential: 'none',
+  summary: 'Take any JSON with any text',
+  body: z.looseObject({}),
+  anyText: true,
+  success: { status: 200 },
+  errors: [],
+  handle: ({ body }) => ({ status: 200, body }),
+});
 const large = endpoint({
   method: 'POST',
   path: '/large',
@@ -59,7 +70,7 @@ const read = simpleEndpoint({ path: '/things', handle: () => ({ status: 200, bod
 describe('a body', () => {
   let world: World;
   before(async () => {
-    world = await startWorld({ endpoints: [buy, optional, bodiless, anything, large, read] });
+    world = await startWorld({ endpoints: [buy, optional, bodiless, anything, anyText, large, read] });
   });
   after(() => world.stop(0));
 
@@ -199,6 +210,13 @@ describe('a body', () => {
     const issues = [{ path: 'a.b', message: 'must be Unicode text without NUL' }];
     expect(await issuesOf('/anything', '{"a":{"b":"\\u0000"}}')).to.deep.equal({ issues });
     expect(await issuesOf('/anything', '{"a":{"b":"\\ud83c"}}')).to.deep.equal({ issues });
+  });
+
+  it('may hold such text where the endpoint has an answer for it, and nothing else that is unsafe', async () => {
+    const odd = '{"a":{"b":"\\u0000","c":["\\ud83c"]}}';
+    expect((await post('/any-text', odd)).body).to.deep.equal({ a: { b: '\0', c: ['\ud83c'] } });
+    expect((await post('/any-text', '{"a\\u0000":1}')).code).to.equal('request/invalid');
+    expect((await post('/any-text', '{"a":{"__proto__":1}}')).code).to.equal('request/invalid');
   });
 
   it('nested thousands of levels deep is refused like any other mistake', async () => {

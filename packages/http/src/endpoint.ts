@@ -104,6 +104,11 @@ export interface EndpointDefinition<
   readonly query?: z.ZodType<Query, unknown>;
   readonly body?: z.ZodType<Body, unknown>;
   /**
+   * Texts of its body may hold a NUL or half a surrogate pair, which elsewhere is `request/invalid`: it has an answer
+   * for every text, and lets none that is not checked come to the database.
+   */
+  readonly anyText?: boolean;
+  /**
    * It takes the header `Idempotency-Key`: in place of that field of the body, which is read as though it stood there;
    * with no field the handler reads it (`idempotencyKeyOf`). Different keys in both are refused.
    */

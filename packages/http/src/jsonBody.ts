@@ -86,20 +86,22 @@ export const MAX_JSON_DEPTH = 32;
 
 /**
  * The first thing in the value that no schema should have to think about: text that is no Unicode or holds
- * a NUL (Postgres stores neither), a field called `__proto__`, nesting beyond `MAX_JSON_DEPTH`.
+ * a NUL (Postgres stores neither; `anyText` lets it pass), a field called `__proto__`, nesting beyond `MAX_JSON_DEPTH`.
  */
-export function findUnsafeJson(value: unknown): Issue | undefined {
-  return unsafeAt(value, []);
+export function findUnsafeJson(value: unknown, { anyText = false } = {}): Issue | undefined {
+  return unsafeAt(value, [], anyText ? () => true : isSafeText);
 }
 
-function unsafeAt(value: unknown, path: PropertyKey[]): Issue | undefined {
-  if (typeof value === 'string') return isSafeText(value) ? undefined : issueAt(path, UNSAFE_TEXT);
+type TextCheck = (text: string) => boolean;
+
+function unsafeAt(value: unknown, path: PropertyKey[], isGood: TextCheck): Issue | undefined {
+  if (typeof value === 'string') return isGood(value) ? undefined : issueAt(path, UNSAFE_TEXT);
   if (typeof value !== 'object' || value === null) return undefined;
   if (path.length >= MAX_JSON_DEPTH) return issueAt(path, 'is nested too deeply');
 
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) {
-      const issue = unsafeIn(value[index], index, path);
+      const issue = unsafeIn(value[index], index, path, isGood);
       if (issue) return issue;
     }
     return undefined;
@@ -107,19 +109,24 @@ function unsafeAt(value: unknown, path: PropertyKey[]): Issue | undefined {
   for (const key in value) {
     if (key === '__proto__') return issueAt([...path, key], 'unrecognized field');
     if (!isSafeText(key)) return issueAt(path, 'has a field whose name is not Unicode text without NUL');
-    const issue = unsafeIn(Reflect.get(value, key), key, path);
+    const issue = unsafeIn(Reflect.get(value, key), key, path, isGood);
     if (issue) return issue;
   }
   return undefined;
 }
 
-function unsafeIn(value: unknown, key: PropertyKey, path: PropertyKey[]): Issue | undefined {
+function unsafeIn(
+  value: unknown,
+  key: PropertyKey,
+  path: PropertyKey[],
+  isGood: TextCheck,
+): Issue | undefined {
   // Texts are most of what a body holds: they are looked at without touching the path.
-  if (typeof value === 'string' ? isSafeText(value) : typeof value !== 'object' || value === null) {
+  if (typeof value === 'string' ? isGood(value) : typeof value !== 'object' || value === null) {
     return undefined;
   }
   path.push(key);
-  const issue = unsafeAt(value, path);
+  const issue = unsafeAt(value, path, isGood);
   path.pop();
   return issue;
 }

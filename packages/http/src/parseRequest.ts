@@ -46,7 +46,7 @@ export function takesBody({ endpoint }: MountedEndpoint): boolean {
 
 /** Throws `request/invalid` with details `{ issues: [{ path, message }] }`. */
 export function parseRequest(mounted: MountedEndpoint, queryText: string, json: unknown): ParsedRequest {
-  const unsafe = findUnsafeJson(json);
+  const unsafe = findUnsafeJson(json, mounted.endpoint);
   if (unsafe) throw reject('request/invalid', { issues: [unsafe] });
 
   const query = checkQuery(mounted.query, queryText);

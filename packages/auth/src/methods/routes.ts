@@ -90,6 +90,7 @@ export function methodEndpoints(dependencies: MethodRouteDependencies): readonly
       description:
         'Takes the challenge as issued, with or without `message`. A try that fails uses the challenge up. The signature is over the text of the challenge, or over the envelope that a Ledger makes of it.',
       body: schemas.siwsVerifyRequest,
+      anyText: true,
       admit: admit('siws'),
       success: { status: 200, schema: sessionBody },
       errors: [
@@ -110,6 +111,7 @@ export function methodEndpoints(dependencies: MethodRouteDependencies): readonly
       description:
         'May be repeated while the launch data is fresh. Its start parameter is the referral code where none is given. Checked with the setting botToken, or by the signature of the messenger itself where the app gives only botId.',
       body: schemas.messengerVerifyRequest,
+      anyText: true,
       admit: admit('messenger'),
       success: { status: 200, schema: sessionBody },
       errors: ['auth/method_not_allowed', 'auth/launch_data_invalid', ...signInErrors],
@@ -150,6 +152,7 @@ export function methodEndpoints(dependencies: MethodRouteDependencies): readonly
       path: '/auth/email/verify',
       summary: 'Sign in with a mailed code',
       body: schemas.emailVerifyRequest,
+      anyText: true,
       admit: admit('email'),
       success: { status: 200, schema: sessionBody },
       errors: ['auth/method_not_allowed', 'auth/code_invalid', ...signInErrors],

@@ -22,7 +22,8 @@ const MAX_REFERRAL_CODE_LENGTH = 64;
 
 /** A code that cannot be one is ignored, like one that nobody has. */
 export function possibleReferralCode(text: string | undefined): string | undefined {
-  return text === undefined || text === '' || text.length > MAX_REFERRAL_CODE_LENGTH ? undefined : text;
+  if (text === undefined || text === '' || text.length > MAX_REFERRAL_CODE_LENGTH) return undefined;
+  return text.isWellFormed() && !text.includes('\0') ? text : undefined;
 }
 
 const firstTouch = {

@@ -125,6 +125,8 @@ describe('the endpoints of sign-in sessions', () => {
         await verify(accessToken, 'sk_test_2'),
         await verify(refreshToken),
         await verify(''),
+        await verify(`${accessToken}\0`),
+        await verify(`\ud83c${accessToken}`),
         await verify('x'.repeat(10_000)),
         await verify(`${header}.${payload}.`),
         await verify(`${Buffer.from('{"alg":"none"}').toString('base64url')}.${payload}.${signature}`),
@@ -239,7 +241,8 @@ describe('the endpoints of sign-in sessions', () => {
       const ended = await open();
       standing = 'suspended';
       expect(await refresh(left.refreshToken)).to.include({ status: 403, code: 'auth/user_suspended' });
-      expect(await refresh('nonsense')).to.include({ status: 401 });
+      for (const text of ['nonsense', '\0', '\ud83c'])
+        expect(await refresh(text)).to.include({ status: 401 });
       standing = 'active';
       expect((await refresh(left.refreshToken)).status).to.equal(200);
 
@@ -254,7 +257,7 @@ describe('the endpoints of sign-in sessions', () => {
   describe('POST /auth/logout', () => {
     it('answers 204 without a body for any text, and ends the session of a token', async () => {
       const opened: IssuedSession = await open();
-      for (const refreshToken of ['', 'nonsense', opened.refreshToken, opened.refreshToken]) {
+      for (const refreshToken of ['', 'nonsense', '\0', '\ud83c', opened.refreshToken, opened.refreshToken]) {
         const { status, text } = await send('/auth/logout', { refreshToken });
         expect({ status, text }).to.deep.equal({ status: 204, text: '' });
       }

@@ -29,6 +29,7 @@ const logoutEndpoint = (sessions: Pick<Sessions, 'logout'>): Endpoint =>
     summary: 'End the session of a refresh token',
     description: 'Its access tokens end too. Answers the same for every text.',
     body: z.strictObject({ refreshToken: tokenText }),
+    anyText: true,
     success: { status: 204 },
     errors: [],
     handle: async ({ body }) => {
@@ -63,6 +64,7 @@ export const sessionEndpoints = ({
     description:
       'The answer carries the next refresh token. Until that is used, and 30 seconds longer, the one sent gives the same next one again; used later, it ends the session.',
     body: z.strictObject({ refreshToken: tokenText }),
+    anyText: true,
     success: { status: 200, schema: sessionBody },
     errors: ['auth/invalid_refresh_token', 'auth/user_suspended'],
     handle: async ({ body, context }) => {
@@ -84,6 +86,7 @@ export const sessionEndpoints = ({
     description:
       "The token must be of the key's app and environment. Whatever is wrong with it, the answer is auth/invalid_session.",
     body: z.strictObject({ sessionToken: tokenText }),
+    anyText: true,
     success: { status: 200, schema: verificationBody },
     errors: ['auth/invalid_session'],
     handle: async ({ caller, body }) => {

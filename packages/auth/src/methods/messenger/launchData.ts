@@ -36,7 +36,7 @@ export function verifyLaunchData(initData: string, check: LaunchDataCheck): Veri
 
 /** Undefined where a key comes twice, or a line break could pass one field off as two. */
 function fieldsOf(text: string): ReadonlyMap<string, string> | undefined {
-  if (text.length > MAX_LAUNCH_DATA_LENGTH) return undefined;
+  if (text.length > MAX_LAUNCH_DATA_LENGTH || !text.isWellFormed()) return undefined;
   const fields = new Map<string, string>();
   for (const pair of text.split('&')) {
     const [, rawKey = '', rawValue = ''] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];

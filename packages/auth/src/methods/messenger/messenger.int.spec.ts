@@ -61,6 +61,21 @@ describe('sign-in with launch data over HTTP', () => {
     ]);
   });
 
+  it('is answered like any other text where it is no Unicode text or has a NUL, and such a code is ignored', async () => {
+    const initData = launchData({ start_param: 'deep\0' });
+    for (const text of ['\0', '\ud83c', `${initData}\0`, `\ud83c${initData}`]) {
+      expect((await verify({ initData: text })).code, JSON.stringify(text)).to.equal(
+        'auth/launch_data_invalid',
+      );
+    }
+    for (const referralCode of [undefined, 'a\0', '\udfb2']) {
+      expect((await verify({ initData, referralCode })).status).to.equal(200);
+    }
+    expect(world.signedIn.map(({ firstTouch }) => firstTouch.referralCode)).to.deep.equal(
+      Array(3).fill(undefined),
+    );
+  });
+
   it('is refused where the app does not allow it, or has no bot', async () => {
     const body = { initData: launchData() };
     world.set({ botToken: undefined });

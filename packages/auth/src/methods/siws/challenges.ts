@@ -27,6 +27,9 @@ export interface Challenges {
 const LIFETIME_MS = 5 * 60_000;
 /** Hexadecimal, because a nonce of the format is letters and digits only. 160 random bits. */
 const NONCE_BYTES = 20;
+/** As `issue` writes it: what came from elsewhere may be text that the database does not take. */
+const NONCE = /^[0-9a-f]{40}$/;
+
 /** So many expired rows are removed with each new one: more than come in, and never many at once. */
 const SWEPT_AT_A_TIME = 4;
 
@@ -59,6 +62,7 @@ export function createChallenges(db: Queryable, clock: Clock): Challenges {
     },
 
     take: async (place, nonce) => {
+      if (!NONCE.test(nonce)) return undefined;
       const { rows } = await db.query<ChallengeRow>(
         `delete from records.auth_siws_challenges where nonce = $1 and app_id = $2 and environment = $3
          returning nonce, domain, statement, uri, public_key, issued_at, expires_at`,

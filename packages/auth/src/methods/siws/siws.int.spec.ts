@@ -54,6 +54,20 @@ describe('sign-in with Solana over HTTP', () => {
     ...more,
   });
 
+  it('takes a challenge with what is no Unicode text, or with a NUL, for one that was altered', async () => {
+    const issued = await issue();
+    for (const field of ['nonce', 'domain', 'statement', 'uri', 'issuedAt', 'expiresAt', 'message']) {
+      for (const text of ['\0', '\ud83c']) {
+        const body = answerTo({ ...issued, [field]: `${issued[field]}${text}` });
+        const { status, code } = await world.post('/auth/siws/verify', body);
+        expect([status, code], `${field} ${JSON.stringify(text)}`).to.deep.equal([
+          401,
+          'auth/challenge_invalid',
+        ]);
+      }
+    }
+  });
+
   it('issues a challenge with the text to sign', async () => {
     const challenge = await issue();
     expect(challenge).to.include({
