@@ -145,4 +145,41 @@ const oneLockfile: Rule = {
   accepts: [[file('package-lock.json', '"resolved": "packages/http", "link": true')]],
 };
 
-export const manifestRules: readonly Rule[] = [importsDeclared, declarationsUsed, exactVersions, oneLockfile];
+/** Whether some alternative of a range of Node versions, as `^18.12 || >=20`, begins at 20 or takes it in. */
+const takesNode20 = (range: string): boolean =>
+  range.split('||').some((alternative) => {
+    const [, operator = '', major = '0'] = /^\s*([<>=^~]*)\s*v?(\d+)/.exec(alternative) ?? [];
+    return operator.startsWith('>') ? Number(major) <= 20 : Number(major) === 20 || major === '0';
+  });
+
+const installsOnNode20: Rule = {
+  title: 'locks only packages that install on Node 20',
+  why: 'npm may run on a Node of 20, and warns of each package that asks for a newer one: the first command of a newcomer prints screens of it.',
+  instead:
+    'take a version of the package that takes Node 20, by "overrides" in the root manifest where others ask for it.',
+  find: eachFile(
+    (path) => path === 'package-lock.json',
+    ({ path, text }) =>
+      [...text.matchAll(/"engines": \{\n {8}"node": "([^"]*)"/g)]
+        .filter(([, range = '']) => !takesNode20(range))
+        .map(({ 0: found, index }) => ({
+          path,
+          line: lineAt(text, index),
+          found: found.replace(/\s+/g, ' '),
+        })),
+  ),
+  refuses: ['>=22.12.0', '^18.0.0 || >=22', '22'].map((range) => [
+    file('package-lock.json', `      "engines": {\n        "node": "${range}"\n      }\n`),
+  ]),
+  accepts: ['>=18', '^20.19.0 || >=22.12.0', '18 || 20 || >=22', '*', '> 0.1.90'].map((range) => [
+    file('package-lock.json', `      "engines": {\n        "node": "${range}"\n      }\n`),
+  ]),
+};
+
+export const manifestRules: readonly Rule[] = [
+  importsDeclared,
+  declarationsUsed,
+  exactVersions,
+  oneLockfile,
+  installsOnNode20,
+];
