@@ -1,5 +1,6 @@
-/** JSON lines for machines, without secrets. Source: contract, Apps, keys, currencies: secrets never enter the log. */
+/** JSON lines for machines, readable ones on a terminal, without secrets. Source: contract, Apps, keys, currencies: secrets never enter the log. */
 import { type Logger, pino } from 'pino';
+import { readableLine } from './readableLine.ts';
 import { createRedactor } from './redact.ts';
 
 export type { Logger } from 'pino';
@@ -12,16 +13,24 @@ export interface LoggerOptions {
   readonly level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
   /** Default: standard output. */
   readonly destination?: LogDestination;
+  /** Whether people read it as it is written. Default: whether standard output is a terminal and the destination. */
+  readonly isTerminal?: boolean;
   /** Exact secrets of this process that no pattern would find. */
   readonly secrets?: readonly string[];
 }
 
-export function createLogger({ level, destination, secrets = [] }: LoggerOptions): Logger {
+export function createLogger({
+  level,
+  destination,
+  secrets = [],
+  isTerminal = !destination && process.stdout.isTTY,
+}: LoggerOptions): Logger {
   const sink = destination ?? pino.destination({ dest: 1, sync: true });
   const redact = createRedactor(secrets);
+  const shown = isTerminal ? (line: string) => readableLine(redact(line)) : redact;
   return pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: levelName } },
-    { write: (line: string) => sink.write(redact(line)) },
+    { write: (line: string) => sink.write(shown(line)) },
   );
 }
 
