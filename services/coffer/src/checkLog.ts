@@ -9,8 +9,9 @@ import { createLogger } from '@coffer/http';
 import { newId } from '@coffer/kernel';
 import { CommandFailure, EXIT } from './cli/failure.ts';
 import { type Config, ConfigurationError, configFrom } from './config.ts';
+import { databaseUrlFrom } from './databaseUrl.ts';
 import { openEventStore } from './eventStore.ts';
-import { openDatabase, withPool } from './run.ts';
+import { withPool } from './run.ts';
 import { startFailure } from './startFailure.ts';
 
 export interface LogRight {
@@ -23,19 +24,15 @@ export interface LogRight {
 /** Named like a stream of ours, so that whatever holds for those holds for it. */
 const NO_STREAM = `playSession-test.${newId('app')}.none`;
 
-/** Throws a `CommandFailure` when the log cannot be reached. */
+/** Throws a `CommandFailure` when the log cannot be reached, or no database runs. */
 export async function checkLogFrom(environment: NodeJS.ProcessEnv): Promise<readonly LogRight[]> {
   try {
     const config = configFrom(environment);
     if (config.eventStoreUrl !== undefined) return await checked(config, '');
-    const logger = createLogger({ level: 'silent' });
-    const database = await openDatabase(config, logger, (error) => logger.fatal({ err: error }, 'lost'));
-    try {
-      const insert = await mayInsert(database.url);
-      return [...(await checked(config, database.url)), insert];
-    } finally {
-      await database.stop();
-    }
+    // The embedded one runs with its service: a check starts nothing.
+    const databaseUrl = await databaseUrlFrom(environment, process.cwd());
+    const insert = await mayInsert(databaseUrl);
+    return [...(await checked(config, databaseUrl)), insert];
   } catch (error) {
     throw startFailure(error) ?? error;
   }
