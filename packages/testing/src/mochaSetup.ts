@@ -1,8 +1,8 @@
 /** Run once before and after all specs. */
 import { stopSharedServer } from './postgres.ts';
 
-// Node comes here once nothing is left that keeps it alive, so a leak still shows as a run that does not end. What it does
-// next, letting go of its own handles, was seen to spin for ever after a whole run.
+// Node comes here once nothing is left that keeps it alive, so a leak still shows as a run that does not end. Its own
+// clean-up, which comes next, spins for ever over a connection to a server that was frozen.
 process.once('beforeExit', () => process.exit());
 
 /** Ends what the specs shared, so that the run can end by itself. */

@@ -18,6 +18,8 @@ if (major >= MINIMUM_MAJOR) {
   // Loaded only when called for: every other command starts without a database driver and a web server.
   const runService = async (roles) => (await import('../src/run.ts')).run(roles);
   process.exitCode = await main(process.argv.slice(2), runService);
+  // Nothing is left to do then. Node's own clean-up spins for ever over a connection to a server that was frozen.
+  process.once('beforeExit', () => process.exit());
 } else {
   runOnOwnNode();
 }
