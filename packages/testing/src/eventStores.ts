@@ -75,7 +75,7 @@ export async function startEventStoreServer(command: string): Promise<EventStore
   const port = await freePort();
   // The shell becomes the command, so that the signal reaches it.
   const server = spawn('/bin/sh', ['-c', `exec ${command} "$0" "$1"`, `${port}`, folder], {
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['pipe', 'ignore', 'inherit'],
   });
   const ended = once(server, 'exit');
   const stop = async () => {
