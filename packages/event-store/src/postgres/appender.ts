@@ -1,5 +1,5 @@
 /**
- * Group commit: appends that wait are sent together, one call of `log.append_v1` a batch, over a connection of
+ * Group commit: appends that wait are sent together, one call of the database a batch, over a connection of
  * their own, the next batch on its way while one is carried out. Batches of several processes take turns in the
  * database, by the lock in the function; nothing here has to be right for the log to be.
  */
@@ -17,6 +17,7 @@ import {
 import type { AppendRequest, AppendResult, ExpectedRevision, Position } from '../port.ts';
 import { APPEND_SESSION } from './appendSession.ts';
 import { int4Array, int8Array, textArray, uuidArray } from './binaryArrays.ts';
+import { type Combined, canJoin, combinedOf, join } from './combinedAppends.ts';
 import { isDataError, isReadOnly, isRefused, isStatementError } from './failures.ts';
 
 export interface AppenderOptions {
@@ -76,6 +77,18 @@ const APPEND = {
                             $4::int[], $5::int[], $6::uuid[], $7::text[], $8::text[], $9::text[])`,
   rowMode: 'array',
 } as const;
+/** For batches in which appends without an exact revision are combined. */
+const APPEND_FRESH = {
+  name: 'coffer-append-v2',
+  text: `select base, verdicts, current_revisions, found_revisions, found_positions
+         from log.append_v2($1::text[], $2::bigint[], $3::uuid[],
+                            $4::int[], $5::int[], $6::uuid[], $7::text[], $8::text[], $9::text[],
+                            $10::int[], $11::uuid[])`,
+  rowMode: 'array',
+} as const;
+
+/** What a batch holds of one stream. */
+type Group = Combined<Entry>;
 
 export function createAppender(options: AppenderOptions): Appender {
   const queue: Entry[] = [];
@@ -153,9 +166,12 @@ export function createAppender(options: AppenderOptions): Appender {
     return queue.length === 0 && lookups === 0 && inFlight === 0;
   }
 
-  /** The oldest entries, at most one a stream and none of a stream that is in flight: they keep their order. */
-  function takeBatch(): Entry[] {
-    const batch: Entry[] = [];
+  /**
+   * The oldest entries, none of a stream that is in flight: they keep their order. Those of one stream are combined
+   * where they can be, and else wait for the next batch.
+   */
+  function takeBatch(): Group[] {
+    const batch = new Map<string, Group>();
     const passedOver = new Set<string>();
     let events = 0;
     let bytes = 0;
@@ -164,51 +180,59 @@ export function createAppender(options: AppenderOptions): Appender {
       const entry = queue[index];
       if (!entry) break;
       const { stream } = entry.request;
-      if (streamsInFlight.has(stream) || passedOver.has(stream)) {
+      const group = batch.get(stream);
+      const isInTheWay = group ? !canJoin(group, entry) : streamsInFlight.has(stream);
+      if (passedOver.has(stream) || isInTheWay) {
         passedOver.add(stream);
         index += 1;
         continue;
       }
       events += entry.request.events.length;
       bytes += entry.bytes;
-      if (batch.length > 0 && (events > MAX_BATCH_EVENTS || bytes > MAX_BATCH_BYTES)) break;
-      streamsInFlight.add(stream);
+      if (batch.size > 0 && (events > MAX_BATCH_EVENTS || bytes > MAX_BATCH_BYTES)) break;
       queuedBytes -= entry.bytes;
-      batch.push(entry);
+      if (group) join(group, entry);
+      else batch.set(stream, combinedOf(entry));
       if (index === 0) queue.shift();
       else queue.splice(index, 1);
     }
-    return batch;
+    for (const stream of batch.keys()) streamsInFlight.add(stream);
+    return [...batch.values()];
   }
 
-  async function sendInTurn(batch: readonly Entry[]): Promise<void> {
+  async function sendInTurn(batch: readonly Group[]): Promise<void> {
     try {
       await send(batch);
     } finally {
-      for (const { request } of batch) streamsInFlight.delete(request.stream);
+      for (const { stream } of batch) streamsInFlight.delete(stream);
       inFlight -= 1;
       pump();
     }
   }
 
-  async function send(batch: readonly Entry[]): Promise<void> {
+  async function send(batch: readonly Group[]): Promise<void> {
     let client: pg.Client;
     try {
       client = await connection();
     } catch (cause) {
       const error = new StoreUnreachableError('The event store cannot be reached.', { cause });
-      for (const { reject } of batch) reject(error);
+      for (const { reject } of entriesOf(batch)) reject(error);
       refuseQueued(error);
       return;
     }
     let row: BatchRow;
     try {
-      row = await withinReplyTime(client.query<BatchRow[]>({ ...APPEND, values: parametersOf(batch) }));
+      row = await withinReplyTime(client.query<BatchRow[]>(callOf(batch)));
     } catch (error) {
       await failed(client, batch, error);
       return;
     }
-    settle(batch, row);
+    await sendAlone(settle(batch, row));
+  }
+
+  /** One after the other, in their order. */
+  async function sendAlone(entries: readonly Entry[]): Promise<void> {
+    for (const entry of entries) await send([combinedOf(entry)]);
   }
 
   /** Nothing can be sent: what waits is told now, instead of each batch after a connection attempt of its own. */
@@ -217,24 +241,25 @@ export function createAppender(options: AppenderOptions): Appender {
     for (const { reject } of queue.splice(0)) reject(error);
   }
 
-  async function failed(client: pg.Client, batch: readonly Entry[], cause: unknown): Promise<void> {
+  async function failed(client: pg.Client, batch: readonly Group[], cause: unknown): Promise<void> {
+    const entries = entriesOf(batch);
     if (!isStatementError(cause)) {
       drop(client);
       const error = new OutcomeUnknownError('The connection failed before the append was answered.', {
         cause,
       });
-      for (const { reject } of batch) reject(error);
+      for (const { reject } of entries) reject(error);
       return;
     }
     // A server that became a standby stays one for this connection; the next may find the one that writes.
     if (isReadOnly(cause)) drop(client);
     // The whole batch was rolled back. One entry's data must not decide its neighbours': each goes alone.
-    if (batch.length > 1) {
-      for (const entry of batch) await send([entry]);
+    if (entries.length > 1) {
+      await sendAlone(entries);
       return;
     }
     if (isRefused(cause)) {
-      batch[0]?.reject(
+      entries[0]?.reject(
         new StoreRefusedError(`The user of DATABASE_URL may not append to the log: ${cause.message}.`, {
           cause,
         }),
@@ -244,24 +269,33 @@ export function createAppender(options: AppenderOptions): Appender {
     const error = isDataError(cause)
       ? new InvalidAppendError('The database refused the data of the append.', { cause })
       : new StoreUnreachableError('The database could not take the append; nothing was written.', { cause });
-    batch[0]?.reject(error);
+    entries[0]?.reject(error);
   }
 
-  function settle(batch: readonly Entry[], row: BatchRow): void {
+  /** Answers what is decided; the appends of a group that was not written as one are given back. */
+  function settle(batch: readonly Group[], row: BatchRow): readonly Entry[] {
     const [base, verdicts, currentRevisions, foundRevisions, foundPositions] = row;
     let position = BigInt(base);
     let wroteSome = false;
-    batch.forEach((entry, index) => {
-      const { request, resolve, reject } = entry;
-      const current = Number(currentRevisions[index]);
-      switch (verdicts[index]) {
-        case VERDICT.appended: {
-          wroteSome = true;
+    const undecided: Entry[] = [];
+    batch.forEach(({ entries }, index) => {
+      let revision = Number(currentRevisions[index]);
+      if (verdicts[index] === VERDICT.appended) {
+        wroteSome = true;
+        for (const { request, resolve } of entries) {
           position += BigInt(request.events.length);
-          const revision = current + request.events.length;
+          revision += request.events.length;
           resolve({ revision, position: position.toString() as Position, alreadyAppended: false });
-          break;
         }
+        return;
+      }
+      const [entry, ...others] = entries;
+      if (!entry || others.length > 0) {
+        undecided.push(...entries);
+        return;
+      }
+      const { request, resolve, reject } = entry;
+      switch (verdicts[index]) {
         case VERDICT.present:
           resolve({
             revision: Number(foundRevisions?.[index]),
@@ -275,10 +309,11 @@ export function createAppender(options: AppenderOptions): Appender {
           );
           break;
         default:
-          void resolveDenied(entry, current);
+          void resolveDenied(entry, revision);
       }
     });
     if (wroteSome) options.onAppended();
+    return undecided;
   }
 
   /** Not at the revision expected: a retry whose events stand there already, or a conflict. */
@@ -341,27 +376,40 @@ export function createAppender(options: AppenderOptions): Appender {
   }
 }
 
-function parametersOf(batch: readonly Entry[]): Buffer[] {
+const entriesOf = (batch: readonly Group[]): readonly Entry[] => batch.flatMap(({ entries }) => entries);
+
+/** The statement with its parameters. */
+function callOf(batch: readonly Group[]) {
   const entryNumbers: number[] = [];
   const places: number[] = [];
   const ids: string[] = [];
   const types: string[] = [];
   const datas: string[] = [];
   const metadatas: string[] = [];
-  batch.forEach(({ request }, index) => {
-    request.events.forEach(({ id, type, data, metadata }, place) => {
-      entryNumbers.push(index + 1);
-      places.push(place + 1);
-      ids.push(id);
-      types.push(type);
-      datas.push(data);
-      metadatas.push(metadata);
-    });
+  const freshNumbers: number[] = [];
+  const freshIds: string[] = [];
+  batch.forEach((group, index) => {
+    let place = 0;
+    for (const { request } of group.entries) {
+      for (const { id, type, data, metadata } of request.events) {
+        place += 1;
+        entryNumbers.push(index + 1);
+        places.push(place);
+        ids.push(id);
+        types.push(type);
+        datas.push(data);
+        metadatas.push(metadata);
+      }
+    }
+    for (const id of group.freshIds()) {
+      freshNumbers.push(index + 1);
+      freshIds.push(id);
+    }
   });
-  return [
-    textArray(batch.map(({ request }) => request.stream)),
-    int8Array(batch.map(({ request }) => expectedCode(request.expectedRevision))),
-    uuidArray(batch.map(({ request }) => request.expectedLastEventId ?? null)),
+  const values = [
+    textArray(batch.map(({ stream }) => stream)),
+    int8Array(batch.map(({ expectedRevision }) => expectedCode(expectedRevision))),
+    uuidArray(batch.map(({ expectedLastEventId }) => expectedLastEventId ?? null)),
     int4Array(entryNumbers),
     int4Array(places),
     uuidArray(ids),
@@ -369,6 +417,9 @@ function parametersOf(batch: readonly Entry[]): Buffer[] {
     textArray(datas),
     textArray(metadatas),
   ];
+  return freshIds.length === 0
+    ? { ...APPEND, values }
+    : { ...APPEND_FRESH, values: [...values, int4Array(freshNumbers), uuidArray(freshIds)] };
 }
 
 /** A server that stays silent is as good as a lost connection: the outcome is unknown. */
