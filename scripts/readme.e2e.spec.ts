@@ -11,9 +11,8 @@ const README = join(ROOT, 'README.md');
 /** Where it is when nobody says otherwise; here it is at any free port. */
 const HOST = '127.0.0.1:8080';
 
-describe('the README', function () {
+describe('the README', () => {
   // The first start makes a database cluster, and transfers on the chain take seconds to be final.
-  this.timeout(120_000);
   const processes = serviceProcesses();
 
   it('shows what the tour prints', async () => {

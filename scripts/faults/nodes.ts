@@ -4,10 +4,9 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FailPointName } from '@coffer/kernel';
-import { eventually } from '../../services/coffer/src/testing/eventually.ts';
+import { eventually } from '@coffer/testing';
 
 const PROGRAM = join(import.meta.dirname, '../../services/coffer/bin/coffer.mjs');
-const START_LIMIT_MS = 60_000;
 const KEPT_CHARACTERS = 20_000;
 
 export interface Node {
@@ -72,7 +71,6 @@ export function createNodes(variables: Readonly<Record<string, string>>) {
     const ready = await eventually(
       `${roles.join(' ')} is ready`,
       () => readyLine(said()) ?? (isAlive() ? undefined : { url: undefined }),
-      START_LIMIT_MS,
     );
     return { ...launched, url: ready.url, kill: () => void child.kill('SIGKILL') };
   }

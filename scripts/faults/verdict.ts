@@ -6,13 +6,12 @@ import { account, parseAccountStream } from '@coffer/accounts';
 import { fold, parseStreamName } from '@coffer/kernel';
 import { type MoveEvent, moveEvents } from '@coffer/moves';
 import { type Chain, createRpcChain, type ExecutedTransaction, referenceOf } from '@coffer/solana';
+import { eventually } from '@coffer/testing';
 import { eventOf, type LoggedEvent } from '../../services/coffer/src/testing/books.ts';
 import type { Client } from '../../services/coffer/src/testing/client.ts';
-import { eventually } from '../../services/coffer/src/testing/eventually.ts';
 import type { Asked } from './callers.ts';
 import type { Currency, Scene, User } from './scene.ts';
 
-const SETTLED_WITHIN_MS = 60_000;
 const PAGE = 1_000;
 
 /** One move as its stream tells it. */
@@ -220,14 +219,10 @@ async function judgeBooks(options: VerdictOptions): Promise<void> {
       complain(`the treasury of currency ${currency.id}: ${JSON.stringify(treasury)}`);
     }
   }
-  const report = await eventually(
-    'the service can be reconciled',
-    async () => {
-      const answer = await client.get('/ledger/reconcile', { key: scene.secretKey });
-      return answer.status === 503 ? undefined : answer;
-    },
-    SETTLED_WITHIN_MS,
-  );
+  const report = await eventually('the service can be reconciled', async () => {
+    const answer = await client.get('/ledger/reconcile', { key: scene.secretKey });
+    return answer.status === 503 ? undefined : answer;
+  });
   if (report.status !== 200) complain(`GET /ledger/reconcile: ${report.text}`);
 }
 

@@ -1,6 +1,7 @@
 import { createCommandHandler, type StreamEvent } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { encodeMetadata, newId } from '@coffer/kernel';
+import { patiently } from '@coffer/testing';
 import { expect } from 'chai';
 import { type AccountKey, createAccounts } from './accounts.ts';
 import { cashoutHoldId, depositEntryId } from './domain/accountIds.ts';
@@ -18,8 +19,7 @@ describe('accounts: what comes from the chain and goes back to it', () => {
     userId: newId('usr'),
     currencyId: 1,
   });
-  const deadline = () => performance.now() + 10_000;
-  const context = () => ({ deadlineMs: deadline() });
+  const context = () => ({ deadlineMs: patiently() });
   const confirmed = (id: string): StreamEvent => ({
     id,
     stream: 'move-test.app.mov',
@@ -39,7 +39,7 @@ describe('accounts: what comes from the chain and goes back to it', () => {
     expect(await accounts.isBooked(key, depositEntryId('d-1'), context())).to.equal(false);
     await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
-        (index % 2 ? accounts : other).creditDeposit(key, { ref: 'd-1', amount: 70n }, cause, deadline()),
+        (index % 2 ? accounts : other).creditDeposit(key, { ref: 'd-1', amount: 70n }, cause, patiently()),
       ),
     );
 
@@ -62,7 +62,7 @@ describe('accounts: what comes from the chain and goes back to it', () => {
     const key = newKey();
     const holdId = cashoutHoldId('c-1');
     const find = () => other.findHold(key, holdId, context());
-    await accounts.creditDeposit(key, { ref: 'd', amount: 100n }, confirmed('x'), deadline());
+    await accounts.creditDeposit(key, { ref: 'd', amount: 100n }, confirmed('x'), patiently());
     expect(await find()).to.deep.equal({ standing: 'none' });
 
     const metadata = { correlationId: 'req-1', actor: 'key:1', occurredAt: AT };
@@ -80,7 +80,7 @@ describe('accounts: what comes from the chain and goes back to it', () => {
       withdrawn: 0n,
     });
 
-    await accounts.closeHold(key, { holdId, payout: 0n }, confirmed('y'), deadline());
+    await accounts.closeHold(key, { holdId, payout: 0n }, confirmed('y'), patiently());
     expect(await find()).to.deep.equal({ standing: 'closed', payout: 0n });
     expect(await other.external(key, context())).to.deep.equal({
       available: 60n,

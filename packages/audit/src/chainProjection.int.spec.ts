@@ -11,7 +11,7 @@ import {
 import { createPool, type Pool } from '@coffer/database';
 import type { EventStore, Position } from '@coffer/event-store';
 import { createPostgresEventStore, migrateLog } from '@coffer/event-store/postgres';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, type TestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
 import { readBlocks, readCarriedUntil, readChainHead } from './blocksTable.ts';
 import { entryHash, GENESIS } from './chain.ts';
@@ -75,9 +75,6 @@ describe('the chain', () => {
     await store.append({ stream, expectedRevision: 'any', events });
   };
 
-  const until = async (isTrue: () => Promise<boolean> | boolean): Promise<void> => {
-    while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 5));
-  };
   const chainedUpTo = (ordinal: number) =>
     until(async () => (await readChainHead(pool))?.ordinal === ordinal);
 

@@ -1,6 +1,6 @@
 import { createPool, type Pool } from '@coffer/database';
 import { type LogPlace, LogRewrittenError, type RecordedEvent } from '@coffer/event-store';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, type TestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
 import { type Consumer, type ConsumerAlarm, type ConsumerOptions, startConsumer } from './consumer.ts';
 import { createConsumersTable, readCheckpoint } from './consumersTable.ts';
@@ -10,7 +10,7 @@ import { type Projection, projecting } from './projecting.ts';
 import { reacting } from './reacting.ts';
 import type { Reaction } from './reactor.ts';
 import { migrateConsumers } from './stopsTable.ts';
-import { placeOf, type TestLog, testLog, until } from './testing.ts';
+import { placeOf, type TestLog, testLog } from './testing.ts';
 import type { ConsumerWork } from './work.ts';
 
 const SCHEMA = 'read_v1';

@@ -1,6 +1,7 @@
 /** Consumers that have stopped for good: how it is told, and how they go on behind an event that is skipped. */
+
 import { createPool, type Pool } from '@coffer/database';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, type TestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
 import { type Consumer, type ConsumerOptions, startConsumer } from './consumer.ts';
 import { createConsumersTable, listConsumers, readCheckpoint } from './consumersTable.ts';
@@ -10,7 +11,7 @@ import { reacting } from './reacting.ts';
 import type { Reaction } from './reactor.ts';
 import type { SkipLookup } from './skipLookup.ts';
 import { migrateConsumers } from './stopsTable.ts';
-import { placeOf, type TestLog, testLog, until } from './testing.ts';
+import { placeOf, type TestLog, testLog } from './testing.ts';
 import type { ConsumerWork } from './work.ts';
 
 const SCHEMA = 'read_v1';

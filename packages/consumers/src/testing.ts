@@ -88,8 +88,3 @@ export function testLog(): TestLog {
 export function placeOf(position: number): LogPlace {
   return { position: String(position) as Position, eventId: `event ${position - 1}` };
 }
-
-/** Polls; a condition that never comes true is ended by the spec's timeout. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 2));
-}

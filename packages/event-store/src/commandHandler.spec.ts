@@ -1,4 +1,5 @@
 import { eventCodec, figure, Rejection, type StreamType } from '@coffer/kernel';
+import { patiently } from '@coffer/testing';
 import { expect } from 'chai';
 import { z } from 'zod';
 import { type CommandContext, type CommandHandlerOptions, createCommandHandler } from './commandHandler.ts';
@@ -63,7 +64,7 @@ function spendFrom(state: Purse, key: string, left: bigint): Purse {
 const STREAM = 'purse-test.app_1.one';
 const context = (options: Partial<CommandContext> = {}): CommandContext => ({
   metadata: { correlationId: 'c', actor: 'spec', occurredAt: '2026-01-01T00:00:00.000Z' },
-  deadlineMs: performance.now() + 5_000,
+  deadlineMs: patiently(),
   ...options,
 });
 const spend = (key: string, amount: bigint): Spend => ({ key, amount });

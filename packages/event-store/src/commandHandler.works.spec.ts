@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { encodeMetadata, eventCodec, Rejection, type StreamType } from '@coffer/kernel';
+import { patiently } from '@coffer/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { z } from 'zod';
@@ -100,7 +101,7 @@ const eventOfAnother = () => ({
 const metadata = { correlationId: 'c', actor: 'spec', occurredAt: '2026-01-01T00:00:00.000Z' };
 const context = (options: Partial<CommandContext> = {}): CommandContext => ({
   metadata,
-  deadlineMs: performance.now() + 30_000,
+  deadlineMs: patiently(),
   ...options,
 });
 

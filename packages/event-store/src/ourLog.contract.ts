@@ -39,8 +39,7 @@ export const OF_OTHERS: readonly (readonly [stream: string, event: Partial<Event
 ];
 
 export function ourLogContract(name: string, makeHarness: () => Promise<SharedLogHarness>): void {
-  describe(`our part of a log, ${name}`, function () {
-    this.timeout(60_000);
+  describe(`our part of a log, ${name}`, () => {
     let harness: SharedLogHarness;
     let whole: EventStore;
 

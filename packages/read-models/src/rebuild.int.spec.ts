@@ -323,8 +323,7 @@ describe('a rebuild', () => {
     expect(await dumpLive()).to.deep.equal(before);
   });
 
-  describe('that is killed before any of its statements', function () {
-    this.timeout(180_000);
+  describe('that is killed before any of its statements', () => {
     /** The third: what was committed is committed, and nobody learns of it. */
     const killers = {
       'by its signal': async (_statement: Statement, aborting: AbortController) =>

@@ -34,9 +34,8 @@ const priority = { unitLimit: 60_000, microLamports: 1_000n };
 const FEE = 10_000n + 60n;
 
 export function itIsAChain(name: string, makeWorld: () => Promise<ChainWorld>): void {
-  describe(`${name} is a chain`, function () {
+  describe(`${name} is a chain`, () => {
     // A blockhash lives for 151 blocks, a minute or more where blocks are made by a clock.
-    this.timeout(300_000);
     let world: ChainWorld;
     let chain: Chain;
     let names = 0;

@@ -57,16 +57,24 @@ export async function endEventStores(isOwner: (owner: string) => boolean = () =>
   await Promise.all(ending.map(async ([, store]) => (await store).stop()));
 }
 
+/** What a run has left out, with the reason, for its end. */
+export const leftOut: string[] = [];
+
 /** A suite that holds only of a log that is a table of the database; `why` says so where a real server leaves it out. */
 export function describeLogTable(why: string, title: string, define: (this: Mocha.Suite) => void): void {
   if (serverCommand() === undefined) describe(title, define);
-  else describe(title, () => it(`is left out, as the log is no table: ${why}`));
+  else leaveOut(title, why);
 }
 
 /** As `describeLogTable`, for one test. */
 export function itLogTable(why: string, title: string, test: Mocha.AsyncFunc): void {
   if (serverCommand() === undefined) it(title, test);
-  else it(`${title}: is left out, as the log is no table: ${why}`);
+  else leaveOut(title, why);
+}
+
+function leaveOut(title: string, why: string): void {
+  it(`${title}: is left out, as the log is no table: ${why}`);
+  leftOut.push(`${title}, as the log is no table: ${why}`);
 }
 
 /** Throws when the server ends, or does not answer, before it serves. */

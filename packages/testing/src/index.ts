@@ -4,3 +4,4 @@ export * from './givenWhenThen.ts';
 export * from './mailServer.ts';
 export * from './postgres.ts';
 export * from './storeGateways.ts';
+export * from './waiting.ts';

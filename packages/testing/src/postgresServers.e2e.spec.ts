@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { expect } from 'chai';
 import pg from 'pg';
 import { startPrivateServer } from './postgres.ts';
+import { until } from './waiting.ts';
 
 async function query(connectionString: string, text: string): Promise<readonly object[]> {
   const client = new pg.Client({ connectionString });
@@ -14,10 +15,6 @@ async function query(connectionString: string, text: string): Promise<readonly o
   } finally {
     await client.end();
   }
-}
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 async function isThere(path: string): Promise<boolean> {

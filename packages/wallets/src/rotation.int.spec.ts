@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Rejection } from '@coffer/kernel';
-import { createTestDatabase } from '@coffer/testing';
+import { createTestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
 import { SealedKeyError } from './envelope.ts';
 import { createMasterKeys, type MasterKey, newMasterKey } from './masterKeys.ts';
@@ -288,11 +288,7 @@ const firstOf = ({ masterKeys }: WalletProcess) => masterKeys.all().filter(({ ve
 
 /** Resolves when so many statements wait for a lock. */
 async function waitersFor({ pool }: WalletWorld, count: number): Promise<void> {
-  for (;;) {
-    const { rows } = await pool.query(
-      "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-    );
-    if (rows.length >= count) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+  const waiting =
+    "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  await until(async () => (await pool.query(waiting)).rows.length >= count);
 }

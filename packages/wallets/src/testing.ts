@@ -104,7 +104,7 @@ export const newOwner = (given: Partial<WalletOwner> = {}): WalletOwner => ({
 
 export const contextOf = (requestId = 'req-1'): CommandContext => ({
   metadata: { correlationId: requestId, actor: 'key:1', occurredAt: NOW.toISOString() },
-  deadlineMs: performance.now() + 30_000,
+  deadlineMs: performance.now() + 120_000,
 });
 
 export const openingFor = (purpose: string) => ({ actor: 'key:1', purpose, requestId: 'req-1' });

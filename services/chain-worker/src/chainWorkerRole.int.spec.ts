@@ -19,7 +19,7 @@ import {
   TREASURY,
   USER,
 } from '@coffer/moves/testing';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, patiently, type TestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
 import { type ChainWorkerRole, startChainWorkerRole } from './chainWorkerRole.ts';
 import { migrateChainWorker, pauseSigning } from './signingPause.ts';
@@ -191,7 +191,7 @@ describe('the role that carries moves', () => {
       depositOf({ key, amount, requestedAt: new Date().toISOString() }),
       {
         metadata: { correlationId: 'request-1', actor: 'key:1', occurredAt: new Date().toISOString() },
-        deadlineMs: performance.now() + 10_000,
+        deadlineMs: patiently(),
       },
     );
   }
@@ -200,7 +200,7 @@ describe('the role that carries moves', () => {
     until(async () => {
       const place = treasuryMovePlace('test', APP, key);
       const found = await createMoves({ handler, store }).find(place, {
-        deadlineMs: performance.now() + 10_000,
+        deadlineMs: patiently(),
       });
       return found?.status === 'confirmed' || found?.status === 'failed';
     });
@@ -220,8 +220,3 @@ async function prepare(connectionString: string): Promise<void> {
 
 const shows = (registry: Registry, line: string) =>
   until(async () => (await registry.metrics()).includes(line));
-
-/** Polls; a condition that never comes true is ended by the spec's timeout. */
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 5));
-}

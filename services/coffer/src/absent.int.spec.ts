@@ -3,10 +3,10 @@
  * Every one is asked that the OpenAPI document has, so that a new one is as well.
  */
 import { type EventStore, StoreUnreachableError } from '@coffer/event-store';
+import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import { type Answer, type CallOptions, requireStatus, textOf } from './testing/client.ts';
 import { reachableDatabase } from './testing/databaseAway.ts';
-import { eventually } from './testing/eventually.ts';
 import { verdict } from './testing/ledger.ts';
 import { newAddress, type Player, type PlayerWallets, startPlayerWallets } from './testing/playerWallets.ts';
 

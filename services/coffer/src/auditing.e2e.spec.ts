@@ -3,10 +3,9 @@
  * changes something, and the operator's or the auditor's command names it. Source: contract, The command line.
  */
 import { createPool, type Pool } from '@coffer/database';
-import { createTestDatabase, describeLogTable, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, describeLogTable, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { type AppPlace, createClient, requireStatus, setUpApp, textOf } from './testing/client.ts';
-import { eventually } from './testing/eventually.ts';
 import {
   OPERATOR_TOKEN,
   type ProcessEnd,
@@ -17,8 +16,7 @@ import { serviceTemplate } from './testing/world.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
-describeLogTable('its rows are altered', 'somebody changes by hand', function () {
-  this.timeout(60_000);
+describeLogTable('its rows are altered', 'somebody changes by hand', () => {
   let database: TestDatabase;
   let pool: Pool;
   // The processes end before their database is dropped.

@@ -7,12 +7,11 @@ import { createPool, type Pool } from '@coffer/database';
 import { createApp, createLogger, createMetricsRegistry, startServer } from '@coffer/http';
 import { createSecretBox, systemClock } from '@coffer/kernel';
 import { type BootstrapContent, bootstrapDemo, createAppDirectory, createKeyring } from '@coffer/portal';
-import { createTestDatabase } from '@coffer/testing';
+import { createTestDatabase, eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import { authMethods } from './authMethods.ts';
 import { configFrom } from './config.ts';
 import { catalog } from './contexts.ts';
-import { eventually } from './testing/eventually.ts';
 import { serviceTemplate } from './testing/world.ts';
 
 /** The sign-in methods of the app "Demo", in an installation with this environment. */

@@ -12,7 +12,7 @@ import { readCheckpoint } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
 import type { Environment } from '@coffer/kernel';
 import { liveReadSchema, READ_MODELS_CONSUMER } from '@coffer/read-models';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { checkLog, eventOf } from './testing/books.ts';
 import { type AppPlace, type Client, createClient, setUpApp, type TestApp } from './testing/client.ts';
@@ -21,7 +21,6 @@ import { expectedRows, type Row, storedRows } from './testing/conformance/expect
 import { type Explained, explain, type Run } from './testing/conformance/serialization.ts';
 import { beginnings, type Step, scriptOf } from './testing/conformance/workload.ts';
 import { delegatingClient } from './testing/delegatingClient.ts';
-import { eventually } from './testing/eventually.ts';
 import { type Random, randomFrom } from './testing/random.ts';
 import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
 import { serviceTemplate } from './testing/world.ts';
@@ -71,8 +70,7 @@ const REACHED: readonly string[] = [
   'figures answered',
 ];
 
-describe(`a run with faults, by the order of its log (COFFER_CONFORMANCE_SEED=${SEED})`, function () {
-  this.timeout(120_000);
+describe(`a run with faults, by the order of its log (COFFER_CONFORMANCE_SEED=${SEED})`, () => {
   const processes = serviceProcesses();
   const recorder: Recorder = createRecorder(OPERATOR_TOKEN);
   const nodes: (ServiceProcess | undefined)[] = [];
@@ -149,7 +147,7 @@ describe(`a run with faults, by the order of its log (COFFER_CONFORMANCE_SEED=${
   async function killAgainAndAgain(): Promise<void> {
     for (const victims of KILLS) {
       const answers = answered() + ANSWERS_BETWEEN_KILLS;
-      await eventually(`${answers} answers`, () => answered() >= answers || undefined, 60_000);
+      await eventually(`${answers} answers`, () => answered() >= answers || undefined);
       await Promise.all(
         victims.map(async (index) => {
           const node = nodes[index];

@@ -1,9 +1,9 @@
 /** What pages of which origins can read, over the whole service. Source: docs/api.md; ADR 0017, Pages. */
 import { createPool, type Pool } from '@coffer/database';
+import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import { type Answer, requireStatus, setUpApp, type TestApp, textOf } from './testing/client.ts';
 import { operationsOf } from './testing/declaredErrors.ts';
-import { eventually } from './testing/eventually.ts';
 import { verdict } from './testing/ledger.ts';
 import { allowSignIn, newWallet } from './testing/signIns.ts';
 import { startNode, startWorld, type World } from './testing/world.ts';

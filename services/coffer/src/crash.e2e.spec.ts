@@ -4,12 +4,11 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { FailPointName } from '@coffer/kernel';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { expectBooksToBalance, type LogLine } from './testing/books.ts';
 import { type Answer, type AppPlace, type Client, createClient, setUpApp, textOf } from './testing/client.ts';
 import { delegatingClient } from './testing/delegatingClient.ts';
-import { eventually } from './testing/eventually.ts';
 import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
 import { serviceTemplate } from './testing/world.ts';
 
@@ -139,8 +138,7 @@ const DEATHS: readonly Death[] = [
   { at: 'lateRollback.credited', flow: lateRollback, written: 2 },
 ];
 
-describe('a service that dies in the middle of a request', function () {
-  this.timeout(60_000);
+describe('a service that dies in the middle of a request', () => {
   const processes = serviceProcesses();
   let database: TestDatabase;
   let dataFolder: string;

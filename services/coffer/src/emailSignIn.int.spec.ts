@@ -1,9 +1,8 @@
 /** Sign-in by email through the whole service, with a mail server and the SDK. Source: spec, Sign-in. */
 import { createPlayerClient, type PlayerClient } from '@coffer/sdk';
-import { codeIn, type MailServer, startMailServer } from '@coffer/testing';
+import { codeIn, eventually, type MailServer, startMailServer } from '@coffer/testing';
 import { expect } from 'chai';
 import { type Answer, type Client, requireStatus, setUpApp, type TestApp } from './testing/client.ts';
-import { eventually } from './testing/eventually.ts';
 import { verdict } from './testing/ledger.ts';
 import { allowSignIn } from './testing/signIns.ts';
 import { type StatementWatch, watchStatements } from './testing/statements.ts';

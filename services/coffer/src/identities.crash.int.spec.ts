@@ -6,10 +6,9 @@ import { type Consumer, reacting, startConsumer } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import type { FailPointName } from '@coffer/kernel';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { DeadProcessError, type Death, doomedPool } from './testing/doomedPool.ts';
-import { eventually } from './testing/eventually.ts';
 import {
   adoptSpecMasterKeys,
   contextOf,
@@ -53,8 +52,7 @@ const SIGN_IN_DEATHS = everyDeath(
 /** Statements: a transaction of two. */
 const ERASURE_DEATHS = everyDeath(['erase.erased', 'erase.destroyed', 'erase.released'], 2, 4);
 
-describe('a process that dies', function () {
-  this.timeout(60_000);
+describe('a process that dies', () => {
   let database: TestDatabase;
   let pool: Pool;
   let store: EventStore;

@@ -17,8 +17,7 @@ import { openStoreOf, serviceTemplate } from './testing/world.ts';
 
 const FIRST_SIGN_IN = ['IdentityClaimed', 'UserRegistered', 'IdentityLinked', 'WalletProvisioned'];
 
-describe('signing in', function () {
-  this.timeout(60_000);
+describe('signing in', () => {
   let database: TestDatabase;
   let pool: Pool;
   /** Two processes on one database. */

@@ -3,12 +3,11 @@
  * under its own uuid. Source: contract, Common rules (replays, unknown outcome).
  */
 import { randomUUID } from 'node:crypto';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { expectBooksToBalance } from './testing/books.ts';
 import { type Answer, type AppPlace, type Client, createClient, setUpApp, textOf } from './testing/client.ts';
 import { delegatingClient } from './testing/delegatingClient.ts';
-import { eventually } from './testing/eventually.ts';
 import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
 import { serviceTemplate } from './testing/world.ts';
 
@@ -25,8 +24,7 @@ interface Acknowledged {
   takenBack: boolean;
 }
 
-describe('a service that is killed again and again under load', function () {
-  this.timeout(60_000);
+describe('a service that is killed again and again under load', () => {
   const processes = serviceProcesses();
   const acknowledged: Acknowledged[] = [];
   let database: TestDatabase;

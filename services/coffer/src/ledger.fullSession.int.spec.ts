@@ -6,8 +6,7 @@ import { type PlayedSession, useLedger } from './testing/ledger.ts';
 const MAX_SESSION_WRITES = 100_000;
 const BATCH_SIZE = 1_000;
 
-describe('A play session of 100,000 writes', function () {
-  this.timeout(60_000);
+describe('A play session of 100,000 writes', () => {
   const ledger = useLedger({ roles: ['api'] });
   let session: PlayedSession;
 

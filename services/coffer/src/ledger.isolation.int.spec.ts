@@ -1,4 +1,6 @@
 /** Who sees what: keys, environments, apps, scopes. Source: contract, Common rules; Apps, keys, currencies. */
+
+import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import {
   type Answer,
@@ -8,7 +10,6 @@ import {
   type TestApp,
   textOf,
 } from './testing/client.ts';
-import { eventually } from './testing/eventually.ts';
 import { type PlayedSession, useLedger, verdict } from './testing/ledger.ts';
 
 /** Source: contract, Apps, keys, currencies. */

@@ -1,7 +1,8 @@
 /** What can be read of sessions and funds, page by page. Source: contract, Ledger, the additional endpoints. */
+
+import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import { type Answer, requireStatus, textOf } from './testing/client.ts';
-import { eventually } from './testing/eventually.ts';
 import { type PlayedSession, useLedger, verdict } from './testing/ledger.ts';
 
 type Items = readonly Readonly<Record<string, unknown>>[];

@@ -1,10 +1,9 @@
 /** What a reconciliation proves, and what it finds. Source: contract, Ledger, GET /ledger/reconcile. */
 import { randomUUID } from 'node:crypto';
 import { createPool, type Pool } from '@coffer/database';
-import { itLogTable } from '@coffer/testing';
+import { eventually, itLogTable } from '@coffer/testing';
 import { expect } from 'chai';
 import { type AppPlace, requireStatus, setUpApp, textOf } from './testing/client.ts';
-import { eventually } from './testing/eventually.ts';
 import { useLedger, verdict } from './testing/ledger.ts';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -360,8 +359,7 @@ describe('Reconciling', () => {
     );
   });
 
-  it('never tells of a moment in which bets are half done', async function () {
-    this.timeout(60_000);
+  it('never tells of a moment in which bets are half done', async () => {
     let playing = true;
     const players = Array.from({ length: 8 }, async () => {
       while (playing) await play(ledger.test);

@@ -9,11 +9,10 @@ import {
   StoreOverloadedError,
   StoreUnreachableError,
 } from '@coffer/event-store';
-import { itLogTable } from '@coffer/testing';
+import { eventually, itLogTable } from '@coffer/testing';
 import { expect } from 'chai';
 import { type Answer, type Fields, requireStatus } from './testing/client.ts';
 import { type ReachableDatabase, reachableDatabase } from './testing/databaseAway.ts';
-import { eventually } from './testing/eventually.ts';
 import { type Ledger, useLedger, verdict } from './testing/ledger.ts';
 
 type Append = EventStore['append'];

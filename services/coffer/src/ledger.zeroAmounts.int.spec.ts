@@ -231,8 +231,7 @@ describe('Amounts of nothing', () => {
       { weight: 2, arbitrary: fc.record({ op: fc.constant('settle' as const) }) },
     );
 
-    it('leave books that reconcile, and no entry of nothing', async function () {
-      this.timeout(120_000);
+    it('leave books that reconcile, and no entry of nothing', async () => {
       const { test } = await setUpApp(ledger.client);
       const property = fc.asyncProperty(
         fc.constantFrom('0', '6'),

@@ -6,9 +6,8 @@ import { type ServiceProcess, serviceProcesses } from './testing/serviceProcess.
 
 const OWN_TOKEN = { COFFER_OPERATOR_TOKEN: '' };
 
-describe('master keys, with nothing but a data folder', function () {
+describe('master keys, with nothing but a data folder', () => {
   // The first start makes a database cluster.
-  this.timeout(60_000);
   const processes = serviceProcesses();
   let dataFolder: string;
   let service: ServiceProcess;

@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { createPool, type Pool } from '@coffer/database';
 import {
   createTestDatabase,
+  eventually,
   type StoreGatewayProcess,
   startStoreGatewayProcess,
   type TestDatabase,
@@ -18,7 +19,6 @@ import { expect } from 'chai';
 import { expectBooksToBalance } from './testing/books.ts';
 import { type AppPlace, createClient, requireStatus, setUpApp } from './testing/client.ts';
 import { delegatingClient } from './testing/delegatingClient.ts';
-import { eventually } from './testing/eventually.ts';
 import { writePlayedLog } from './testing/playedLog.ts';
 import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
 import { errorLines } from './testing/watch.ts';
@@ -33,7 +33,6 @@ const SESSIONS = 250;
 const BETS_EACH = 195;
 
 describe('an installation that is moved between the stores', function () {
-  this.timeout(300_000);
   // Each step stands on the one before.
   this.bail(true);
   let database: TestDatabase;
@@ -82,7 +81,7 @@ describe('an installation that is moved between the stores', function () {
     const { url } = service;
     // To read 50,000 events through another process takes its time.
     const isReady = async () => (await fetch(`${url}/readyz`)).ok || undefined;
-    await eventually('the read models have caught up', isReady, 240_000);
+    await eventually('the read models have caught up', isReady);
   };
   const stop = async () => {
     expect(await service?.terminate()).to.include({ exitCode: 0 });

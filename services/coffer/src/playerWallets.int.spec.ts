@@ -19,8 +19,7 @@ const AT_ONCE = 50;
 /** Of a token account: what its maker leaves in it. */
 const TOKEN_ACCOUNT_LAMPORTS = 2_039_280n;
 
-describe("a player's wallet", function () {
-  this.timeout(60_000);
+describe("a player's wallet", () => {
   let wallets: PlayerWallets;
   let player: Player;
   before(async () => {

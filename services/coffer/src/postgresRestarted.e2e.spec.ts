@@ -11,8 +11,7 @@ import { consumerMetric } from './testing/watch.ts';
 const RESTARTS = 2;
 const ANSWERS_BETWEEN = 100;
 
-describe('a service whose Postgres is killed and restarted under load', function () {
-  this.timeout(60_000);
+describe('a service whose Postgres is killed and restarted under load', () => {
   const processes = serviceProcesses();
   let server: PrivateServer;
   let service: ServiceProcess;

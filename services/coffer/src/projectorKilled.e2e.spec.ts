@@ -6,10 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readCheckpoint } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
 import { liveReadSchema, READ_MODELS_CONSUMER } from '@coffer/read-models';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { createClient, setUpApp } from './testing/client.ts';
-import { eventually } from './testing/eventually.ts';
 import { type Players, startPlayers } from './testing/players.ts';
 import { caughtUpRows, expireLeases, freshRows } from './testing/readModels.ts';
 import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
@@ -20,8 +19,7 @@ const KILLS = 8;
 const MOST_EVENTS_BETWEEN_KILLS = 80;
 const MOST_MS_AFTER_A_PAGE = 120;
 
-describe('a projector under load', function () {
-  this.timeout(60_000);
+describe('a projector under load', () => {
   const processes = serviceProcesses();
   let database: TestDatabase;
   let dataFolder: string;

@@ -3,12 +3,11 @@
  * architecture, Projections and reconcile; contract, The command line.
  */
 import { createPool, type Pool } from '@coffer/database';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { z } from 'zod';
 import { type AppPlace, type Client, createClient, requireStatus, setUpApp } from './testing/client.ts';
 import { delegatingClient } from './testing/delegatingClient.ts';
-import { eventually } from './testing/eventually.ts';
 import { type PlayedLog, writePlayedLog } from './testing/playedLog.ts';
 import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
 import { serviceTemplate } from './testing/world.ts';
@@ -34,8 +33,7 @@ const status = z.object({
   ),
 });
 
-describe('a rebuild of the read models', function () {
-  this.timeout(300_000);
+describe('a rebuild of the read models', () => {
   const processes = serviceProcesses();
   let database: TestDatabase;
   let pool: Pool;
@@ -86,7 +84,6 @@ describe('a rebuild of the read models', function () {
     eventually(
       'the consumers have caught up',
       async () => (await consumers()).every(({ lagEvents }) => lagEvents === 0) || undefined,
-      240_000,
     );
   const live = async () => {
     const { rows } = await pool.query('select max(version)::text as version from records.read_pointer');

@@ -1,6 +1,7 @@
 /** What a comparison with the chain says of what no node can tell any more. Source: docs/operating/shortfall.md. */
 import { systemClock } from '@coffer/kernel';
 import { createChainReconciler, startBearingOut } from '@coffer/reconcile';
+import { eventually } from '@coffer/testing';
 import { finalFundsOf } from '@coffer/treasury';
 import { expect } from 'chai';
 import { forgedMoveOf, forger, reconcileApp, runCoffer } from './testing/chainReconcile.ts';
@@ -11,12 +12,10 @@ import {
   type ServiceOnChain,
   startServiceOnChain,
 } from './testing/chainWorld.ts';
-import { eventually } from './testing/eventually.ts';
 
 const SOL = LAMPORTS_PER_SOL;
 
-describe('Reconciling with nodes that have thrown their history away', function () {
-  this.timeout(120_000);
+describe('Reconciling with nodes that have thrown their history away', () => {
   let service: ServiceOnChain;
   let app: AppOnChain;
   let player: PlayerOnChain;

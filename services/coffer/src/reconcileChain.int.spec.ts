@@ -22,8 +22,7 @@ import { requireStatus } from './testing/client.ts';
 
 const SOL = LAMPORTS_PER_SOL;
 
-describe('Reconciling with the chain', function () {
-  this.timeout(120_000);
+describe('Reconciling with the chain', () => {
   let service: ServiceOnChain;
   let app: AppOnChain;
   let player: PlayerOnChain;

@@ -23,8 +23,7 @@ interface Moments {
   readonly afterHead?: () => Promise<unknown>;
 }
 
-describe('A comparison with the chain raises no false alarm', function () {
-  this.timeout(120_000);
+describe('A comparison with the chain raises no false alarm', () => {
   let service: ServiceOnChain;
   let store: EventStore;
   let app: AppOnChain;

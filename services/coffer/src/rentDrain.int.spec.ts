@@ -3,10 +3,10 @@
  * with a stranger who closes accounts. Source: docs/adr/0024-rent.md.
  */
 import { associatedTokenAddress, referenceOf, signatureOf, TOKEN_PROGRAM } from '@coffer/solana';
+import { eventually } from '@coffer/testing';
 import { Keypair, PublicKey, SystemProgram, Transaction, TransactionInstruction } from '@solana/web3.js';
 import { expect } from 'chai';
 import { type Answer, requireStatus } from './testing/client.ts';
-import { eventually } from './testing/eventually.ts';
 import {
   GEM,
   moveIdOf,
@@ -29,8 +29,7 @@ const NOT_SPONSORED = {
   details: { lamports: RENT.toString() },
 };
 
-describe('the rent of token accounts', function () {
-  this.timeout(120_000);
+describe('the rent of token accounts', () => {
   let wallets: PlayerWallets;
   let player: Player;
   let feePayer: string;

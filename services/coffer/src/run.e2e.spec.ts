@@ -6,13 +6,12 @@ import { readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { bootstrapFilePath, operatorFilePath } from '@coffer/portal';
-import { createTestDatabase } from '@coffer/testing';
+import { createTestDatabase, eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import { z } from 'zod';
 import { withPool } from './run.ts';
 import { expectBooksToBalance } from './testing/books.ts';
 import { createClient } from './testing/client.ts';
-import { eventually } from './testing/eventually.ts';
 import { isRunning } from './testing/processTable.ts';
 import {
   type ProcessEnd,
@@ -36,9 +35,8 @@ const bootstrap = z.strictObject({
   chainUrl: z.url(),
 });
 
-describe('coffer run, with nothing but a data folder', function () {
+describe('coffer run, with nothing but a data folder', () => {
   // The first start makes a database cluster.
-  this.timeout(60_000);
   const processes = serviceProcesses();
   let dataFolder: string;
   let service: ServiceProcess;
@@ -206,8 +204,7 @@ describe('coffer run, with nothing but a data folder', function () {
   });
 });
 
-describe('coffer run, on a database that it is given', function () {
-  this.timeout(30_000);
+describe('coffer run, on a database that it is given', () => {
   const processes = serviceProcesses();
 
   it('sets up an empty one, serves, makes no app, and leaves at SIGTERM', async () => {

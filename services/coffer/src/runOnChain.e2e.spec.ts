@@ -11,8 +11,8 @@ import {
   type SettledMove,
   type Wallet,
 } from '@coffer/sdk';
+import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
-import { eventually } from './testing/eventually.ts';
 import { childrenOf, isRunning } from './testing/processTable.ts';
 import { type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
 import { newWallet } from './testing/signIns.ts';
@@ -22,9 +22,8 @@ const ONE_SOL = 1_000_000_000n;
 const QUICK = { COFFER_CHAIN_SLOT_MS: '100', COFFER_CHAIN_POLL_MS: '50' };
 const NO_STACK = /^\s+at /m;
 
-describe('coffer run, with money on its own chain', function () {
+describe('coffer run, with money on its own chain', () => {
   // The first start makes a database cluster.
-  this.timeout(60_000);
   const processes = serviceProcesses();
   let dataFolder: string;
   let service: ServiceProcess;

@@ -1,9 +1,8 @@
 /** A pass of the scrub outlives the processes that carry it out. */
 import { createPool, type Pool } from '@coffer/database';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { createClient, setUpApp } from './testing/client.ts';
-import { eventually } from './testing/eventually.ts';
 import { writePlayedLog } from './testing/playedLog.ts';
 import { OPERATOR_TOKEN, serviceProcesses } from './testing/serviceProcess.ts';
 import { errorLines } from './testing/watch.ts';
@@ -18,8 +17,7 @@ interface Standing {
   readonly passes: number | null;
 }
 
-describe('a scrub whose process is killed', function () {
-  this.timeout(300_000);
+describe('a scrub whose process is killed', () => {
   let database: TestDatabase;
   let pool: Pool;
   const processes = serviceProcesses();
@@ -43,14 +41,10 @@ describe('a scrub whose process is killed', function () {
     return rows[0];
   };
   const inTheMiddleOf = (stage: string) =>
-    eventually(
-      `in the middle of ${stage}`,
-      async () => {
-        const now = await standing();
-        return now?.stage === stage && now.ordinal !== null ? now : undefined;
-      },
-      120_000,
-    );
+    eventually(`in the middle of ${stage}`, async () => {
+      const now = await standing();
+      return now?.stage === stage && now.ordinal !== null ? now : undefined;
+    });
 
   it('goes on where it was, in the same pass, whether the log is verified or the books are derived', async () => {
     const variables = { DATABASE_URL: database.connectionString, COFFER_REACTION_GRACE_MS: '60000' };
@@ -64,14 +58,10 @@ describe('a scrub whose process is killed', function () {
       sessions: 100,
       betsEach: 195,
     });
-    await eventually(
-      'everything is chained',
-      async () => {
-        const { status, json } = await client.get('/portal/audit/head');
-        return status === 200 && Number(json.ordinal) >= events ? true : undefined;
-      },
-      120_000,
-    );
+    await eventually('everything is chained', async () => {
+      const { status, json } = await client.get('/portal/audit/head');
+      return status === 200 && Number(json.ordinal) >= events ? true : undefined;
+    });
     await filling.terminate();
 
     const scrubbing = {
@@ -92,18 +82,14 @@ describe('a scrub whose process is killed', function () {
 
     const service = await processes.start(scrubbing);
     const ordinals: number[] = [];
-    await eventually(
-      'the end of the pass',
-      async () => {
-        const now = await standing();
-        if (now?.stage === 'deriving') {
-          expect(now.begunAt).to.equal(begunAt);
-          ordinals.push(Number(now.ordinal));
-        }
-        return now?.passes === 0 ? true : undefined;
-      },
-      120_000,
-    );
+    await eventually('the end of the pass', async () => {
+      const now = await standing();
+      if (now?.stage === 'deriving') {
+        expect(now.begunAt).to.equal(begunAt);
+        ordinals.push(Number(now.ordinal));
+      }
+      return now?.passes === 0 ? true : undefined;
+    });
     expect(ordinals).to.deep.equal([...ordinals].sort((one, other) => one - other));
     expect(
       ordinals.every((ordinal) => ordinal > 0),

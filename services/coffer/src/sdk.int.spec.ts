@@ -1,8 +1,8 @@
 /** The SDK's ledger calls against the service over HTTP, and over connections that lose requests and replies. */
 import { randomUUID } from 'node:crypto';
 import { type BackendClient, CofferError, createBackendClient, type Fetch } from '@coffer/sdk';
+import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
-import { eventually } from './testing/eventually.ts';
 import { useLedger } from './testing/ledger.ts';
 
 /** What happens to one attempt on its way. */

@@ -11,9 +11,9 @@ import {
 } from '@coffer/sdk';
 import { buildTransfer } from '@coffer/solana';
 import { testWallet } from '@coffer/solana/testing';
+import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import { requireStatus, setUpApp, type TestApp } from './testing/client.ts';
-import { eventually } from './testing/eventually.ts';
 import { type QuickChain, startQuickChain } from './testing/quickChain.ts';
 import { allowSignIn, newWallet } from './testing/signIns.ts';
 import { startWorld, type World } from './testing/world.ts';
@@ -32,8 +32,7 @@ async function failureOf(promise: Promise<unknown>): Promise<CofferError> {
   throw new Error('It was not refused.');
 }
 
-describe('the SDK with money on the chain, against the service', function () {
-  this.timeout(60_000);
+describe('the SDK with money on the chain, against the service', () => {
   let chain: QuickChain;
   let world: World;
   let app: TestApp;

@@ -55,8 +55,7 @@ const PLACES = [
   'metrics',
 ] as const;
 
-describe('what must stay secret', function () {
-  this.timeout(120_000);
+describe('what must stay secret', () => {
   const processes = serviceProcesses();
   let database: TestDatabase;
   let databaseUrl: string;

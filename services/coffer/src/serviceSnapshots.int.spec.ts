@@ -4,13 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createPool, type Pool } from '@coffer/database';
 import { createLogger } from '@coffer/http';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { configFrom } from './config.ts';
 import { installationSecrets } from './installationSecrets.ts';
 import { serviceSnapshots } from './serviceSnapshots.ts';
 import { requireStatus, setUpApp } from './testing/client.ts';
-import { eventually } from './testing/eventually.ts';
 import { SECRETS, serviceTemplate, startNode, type World } from './testing/world.ts';
 
 describe('snapshots of long streams', () => {
@@ -26,8 +25,7 @@ describe('snapshots of long streams', () => {
     await database.drop();
   });
 
-  it('that somebody has changed give no false balance after a restart, and are told of and named', async function () {
-    this.timeout(120_000);
+  it('that somebody has changed give no false balance after a restart, and are told of and named', async () => {
     const first = await startNode(database.connectionString);
     const app = (await setUpApp(first.client)).test;
     const { sessionId } = await app.newSession('10000');

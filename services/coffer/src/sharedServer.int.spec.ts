@@ -3,11 +3,10 @@
  * Source: architecture, Event store.
  */
 import { createPool, type Pool } from '@coffer/database';
-import { createTestDatabase, startStoreGatewayProcess } from '@coffer/testing';
+import { createTestDatabase, eventually, startStoreGatewayProcess } from '@coffer/testing';
 import { expect } from 'chai';
 import { type AppPlace, requireStatus, setUpApp, type TestApp } from './testing/client.ts';
 import { delegatingClient } from './testing/delegatingClient.ts';
-import { eventually } from './testing/eventually.ts';
 import { OF_OTHERS, writeAllOfOthers } from './testing/sharedServer.ts';
 import { consumerMetric, errorLines } from './testing/watch.ts';
 import { serviceTemplate, startNode, type World } from './testing/world.ts';
@@ -17,8 +16,7 @@ type Row = Readonly<Record<string, unknown>>;
 const THEIRS: ReadonlySet<unknown> = new Set(OF_OTHERS.map(({ stream }) => stream));
 
 for (const backend of ['postgres', 'eventstoredb'] as const) {
-  describe(`a service that shares its log with others, on ${backend}`, function () {
-    this.timeout(60_000);
+  describe(`a service that shares its log with others, on ${backend}`, () => {
     let pool: Pool;
     let node: Omit<World, 'databaseUrl'>;
     const client = delegatingClient(() => node.client);

@@ -4,9 +4,9 @@
  */
 import type { FailPointName } from '@coffer/kernel';
 import type { Session } from '@coffer/sdk';
+import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import type { TestApp } from './testing/client.ts';
-import { eventually } from './testing/eventually.ts';
 import {
   codeOf,
   dieDuring,
@@ -41,8 +41,7 @@ const DEATHS: readonly Death[] = [
 ];
 const nameOf = ({ at, method }: Death) => `by ${method}, at ${at}`;
 
-describe('a service that dies in the middle of a first sign-in', function () {
-  this.timeout(60_000);
+describe('a service that dies in the middle of a first sign-in', () => {
   const nodes = useMortalNodes();
   let node: ServiceProcess;
 

@@ -2,11 +2,11 @@
 import { createSessions, createSigningKeys, type IssuedSession, type UserView } from '@coffer/auth';
 import { createPool, type Pool } from '@coffer/database';
 import { createSecretBox, systemClock } from '@coffer/kernel';
+import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import { refreshKeyFrom } from './signInSessions.ts';
 import { type Client, requireStatus, setUpApp, type TestApp } from './testing/client.ts';
 import { undeclaredErrors } from './testing/declaredErrors.ts';
-import { eventually } from './testing/eventually.ts';
 import { SECRETS, startNode, startWorld, type World } from './testing/world.ts';
 
 const USER = 'usr_1';

@@ -2,6 +2,7 @@
  * The treasury over HTTP, on a log in Postgres, with the process that books and the read models that sum. What the
  * driver of moves would write a spec writes.
  */
+
 import { accountsErrors, booksProjection } from '@coffer/accounts';
 import { chainOfLog } from '@coffer/audit';
 import { type Consumer, reacting, startConsumer } from '@coffer/consumers';
@@ -18,14 +19,13 @@ import { playSessionsProjection, transactionUseOf } from '@coffer/ledger';
 import { currencyBooks, startLiveReadModels } from '@coffer/read-models';
 import { createReconciler, type Reconciler } from '@coffer/reconcile';
 import { chainErrors } from '@coffer/solana';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, eventually, patiently, type TestDatabase } from '@coffer/testing';
 import { movesProjection, treasuryEndpoints, treasuryErrors } from '@coffer/treasury';
 import { usersErrors } from '@coffer/users';
 import { walletsErrors } from '@coffer/wallets';
 import { expect } from 'chai';
 import { errorOf } from './errorOf.ts';
 import { type Answer, type Client, createClient } from './testing/client.ts';
-import { eventually } from './testing/eventually.ts';
 import { createTreasuryWorld, SOL, TREASURY, type TreasuryWorld } from './testing/treasury.ts';
 import { openStoreOf, serviceTemplate } from './testing/world.ts';
 
@@ -235,12 +235,7 @@ describe('the treasury group', () => {
     const [cause] = (await world.events()).slice(-1);
     if (!cause) expect.fail('it was requested');
     const credit = { ref: 'forged', amount: 2_000_000_000n };
-    await world.nodes[0].accounts.creditDeposit(
-      world.accountOf(userId),
-      credit,
-      cause,
-      performance.now() + 10_000,
-    );
+    await world.nodes[0].accounts.creditDeposit(world.accountOf(userId), credit, cause, patiently());
     const forged = await reconcile();
     expect(forged.ok).to.equal(false);
     expect(forged.discrepancies).to.deep.equal([

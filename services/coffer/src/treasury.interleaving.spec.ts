@@ -52,9 +52,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
   { minLength: 4, maxLength: 24 },
 );
 
-describe('the treasury: two nodes at once', function () {
-  this.timeout(60_000);
-
+describe('the treasury: two nodes at once', () => {
   it('moves once a ref and books what has moved, whatever is lost, repeated or killed', async () => {
     const seen = new Set<string>();
     await fc.assert(

@@ -19,8 +19,7 @@ import { alternatingClient } from './testing/delegatingClient.ts';
 import { OPERATOR_TOKEN, serviceProcesses } from './testing/serviceProcess.ts';
 import { serviceTemplate } from './testing/world.ts';
 
-describe('two services on one database', function () {
-  this.timeout(30_000);
+describe('two services on one database', () => {
   const processes = serviceProcesses();
   let database: TestDatabase;
   let nodes: readonly Client[];

@@ -4,9 +4,9 @@
  */
 import type { FailPointName } from '@coffer/kernel';
 import { createBackendClient, type PlayerClient, type Session } from '@coffer/sdk';
+import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import { requireStatus, type TestApp } from './testing/client.ts';
-import { eventually } from './testing/eventually.ts';
 import {
   clientOf,
   codeOf,
@@ -43,8 +43,7 @@ interface Player {
   readonly session: Session;
 }
 
-describe('a service that dies', function () {
-  this.timeout(60_000);
+describe('a service that dies', () => {
   const nodes = useMortalNodes();
   let node: ServiceProcess;
 

@@ -2,10 +2,11 @@
  * A process dies at each of its statements, and at each call of the event store, before and after it takes effect.
  * Whatever it leaves, the next one ends with one key, one event and one answer.
  */
+
 import { createPool, type Pool } from '@coffer/database';
 import { type CommandContext, createCommandHandler, type EventStore } from '@coffer/event-store';
 import { type Environment, newId } from '@coffer/kernel';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, eventually, patiently, type TestDatabase } from '@coffer/testing';
 import {
   adoptMasterKeys,
   createMasterKeyRotation,
@@ -19,15 +20,13 @@ import {
 } from '@coffer/wallets';
 import { expect } from 'chai';
 import { DeadProcessError, type Death, doomedPool } from './testing/doomedPool.ts';
-import { eventually } from './testing/eventually.ts';
 import { openStoreOf, serviceTemplate } from './testing/world.ts';
 
 const DEATHS: readonly Death[] = ['before', 'after'];
 const MORE_THAN_THERE_ARE = 100;
 const clock = () => new Date();
 
-describe('a process that dies with a wallet in its hands', function () {
-  this.timeout(60_000);
+describe('a process that dies with a wallet in its hands', () => {
   let database: TestDatabase;
   let pool: Pool;
   let store: EventStore;
@@ -54,7 +53,7 @@ describe('a process that dies with a wallet in its hands', function () {
   });
   const context = (): CommandContext => ({
     metadata: { correlationId: 'req-1', actor: 'key:1', occurredAt: clock().toISOString() },
-    deadlineMs: performance.now() + 30_000,
+    deadlineMs: patiently(),
   });
   const opening = { actor: 'key:1', purpose: 'sign', requestId: 'req-1' };
   const keyRows = async (walletId: string) =>

@@ -2,14 +2,15 @@
  * The end of a wallet, over HTTP and on a chain: its user takes the key, or an operator replaces it. Source:
  * docs/api.md, Wallets; docs/adr/0022-export-and-migration.md.
  */
+
 import { createPool, type Pool } from '@coffer/database';
 import { createCommandHandler } from '@coffer/event-store';
 import { decodeBase58Address, encodeBase58 } from '@coffer/kernel';
 import { createMoves, treasuryMovePlace } from '@coffer/moves';
+import { eventually, patiently } from '@coffer/testing';
 import { expect } from 'chai';
 import nacl from 'tweetnacl';
 import { type Answer, type Client, requireStatus, textOf } from './testing/client.ts';
-import { eventually } from './testing/eventually.ts';
 import { newRecipient, secretKeyBytes } from './testing/exportedKeys.ts';
 import { verdict } from './testing/ledger.ts';
 import {
@@ -29,8 +30,7 @@ const AT_ONCE = 20;
 const objectOf = (answer: Answer, field: string): Readonly<Record<string, unknown>> =>
   Object(answer.json[field]);
 
-describe('the end of a wallet', function () {
-  this.timeout(60_000);
+describe('the end of a wallet', () => {
   let wallets: PlayerWallets;
   let pool: Pool;
   let player: Player;
@@ -308,8 +308,7 @@ describe('the end of a wallet', function () {
 const KINDS = ['deposit', 'cash-out', 'withdrawal'] as const;
 type Kind = (typeof KINDS)[number];
 
-describe('a wallet with a move that was accepted', function () {
-  this.timeout(120_000);
+describe('a wallet with a move that was accepted', () => {
   let wallets: PlayerWallets;
   let other: Awaited<ReturnType<typeof startNode>>;
   before(async () => {
@@ -420,9 +419,7 @@ describe('a wallet with a move that was accepted', function () {
   });
 });
 
-describe('a move that a former release has requested', function () {
-  this.timeout(120_000);
-
+describe('a move that a former release has requested', () => {
   it('keeps its wallet from being exported, by the rows of all that was in the log at the start', async () => {
     const wallets = await startPlayerWallets({ roles: ['api', 'process-manager'] });
     const { chains, clock } = wallets;
@@ -452,7 +449,7 @@ describe('a move that a former release has requested', function () {
         },
         {
           metadata: { correlationId: 'former', actor: 'key:1', occurredAt: clock().toISOString() },
-          deadlineMs: performance.now() + 30_000,
+          deadlineMs: patiently(),
         },
       );
       await store.close();

@@ -3,10 +3,10 @@
  * wallet whether anybody asks or not. Source: docs/adr/0022-export-and-migration.md.
  */
 import { encodeBase58, type FailPointName } from '@coffer/kernel';
+import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import nacl from 'tweetnacl';
 import { requireStatus, type TestApp } from './testing/client.ts';
-import { eventually } from './testing/eventually.ts';
 import { newRecipient } from './testing/exportedKeys.ts';
 import { clientOf, newcomers, pageAt, typesOf, useMortalNodes } from './testing/mortalNodes.ts';
 import type { ServiceProcess } from './testing/serviceProcess.ts';
@@ -15,8 +15,7 @@ const BEFORE = ['IdentityClaimed', 'UserRegistered', 'IdentityLinked', 'WalletPr
 const AFTER = [...BEFORE, 'WalletExported', 'WalletProvisioned'];
 const DEATHS: readonly FailPointName[] = ['export.exported', 'export.retired'];
 
-describe('a service that dies in the middle of an export', function () {
-  this.timeout(60_000);
+describe('a service that dies in the middle of an export', () => {
   const nodes = useMortalNodes();
   let node: ServiceProcess;
   before(async () => {

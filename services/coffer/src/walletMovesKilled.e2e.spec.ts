@@ -4,9 +4,9 @@
  */
 import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
 import type { FailPointName } from '@coffer/kernel';
+import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import { type Answer, requireStatus, textOf } from './testing/client.ts';
-import { eventually } from './testing/eventually.ts';
 import { verdict } from './testing/ledger.ts';
 import { clientOf, newcomers, pageAt, useMortalNodes } from './testing/mortalNodes.ts';
 import { newAddress } from './testing/playerWallets.ts';
@@ -17,8 +17,7 @@ const SOL = 1_000_000_000n;
 const CHIP = { address: 'Chip111111111111111111111111111111111111111', decimals: 6 };
 const FAST = { slotMs: 20, finality: { confirmedAfter: 1, finalizedAfter: 3 } } as const;
 
-describe('a service that dies with a move that a wallet has admitted', function () {
-  this.timeout(120_000);
+describe('a service that dies with a move that a wallet has admitted', () => {
   const nodes = useMortalNodes();
   let chain: ChainWorld;
   let node: ServiceProcess;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createPool, type Pool } from '@coffer/database';
 import { createSecretBox, systemClock } from '@coffer/kernel';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, type TestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
 import { createSessions, type Sessions } from './sessions.ts';
 import { createSigningKeys } from './signingKeys.ts';
@@ -11,8 +11,7 @@ import { ISSUER, PLACE, REFRESH_KEY, SECRETS_KEY, sessionsTemplate } from './tes
 
 const PROGRAM = new URL('./refreshingProcess.ts', import.meta.url);
 
-describe('a service that is killed in the middle of a rotation', function () {
-  this.timeout(60_000);
+describe('a service that is killed in the middle of a rotation', () => {
   let database: TestDatabase;
   let pool: Pool;
   let sessions: Sessions;
@@ -62,9 +61,6 @@ describe('a service that is killed in the middle of a rotation', function () {
   const signIn = () => sessions.open(PLACE, 'usr_1', 'siws');
   const generation = async (): Promise<number> =>
     (await pool.query('select generation from records.auth_sessions')).rows[0].generation;
-  const until = async (isSo: () => Promise<boolean>) => {
-    while (!(await isSo())) await delay(5);
-  };
   const waitingForTheRow = async () => {
     const { rows } = await pool.query<{ pid: number }>(
       `select pid from pg_stat_activity where datname = current_database()
@@ -133,7 +129,7 @@ describe('a service that is killed in the middle of a rotation', function () {
         child.send(token);
       });
       child.send(token);
-      await until(async () => answers >= 3);
+      await until(() => answers >= 3);
       // Any moment of a rotation is as good as another.
       await delay(Math.random() * 5);
       await kill9(child);

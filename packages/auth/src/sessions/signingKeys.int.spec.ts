@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { createSecretBox } from '@coffer/kernel';
-import { createTestDatabase } from '@coffer/testing';
+import { createTestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
 import { createSigningKeys } from './signingKeys.ts';
 import { type Node, PLACE, type SessionsWorld, sessionsTemplate, startSessionsWorld } from './testing.ts';
@@ -141,18 +140,17 @@ describe('the signing keys', () => {
     await signIn();
     settle();
     const holder = await world.pool.connect();
-    await holder.query('begin');
-    await holder.query('select 1 from records.auth_signing_keys for update');
-    const rotations = [1, 2].map(() => codeOf(world.rotateKeys(TEST)));
-    const waiting = async () =>
-      (
-        await world.pool.query(
-          `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-        )
-      ).rowCount;
-    while ((await waiting()) !== 2) await delay(5);
-    await holder.query('commit');
-    holder.release();
+    const rotations: Promise<string | undefined>[] = [];
+    try {
+      await holder.query('begin');
+      await holder.query('select 1 from records.auth_signing_keys for update');
+      rotations.push(...[1, 2].map(() => codeOf(world.rotateKeys(TEST))));
+      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      await until(async () => (await world.pool.query(waiting)).rowCount === 2);
+      await holder.query('commit');
+    } finally {
+      holder.release(true);
+    }
     expect(await Promise.all(rotations)).to.have.members(['rotated', 'auth/standby_key_too_young']);
     expect(await world.keyStates('test')).to.have.members(['verify-only', 'signing', 'standby']);
   });

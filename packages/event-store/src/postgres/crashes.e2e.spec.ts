@@ -19,8 +19,7 @@ describe('the log', () => {
   let pool: Pool;
   let store: EventStore;
   let writers: Writer[];
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     server = await startPrivateServer();
   });
   after(() => server.stop());
@@ -98,8 +97,7 @@ describe('the log', () => {
     );
   });
 
-  it('is read and written on, from where it was, after its server was killed and started again', async function () {
-    this.timeout(60_000);
+  it('is read and written on, from where it was, after its server was killed and started again', async () => {
     const append = (): Promise<AppendResult> =>
       store.append({ stream: streamName(), expectedRevision: 'noStream', events: newEvents(2) });
     const reader = follow(store);

@@ -1,8 +1,10 @@
 /** One app with its wallets on a simulated chain, and as many drivers as a spec wants. */
+
 import { createCommandHandler, type EventStore, type StreamEvent } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { type FailPointName, noFailPoint } from '@coffer/kernel';
 import { testWallet } from '@coffer/solana/testing';
+import { patiently } from '@coffer/testing';
 import { treasuryMovePlace } from '../domain/moveIds.ts';
 import { createMoveDriver, type MoveDriver, type MoveSigner } from '../driver.ts';
 import { createMoves } from '../moves.ts';
@@ -83,7 +85,7 @@ export function moveWorld(policy: Partial<MovePolicy> = {}) {
   };
   const context = () => ({
     metadata: { correlationId: 'request-1', actor: 'key:1', occurredAt: AT.toISOString() },
-    deadlineMs: performance.now() + 10_000,
+    deadlineMs: patiently(),
   });
 
   return {

@@ -1,8 +1,10 @@
 /** Sign-ins without HTTP: the identities on the real users, log and database, and real wallets. */
+
 import { createPersonalData, type PersonalData, type VerifiedIdentity } from '@coffer/auth';
 import type { Pool } from '@coffer/database';
 import { type CommandContext, createCommandHandler, type EventStore } from '@coffer/event-store';
 import { createSecretBox, type FailPoint, newId, noFailPoint, systemClock } from '@coffer/kernel';
+import { patiently } from '@coffer/testing';
 import { createUsers, type Users } from '@coffer/users';
 import { adoptMasterKeys, createMasterKeys, createWallets, parseMasterKeys } from '@coffer/wallets';
 import { type WiredIdentities, wireIdentities } from '../identityPorts.ts';
@@ -42,7 +44,7 @@ export const adoptSpecMasterKeys = (pool: Pool) =>
 
 export const contextOf = (requestId = 'req-1'): CommandContext => ({
   metadata: { correlationId: requestId, actor: 'key:1', occurredAt: new Date().toISOString() },
-  deadlineMs: performance.now() + 30_000,
+  deadlineMs: patiently(),
 });
 
 export const newPlace = () => ({ appId: newId('app'), scopeId: newId('scp'), environment: 'test' }) as const;

@@ -1,7 +1,7 @@
 /** Callers that play on while the service under them is broken, each repeating what was not answered. */
 import { randomUUID } from 'node:crypto';
+import { eventually } from '@coffer/testing';
 import { type Answer, type AppPlace, requireStatus, textOf } from './client.ts';
-import { eventually } from './eventually.ts';
 
 export interface Players {
   /** Answers so far, all of them of success. */
@@ -48,7 +48,7 @@ export async function startPlayers(place: AppPlace, count: number): Promise<Play
 
   async function ask(path: string, fields: object): Promise<Answer> {
     const body = { ...fields, transactionUuid: randomUUID() };
-    const answer = await eventually(`an answer to ${path}`, () => send(path, body), 40_000);
+    const answer = await eventually(`an answer to ${path}`, () => send(path, body));
     answers += 1;
     return requireStatus(answer, path === '/ledger/sessions' ? 201 : 200);
   }

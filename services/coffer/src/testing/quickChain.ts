@@ -1,8 +1,8 @@
 /** The embedded chain in this process, for specs of the whole service: its slots go by themselves, and fast. */
 import { createEmbeddedChain } from '@coffer/embedded-chain';
 import { callRpc } from '@coffer/embedded-chain/testing';
+import { eventually } from '@coffer/testing';
 import { type Chains, openChains } from '../chains.ts';
-import { eventually } from './eventually.ts';
 
 /** Not faster: the nodes of the port are asked over HTTP, and a blockhash must live long enough for that. */
 const SLOT_MS = 40;

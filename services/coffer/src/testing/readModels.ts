@@ -1,8 +1,8 @@
 /** The read models as rows to compare, for specs that break whatever fills them. */
 import { createPool, type Pool, type Queryable, withTransaction } from '@coffer/database';
 import { createReadSchema, liveReadSchema, READ_MODELS_CONSUMER, startReadModels } from '@coffer/read-models';
+import { eventually } from '@coffer/testing';
 import { HOLD_PROCESS, readModelProjections } from '../contexts.ts';
-import { eventually } from './eventually.ts';
 import { openStoreOf } from './world.ts';
 
 /** Every table of the schema, whatever tables it has: its rows as text, in order. */

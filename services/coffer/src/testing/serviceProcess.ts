@@ -8,10 +8,9 @@ import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { endEventStores, eventStoreUrlOf } from '@coffer/testing';
+import { endEventStores, eventStoreUrlOf, eventually } from '@coffer/testing';
 import { z } from 'zod';
 import type { Role } from '../config.ts';
-import { eventually } from './eventually.ts';
 
 const PROGRAM = fileURLToPath(import.meta.resolve('../../bin/coffer.mjs'));
 const GUARDIAN = fileURLToPath(import.meta.resolve('./dataFolderGuardian.ts'));
@@ -88,8 +87,7 @@ export function serviceProcesses(): ServiceProcesses {
   const guardians: ChildProcess[] = [];
   const dataFolders = new Set<string>();
 
-  after('no process is left', async function () {
-    this.timeout(60_000);
+  after('no process is left', async () => {
     for (const child of children) child.process.kill('SIGKILL');
     await Promise.all([...children].map(({ ended }) => ended));
     await endEventStores((owner) => dataFolders.has(owner));

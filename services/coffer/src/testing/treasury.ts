@@ -2,6 +2,7 @@
  * Two nodes of the treasury on one log, with real accounts, moves and users, for specs. The chain is figures that a
  * spec sets; what the driver of moves would write a spec writes.
  */
+
 import { randomUUID } from 'node:crypto';
 import { accountStream, createAccounts, holdReactions } from '@coffer/accounts';
 import type { Reaction } from '@coffer/consumers';
@@ -19,6 +20,7 @@ import {
 import { memoryRentSponsor } from '@coffer/moves/testing';
 import { type Chain, type Commitment, chainNotConfigured } from '@coffer/solana';
 import { memoryChain, testWallet } from '@coffer/solana/testing';
+import { patiently } from '@coffer/testing';
 import {
   cashOutHoldAct,
   createTreasury,
@@ -164,7 +166,7 @@ export async function createTreasuryWorld({
     };
     return { handler, accounts, users, moves, treasury, exportWallet };
   };
-  const context = () => ({ requestId: 'req-1', actor: 'key:1', deadlineMs: performance.now() + 30_000 });
+  const context = () => ({ requestId: 'req-1', actor: 'key:1', deadlineMs: patiently() });
   const nodes = [startNode(), startNode()] as const;
 
   const accountStreamOf = ({ environment, appId, userId, currencyId }: PlayerAccount) =>

@@ -41,9 +41,7 @@ const REACHED: readonly string[] = [
 
 const MOST_BATCHES = 5;
 
-describe('ledger: two nodes at once', function () {
-  this.timeout(60_000);
-
+describe('ledger: two nodes at once', () => {
   it('give answers and books of one order, whatever is lost, repeated or killed', async () => {
     const seen = new Set<string>();
     const property = fc.asyncProperty(scenarios, fc.integer(), async (scenario, seed) => {

@@ -1,0 +1,31 @@
+/** How specs wait for what others bring about: for a condition, and with one limit, which no machine is too busy for. */
+import { setTimeout as delay } from 'node:timers/promises';
+
+/**
+ * Many times what anything takes while ten others want each core; past it something is broken. Below the limit of a
+ * whole spec in .mocharc.json, so that a wait says what it waited for, and ends before the spec's world does.
+ */
+export const PATIENCE_MS = 120_000;
+const ASK_EVERY_MS = 10;
+
+/** The deadline of a command that is to be carried out, however busy the machine is. */
+export const patiently = (): number => performance.now() + PATIENCE_MS;
+
+/** The first answer that is not undefined. Throws when there is none in time. */
+export async function eventually<Answer>(
+  what: string,
+  ask: () => Promise<Answer | undefined> | Answer | undefined,
+): Promise<Answer> {
+  const deadline = patiently();
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    if (performance.now() > deadline) throw new Error(`After ${PATIENCE_MS} ms still not: ${what}.`);
+    await delay(ASK_EVERY_MS);
+  }
+}
+
+/** As `eventually`, where the condition says itself what it is. */
+export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
+  await eventually(String(condition), async () => (await condition()) || undefined);
+}
