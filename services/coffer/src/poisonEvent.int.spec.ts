@@ -8,10 +8,9 @@ import { accountStream } from '@coffer/accounts';
 import { createPool, type Pool } from '@coffer/database';
 import type { EventStore, LogPlace, Position } from '@coffer/event-store';
 import { liveReadSchema } from '@coffer/read-models';
-import { itLogTable } from '@coffer/testing';
+import { eventually, itLogTable } from '@coffer/testing';
 import { expect } from 'chai';
 import { type AppPlace, requireStatus, setUpApp, textOf } from './testing/client.ts';
-import { eventually } from './testing/eventually.ts';
 import { caughtUpRows, freshRows, holdsCaughtUp } from './testing/readModels.ts';
 import { consumerMetric, errorLines } from './testing/watch.ts';
 import { openStoreOf, startNode, startWorld, type World } from './testing/world.ts';
@@ -19,8 +18,7 @@ import { openStoreOf, startNode, startWorld, type World } from './testing/world.
 const CONSUMERS = ['readModels', 'holds'] as const;
 const CHIP = 2;
 
-describe('a service with a poison event in its log', function () {
-  this.timeout(30_000);
+describe('a service with a poison event in its log', () => {
   let world: World;
   let pool: Pool;
   let test: AppPlace;
@@ -151,8 +149,8 @@ describe('a service with a poison event in its log', function () {
     'goes on without loss after a start of a release that can take the event',
     async () => {
       // No release of ours can, so the event is made one that this release can.
-      await pool.query(`update log.events set data = replace(data, 'a lot', '10') where position = $1`, [
-        poison.position,
+      await pool.query(`update log.events set data = replace(data, 'a lot', '10') where id = $1`, [
+        poison.eventId,
       ]);
       const node = await startNode(world.databaseUrl, { environment: { COFFER_REACTION_GRACE_MS: '0' } });
       const rows = await caughtUpRows(world.databaseUrl);
