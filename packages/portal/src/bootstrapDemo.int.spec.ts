@@ -16,6 +16,7 @@ const ADDRESSES = {
   portalUrl: 'http://127.0.0.1:8080/portal',
   portalToken: 'portal-token',
   chainUrl: 'http://127.0.0.1:8899',
+  storeGatewayUrl: 'esdb://coffer:password@localhost:2113?tls=true',
 };
 
 describe('the start of an empty installation', () => {
@@ -99,8 +100,8 @@ describe('the start of an empty installation', () => {
 
   it('no longer names a chain that is gone', async () => {
     await start();
-    await start({ addresses: { ...ADDRESSES, chainUrl: undefined } });
-    expect(await file()).not.to.have.property('chainUrl');
+    await start({ addresses: { ...ADDRESSES, chainUrl: undefined, storeGatewayUrl: undefined } });
+    expect(await file()).not.to.have.any.keys('chainUrl', 'storeGatewayUrl');
   });
 
   it('ends with a file that works when it was killed between the file and the database', async () => {

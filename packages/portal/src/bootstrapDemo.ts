@@ -35,7 +35,9 @@ export interface BootstrapOptions {
   readonly addresses: Addresses;
 }
 
-type Addresses = Required<Pick<BootstrapContent, 'baseUrl' | 'portalUrl' | 'portalToken' | 'chainUrl'>>;
+type Addresses = Required<
+  Pick<BootstrapContent, 'baseUrl' | 'portalUrl' | 'portalToken' | 'chainUrl' | 'storeGatewayUrl'>
+>;
 
 export interface BootstrapResult {
   /** Undefined when the installation has apps and no file: secret keys cannot be shown again. */

@@ -18,6 +18,8 @@ const bootstrapContent = z.object({
   portalToken: z.string(),
   /** Of the RPC of the embedded chain, where there is one. */
   chainUrl: z.string().optional(),
+  /** For clients of EventStoreDB, with a user and a password, where the log is served to them. */
+  storeGatewayUrl: z.string().optional(),
 });
 export type BootstrapContent = z.infer<typeof bootstrapContent>;
 

@@ -33,7 +33,13 @@ async function startDemo(environment: Readonly<Record<string, string>>) {
     secretBox,
     clock: systemClock,
     path: join(folder, 'bootstrap.json'),
-    addresses: { baseUrl: '', portalUrl: '', portalToken: '', chainUrl: undefined },
+    addresses: {
+      baseUrl: '',
+      portalUrl: '',
+      portalToken: '',
+      chainUrl: undefined,
+      storeGatewayUrl: undefined,
+    },
   });
   const demo = content as BootstrapContent; // The database was empty, so the app was made now.
   const signedIn: VerifiedIdentity[] = [];

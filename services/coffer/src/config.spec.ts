@@ -19,6 +19,7 @@ describe('the configuration', () => {
     ['HOST', 'http://0.0.0.0'],
     ['HOST', '0.0.0.0:8080'],
     ['COFFER_STORE_GATEWAY_HOST', '*'],
+    ['COFFER_STORE_GATEWAY_USER', 'a:b'],
     ['EVENTSTORE_URL', 'esdb://node-1:port'],
     ['EVENTSTORE_URL', 'esdb://admin:s3cret@'],
     ['COFFER_OPERATOR_HOST', '10.0.0.7'],
@@ -64,6 +65,23 @@ describe('the configuration', () => {
     ]) {
       expect(problems).to.match(new RegExp(`^  ${name}: `, 'm'));
     }
+  });
+
+  it('has no store gateway that takes appends in plain text, wherever it listens', () => {
+    const writable = { COFFER_STORE_GATEWAY_PORT: '2113', COFFER_STORE_GATEWAY_WRITABLE: '1' };
+    expect(problemsOf({ ...writable, COFFER_STORE_GATEWAY_TLS: '0' })).to.match(
+      /^ {2}COFFER_STORE_GATEWAY_WRITABLE: needs TLS: /m,
+    );
+    expect(problemsOf(writable)).to.equal('');
+    expect(problemsOf({ COFFER_STORE_GATEWAY_PORT: '2113', COFFER_STORE_GATEWAY_TLS: '0' })).to.equal('');
+  });
+
+  it('keeps the password of the store gateway apart from the operator token', () => {
+    const same = 's3cret'.repeat(8);
+    const problems = problemsOf({ COFFER_OPERATOR_TOKEN: same, COFFER_STORE_GATEWAY_PASSWORD: same });
+    expect(problems)
+      .to.match(/^ {2}COFFER_STORE_GATEWAY_PASSWORD: must be another one/m)
+      .and.not.include('s3cret');
   });
 
   it('knows which of its variables was probably meant by one that is none', () => {

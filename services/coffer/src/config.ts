@@ -135,6 +135,10 @@ const plainVariables = z.object({
   COFFER_SCRUB_PASS_SECONDS: wholeNumber(0, 31_536_000).default(86_400),
   COFFER_STORE_GATEWAY_PORT: wholeNumber(0, 65_535).optional(),
   COFFER_STORE_GATEWAY_HOST: host.default('127.0.0.1'),
+  COFFER_STORE_GATEWAY_USER: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be up to 64 letters, digits, dots, hyphens and underscores')
+    .default('coffer'),
   COFFER_STORE_GATEWAY_PASSWORD: z.string().min(8, 'must have at least 8 characters').optional(),
   COFFER_STORE_GATEWAY_WRITABLE: flag.default(false),
   COFFER_STORE_GATEWAY_TLS: flag.default(true),
@@ -146,6 +150,9 @@ export const variableNames: readonly string[] = Object.keys(plainVariables.shape
 
 /** Told together with what is wrong with single variables. */
 const withTheRest = { when: () => true };
+
+/** Whoever reads the log need not be let into the admin API, and the other way round. */
+export const NOT_THE_OPERATORS = 'must be another one than the operator token';
 
 const environmentVariables = plainVariables
   .refine(
@@ -163,6 +170,21 @@ const environmentVariables = plainVariables
       message: 'must be a loopback address where there is no TLS',
       ...withTheRest,
     },
+  )
+  .refine(
+    ({ COFFER_STORE_GATEWAY_TLS: hasTls, COFFER_STORE_GATEWAY_WRITABLE: isWritable }) =>
+      hasTls || !isWritable,
+    {
+      path: ['COFFER_STORE_GATEWAY_WRITABLE'],
+      message:
+        'needs TLS: in plain text no password is asked for, so anybody could write (COFFER_STORE_GATEWAY_TLS)',
+      ...withTheRest,
+    },
+  )
+  .refine(
+    ({ COFFER_STORE_GATEWAY_PASSWORD: password, COFFER_OPERATOR_TOKEN: token }) =>
+      password === undefined || password !== token,
+    { path: ['COFFER_STORE_GATEWAY_PASSWORD'], message: NOT_THE_OPERATORS, ...withTheRest },
   )
   .refine(
     ({ EVENTSTORE_URL: url, COFFER_STORE_GATEWAY_PORT: port }) => url === undefined || port === undefined,
@@ -281,6 +303,7 @@ function storeGatewayFrom(variables: z.infer<typeof environmentVariables>) {
   return {
     port,
     host: variables.COFFER_STORE_GATEWAY_HOST,
+    user: variables.COFFER_STORE_GATEWAY_USER,
     password: variables.COFFER_STORE_GATEWAY_PASSWORD,
     isWritable: variables.COFFER_STORE_GATEWAY_WRITABLE,
     hasTls: variables.COFFER_STORE_GATEWAY_TLS,

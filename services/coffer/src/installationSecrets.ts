@@ -6,11 +6,13 @@ import { randomBytes } from 'node:crypto';
 import { chmod, link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Config } from './config.ts';
+import { type Config, ConfigurationError, NOT_THE_OPERATORS } from './config.ts';
 
 const stored = z.object({ secretsKey: z.string(), operatorToken: z.string() });
 /** In a file of its own: it never changes, while the other secrets may. */
 const storedIdentityKey = z.object({ identityKey: z.string() });
+/** Deleted, the next start makes another. */
+const storedGatewayPassword = z.object({ password: z.string() });
 
 export interface InstallationSecrets {
   /** 32 bytes, by which secret settings are sealed. Lost, those settings must be set again. */
@@ -23,6 +25,8 @@ export interface InstallationSecrets {
    */
   readonly snapshotSecret: Uint8Array | undefined;
   readonly operatorToken: string;
+  /** Undefined where the store gateway is not asked for. */
+  readonly storeGatewayPassword: string | undefined;
   /** Exact texts that must never come out in a log. */
   readonly texts: readonly string[];
 }
@@ -38,19 +42,34 @@ export async function installationSecrets(config: Config): Promise<InstallationS
   const identityKey = config.identityKey ?? (await keptIdentityKey(config.dataFolder));
   const secretsKey = config.secretsKey ?? Buffer.from(secrets?.secretsKey ?? '', 'base64');
   const operatorToken = config.operatorToken ?? secrets?.operatorToken ?? '';
-  const gatewayPassword = config.storeGateway?.password;
+  const storeGatewayPassword = await gatewayPasswordOf(config);
+  if (storeGatewayPassword === operatorToken) {
+    throw new ConfigurationError(
+      `The configuration is wrong:\n  COFFER_STORE_GATEWAY_PASSWORD: ${NOT_THE_OPERATORS}`,
+    );
+  }
   return {
     secretsKey,
     identityKey,
     snapshotSecret: config.secretsKey ?? (config.databaseUrl === undefined ? secretsKey : undefined),
     operatorToken,
+    storeGatewayPassword,
     texts: [
       operatorToken,
       Buffer.from(secretsKey).toString('base64'),
       Buffer.from(identityKey).toString('base64'),
-      ...(gatewayPassword === undefined ? [] : [gatewayPassword]),
+      ...(storeGatewayPassword === undefined ? [] : [storeGatewayPassword]),
     ],
   };
+}
+
+async function gatewayPasswordOf({ storeGateway, dataFolder }: Config): Promise<string | undefined> {
+  if (!storeGateway || storeGateway.password !== undefined) return storeGateway?.password;
+  const path = join(dataFolder, 'store-gateway-password.json');
+  const { password } = await kept(path, storedGatewayPassword, () => ({
+    password: randomBytes(24).toString('base64url'),
+  }));
+  return password;
 }
 
 async function keptIdentityKey(dataFolder: string): Promise<Uint8Array> {

@@ -31,6 +31,7 @@ import { installationMasterKeys } from './installationMasterKeys.ts';
 import { installationSecrets } from './installationSecrets.ts';
 import { migrateAll, type Service, startService } from './service.ts';
 import { startFailure } from './startFailure.ts';
+import { gatewayUrl } from './storeGateway.ts';
 import { VERSION } from './version.ts';
 
 /** Returns when the service has stopped. Throws a `CommandFailure` that says why it could not start. */
@@ -83,7 +84,12 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
     });
     const { url, operatorUrl } = service;
     if (url !== undefined && operatorUrl !== undefined) {
-      await announce(config, { url, operatorUrl, chainUrl: embeddedChain?.url }, database, secrets, logger);
+      const { storeGatewayPort: port } = service;
+      const { storeGatewayPassword: password } = secrets;
+      const storeGatewayUrl =
+        port === undefined || password === undefined ? undefined : gatewayUrl(config, port, password);
+      const addresses = { url, operatorUrl, chainUrl: embeddedChain?.url, storeGatewayUrl };
+      await announce(config, addresses, database, secrets, logger);
     } else logger.info({ url: service.systemUrl, roles, version: VERSION }, 'ready');
     if (embeddedChain) await ensureMints(database.url, chains);
     await stopping;
@@ -163,6 +169,7 @@ interface Addresses {
   /** Another one where operator routes have an address of their own. */
   readonly operatorUrl: string;
   readonly chainUrl: string | undefined;
+  readonly storeGatewayUrl: string | undefined;
 }
 
 /** Tells the command line and a first user where the service is; an empty installation gets the app "Demo". */
@@ -186,7 +193,7 @@ async function announce(
 
 function bootstrap(
   config: Config,
-  { url, operatorUrl, chainUrl }: Addresses,
+  { url, operatorUrl, chainUrl, storeGatewayUrl }: Addresses,
   database: Database,
   secrets: { readonly operatorToken: string; readonly secretsKey: Uint8Array },
 ): Promise<BootstrapResult> {
@@ -201,6 +208,7 @@ function bootstrap(
         portalUrl: `${operatorUrl}/v1/portal`,
         portalToken: secrets.operatorToken,
         chainUrl,
+        storeGatewayUrl,
       },
     }),
   );

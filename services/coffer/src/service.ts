@@ -51,6 +51,8 @@ export interface ServiceOptions {
   /** Undefined: no snapshots are kept or used. */
   readonly snapshotSecret: Uint8Array | undefined;
   readonly operatorToken: string;
+  /** Undefined where the store gateway is not asked for. */
+  readonly storeGatewayPassword: string | undefined;
   /** Those that this process may use; none where it has no need of them. */
   readonly masterKeys: MasterKeys;
   /** Where money moves on a chain. */

@@ -8,10 +8,11 @@ import { selfSignedCertificate } from '@coffer/store-gateway';
 import { AccessDeniedError, EventStoreDBClient, jsonEvent, streamNameFilter } from '@eventstore/db-client';
 import { expect } from 'chai';
 import { configFrom } from './config.ts';
+import { installationSecrets } from './installationSecrets.ts';
 import { startFailure } from './startFailure.ts';
-import { gatewayCertificatePath, startStoreGateway } from './storeGateway.ts';
+import { gatewayCertificatePath, gatewayUrl, startStoreGateway } from './storeGateway.ts';
 import { setUpApp } from './testing/client.ts';
-import { startWorld, type World, type WorldOptions } from './testing/world.ts';
+import { GATEWAY_PASSWORD, startWorld, type World, type WorldOptions } from './testing/world.ts';
 
 const PASSWORD = 'the password of a spec';
 
@@ -32,7 +33,7 @@ describe('the store gateway of the service', () => {
 
   const start = async (
     environment: Readonly<Record<string, string>>,
-    password?: string,
+    { user = 'coffer', password = GATEWAY_PASSWORD } = {},
     options: Pick<WorldOptions, 'roles'> = {},
   ): Promise<World> => {
     const started = await startWorld({
@@ -40,7 +41,7 @@ describe('the store gateway of the service', () => {
       environment: { COFFER_DATA_DIR: dataFolder, COFFER_STORE_GATEWAY_PORT: '0', ...environment },
     });
     world = started;
-    const userInfo = `coffer:${encodeURIComponent(password ?? started.operatorToken)}`;
+    const userInfo = `${user}:${encodeURIComponent(password)}`;
     const trusted = encodeURIComponent(gatewayCertificatePath(dataFolder));
     client = EventStoreDBClient.connectionString(
       `esdb://${userInfo}@localhost:${started.storeGatewayPort}?tls=true&tlsCAFile=${trusted}`,
@@ -54,7 +55,7 @@ describe('the store gateway of the service', () => {
       (error: unknown) => error,
     );
 
-  it('shows whoever has the operator token all that the service writes, and takes nothing from him', async () => {
+  it('shows whoever has its password all that the service writes, and takes nothing from him', async () => {
     const { client: api } = await start({});
     const { test } = await setUpApp(api);
     const { userId } = await test.newSession('100');
@@ -69,19 +70,67 @@ describe('the store gateway of the service', () => {
     expect(await refusalOf(append())).to.be.instanceOf(AccessDeniedError);
   });
 
-  it('takes appends where it is told to, from whoever has its own password', async () => {
-    const variables = { COFFER_STORE_GATEWAY_WRITABLE: '1', COFFER_STORE_GATEWAY_PASSWORD: PASSWORD };
-    await start(variables, PASSWORD);
+  it('takes appends where it is told to, from the user and the password that it is given', async () => {
+    const variables = {
+      COFFER_STORE_GATEWAY_WRITABLE: '1',
+      COFFER_STORE_GATEWAY_USER: 'reports',
+      COFFER_STORE_GATEWAY_PASSWORD: PASSWORD,
+    };
+    await start(variables, { user: 'reports', password: PASSWORD });
     expect((await append()).success).to.equal(true);
   });
 
-  it('refuses the operator token where it has a password of its own', async () => {
-    await start({ COFFER_STORE_GATEWAY_WRITABLE: '1', COFFER_STORE_GATEWAY_PASSWORD: PASSWORD });
+  it('refuses the operator token', async () => {
+    const { operatorToken, storeGatewayPort } = await start({ COFFER_STORE_GATEWAY_WRITABLE: '1' });
+    await client.dispose();
+    const trusted = encodeURIComponent(gatewayCertificatePath(dataFolder));
+    client = EventStoreDBClient.connectionString(
+      `esdb://coffer:${operatorToken}@localhost:${storeGatewayPort}?tls=true&tlsCAFile=${trusted}`,
+    );
     expect(await refusalOf(append())).to.be.instanceOf(AccessDeniedError);
   });
 
+  describe('its password', () => {
+    const secretsOf = (variables: Readonly<Record<string, string>>) =>
+      installationSecrets(configFrom({ COFFER_DATA_DIR: dataFolder, ...variables }));
+    const path = () => join(dataFolder, 'store-gateway-password.json');
+
+    it('is made once, for the service alone, where none is given; no log shows it', async () => {
+      const first = await secretsOf({ COFFER_STORE_GATEWAY_PORT: '0' });
+      expect(first.storeGatewayPassword).to.match(/^.{32}$/);
+      expect(first.storeGatewayPassword).not.to.equal(first.operatorToken);
+      expect(first.texts).to.include(first.storeGatewayPassword);
+      expect(((await stat(path())).mode & 0o777).toString(8)).to.equal('600');
+      const second = await secretsOf({ COFFER_STORE_GATEWAY_PORT: '0' });
+      expect(second.storeGatewayPassword).to.equal(first.storeGatewayPassword);
+    });
+
+    it('is the one that is given, unless that is the operator token of the data folder', async () => {
+      const given = { COFFER_STORE_GATEWAY_PORT: '0', COFFER_STORE_GATEWAY_PASSWORD: PASSWORD };
+      const { storeGatewayPassword, operatorToken } = await secretsOf(given);
+      expect(storeGatewayPassword).to.equal(PASSWORD);
+      expect(await readdir(dataFolder)).not.to.include('store-gateway-password.json');
+      const same = secretsOf({ ...given, COFFER_STORE_GATEWAY_PASSWORD: operatorToken });
+      expect(await refusalOf(same)).to.match(/COFFER_STORE_GATEWAY_PASSWORD: must be another one/);
+    });
+
+    it('stands in what a client on this machine connects with', () => {
+      const urlOf = (variables: Readonly<Record<string, string>>) =>
+        gatewayUrl(
+          configFrom({ COFFER_DATA_DIR: '/data', COFFER_STORE_GATEWAY_PORT: '0', ...variables }),
+          2113,
+          'p@ss',
+        );
+      expect(urlOf({ COFFER_STORE_GATEWAY_HOST: '0.0.0.0' })).to.equal(
+        'esdb://coffer:p%40ss@localhost:2113?tls=true&tlsCAFile=%2Fdata%2Fstore-gateway.crt',
+      );
+      expect(urlOf({ COFFER_STORE_GATEWAY_HOST: 'fd00::7' })).to.include('@[fd00::7]:2113?');
+      expect(urlOf({ COFFER_STORE_GATEWAY_TLS: '0' })).to.equal('esdb://localhost:2113?tls=false');
+    });
+  });
+
   it('is served by a process of any role', async () => {
-    await start({ COFFER_STORE_GATEWAY_WRITABLE: '1' }, undefined, { roles: ['projector'] });
+    await start({ COFFER_STORE_GATEWAY_WRITABLE: '1' }, {}, { roles: ['projector'] });
     expect((await append()).success).to.equal(true);
   });
 
@@ -107,7 +156,7 @@ describe('the store gateway of the service', () => {
       const gateway = await startStoreGateway({
         config: configFrom(environment),
         store,
-        operatorToken: PASSWORD,
+        storeGatewayPassword: PASSWORD,
         logger: createLogger({ level: 'silent' }),
       });
       await gateway?.stop();

@@ -6,10 +6,9 @@ import { join } from 'node:path';
 import type { EventStore } from '@coffer/event-store';
 import type { Logger } from '@coffer/http';
 import type { Certificate, StoreGateway } from '@coffer/store-gateway';
+import { isLoopback } from '@coffer/store-gateway/loopback';
 import type { Config } from './config.ts';
 
-/** The only user there is. */
-const USER = 'coffer';
 /** A certificate that ends sooner is made anew. */
 const MIN_DAYS_LEFT = 30;
 const MS_PER_DAY = 86_400_000;
@@ -22,24 +21,35 @@ export class StoreGatewayStartError extends Error {
 /** What clients must be given, to trust the gateway. */
 export const gatewayCertificatePath = (dataFolder: string) => join(dataFolder, 'store-gateway.crt');
 
+/** What a client on this machine connects with, where the gateway listens on `port`. */
+export function gatewayUrl(config: Config, port: number, password: string): string | undefined {
+  if (!config.storeGateway) return undefined;
+  const { host, user, hasTls } = config.storeGateway;
+  const name = EVERY_HOST.has(host) || isLoopback(host) ? 'localhost' : host;
+  const address = `${name.includes(':') ? `[${name}]` : name}:${port}`;
+  if (!hasTls) return `esdb://${address}?tls=false`;
+  const trusted = encodeURIComponent(gatewayCertificatePath(config.dataFolder));
+  return `esdb://${user}:${encodeURIComponent(password)}@${address}?tls=true&tlsCAFile=${trusted}`;
+}
+
 /** Undefined where the configuration does not ask for it. */
 export async function startStoreGateway(options: {
   readonly config: Config;
   readonly store: EventStore;
-  readonly operatorToken: string;
+  readonly storeGatewayPassword: string | undefined;
   readonly logger: Logger;
 }): Promise<StoreGateway | undefined> {
-  const { config, store, operatorToken, logger } = options;
-  if (!config.storeGateway) return undefined;
+  const { config, store, storeGatewayPassword: password, logger } = options;
+  if (!config.storeGateway || password === undefined) return undefined;
   // Loaded by those only who want it.
   const { createStoreGateway } = await import('@coffer/store-gateway');
-  const { host, port, password = operatorToken, isWritable, hasTls } = config.storeGateway;
+  const { host, port, user, isWritable, hasTls } = config.storeGateway;
   const tls = hasTls ? await installationCertificate(config.dataFolder, host) : undefined;
   const gateway = await createStoreGateway({
     store,
     host,
     port,
-    credentials: { user: USER, password },
+    credentials: { user, password },
     allowWrites: isWritable,
     tls,
     logger,

@@ -48,9 +48,10 @@ const VARIABLES = {
   COFFER_SCRUB_PASS_SECONDS: 'in so long the whole log is verified, again and again; 0: never',
   COFFER_STORE_GATEWAY_PORT: 'serves the event store to clients of EventStoreDB',
   COFFER_STORE_GATEWAY_HOST: 'the address that this gateway listens on',
+  COFFER_STORE_GATEWAY_USER: "the name of the gateway's user",
   COFFER_STORE_GATEWAY_PASSWORD: "the password of the gateway's user",
   COFFER_STORE_GATEWAY_WRITABLE: "1: the gateway's clients may append",
-  COFFER_STORE_GATEWAY_TLS: '0: the gateway speaks plain text, on loopback only',
+  COFFER_STORE_GATEWAY_TLS: '0: the gateway speaks plain text, on loopback and for reading only',
   COFFER_FAIL_POINT: 'for tests only: where the process is to die',
 } satisfies Record<VariableName, string>;
 

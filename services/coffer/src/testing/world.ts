@@ -54,6 +54,9 @@ export const SECRETS = {
   snapshotSecret: randomBytes(32),
 };
 
+/** Of the store gateway, unless the environment has another. */
+export const GATEWAY_PASSWORD = randomBytes(24).toString('base64url');
+
 /** Copies of it have every table of the service. */
 export const serviceTemplate: TestDatabaseTemplate = {
   name: 'service',
@@ -126,6 +129,7 @@ export async function startNode(
     databaseUrl,
     ...SECRETS,
     operatorToken,
+    storeGatewayPassword: config.storeGateway && (config.storeGateway.password ?? GATEWAY_PASSWORD),
     logger: createLogger({ level: config.logLevel, destination: { write: (line) => logLines.push(line) } }),
     checkReplies: true,
     ...(wrapStore && { wrapStore }),
