@@ -19,6 +19,7 @@ import {
 } from '@grpc/grpc-js';
 import { accessCheck, type Credentials } from './access.ts';
 import { appendHandler, batchAppendHandler } from './appends.ts';
+import { holdAnswers } from './heldAnswers.ts';
 import { isLoopback } from './loopback.ts';
 import { clusterOf, supportedMethods } from './node.ts';
 import { readHandler } from './reads.ts';
@@ -68,6 +69,7 @@ export async function createStoreGateway(options: StoreGatewayOptions): Promise<
     'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
     'grpc.keepalive_time_ms': KEEPALIVE_MS,
     'grpc.keepalive_timeout_ms': KEEPALIVE_MS,
+    interceptors: [holdAnswers()],
   });
 
   /** Handles the calls whose credentials are right, and answers the others. */
