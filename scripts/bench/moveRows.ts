@@ -1,7 +1,7 @@
 /** Measures deposits from their request to the balance, and bare transfers on the same chain. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { accountStream, depositEntryId } from '@coffer/accounts';
+import { accountStreamOf, depositEntryId } from '@coffer/accounts';
 import { moveStreamName, treasuryMovePlace } from '@coffer/moves';
 import pg from 'pg';
 import { type BareTransferFigures, prepareBareTransfers } from './bareTransfers.ts';
@@ -166,7 +166,8 @@ async function timesOf(
   finalAt: (slot: number) => number,
 ): Promise<readonly MoveTimes[]> {
   const moveOf = ({ ref }: Wanted) => moveStreamName(treasuryMovePlace('test', appId, ref));
-  const accountOf = ({ user }: Wanted) => accountStream('test', appId, user.userId, SOL);
+  const accountOf = ({ user }: Wanted) =>
+    accountStreamOf({ environment: 'test', appId, userId: user.userId, currencyId: SOL });
   const streams = new Set(wanted.flatMap((one) => [moveOf(one), accountOf(one)]));
   const events = await eventsOf(databaseUrl, [...streams]);
 

@@ -1,15 +1,16 @@
 /** The shape of the repository as data: who may import whom. The picture is in `docs/architecture.md`. */
 
+/** What every context builds on: the players' accounts, and the users whose they are. */
+const MONEY_KERNEL: readonly string[] = ['accounts', 'users'];
+
 /** The bounded contexts: they never import each other's code, only published event types where they react. */
 export const CONTEXTS: readonly string[] = [
-  'accounts',
   'auth',
   'custody',
   'ledger',
   'portal',
   'referrals',
   'treasury',
-  'users',
   'wallets',
   'webhooks',
 ];
@@ -24,7 +25,7 @@ export const MONEY_CONTEXTS: readonly string[] = [
   'treasury',
 ];
 
-const CONTEXT_ARROWS: readonly string[] = [
+const MONEY_KERNEL_ARROWS: readonly string[] = [
   'consumers',
   'database',
   'event-store',
@@ -32,6 +33,8 @@ const CONTEXT_ARROWS: readonly string[] = [
   'kernel',
   'read-models',
 ];
+
+const CONTEXT_ARROWS: readonly string[] = [...MONEY_KERNEL_ARROWS, ...MONEY_KERNEL];
 
 /** Of the contexts, those that move money on the chain may import these as well. */
 const CHAIN_ARROWS: Readonly<Record<string, readonly string[]>> = {
@@ -60,6 +63,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 
 /** The packages that `name` may import; undefined when `name` is in no list yet. */
 export function arrowsOf(name: string): readonly string[] | undefined {
+  if (MONEY_KERNEL.includes(name)) return MONEY_KERNEL_ARROWS;
   return CONTEXTS.includes(name) ? [...CONTEXT_ARROWS, ...(CHAIN_ARROWS[name] ?? [])] : ARROWS[name];
 }
 

@@ -86,12 +86,12 @@ const contextsApart: Rule = {
     },
   ),
   refuses: [
-    [file('packages/ledger/src/routes.ts', "import { hold } from '@coffer/accounts';\n")],
-    [file('packages/users/src/index.ts', "export type { App } from '@coffer/portal';\n")],
+    [file('packages/ledger/src/routes.ts', "import { deposit } from '@coffer/treasury';\n")],
+    [file('packages/wallets/src/index.ts', "export type { App } from '@coffer/portal';\n")],
   ],
   accepts: [
-    [file('packages/accounts/src/hold.process.ts', "import { playSessionEvents } from '@coffer/ledger';\n")],
-    [file('packages/accounts/src/routes.ts', "import { amount } from '@coffer/kernel';\n")],
+    [file('packages/custody/src/pools.process.ts', "import { playSessionEvents } from '@coffer/ledger';\n")],
+    [file('packages/ledger/src/routes.ts', "import { holdOpenedBy } from '@coffer/accounts';\n")],
   ],
 };
 

@@ -1,12 +1,23 @@
 /** What account events say, for the contexts whose acts follow from them. */
 import type { StreamEvent } from '@coffer/event-store';
 import { accountEvents } from './domain/account.events.ts';
-import { parseAccountStream } from './domain/account.ts';
+import { type AccountKey, parseAccountStream } from './domain/account.ts';
+import type { HoldId, HoldPurpose } from './domain/accountIds.ts';
 
-/** The hold that a `FundsHeld` event opened; undefined for every other event. */
-export function holdOpenedBy(event: StreamEvent) {
+/** A hold as the event that opened it says it. */
+export interface OpenedHold {
+  readonly account: AccountKey;
+  readonly holdId: HoldId;
+  readonly purpose: HoldPurpose;
+  readonly amount: bigint;
+  /** The whole command that the hold is for. */
+  readonly request: Readonly<Record<string, string>>;
+}
+
+/** The hold for that purpose that a `FundsHeld` event opened; undefined for every other event. */
+export function holdOpenedBy(event: StreamEvent, purpose: HoldPurpose): OpenedHold | undefined {
   const account = parseAccountStream(event.stream);
   if (!account || event.type !== 'FundsHeld') return undefined;
-  const decoded = accountEvents.decode(event);
-  return decoded.type === 'FundsHeld' ? { account, ...decoded.data } : undefined;
+  const held = accountEvents.decode(event);
+  return held.type === 'FundsHeld' && held.data.purpose === purpose ? { account, ...held.data } : undefined;
 }

@@ -3,8 +3,9 @@ import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { encodeMetadata, newId } from '@coffer/kernel';
 import { patiently } from '@coffer/testing';
 import { expect } from 'chai';
-import { type AccountKey, createAccounts } from './accounts.ts';
-import { cashoutHoldId, depositEntryId } from './domain/accountIds.ts';
+import { createAccounts } from './accounts.ts';
+import type { AccountKey } from './domain/account.ts';
+import { cashOutHoldId, depositEntryId } from './domain/accountIds.ts';
 
 const AT = '2026-01-31T12:00:00.000Z';
 
@@ -60,7 +61,7 @@ describe('accounts: what comes from the chain and goes back to it', () => {
 
   it('says how a hold stands, also to a node that has not seen it', async () => {
     const key = newKey();
-    const holdId = cashoutHoldId('c-1');
+    const holdId = cashOutHoldId('c-1');
     const find = () => other.findHold(key, holdId, context());
     await accounts.creditDeposit(key, { ref: 'd', amount: 100n }, confirmed('x'), patiently());
     expect(await find()).to.deep.equal({ standing: 'none' });

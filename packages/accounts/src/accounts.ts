@@ -7,15 +7,16 @@ import {
   type CommandContext,
   type CommandHandler,
   causedBy,
+  type Deadline,
   type EventStore,
   type Outcome,
   type RecordedEvent,
   readEvent,
   type StreamEvent,
 } from '@coffer/event-store';
-import { type Environment, fold } from '@coffer/kernel';
+import { fold } from '@coffer/kernel';
 import type { EntryReason } from './domain/account.events.ts';
-import { account, accountStream, type OpenHold } from './domain/account.ts';
+import { type AccountKey, account, accountStreamOf, type OpenHold } from './domain/account.ts';
 import {
   adjustmentEntryId,
   depositEntryId,
@@ -23,14 +24,6 @@ import {
   type HoldId,
   type HoldPurpose,
 } from './domain/accountIds.ts';
-
-/** One player's funds in one currency. */
-export interface AccountKey {
-  readonly environment: Environment;
-  readonly appId: string;
-  readonly userId: string;
-  readonly currencyId: number;
-}
 
 /** Base units. */
 export interface AccountFigures {
@@ -86,7 +79,7 @@ export function createAccounts(dependencies: {
 
   return {
     /** Available and held, current. Zero for an account that nothing has happened to. */
-    async figures(key: AccountKey, context: Pick<CommandContext, 'deadlineMs'>): Promise<AccountFigures> {
+    async figures(key: AccountKey, context: Deadline): Promise<AccountFigures> {
       const { available, held } = await handler.load(account, accountStreamOf(key), context);
       return { available, held };
     },
@@ -104,27 +97,19 @@ export function createAccounts(dependencies: {
     },
 
     /** Also the deposits and cash-outs that are in the books: all of one moment, current. */
-    async external(key: AccountKey, context: Pick<CommandContext, 'deadlineMs'>): Promise<ExternalFigures> {
+    async external(key: AccountKey, context: Deadline): Promise<ExternalFigures> {
       const state = await handler.load(account, accountStreamOf(key), context);
       const { available, held, deposited, withdrawn } = state;
       return { available, held, deposited, withdrawn };
     },
 
     /** Whether the entry is in the books, confirmed current. */
-    async isBooked(
-      key: AccountKey,
-      entryId: EntryId,
-      context: Pick<CommandContext, 'deadlineMs'>,
-    ): Promise<boolean> {
+    async isBooked(key: AccountKey, entryId: EntryId, context: Deadline): Promise<boolean> {
       return (await handler.load(account, accountStreamOf(key), context)).entries.has(entryId);
     },
 
     /** Confirmed current. */
-    async findHold(
-      key: AccountKey,
-      holdId: HoldId,
-      context: Pick<CommandContext, 'deadlineMs'>,
-    ): Promise<HoldStanding> {
+    async findHold(key: AccountKey, holdId: HoldId, context: Deadline): Promise<HoldStanding> {
       const stream = accountStreamOf(key);
       const { openHolds, closedHolds } = await handler.load(account, stream, context);
       const hold = openHolds.get(holdId);
@@ -231,8 +216,4 @@ export function createAccounts(dependencies: {
     assert(answer.outcome === 'booked');
     return { ...outcome, answer: { available: answer.available, held: answer.held } };
   }
-}
-
-export function accountStreamOf({ environment, appId, userId, currencyId }: AccountKey): string {
-  return accountStream(environment, appId, userId, currencyId);
 }

@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { booksProjection } from './books.projection.ts';
 import { type AccountEvent, accountEvents } from './domain/account.events.ts';
-import { accountStream } from './domain/account.ts';
+import { accountStreamOf } from './domain/account.ts';
 
 const APP = `app_${'0'.repeat(26)}`;
 const ANN = `usr_${'0'.repeat(26)}`;
@@ -189,7 +189,7 @@ describe('the books', () => {
   async function take(...facts: readonly Fact[]): Promise<void> {
     const before = log.length;
     const added = facts.map((fact) => {
-      const stream = accountStream(fact.environment, APP, fact.userId, fact.currencyId);
+      const stream = accountStreamOf({ ...fact, appId: APP });
       const revision = log.filter((event) => event.stream === stream).length;
       const event = recorded(stream, revision, log.length + 1, fact.event);
       log.push(event);

@@ -3,13 +3,23 @@ import type { Position, RecordedEvent } from '@coffer/event-store';
 import { encodeMetadata } from '@coffer/kernel';
 import { expect } from 'chai';
 import { type AccountEvent, accountEvents } from './domain/account.events.ts';
-import { accountStream } from './domain/account.ts';
+import { accountStreamOf } from './domain/account.ts';
 import { rollbackEntryId, sessionHoldId } from './domain/accountIds.ts';
 import { type AccountDue, type HoldAct, holdReactions } from './hold.process.ts';
 
 const APP = `app_${'0'.repeat(26)}`;
-const alice = accountStream('test', APP, `usr_${'0'.repeat(25)}1`, 2);
-const bob = accountStream('test', APP, `usr_${'0'.repeat(25)}2`, 2);
+const alice = accountStreamOf({
+  environment: 'test',
+  appId: APP,
+  userId: `usr_${'0'.repeat(25)}1`,
+  currencyId: 2,
+});
+const bob = accountStreamOf({
+  environment: 'test',
+  appId: APP,
+  userId: `usr_${'0'.repeat(25)}2`,
+  currencyId: 2,
+});
 
 describe('the hold process', () => {
   it('carries out what a hold was taken for', async () => {

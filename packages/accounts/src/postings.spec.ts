@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { AccountEvent, EntryReason } from './domain/account.events.ts';
-import { cashoutHoldId, type EntryId, type HoldId, sessionHoldId, stakeHoldId } from './domain/accountIds.ts';
+import { cashOutHoldId, type EntryId, type HoldId, sessionHoldId, stakeHoldId } from './domain/accountIds.ts';
 import { type BookAccount, postingsOf } from './postings.ts';
 
 type Rows = Partial<Record<BookAccount, bigint>>;
@@ -42,8 +42,8 @@ const table: readonly (readonly [rule: string, event: AccountEvent, rows: Rows])
   ['session won: the house pays', closed(session, 5n, 9n), { held: -5n, available: 9n, house: -4n }],
   ['session even', closed(session, 5n, 5n), { held: -5n, available: 5n, house: 0n }],
   ['stake lost', closed(stakeHoldId('p', 'b'), 5n, 0n), { held: -5n, available: 0n, pools: 5n }],
-  ['cash-out sent', closed(cashoutHoldId('r'), 5n, 0n), { held: -5n, available: 0n, external: 5n }],
-  ['cash-out failed', closed(cashoutHoldId('r'), 5n, 5n), { held: -5n, available: 5n, external: 0n }],
+  ['cash-out sent', closed(cashOutHoldId('r'), 5n, 0n), { held: -5n, available: 0n, external: 5n }],
+  ['cash-out failed', closed(cashOutHoldId('r'), 5n, 5n), { held: -5n, available: 5n, external: 0n }],
 ];
 
 describe('postings', () => {

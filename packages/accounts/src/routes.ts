@@ -1,5 +1,6 @@
 /** A player's funds in each of the app's currencies. Source: contract, Ledger, GET /users/:userId/accounts. */
-import { type AppCaller, type Endpoint, endpoint, type RequestContext } from '@coffer/http';
+import type { Deadline } from '@coffer/event-store';
+import { type AppCaller, type Endpoint, endpoint } from '@coffer/http';
 import { z } from 'zod';
 import type { Accounts } from './accounts.ts';
 
@@ -13,7 +14,7 @@ export interface AccountRouteDependencies {
   /** Throws `users/not_found`. */
   readonly requireUser: (
     user: Pick<AppCaller, 'scopeId' | 'environment'> & { readonly userId: string },
-    deadline: Pick<RequestContext, 'deadlineMs'>,
+    deadline: Deadline,
   ) => Promise<unknown>;
 }
 

@@ -5,13 +5,6 @@ export type IdentityType = 'wallet' | 'messenger' | 'email';
 
 export type AuthMethod = 'siws' | 'messenger' | 'email';
 
-/** Where a sign-in happens: the scope is shared by its apps, the environment by nothing. */
-export interface AppPlace {
-  readonly appId: string;
-  readonly scopeId: string;
-  readonly environment: Environment;
-}
-
 /** What a sign-in method has proved. */
 export interface VerifiedIdentity {
   readonly type: IdentityType;
@@ -55,6 +48,3 @@ export interface UserView {
   readonly wallets: readonly WalletSummary[];
   readonly createdAt: string;
 }
-
-/** An erased user's data key is gone; the id stays in the log and signs in never again. */
-export type Standing = 'active' | 'suspended' | 'erased';

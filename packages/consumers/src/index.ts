@@ -23,7 +23,7 @@ export { type MonotonicClock, monotonicClock } from './monotonicClock.ts';
 export { type ConsumerState, type ConsumerStatus, hasReached } from './progress.ts';
 export { type Projection, projecting } from './projecting.ts';
 export { type ReactingOptions, reacting } from './reacting.ts';
-export type { PendingFigures, Reaction, ReactorOptions } from './reactor.ts';
+export { actDeadlineMs, type PendingFigures, type Reaction, type ReactorOptions } from './reactor.ts';
 export type { SkipLookup } from './skipLookup.ts';
 export { type ConsumerStop, migrateConsumers } from './stopsTable.ts';
 export type { ConsumerWork, RunningWork, Session } from './work.ts';

@@ -30,6 +30,12 @@ export interface Reaction {
   readonly act: (cause: RecordedEvent, signal: AbortSignal) => Promise<void>;
 }
 
+/** How long one attempt of an act may take; the next one begins anew. */
+const ACT_WITHIN_MS = 10_000;
+
+/** Until when an act that begins now may take. */
+export const actDeadlineMs = (): number => performance.now() + ACT_WITHIN_MS;
+
 export interface ReactorOptions {
   /** How long a fresh cause is left to the request that also drives it. Default 2,000 ms. */
   readonly graceMs?: number;

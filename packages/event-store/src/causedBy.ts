@@ -1,15 +1,17 @@
 /** With what a command is written that a request asks for, and one that follows from an event. */
 import { decodeMetadata, uuidFromParts } from '@coffer/kernel';
-import type { CommandContext } from './commandHandler.ts';
+import type { CommandContext, Deadline } from './commandHandler.ts';
 import type { EventStore, StreamEvent } from './port.ts';
+
+/** Who asks, under which request, and until when the answer is awaited. */
+export interface Requester extends Deadline {
+  readonly requestId: string;
+  readonly actor: string;
+}
 
 /** Context of a command that a request asks for. */
 export const requestedBy = (
-  {
-    requestId,
-    actor,
-    deadlineMs,
-  }: { readonly requestId: string; readonly actor: string; readonly deadlineMs: number },
+  { requestId, actor, deadlineMs }: Requester,
   /** ISO 8601 UTC with milliseconds. */
   occurredAt: string,
 ): CommandContext => ({ metadata: { correlationId: requestId, actor, occurredAt }, deadlineMs });

@@ -40,12 +40,15 @@ export type Settled<Answer> =
   | ({ readonly status: 'decided' } & Outcome<Answer>)
   | { readonly status: 'refused'; readonly reason: unknown };
 
-export interface CommandContext {
+export interface CommandContext extends Deadline {
   readonly metadata: EventMetadata;
-  /** Past this time (milliseconds of `performance.now()`) an unknown outcome is answered as such. */
-  readonly deadlineMs: number;
   /** Given where the event follows from a cause: the same ids on every path. Default: fresh ones. */
   readonly eventIdOf?: (index: number) => string;
+}
+
+export interface Deadline {
+  /** Past this time (milliseconds of `performance.now()`) an unknown outcome is answered as such. */
+  readonly deadlineMs: number;
 }
 
 export interface CommandHandler {
@@ -69,7 +72,7 @@ export interface CommandHandler {
   load<Command, Event, State, Answer>(
     type: StreamType<Command, Event, State, Answer>,
     stream: string,
-    context: Pick<CommandContext, 'deadlineMs'>,
+    context: Deadline,
   ): Promise<State>;
 
   /** Drops every cached state: the log is known to have been rewritten. Nothing in flight is disturbed. */

@@ -10,7 +10,6 @@ export {
   playSessionStream,
 } from './domain/playSession.ts';
 export { ledgerErrors } from './errors.ts';
-export type { Funds, PlayerAccount, SessionHoldId } from './funds.ts';
 export { sessionDues, sessionHoldAct } from './playSession.reactions.ts';
 export { playSessionsProjection } from './playSessions.projection.ts';
 export { createPlaySessions, type PlaySessions } from './playSessions.ts';

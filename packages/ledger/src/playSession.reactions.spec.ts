@@ -28,7 +28,6 @@ function recorded(event: PlaySessionEvent): RecordedEvent {
 
 describe('what a play session owes to the account', () => {
   const dues = sessionDues({
-    accountStreamOf: ({ userId, currencyId }) => `account-test.${appId}.${userId}.${currencyId}`,
     carryOut: {
       open: async () => undefined,
       close: async () => undefined,

@@ -2,44 +2,43 @@
  * What must follow from the first step of an open, a settlement and a late rollback, should the request that
  * began them have died: the hold process carries it out. Source: architecture, Processes; ADR 0006.
  */
+import {
+  type AccountDue,
+  accountStreamOf,
+  type HoldAct,
+  rollbackEntryId,
+  sessionHoldId,
+} from '@coffer/accounts';
+import { actDeadlineMs } from '@coffer/consumers';
 import type { RecordedEvent } from '@coffer/event-store';
 import { type PlaySessionEvent, playSessionEvents } from './domain/playSession.events.ts';
-import type { PlayerAccount, RollbackEntryId, SessionHoldId } from './funds.ts';
 import { type PlaySessions, playSessionPlace } from './playSessions.ts';
 
-/** How long one attempt of the process may take; it tries again. */
-const ACT_WITHIN_MS = 10_000;
-const deadline = () => performance.now() + ACT_WITHIN_MS;
-
-export interface ReactionDependencies {
-  /** The stream of a player's account. */
-  readonly accountStreamOf: (account: PlayerAccount) => string;
-  readonly carryOut: PlaySessions['carryOut'];
-}
+type CarryOut = Pick<PlaySessions, 'carryOut'>;
 
 /** For holds of purpose `session`: the open, which shows as `SessionOpened`. */
-export function sessionHoldAct({ accountStreamOf, carryOut }: ReactionDependencies) {
+export function sessionHoldAct({ carryOut }: CarryOut): HoldAct {
   return {
     holdOf(event: RecordedEvent) {
       const opened = decodedAs(event, 'SessionOpened');
-      return opened && holdPlace(event, opened.data, accountStreamOf);
+      return opened && holdPlace(event, opened.data);
     },
     async act(held: RecordedEvent): Promise<void> {
-      await carryOut.open(held, deadline());
+      await carryOut.open(held, actDeadlineMs());
     },
   };
 }
 
 /** What sessions owe to accounts: the payout of a settlement, the stake of a late rollback. */
-export function sessionDues({ accountStreamOf, carryOut }: ReactionDependencies) {
+export function sessionDues({ carryOut }: CarryOut): readonly AccountDue[] {
   return [
     {
       name: 'payOutSession',
       dueOf(event: RecordedEvent) {
         const settled = decodedAs(event, 'SessionSettled');
-        return settled && holdPlace(event, settled.data, accountStreamOf);
+        return settled && holdPlace(event, settled.data);
       },
-      act: (cause: RecordedEvent) => carryOut.close(cause, deadline()),
+      act: (cause: RecordedEvent) => carryOut.close(cause, actDeadlineMs()),
     },
     {
       name: 'creditLateRollback',
@@ -50,11 +49,10 @@ export function sessionDues({ accountStreamOf, carryOut }: ReactionDependencies)
         // What moves nothing makes no due.
         if (!late || amount === 0n) return undefined;
         const { environment, appId, sessionId } = playSessionPlace(event.stream);
-        const entryId: RollbackEntryId = `rollback:${sessionId}/${transactionUuid}`;
         const account = accountStreamOf({ environment, appId, ...late });
-        return { account, entryId };
+        return { account, entryId: rollbackEntryId(sessionId, transactionUuid) };
       },
-      act: (cause: RecordedEvent) => carryOut.creditLateRollback(cause, deadline()),
+      act: (cause: RecordedEvent) => carryOut.creditLateRollback(cause, actDeadlineMs()),
     },
   ];
 }
@@ -62,11 +60,10 @@ export function sessionDues({ accountStreamOf, carryOut }: ReactionDependencies)
 function holdPlace(
   { stream }: RecordedEvent,
   { userId, currencyId }: { readonly userId: string; readonly currencyId: number },
-  accountStreamOf: ReactionDependencies['accountStreamOf'],
 ) {
   const { environment, appId, sessionId } = playSessionPlace(stream);
-  const holdId: SessionHoldId = `session:${sessionId}`;
-  return { account: accountStreamOf({ environment, appId, userId, currencyId }), holdId };
+  const account = accountStreamOf({ environment, appId, userId, currencyId });
+  return { account, holdId: sessionHoldId(sessionId) };
 }
 
 /** Most events of the log are bets: the type is looked at before anything is decoded. */

@@ -5,21 +5,29 @@
  */
 import assert from 'node:assert/strict';
 import {
+  type AccountKey,
+  type Accounts,
+  holdOpenedBy,
+  rollbackEntryId,
+  sessionHoldId,
+} from '@coffer/accounts';
+import {
   afterFirstAppend,
   type CommandContext,
   type CommandHandler,
   causedBy,
+  type Deadline,
   type EventStore,
   type Outcome,
+  type Requester,
   readEvent,
   requestedBy,
   type Settled,
   type StreamEvent,
 } from '@coffer/event-store';
-import type { RequestContext } from '@coffer/http';
 import {
+  type AppPlace,
   type Clock,
-  type Environment,
   type FailPoint,
   idFromParts,
   isId,
@@ -28,6 +36,7 @@ import {
   parseStreamName,
   Rejection,
 } from '@coffer/kernel';
+import type { Users } from '@coffer/users';
 import { z } from 'zod';
 import type {
   OpenedAnswer,
@@ -44,18 +53,6 @@ import {
   playSessionStream,
 } from './domain/playSession.ts';
 import { reject } from './errors.ts';
-import type { Funds, PlayerAccount, SessionHoldId } from './funds.ts';
-
-/** Whose request it is, as the key says. */
-export interface AppPlace {
-  readonly appId: string;
-  readonly scopeId: string;
-  readonly environment: Environment;
-}
-
-interface UserPlace extends Omit<AppPlace, 'appId'> {
-  readonly userId: string;
-}
 
 export interface OpenRequest {
   readonly userId: string;
@@ -65,24 +62,13 @@ export interface OpenRequest {
   readonly transactionUuid?: string | undefined;
 }
 
-export type LedgerRequest = Pick<RequestContext, 'requestId' | 'actor' | 'deadlineMs'>;
-export type Deadline = Pick<CommandContext, 'deadlineMs'>;
-
 export interface PlaySessionDependencies {
   readonly handler: CommandHandler;
   readonly store: Pick<EventStore, 'readStream'>;
   readonly clock: Clock;
   readonly failPoint: FailPoint;
-  readonly funds: Funds;
-  readonly users: {
-    /** Throws `users/not_found`. */
-    show(
-      place: UserPlace,
-      deadline: Deadline,
-    ): Promise<{ readonly status: 'active' | 'suspended' | 'erased' }>;
-    /** Throws `users/suspended` as well. */
-    requireActive(place: UserPlace, deadline: Deadline): Promise<void>;
-  };
+  readonly accounts: Pick<Accounts, 'hold' | 'closeHold' | 'creditLateRollback'>;
+  readonly users: Pick<Users, 'show' | 'requireActive'>;
   readonly currencyByCode: (
     appId: string,
     code: string,
@@ -95,7 +81,7 @@ export type WriteCommand = Extract<PlaySessionCommand, { type: 'PlaceBet' | 'Cre
 export type PlaySessions = ReturnType<typeof createPlaySessions>;
 
 export function createPlaySessions(dependencies: PlaySessionDependencies) {
-  const { handler, store, clock, failPoint, funds, users } = dependencies;
+  const { handler, store, clock, failPoint, accounts, users } = dependencies;
 
   return { open, write, writeAll, settle, load, carryOut: { open: openFromHold, close, creditLateRollback } };
 
@@ -103,7 +89,7 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
   async function open(
     place: AppPlace,
     request: OpenRequest,
-    context: LedgerRequest,
+    context: Requester,
   ): Promise<Outcome<OpenedAnswer>> {
     const { appId, environment, scopeId } = place;
     const { userId, currency, lockAmount, transactionUuid } = request;
@@ -121,11 +107,11 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
 
     failPoint('open.beforeHold');
     const openedAt = isoTimeOf(clock);
-    const account: PlayerAccount = { environment, appId, userId, currencyId };
-    const hold = await funds.hold(
+    const account = { environment, appId, userId, currencyId };
+    const hold = await accounts.hold(
       account,
       {
-        holdId: holdIdOf(sessionId),
+        holdId: sessionHoldId(sessionId),
         amount: lockAmount,
         purpose: 'session',
         request: requestOf({ ...request, sessionId, currencyId, openedAt }),
@@ -159,7 +145,7 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
     cause: StreamEvent,
     deadlineMs: number,
   ): Promise<Outcome<OpenedAnswer> | undefined> {
-    const hold = funds.opened(cause);
+    const hold = holdOpenedBy(cause, 'session');
     assert(hold, `${cause.type} of ${cause.stream} holds nothing for a play session`);
     const { account } = hold;
     const terms = termsOf(account, hold);
@@ -171,7 +157,7 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
     assert(answer.outcome === 'lost');
     const { userId, currencyId } = answer.owner;
     assert(userId !== account.userId || currencyId !== account.currencyId, 'a hold lost to itself');
-    await funds.closeHold(account, { holdId: hold.holdId, payout: hold.amount }, cause, deadlineMs);
+    await accounts.closeHold(account, { holdId: hold.holdId, payout: hold.amount }, cause, deadlineMs);
     return undefined;
   }
 
@@ -195,7 +181,7 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
     place: AppPlace,
     sessionId: string,
     command: WriteCommand,
-    context: LedgerRequest,
+    context: Requester,
   ): Promise<Outcome<PlaySessionAnswer>> {
     const stream = streamOf(place, sessionId);
     const outcome = await handler.execute(playSession, stream, command, contextOf(context));
@@ -208,7 +194,7 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
     place: AppPlace,
     sessionId: string,
     commands: readonly WriteCommand[],
-    context: LedgerRequest,
+    context: Requester,
   ): Promise<readonly Settled<PlaySessionAnswer>[]> {
     const stream = streamOf(place, sessionId);
     const results = await handler.executeAll(playSession, stream, commands, contextOf(context));
@@ -227,7 +213,7 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
     place: AppPlace,
     sessionId: string,
     transactionUuid: string | undefined,
-    context: LedgerRequest,
+    context: Requester,
   ): Promise<Outcome<SettledAnswer>> {
     const stream = streamOf(place, sessionId);
     failPoint('settle.beforeSettle');
@@ -254,7 +240,7 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
     const { appId, environment, sessionId } = playSessionPlace(cause.stream);
     const { userId, currencyId, payout } = event.data;
     const account = { environment, appId, userId, currencyId };
-    await funds.closeHold(account, { holdId: holdIdOf(sessionId), payout }, cause, deadlineMs);
+    await accounts.closeHold(account, { holdId: sessionHoldId(sessionId), payout }, cause, deadlineMs);
   }
 
   /** A bet rolled back after the settlement: the house pays the stake into the player's available funds. */
@@ -262,8 +248,13 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
     const { transactionUuid, amount, late } = decoded(cause, 'BetRolledBack').data;
     const { appId, environment, sessionId } = playSessionPlace(cause.stream);
     assert(late, `${cause.stream} rolled ${transactionUuid} back while it was open`);
-    const entryId = `rollback:${sessionId}/${transactionUuid}` as const;
-    await funds.creditLateRollback({ environment, appId, ...late }, { entryId, amount }, cause, deadlineMs);
+    const entryId = rollbackEntryId(sessionId, transactionUuid);
+    await accounts.creditLateRollback(
+      { environment, appId, ...late },
+      { entryId, amount },
+      cause,
+      deadlineMs,
+    );
   }
 
   async function finishRollback(
@@ -285,7 +276,7 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
     return session;
   }
 
-  function contextOf(request: LedgerRequest): CommandContext {
+  function contextOf(request: Requester): CommandContext {
     return requestedBy(request, isoTimeOf(clock));
   }
 }
@@ -310,8 +301,6 @@ function sessionIdOf({ appId, environment }: AppPlace, transactionUuid: string |
   return idFromParts('ses', 'playSession', environment, appId, transactionUuid);
 }
 
-const holdIdOf = (sessionId: string): SessionHoldId => `session:${sessionId}`;
-
 /** The whole command, as the event that holds the funds keeps it; the rest stands in the hold itself. */
 function requestOf({ sessionId, gameCode, currency, transactionUuid, openedAt }: SessionTerms) {
   const request = { sessionId, gameCode, currency, openedAt };
@@ -327,7 +316,7 @@ const heldRequest = z.object({
 });
 
 function termsOf(
-  { userId, currencyId }: PlayerAccount,
+  { userId, currencyId }: AccountKey,
   hold: { readonly amount: bigint; readonly request: Readonly<Record<string, string>> },
 ): SessionTerms {
   return { ...heldRequest.parse(hold.request), userId, currencyId, lockAmount: hold.amount };

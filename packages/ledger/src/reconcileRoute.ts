@@ -1,5 +1,6 @@
 /** GET /ledger/reconcile. Source: contract, Ledger. */
-import { type AppCaller, type Endpoint, endpoint, type RequestContext } from '@coffer/http';
+import type { Deadline } from '@coffer/event-store';
+import { type AppCaller, type Endpoint, endpoint } from '@coffer/http';
 import type { z } from 'zod';
 import { reject } from './errors.ts';
 import * as schemas from './reconcileSchemas.ts';
@@ -15,7 +16,7 @@ export function reconcileEndpoint(
   /** Throws `ledger/coverage_incomplete`. */
   reconcile: (
     caller: Pick<AppCaller, 'appId' | 'environment'>,
-    context: Pick<RequestContext, 'deadlineMs'>,
+    context: Deadline,
   ) => Promise<ReconcileReport>,
 ): Endpoint {
   return endpoint({

@@ -1,5 +1,5 @@
 /** The ledger group. Source: specification, Ledger; contract, Ledger. */
-import type { Settled } from '@coffer/event-store';
+import type { Deadline, Settled } from '@coffer/event-store';
 import { type AppCaller, type Endpoint, endpoint, type RequestContext } from '@coffer/http';
 import type { PlaySessionAnswer } from './domain/playSession.answers.ts';
 import { answerBody, balanceBody, sessionBody as detailsBody } from './domain/playSession.bodies.ts';
@@ -31,7 +31,7 @@ export interface LedgerRouteDependencies {
   /** Throws `ledger/coverage_incomplete`. */
   readonly reconcile: (
     caller: Pick<AppCaller, 'appId' | 'environment'>,
-    context: Pick<RequestContext, 'deadlineMs'>,
+    context: Deadline,
   ) => Promise<ReconcileReport>;
   /** The error envelope of a refusal inside a batch. */
   readonly envelopeOf: (error: unknown) => { readonly status: number; readonly body: unknown };

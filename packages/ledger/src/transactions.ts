@@ -3,10 +3,10 @@
  * what it has just written. Source: contract, Ledger.
  */
 import type { EventStore, StreamEvent } from '@coffer/event-store';
-import { decodeMetadata, Rejection } from '@coffer/kernel';
+import { type AppPlace, decodeMetadata, Rejection } from '@coffer/kernel';
 import { playSessionEvents } from './domain/playSession.events.ts';
 import type { KnownSession } from './domain/playSession.state.ts';
-import { type AppPlace, streamOf } from './playSessions.ts';
+import { streamOf } from './playSessions.ts';
 
 export interface TransactionItem {
   readonly transactionUuid: string;

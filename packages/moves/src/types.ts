@@ -1,5 +1,5 @@
 /** What the treasury and the wallets ask of moves. */
-import type { CommandContext, Outcome, StreamEvent } from '@coffer/event-store';
+import type { CommandContext, Deadline, Outcome, StreamEvent } from '@coffer/event-store';
 import type { MoveOperation } from './domain/move.events.ts';
 import type { MovePlace } from './domain/moveIds.ts';
 import type { MoveFailureCode } from './errors.ts';
@@ -66,10 +66,7 @@ export interface Moves {
     failsWith?: MoveFailureCode,
   ) => Promise<Outcome<MoveState> & { readonly requested: StreamEvent }>;
   /** Confirmed current; undefined where nothing was requested. */
-  readonly find: (
-    place: MovePlace,
-    context: Pick<CommandContext, 'deadlineMs'>,
-  ) => Promise<MoveState | undefined>;
+  readonly find: (place: MovePlace, context: Deadline) => Promise<MoveState | undefined>;
   /** What it is known by: its request and, where it has ended, its end. Undefined where nothing was requested. */
   readonly trace: (place: MovePlace) => Promise<MoveTrace | undefined>;
 }

@@ -23,7 +23,6 @@ export { portalEndpoints } from './endpoints/portalEndpoints.ts';
 export type { ConsumerFigures, PortalProjections } from './endpoints/projections.ts';
 export type { PortalReconcile } from './endpoints/reconcile.ts';
 export { streamFilter } from './endpoints/streams.ts';
-export type { AppPlace } from './endpoints/subject.ts';
 export type { PortalTotals } from './endpoints/totals.ts';
 export type { PortalUser, PortalUsers } from './endpoints/users.ts';
 export type { AppWallet, PortalSweep, PortalWallets } from './endpoints/wallets.ts';

@@ -1,6 +1,6 @@
+import { cashOutHoldId } from '@coffer/accounts';
 import { expect } from 'chai';
 import { heldRequestOf, orderOf } from './cashOutOrder.ts';
-import { cashOutHoldId } from './funds.ts';
 
 /** As it stands on disk: a release that reads it otherwise would move other money than was asked for. */
 const ON_DISK = {
@@ -16,6 +16,7 @@ const ON_DISK = {
 const hold = {
   account: { environment: 'test', appId: 'app_1', userId: 'usr_1', currencyId: 2 },
   holdId: cashOutHoldId('cash-out-1'),
+  purpose: 'cashout',
   amount: 40n,
   request: ON_DISK,
 } as const;

@@ -1,7 +1,7 @@
 /** The order of a cash-out, as the event that holds the funds keeps it. On disk for ever. */
+import type { OpenedHold } from '@coffer/accounts';
 import type { MoveOrder } from '@coffer/moves';
 import { z } from 'zod';
-import type { OpenedCashOutHold } from './funds.ts';
 
 /** Beside the account and the amount, which the hold itself says: with these the whole order. */
 interface HeldOrder
@@ -42,7 +42,7 @@ const heldRequest = z.object({
 });
 
 /** A pure function of the hold: whoever carries it out writes the same. */
-export function orderOf({ account, amount, request }: OpenedCashOutHold): MoveOrder {
+export function orderOf({ account, amount, request }: OpenedHold): MoveOrder {
   const { ref, fromWalletId, fromOwnerId, fromAddress, toWalletId, toOwnerId, ...rest } =
     heldRequest.parse(request);
   return {

@@ -1,5 +1,4 @@
 export { treasuryErrors } from './errors.ts';
-export * from './funds.ts';
 export { movesProjection } from './moves.projection.ts';
 export { finalFundsOf } from './onChain.ts';
 export { treasuryEndpoints } from './routes.ts';

@@ -1,12 +1,12 @@
 /** What the events of moves are to players' accounts. */
 import assert from 'node:assert/strict';
+import type { AccountKey } from '@coffer/accounts';
 import type { StreamEvent } from '@coffer/event-store';
 import { type MoveEvent, moveEvents, parseMoveStream } from '@coffer/moves';
-import type { PlayerAccount } from './funds.ts';
 
 /** A move between a user's wallet and the treasury. */
 export interface TreasuryMove {
-  readonly account: PlayerAccount;
+  readonly account: AccountKey;
   readonly operation: 'deposit' | 'cashOut';
   readonly ref: string;
   readonly amount: bigint;

@@ -2,38 +2,38 @@
  * What must follow from the hold of a cash-out, and from the end of a move, should whoever began it have died: the
  * hold process carries it out. Source: ADR 0006.
  */
+import {
+  type AccountDue,
+  accountStreamOf,
+  cashOutHoldId,
+  depositEntryId,
+  type HoldAct,
+} from '@coffer/accounts';
+import { actDeadlineMs } from '@coffer/consumers';
 import type { RecordedEvent } from '@coffer/event-store';
-import { cashOutHoldId, depositEntryId, type PlayerAccount } from './funds.ts';
 import { endOfMove, requestedIn } from './moveFacts.ts';
 import type { Treasury } from './treasury.ts';
 
-/** How long one attempt of the process may take; it tries again. */
-const ACT_WITHIN_MS = 10_000;
 /** No request waits for the end of a move: the process alone books it, and at once. */
 const NOBODY_ELSE_MS = 0;
-const deadline = () => performance.now() + ACT_WITHIN_MS;
 
-export interface ReactionDependencies {
-  /** The stream of a player's account. */
-  readonly accountStreamOf: (account: PlayerAccount) => string;
-  readonly carryOut: Treasury['carryOut'];
-}
+type CarryOut = Pick<Treasury, 'carryOut'>;
 
 /** For holds of purpose `cashout`: the request of the move, which shows as `MoveRequested`. */
-export function cashOutHoldAct({ accountStreamOf, carryOut }: ReactionDependencies) {
+export function cashOutHoldAct({ carryOut }: CarryOut): HoldAct {
   return {
     holdOf(event: RecordedEvent) {
       const move = requestedIn(event);
       if (move?.operation !== 'cashOut') return undefined;
       return { account: accountStreamOf(move.account), holdId: cashOutHoldId(move.ref) };
     },
-    act: (held: RecordedEvent) => carryOut.cashOut(held, deadline()),
+    act: (held: RecordedEvent) => carryOut.cashOut(held, actDeadlineMs()),
   };
 }
 
 /** What the ends of moves owe to accounts: a confirmed deposit is credited, the hold of a cash-out is closed. */
-export function treasuryDues({ accountStreamOf, carryOut }: ReactionDependencies) {
-  const act = (cause: RecordedEvent) => carryOut.book(cause, deadline());
+export function treasuryDues({ carryOut }: CarryOut): readonly AccountDue[] {
+  const act = (cause: RecordedEvent) => carryOut.book(cause, actDeadlineMs());
   return [
     {
       name: 'creditDeposit',

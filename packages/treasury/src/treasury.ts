@@ -5,16 +5,26 @@
  * crash write the same bytes. Source: docs/api.md, Treasury; ADR 0006.
  */
 import assert from 'node:assert/strict';
+import { type Accounts, cashOutHoldId, depositEntryId, holdOpenedBy } from '@coffer/accounts';
 import {
   afterFirstAppend,
   type CommandContext,
   causedBy,
+  type Deadline,
   type Outcome,
+  type Requester,
   requestedBy,
   type StreamEvent,
 } from '@coffer/event-store';
-import type { RequestContext } from '@coffer/http';
-import { type Clock, type Environment, type FailPoint, isoTimeOf, Rejection } from '@coffer/kernel';
+import {
+  type AppPlace,
+  type Clock,
+  type Environment,
+  type FailPoint,
+  isoTimeOf,
+  Rejection,
+  type UserPlace,
+} from '@coffer/kernel';
 import {
   asRequested,
   type MoveState,
@@ -26,22 +36,11 @@ import {
   withRentPaid,
 } from '@coffer/moves';
 import type { Chain } from '@coffer/solana';
+import type { Standing, Users } from '@coffer/users';
 import { heldRequestOf, orderOf } from './cashOutOrder.ts';
 import { reject } from './errors.ts';
-import { cashOutHoldId, depositEntryId, type Funds } from './funds.ts';
 import { endOfMove } from './moveFacts.ts';
 import { finalFundsOf, requirePossible } from './onChain.ts';
-
-/** Whose request it is, as the key says. */
-export interface AppPlace {
-  readonly appId: string;
-  readonly scopeId: string;
-  readonly environment: Environment;
-}
-
-export interface UserPlace extends Omit<AppPlace, 'appId'> {
-  readonly userId: string;
-}
 
 export interface TreasuryCurrency {
   readonly id: number;
@@ -74,8 +73,6 @@ export interface TreasuryBalance {
   readonly treasury: TreasuryBooks & { readonly address: string; readonly onChain: bigint };
 }
 
-export type TreasuryRequest = Pick<RequestContext, 'requestId' | 'actor' | 'deadlineMs'>;
-type Deadline = Pick<CommandContext, 'deadlineMs'>;
 type Operation = 'deposit' | 'cashOut';
 
 export interface TreasuryDependencies {
@@ -83,16 +80,11 @@ export interface TreasuryDependencies {
   readonly rentSponsor: RentSponsor;
   readonly clock: Clock;
   readonly failPoint: FailPoint;
-  readonly funds: Funds;
-  readonly users: {
-    /** Throws `users/not_found`. */
-    show(
-      place: UserPlace,
-      deadline: Deadline,
-    ): Promise<{ readonly status: 'active' | 'suspended' | 'erased' }>;
-    /** Throws `users/suspended` as well. */
-    requireActive(place: UserPlace, deadline: Deadline): Promise<void>;
-  };
+  readonly accounts: Pick<
+    Accounts,
+    'hold' | 'findHold' | 'closeHold' | 'creditDeposit' | 'isBooked' | 'external'
+  >;
+  readonly users: Pick<Users, 'show' | 'requireActive'>;
   readonly currencyById: (
     appId: string,
     currencyId: number,
@@ -114,7 +106,7 @@ export interface TreasuryDependencies {
 export type Treasury = ReturnType<typeof createTreasury>;
 
 export function createTreasury(dependencies: TreasuryDependencies) {
-  const { moves, rentSponsor: sponsor, clock, failPoint, funds, users } = dependencies;
+  const { moves, rentSponsor: sponsor, clock, failPoint, accounts, users } = dependencies;
 
   return { deposit, withdraw, show, balance, carryOut: { cashOut: carryOutCashOut, book } };
 
@@ -122,7 +114,7 @@ export function createTreasury(dependencies: TreasuryDependencies) {
   async function deposit(
     place: AppPlace,
     request: TransferRequest,
-    context: TreasuryRequest,
+    context: Requester,
   ): Promise<Outcome<MoveState>> {
     const subject = await subjectOf(place, request, context);
     const replay = await requestedBefore(place, 'deposit', request, context);
@@ -164,14 +156,14 @@ export function createTreasury(dependencies: TreasuryDependencies) {
   async function withdraw(
     place: AppPlace,
     request: TransferRequest,
-    context: TreasuryRequest,
+    context: Requester,
   ): Promise<Outcome<MoveState>> {
     const { userId, currency: currencyId, amount, ref } = request;
     const subject = await subjectOf(place, request, context);
     const replay = await requestedBefore(place, 'cashOut', request, context);
     if (replay) return replay;
     const account = { environment: place.environment, appId: place.appId, userId, currencyId };
-    const begun = await funds.findHold(account, cashOutHoldId(ref), context);
+    const begun = await accounts.findHold(account, cashOutHoldId(ref), context);
     if (begun.standing !== 'none') return goOn(begun);
 
     const { wallet, treasury, mint, chain } = await partiesOf(place, subject, context);
@@ -197,7 +189,7 @@ export function createTreasury(dependencies: TreasuryDependencies) {
       { moveId, appId, environment, userId, plan, wallet: wallet.address },
       async () => {
         failPoint('cashOut.beforeHold');
-        const held = await funds.hold(
+        const held = await accounts.hold(
           account,
           { holdId: cashOutHoldId(ref), amount, purpose: 'cashout', request: heldRequestOf(order) },
           contextOf(context, requestedAt),
@@ -240,7 +232,7 @@ export function createTreasury(dependencies: TreasuryDependencies) {
     cause: StreamEvent,
     deadlineMs: number,
   ): Promise<Outcome<MoveState> | undefined> {
-    const hold = funds.opened(cause);
+    const hold = holdOpenedBy(cause, 'cashout');
     assert(hold, `${cause.type} of ${cause.stream} holds nothing for a cash-out`);
     const { account, holdId, amount } = hold;
     const order = orderOf(hold);
@@ -249,7 +241,7 @@ export function createTreasury(dependencies: TreasuryDependencies) {
       return await moves.request(place, order, causedBy(cause, moveStreamName(place), deadlineMs));
     } catch (error) {
       if (!(error instanceof Rejection && error.code === 'treasury/idempotency_conflict')) throw error;
-      await funds.closeHold(account, { holdId, payout: amount }, cause, deadlineMs);
+      await accounts.closeHold(account, { holdId, payout: amount }, cause, deadlineMs);
       return undefined;
     }
   }
@@ -265,9 +257,9 @@ export function createTreasury(dependencies: TreasuryDependencies) {
     const { account, operation, ref, amount, isConfirmed } = end;
     if (operation === 'cashOut') {
       const payout = isConfirmed ? 0n : amount;
-      await funds.closeHold(account, { holdId: cashOutHoldId(ref), payout }, cause, deadlineMs);
+      await accounts.closeHold(account, { holdId: cashOutHoldId(ref), payout }, cause, deadlineMs);
     } else if (isConfirmed) {
-      await funds.creditDeposit(account, { ref, amount }, cause, deadlineMs);
+      await accounts.creditDeposit(account, { ref, amount }, cause, deadlineMs);
     }
   }
 
@@ -285,23 +277,23 @@ export function createTreasury(dependencies: TreasuryDependencies) {
     assert(currencyId !== null, 'a move of the treasury is of a currency');
     const account = { environment: place.environment, appId: place.appId, userId, currencyId };
     if (operation === 'deposit') {
-      return move.status === 'failed' || funds.isBooked(account, depositEntryId(key), deadline);
+      return move.status === 'failed' || accounts.isBooked(account, depositEntryId(key), deadline);
     }
-    return (await funds.findHold(account, cashOutHoldId(key), deadline)).standing === 'closed';
+    return (await accounts.findHold(account, cashOutHoldId(key), deadline)).standing === 'closed';
   }
 
   /** The player's net position, and what the treasury holds beside what is owed to all players of the app. */
   async function balance(
     place: AppPlace,
     request: Pick<TransferRequest, 'userId' | 'currency'>,
-    context: TreasuryRequest,
+    context: Requester,
   ): Promise<TreasuryBalance> {
     const { environment, appId } = place;
     const { currency, userId } = await subjectOf(place, request, context);
     const { mint, chain } = onChainOf(place, currency);
     const { address } = await dependencies.treasuryOf(place, contextOf(context));
     const account = { environment, appId, userId, currencyId: currency.id };
-    const player = await funds.external(account, context);
+    const player = await accounts.external(account, context);
     // Before the chain: what the books have of a deposit then, the chain has had for longer.
     const books = await dependencies.booksOf({ environment, appId, currencyId: currency.id });
     const onChain = await finalFundsOf(chain, address, mint);
@@ -336,7 +328,7 @@ export function createTreasury(dependencies: TreasuryDependencies) {
   }
 
   /** The state checks, and between whom a move would be. */
-  async function partiesOf(place: AppPlace, { user, standing, currency }: Subject, context: TreasuryRequest) {
+  async function partiesOf(place: AppPlace, { user, standing, currency }: Subject, context: Requester) {
     if (standing !== 'active') await users.requireActive(user, context);
     const { mint, chain } = onChainOf(place, currency);
     const wallet = await dependencies.walletOf(user, context);
@@ -352,7 +344,7 @@ export function createTreasury(dependencies: TreasuryDependencies) {
     return { mint, chain: dependencies.chainOf(environment) };
   }
 
-  function contextOf(request: TreasuryRequest, occurredAt = isoTimeOf(clock)): CommandContext {
+  function contextOf(request: Requester, occurredAt = isoTimeOf(clock)): CommandContext {
     return requestedBy(request, occurredAt);
   }
 }
@@ -360,7 +352,7 @@ export function createTreasury(dependencies: TreasuryDependencies) {
 interface Subject {
   readonly user: UserPlace;
   readonly userId: string;
-  readonly standing: 'active' | 'suspended' | 'erased';
+  readonly standing: Standing;
   readonly currency: TreasuryCurrency;
 }
 

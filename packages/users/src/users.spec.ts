@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { type CommandHandler, createCommandHandler, readEvent } from '@coffer/event-store';
+import { type CommandHandler, createCommandHandler, readEvent, requestedBy } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { decodeMetadata, idFromParts, newId, Rejection } from '@coffer/kernel';
 import { expect } from 'chai';
 import { createUsers, erasureIn } from './users.ts';
 
 const NOW = new Date('2026-01-02T03:04:05.678Z');
+const ERASED_AT = '2026-01-31T12:00:00.000Z';
 const context = {
   requestId: 'req-1',
   actor: 'operator',
@@ -150,12 +151,16 @@ describe('users', () => {
     it('are erased once, and shown as erased from then on, but required in vain', async () => {
       const { users, place, cause } = await claimed();
       expect(erasureIn(cause)).to.equal(undefined);
-      const first = await users.erase(place, context);
+      const first = await users.erase(place, requestedBy(context, ERASED_AT));
       expect(first.cause).to.include({ type: 'UserErased', revision: 2 });
+      expect(first.erasure.erasedAt).to.equal(ERASED_AT);
       expect(first.erasure.identities).to.deep.equal([
         { identityId: identity.identityId, identityHash: 'ab12' },
       ]);
-      const again = await users.erase(place, { ...context, requestId: 'req-2' });
+      const again = await users.erase(
+        place,
+        requestedBy({ ...context, requestId: 'req-2' }, '2026-02-01T12:00:00.000Z'),
+      );
       expect(again.erasure).to.deep.equal(first.erasure);
       expect(again.cause.id).to.equal(first.cause.id);
 

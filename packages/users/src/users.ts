@@ -4,15 +4,18 @@
  */
 import assert from 'node:assert/strict';
 import {
+  type CommandContext,
   type CommandHandler,
   causedBy,
+  type Deadline,
   type EventStore,
   type Outcome,
+  type Requester,
   readEvent,
+  requestedBy,
   type StreamEvent,
 } from '@coffer/event-store';
-import type { RequestContext } from '@coffer/http';
-import { type Clock, type Environment, isId, newId, parseStreamName } from '@coffer/kernel';
+import { type Clock, type Environment, isId, newId, parseStreamName, type UserPlace } from '@coffer/kernel';
 import { userEvents } from './domain/user.events.ts';
 import {
   type Erasure,
@@ -26,13 +29,6 @@ import {
   userStreamName,
 } from './domain/user.ts';
 import { reject } from './errors.ts';
-
-/** A user's place: the scope is shared by its apps, the environment by nothing. */
-export interface UserPlace {
-  readonly environment: Environment;
-  readonly scopeId: string;
-  readonly userId: string;
-}
 
 export interface RegisterUser {
   readonly environment: Environment;
@@ -56,29 +52,27 @@ export interface ErasedUser {
   readonly cause: StreamEvent;
 }
 
-export type UsersContext = Pick<RequestContext, 'requestId' | 'actor' | 'deadlineMs'>;
-
 export interface Users {
-  register(request: RegisterUser, context: UsersContext): Promise<Outcome<RegisteredUser>>;
+  register(request: RegisterUser, context: Requester): Promise<Outcome<RegisteredUser>>;
   /** The registration that follows from the event of the claim; any number of times. */
   registerClaimed(claimed: ClaimedUser, cause: StreamEvent, deadlineMs: number): Promise<void>;
   /** Suspending a suspended user changes nothing. Throws `users/not_found`, `users/erased`. */
   suspend(
     place: UserPlace & { readonly reason?: string | undefined },
-    context: UsersContext,
+    context: Requester,
   ): Promise<Outcome<RegisteredUser>>;
   /** Reinstating an active user changes nothing. Throws `users/not_found`, `users/erased`. */
-  reinstate(place: UserPlace, context: UsersContext): Promise<Outcome<RegisteredUser>>;
+  reinstate(place: UserPlace, context: Requester): Promise<Outcome<RegisteredUser>>;
   /** Ends the user's standing for good; again, it answers the first time. Throws `users/not_found`. */
-  erase(place: UserPlace, context: UsersContext): Promise<ErasedUser>;
+  erase(place: UserPlace, context: CommandContext): Promise<ErasedUser>;
   /** The user, confirmed current, also an erased one. Throws `users/not_found`. */
-  show(place: UserPlace, context: Pick<UsersContext, 'deadlineMs'>): Promise<KnownUser>;
+  show(place: UserPlace, context: Deadline): Promise<KnownUser>;
   /** As `show`; undefined where there is no such user. */
-  find(place: UserPlace, context: Pick<UsersContext, 'deadlineMs'>): Promise<KnownUser | undefined>;
+  find(place: UserPlace, context: Deadline): Promise<KnownUser | undefined>;
   /** Confirmed current; undefined where there is no such user. */
-  standing(place: UserPlace, context: Pick<UsersContext, 'deadlineMs'>): Promise<Standing | undefined>;
+  standing(place: UserPlace, context: Deadline): Promise<Standing | undefined>;
   /** Returns when the user is active. Throws `users/not_found` (of an erased one, too), `users/suspended`. */
-  requireActive(place: UserPlace, context: Pick<UsersContext, 'deadlineMs'>): Promise<void>;
+  requireActive(place: UserPlace, context: Deadline): Promise<void>;
 }
 
 export function createUsers({
@@ -90,19 +84,14 @@ export function createUsers({
   readonly store: Pick<EventStore, 'readStream'>;
   readonly clock: Clock;
 }): Users {
-  const execute = (place: UserPlace, command: UserCommand, context: UsersContext, at: Date) => {
+  const streamOf = ({ environment, scopeId, userId }: UserPlace) => {
     // An id of the wrong form is an absent user, and would make an ambiguous stream name.
-    if (!isId('usr', place.userId)) throw reject('users/not_found');
-    return handler.execute(user, userStreamName(place.environment, place.scopeId, place.userId), command, {
-      metadata: {
-        correlationId: context.requestId,
-        actor: context.actor,
-        occurredAt: at.toISOString(),
-      },
-      deadlineMs: context.deadlineMs,
-    });
+    if (!isId('usr', userId)) throw reject('users/not_found');
+    return userStreamName(environment, scopeId, userId);
   };
-  const load = async (place: UserPlace, context: Pick<UsersContext, 'deadlineMs'>) =>
+  const execute = async (place: UserPlace, command: UserCommand, by: Requester, at = clock()) =>
+    handler.execute(user, streamOf(place), command, requestedBy(by, at.toISOString()));
+  const load = async (place: UserPlace, context: Deadline) =>
     isId('usr', place.userId)
       ? handler.load(user, userStreamName(place.environment, place.scopeId, place.userId), context)
       : undefined;
@@ -123,22 +112,17 @@ export function createUsers({
       await handler.execute(user, stream, command, causedBy(cause, stream, deadlineMs));
     },
     async suspend({ reason, ...place }, context) {
-      return execute(place, { type: 'SuspendUser', reason }, context, clock());
+      return execute(place, { type: 'SuspendUser', reason }, context);
     },
     async reinstate(place, context) {
-      return execute(place, { type: 'ReinstateUser' }, context, clock());
+      return execute(place, { type: 'ReinstateUser' }, context);
     },
     async erase(place, context) {
-      const at = clock();
-      const { answer, appended }: Outcome<UserAnswer> = await execute(
-        place,
-        { type: 'EraseUser', at },
-        context,
-        at,
-      );
+      const stream = streamOf(place);
+      const command: UserCommand = { type: 'EraseUser', at: new Date(context.metadata.occurredAt) };
+      const { answer, appended }: Outcome<UserAnswer> = await handler.execute(user, stream, command, context);
       const { erasure } = answer;
       assert(erasure, 'an erased user says when');
-      const stream = userStreamName(place.environment, place.scopeId, place.userId);
       return { erasure, cause: appended[0] ?? (await readEvent(store, stream, erasure.revision)) };
     },
     async show(place, context) {

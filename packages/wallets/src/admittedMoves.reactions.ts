@@ -2,7 +2,7 @@
  * What the process manager finishes of moves that wallets have admitted: one whose request died is requested, and one
  * that has ended is released.
  */
-import type { Reaction } from '@coffer/consumers';
+import { actDeadlineMs, type Reaction } from '@coffer/consumers';
 import type { StreamEvent } from '@coffer/event-store';
 import { parseStreamName } from '@coffer/kernel';
 import { moveEvents, parseMoveStream } from '@coffer/moves';
@@ -11,12 +11,9 @@ import { walletEvents } from './domain/wallet.events.ts';
 import { wallet } from './domain/wallet.ts';
 import { type WalletPlace, walletStreamName } from './domain/walletIds.ts';
 
-/** How long one attempt of the process may take; it tries again. */
-const ACT_WITHIN_MS = 10_000;
 /** Nobody waits for a release: the process alone sees to it, and at once. */
 const NOBODY_ELSE_MS = 0;
 const ENDS = ['MoveConfirmed', 'MoveFailed'] as const;
-const deadline = () => performance.now() + ACT_WITHIN_MS;
 
 export function admittedMoveReactions({ carryOut }: Pick<AdmittedMoves, 'carryOut'>): readonly Reaction[] {
   return [
@@ -27,7 +24,7 @@ export function admittedMoveReactions({ carryOut }: Pick<AdmittedMoves, 'carryOu
         const found = walletMoveIn(event, 'WalletMoveReleased') ?? admittedMoveIn(event, ['MoveRequested']);
         return found && keyOf(found);
       },
-      act: (cause) => carryOut.request(cause, deadline()),
+      act: (cause) => carryOut.request(cause, actDeadlineMs()),
     },
     {
       name: 'releaseEndedMove',
@@ -39,7 +36,7 @@ export function admittedMoveReactions({ carryOut }: Pick<AdmittedMoves, 'carryOu
       },
       async act(cause) {
         const ended = admittedMoveIn(cause, ENDS);
-        if (ended) await carryOut.release(ended.place, ended.moveId, deadline());
+        if (ended) await carryOut.release(ended.place, ended.moveId, actDeadlineMs());
       },
     },
   ];

@@ -13,6 +13,7 @@ import {
   type CommandContext,
   type CommandHandler,
   causedBy,
+  type Deadline,
   type EventStore,
   type Outcome,
   readEvent,
@@ -24,7 +25,6 @@ import { walletEvents } from './domain/wallet.events.ts';
 import { type AdmittedMove, type WalletState, wallet } from './domain/wallet.ts';
 import { type WalletPlace, walletStreamName } from './domain/walletIds.ts';
 
-type Deadline = Pick<CommandContext, 'deadlineMs'>;
 type Requested = Awaited<ReturnType<Moves['request']>>;
 
 /** As `Moves`, for orders that a wallet must admit (`admittedBy`) and for others. */

@@ -3,8 +3,8 @@
  * what anybody has sent there is seen at once. Source: contract, Wallets.
  */
 import assert from 'node:assert/strict';
-import type { CommandContext } from '@coffer/event-store';
-import type { Environment } from '@coffer/kernel';
+import type { CommandContext, Deadline } from '@coffer/event-store';
+import type { Environment, UserPlace } from '@coffer/kernel';
 import { type Clock, isoTimeOf } from '@coffer/kernel';
 import { type MoveState, type Moves, type RentSponsor, withdrawalPlace, withRentPaid } from '@coffer/moves';
 import {
@@ -16,7 +16,6 @@ import {
   type TokenAccount,
   type TransferProblem,
 } from '@coffer/solana';
-import type { WalletOwner } from './domain/walletIds.ts';
 import { reject } from './errors.ts';
 import { isTokenAccountOf, type OwnAddressesOf } from './ownAddresses.ts';
 import type { Wallets, WalletView } from './wallets.ts';
@@ -63,17 +62,13 @@ export interface WithdrawalRequest extends WantedAsset {
 }
 
 /** A wallet of the caller in the app of the sign-in. */
-export interface PlayerPlace extends WalletOwner {
+export interface PlayerPlace extends UserPlace {
   readonly appId: string;
 }
 
 export interface ChainWallets {
   /** Throws `wallets/not_found`, `chain/not_configured`. */
-  readonly balance: (
-    place: PlayerPlace,
-    walletId: string,
-    context: Pick<CommandContext, 'deadlineMs'>,
-  ) => Promise<WalletBalance>;
+  readonly balance: (place: PlayerPlace, walletId: string, context: Deadline) => Promise<WalletBalance>;
   /**
    * Requests the transfer, once an `idempotencyKey` of the wallet; answers the move as it was requested. Throws
    * `wallets/not_found`, `wallets/unknown_currency`, `wallets/idempotency_conflict`, `wallets/not_active`,
@@ -93,7 +88,7 @@ export interface ChainWallets {
     place: PlayerPlace,
     walletId: string,
     moveId: string,
-    context: Pick<CommandContext, 'deadlineMs'>,
+    context: Deadline,
   ) => Promise<MoveState>;
 }
 
@@ -183,11 +178,7 @@ export function createChainWallets(options: ChainWalletsOptions): ChainWallets {
     },
   };
 
-  async function walletOf(
-    place: PlayerPlace,
-    walletId: string,
-    context: Pick<CommandContext, 'deadlineMs'>,
-  ): Promise<WalletView> {
+  async function walletOf(place: PlayerPlace, walletId: string, context: Deadline): Promise<WalletView> {
     const owned = await wallets.walletsOf(place, context);
     const found = owned.find(({ id }) => id === walletId);
     if (!found) throw reject('wallets/not_found');

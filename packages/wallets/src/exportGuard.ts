@@ -1,5 +1,5 @@
 /** Whether a wallet may be exported now, and why not. Source: contract, Wallets (export preflight). */
-import type { CommandContext } from '@coffer/event-store';
+import type { Deadline } from '@coffer/event-store';
 import type { SessionCaller } from '@coffer/http';
 import type { Clock, Environment } from '@coffer/kernel';
 import type { Chain } from '@coffer/solana';
@@ -25,8 +25,6 @@ export interface ExportPreflight {
 }
 
 type Caller = Pick<SessionCaller, 'appId' | 'scopeId' | 'environment' | 'authenticatedAt'>;
-type Deadline = Pick<CommandContext, 'deadlineMs'>;
-
 export interface ExportGuard {
   readonly look: (caller: Caller, wallet: WalletView, deadline: Deadline) => Promise<ExportPreflight>;
   /** Throws `auth/reauthentication_required`, `wallets/export_not_allowed`. */

@@ -1,9 +1,8 @@
 import { createPublicKey, verify } from 'node:crypto';
-import { decodeBase58Address, encodeBase58, Rejection } from '@coffer/kernel';
+import { decodeBase58Address, encodeBase58, Rejection, type UserPlace } from '@coffer/kernel';
 import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import nacl from 'tweetnacl';
-import type { WalletOwner } from './domain/walletIds.ts';
 import { sign } from './ed25519.ts';
 import { EXPORT_LIFETIME_MS, type ExportAnswer } from './exports.ts';
 import {
@@ -77,7 +76,7 @@ describe('an export', () => {
     };
   };
   const exportOf = (
-    { owner, id }: { owner: WalletOwner; id: string },
+    { owner, id }: { owner: UserPlace; id: string },
     recipientPublicKey: string | null = null,
     idempotencyKey = 'export-1',
   ) =>
@@ -87,7 +86,7 @@ describe('an export', () => {
       allowed,
       contextOf(),
     );
-  const eventsOf = async (owner: WalletOwner) =>
+  const eventsOf = async (owner: UserPlace) =>
     (await Array.fromAsync(world.store.readAll()))
       .flat()
       .filter(({ data }) => data.includes(owner.userId))

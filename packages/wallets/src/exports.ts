@@ -6,11 +6,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Pool } from '@coffer/database';
 import type { CommandContext, CommandHandler } from '@coffer/event-store';
-import { type Clock, encodeBase58, type FailPoint, noFailPoint } from '@coffer/kernel';
+import { type Clock, encodeBase58, type FailPoint, noFailPoint, type UserPlace } from '@coffer/kernel';
 import nacl from 'tweetnacl';
 import type { AdmittedMoves } from './admittedMoves.ts';
 import { type ExportedWallet, type ProvisionedWallet, wallet } from './domain/wallet.ts';
-import { type WalletOwner, walletStreamName } from './domain/walletIds.ts';
+import { walletStreamName } from './domain/walletIds.ts';
 import { openKey } from './envelope.ts';
 import { reject } from './errors.ts';
 import type { MasterKeys } from './masterKeys.ts';
@@ -43,7 +43,7 @@ export interface Exports {
    * `wallets/export_not_allowed`, `wallets/invalid_recipient_key`, `wallets/keys_unavailable`.
    */
   readonly exportWallet: (
-    owner: WalletOwner,
+    owner: UserPlace,
     request: ExportRequest,
     requireAllowed: (wallet: WalletView) => Promise<void>,
     context: CommandContext,
@@ -108,7 +108,7 @@ export function createExports({
   };
 
   async function handOut(
-    owner: WalletOwner,
+    owner: UserPlace,
     exported: ExportedWallet,
     context: CommandContext,
   ): Promise<ExportAnswer> {
@@ -131,7 +131,7 @@ export function createExports({
 
   /** Undefined where the key has been destroyed. */
   async function exportedKey(
-    owner: WalletOwner,
+    owner: UserPlace,
     { generation, recipientPublicKey }: ExportedWallet,
     opening: KeyOpening,
   ): Promise<ExportedKey | undefined> {

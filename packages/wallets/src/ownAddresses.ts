@@ -2,7 +2,7 @@
  * The addresses of an app itself. What a player sends there from the own wallet is in nobody's books: a deposit is
  * asked for as one.
  */
-import type { CommandContext } from '@coffer/event-store';
+import type { Deadline } from '@coffer/event-store';
 import { environment } from '@coffer/kernel';
 import {
   type Address,
@@ -16,10 +16,7 @@ import { operatorWalletRole } from './operator/domain/operatorWallet.events.ts';
 import type { OperatorWallets } from './operator/operatorWallets.ts';
 
 /** The app's treasuries and payers of fees, of both environments. */
-export type OwnAddressesOf = (
-  appId: string,
-  deadline: Pick<CommandContext, 'deadlineMs'>,
-) => Promise<readonly Address[]>;
+export type OwnAddressesOf = (appId: string, deadline: Deadline) => Promise<readonly Address[]>;
 
 export const ownAddressesOf =
   (operatorWallets: Pick<OperatorWallets, 'find'>): OwnAddressesOf =>

@@ -1,11 +1,10 @@
 /** The endpoints that sign, from outside: over HTTP, on a real database, with Solana's virtual machine as the chain. */
 import { createHash, createPublicKey, verify } from 'node:crypto';
-import { decodeBase58Address } from '@coffer/kernel';
+import { decodeBase58Address, type UserPlace } from '@coffer/kernel';
 import { chainNotConfigured } from '@coffer/solana';
 import { createRevokeInstruction } from '@solana/spl-token';
 import { ComputeBudgetProgram, SystemProgram } from '@solana/web3.js';
 import { expect } from 'chai';
-import type { WalletOwner } from './domain/walletIds.ts';
 import { ATTACKS, HIDDEN_PAYMENTS } from './policy/attacks/attacks.contract.ts';
 import { GOOD } from './policy/attacks/goodTransactions.contract.ts';
 import {
@@ -40,7 +39,7 @@ describe('signing', () => {
   let chain: LiteSvmChain;
   let wallet: WalletView;
   let others: WalletView;
-  let owner: WalletOwner;
+  let owner: UserPlace;
   let scene: PlantedScene;
 
   before(async () => {

@@ -1,18 +1,11 @@
 /** Signatures for players, and for the server of an app where the app has switched that on. */
 import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
-import { type Clock, type Environment, longCallerId } from '@coffer/kernel';
+import { type AppPlace, type Clock, longCallerId, type UserPlace } from '@coffer/kernel';
 import { z } from 'zod';
 import { reject } from './errors.ts';
 import { requireRecent } from './recentSignIn.ts';
 import type { SignTransaction } from './signing.ts';
 import type { Wallets, WalletView } from './wallets.ts';
-
-interface UserPlace {
-  readonly appId: string;
-  readonly scopeId: string;
-  readonly environment: Environment;
-  readonly userId: string;
-}
 
 export interface SigningRoutes {
   readonly sign: SignTransaction;
@@ -21,14 +14,14 @@ export interface SigningRoutes {
   /** Throws `users/not_found`; whether the user is suspended plays no part. */
   readonly requireKnown: (place: UserPlace, context: RequestContext) => Promise<unknown>;
   readonly wallets: Pick<Wallets, 'walletsOf'>;
-  readonly settingsOf: (place: Pick<UserPlace, 'appId' | 'environment'>) => Promise<{
+  readonly settingsOf: (place: Pick<AppPlace, 'appId' | 'environment'>) => Promise<{
     readonly serverSigningEnabled: boolean;
     readonly programAllowList: readonly string[];
   }>;
   readonly clock: Clock;
   /** How recent the sign-in of a player must be for what moves value out. */
   readonly withdrawStepUpSeconds: (
-    place: Pick<UserPlace, 'appId' | 'environment'>,
+    place: Pick<AppPlace, 'appId' | 'environment'>,
   ) => Promise<number | 'off'> | number | 'off';
 }
 

@@ -1,14 +1,11 @@
 /** What the process manager finishes when a request died behind the end of a wallet: the user gets the next one. */
-import type { Reaction } from '@coffer/consumers';
+import { actDeadlineMs, type Reaction } from '@coffer/consumers';
 import { causedBy, type RecordedEvent } from '@coffer/event-store';
-import { parseStreamName } from '@coffer/kernel';
+import { parseStreamName, type UserPlace } from '@coffer/kernel';
 import { walletEvents } from './domain/wallet.events.ts';
 import { wallet } from './domain/wallet.ts';
-import { type WalletOwner, walletStreamName } from './domain/walletIds.ts';
+import { walletStreamName } from './domain/walletIds.ts';
 import type { Wallets } from './wallets.ts';
-
-/** How long one attempt of the process may take; it tries again. */
-const ACT_WITHIN_MS = 10_000;
 
 export function provisionsSuccessors({ provision }: Pick<Wallets, 'provision'>): Reaction {
   return {
@@ -28,14 +25,14 @@ export function provisionsSuccessors({ provision }: Pick<Wallets, 'provision'>):
       const { owner, newWalletId } = ended;
       const { environment, scopeId: ownerId } = owner;
       const stream = walletStreamName({ environment, ownerId, walletId: newWalletId });
-      await provision(owner, causedBy(cause, stream, performance.now() + ACT_WITHIN_MS));
+      await provision(owner, causedBy(cause, stream, actDeadlineMs()));
     },
   };
 }
 
 function endedIn(
   event: RecordedEvent,
-): { readonly owner: WalletOwner; readonly newWalletId: string } | undefined {
+): { readonly owner: UserPlace; readonly newWalletId: string } | undefined {
   if (event.type !== 'WalletExported' && event.type !== 'WalletMigrated') return undefined;
   const ended = walletEvents.decode(event);
   const parts = parseStreamName(event.stream);

@@ -3,10 +3,10 @@ import { createPublicKey, verify } from 'node:crypto';
 import { createPool, type Pool } from '@coffer/database';
 import { type CommandContext, createCommandHandler } from '@coffer/event-store';
 import { createPostgresEventStore, migrateLog } from '@coffer/event-store/postgres';
-import { type Clock, newId } from '@coffer/kernel';
+import { type Clock, newId, type UserPlace } from '@coffer/kernel';
 import { createMoves } from '@coffer/moves';
 import { type AdmittedMoves, createAdmittedMoves } from './admittedMoves.ts';
-import type { WalletOwner, WalletPlace } from './domain/walletIds.ts';
+import type { WalletPlace } from './domain/walletIds.ts';
 import { openKey } from './envelope.ts';
 import { createExports, type Exports } from './exports.ts';
 import { createMasterKeys, type MasterKey, type MasterKeys, newMasterKey } from './masterKeys.ts';
@@ -95,7 +95,7 @@ export function startWalletWorld(database: {
 const poolOf = (connectionString: string) =>
   createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
 
-export const newOwner = (given: Partial<WalletOwner> = {}): WalletOwner => ({
+export const newOwner = (given: Partial<UserPlace> = {}): UserPlace => ({
   scopeId: newId('scp'),
   environment: 'test',
   userId: newId('usr'),

@@ -3,13 +3,13 @@
  * reason. What the old wallet holds is sent after it; the old key stays, since strangers may go on sending there.
  * Source: contract, The command line (`wallets migrate`).
  */
-import type { CommandContext, CommandHandler } from '@coffer/event-store';
-import { type Clock, type Environment, isoTimeOf } from '@coffer/kernel';
+import type { CommandContext, CommandHandler, Deadline } from '@coffer/event-store';
+import { type Clock, type Environment, isoTimeOf, type UserPlace } from '@coffer/kernel';
 import { isRentOfApp, type MoveState, type Moves, type RentSponsor, sweepPlace } from '@coffer/moves';
 import { type Chain, canSpare, mintDecimals, movableOf, NATIVE_DECIMALS, planTransfer } from '@coffer/solana';
 import type { ChainCurrency } from './chainWallets.ts';
 import { type ProvisionedWallet, wallet } from './domain/wallet.ts';
-import { type WalletOwner, walletStreamName } from './domain/walletIds.ts';
+import { walletStreamName } from './domain/walletIds.ts';
 import { reject } from './errors.ts';
 import { placeOf, viewOf, type Wallets, type WalletView } from './wallets.ts';
 
@@ -26,7 +26,7 @@ export interface WalletMigration {
    * `wallets/not_found` where the user has no wallet, `chain/not_configured`.
    */
   readonly migrate: (
-    place: WalletOwner & { readonly appId: string },
+    place: UserPlace & { readonly appId: string },
     ref: string,
     context: CommandContext,
   ) => Promise<{ readonly answer: Migrated; readonly replayed: boolean }>;
@@ -81,7 +81,7 @@ export function createWalletMigration({
     },
   };
 
-  async function end(owner: WalletOwner, old: ProvisionedWallet, ref: string, context: CommandContext) {
+  async function end(owner: UserPlace, old: ProvisionedWallet, ref: string, context: CommandContext) {
     // The next key is durable before the event that names it.
     const successor = await wallets.successorOf(owner, old.generation);
     const stream = walletStreamName(placeOf(owner, old.generation));
@@ -90,7 +90,7 @@ export function createWalletMigration({
 
   async function sweep(
     chain: Chain,
-    place: WalletOwner & { readonly appId: string },
+    place: UserPlace & { readonly appId: string },
     from: ProvisionedWallet,
     to: ProvisionedWallet,
     context: CommandContext,
@@ -143,10 +143,10 @@ export function createWalletMigration({
 
   /** The sweep of the mint that has not ended, or the key of the next one. */
   async function roundOf(
-    { environment, scopeId }: WalletOwner,
+    { environment, scopeId }: UserPlace,
     walletId: string,
     mint: string,
-    context: Pick<CommandContext, 'deadlineMs'>,
+    context: Deadline,
   ) {
     for (let round = 1; round <= MOST_ROUNDS; round++) {
       const key = `sweep:${mint}:${round}`;

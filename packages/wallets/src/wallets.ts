@@ -3,7 +3,7 @@
  * Source: contract, Wallets; architecture, Streams (the sealed key is durable before `WalletProvisioned`).
  */
 import assert from 'node:assert/strict';
-import type { CommandContext, CommandHandler, StreamEvent } from '@coffer/event-store';
+import type { CommandContext, CommandHandler, Deadline, StreamEvent } from '@coffer/event-store';
 import {
   type Environment,
   encodeBase58,
@@ -11,6 +11,7 @@ import {
   isId,
   noFailPoint,
   parseStreamName,
+  type UserPlace,
 } from '@coffer/kernel';
 import { walletEvents } from './domain/wallet.events.ts';
 import {
@@ -20,12 +21,12 @@ import {
   type WalletStatus,
   wallet,
 } from './domain/wallet.ts';
-import { type WalletOwner, type WalletPlace, walletIdOf, walletStreamName } from './domain/walletIds.ts';
+import { type WalletPlace, walletIdOf, walletStreamName } from './domain/walletIds.ts';
 import { retireKey } from './sealedKeys.ts';
 import { keyOf, type WalletKeyDependencies } from './walletKeys.ts';
 
 /** Whose wallet was provisioned, if the event says so; undefined of every other event. */
-export function walletOwnerIn(event: StreamEvent): WalletOwner | undefined {
+export function walletOwnerIn(event: StreamEvent): UserPlace | undefined {
   if (event.type !== 'WalletProvisioned') return undefined;
   const parts = parseStreamName(event.stream);
   const provisioned = walletEvents.decode(event);
@@ -67,19 +68,13 @@ export interface Wallets {
    * The owner's active wallet; made where there is none. Idempotent, safe in parallel and after a crash at any step:
    * its id follows from the owner, its key is the one row of that id. Throws `wallets/keys_unavailable`.
    */
-  readonly provision: (owner: WalletOwner, context: CommandContext) => Promise<WalletView>;
+  readonly provision: (owner: UserPlace, context: CommandContext) => Promise<WalletView>;
   /** All of the owner's wallets, the oldest first and the active one last; confirmed current. */
-  readonly walletsOf: (
-    owner: WalletOwner,
-    context: Pick<CommandContext, 'deadlineMs'>,
-  ) => Promise<readonly WalletView[]>;
+  readonly walletsOf: (owner: UserPlace, context: Deadline) => Promise<readonly WalletView[]>;
   /** The same as their streams tell them. */
-  readonly generationsOf: (
-    owner: WalletOwner,
-    context: Pick<CommandContext, 'deadlineMs'>,
-  ) => Promise<readonly ProvisionedWallet[]>;
+  readonly generationsOf: (owner: UserPlace, context: Deadline) => Promise<readonly ProvisionedWallet[]>;
   /** The wallet that would follow this one of the owner, its key durably there. */
-  readonly successorOf: (owner: WalletOwner, generation: number) => Promise<Successor>;
+  readonly successorOf: (owner: UserPlace, generation: number) => Promise<Successor>;
 }
 
 export function createWallets(
@@ -91,10 +86,7 @@ export function createWallets(
   const { handler, pool, failPoint = noFailPoint } = dependencies;
 
   /** The owner's wallets up to the first that is not there: one of the next generation only follows an ended one. */
-  async function generationsOf(
-    owner: WalletOwner,
-    context: Pick<CommandContext, 'deadlineMs'>,
-  ): Promise<readonly ProvisionedWallet[]> {
+  async function generationsOf(owner: UserPlace, context: Deadline): Promise<readonly ProvisionedWallet[]> {
     assert(isId('usr', owner.userId) && isId('scp', owner.scopeId), 'a wallet is of a user in a scope');
     const found: ProvisionedWallet[] = [];
     for (;;) {
@@ -148,13 +140,13 @@ export function createWallets(
   };
 }
 
-export const placeOf = (owner: WalletOwner, generation: number): WalletPlace => ({
+export const placeOf = (owner: UserPlace, generation: number): WalletPlace => ({
   ownerId: owner.scopeId,
   environment: owner.environment,
   walletId: walletIdOf(owner, generation),
 });
 
-export const viewOf = ({ environment }: WalletOwner, provisioned: ProvisionedWallet): WalletView => ({
+export const viewOf = ({ environment }: UserPlace, provisioned: ProvisionedWallet): WalletView => ({
   id: provisioned.walletId,
   userId: provisioned.userId,
   address: provisioned.address,

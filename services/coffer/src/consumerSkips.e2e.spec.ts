@@ -3,7 +3,7 @@
  * told to skip it: on every node, over restarts, in every filling made anew. Source: architecture, Consumers.
  */
 import { randomUUID } from 'node:crypto';
-import { accountStream } from '@coffer/accounts';
+import { accountStreamOf } from '@coffer/accounts';
 import { createPool, type Pool } from '@coffer/database';
 import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
@@ -57,7 +57,7 @@ describe('a consumer that has stopped for good', function () {
     test = app.test;
     await play();
     const userId = await test.newPlayer('50');
-    stream = accountStream('test', app.appId, userId, CHIP);
+    stream = accountStreamOf({ environment: 'test', appId: app.appId, userId, currencyId: CHIP });
     await areLive();
     eventId = await writeAsAnother(pool, { stream, type: 'AccountCredited', data: '{"by":"hand"}' });
     await play();

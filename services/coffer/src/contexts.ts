@@ -3,7 +3,6 @@ import { hostname } from 'node:os';
 import {
   account,
   accountEndpoints,
-  accountStreamOf,
   accountsErrors,
   booksProjection,
   createAccounts,
@@ -72,7 +71,6 @@ import { authMethods } from './authMethods.ts';
 import { errorOf } from './errorOf.ts';
 import { failPointFrom } from './failPoints.ts';
 import { wireIdentities } from './identityPorts.ts';
-import { ledgerFunds } from './ledgerFunds.ts';
 import { wireOnChain } from './onChain.ts';
 import { createPastPlaceOf } from './pastPlace.ts';
 import { playSessionLists } from './playSessionLists.ts';
@@ -190,7 +188,7 @@ export function createContexts(
     store,
     clock,
     failPoint,
-    funds: ledgerFunds(accounts),
+    accounts,
     users,
     currencyByCode: directory.currencyByCode,
   });
@@ -231,9 +229,8 @@ export function createContexts(
       logger.warn({ err: error }, 'a rebuild of the read models is left to be cleared up'),
   });
 
-  const reaction = { accountStreamOf, carryOut: playSessions.carryOut };
-  const holds = holdReactions({ session: sessionHoldAct(reaction), ...onChain.holdActs }, [
-    ...sessionDues(reaction),
+  const holds = holdReactions({ session: sessionHoldAct(playSessions), ...onChain.holdActs }, [
+    ...sessionDues(playSessions),
     ...onChain.dues,
   ]);
   const reconciling = {

@@ -1,22 +1,20 @@
-/** The identities, wired: users and wallets are given to them here. */
+/** The identities, wired: wallets are given to them here. */
 import {
   createErasure,
   createIdentities,
   createIdentityHash,
   createPersonalData,
-  type ErasableUsers,
   type Erasure,
   finishesClaims,
   finishesErasures,
   type Identities,
-  type IdentityUsers,
   type IdentityWallets,
 } from '@coffer/auth';
 import type { Reaction } from '@coffer/consumers';
 import type { Pool } from '@coffer/database';
 import type { CommandHandler, EventStore } from '@coffer/event-store';
 import type { FailPoint, SecretBox } from '@coffer/kernel';
-import { erasureIn, type Users } from '@coffer/users';
+import type { Users } from '@coffer/users';
 import { type Wallets, walletOwnerIn, walletSummary } from '@coffer/wallets';
 
 export interface WiredIdentities {
@@ -45,33 +43,23 @@ export function wireIdentities({
   readonly wallets: Wallets;
   readonly failPoint: FailPoint;
 }): WiredIdentities {
-  const ports = identityUsers(users);
   const personalData = createPersonalData(pool, secretBox);
-  const erasure = createErasure({ handler, users: ports, personalData, failPoint });
+  const erasure = createErasure({ handler, users, personalData, failPoint });
   const identities = createIdentities({
     handler,
     store,
     hashOf: createIdentityHash(identityKey),
     personalData,
     erasure,
-    users: ports,
+    users,
     wallets: identityWallets(wallets),
     failPoint,
   });
   const reactions = [
     finishesClaims({ finishClaim: identities.finishClaim, walletOwnerIn }),
-    finishesErasures({ finish: erasure.finish, erasureIn }),
+    finishesErasures(erasure),
   ];
   return { identities, erasure, reactions };
-}
-
-function identityUsers({ find, registerClaimed, erase }: Users): IdentityUsers & ErasableUsers {
-  return {
-    find,
-    registerClaimed,
-    erase: (owner, { metadata, deadlineMs }) =>
-      erase(owner, { requestId: metadata.correlationId, actor: metadata.actor, deadlineMs }),
-  };
 }
 
 function identityWallets({ provision, walletsOf }: Wallets): IdentityWallets {

@@ -2,13 +2,13 @@
  * What touches a chain, wired: the treasury, players' wallets, signatures, and the moves that all of them ask for. The
  * chain worker that carries moves out is started apart, by whoever has that role.
  */
-import { type AccountDue, type Accounts, accountStreamOf, type HoldAct } from '@coffer/accounts';
+import type { AccountDue, Accounts, HoldAct } from '@coffer/accounts';
 import { createRentSponsor } from '@coffer/chain-worker';
 import type { Reaction } from '@coffer/consumers';
 import type { Pool } from '@coffer/database';
 import type { CommandHandler, EventStore } from '@coffer/event-store';
 import type { Endpoint, Logger, SessionCaller } from '@coffer/http';
-import { type Clock, type FailPoint, Rejection } from '@coffer/kernel';
+import { type Clock, type FailPoint, Rejection, type UserPlace } from '@coffer/kernel';
 import { createMoves, type PayingWallet, type RentSponsor } from '@coffer/moves';
 import type { AppDirectory } from '@coffer/portal';
 import { currencyBooks, movesUnderWayOfWallet } from '@coffer/read-models';
@@ -33,11 +33,9 @@ import {
   type Signer,
   signingEndpoints,
   type WalletMigration,
-  type WalletOwner,
   type Wallets,
 } from '@coffer/wallets';
 import type { Chains } from './chains.ts';
-import { treasuryFunds } from './treasuryFunds.ts';
 
 /** Keys that were handed out a day ago are destroyed so often, so many at a time. */
 const SWEEP_INTERVAL_MS = 60_000;
@@ -77,7 +75,8 @@ export interface OnChain {
 }
 
 export function wireOnChain(options: OnChainOptions): OnChain {
-  const { pool, store, handler, clock, failPoint, chains, masterKeys, directory, users, wallets } = options;
+  const { pool, store, handler, clock, failPoint, chains, masterKeys, directory, users, wallets, accounts } =
+    options;
   const moves = createAdmittedMoves({
     moves: createMoves({ handler, store }),
     handler,
@@ -108,7 +107,7 @@ export function wireOnChain(options: OnChainOptions): OnChain {
   });
   const exports = createExports({ pool, handler, wallets, moves, masterKeys, clock, failPoint });
 
-  const activeWallet = async (owner: WalletOwner, deadline: { readonly deadlineMs: number }) =>
+  const activeWallet = async (owner: UserPlace, deadline: { readonly deadlineMs: number }) =>
     (await wallets.walletsOf(owner, deadline)).find(({ status }) => status === 'active');
 
   const treasury = createTreasury({
@@ -116,7 +115,7 @@ export function wireOnChain(options: OnChainOptions): OnChain {
     rentSponsor,
     clock,
     failPoint,
-    funds: treasuryFunds(options.accounts),
+    accounts,
     users,
     currencyById: directory.currencyById,
     chainOf: chains.of,
@@ -129,7 +128,6 @@ export function wireOnChain(options: OnChainOptions): OnChain {
   });
   const withdrawStepUpSeconds = ({ appId, environment }: Pick<SessionCaller, 'appId' | 'environment'>) =>
     directory.setting(appId, environment, 'withdrawStepUpSeconds');
-  const reaction = { accountStreamOf, carryOut: treasury.carryOut };
 
   const endpoints: readonly Endpoint[] = [
     ...treasuryEndpoints(treasury),
@@ -178,8 +176,8 @@ export function wireOnChain(options: OnChainOptions): OnChain {
 
   return {
     endpoints,
-    holdActs: { cashout: cashOutHoldAct(reaction) },
-    dues: treasuryDues(reaction),
+    holdActs: { cashout: cashOutHoldAct(treasury) },
+    dues: treasuryDues(treasury),
     walletReactions: [provisionsSuccessors(wallets), ...admittedMoveReactions(moves)],
     operatorWallets,
     migration,

@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { accountStream } from '@coffer/accounts';
+import { accountStreamOf } from '@coffer/accounts';
 import { createPool, type Pool } from '@coffer/database';
 import type { EventStore, LogPlace, Position } from '@coffer/event-store';
 import { liveReadSchema } from '@coffer/read-models';
@@ -64,7 +64,7 @@ describe('a service with a poison event in its log', () => {
     userId = await test.newPlayer('50');
     await caughtUpRows(world.databaseUrl);
 
-    stream = accountStream('test', app.appId, userId, CHIP);
+    stream = accountStreamOf({ environment: 'test', appId: app.appId, userId, currencyId: CHIP });
     store = await openStoreOf(world.databaseUrl);
     last = await store.head();
     poison = await appendPoison();

@@ -1,7 +1,7 @@
 /** `users erase`, as the operator asks for it. Source: contract, The command line. */
 
 import { createPool, type Pool } from '@coffer/database';
-import type { EventStore } from '@coffer/event-store';
+import { type EventStore, requestedBy } from '@coffer/event-store';
 import { newId } from '@coffer/kernel';
 import { eventually, patiently } from '@coffer/testing';
 import { expect } from 'chai';
@@ -62,7 +62,7 @@ describe('an erased user', () => {
   it('is forgotten also where only the first step was done: the process does the rest', async () => {
     const { app, again, user } = await signIn();
     const request = { requestId: 'req-1', actor: 'operator', deadlineMs: patiently() };
-    await node.users.erase({ ...app, userId: user.id }, request);
+    await node.users.erase({ ...app, userId: user.id }, requestedBy(request, new Date().toISOString()));
     await eventually('the data key is destroyed', async () => {
       const [row] = await keptOf(user.id);
       return row?.sealed_key === null || undefined;

@@ -5,7 +5,7 @@
 
 import { createPool, type Pool } from '@coffer/database';
 import { type CommandContext, createCommandHandler, type EventStore } from '@coffer/event-store';
-import { type Environment, newId } from '@coffer/kernel';
+import { type Environment, newId, type UserPlace } from '@coffer/kernel';
 import { createTestDatabase, eventually, patiently, type TestDatabase } from '@coffer/testing';
 import {
   adoptMasterKeys,
@@ -15,7 +15,6 @@ import {
   createWallets,
   newMasterKey,
   startRewrapper,
-  type WalletOwner,
   walletStreamName,
 } from '@coffer/wallets';
 import { expect } from 'chai';
@@ -46,7 +45,7 @@ describe('a process that dies with a wallet in its hands', () => {
   });
 
   const firstKeys = () => [newMasterKey('test', 1), newMasterKey('live', 1)];
-  const newOwner = (): WalletOwner => ({
+  const newOwner = (): UserPlace => ({
     scopeId: newId('scp'),
     environment: 'test' as Environment,
     userId: newId('usr'),

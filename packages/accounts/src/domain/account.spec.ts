@@ -1,11 +1,11 @@
 import { givenWhenThen } from '@coffer/testing';
 import { expect } from 'chai';
 import type { AccountEvent } from './account.events.ts';
-import { type AccountCommand, account, accountStream, parseAccountStream } from './account.ts';
+import { type AccountCommand, account, accountStreamOf, parseAccountStream } from './account.ts';
 import {
   adjustmentEntryId,
   callerKeyOf,
-  cashoutHoldId,
+  cashOutHoldId,
   depositEntryId,
   earningsEntryId,
   rollbackEntryId,
@@ -159,7 +159,7 @@ describe('account: holds', () => {
   it('holds nothing for a session alone: every other hold is of something', () => {
     for (const [holdId, purpose] of [
       [stakeHoldId('p', 'b'), 'stake'],
-      [cashoutHoldId('r'), 'cashout'],
+      [cashOutHoldId('r'), 'cashout'],
     ] as const) {
       const command: AccountCommand = { type: 'HoldFunds', holdId, amount: 0n, purpose, request: {} };
       expect(() => account.decide(account.initialState, command)).to.throw('a hold keeps something apart');
@@ -227,7 +227,7 @@ describe('account: holds', () => {
   it('takes an id of another kind than the purpose for a mistake of ours', () => {
     const command: AccountCommand = {
       type: 'HoldFunds',
-      holdId: cashoutHoldId('r'),
+      holdId: cashOutHoldId('r'),
       amount: 0n,
       purpose: 'session',
       request,
@@ -243,11 +243,11 @@ describe('account: what comes from outside and goes back', () => {
   });
   const cashingOut = (ref: string, amount: bigint): AccountEvent => ({
     type: 'FundsHeld',
-    data: { holdId: cashoutHoldId(ref), amount, purpose: 'cashout', request: { ref } },
+    data: { holdId: cashOutHoldId(ref), amount, purpose: 'cashout', request: { ref } },
   });
   const cashedOut = (ref: string, amount: bigint, payout: bigint): AccountEvent => ({
     type: 'HoldClosed',
-    data: { holdId: cashoutHoldId(ref), held: amount, payout },
+    data: { holdId: cashOutHoldId(ref), held: amount, payout },
   });
   const totalsAfter = (...history: readonly AccountEvent[]) => {
     const { deposited: total, withdrawn } = history.reduce(account.evolve, account.initialState);
@@ -290,7 +290,7 @@ describe('account: stream and snapshot', () => {
   const userId = 'usr_01h455vb4pex5vsknk084sn02r';
 
   it('names an account by user and currency, and reads the name back', () => {
-    const stream = accountStream('live', appId, userId, 12);
+    const stream = accountStreamOf({ environment: 'live', appId, userId, currencyId: 12 });
     expect(stream).to.equal(`account-live.${appId}.${userId}.12`);
     expect(parseAccountStream(stream)).to.deep.equal({ environment: 'live', appId, userId, currencyId: 12 });
   });
@@ -323,9 +323,9 @@ describe('account: stream and snapshot', () => {
       } as const,
       {
         type: 'FundsHeld',
-        data: { holdId: cashoutHoldId('c'), amount: 4n, purpose: 'cashout', request: { ref: 'c' } },
+        data: { holdId: cashOutHoldId('c'), amount: 4n, purpose: 'cashout', request: { ref: 'c' } },
       } as const,
-      { type: 'HoldClosed', data: { holdId: cashoutHoldId('c'), held: 4n, payout: 0n } } as const,
+      { type: 'HoldClosed', data: { holdId: cashOutHoldId('c'), held: 4n, payout: 0n } } as const,
     ];
     const state = history.reduce(account.evolve, account.initialState);
     const { encode, decode } = account.snapshot ?? expect.fail('accounts have snapshots');

@@ -21,26 +21,21 @@ import { callerKeyOf, type EntryId, type HoldId, type HoldPurpose, purposeOf } f
 
 const CATEGORY = 'account';
 
-export function accountStream(
-  environment: Environment,
-  appId: string,
-  userId: string,
-  currencyId: number,
-): string {
-  return streamName(CATEGORY, environment, appId, `${userId}.${currencyId}`);
-}
-
-export interface AccountStreamParts {
+/** One player's funds in one currency. */
+export interface AccountKey {
   readonly environment: Environment;
   readonly appId: string;
   readonly userId: string;
   readonly currencyId: number;
 }
 
+export const accountStreamOf = ({ environment, appId, userId, currencyId }: AccountKey): string =>
+  streamName(CATEGORY, environment, appId, `${userId}.${currencyId}`);
+
 const ACCOUNT_ID = /^(usr_[0-9a-z]{26})\.(0|[1-9][0-9]*)$/;
 
 /** Whose account a stream is, or undefined for any other stream. */
-export function parseAccountStream(stream: string): AccountStreamParts | undefined {
+export function parseAccountStream(stream: string): AccountKey | undefined {
   const parts = parseStreamName(stream);
   const match = parts?.category === CATEGORY ? ACCOUNT_ID.exec(parts.id) : null;
   if (!parts || !match) return undefined;

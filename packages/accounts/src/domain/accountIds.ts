@@ -17,7 +17,7 @@ export function purposeOf(id: HoldId): HoldPurpose {
 
 export const sessionHoldId = (sessionId: string): HoldId => `session:${sessionId}`;
 export const stakeHoldId = (poolId: string, betId: string): HoldId => `stake:${poolId}/${betId}`;
-export const cashoutHoldId = (ref: string): HoldId => `cashout:${ref}`;
+export const cashOutHoldId = (ref: string): HoldId => `cashout:${ref}`;
 
 const entryKind = z.enum(['deposit', 'adjust', 'earnings', 'rollback']);
 

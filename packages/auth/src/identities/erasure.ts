@@ -2,34 +2,18 @@
  * Forgetting a person: the user's standing ends, then the data key is destroyed, then the identity is released.
  * The first event names all that follows, so whoever finds it can finish what it began.
  */
-import { type CommandContext, type CommandHandler, causedBy, type StreamEvent } from '@coffer/event-store';
-import type { FailPoint } from '@coffer/kernel';
+
+import { type CommandContext, type CommandHandler, causedBy, type Deadline } from '@coffer/event-store';
+import type { FailPoint, UserPlace } from '@coffer/kernel';
+import type { ErasedUser, Users } from '@coffer/users';
 import { identity, identityStreamName } from './domain/identity.ts';
-import type { Owner, PersonalData } from './personalData.ts';
-
-type Deadline = Pick<CommandContext, 'deadlineMs'>;
-
-/** An erasure as the user's stream tells it, and the event that does. */
-export interface ErasedUser {
-  readonly erasure: {
-    readonly erasedAt: string;
-    /** The primary one first. */
-    readonly identities: readonly { readonly identityId: string; readonly identityHash: string }[];
-  };
-  readonly cause: StreamEvent;
-}
-
-/** What an erasure needs of the users. */
-export interface ErasableUsers {
-  /** Again, it answers the first time. Throws `users/not_found`. */
-  readonly erase: (owner: Owner, context: CommandContext) => Promise<ErasedUser>;
-}
+import type { PersonalData } from './personalData.ts';
 
 export interface Erasure {
   /** Throws `users/not_found`. Safe to repeat. */
-  readonly erase: (owner: Owner, context: CommandContext) => Promise<void>;
+  readonly erase: (owner: UserPlace, context: CommandContext) => Promise<void>;
   /** All that follows from the event that erased the user. Idempotent. */
-  readonly finish: (owner: Owner, erased: ErasedUser, deadline: Deadline) => Promise<void>;
+  readonly finish: (owner: UserPlace, erased: ErasedUser, deadline: Deadline) => Promise<void>;
 }
 
 export function createErasure({
@@ -39,7 +23,7 @@ export function createErasure({
   failPoint,
 }: {
   readonly handler: Pick<CommandHandler, 'execute'>;
-  readonly users: ErasableUsers;
+  readonly users: Pick<Users, 'erase'>;
   readonly personalData: Pick<PersonalData, 'destroy'>;
   readonly failPoint: FailPoint;
 }): Erasure {
@@ -53,7 +37,7 @@ export function createErasure({
   };
 
   async function finish(
-    owner: Owner,
+    owner: UserPlace,
     { erasure, cause }: ErasedUser,
     { deadlineMs }: Deadline,
   ): Promise<void> {

@@ -4,69 +4,40 @@
  * the request, the next sign-in and the process that finishes what died make the same user, once.
  * Source: contract, Sign-in and sessions; specification, Sign-in.
  */
+
 import assert from 'node:assert/strict';
 import {
   type CommandContext,
   type CommandHandler,
   causedBy,
+  type Deadline,
   type EventStore,
   readEvent,
   StoreOverloadedError,
   type StreamEvent,
 } from '@coffer/event-store';
-import { callerId, type FailPoint, isId, parseStreamName } from '@coffer/kernel';
-import type {
-  AppPlace,
-  FirstTouch,
-  IdentityType,
-  Standing,
-  UserView,
-  VerifiedIdentity,
-  WalletSummary,
-} from '../types.ts';
+import {
+  type AppPlace,
+  callerId,
+  type FailPoint,
+  isId,
+  parseStreamName,
+  type UserPlace,
+} from '@coffer/kernel';
+import type { KnownUser, Standing, Users } from '@coffer/users';
+import type { FirstTouch, UserView, VerifiedIdentity, WalletSummary } from '../types.ts';
 import { identityEvents } from './domain/identity.events.ts';
 import { type Claim, identity, identityStreamName } from './domain/identity.ts';
 import type { Erasure } from './erasure.ts';
 import type { IdentityHash } from './identityHash.ts';
-import type { FactsByIdentity, Owner, PersonalData } from './personalData.ts';
-
-type Deadline = Pick<CommandContext, 'deadlineMs'>;
-
-/** A user as the users context knows it. */
-export interface KnownUser {
-  readonly userId: string;
-  /** ISO 8601. */
-  readonly registeredAt: string;
-  readonly status: Standing;
-  /** The primary one first. */
-  readonly identities: readonly { readonly identityId: string; readonly type: IdentityType }[];
-}
-
-/** What identities need of the users. */
-export interface IdentityUsers {
-  readonly find: (owner: Owner, deadline: Deadline) => Promise<KnownUser | undefined>;
-  /** The registration that follows from the event of the claim. Idempotent. */
-  readonly registerClaimed: (
-    claimed: Owner & {
-      readonly appId: string;
-      readonly registeredAt: string;
-      readonly identity: {
-        readonly identityId: string;
-        readonly type: IdentityType;
-        readonly identityHash: string;
-      };
-    },
-    cause: StreamEvent,
-    deadlineMs: number,
-  ) => Promise<void>;
-}
+import type { FactsByIdentity, PersonalData } from './personalData.ts';
 
 /** What identities need of the wallets. */
 export interface IdentityWallets {
   /** Oldest first. */
-  readonly walletsOf: (owner: Owner, deadline: Deadline) => Promise<readonly WalletSummary[]>;
+  readonly walletsOf: (owner: UserPlace, deadline: Deadline) => Promise<readonly WalletSummary[]>;
   /** The user's first wallet. Idempotent, also in parallel. */
-  readonly provisionWallet: (owner: Owner, context: CommandContext) => Promise<WalletSummary>;
+  readonly provisionWallet: (owner: UserPlace, context: CommandContext) => Promise<WalletSummary>;
 }
 
 export interface ResolvedUser {
@@ -102,7 +73,7 @@ export interface IdentitiesDependencies {
   readonly hashOf: IdentityHash;
   readonly personalData: Pick<PersonalData, 'keep' | 'read'>;
   readonly erasure: Pick<Erasure, 'erase'>;
-  readonly users: IdentityUsers;
+  readonly users: Pick<Users, 'find' | 'registerClaimed'>;
   readonly wallets: IdentityWallets;
   readonly failPoint: FailPoint;
 }
@@ -217,11 +188,15 @@ export function createIdentities(dependencies: IdentitiesDependencies): Identiti
 }
 
 /** What a claim says, and where. */
-interface Claimed extends Owner, Omit<Claim, 'revision'> {
+interface Claimed extends UserPlace, Omit<Claim, 'revision'> {
   readonly identityHash: string;
 }
 
-const ownerOf = ({ environment, scopeId, userId }: Owner): Owner => ({ environment, scopeId, userId });
+const ownerOf = ({ environment, scopeId, userId }: UserPlace): UserPlace => ({
+  environment,
+  scopeId,
+  userId,
+});
 
 /** Undefined of every event but an `IdentityClaimed`. */
 export function claimedIn(event: StreamEvent): Claimed | undefined {

@@ -1,18 +1,15 @@
 /**
  * What the process manager finishes when the request that began it died: sign-ins that claimed an identity, and
- * erasures. How users and wallets show in the log is given by the service. Source: architecture, Processes.
+ * erasures. How wallets show in the log is given by the service. Source: architecture, Processes.
  */
-import type { Reaction } from '@coffer/consumers';
-import type { RecordedEvent, StreamEvent } from '@coffer/event-store';
-import { parseStreamName } from '@coffer/kernel';
-import { identityEvents } from './domain/identity.events.ts';
-import type { ErasedUser, Erasure } from './erasure.ts';
-import { claimedIn, type Identities } from './identities.ts';
-import type { Owner } from './personalData.ts';
 
-/** How long one attempt of the process may take; it tries again. */
-const ACT_WITHIN_MS = 10_000;
-const deadlineMs = () => performance.now() + ACT_WITHIN_MS;
+import { actDeadlineMs, type Reaction } from '@coffer/consumers';
+import type { RecordedEvent } from '@coffer/event-store';
+import { parseStreamName, type UserPlace } from '@coffer/kernel';
+import { erasureIn } from '@coffer/users';
+import { identityEvents } from './domain/identity.events.ts';
+import type { Erasure } from './erasure.ts';
+import { claimedIn, type Identities } from './identities.ts';
 
 /** Registers the user and provisions the wallet of a claim. */
 export function finishesClaims({
@@ -20,7 +17,7 @@ export function finishesClaims({
   walletOwnerIn,
 }: Pick<Identities, 'finishClaim'> & {
   /** Whose wallet was provisioned, if the event says so. */
-  readonly walletOwnerIn: (event: RecordedEvent) => Owner | undefined;
+  readonly walletOwnerIn: (event: RecordedEvent) => UserPlace | undefined;
 }): Reaction {
   return {
     name: 'finishClaim',
@@ -33,20 +30,12 @@ export function finishesClaims({
       const owner = walletOwnerIn(event) ?? releasedIn(event)?.owner;
       return owner && keyOf(owner);
     },
-    act: (cause) => finishClaim(cause, deadlineMs()),
+    act: (cause) => finishClaim(cause, actDeadlineMs()),
   };
 }
 
 /** Destroys the data key of an erased user and releases the identity. */
-export function finishesErasures({
-  finish,
-  erasureIn,
-}: Pick<Erasure, 'finish'> & {
-  /** Whose erasure the event is, if it is one. */
-  readonly erasureIn: (
-    event: StreamEvent,
-  ) => (Owner & { readonly erasure: ErasedUser['erasure'] }) | undefined;
-}): Reaction {
+export function finishesErasures({ finish }: Pick<Erasure, 'finish'>): Reaction {
   return {
     name: 'finishErasure',
     causeOf(event) {
@@ -59,14 +48,14 @@ export function finishesErasures({
       const erased = erasureIn(cause);
       if (!erased) return;
       const { erasure, ...owner } = erased;
-      await finish(owner, { erasure, cause }, { deadlineMs: deadlineMs() });
+      await finish(owner, { erasure, cause }, { deadlineMs: actDeadlineMs() });
     },
   };
 }
 
 function releasedIn(
   event: RecordedEvent,
-): { readonly owner: Owner; readonly identityId: string } | undefined {
+): { readonly owner: UserPlace; readonly identityId: string } | undefined {
   if (event.type !== 'IdentityReleased') return undefined;
   const released = identityEvents.decode(event);
   const parts = parseStreamName(event.stream);
@@ -77,4 +66,4 @@ function releasedIn(
 }
 
 /** Stream names and ids have no space. */
-const keyOf = ({ environment, scopeId, userId }: Owner) => `${environment} ${scopeId} ${userId}`;
+const keyOf = ({ environment, scopeId, userId }: UserPlace) => `${environment} ${scopeId} ${userId}`;

@@ -2,9 +2,11 @@
  * Identities in the log are known by a keyed hash: without the key nobody can try addresses or ids against it.
  * The key never changes, because the hash names the stream by which a returning player is found.
  */
+
 import { createHmac } from 'node:crypto';
 import type { Queryable } from '@coffer/database';
-import type { AppPlace, VerifiedIdentity } from '../types.ts';
+import type { AppPlace } from '@coffer/kernel';
+import type { VerifiedIdentity } from '../types.ts';
 
 /** 64 hexadecimal digits. */
 export type IdentityHash = (

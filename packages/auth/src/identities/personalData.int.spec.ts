@@ -1,11 +1,11 @@
 /** What is known of a person, while it is written and destroyed at the same time. Source: ADR 0016. */
 import { randomBytes } from 'node:crypto';
 import { createPool, type Pool } from '@coffer/database';
-import { createSecretBox, newId, type SecretBox } from '@coffer/kernel';
+import { createSecretBox, newId, type SecretBox, type UserPlace } from '@coffer/kernel';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { migrateAuth } from '../migrate.ts';
-import { createPersonalData, type Owner, type PersonalData } from './personalData.ts';
+import { createPersonalData, type PersonalData } from './personalData.ts';
 
 const AT = new Date('2026-01-02T03:04:05.678Z');
 const FACTS = { externalId: 'ada@example.com', profile: { email: 'ada@example.com' } };
@@ -62,9 +62,9 @@ describe('personal data', () => {
 
   it('of many that are read at once is each one’s own, and one that does not open fails alone', async () => {
     const owners = Array.from({ length: 5 }, newOwner);
-    const [first, , erased, broken, last] = owners as [Owner, Owner, Owner, Owner, Owner];
-    const factsOf = ({ userId }: Owner) => ({ externalId: userId, profile: { name: userId } });
-    const identities = new Map<Owner, readonly string[]>();
+    const [first, , erased, broken, last] = owners as [UserPlace, UserPlace, UserPlace, UserPlace, UserPlace];
+    const factsOf = ({ userId }: UserPlace) => ({ externalId: userId, profile: { name: userId } });
+    const identities = new Map<UserPlace, readonly string[]>();
     for (const owner of [first, erased, broken, last]) {
       const ids = [newId('idn'), newId('idn')];
       identities.set(owner, ids);
@@ -77,7 +77,7 @@ describe('personal data', () => {
     );
 
     const read = await Promise.allSettled(owners.map((owner) => personalData.read(owner)));
-    const known = (owner: Owner) => ({
+    const known = (owner: UserPlace) => ({
       status: 'fulfilled',
       value: new Map(identities.get(owner)?.map((id) => [id, factsOf(owner)])),
     });

@@ -6,15 +6,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type Pool, withTransaction } from '@coffer/database';
-import { createBatchingLookup, createSecretBox, type Environment, type SecretBox } from '@coffer/kernel';
+import { createBatchingLookup, createSecretBox, type SecretBox, type UserPlace } from '@coffer/kernel';
 import { z } from 'zod';
-
-/** Whose data it is. */
-export interface Owner {
-  readonly environment: Environment;
-  readonly scopeId: string;
-  readonly userId: string;
-}
 
 const personalFacts = z.object({ externalId: z.string(), profile: z.record(z.string(), z.string()) });
 export type PersonalFacts = Readonly<z.infer<typeof personalFacts>>;
@@ -25,15 +18,15 @@ export type FactsByIdentity = ReadonlyMap<string, PersonalFacts>;
 export interface PersonalData {
   /** Writes what a sign-in has proved. All that is known of the user then; undefined once it is destroyed. */
   readonly keep: (
-    owner: Owner,
+    owner: UserPlace,
     identityId: string,
     facts: PersonalFacts,
     at: Date,
   ) => Promise<FactsByIdentity | undefined>;
   /** Empty where nothing was kept, and once it is destroyed. */
-  readonly read: (owner: Owner) => Promise<FactsByIdentity>;
+  readonly read: (owner: UserPlace) => Promise<FactsByIdentity>;
   /** For good: nothing can be kept of the user any more. */
-  readonly destroy: (owner: Owner, at: Date) => Promise<void>;
+  readonly destroy: (owner: UserPlace, at: Date) => Promise<void>;
 }
 
 interface Row {
@@ -53,12 +46,12 @@ interface Loaded {
 
 const OWNED = 'environment = $1 and scope_id = $2 and user_id = $3';
 const MAX_OWNERS_PER_QUERY = 256;
-const parameters = ({ environment, scopeId, userId }: Owner) => [environment, scopeId, userId];
+const parameters = ({ environment, scopeId, userId }: UserPlace) => [environment, scopeId, userId];
 
 /** `secretBox` is the installation's, which seals the users' keys. */
 export function createPersonalData(pool: Pool, secretBox: SecretBox): PersonalData {
   const rowsOf = createBatchingLookup({
-    findAll: (owners: readonly Owner[]) => selectRows(pool, owners),
+    findAll: (owners: readonly UserPlace[]) => selectRows(pool, owners),
     maximumKeys: MAX_OWNERS_PER_QUERY,
   });
 
@@ -99,7 +92,7 @@ export function createPersonalData(pool: Pool, secretBox: SecretBox): PersonalDa
     },
   };
 
-  async function load(owner: Owner): Promise<Loaded | undefined> {
+  async function load(owner: UserPlace): Promise<Loaded | undefined> {
     const rows = await rowsOf(owner);
     const [first] = rows;
     if (!first) return undefined;
@@ -115,7 +108,7 @@ export function createPersonalData(pool: Pool, secretBox: SecretBox): PersonalDa
   }
 
   /** Of two that make one at the same time, both read what one of them made. */
-  async function loadWithNewKey(owner: Owner, at: Date): Promise<Loaded> {
+  async function loadWithNewKey(owner: UserPlace, at: Date): Promise<Loaded> {
     const key = secretBox.seal(randomBytes(32).toString('base64'), placeOf('key', owner));
     await pool.query(
       `insert into records.auth_data_keys (environment, scope_id, user_id, sealed_key, created_at)
@@ -129,7 +122,7 @@ export function createPersonalData(pool: Pool, secretBox: SecretBox): PersonalDa
 }
 
 /** For each owner, in their order. */
-async function selectRows(pool: Pool, owners: readonly Owner[]): Promise<readonly (readonly Row[])[]> {
+async function selectRows(pool: Pool, owners: readonly UserPlace[]): Promise<readonly (readonly Row[])[]> {
   const { rows } = await pool.query<Row>({
     name: 'auth_personal_data',
     text: `select wanted.number::int as number, sealed_key, destroyed_at is not null as is_destroyed,
@@ -149,6 +142,6 @@ async function selectRows(pool: Pool, owners: readonly Owner[]): Promise<readonl
 }
 
 /** What a sealed value is bound to: copied to another person or row, it does not open. */
-function placeOf(kind: 'key' | 'identity', { environment, scopeId, userId }: Owner, ...rest: string[]) {
+function placeOf(kind: 'key' | 'identity', { environment, scopeId, userId }: UserPlace, ...rest: string[]) {
   return JSON.stringify(['auth', kind, environment, scopeId, userId, ...rest]);
 }

@@ -1,10 +1,10 @@
 /** The group Auth, as far as it proves who signs in. Source: specification, Sign-in; contract, Sign-in and sessions. */
 import type { CommandContext } from '@coffer/event-store';
 import { type AppCaller, type Endpoint, endpoint, type RequestContext } from '@coffer/http';
-import type { Clock } from '@coffer/kernel';
+import type { AppPlace, Clock } from '@coffer/kernel';
 import type { z } from 'zod';
 import { sessionBody } from '../sessions/bodies.ts';
-import type { AppPlace, AuthMethod, FirstTouch, VerifiedIdentity } from '../types.ts';
+import type { AuthMethod, FirstTouch, VerifiedIdentity } from '../types.ts';
 import type { EmailSignIn } from './email/email.ts';
 import { verifyLaunchData } from './messenger/launchData.ts';
 import { launchProofOf } from './messenger/launchProof.ts';

@@ -1,5 +1,6 @@
 /** What of an app's settings sign-in goes by, and who refuses a method by them. */
-import type { AppPlace, AuthMethod } from '../types.ts';
+import type { AppPlace } from '@coffer/kernel';
+import type { AuthMethod } from '../types.ts';
 import { reject } from './errors.ts';
 
 export interface MethodSettings {

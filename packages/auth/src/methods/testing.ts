@@ -2,9 +2,9 @@
 import { createPool, type Pool } from '@coffer/database';
 import type { CommandContext } from '@coffer/event-store';
 import { type AppCaller, createApp, createLogger, createMetricsRegistry, startServer } from '@coffer/http';
-import { createSecretBox } from '@coffer/kernel';
+import { type AppPlace, createSecretBox } from '@coffer/kernel';
 import { migrateAuth } from '../migrate.ts';
-import type { AppPlace, AuthMethod, FirstTouch, VerifiedIdentity } from '../types.ts';
+import type { AuthMethod, FirstTouch, VerifiedIdentity } from '../types.ts';
 import { createAuthMethods } from './authMethods.ts';
 import type { MailTransport } from './email/transport.ts';
 import { authMethodsErrors } from './errors.ts';

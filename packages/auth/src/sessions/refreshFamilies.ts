@@ -5,8 +5,8 @@
  * family ends. Source: contract, Sign-in and sessions; ADR 0017.
  */
 import type { Queryable } from '@coffer/database';
-import type { Environment } from '@coffer/kernel';
-import type { AppPlace, AuthMethod } from '../types.ts';
+import type { AppPlace, Environment } from '@coffer/kernel';
+import type { AuthMethod } from '../types.ts';
 import { FAMILY_LIFETIME_MS, REFRESH_GRACE_MS, REFRESH_TOKEN_LIFETIME_MS } from './lifetimes.ts';
 
 /** Why a session is over: signed out, a refresh token used twice, or everything of the user at once. */

@@ -8,9 +8,10 @@ import {
   startServer,
 } from '@coffer/http';
 import { createTestDatabase } from '@coffer/testing';
+import type { Standing } from '@coffer/users';
 import { expect } from 'chai';
 import jwt from 'jsonwebtoken';
-import type { Standing, UserView } from '../types.ts';
+import type { UserView } from '../types.ts';
 import { sessionsErrors } from './errors.ts';
 import { sessionEndpoints } from './routes.ts';
 import { createSessionCredential } from './sessionCredential.ts';

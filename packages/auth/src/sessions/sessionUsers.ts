@@ -1,8 +1,10 @@
 /** The user of a session as it is now: what a session may do depends on more than on itself. */
-import type { CommandContext } from '@coffer/event-store';
-import { createCoalescingCache } from '@coffer/kernel';
+
+import type { Deadline } from '@coffer/event-store';
+import { type AppPlace, createCoalescingCache } from '@coffer/kernel';
+import type { Standing } from '@coffer/users';
 import { z } from 'zod';
-import type { AppPlace, Standing, UserView } from '../types.ts';
+import type { UserView } from '../types.ts';
 
 export interface ViewedUser {
   readonly user: UserView;
@@ -13,7 +15,7 @@ export interface ViewedUser {
 export type ViewUser = (
   place: AppPlace,
   userId: string,
-  deadline: Pick<CommandContext, 'deadlineMs'>,
+  deadline: Deadline,
 ) => Promise<ViewedUser | undefined>;
 
 /**

@@ -1,6 +1,6 @@
+import type { AppPlace } from '@coffer/kernel';
 import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
-import type { AppPlace } from '../types.ts';
 import type { IssuedSession } from './sessions.ts';
 import { type Node, PLACE, type SessionsWorld, sessionsTemplate, startSessionsWorld } from './testing.ts';
 

@@ -1,7 +1,13 @@
 /** Sign-in sessions: opened by a sign-in, refreshed, checked with every call, ended. ADR 0017. */
 import type { Pool } from '@coffer/database';
-import { type Clock, createBatchingLookup, createCoalescingCache, newId } from '@coffer/kernel';
-import type { AppPlace, AuthMethod } from '../types.ts';
+import {
+  type AppPlace,
+  type Clock,
+  createBatchingLookup,
+  createCoalescingCache,
+  newId,
+} from '@coffer/kernel';
+import type { AuthMethod } from '../types.ts';
 import { createAccessTokens } from './accessTokens.ts';
 import { reject } from './errors.ts';
 import { MAX_STALENESS_MS } from './lifetimes.ts';

@@ -1,9 +1,9 @@
 /** For the specs of this folder: nodes of sign-in sessions on one database, with a clock that is set by hand. */
 import { createHash } from 'node:crypto';
 import { createPool, type Pool, withTransaction } from '@coffer/database';
-import { createSecretBox, type SecretBox } from '@coffer/kernel';
+import { type AppPlace, createSecretBox, type SecretBox } from '@coffer/kernel';
 import { migrateAuth } from '../migrate.ts';
-import type { AppPlace, UserView } from '../types.ts';
+import type { UserView } from '../types.ts';
 import { createSessions, type SessionHolder, type Sessions } from './sessions.ts';
 import { listSigningKeys, type Rotation, rotateSigningKeys } from './signingKeyRecords.ts';
 import { createSigningKeys, type SigningKeys } from './signingKeys.ts';

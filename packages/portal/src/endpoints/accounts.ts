@@ -1,12 +1,12 @@
 /** A player's off-chain funds, as an operator sees and adjusts them. */
 import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
-import { figure, longCallerId, positiveAmount } from '@coffer/kernel';
+import { type AppPlace, figure, longCallerId, positiveAmount } from '@coffer/kernel';
 import { z } from 'zod';
 import type { Currency } from '../currencies.ts';
 import { reject } from '../errors.ts';
 import { momentOf, type PastMoment, pastMoment } from './pastMoment.ts';
 import type { PortalOptions } from './portalEndpoints.ts';
-import { type AppPlace, placeOf } from './subject.ts';
+import { placeOf } from './subject.ts';
 
 export interface PortalFunds {
   readonly available: bigint;

@@ -1,9 +1,9 @@
 /** Stranded play sessions, as an operator finds and settles them. */
 import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
-import { callerId } from '@coffer/kernel';
+import { type AppPlace, callerId } from '@coffer/kernel';
 import { z } from 'zod';
 import type { PortalOptions } from './portalEndpoints.ts';
-import { type AppPlace, placeOf } from './subject.ts';
+import { placeOf } from './subject.ts';
 
 /** What the portal needs of the ledger; bodies are answered as they come. */
 export interface PortalPlaySessions {

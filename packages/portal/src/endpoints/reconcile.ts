@@ -1,8 +1,10 @@
 /** The reconciliation of an app's books, as an operator asks for it. Source: contract, The command line. */
+
 import { type Endpoint, endpoint, longTask, type TaskProgress, type TaskResult } from '@coffer/http';
+import type { AppPlace } from '@coffer/kernel';
 import { z } from 'zod';
 import type { PortalOptions } from './portalEndpoints.ts';
-import { type AppPlace, placeOf } from './subject.ts';
+import { placeOf } from './subject.ts';
 
 /** What the portal needs of the reconciler: the report, which says by a code what is wrong. */
 export interface PortalReconcile {

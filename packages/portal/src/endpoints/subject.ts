@@ -1,15 +1,9 @@
 /** What an admin request is about: the app and the environment of its path. */
 
-import { type Environment, environment as environmentSchema } from '@coffer/kernel';
+import { type AppPlace, environment as environmentSchema } from '@coffer/kernel';
 import type { AppDirectory } from '../appDirectory.ts';
 import type { App } from '../apps.ts';
 import { reject } from '../errors.ts';
-
-export interface AppPlace {
-  readonly appId: string;
-  readonly scopeId: string;
-  readonly environment: Environment;
-}
 
 /** Throws `portal/app_not_found`. */
 export async function appOf(directory: AppDirectory, appId: string): Promise<App> {

@@ -1,9 +1,11 @@
 /** The books of an app as a whole, now or as they were. */
+
 import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
+import type { AppPlace } from '@coffer/kernel';
 import { z } from 'zod';
 import { momentOf, type PastMoment, pastMoment } from './pastMoment.ts';
 import type { PortalOptions } from './portalEndpoints.ts';
-import { type AppPlace, placeOf } from './subject.ts';
+import { placeOf } from './subject.ts';
 
 const figure = z.string();
 const totalsBody = z.object({

@@ -1,6 +1,6 @@
 /** Users, as an operator registers, suspends, reinstates and erases them. */
 import { differentKeys, type Endpoint, endpoint, idempotencyKeyOf, type RequestContext } from '@coffer/http';
-import { type Environment, idFromParts, isId, longCallerId } from '@coffer/kernel';
+import { type Environment, idFromParts, isId, longCallerId, type UserPlace } from '@coffer/kernel';
 import { z } from 'zod';
 import type { PortalOptions } from './portalEndpoints.ts';
 import { placeOf } from './subject.ts';
@@ -10,12 +10,6 @@ export interface PortalUser {
   readonly appId: string;
   readonly registeredAt: string;
   readonly status: 'active' | 'suspended' | 'erased';
-}
-
-interface UserPlace {
-  readonly environment: Environment;
-  readonly scopeId: string;
-  readonly userId: string;
 }
 
 interface Outcome {

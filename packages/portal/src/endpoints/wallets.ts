@@ -1,9 +1,9 @@
 /** Wallets, as an operator replaces a user's and looks up those of the app itself. */
 import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
-import { figure, isBase58Address, longCallerId } from '@coffer/kernel';
+import { type AppPlace, figure, isBase58Address, longCallerId } from '@coffer/kernel';
 import { z } from 'zod';
 import type { PortalOptions } from './portalEndpoints.ts';
-import { type AppPlace, placeOf } from './subject.ts';
+import { placeOf } from './subject.ts';
 
 interface PortalWallet {
   readonly id: string;

@@ -1,12 +1,5 @@
 /** Whose a wallet is, and the names that follow from that. */
-import { type Environment, idFromParts, streamName } from '@coffer/kernel';
-
-/** Wallets belong to a user of a scope, so that all apps of the scope see the same ones. */
-export interface WalletOwner {
-  readonly scopeId: string;
-  readonly environment: Environment;
-  readonly userId: string;
-}
+import { type Environment, idFromParts, streamName, type UserPlace } from '@coffer/kernel';
 
 /** A wallet's place: the scope is shared by its apps, the environment by nothing. */
 export interface WalletPlace {
@@ -20,7 +13,7 @@ export interface WalletPlace {
  * The id of the owner's wallet of that generation, from 1. It follows from its parts, so that whoever provisions it,
  * twice, in parallel or after a crash, means the same wallet.
  */
-export const walletIdOf = ({ scopeId, environment, userId }: WalletOwner, generation: number): string =>
+export const walletIdOf = ({ scopeId, environment, userId }: UserPlace, generation: number): string =>
   idFromParts('wlt', 'wallet', scopeId, environment, userId, `${generation}`);
 
 export const walletStreamName = ({ ownerId, environment, walletId }: WalletPlace): string =>

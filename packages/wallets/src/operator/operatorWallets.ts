@@ -3,7 +3,7 @@
  * network fees and rent, so that these never come out of it.
  */
 import assert from 'node:assert/strict';
-import type { CommandContext, CommandHandler } from '@coffer/event-store';
+import type { CommandContext, CommandHandler, Deadline } from '@coffer/event-store';
 import { encodeBase58, isId } from '@coffer/kernel';
 import type { WalletPlace } from '../domain/walletIds.ts';
 import { keyOf, type WalletKeyDependencies } from '../walletKeys.ts';
@@ -30,10 +30,7 @@ export interface OperatorWallets {
    */
   readonly provision: (owner: OperatorWalletOwner, context: CommandContext) => Promise<OperatorWallet>;
   /** Undefined where there is none; makes nothing. */
-  readonly find: (
-    owner: OperatorWalletOwner,
-    context: Pick<CommandContext, 'deadlineMs'>,
-  ) => Promise<OperatorWallet | undefined>;
+  readonly find: (owner: OperatorWalletOwner, context: Deadline) => Promise<OperatorWallet | undefined>;
 }
 
 export function createOperatorWallets(

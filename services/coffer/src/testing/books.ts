@@ -160,13 +160,13 @@ function checkHolds(
 
 function sessionOfHold(
   sessions: ReadonlyMap<string, KnownSession>,
-  accountStream: string,
+  accountStreamOf: string,
   holdId: HoldId,
 ): KnownSession {
-  const { environment, owner } = parseStreamName(accountStream) ?? {};
+  const { environment, owner } = parseStreamName(accountStreamOf) ?? {};
   const sessionId = holdId.slice(holdId.indexOf(':') + 1);
   const session = sessions.get(`${playSession.category}-${environment}.${owner}.${sessionId}`);
-  if (!session) throw new Error(`${accountStream} closed ${holdId}, but that session was never opened.`);
+  if (!session) throw new Error(`${accountStreamOf} closed ${holdId}, but that session was never opened.`);
   return session;
 }
 

@@ -3,7 +3,7 @@
  * are played to their end, and every hold closed, so that nothing is in flight.
  */
 import { randomUUID } from 'node:crypto';
-import { type AccountEvent, accountEvents, accountStream, type HoldId } from '@coffer/accounts';
+import { type AccountEvent, accountEvents, accountStreamOf, type HoldId } from '@coffer/accounts';
 import type { EventStore } from '@coffer/event-store';
 import { type EventCodec, encodeMetadata, newId } from '@coffer/kernel';
 import { type PlaySessionEvent, playSessionEvents, playSessionStream } from '@coffer/ledger';
@@ -98,7 +98,7 @@ function playOne({ appId, environment }: Pick<AppPlace, 'appId' | 'environment'>
   const after: readonly AccountEvent[] = [{ type: 'HoldClosed', data: { holdId, held: lockAmount, payout } }];
   return {
     sessionId,
-    account: accountStream(environment, appId, userId, CURRENCY.currencyId),
+    account: accountStreamOf({ environment, appId, userId, currencyId: CURRENCY.currencyId }),
     session: playSessionStream(environment, appId, sessionId),
     before,
     plays,

@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { accountStream, createAccounts, holdReactions } from '@coffer/accounts';
+import { type AccountKey, createAccounts, holdReactions } from '@coffer/accounts';
 import type { Reaction } from '@coffer/consumers';
 import { createCommandHandler, type EventStore, type RecordedEvent, requestedBy } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
@@ -24,7 +24,6 @@ import { patiently } from '@coffer/testing';
 import {
   cashOutHoldAct,
   createTreasury,
-  type PlayerAccount,
   type TreasuryBooks,
   type TreasuryCurrency,
   type TreasuryDependencies,
@@ -39,7 +38,6 @@ import {
   walletStreamName,
   wallet as walletType,
 } from '@coffer/wallets';
-import { treasuryFunds } from '../treasuryFunds.ts';
 
 export const SOL: TreasuryCurrency = { id: 1, decimals: 9, mint: { test: 'native', live: 'native' } };
 export const CHIP_ID = 2;
@@ -130,7 +128,7 @@ export async function createTreasuryWorld({
       rentSponsor,
       clock,
       failPoint,
-      funds: treasuryFunds(accounts),
+      accounts,
       users,
       currencyById: (_appId, id) => [SOL, chip, POINTS].find((currency) => currency.id === id),
       chainOf(environment) {
@@ -169,12 +167,10 @@ export async function createTreasuryWorld({
   const context = () => ({ requestId: 'req-1', actor: 'key:1', deadlineMs: patiently() });
   const nodes = [startNode(), startNode()] as const;
 
-  const accountStreamOf = ({ environment, appId, userId, currencyId }: PlayerAccount) =>
-    accountStream(environment, appId, userId, currencyId);
   const reactionsOf = (node: 0 | 1): readonly Reaction[] => {
-    const reaction = { accountStreamOf, carryOut: nodes[node].treasury.carryOut };
+    const { treasury } = nodes[node];
     return [
-      ...holdReactions({ cashout: cashOutHoldAct(reaction) }, treasuryDues(reaction)),
+      ...holdReactions({ cashout: cashOutHoldAct(treasury) }, treasuryDues(treasury)),
       ...admittedMoveReactions(nodes[node].moves),
     ];
   };
@@ -249,7 +245,7 @@ export async function createTreasuryWorld({
     addressOf,
     walletPlaceOf,
     payerOf,
-    accountOf: (userId: string, currencyId = SOL.id): PlayerAccount => ({
+    accountOf: (userId: string, currencyId = SOL.id): AccountKey => ({
       environment: place.environment,
       appId: place.appId,
       userId,

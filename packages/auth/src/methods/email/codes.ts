@@ -5,8 +5,7 @@
 import { randomInt, randomUUID, timingSafeEqual } from 'node:crypto';
 import type { Queryable } from '@coffer/database';
 import { httpErrors } from '@coffer/http';
-import { type Clock, rejecterFor } from '@coffer/kernel';
-import type { AppPlace } from '../../types.ts';
+import { type AppPlace, type Clock, rejecterFor } from '@coffer/kernel';
 import { reject } from '../errors.ts';
 import { type KeyedHash, keyedHash } from '../keys.ts';
 

@@ -2,8 +2,10 @@
  * Sign-in by a code that was mailed. Nothing here knows whether an address has a user, so that neither answer nor
  * time can tell. Source: contract, Sign-in and sessions.
  */
+
 import { type Pool, withTransaction } from '@coffer/database';
-import type { AppPlace, VerifiedIdentity } from '../../types.ts';
+import type { AppPlace } from '@coffer/kernel';
+import type { VerifiedIdentity } from '../../types.ts';
 import type { Codes } from './codes.ts';
 import type { Outbox } from './outbox.ts';
 

@@ -1,8 +1,7 @@
 /** Challenges between their issue and their one use. */
 import { randomBytes } from 'node:crypto';
 import type { Queryable } from '@coffer/database';
-import type { Clock } from '@coffer/kernel';
-import type { AppPlace } from '../../types.ts';
+import type { AppPlace, Clock } from '@coffer/kernel';
 import type { Challenge } from './message.ts';
 
 /** Whom a challenge was issued to; it is worth nothing elsewhere. */

@@ -1,5 +1,6 @@
 /** Sign-In With Solana: a challenge for a public key, and one try at it. Source: contract, Sign-in and sessions. */
-import type { AppPlace, VerifiedIdentity } from '../../types.ts';
+import type { AppPlace } from '@coffer/kernel';
+import type { VerifiedIdentity } from '../../types.ts';
 import { reject } from '../errors.ts';
 import { type MethodSettings, notAllowed } from '../settings.ts';
 import { isSignedBy } from '../signature.ts';

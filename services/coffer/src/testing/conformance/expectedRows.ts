@@ -1,6 +1,6 @@
 /** Every row of the read models as the executable model and the order of the log have it. */
 import assert from 'node:assert/strict';
-import { accountStream } from '@coffer/accounts';
+import { accountStreamOf } from '@coffer/accounts';
 import type { Queryable } from '@coffer/database';
 import { decodeMetadata } from '@coffer/kernel';
 import { playSessionStream } from '@coffer/ledger';
@@ -68,7 +68,7 @@ function accountRows(run: Run, explained: Explained): readonly Row[] {
   return placesOf(explained).flatMap(({ place, accounts }) =>
     accounts.map(({ userId, currency, available, held }) => {
       const currencyId = currencyIdOf(run, currency);
-      const stream = accountStream(place.environment, place.appId, userId, currencyId);
+      const stream = accountStreamOf({ ...place, userId, currencyId });
       return rowOf({
         stream,
         ...placeOf(stream),
@@ -120,7 +120,7 @@ function holdRows(run: Run, explained: Explained): readonly Row[] {
   return placesOf(explained).flatMap(({ place, accounts }) =>
     accounts.flatMap(({ userId, currency, holds }) => {
       const currencyId = currencyIdOf(run, currency);
-      const stream = accountStream(place.environment, place.appId, userId, currencyId);
+      const stream = accountStreamOf({ ...place, userId, currencyId });
       return holds.map(({ sessionId, amount, payout }) =>
         rowOf({
           stream,

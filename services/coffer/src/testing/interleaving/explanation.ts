@@ -1,6 +1,6 @@
 /** Whether answers that were given by several nodes at once are those of one log. */
 import assert from 'node:assert/strict';
-import { type Account, account, accountStream, adjustmentEntryId } from '@coffer/accounts';
+import { type Account, account, accountStreamOf, adjustmentEntryId } from '@coffer/accounts';
 import type { RecordedEvent } from '@coffer/event-store';
 import { fold, parseStreamName, Rejection, type StreamType } from '@coffer/kernel';
 import {
@@ -66,11 +66,13 @@ export function explanations({ log, place }: TwoNodes) {
     return all.filter(({ since }, index) => index >= first && since <= to).map(({ state }) => state);
   };
   const accountsMeanwhile = (owner: string, answered: Answered) =>
-    meanwhile(accounts.get(accountStreamOf(owner)), account.initialState, answered);
+    meanwhile(
+      accounts.get(accountStreamOf({ ...place, userId: owner, currencyId: CURRENCY.id })),
+      account.initialState,
+      answered,
+    );
   const sessionsMeanwhile = (id: string, answered: Answered) =>
     meanwhile(sessions.get(sessionStreamOf(id)), playSession.initialState, answered);
-  const accountStreamOf = (owner: string) =>
-    accountStream(place.environment, place.appId, owner, CURRENCY.id);
   const sessionStreamOf = (id: string) => playSessionStream(place.environment, place.appId, id);
 
   return function explain(answered: Answered): void {

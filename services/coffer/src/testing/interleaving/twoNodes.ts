@@ -2,8 +2,9 @@
  * Two nodes of the ledger on one log in memory, whose store takes its time, is away or loses replies, and
  * whose requests may die between their steps: everything as the random source says.
  */
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createAccounts, holdOpenedBy } from '@coffer/accounts';
+import { createAccounts } from '@coffer/accounts';
 import {
   createCommandHandler,
   OutcomeUnknownError,
@@ -13,6 +14,7 @@ import {
 import { createMemoryEventStore, createMemoryLog, type MemoryLog } from '@coffer/event-store/memory';
 import { idFromParts, newId, Rejection } from '@coffer/kernel';
 import { answerBody, balanceBody, createPlaySessions, playSessionEvents } from '@coffer/ledger';
+import type { KnownUser } from '@coffer/users';
 import type { Random } from '../random.ts';
 
 export const CURRENCY = { id: 1, code: 'CHIP' } as const;
@@ -107,8 +109,8 @@ export function createTwoNodes(random: Random): TwoNodes {
       failPoint(name) {
         if (happens(0.04)) throw new NoAnswer(`died at ${name}`);
       },
-      funds: { ...accounts, opened: sessionHoldOpenedBy },
-      users: { show: async () => ({ status: 'active' as const }), requireActive: async () => undefined },
+      accounts,
+      users: { show: async ({ userId }) => activeUser(userId), requireActive: async () => undefined },
       currencyByCode: (_appId, code) => (code === CURRENCY.code ? CURRENCY : undefined),
     });
     return { accounts, playSessions };
@@ -198,11 +200,14 @@ export function writeCommandOf(request: Extract<Request, { op: 'bet' | 'win' | '
   }
 }
 
-function sessionHoldOpenedBy(event: Parameters<typeof holdOpenedBy>[0]) {
-  const held = holdOpenedBy(event);
-  if (!held) return undefined;
-  return { ...held, holdId: `session:${held.holdId.slice('session:'.length)}` as const };
-}
+const activeUser = (userId: string): KnownUser => ({
+  userId,
+  appId: PLACE.appId,
+  registeredAt: TIME,
+  status: 'active',
+  identities: [],
+  revision: 0,
+});
 
 function owedFor(event: RecordedEvent): 'open' | 'close' | 'creditLateRollback' | undefined {
   if (event.type === 'FundsHeld') return 'open';
