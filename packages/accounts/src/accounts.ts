@@ -24,6 +24,7 @@ import {
   type HoldId,
   type HoldPurpose,
 } from './domain/accountIds.ts';
+import type { accountsErrors } from './errors.ts';
 
 /** Base units. */
 export interface AccountFigures {
@@ -51,6 +52,12 @@ export interface Adjustment {
   /** The operator's own words. */
   readonly note?: string | undefined;
 }
+
+/** What the rules refuse an adjustment with. */
+export const ADJUSTMENT_ERRORS = {
+  credit: ['accounts/idempotency_conflict'],
+  debit: ['accounts/idempotency_conflict', 'accounts/insufficient_funds'],
+} as const satisfies Record<string, readonly (keyof typeof accountsErrors)[]>;
 
 export interface HoldOrder {
   readonly holdId: HoldId;

@@ -1,7 +1,7 @@
 /** What an operator or an auditor asks of the log as a whole. */
 import type { Queryable } from '@coffer/database';
 import type { KeptSnapshots } from '@coffer/event-store';
-import { type Endpoint, endpoint, longTask, type TaskResult } from '@coffer/http';
+import { type Endpoint, endpoint, longTask, type TaskResult, taskLine } from '@coffer/http';
 import { type Environment, environment } from '@coffer/kernel';
 import { z } from 'zod';
 import type { ChainHead } from './blocks.ts';
@@ -75,17 +75,6 @@ const extensionResult = z.discriminatedUnion('ok', [
   z.object({ ...refused, ...extension, ...findings }),
 ]);
 
-const linesOf = (result: z.ZodType) =>
-  z.discriminatedUnion('kind', [
-    z.object({
-      kind: z.literal('progress'),
-      stage: z.string(),
-      done: z.int(),
-      of: z.int().nullable(),
-    }),
-    z.object({ kind: z.literal('result'), result }),
-  ]);
-
 const LONG_TASK =
   'JSON lines: any number of `progress`, then exactly one `result`. An answer without a result was cut off. A result that is not `ok` carries the code of an error.';
 
@@ -132,7 +121,7 @@ export const auditEndpoints = ({
           .transform(Number),
         hash: z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits'),
       }),
-      success: { status: 200, lines: true, schema: linesOf(extensionResult) },
+      success: { status: 200, lines: true, schema: taskLine(extensionResult) },
       errors: ['audit/nothing_chained', 'audit/ordinal_beyond_chain'],
       handle: async ({ query: { since, hash }, context: { signal } }) => {
         const head = await chain.head();
@@ -156,7 +145,7 @@ export const auditEndpoints = ({
       summary: 'Verify the stored events: order, content, rules, chain, and snapshots',
       description: `The chain is always compared as a whole. ${LONG_TASK}`,
       query: z.strictObject({ environment: environment.optional(), app: z.string().optional() }),
-      success: { status: 200, lines: true, schema: linesOf(logResult) },
+      success: { status: 200, lines: true, schema: taskLine(logResult) },
       errors: ['portal/app_not_found'],
       handle: async ({ query, context: { signal } }) => {
         const isWanted = await streamFilter(query);

@@ -1,12 +1,13 @@
 import { Rejection } from '@coffer/kernel';
 import { expect } from 'chai';
+import { z } from 'zod';
 import { type Endpoint, endpoint } from './endpoint.ts';
 import { asJson, ask, bearer, buy, rejectShop, SECRET_KEY, simpleEndpoint, startWorld } from './testing.ts';
 
 class StoreAwayError extends Error {}
 
 const failing = (path: string, fail: () => never): Endpoint =>
-  simpleEndpoint({ path, errors: ['shop/closed'], handle: fail });
+  simpleEndpoint({ path, errors: ['shop/closed', 'shop/too_poor'], handle: fail });
 
 describe('an answer', () => {
   it('echoes a request id of the right form and makes one otherwise', async () => {
@@ -195,6 +196,35 @@ describe('an answer', () => {
     expect(world.logLines[0]).to.include('answered another shape than declared');
   });
 
+  it('with a code that its endpoint does not declare is a mistake of ours, where answers are checked', async () => {
+    const undeclared = simpleEndpoint({
+      path: '/undeclared',
+      handle: () => {
+        throw rejectShop('shop/closed');
+      },
+    });
+    await using world = await startWorld({ endpoints: [undeclared] });
+    expect((await ask(`${world.base}/undeclared`)).code).to.equal('service/internal');
+    expect(world.logLines.join()).to.include(
+      'GET /undeclared answered shop/closed, which it does not declare',
+    );
+  });
+
+  it('in lines is checked line by line', async () => {
+    const lines = simpleEndpoint({
+      path: '/lines',
+      success: { status: 200, lines: true, schema: z.strictObject({ line: z.int() }) },
+      handle: () => ({
+        status: 200,
+        lines: (async function* () {
+          yield { line: 'one' };
+        })(),
+      }),
+    });
+    await using world = await startWorld({ endpoints: [lines] });
+    expect((await ask(`${world.base}/lines`)).code).to.equal('service/internal');
+  });
+
   it('to a failure of what we stand on is what the composition root says, with Retry-After', async () => {
     const endpoints = [
       failing('/away', () => {
@@ -215,20 +245,26 @@ describe('an answer', () => {
     expect(world.logLines, 'one line says enough for a while').to.have.lengthOf(1);
   });
 
-  it('comes in bounded time: a handler that overruns is answered for, and its outcome is unknown', async () => {
+  it('comes in bounded time: a handler that overruns is answered for, and the outcome of a write is unknown', async () => {
     const released = Promise.withResolvers<void>();
-    const slow = simpleEndpoint({
-      path: '/slow',
-      handle: async () => {
-        await released.promise;
-        return { status: 200, body: {} };
-      },
-    });
-    await using world = await startWorld({ endpoints: [slow], requestTimeoutMs: 1 });
-    const answer = await ask(`${world.base}/slow`);
-    expect(answer.status).to.equal(503);
-    expect(answer.code).to.equal('service/outcome_unknown');
-    expect(answer.headers.get('retry-after')).to.equal('1');
+    const slow = (method: 'GET' | 'POST') =>
+      simpleEndpoint({
+        method,
+        path: '/slow',
+        handle: async () => {
+          await released.promise;
+          return { status: 200, body: {} };
+        },
+      });
+    await using world = await startWorld({ endpoints: [slow('GET'), slow('POST')], requestTimeoutMs: 1 });
+    for (const [method, code] of [
+      ['POST', 'service/outcome_unknown'],
+      ['GET', 'service/unavailable'],
+    ] as const) {
+      const answer = await ask(`${world.base}/slow`, { method });
+      expect([answer.status, answer.code]).to.deep.equal([503, code]);
+      expect(answer.headers.get('retry-after')).to.equal('1');
+    }
     released.resolve();
   });
 

@@ -36,10 +36,15 @@ export interface ApiOptions extends Credentials {
   readonly maxConcurrentRequests: number;
   /** After it a handler's outcome counts as unknown; `RequestContext.deadlineMs` tells the handler. */
   readonly requestTimeoutMs: number;
-  /** Compares every reply with its endpoint's schema: for specs. */
-  readonly checkReplies?: boolean;
+  /** For specs: is told of every answer that its endpoint does not declare, and throws. */
+  readonly onUndeclared?: (problem: string) => never;
   /** Monotonic, for the rate limits. */
   readonly nowMs?: () => number;
+}
+
+/** For specs: an answer that is not declared is a mistake of ours. */
+export function failOnUndeclared(problem: string): never {
+  throw new Error(problem);
 }
 
 /** Serves one request. `path` is below the base address, still percent-encoded. Never rejects. */
@@ -131,7 +136,7 @@ export function createApi(options: ApiOptions): Serve {
     rateGate.check(endpoint.rateLimit, caller, () => request.ip);
 
     call.phase = 'receiving';
-    const json = takesBody(mounted) ? await readJson(request, response, mounted.bodyLimitBytes) : undefined;
+    const json = takesBody(endpoint) ? await readJson(request, response, mounted.bodyLimitBytes) : undefined;
     const { query, body } = parseRequest(
       mounted,
       call.queryText,
@@ -144,7 +149,8 @@ export function createApi(options: ApiOptions): Serve {
     const reply = await endpoint.handle({ caller: caller as never, params, query, body, context });
     // Past the deadline the caller was answered already; gone, there is nobody to answer.
     if (response.headersSent || response.destroyed) return;
-    if (options.checkReplies) assertReply(endpoint, reply);
+    const problem = options.onUndeclared && problemOf(endpoint, reply);
+    if (problem !== undefined) options.onUndeclared?.(problem);
     const headers = { ...apiHeaders(requestId), ...call.cors };
     if (reply.maxAgeSeconds !== undefined)
       headers['Cache-Control'] = `public, max-age=${reply.maxAgeSeconds}`;
@@ -158,7 +164,10 @@ export function createApi(options: ApiOptions): Serve {
       return;
     }
     clearTimeout(call.timer);
-    await sendLines(response, reply.status, headers, reply.lines, (error) =>
+    const lines = options.onUndeclared
+      ? declaredLines(endpoint, reply.lines, options.onUndeclared)
+      : reply.lines;
+    await sendLines(response, reply.status, headers, lines, (error) =>
       failureLog.broken(error, { requestId, route: routeOf(mounted) }),
     );
   }
@@ -168,6 +177,9 @@ export function createApi(options: ApiOptions): Serve {
     if (error instanceof ClientGoneError) return;
     const failure = failureOf(error, catalog, errorOf);
     failureLog.failed(failure, error, { requestId, route: routeOf(mounted) });
+    if (options.onUndeclared && !mounted.declared.has(failure.code)) {
+      options.onUndeclared(`${routeOf(mounted)} answered ${failure.code}, which it does not declare.`);
+    }
     if (!response.headersSent && !response.destroyed) send(call, failure);
   }
 
@@ -204,11 +216,8 @@ export function createApi(options: ApiOptions): Serve {
       call.timer?.refresh();
       return;
     }
-    fail(
-      call,
-      mounted,
-      reject(call.phase === 'handling' ? 'service/outcome_unknown' : 'service/unavailable'),
-    );
+    const isUnknown = call.phase === 'handling' && mounted.endpoint.method !== 'GET';
+    fail(call, mounted, reject(isUnknown ? 'service/outcome_unknown' : 'service/unavailable'));
   }
 }
 
@@ -237,16 +246,27 @@ function bodyText(endpoint: Endpoint, reply: Reply): string | undefined {
   return text;
 }
 
-function assertReply(endpoint: Endpoint, reply: Reply): void {
+/** What of the reply its endpoint does not declare. */
+function problemOf(endpoint: Endpoint, reply: Reply): string | undefined {
   const { status, schema } = endpoint.success;
   const where = `${endpoint.method} ${endpoint.path}`;
-  if (reply.status !== status && reply.status < 300) {
-    throw new Error(`${where} answered ${reply.status} where ${status} is declared.`);
-  }
-  if (!schema || reply.lines || reply.status !== status) return;
+  if (reply.status !== status) return `${where} answered ${reply.status} where ${status} is declared.`;
+  if (!schema || reply.lines) return undefined;
   const checked = schema.safeParse(JSON.parse(reply.document?.text ?? JSON.stringify(reply.body)));
-  if (!checked.success)
-    throw new Error(`${where} answered another shape than declared: ${checked.error.message}`);
+  if (checked.success) return undefined;
+  return `${where} answered another shape than declared: ${checked.error.message}`;
+}
+
+async function* declaredLines(
+  endpoint: Endpoint,
+  lines: AsyncIterable<unknown>,
+  onUndeclared: (problem: string) => never,
+): AsyncGenerator<unknown> {
+  for await (const body of lines) {
+    const problem = problemOf(endpoint, { status: endpoint.success.status, body });
+    if (problem !== undefined) onUndeclared(problem);
+    yield body;
+  }
 }
 
 function routeOf({ endpoint }: MountedEndpoint): string {

@@ -15,7 +15,7 @@ export function catalogEndpoint(catalog: ErrorCatalog): Endpoint {
     credential: 'none',
     summary: 'List every error code',
     description: 'The code is stable and says which case it is; the message is for people and may change.',
-    success: { status: 200, schema: errorList },
+    success: { status: 200, schema: errorList, cached: true },
     errors: [],
     handle: () => reply,
   });

@@ -134,6 +134,8 @@ export interface EndpointDefinition<
     readonly schema?: z.ZodType;
     /** The reply is JSON lines (`Reply.lines`). */
     readonly lines?: true;
+    /** The reply is a document (`Reply.document`), which is not sent again to who has it. */
+    readonly cached?: true;
   };
   /** Codes of the catalogue beyond the common ones (credentials, parsing, limits, service). */
   readonly errors: readonly string[];

@@ -1,4 +1,5 @@
 export type { Registry } from 'prom-client';
+export { failOnUndeclared } from './api.ts';
 export { type AppOptions, createApp } from './app.ts';
 export type { Credentials } from './authenticate.ts';
 export type { AllowedOrigins } from './cors.ts';
@@ -7,7 +8,7 @@ export { httpErrors } from './errors.ts';
 export { type ErrorOf, failureOf, type KnownFailure } from './failure.ts';
 export { differentKeys, idempotencyKeyOf } from './idempotencyKey.ts';
 export { createLogger, type LogDestination, type Logger, type LoggerOptions } from './logger.ts';
-export { longTask, type TaskProgress, type TaskResult } from './longTask.ts';
+export { longTask, type TaskProgress, type TaskResult, taskLine, taskResult } from './longTask.ts';
 export { createMetricsRegistry } from './metrics.ts';
 export { type OpenApiDocument, openApiDocument } from './openApi.ts';
 export type { Rate } from './rateLimiter.ts';

@@ -2,6 +2,7 @@
  * A task that may take minutes, answered as JSON lines: any number that say how far it is, then exactly one
  * with what it came to. A refusal is a result as well, as the status has long been sent by then.
  */
+import { z } from 'zod';
 
 export interface TaskProgress {
   /** What is being done now, in a few words. */
@@ -15,6 +16,20 @@ export interface TaskProgress {
 export type TaskResult =
   | { readonly ok: true }
   | { readonly ok: false; readonly code: string; readonly message: string };
+
+/** Each line of a long task. */
+export const taskLine = (result: z.ZodType) =>
+  z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('progress'), stage: z.string(), done: z.int(), of: z.int().nullable() }),
+    z.object({ kind: z.literal('result'), result }),
+  ]);
+
+/** What it came to, of which no more is promised than whether it is well, and the codes of what is not. */
+export const taskResult = (codes: readonly [string, ...string[]]) =>
+  z.discriminatedUnion('ok', [
+    z.looseObject({ ok: z.literal(true) }),
+    z.looseObject({ ok: z.literal(false), code: z.enum(codes), message: z.string() }),
+  ]);
 
 /** Between two lines of one stage. */
 const PROGRESS_INTERVAL_MS = 250;

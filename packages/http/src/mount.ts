@@ -1,6 +1,7 @@
 /** What is made once of each endpoint, so that a request finds it ready. */
 import type { ErrorCatalog } from '@coffer/kernel';
 import { z } from 'zod';
+import { declaredErrors } from './declaredErrors.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { HttpMetrics } from './metrics.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from './readBody.ts';
@@ -12,6 +13,8 @@ export interface MountedEndpoint {
   readonly body: z.ZodType | undefined;
   readonly bodyLimitBytes: number;
   readonly timeoutMs: number;
+  /** The codes that it may answer. */
+  readonly declared: ReadonlySet<string>;
   readonly observe: (status: number, seconds: number) => void;
 }
 
@@ -38,6 +41,7 @@ export function mount(
       body: endpoint.body && z.compile(endpoint.body),
       bodyLimitBytes: endpoint.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES,
       timeoutMs: endpoint.timeoutMs ?? requestTimeoutMs,
+      declared: new Set(declaredErrors(endpoint)),
       observe: metrics.forRoute(method, path),
     });
   }

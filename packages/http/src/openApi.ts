@@ -4,6 +4,7 @@
  */
 import type { ErrorCatalog } from '@coffer/kernel';
 import { z } from 'zod';
+import { declaredErrors } from './declaredErrors.ts';
 import { type CredentialKind, type Endpoint, endpoint } from './endpoint.ts';
 import { exampleOf } from './exampleOf.ts';
 import { IDEMPOTENCY_HEADER } from './idempotencyKey.ts';
@@ -94,7 +95,14 @@ const HEADERS = {
     description: '"true" when the answer repeats that of an earlier, identical write.',
     schema: { type: 'string', const: 'true' },
   },
-  'Retry-After': { description: 'Seconds to wait before trying again.', schema: { type: 'integer' } },
+  'Retry-After': {
+    description: 'Seconds to wait before trying again.',
+    schema: { type: 'integer', minimum: 0 },
+  },
+  ETag: {
+    description: 'Send it as If-None-Match to be told that nothing has changed.',
+    schema: { type: 'string' },
+  },
 };
 
 const ERROR_SCHEMA: JsonSchema = {
@@ -142,7 +150,7 @@ export function openApiEndpoint(document: () => OpenApiDocument): Endpoint {
     path: '/openapi.json',
     credential: 'none',
     summary: 'Get this document',
-    success: { status: 200 },
+    success: { status: 200, schema: z.looseObject({ openapi: z.string() }), cached: true },
     errors: [],
     handle: () => {
       serialized ??= jsonDocument(document());
@@ -183,7 +191,11 @@ function operationOf(
     responses: {
       [success.status]: {
         description: success.status === 204 ? 'Done; no body.' : 'Done.',
-        headers: headerRefs('X-Request-Id', ...(method === 'GET' ? [] : ['Idempotency-Replayed'])),
+        headers: headerRefs(
+          'X-Request-Id',
+          ...(method === 'GET' ? [] : ['Idempotency-Replayed']),
+          ...(success.cached ? ['ETag'] : []),
+        ),
         ...(success.schema && {
           content: {
             [success.lines ? 'application/x-ndjson' : 'application/json']: mediaType(
@@ -193,6 +205,9 @@ function operationOf(
           },
         }),
       },
+      ...(success.cached && {
+        304: { description: 'As it was for the ETag sent.', headers: headerRefs('X-Request-Id', 'ETag') },
+      }),
       ...errorResponses(described, catalog),
     },
   };
@@ -286,27 +301,12 @@ function headerRefs(...names: readonly string[]): Readonly<Record<string, unknow
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** The codes an endpoint can answer with beyond its own, by what it takes. */
-function commonErrors({ credential, method, body, rateLimit }: Endpoint): readonly string[] {
-  const codes = ['service/internal', 'service/overloaded', 'service/unavailable'];
-  if (credential !== 'none') {
-    const invalid = credential === 'session' ? 'auth/invalid_session' : 'auth/invalid_key';
-    codes.push('auth/missing_credentials', invalid, 'auth/wrong_credential_kind');
-  }
-  if (body) codes.push('request/unsupported_media_type', 'request/too_large', 'request/malformed_json');
-  // Every request may carry a parameter that is not described, which is refused.
-  codes.push('request/invalid');
-  if (rateLimit || credential === 'sk') codes.push('request/rate_limited');
-  if (method !== 'GET') codes.push('service/outcome_unknown');
-  return codes;
-}
-
 function errorResponses(
   described: Endpoint,
   catalog: ErrorCatalog,
 ): Readonly<Record<string, ResponseObject>> {
   const codesByStatus = new Map<number, string[]>();
-  for (const code of new Set([...described.errors, ...commonErrors(described)])) {
+  for (const code of declaredErrors(described)) {
     const { status } = catalog[code as keyof ErrorCatalog] ?? { status: 500 };
     codesByStatus.set(status, [...(codesByStatus.get(status) ?? []), code]);
   }

@@ -1,6 +1,7 @@
 /** Query and body of a request, in the documented order: 415, 413, 400 malformed_json, 400 invalid. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
+import type { Endpoint } from './endpoint.ts';
 import { reject } from './errors.ts';
 import { type Issue, issuesOf, MAX_ISSUES } from './issues.ts';
 import {
@@ -40,7 +41,7 @@ export async function readJson(
 }
 
 /** A body is looked at where one is expected, and on every write: a field that nobody reads is refused. */
-export function takesBody({ endpoint }: MountedEndpoint): boolean {
+export function takesBody(endpoint: Pick<Endpoint, 'body' | 'method'>): boolean {
   return endpoint.body !== undefined || endpoint.method === 'POST' || endpoint.method === 'PUT';
 }
 

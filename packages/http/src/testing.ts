@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { type ErrorCatalog, positiveAmount, rejecterFor } from '@coffer/kernel';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
+import { failOnUndeclared } from './api.ts';
 import { type AppOptions, createApp } from './app.ts';
 import { type AppCaller, type Endpoint, endpoint, type SessionCaller } from './endpoint.ts';
 import { createLogger } from './logger.ts';
@@ -95,7 +96,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     metrics,
     readiness: async () => ({ ready: true, reasons: [] }),
     version: '1.2.3',
-    checkReplies: true,
+    onUndeclared: failOnUndeclared,
     ...appOptions,
   });
   const running = await startServer(app, { host: '127.0.0.1', port: 0, logger, ...serverOptions });

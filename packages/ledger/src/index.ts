@@ -14,6 +14,7 @@ export { sessionDues, sessionHoldAct } from './playSession.reactions.ts';
 export { playSessionsProjection } from './playSessions.projection.ts';
 export { createPlaySessions, type PlaySessions } from './playSessions.ts';
 export type { ReconcileReport } from './reconcileRoute.ts';
-export { ledgerEndpoints } from './routes.ts';
+export { ledgerEndpoints, SETTLE_ERRORS } from './routes.ts';
+export { sessionPage, settledSession } from './schemas.ts';
 export { createListTransactions } from './transactions.ts';
 export { transactionUseOf } from './transactionUse.ts';

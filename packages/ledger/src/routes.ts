@@ -41,6 +41,7 @@ export interface LedgerRouteDependencies {
 const BATCH_LIMIT_BYTES = 4 * 1024 * 1024;
 
 const PLAY_ERRORS = ['ledger/session_not_found', 'ledger/transaction_conflict'] as const;
+export const SETTLE_ERRORS = PLAY_ERRORS;
 const BET_ERRORS = [
   ...PLAY_ERRORS,
   'ledger/bet_rolled_back',
@@ -148,7 +149,7 @@ export function ledgerEndpoints(dependencies: LedgerRouteDependencies): readonly
       description: "Answered once the payout is in the player's available funds. Open bets count as lost.",
       body: schemas.settleBody,
       success: { status: 200, schema: schemas.settledSession },
-      errors: PLAY_ERRORS,
+      errors: SETTLE_ERRORS,
       handle: async ({ caller, body, context }) => {
         const { sessionId, transactionUuid } = body;
         const { answer, replayed } = await playSessions.settle(caller, sessionId, transactionUuid, context);

@@ -22,6 +22,20 @@ export interface StoredEventLine {
   readonly recordedAt: string;
 }
 
+/** The same as a schema, for readers; what comes in is held to more. */
+export const storedLine = z.strictObject({
+  position: z.string(),
+  stream: z.string(),
+  revision: z.int(),
+  id: z.string(),
+  type: z.string(),
+  data: z.unknown(),
+  dataText: z.string().optional(),
+  metadata: z.unknown(),
+  metadataText: z.string().optional(),
+  recordedAt: z.iso.datetime(),
+});
+
 export function storedEventLine(event: RecordedEvent): StoredEventLine {
   const data = parsed(event.data);
   const metadata = parsed(event.metadata);

@@ -179,7 +179,13 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
       credential: 'session',
       summary: 'Ask whether the wallet can be exported now',
       success: { status: 200, schema: preflightBody },
-      errors: ['wallets/not_found', 'wallets/not_active', 'chain/not_configured', 'chain/unreachable'],
+      errors: [
+        'wallets/not_found',
+        'wallets/not_active',
+        'chain/not_configured',
+        'chain/unreachable',
+        'service/not_ready',
+      ],
       handle: async ({ caller, params, context }) => {
         const owned = await wallets.walletsOf(placeOf(caller), context);
         const wallet = owned.find(({ id }) => id === params.walletId);
@@ -212,6 +218,7 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
         'wallets/keys_unavailable',
         'chain/not_configured',
         'chain/unreachable',
+        'service/not_ready',
       ],
       handle: async ({ caller, params, body, context }) => {
         const { answer, replayed } = await exports.exportWallet(

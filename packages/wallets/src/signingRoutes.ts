@@ -44,6 +44,7 @@ const success = {
 } as const;
 
 const errors = [
+  'users/not_found',
   'wallets/not_found',
   'wallets/idempotency_conflict',
   'wallets/not_active',
@@ -104,7 +105,6 @@ const serverSignEndpoint = (routes: SigningRoutes): Endpoint =>
     success,
     errors: [
       'wallets/server_signing_disabled',
-      'users/not_found',
       'wallets/no_wallet',
       ...errors,
       'wallets/program_not_allowed',

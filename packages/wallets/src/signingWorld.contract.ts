@@ -4,6 +4,7 @@ import {
   createApp,
   createLogger,
   createMetricsRegistry,
+  failOnUndeclared,
   type SessionCaller,
   startServer,
 } from '@coffer/http';
@@ -115,7 +116,7 @@ export async function startSigningWorld() {
     metrics: createMetricsRegistry(),
     readiness: async () => ({ ready: true, reasons: [] }),
     version: '1.2.3',
-    checkReplies: true,
+    onUndeclared: failOnUndeclared,
   });
   const server = await startServer(app, { host: '127.0.0.1', port: 0 });
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AuthMethods, VerifiedIdentity } from '@coffer/auth';
 import { createPool, type Pool } from '@coffer/database';
-import { createApp, createLogger, createMetricsRegistry, startServer } from '@coffer/http';
+import { createApp, createLogger, createMetricsRegistry, failOnUndeclared, startServer } from '@coffer/http';
 import { createSecretBox, systemClock } from '@coffer/kernel';
 import { type BootstrapContent, bootstrapDemo, createAppDirectory, createKeyring } from '@coffer/portal';
 import { createTestDatabase, eventually } from '@coffer/testing';
@@ -81,7 +81,7 @@ async function startDemo(environment: Readonly<Record<string, string>>) {
     metrics: createMetricsRegistry(),
     readiness: async () => ({ ready: true, reasons: [] }),
     version: '0.0.0',
-    checkReplies: true,
+    onUndeclared: failOnUndeclared,
   });
   const server = await startServer(app, { host: '127.0.0.1', port: 0 });
   return {

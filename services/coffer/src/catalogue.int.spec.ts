@@ -1,7 +1,9 @@
 /** What the composed service says about itself: its errors and its API. */
 import { expect } from 'chai';
 import { catalog } from './contexts.ts';
-import { operationsOf } from './testing/declaredErrors.ts';
+import { setUpApp } from './testing/client.ts';
+import { operationsOf } from './testing/documentedOperations.ts';
+import { verdict } from './testing/ledger.ts';
 import { startWorld, type World } from './testing/world.ts';
 
 /** Source: contract, Ledger, and the specification's table of endpoints. */
@@ -77,6 +79,37 @@ describe('The service, about itself', () => {
         'request/not_found',
         'request/method_not_allowed',
       ]);
+    }
+  });
+
+  it('declares the shape of every answer that has a body', async () => {
+    for (const operation of operationsIn(await document())) {
+      const { operationId, responses } = Object(operation);
+      for (const [status, response] of Object.entries(responses)) {
+        if (status === '204' || status === '304') continue;
+        const [content] = Object.values<{ schema?: unknown }>(Object(response).content ?? {});
+        expect(content?.schema, `${operationId} ${status}`).to.be.an('object');
+      }
+    }
+  });
+
+  it("declares what the rules of other contexts refuse an operator's command with", async () => {
+    const { test } = await setUpApp(world.client);
+    const userId = await test.newUser();
+    const place = `/portal/app/${test.appId}/test`;
+    const debit = { currency: 'CHIP', amount: '1', ref: 'debit-1' };
+    const refusals = [
+      await world.client.post(`${place}/users/${userId}/accounts/debit`, debit),
+      await world.client.post(`${place}/sessions/ses_0/settle`, {}),
+    ];
+    expect(refusals.map(verdict)).to.deep.equal([
+      '409 accounts/insufficient_funds',
+      '404 ledger/session_not_found',
+    ]);
+    const operations = operationsOf(await document());
+    for (const [index, path] of ['users/{userId}/accounts/debit', 'sessions/{sessionId}/settle'].entries()) {
+      const operation = operations.find((one) => one.path === `/portal/app/{appId}/{environment}/${path}`);
+      expect(operation?.codes).to.include(refusals[index]?.json.code);
     }
   });
 

@@ -3,7 +3,7 @@ import { createPool, type Pool } from '@coffer/database';
 import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import { type Answer, requireStatus, setUpApp, type TestApp, textOf } from './testing/client.ts';
-import { operationsOf } from './testing/declaredErrors.ts';
+import { operationsOf } from './testing/documentedOperations.ts';
 import { verdict } from './testing/ledger.ts';
 import { allowSignIn, newWallet } from './testing/signIns.ts';
 import { startNode, startWorld, type World } from './testing/world.ts';

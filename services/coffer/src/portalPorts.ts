@@ -1,9 +1,9 @@
 /** Gives the operator's admin API the accounts and ledger contexts. */
-import type { Accounts } from '@coffer/accounts';
+import { type Accounts, ADJUSTMENT_ERRORS } from '@coffer/accounts';
 import { type EventStore, type Position, type RecordedEvent, requestedBy } from '@coffer/event-store';
 import type { RequestContext } from '@coffer/http';
 import { type Clock, isoTimeOf } from '@coffer/kernel';
-import { answerBody, type PlaySessions } from '@coffer/ledger';
+import { answerBody, type PlaySessions, SETTLE_ERRORS, sessionPage, settledSession } from '@coffer/ledger';
 import type { PortalAccount, PortalAccounts, PortalPlaySessions } from '@coffer/portal';
 import type { Users } from '@coffer/users';
 import type { PastPlaceOf } from './pastPlace.ts';
@@ -29,6 +29,7 @@ export function portalAccounts({
   };
 
   return {
+    errors: ADJUSTMENT_ERRORS,
     async show({ at, ...account }, context) {
       const key = await keyOf(account, context);
       if (!at) return accounts.figures(key, context);
@@ -60,6 +61,8 @@ function isUpTo(
 
 export function portalPlaySessions(playSessions: PlaySessions, list: PlaySessionLists): PortalPlaySessions {
   return {
+    schemas: { page: sessionPage, settled: settledSession },
+    settleErrors: SETTLE_ERRORS,
     list,
     async settle({ sessionId, transactionUuid, ...place }, context) {
       const { answer, replayed } = await playSessions.settle(place, sessionId, transactionUuid, context);

@@ -60,8 +60,8 @@ export interface ServiceOptions {
   /** Given where the installation keeps its own. */
   readonly makeNextMasterKey: ((environment: Environment) => Promise<MasterKey>) | undefined;
   readonly logger: Logger;
-  /** For specs: compares every reply with the schema that its endpoint declares. */
-  readonly checkReplies?: boolean;
+  /** For specs: is told of every answer that its endpoint does not declare, and throws. */
+  readonly onUndeclared?: (problem: string) => never;
   /** For specs: the time of day. Default: that of the machine. */
   readonly clock?: Clock;
   /** How often the ends of moves are looked for on the chain. Default: every 15 seconds. */
@@ -240,7 +240,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         maxConcurrentRequests: config.maxConcurrentRequests,
         requestTimeoutMs: config.requestTimeoutMs,
         openMetrics: config.metricsPublic,
-        checkReplies: options.checkReplies ?? false,
+        ...(options.onUndeclared && { onUndeclared: options.onUndeclared }),
       });
       const running = await startServer(app, { ...address, logger });
       servers.push(running);

@@ -6,7 +6,6 @@ import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import { refreshKeyFrom } from './signInSessions.ts';
 import { type Client, requireStatus, setUpApp, type TestApp } from './testing/client.ts';
-import { undeclaredErrors } from './testing/declaredErrors.ts';
 import { SECRETS, startNode, startWorld, type World } from './testing/world.ts';
 
 const USER = 'usr_1';
@@ -177,20 +176,5 @@ describe('sign-in sessions of the service', () => {
       headers: { origin: 'http://localhost:5173', 'access-control-request-method': 'GET' },
     });
     expect(preflight.headers.get('access-control-allow-origin')).to.equal('http://localhost:5173');
-  });
-
-  it('are refused with codes that the document names', async () => {
-    const answered = [
-      { method: 'POST', path: '/auth/refresh', code: 'auth/invalid_refresh_token' },
-      { method: 'POST', path: '/auth/refresh', code: 'auth/user_suspended' },
-      { method: 'POST', path: '/sessions/verify', code: 'auth/invalid_session' },
-      { method: 'POST', path: '/sessions/verify', code: 'auth/invalid_key' },
-      { method: 'GET', path: '/me', code: 'auth/invalid_session' },
-      { method: 'POST', path: '/portal/signing-keys/rotate', code: 'auth/standby_key_too_young' },
-    ];
-    expect(await undeclaredErrors(world.client, answered)).to.deep.equal([]);
-    expect(
-      await undeclaredErrors(world.client, [{ method: 'GET', path: '/me', code: 'auth/invalid_key' }]),
-    ).to.have.length(1);
   });
 });

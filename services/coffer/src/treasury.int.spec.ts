@@ -12,6 +12,7 @@ import {
   createApp,
   createLogger,
   createMetricsRegistry,
+  failOnUndeclared,
   type RunningServer,
   startServer,
 } from '@coffer/http';
@@ -81,7 +82,7 @@ describe('the treasury group', () => {
       metrics: createMetricsRegistry(),
       readiness: async () => ({ ready: true, reasons: [] }),
       version: '1.2.3',
-      checkReplies: true,
+      onUndeclared: failOnUndeclared,
     });
     server = await startServer(app, { host: '127.0.0.1', port: 0 });
     client = createClient({ baseUrl: `${server.url}/v1`, operatorToken: KEY });

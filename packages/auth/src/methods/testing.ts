@@ -1,7 +1,14 @@
 /** For the specs of the sign-in methods: their endpoints over real HTTP and Postgres, a time that stands still. */
 import { createPool, type Pool } from '@coffer/database';
 import type { CommandContext } from '@coffer/event-store';
-import { type AppCaller, createApp, createLogger, createMetricsRegistry, startServer } from '@coffer/http';
+import {
+  type AppCaller,
+  createApp,
+  createLogger,
+  createMetricsRegistry,
+  failOnUndeclared,
+  startServer,
+} from '@coffer/http';
 import { type AppPlace, createSecretBox } from '@coffer/kernel';
 import { migrateAuth } from '../migrate.ts';
 import type { AuthMethod, FirstTouch, VerifiedIdentity } from '../types.ts';
@@ -140,7 +147,7 @@ export async function startMethodsWorld(
     metrics: createMetricsRegistry(),
     readiness: async () => ({ ready: true, reasons: [] }),
     version: '1.2.3',
-    checkReplies: true,
+    onUndeclared: failOnUndeclared,
   });
   const server = await startServer(app, { host: '127.0.0.1', port: 0 });
 

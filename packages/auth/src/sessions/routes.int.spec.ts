@@ -4,6 +4,7 @@ import {
   createApp,
   createLogger,
   createMetricsRegistry,
+  failOnUndeclared,
   type RunningServer,
   startServer,
 } from '@coffer/http';
@@ -76,7 +77,7 @@ describe('the endpoints of sign-in sessions', () => {
       metrics: createMetricsRegistry(),
       readiness: async () => ({ ready: true, reasons: [] }),
       version: '1.2.3',
-      checkReplies: true,
+      onUndeclared: failOnUndeclared,
     });
     server = await startServer(app, { host: '127.0.0.1', port: 0 });
   });

@@ -27,6 +27,8 @@ export interface PortalAdjustment extends PortalAccount {
 
 /** What the portal needs of the accounts context. Throws `users/not_found` and the rules' own rejections. */
 export interface PortalAccounts {
+  /** What the rules refuse. */
+  readonly errors: { readonly credit: readonly string[]; readonly debit: readonly string[] };
   /** Now, and without a place, when `at` is undefined. Throws `request/invalid` on no moment of this log. */
   readonly show: (
     account: PortalAccount & { readonly at: PastMoment | undefined },
@@ -90,7 +92,7 @@ export const accountEndpoints = ({
         reason: z.string().trim().min(1).max(200).optional(),
       }),
       success: { status: 200, schema: fundsBody },
-      errors: ACCOUNT_ERRORS,
+      errors: [...ACCOUNT_ERRORS, ...accounts.errors[direction]],
       handle: async ({ params, body: { currency, amount, ref, reason }, context }) => {
         const account = await accountOf(params, currency);
         const { answer, replayed } = await accounts[direction]({ ...account, amount, ref, reason }, context);

@@ -7,6 +7,9 @@ import { placeOf } from './subject.ts';
 
 /** What the portal needs of the ledger; bodies are answered as they come. */
 export interface PortalPlaySessions {
+  readonly schemas: { readonly page: z.ZodType; readonly settled: z.ZodType };
+  /** What `settle` throws. */
+  readonly settleErrors: readonly string[];
   readonly list: (
     place: AppPlace,
     query: {
@@ -45,10 +48,7 @@ export const playSessionEndpoints = ({
       limit,
       cursor: z.string().optional(),
     }),
-    success: {
-      status: 200,
-      schema: z.object({ items: z.array(z.unknown()), nextCursor: z.string().nullable() }),
-    },
+    success: { status: 200, schema: playSessions.schemas.page },
     errors: ['portal/app_not_found', 'portal/environment_not_found'],
     handle: async ({ params, query, context }) => {
       const place = await placeOf(directory, params);
@@ -64,8 +64,8 @@ export const playSessionEndpoints = ({
     summary: 'Settle a play session',
     description: 'As POST /ledger/settle: open bets count as lost, and a repeat answers the same.',
     body: z.strictObject({ transactionUuid: callerId.optional() }),
-    success: { status: 200 },
-    errors: ['portal/app_not_found', 'portal/environment_not_found'],
+    success: { status: 200, schema: playSessions.schemas.settled },
+    errors: ['portal/app_not_found', 'portal/environment_not_found', ...playSessions.settleErrors],
     handle: async ({ params, body, context }) => {
       const place = await placeOf(directory, params);
       const { answer, replayed } = await playSessions.settle(

@@ -4,6 +4,7 @@ import {
   createApp,
   createLogger,
   createMetricsRegistry,
+  failOnUndeclared,
   type RunningServer,
   startServer,
 } from '@coffer/http';
@@ -17,6 +18,7 @@ import {
   FEE_PAYER,
   foreignErrors,
   MIGRATED,
+  NO_PLAY,
   NOW,
   type PortalWorld,
   portalTemplate,
@@ -75,6 +77,7 @@ describe('the admin API', () => {
         eventStore: eventLog(log),
         users,
         accounts: {
+          errors: { credit: [], debit: [] },
           credit: adjusted,
           debit: adjusted,
           show: async (request) => {
@@ -89,10 +92,7 @@ describe('the admin API', () => {
           },
           ofApp: async () => [FEE_PAYER],
         },
-        playSessions: {
-          list: async () => ({ items: [], nextCursor: null }),
-          settle: async () => ({ answer: {}, replayed: false }),
-        },
+        playSessions: NO_PLAY,
         totals: async (request) => {
           asked.push(request);
           return { ordinal: 0, items: [] };
@@ -120,7 +120,7 @@ describe('the admin API', () => {
       metrics: createMetricsRegistry(),
       readiness: async () => ({ ready: true, reasons: [] }),
       version: '1.2.3',
-      checkReplies: true,
+      onUndeclared: failOnUndeclared,
     });
     server = await startServer(app, { host: '127.0.0.1', port: 0 });
   });

@@ -3,6 +3,7 @@ import {
   createApp,
   createLogger,
   createMetricsRegistry,
+  failOnUndeclared,
   type RunningServer,
   startServer,
 } from '@coffer/http';
@@ -36,7 +37,7 @@ describe('a rebuild of the read models, over HTTP', () => {
       metrics: createMetricsRegistry(),
       readiness: async () => ({ ready: true, reasons: [] }),
       version: '1.2.3',
-      checkReplies: true,
+      onUndeclared: failOnUndeclared,
     });
     server = await startServer(app, { host: '127.0.0.1', port: 0 });
   });

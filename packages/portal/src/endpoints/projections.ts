@@ -6,6 +6,8 @@ import {
   type RequestContext,
   type TaskProgress,
   type TaskResult,
+  taskLine,
+  taskResult,
 } from '@coffer/http';
 import { z } from 'zod';
 import type { SkipRequest } from '../skips.ts';
@@ -57,6 +59,10 @@ const skipBody = z.object({
   reason: z.string(),
   skippedAt: z.string(),
 });
+
+const rebuildLine = taskLine(
+  taskResult(['portal/read_models_differ', 'portal/log_rewritten', 'portal/poison_event']),
+);
 
 export type ConsumerFigures = z.infer<typeof consumerFigures>;
 
@@ -117,13 +123,8 @@ export const projectionEndpoints = ({
     description:
       'With `verify` nothing moves when a row differs. It is given up when the caller goes away before the result.',
     body: z.strictObject({ verify: z.boolean() }),
-    success: { status: 200, lines: true },
-    errors: [
-      'portal/rebuild_under_way',
-      'portal/poison_event',
-      'portal/log_rewritten',
-      'portal/read_models_differ',
-    ],
+    success: { status: 200, lines: true, schema: rebuildLine },
+    errors: ['portal/rebuild_under_way'],
     handle: ({ body: { verify }, context: { signal } }) => ({
       status: 200,
       lines: longTask((report) => projections.rebuild({ verify, signal }, report)),

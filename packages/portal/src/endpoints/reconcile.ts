@@ -1,6 +1,13 @@
 /** The reconciliation of an app's books, as an operator asks for it. Source: contract, The command line. */
-
-import { type Endpoint, endpoint, longTask, type TaskProgress, type TaskResult } from '@coffer/http';
+import {
+  type Endpoint,
+  endpoint,
+  longTask,
+  type TaskProgress,
+  type TaskResult,
+  taskLine,
+  taskResult,
+} from '@coffer/http';
 import type { AppPlace } from '@coffer/kernel';
 import { z } from 'zod';
 import type { PortalOptions } from './portalEndpoints.ts';
@@ -20,6 +27,15 @@ export interface PortalReconcile {
   readonly requireChain: (environment: AppPlace['environment']) => void;
 }
 
+const reconcileLine = taskLine(
+  taskResult([
+    'ledger/integrity_failed',
+    'ledger/coverage_incomplete',
+    'chain/integrity_failed',
+    'chain/unreachable',
+  ]),
+);
+
 export const reconcileEndpoints = ({
   directory,
   reconcile,
@@ -32,7 +48,7 @@ export const reconcileEndpoints = ({
     description:
       'As GET /ledger/reconcile. Full: the books are derived anew, from the first event on, and not from what was derived before. With `chain` also the books against the chain; full: all of it is looked at again.',
     body: z.strictObject({ full: z.boolean().default(false), chain: z.boolean().default(false) }),
-    success: { status: 200, lines: true },
+    success: { status: 200, lines: true, schema: reconcileLine },
     errors: ['portal/app_not_found', 'portal/environment_not_found', 'chain/not_configured'],
     handle: async ({ params, body }) => {
       const place = await placeOf(directory, params);

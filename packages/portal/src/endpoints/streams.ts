@@ -5,7 +5,7 @@ import { type Environment, environment, isOurStream, parseStreamName, Rejection 
 import { z } from 'zod';
 import type { AppDirectory } from '../appDirectory.ts';
 import { reject } from '../errors.ts';
-import { storedEventLine } from '../storedEventLine.ts';
+import { storedEventLine, storedLine } from '../storedEventLine.ts';
 import type { LogReader, PortalOptions } from './portalEndpoints.ts';
 import { appOf } from './subject.ts';
 
@@ -16,6 +16,16 @@ const logQuery = z.strictObject({
   after: position.optional(),
   environment: environment.optional(),
   app: z.string().optional(),
+});
+
+const streamRow = z.strictObject({
+  stream: z.string(),
+  category: z.string().nullable(),
+  environment: z.string().nullable(),
+  owner: z.string().nullable(),
+  firstType: z.string(),
+  position: z.string(),
+  createdAt: z.iso.datetime(),
 });
 
 const LOG_ERRORS = ['portal/app_not_found', 'portal/invalid_position'];
@@ -39,7 +49,7 @@ export const streamEndpoints = ({
       description:
         'Resume after the position of the last line received. An app includes what its scope owns.',
       query: logQuery,
-      success: { status: 200 },
+      success: { status: 200, lines: true, schema: storedLine },
       errors: LOG_ERRORS,
       handle: async ({ query, context }) => {
         const events = await readLog(query, context.signal);
@@ -52,7 +62,7 @@ export const streamEndpoints = ({
       credential: 'operator',
       summary: 'List the streams in the order of their first events, as JSON lines',
       query: logQuery,
-      success: { status: 200 },
+      success: { status: 200, lines: true, schema: streamRow },
       errors: LOG_ERRORS,
       handle: async ({ query, context }) => {
         const events = await readLog(query, context.signal);
@@ -64,7 +74,7 @@ export const streamEndpoints = ({
       path: '/portal/streams/:name',
       credential: 'operator',
       summary: 'Show the stored events of one stream, as JSON lines',
-      success: { status: 200 },
+      success: { status: 200, lines: true, schema: storedLine },
       errors: ['portal/stream_not_found'],
       handle: ({ params, context }) => ({
         status: 200,

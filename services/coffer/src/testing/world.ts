@@ -26,7 +26,10 @@ export interface World {
   readonly databaseUrl: string;
   /** What the service has logged, one JSON object each; from level `info` on unless LOG_LEVEL says otherwise. */
   readonly logLines: readonly string[];
-  /** Stops the service and drops its database. Fails with the connections that were left open. */
+  /**
+   * Stops the service and drops its database. Fails with the connections that were left open, and where the service
+   * has answered what its OpenAPI document does not declare.
+   */
   readonly stop: () => Promise<void>;
 }
 
@@ -82,8 +85,11 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       ...node,
       databaseUrl: database.connectionString,
       stop: async () => {
-        await node.stop();
-        await database.drop();
+        try {
+          await node.stop();
+        } finally {
+          await database.drop();
+        }
       },
     };
   } catch (error) {
@@ -113,6 +119,7 @@ export async function startNode(
   const eventStoreUrl = await eventStoreUrlOf(databaseUrl);
   const operatorToken = `op_${randomBytes(32).toString('base64url')}`;
   const logLines: string[] = [];
+  const undeclared = new Set<string>();
   const config = configFrom({
     PORT: '0',
     COFFER_MASTER_KEYS: SPEC_MASTER_KEYS,
@@ -131,7 +138,10 @@ export async function startNode(
     operatorToken,
     storeGatewayPassword: config.storeGateway && (config.storeGateway.password ?? GATEWAY_PASSWORD),
     logger: createLogger({ level: config.logLevel, destination: { write: (line) => logLines.push(line) } }),
-    checkReplies: true,
+    onUndeclared: (problem) => {
+      undeclared.add(problem);
+      throw new Error(problem);
+    },
     ...(wrapStore && { wrapStore }),
     ...(viewUser && { viewUser }),
     ...(clock && { clock }),
@@ -140,7 +150,11 @@ export async function startNode(
   const operatorUrl = String(service.operatorUrl);
   const client = createClient({ baseUrl: `${url}/v1`, operatorToken });
   const { storeGatewayPort } = service;
-  return { url, operatorUrl, client, operatorToken, storeGatewayPort, logLines, stop: service.stop };
+  const stop = async () => {
+    await service.stop();
+    if (undeclared.size > 0) throw new Error([...undeclared].sort().join('\n'));
+  };
+  return { url, operatorUrl, client, operatorToken, storeGatewayPort, logLines, stop };
 }
 
 /** The store of the services that run on a database, for a spec's own use; whoever opens it closes it. */
