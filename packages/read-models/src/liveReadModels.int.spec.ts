@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Consumer, readCheckpoint } from '@coffer/consumers';
 import { createPool, type Pool, withTransaction } from '@coffer/database';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, type TestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
 import { startLiveReadModels } from './liveReadModels.ts';
 import { listPlaySessions } from './playSessions.ts';
@@ -66,9 +66,7 @@ describe('the live read models', () => {
       });
     };
     afterEach(() => runner.stop());
-    const caughtUp = async () => {
-      while (!(await caughtUpSince(pool, game.store, await game.store.head()))) {}
-    };
+    const caughtUp = () => until(async () => await caughtUpSince(pool, game.store, await game.store.head()));
 
     it('are filled by it in the version that the pointer names, and in no other', async () => {
       await start();

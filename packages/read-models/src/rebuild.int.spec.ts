@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { SkipLookup } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, type TestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
 import { READ_TABLES } from './compare.ts';
 import { listPlaySessions } from './playSessions.ts';
@@ -310,15 +310,17 @@ describe('a rebuild', () => {
     const before = await dumpLive();
     const aborting = new AbortController();
     const blocker = await pool.connect();
-    await blocker.query('begin; lock table read_v1.postings');
-    const rebuilding = rebuild({ signal: aborting.signal }).catch((error: unknown) => error);
-    const waiting =
-      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-    while ((await pool.query(waiting)).rowCount === 0) {}
-    aborting.abort(new Error('Enough.'));
-    expect(await rebuilding).to.have.property('message', 'Enough.');
-    await blocker.query('rollback');
-    blocker.release();
+    try {
+      await blocker.query('begin; lock table read_v1.postings');
+      const rebuilding = rebuild({ signal: aborting.signal }).catch((error: unknown) => error);
+      const waiting =
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+      await until(async () => (await pool.query(waiting)).rowCount !== 0);
+      aborting.abort(new Error('Enough.'));
+      expect(await rebuilding).to.have.property('message', 'Enough.');
+    } finally {
+      blocker.release(true);
+    }
     expect(await schemas()).to.deep.equal(['read_v1']);
     expect(await dumpLive()).to.deep.equal(before);
   });

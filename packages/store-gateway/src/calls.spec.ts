@@ -3,6 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import type { EventStore } from '@coffer/event-store';
 import { newEvents, streamName } from '@coffer/event-store/contract';
 import { type AppendFault, createMemoryEventStore, createMemoryLog } from '@coffer/event-store/memory';
+import { until } from '@coffer/testing';
 import {
   DeadlineExceededError,
   EventStoreDBClient,
@@ -31,7 +32,6 @@ const perCall = { credentials: { username: credentials.user, password: credentia
 const STREAM = 'spec-test.app.1';
 
 /** A moment later, in a loop that waits for a condition. */
-const turn = () => new Promise(setImmediate);
 
 const failureOf = (attempt: Promise<unknown>): Promise<unknown> =>
   attempt.then(
@@ -57,7 +57,7 @@ function counted(store: EventStore) {
   return {
     reads,
     async allEnded(): Promise<void> {
-      while (reads.length === 0 || reads.some(({ isOpen }) => isOpen)) await turn();
+      await until(() => reads.length > 0 && reads.every(({ isOpen }) => !isOpen));
     },
     store: {
       ...store,
@@ -94,10 +94,10 @@ describe('a reader who takes nothing', () => {
       const world = await openWorld({ store: counting });
       try {
         const slow = open(world.client);
-        while (!reads[0]?.events) await turn();
+        await until(() => (reads[0]?.events ?? 0) > 0);
         // Whoever goes on at the same time takes it all; the gateway has had time enough for the other.
         expect(await eventsOf(world.another().readAll())).to.have.length(COUNT);
-        expect(reads[0].events).to.be.at.most(2_000);
+        expect(reads[0]?.events).to.be.at.most(2_000);
         let taken = 0;
         for await (const _event of slow) {
           taken += 1;
@@ -151,7 +151,7 @@ describe('a client that leaves', () => {
       const broken = [client.readAll(), client.subscribeToAll()].map(
         (read) => new Promise((resolve) => read.on('error', resolve)),
       );
-      while (reads.length < 2 || reads.some(({ events }) => events === 0)) await turn();
+      await until(() => reads.length >= 2 && reads.every(({ events }) => events > 0));
       for (const socket of sockets) socket.destroy();
       await allEnded();
       for (const error of await Promise.all(broken)) expect(error).to.be.instanceOf(UnavailableError);
@@ -196,7 +196,7 @@ describe('a gateway that is stopped', () => {
     );
     const reader = watch(world.client.subscribeToAll());
     await reader.until(() => reader.told.includes('caughtUp'));
-    while (underWay < appends.length) await turn();
+    await until(() => underWay >= appends.length);
     const stopped = world.stopGateway();
     await reader.until(() => reader.error() !== undefined);
     expect(reader.error()).to.be.instanceOf(UnavailableError);

@@ -1,5 +1,6 @@
 import type { EventStore } from '@coffer/event-store';
 import { streamName } from '@coffer/event-store/contract';
+import { until } from '@coffer/testing';
 import {
   eventTypeFilter,
   excludeSystemEvents,
@@ -152,7 +153,7 @@ export function subscriptionsContract(makeStore: () => Promise<EventStore>): voi
           const live = watch(world.client.subscribeToAll({ fromPosition: at(100) }));
           await live.until(() => live.events().length === every);
           await write(blue, 1);
-          while (checkpoints.length < regular.length + 2) await new Promise(setImmediate);
+          await until(() => checkpoints.length >= regular.length + 2);
           expect(checkpoints.at(-1)).to.deep.equal(at(100 + every));
           await reader.stop();
           await live.stop();

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createEventStoreDbEventStore } from '@coffer/event-store/eventstoredb';
 import { startStoreGatewayProcess } from './storeGateways.ts';
+import { patiently } from './waiting.ts';
 
 export interface EventStoreElsewhere {
   /** For the client of EventStoreDB. */
@@ -21,11 +22,10 @@ export interface EventStoreElsewhere {
   stop(): Promise<void>;
 }
 
-const START_LIMIT_MS = 60_000;
 const LOOK_INTERVAL_MS = 100;
 
-const isElsewhere = () => process.env.COFFER_SPEC_EVENT_STORE === 'eventstoredb';
-const serverCommand = () => (isElsewhere() ? process.env.EVENTSTORE_TEST_SERVER : undefined);
+export const isLogElsewhere = (): boolean => process.env.COFFER_SPEC_EVENT_STORE === 'eventstoredb';
+const serverCommand = () => (isLogElsewhere() ? process.env.EVENTSTORE_TEST_SERVER : undefined);
 
 /** By whose log it is: the connection string of a database, or a data folder. */
 const stores = new Map<string, Promise<EventStoreElsewhere>>();
@@ -38,7 +38,7 @@ export async function eventStoreUrlOf(owner: string): Promise<string | undefined
   const command = serverCommand();
   const isDatabase = owner.startsWith('postgres');
   // The gateway would have to know an embedded database before its service has made it.
-  if (!isElsewhere() || (command === undefined && !isDatabase)) return undefined;
+  if (!isLogElsewhere() || (command === undefined && !isDatabase)) return undefined;
   let store = stores.get(owner);
   if (!store) {
     store =
@@ -104,7 +104,7 @@ export async function startEventStoreServer(command: string): Promise<EventStore
 }
 
 async function untilItServes(connectionString: string, server: ChildProcess): Promise<void> {
-  const deadline = performance.now() + START_LIMIT_MS;
+  const deadline = patiently();
   const store = createEventStoreDbEventStore({ connectionString });
   try {
     for (;;) {

@@ -34,7 +34,7 @@ export interface PrivateServer {
 }
 
 /** A closed connection takes a moment to end in the server. */
-const LEAK_LIMIT_MS = 2_000;
+const LEAK_LIMIT_MS = 5_000;
 
 interface SharedServer {
   readonly server: PrivateServer;

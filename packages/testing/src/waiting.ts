@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
  * Many times what anything takes while ten others want each core; past it something is broken. Below the limit of a
  * whole spec in .mocharc.json, so that a wait says what it waited for, and ends before the spec's world does.
  */
-export const PATIENCE_MS = 120_000;
+export const PATIENCE_MS = 180_000;
 const ASK_EVERY_MS = 10;
 
 /** The deadline of a command that is to be carried out, however busy the machine is. */

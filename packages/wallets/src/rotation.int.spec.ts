@@ -176,7 +176,7 @@ describe('rotation of master keys', () => {
       await holder.query('commit');
       expect(await codeOf(made)).to.equal('wallets/keys_unavailable');
     } finally {
-      holder.release();
+      holder.release(true);
     }
     expect(await use()).to.deep.equal(['test 2: 0', 'test 4*: 0']);
   });

@@ -364,10 +364,13 @@ describe('Reconciling', () => {
     const players = Array.from({ length: 8 }, async () => {
       while (playing) await play(ledger.test);
     });
-    for (let run = 0; run < 15; run++) requireStatus(await reconcile(), 200);
-    playing = false;
-    // `won` and `late` are uuids of one session each, so playing again is refused nowhere.
-    await Promise.all(players);
+    try {
+      for (let run = 0; run < 15; run++) requireStatus(await reconcile(), 200);
+    } finally {
+      playing = false;
+      // `won` and `late` are uuids of one session each, so playing again is refused nowhere.
+      await Promise.all(players);
+    }
     await eventually('nothing in flight', async () => {
       const { json } = requireStatus(await reconcile(), 200);
       return (json.inFlight as readonly unknown[]).length === 0 ? true : undefined;

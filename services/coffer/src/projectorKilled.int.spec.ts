@@ -5,7 +5,7 @@
 
 import { type Consumer, type ConsumerAlarm, readCheckpoint } from '@coffer/consumers';
 import { createPool, type Pool, withTransaction } from '@coffer/database';
-import { createCommandHandler, type EventStore } from '@coffer/event-store';
+import { createCommandHandler, type EventStore, type RecordedEvent } from '@coffer/event-store';
 import { createMoves, treasuryMovePlace } from '@coffer/moves';
 import { depositOf } from '@coffer/moves/testing';
 import { createReadSchema, READ_MODELS_CONSUMER, startReadModels } from '@coffer/read-models';
@@ -44,7 +44,7 @@ describe('the consumer of the read models, killed at any statement', () => {
       // Connections are broken on purpose.
       onIdleError() {},
     });
-    store = await openStoreOf(world.databaseUrl);
+    store = inFullPages(await openStoreOf(world.databaseUrl));
     const moves = createMoves({ handler: createCommandHandler({ store }), store });
     await moves.request(treasuryMovePlace('test', depositOf().appId, 'ref-1'), depositOf(), {
       metadata: { correlationId: 'spec', actor: 'key:1', occurredAt: depositOf().requestedAt },
@@ -139,4 +139,24 @@ describe('the consumer of the read models, killed at any statement', () => {
       expect(alarms).to.deep.equal([]);
     });
   }
+});
+
+/** Else how much a page holds is up to what has arrived of it in time. */
+const inFullPages = (store: EventStore): EventStore => ({
+  ...store,
+  async *subscribeToAll(options) {
+    let page: readonly RecordedEvent[] = [];
+    for await (const message of store.subscribeToAll(options)) {
+      if (message.kind === 'events') {
+        page = [...page, ...message.events];
+        for (; page.length >= PAGE_SIZE; page = page.slice(PAGE_SIZE)) {
+          yield { kind: 'events', events: page.slice(0, PAGE_SIZE) };
+        }
+        continue;
+      }
+      if (page.length > 0) yield { kind: 'events', events: page };
+      page = [];
+      yield message;
+    }
+  },
 });

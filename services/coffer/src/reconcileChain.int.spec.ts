@@ -231,9 +231,13 @@ describe('Reconciling with the chain', () => {
             state.moves += 1;
           }
         }),
-      );
+      ).finally(() => {
+        state.isOver = true;
+      });
+      // Met below.
+      moving.catch(() => undefined);
       try {
-        for (let round = 0; round < 20 || state.moves < 30; round += 1) {
+        for (let round = 0; !state.isOver && (round < 20 || state.moves < 30); round += 1) {
           const { chain } = await reconcile(round % 5 === 4);
           expect(chain, `round ${round}`).to.deep.include({ ok: true, warnings: [], discrepancies: [] });
         }

@@ -101,7 +101,7 @@ describe('A comparison with the chain raises no false alarm', () => {
         await app.cashOut(player, SOL);
       },
       afterHead: () => client.query('commit'),
-    }).finally(() => client.release());
+    }).finally(() => client.release(true));
     expect(doubts).to.deep.equal([]);
     expect(figuresOf(report)).to.include({ inFlight: SOL, shortfall: 0n });
   });

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { createPool, type Pool } from '@coffer/database';
 import { createSecretBox, newId, type SecretBox, type UserPlace } from '@coffer/kernel';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, type TestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
 import { migrateAuth } from '../migrate.ts';
 import { createPersonalData, type PersonalData } from './personalData.ts';
@@ -121,11 +121,11 @@ describe('personal data', () => {
       const destroying = personalData.destroy(owner, AT).then(() => {
         isDestroyed = true;
       });
-      while (!isDestroyed && !(await somebodyWaitsForALock()));
+      await until(async () => isDestroyed || (await somebodyWaitsForALock()));
       await client.query('commit');
       await destroying;
     } finally {
-      client.release();
+      client.release(true);
     }
     expect(await rowsOf(owner)).to.equal(0);
   });

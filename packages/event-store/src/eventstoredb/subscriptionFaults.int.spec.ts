@@ -1,4 +1,5 @@
 /** Every way in which a subscription of the client can end, fail or stop, and what its reader sees of it. ADR 0014. */
+import { until } from '@coffer/testing';
 import { expect } from 'chai';
 import { newEvents, rejectionOf, streamName } from '../contractTools.contract.ts';
 import { LogRewrittenError, StoreUnreachableError } from '../errors.ts';
@@ -324,7 +325,7 @@ describe('a subscription to EventStoreDB', () => {
     process.on('unhandledRejection', note);
     try {
       failure.reject(new StoreUnreachableError('The spec ends it.'));
-      while (world.troubles.length === 0) await new Promise(setImmediate);
+      await until(() => world.troubles.length > 0);
       // The client looks for the cluster, which says nothing; then the other subscription fails, and then the search.
       world.proxy.holdReplies();
       await world.proxy.untilConnections(2);

@@ -1,5 +1,5 @@
 import { createPool, type Pool } from '@coffer/database';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, type TestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
 import { migrateReconcile } from '../migrate.ts';
 import { createScrubber, type ScrubberOptions } from './scrubber.ts';
@@ -66,9 +66,8 @@ describe('the turns of the scrub', () => {
   };
   const lapse = () =>
     pool.query(`update records.scrub set leased_until = clock_timestamp() - interval '1 second'`);
-  const isTaken = async (): Promise<void> => {
-    while ((await pool.query('select from records.scrub where owner is not null')).rowCount === 0);
-  };
+  const isTaken = () =>
+    until(async () => (await pool.query('select from records.scrub where owner is not null')).rowCount !== 0);
   const stageOf = async () => (await readScrub(pool)).state?.pass?.stage.kind;
 
   it('are taken by one process at a time, and each goes on from what the other has left', async () => {
