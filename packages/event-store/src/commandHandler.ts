@@ -11,21 +11,13 @@
  * causes a false refusal.
  */
 import assert from 'node:assert/strict';
-import { setTimeout as delay } from 'node:timers/promises';
-import { type EventMetadata, fold, type StreamType } from '@coffer/kernel';
-import {
-  LogRewrittenError,
-  OutcomeUnknownError,
-  StoreAbsentError,
-  StoreOverloadedError,
-  StoreUnreachableError,
-  WrongExpectedRevisionError,
-} from './errors.ts';
-import { createHeadProber } from './headProber.ts';
+import type { EventMetadata, StreamType } from '@coffer/kernel';
+import { appendUntilKnown } from './appendUntilKnown.ts';
+import { StoreOverloadedError } from './errors.ts';
 import type { EventStore, StreamEvent } from './port.ts';
 import { decideRound, type Round } from './round.ts';
-import { isSnapshotDue, SNAPSHOT_MIN_EVENTS, type SnapshotStore } from './snapshots.ts';
-import { type CachedState, createStateCache } from './stateCache.ts';
+import type { SnapshotStore } from './snapshots.ts';
+import { createStreamStates, stateOf } from './streamStates.ts';
 import { type AnyStreamType, advance, isInHand, type Lane, putBack, takeWorks, type Work } from './works.ts';
 
 export interface Outcome<Answer> {
@@ -94,16 +86,43 @@ export interface CommandHandlerOptions {
 
 /** Another process won the revision so many times in a row: give up with "try again". */
 const MAX_CONFLICTS = 100;
-const RETRY_DELAYS_MS = [10, 50, 100, 250, 500];
+const CACHE_BYTES = 64 * 1024 * 1024;
+const MAX_PENDING = 10_000;
 
 export function createCommandHandler(options: CommandHandlerOptions): CommandHandler {
-  const { store, snapshots } = options;
-  const maxPending = options.maxPending ?? 10_000;
-  const cache = createStateCache(options.cacheBytes ?? 64 * 1024 * 1024);
-  const probeHead = createHeadProber(store);
+  const { store, cacheBytes = CACHE_BYTES, maxPending = MAX_PENDING, snapshots, onSnapshotError } = options;
+  const states = createStreamStates({ store, cacheBytes, snapshots, onSnapshotError });
   const lanes = new Map<string, Lane>();
-  const lastSnapshots = new Map<string, number>();
   let pending = 0;
+
+  return {
+    async execute(type, stream, command, context) {
+      const [settled] = await enqueue(untyped(type), stream, {
+        decides: [(state) => untyped(type).decide(state, command)],
+        context,
+        deadlineMs: context.deadlineMs,
+      });
+      return unwrap(settled);
+    },
+    async executeAll(type, stream, commands, context) {
+      const results = await enqueue(untyped(type), stream, {
+        decides: commands.map((command) => (state: unknown) => untyped(type).decide(state, command)),
+        context,
+        deadlineMs: context.deadlineMs,
+      });
+      return results as readonly Settled<never>[];
+    },
+    async load(type, stream, context) {
+      const [settled] = await enqueue(untyped(type), stream, {
+        decides: [(state) => ({ events: [], answer: state })],
+        context: undefined,
+        deadlineMs: context.deadlineMs,
+      });
+      return unwrap(settled).answer;
+    },
+    forget: states.forget,
+    stats: () => ({ pending, cachedBytes: states.bytes, cachedStreams: states.count }),
+  };
 
   function enqueue(
     type: AnyStreamType,
@@ -144,7 +163,7 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
   /** Decides the works and appends what they decided, again and again until it stands or time is up. */
   async function settle(lane: Lane, taken: readonly Work[]): Promise<void> {
     let works = taken;
-    let current = cache.get(lane.stream) ?? (await readFrom(lane, undefined));
+    let current = states.remembered(lane.stream) ?? (await states.read(lane));
     let conflicts = 0;
     while (conflicts <= MAX_CONFLICTS) {
       const round = decideRound(lane, works, current);
@@ -152,186 +171,39 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
       works = round.works;
 
       if (round.events.length === 0) {
-        if (round.onlyReplays || (await isCurrent(lane, current))) return answer(round);
+        if (round.onlyReplays || (await states.isCurrent(lane, current))) return answer(round);
         conflicts += 1;
-        current = await readFrom(lane, current);
+        current = await states.read(lane, current);
         continue;
       }
       // Whatever can throw comes before the append: behind it, a work that is refused would be in the log.
-      const next = stateAfter(
+      const next = stateOf(
         lane,
         round.state,
         current.revision + round.events.length,
         round.events.at(-1)?.id,
       );
-      const outcome = await appendUntilKnown(lane, round, current);
-      if (outcome === 'accepted') {
-        cache.set(lane.stream, next);
-        answer(round);
-        takeSnapshotWhenDue(lane, next);
-        return;
+      const outcome = await appendUntilKnown({ store, lane, round, current, refuse });
+      switch (outcome) {
+        case 'accepted':
+          states.keep(lane, next);
+          return answer(round);
+        case 'rewritten':
+          states.forget();
       }
       works = works.filter(isInHand);
       if (works.length === 0) {
         // What was decided may be in the log all the same.
-        cache.delete(lane.stream);
+        states.drop(lane.stream);
         return;
       }
       for (const work of works) advance(work, 'deciding');
-      if (outcome === 'conflict') {
+      if (outcome === 'conflict' || outcome === 'rewritten') {
         conflicts += 1;
-        current = await readFrom(lane, current);
+        current = await states.read(lane, current);
       }
     }
     throw new StoreOverloadedError(`Other processes keep writing to ${lane.stream}.`);
-  }
-
-  /**
-   * Appends the round. An unknown outcome is retried with the same events at the same revision, which the
-   * store recognizes; each work whose time is up meanwhile is told so. `unwritten`: some were told that nothing
-   * was, so their events are not sent again.
-   */
-  async function appendUntilKnown(
-    lane: Lane,
-    round: Round,
-    current: CachedState<unknown>,
-  ): Promise<'accepted' | 'conflict' | 'unwritten' | 'timeUp'> {
-    for (const work of round.works) advance(work, 'appending');
-    let unknown: OutcomeUnknownError | undefined;
-    for (let attempt = 0; ; attempt++) {
-      try {
-        await store.append({
-          stream: lane.stream,
-          expectedRevision: current.revision < 0 ? 'noStream' : current.revision,
-          events: round.events,
-          ...(current.lastEventId === undefined ? {} : { expectedLastEventId: current.lastEventId }),
-        });
-        return 'accepted';
-      } catch (error) {
-        if (error instanceof WrongExpectedRevisionError) return 'conflict';
-        if (error instanceof LogRewrittenError) {
-          forget();
-          return 'conflict';
-        }
-        // Once an attempt may have been written, no later failure makes it unwritten.
-        if (error instanceof OutcomeUnknownError) unknown = error;
-        else if (
-          !unknown &&
-          (error instanceof StoreAbsentError || !(error instanceof StoreUnreachableError))
-        ) {
-          throw error;
-        }
-        const delayMs = RETRY_DELAYS_MS[Math.min(attempt, RETRY_DELAYS_MS.length - 1)] ?? 0;
-        const now = performance.now();
-        const waiting = round.works.filter(isInHand);
-        const late = waiting.filter((work) => now + delayMs >= work.deadlineMs);
-        for (const work of late) refuse(work, unknown ?? error);
-        if (late.length === waiting.length) return 'timeUp';
-        await delay(delayMs);
-        if (late.length > 0 && !unknown) return 'unwritten';
-      }
-    }
-  }
-
-  async function isCurrent(lane: Lane, current: CachedState<unknown>): Promise<boolean> {
-    const head = await probeHead(lane.stream);
-    return (head?.revision ?? -1) === current.revision && head?.eventId === current.lastEventId;
-  }
-
-  /** Folds on from the state given; from a snapshot or the beginning when that is no longer in the log. */
-  async function readFrom(
-    lane: Lane,
-    known: CachedState<unknown> | undefined,
-  ): Promise<CachedState<unknown>> {
-    if (known && known.revision >= 0) {
-      const folded = await foldFrom(lane, known);
-      if (folded) return folded;
-      forget();
-    }
-    return coldFold(lane);
-  }
-
-  /** One stream that was rewritten is a log that was: no other state may answer a replay from memory. */
-  function forget(): void {
-    cache.clear();
-    lastSnapshots.clear();
-  }
-
-  async function coldFold(lane: Lane): Promise<CachedState<unknown>> {
-    let state = lane.type.initialState;
-    let revision = -1;
-    let lastEventId: string | undefined;
-    let mayHaveSnapshot = snapshots !== undefined && lane.type.snapshot !== undefined;
-    for await (const page of store.readStream(lane.stream)) {
-      state = fold(lane.type, state, page);
-      revision += page.length;
-      lastEventId = page.at(-1)?.id;
-      // Only a stream with many pages is worth the question.
-      if (mayHaveSnapshot && revision + 1 >= SNAPSHOT_MIN_EVENTS / 2) {
-        mayHaveSnapshot = false;
-        const folded = await foldFromSnapshot(lane, revision);
-        if (folded) return folded;
-      }
-    }
-    return remember(lane, state, revision, lastEventId);
-  }
-
-  async function foldFromSnapshot(lane: Lane, foldedTo: number): Promise<CachedState<unknown> | undefined> {
-    const snapshot = await snapshots?.load(lane.stream, lane.type.version);
-    if (!snapshot || snapshot.revision <= foldedTo || !lane.type.snapshot) return undefined;
-    lastSnapshots.set(lane.stream, snapshot.revision);
-    return foldFrom(lane, {
-      state: lane.type.snapshot.decode(snapshot.state),
-      revision: snapshot.revision,
-      lastEventId: snapshot.eventId,
-      bytes: 0,
-    });
-  }
-
-  /** Undefined when the stream no longer holds the last event folded: it was rewritten. */
-  async function foldFrom(
-    lane: Lane,
-    known: CachedState<unknown>,
-  ): Promise<CachedState<unknown> | undefined> {
-    let state = known.state;
-    let revision = known.revision;
-    let lastEventId = known.lastEventId;
-    let isFirst = true;
-    for await (const page of store.readStream(lane.stream, { fromRevision: known.revision })) {
-      if (isFirst && page[0]?.id !== known.lastEventId) return undefined;
-      const unseen = isFirst ? page.slice(1) : page;
-      isFirst = false;
-      state = fold(lane.type, state, unseen);
-      revision += unseen.length;
-      lastEventId = unseen.at(-1)?.id ?? lastEventId;
-    }
-    return isFirst ? undefined : remember(lane, state, revision, lastEventId);
-  }
-
-  function remember(
-    lane: Lane,
-    state: unknown,
-    revision: number,
-    lastEventId: string | undefined,
-  ): CachedState<unknown> {
-    const entry = stateAfter(lane, state, revision, lastEventId);
-    // A stream that does not exist is not worth its room, and ids that nobody opened are without number.
-    if (revision >= 0) cache.set(lane.stream, entry);
-    return entry;
-  }
-
-  function takeSnapshotWhenDue(
-    lane: Lane,
-    { state, revision, lastEventId: eventId }: CachedState<unknown>,
-  ): void {
-    const { snapshot, version } = lane.type;
-    if (!snapshots || !snapshot || eventId === undefined || revision < SNAPSHOT_MIN_EVENTS) return;
-    if (!isSnapshotDue(revision, lastSnapshots.get(lane.stream) ?? 0)) return;
-    lastSnapshots.set(lane.stream, revision);
-    // The encoding, too, is inside: a state that cannot be encoded is told of like one that cannot be saved.
-    const save = async () =>
-      snapshots.save(lane.stream, version, { revision, eventId, state: snapshot.encode(state) });
-    save().catch((error: unknown) => options.onSnapshotError?.(error));
   }
 
   function answer(round: Round): void {
@@ -349,44 +221,6 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
     pending -= 1;
     work.reject(reason);
   }
-
-  return {
-    async execute(type, stream, command, context) {
-      const [settled] = await enqueue(untyped(type), stream, {
-        decides: [(state) => untyped(type).decide(state, command)],
-        context,
-        deadlineMs: context.deadlineMs,
-      });
-      return unwrap(settled);
-    },
-    async executeAll(type, stream, commands, context) {
-      const results = await enqueue(untyped(type), stream, {
-        decides: commands.map((command) => (state: unknown) => untyped(type).decide(state, command)),
-        context,
-        deadlineMs: context.deadlineMs,
-      });
-      return results as readonly Settled<never>[];
-    },
-    async load(type, stream, context) {
-      const [settled] = await enqueue(untyped(type), stream, {
-        decides: [(state) => ({ events: [], answer: state })],
-        context: undefined,
-        deadlineMs: context.deadlineMs,
-      });
-      return unwrap(settled).answer;
-    },
-    forget,
-    stats: () => ({ pending, cachedBytes: cache.bytes, cachedStreams: cache.entries }),
-  };
-}
-
-function stateAfter(
-  lane: Lane,
-  state: unknown,
-  revision: number,
-  lastEventId: string | undefined,
-): CachedState<unknown> {
-  return { state, revision, lastEventId, bytes: lane.type.sizeOf(state) + lane.stream.length };
 }
 
 /**

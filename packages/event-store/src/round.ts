@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { encodeMetadata } from '@coffer/kernel';
 import type { Settled } from './commandHandler.ts';
 import type { EventToAppend, StreamEvent } from './port.ts';
-import type { CachedState } from './stateCache.ts';
+import type { StreamState } from './streamStates.ts';
 import type { Lane, Work } from './works.ts';
 
 /** What was decided for some works: to be appended at once, then answered. */
@@ -28,7 +28,7 @@ interface Decided {
 /** Works are added to an append up to so many bytes, well below what the store takes in one; a larger one goes alone. */
 const MAX_BYTES_PER_APPEND = 256 * 1024;
 
-export function decideRound(lane: Lane, works: readonly Work[], current: CachedState<unknown>): Round {
+export function decideRound(lane: Lane, works: readonly Work[], current: StreamState): Round {
   const events: EventToAppend[] = [];
   const results: (readonly Settled<unknown>[])[] = [];
   let state = current.state;
