@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { AccessDeniedError, StreamNotFoundError } from '@eventstore/db-client';
 import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
-import { credentials as channel, Metadata, status } from '@grpc/grpc-js';
+import { credentials as channel, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { type Certificate, createStoreGateway, selfSignedCertificate } from './index.ts';
 import { credentials, eventsOf, happened, openWorld, type World } from './testTools.contract.ts';
@@ -61,11 +61,24 @@ describe('access to the store gateway', () => {
           ),
         );
         for (const failure of await Promise.all(failures)) {
-          expect(failure).to.be.instanceOf(AccessDeniedError);
+          expect(failure)
+            .to.be.instanceOf(AccessDeniedError)
+            .and.match(/user and the password/);
         }
         expect(await world.store.head()).to.equal(undefined);
       });
     }
+
+    it('without credentials is denied, not asked for others', async () => {
+      const trusted = channel.createSsl(Buffer.from(tls.certificate));
+      const client = new streamsService.StreamsClient(`localhost:${world.port}`, trusted);
+      const error = await new Promise<ServiceError>((resolve) => {
+        client.read(new streams.ReadReq()).on('error', resolve).resume();
+      });
+      client.close();
+      expect(error.code).to.equal(status.PERMISSION_DENIED);
+      expect(error.metadata.get('exception')).to.deep.equal(['access-denied']);
+    });
 
     it('is not had in plain text', async () => {
       const attempt = world.another('tls=false').appendToStream(STREAM, happened('this'));
@@ -142,7 +155,9 @@ describe('access to the store gateway', () => {
         ),
       );
       for (const failure of await Promise.all(denied)) {
-        expect(failure).to.be.instanceOf(AccessDeniedError);
+        expect(failure)
+          .to.be.instanceOf(AccessDeniedError)
+          .and.match(/[a-z]+ (here|only|never deleted|gateway)\./);
       }
       expect(await eventsOf(world.client.readStream(STREAM))).to.have.length(1);
     } finally {

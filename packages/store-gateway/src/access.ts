@@ -17,11 +17,14 @@ export function accessCheck({ user, password }: Credentials, needed: boolean) {
   return (headers: Metadata): void => {
     const [header] = headers.get('authorization');
     if (header === undefined && !needed) return;
+    if (header === undefined) throw new RefusalError('accessDenied', NEEDED);
     const [, given] = /^basic +(\S+)$/i.exec(`${header}`) ?? [];
     // A digest has one length, so that the comparison tells nothing about the password's.
     if (given && timingSafeEqual(digest(`${Buffer.from(given, 'base64')}`), expected)) return;
-    throw new RefusalError('unauthenticated', 'This needs the user and the password of the store gateway.');
+    throw new RefusalError('unauthenticated', NEEDED);
   };
 }
+
+const NEEDED = 'This needs the user and the password of the store gateway.';
 
 const digest = (text: string) => createHash('sha256').update(text).digest();

@@ -11,7 +11,15 @@ import {
   WrongExpectedVersionError,
 } from '@eventstore/db-client';
 import { expect } from 'chai';
-import { credentials, eventsOf, happened, openWorld, revisionsOf, type World } from './testTools.contract.ts';
+import {
+  credentials,
+  eventsOf,
+  happened,
+  happenedTimes,
+  openWorld,
+  revisionsOf,
+  type World,
+} from './testTools.contract.ts';
 
 const WORDS = { noStream: 'no_stream', streamExists: 'stream_exists', any: 'any' } as const;
 
@@ -97,6 +105,53 @@ export function appendsContract(makeStore: () => Promise<EventStore>): void {
         );
       }
 
+      for (const [given, expected, outcome] of [
+        [0, 'any', undefined],
+        [0, 'no_stream', undefined],
+        [0, 'stream_exists', 'wrong'],
+        [0, 0n, 'wrong'],
+        [2, 'any', 1n],
+        [2, 'stream_exists', 1n],
+        [2, 1n, 1n],
+        [2, 'no_stream', 'wrong'],
+        [2, 0n, 'wrong'],
+        [2, 2n, 'wrong'],
+      ] as const) {
+        it(`of no event to a stream of ${given} at ${expected} comes to ${outcome ?? 'no stream'}`, async () => {
+          const stream = streamName();
+          if (given > 0) await append(stream, happenedTimes(given));
+          if (outcome === 'wrong') {
+            const error = await failureOf(stream, [], expected);
+            expect(error).to.be.instanceOf(WrongExpectedVersionError);
+          } else {
+            const result = await append(stream, [], expected);
+            // The client has 0 for a revision that is not there.
+            expect(result).to.deep.equal({
+              success: true,
+              nextExpectedRevision: outcome ?? 0n,
+              position: undefined,
+            });
+          }
+          const found = given > 0 ? await read(stream) : [];
+          expect(found).to.have.length(given);
+        });
+      }
+
+      it('that is repeated with one id in all its events is found at the first, or where it is expected', async () => {
+        const stream = streamName();
+        const event = happened('this');
+        const events = Array(6).fill(event);
+        const revisions: bigint[] = [];
+        for (const expected of ['any', 'any', 'no_stream'] as const) {
+          const result = await append(stream, events, expected);
+          const { nextExpectedRevision: revision } = result;
+          revisions.push(revision);
+          expect(result.position).to.deep.equal((await read(stream))[Number(revision)]?.position);
+        }
+        expect(revisions).to.deep.equal([5n, 0n, 5n]);
+        expect(await read(stream)).to.have.length(6);
+      });
+
       it('keeps the texts of data and metadata byte for byte', async () => {
         const stream = streamName();
         const text = '{ "z": "é🎲", "a":1.50, "a":2, "big":123456789012345678901234567890 }';
@@ -136,20 +191,26 @@ export function appendsContract(makeStore: () => Promise<EventStore>): void {
         expect(revisionsOf(await read(stream))).to.deep.equal([0]);
       });
 
-      for (const [mistake, event] of [
-        ['an id that is no UUID', jsonEvent({ id: 'seven', type: 'T', data: {} })],
-        ['no type', jsonEvent({ type: '', data: {} })],
-        ['data that is no text', binaryEvent({ type: 'T', data: Buffer.from([0xff]) })],
-        ['data that is no JSON', binaryEvent({ type: 'T', data: Buffer.from('{') })],
-        ['data that is no JSON object', jsonEvent({ type: 'T', data: [1] })],
-        ['metadata that is no JSON object', jsonEvent({ type: 'T', data: {}, metadata: [1] })],
+      for (const [mistake, event, says] of [
+        ['an id that is no UUID', jsonEvent({ id: 'seven', type: 'T', data: {} }), /is no UUID/],
+        ['no type', jsonEvent({ type: '', data: {} }), /An event type is/],
+        ['data that is no text', binaryEvent({ type: 'T', data: Buffer.from([0xff]) }), /is UTF-8/],
+        ['data that is no JSON', binaryEvent({ type: 'T', data: Buffer.from('{') }), /a JSON object/],
+        ['data that is no JSON object', jsonEvent({ type: 'T', data: [1] }), /a JSON object/],
+        [
+          'metadata that is no JSON object',
+          jsonEvent({ type: 'T', data: {}, metadata: [1] }),
+          /a JSON object/,
+        ],
       ] as const) {
         it(`of an event with ${mistake} is refused, and those beside it are not`, async () => {
           const stream = streamName();
           // Metadata that is a list is a mistake of this spec's making, which the types forbid.
           const refused = failureOf(stream, [happened('good'), event as EventData]);
           await append(streamName(), [happened('beside')]);
-          expect(await refused).to.be.instanceOf(UnknownError);
+          expect(await refused)
+            .to.be.instanceOf(UnknownError)
+            .and.match(says);
           expect((await store.heads([stream]))[0]).to.equal(undefined);
         });
       }

@@ -17,6 +17,8 @@ import streams, {
   type BatchAppendResp,
 } from '@eventstore/db-client/generated/streams_pb.js';
 import type { handleClientStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
+import empty from 'google-protobuf/google/protobuf/empty_pb.js';
+import { carryOut } from './appended.ts';
 import {
   batchStatus,
   callError,
@@ -35,7 +37,7 @@ const MAX_UNFINISHED = 1_000;
 const MAX_UNFINISHED_BYTES = 16 * 1024 * 1024;
 
 export interface AppendsOptions {
-  readonly store: Pick<EventStore, 'append'>;
+  readonly store: Pick<EventStore, 'append' | 'heads' | 'readStream'>;
   readonly allowWrites: boolean;
   readonly logger: GatewayLogger | undefined;
 }
@@ -55,7 +57,7 @@ function addTo(draft: Draft, message: ProposedMessage): void {
   const metadata = message.getCustomMetadata_asU8();
   const event = {
     id: idOf(message.getId()),
-    type: message.getMetadataMap().get('type') ?? '',
+    type: typeOf(message),
     data: jsonObject(message.getData_asU8(), 'The data of an event'),
     metadata: metadata.length === 0 ? '{}' : jsonObject(metadata, 'The metadata of an event'),
   };
@@ -65,6 +67,12 @@ function addTo(draft: Draft, message: ProposedMessage): void {
     throw new RefusalError('maximumAppendSize', `An append has at most ${MAX_APPEND_BYTES} bytes.`);
   }
   draft.events.push(event);
+}
+
+function typeOf(message: ProposedMessage): string {
+  const type = message.getMetadataMap().get('type');
+  if (type === undefined) throw new RefusalError('missingMetadata', 'An event says of which type it is.');
+  return type;
 }
 
 /** The text as it came, once it is sure that every reader of the log can read it. */
@@ -109,14 +117,19 @@ export function appendHandler(options: AppendsOptions): handleClientStreamingCal
       return draft;
     };
     work()
-      .then((request) => options.store.append(request))
+      .then((request) => carryOut(options.store, request))
       .then(
         ({ revision, position }) => {
-          const wire = wirePosition(position);
-          const place = new streams.AppendResp.Position();
-          place.setCommitPosition(wire).setPreparePosition(wire);
-          const success = new streams.AppendResp.Success().setCurrentRevision(`${revision}`);
-          reply(null, new streams.AppendResp().setSuccess(success.setPosition(place)));
+          const success = new streams.AppendResp.Success();
+          if (revision === undefined) success.setNoStream(new shared.Empty());
+          else success.setCurrentRevision(`${revision}`);
+          if (position === undefined) success.setNoPosition(new shared.Empty());
+          else {
+            const wire = wirePosition(position);
+            const place = new streams.AppendResp.Position();
+            success.setPosition(place.setCommitPosition(wire).setPreparePosition(wire));
+          }
+          reply(null, new streams.AppendResp().setSuccess(success));
         },
         (error: unknown) => {
           // Whoever has gone wants no answer.
@@ -213,7 +226,7 @@ export function batchAppendHandler(options: AppendsOptions, signal: AbortSignal)
       if (call.writableNeedDrain) call.pause();
     };
 
-    const carryOut = async (id: string, { draft, stream, deadline }: Unfinished): Promise<void> => {
+    const answer = async (id: string, { draft, stream, deadline }: Unfinished): Promise<void> => {
       inFlight += 1;
       if (inFlight >= MAX_IN_FLIGHT) call.pause();
       const response = new streams.BatchAppendResp()
@@ -221,11 +234,17 @@ export function batchAppendHandler(options: AppendsOptions, signal: AbortSignal)
         .setStreamIdentifier(new shared.StreamIdentifier().setStreamName(stream));
       try {
         if (draft instanceof RefusalError) throw draft;
-        const appended = await byDeadline(deadline, () => options.store.append(draft));
-        const wire = wirePosition(appended.position);
-        const place = new shared.AllStreamPosition().setCommitPosition(wire).setPreparePosition(wire);
+        const { revision, position } = await byDeadline(deadline, () => carryOut(options.store, draft));
         const success = new streams.BatchAppendResp.Success();
-        response.setSuccess(success.setCurrentRevision(`${appended.revision}`).setPosition(place));
+        if (revision === undefined) success.setNoStream(new empty.Empty());
+        else success.setCurrentRevision(`${revision}`);
+        if (position === undefined) success.setNoPosition(new empty.Empty());
+        else {
+          const wire = wirePosition(position);
+          const place = new shared.AllStreamPosition();
+          success.setPosition(place.setCommitPosition(wire).setPreparePosition(wire));
+        }
+        response.setSuccess(success);
       } catch (error) {
         response.setError(
           error instanceof WrongExpectedRevisionError
@@ -246,7 +265,7 @@ export function batchAppendHandler(options: AppendsOptions, signal: AbortSignal)
       addAll(entry, request.getProposedMessagesList());
       if (request.getIsFinal()) {
         unfinished.delete(id);
-        void carryOut(id, entry);
+        void answer(id, entry);
         return;
       }
       unfinished.set(id, entry);

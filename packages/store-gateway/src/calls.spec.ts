@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import type { EventStore } from '@coffer/event-store';
 import { newEvents, streamName } from '@coffer/event-store/contract';
@@ -11,10 +12,14 @@ import {
   UnavailableError,
   UnknownError,
 } from '@eventstore/db-client';
+import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
+import * as grpc from '@grpc/grpc-js';
 import { credentials as channel, status } from '@grpc/grpc-js';
 import { expect } from 'chai';
+import duration from 'google-protobuf/google/protobuf/duration_pb.js';
+import empty from 'google-protobuf/google/protobuf/empty_pb.js';
 import { createStoreGateway } from './index.ts';
 import {
   credentials,
@@ -360,82 +365,4 @@ it('a subscription ends with an error when the log is rewritten under it', async
     await world.close();
     await store.close();
   }
-});
-
-describe('a batch stream', () => {
-  /** Sends what the real client never would, and resolves to the code that the call ends with. */
-  async function codeAfter(
-    send: (write: (request: InstanceType<typeof streams.BatchAppendReq>) => void) => void,
-  ) {
-    const world = await openWorld();
-    const client = new streamsService.StreamsClient(`127.0.0.1:${world.port}`, channel.createInsecure());
-    try {
-      const call = client.batchAppend();
-      const replies: InstanceType<typeof streams.BatchAppendResp>[] = [];
-      call.on('data', (reply) => replies.push(reply));
-      const ended = new Promise<number>((resolve) => {
-        call.on('error', () => undefined);
-        call.on('status', ({ code }) => resolve(code));
-      });
-      send((request) => call.write(request));
-      call.end();
-      return { code: await ended, replies };
-    } finally {
-      client.close();
-      await world.close();
-    }
-  }
-  const part = () => new streams.BatchAppendReq().setCorrelationId(wireId(randomUUID()));
-  const options = () =>
-    new streams.BatchAppendReq.Options().setStreamIdentifier(streamIdentifier(STREAM)).setStreamPosition('7');
-
-  it('is ended when too many appends are begun and not finished', async () => {
-    const { code } = await codeAfter((write) => {
-      for (const _ of numbers(1_001)) write(part().setOptions(options()));
-    });
-    expect(code).to.equal(status.RESOURCE_EXHAUSTED);
-  });
-
-  it('answers an append that has no options, or no expectation, and one without events', async () => {
-    const nameOnly = new streams.BatchAppendReq.Options().setStreamIdentifier(streamIdentifier(STREAM));
-    const { code, replies } = await codeAfter((write) => {
-      write(part().setIsFinal(true));
-      write(part().setOptions(nameOnly).setIsFinal(true));
-      write(part().setOptions(options()).setIsFinal(true));
-    });
-    expect(code).to.equal(status.OK);
-    expect(replies.map((reply) => reply.getError()?.getCode())).to.deep.equal(
-      Array(3).fill(status.INVALID_ARGUMENT),
-    );
-  });
-
-  it('keeps nothing of an append that is too large already, and answers it when it is whole', async () => {
-    const id = wireId(randomUUID());
-    const next = () => new streams.BatchAppendReq().setCorrelationId(id);
-    const message = new streams.BatchAppendReq.ProposedMessage().setId(wireId(randomUUID()));
-    message.getMetadataMap().set('type', 'Happened');
-    message.setData(Buffer.from(JSON.stringify({ text: 'x'.repeat(1_000_000) })));
-    const { code, replies } = await codeAfter((write) => {
-      write(next().setOptions(options()));
-      for (const _ of numbers(20)) write(next().setProposedMessagesList([message]));
-      write(next().setIsFinal(true));
-    });
-    expect(code).to.equal(status.OK);
-    expect(replies.map((reply) => reply.getError()?.getDetails()?.getTypeName())).to.deep.equal([
-      'event_store.client.MaximumAppendSizeExceeded',
-    ]);
-  });
-
-  it('that is closed with appends under way answers them first', async () => {
-    const message = new streams.BatchAppendReq.ProposedMessage().setId(wireId(randomUUID()));
-    message.getMetadataMap().set('type', 'Happened');
-    message.setData(Buffer.from('{}'));
-    const { code, replies } = await codeAfter((write) => {
-      const begun = options().setNoStream();
-      begun.clearStreamPosition();
-      write(part().setOptions(begun).setProposedMessagesList([message]).setIsFinal(true));
-    });
-    expect(code).to.equal(status.OK);
-    expect(replies).to.have.length(1);
-  });
 });

@@ -8,16 +8,20 @@ import { wireId } from './wire.ts';
 /** The server whose behaviour this is: the first that tells subscribers when they have caught up. */
 const SERVER_VERSION = '23.10.0';
 
+const BATCH_APPEND = 'batchappend';
+
 const METHODS: readonly (readonly [service: string, method: string, features: readonly string[]])[] = [
   ['event_store.client.streams.streams', 'read', ['position', 'events']],
   ['event_store.client.streams.streams', 'append', []],
-  ['event_store.client.streams.streams', 'batchappend', []],
+  ['event_store.client.streams.streams', BATCH_APPEND, []],
   ['event_store.client.gossip.gossip', 'read', []],
   ['event_store.client.server_features.serverfeatures', 'getsupportedmethods', []],
 ];
 
-export function supportedMethods(): SupportedMethods {
-  const methods = METHODS.map(([service, method, names]) =>
+/** Clients are not told of batches where nothing is written: what refuses one append to them has no message. */
+export function supportedMethods({ allowWrites }: { readonly allowWrites: boolean }): SupportedMethods {
+  const served = METHODS.filter(([, method]) => allowWrites || method !== BATCH_APPEND);
+  const methods = served.map(([service, method, names]) =>
     new features.SupportedMethod()
       .setServiceName(service)
       .setMethodName(method)

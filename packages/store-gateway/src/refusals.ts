@@ -26,57 +26,74 @@ export type RefusalKind =
   | 'beyondEnd'
   | 'logRewritten'
   | 'maximumAppendSize'
+  | 'missingMetadata'
   | 'timeout'
   | 'tooMuchAtOnce'
   | 'unauthenticated'
   | 'unavailable'
   | 'unexpected';
 
+/** Messages travel in headers, which clients bound, and may repeat what a client wrote. */
+const MAX_MESSAGE_LENGTH = 1_000;
+
 /** The client's call cannot be served; the message is for its eyes. */
 export class RefusalError extends Error {
   override readonly name = 'RefusalError';
   readonly kind: RefusalKind;
   constructor(kind: RefusalKind, message: string) {
-    super(message);
+    super(message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed());
     this.kind = kind;
   }
 }
 
 interface Form {
   readonly code: status;
+  /** In the answer to one append of a batch stream, where it is another. */
+  readonly batchCode?: status;
   /** The name in the trailer `exception`, where clients have a class of their own for it. */
   readonly exception?: string;
+  /** What else clients read from the trailers. */
+  readonly trailers?: Readonly<Record<string, string>>;
   /** The packed detail, and the name of its type. */
-  readonly detail: () => readonly [name: string, bytes: Uint8Array];
+  readonly detail: (message: string) => readonly [name: string, bytes: Uint8Array];
 }
 
-/** A detail that clients of this protocol have no class for; without any detail they fail to read the answer. */
+/** Without a detail clients fail to read the answer; with one that they have no class for, they show the message. */
 const noDetail = () => ['google.protobuf.Empty', new empty.Empty().serializeBinary()] as const;
-const unknownDetail = () => ['event_store.client.Unknown', new shared.Unknown().serializeBinary()] as const;
+const badRequestDetail = (message: string) =>
+  ['event_store.client.BadRequest', new shared.BadRequest().setMessage(message).serializeBinary()] as const;
 const accessDeniedDetail = () =>
   ['event_store.client.AccessDenied', new shared.AccessDenied().serializeBinary()] as const;
 
 const FORMS: Readonly<Record<RefusalKind, Form>> = {
   accessDenied: { code: status.PERMISSION_DENIED, exception: 'access-denied', detail: accessDeniedDetail },
   unauthenticated: { code: status.UNAUTHENTICATED, detail: accessDeniedDetail },
-  badRequest: { code: status.INVALID_ARGUMENT, detail: unknownDetail },
-  beyondEnd: { code: status.OUT_OF_RANGE, detail: unknownDetail },
-  logRewritten: { code: status.DATA_LOSS, detail: unknownDetail },
+  badRequest: { code: status.INVALID_ARGUMENT, detail: badRequestDetail },
+  beyondEnd: { code: status.OUT_OF_RANGE, detail: noDetail },
+  logRewritten: { code: status.DATA_LOSS, detail: noDetail },
   maximumAppendSize: {
     code: status.INVALID_ARGUMENT,
     exception: 'maximum-append-size-exceeded',
+    trailers: { 'maximum-append-size': `${MAX_APPEND_BYTES}` },
     detail: () => [
       'event_store.client.MaximumAppendSizeExceeded',
       new shared.MaximumAppendSizeExceeded().setMaxappendsize(MAX_APPEND_BYTES).serializeBinary(),
     ],
   },
+  missingMetadata: {
+    code: status.INVALID_ARGUMENT,
+    exception: 'missing-required-metadata-property',
+    trailers: { 'required-metadata-properties': 'type,content-type' },
+    detail: badRequestDetail,
+  },
   timeout: {
     code: status.ABORTED,
+    batchCode: status.DEADLINE_EXCEEDED,
     detail: () => ['event_store.client.Timeout', new shared.Timeout().serializeBinary()],
   },
   tooMuchAtOnce: { code: status.RESOURCE_EXHAUSTED, detail: noDetail },
   unavailable: { code: status.UNAVAILABLE, detail: noDetail },
-  unexpected: { code: status.UNKNOWN, detail: unknownDetail },
+  unexpected: { code: status.UNKNOWN, batchCode: status.INTERNAL, detail: noDetail },
 };
 
 /** The refusal that an error of the store comes to; undefined for one that nobody expects. */
@@ -107,18 +124,18 @@ export function toRefusal(error: unknown, logger: GatewayLogger | undefined): Re
 
 /** What ends a call. */
 export function callError({ kind, message }: RefusalError): ServerErrorResponse & { readonly code: status } {
-  const { code, exception } = FORMS[kind];
+  const { code, exception, trailers = {} } = FORMS[kind];
   const metadata = new Metadata();
   if (exception !== undefined) metadata.set('exception', exception);
-  if (kind === 'maximumAppendSize') metadata.set('maximum-append-size', `${MAX_APPEND_BYTES}`);
+  for (const [name, value] of Object.entries(trailers)) metadata.set(name, value);
   return Object.assign(new Error(message), { code, details: message, metadata });
 }
 
 /** What answers one append of a batch stream. */
 export function batchStatus({ kind, message }: RefusalError) {
-  const { code, detail } = FORMS[kind];
-  const [name, bytes] = detail();
-  return statusOf(code, message, name, bytes);
+  const { code, batchCode = code, detail } = FORMS[kind];
+  const [name, bytes] = detail(message);
+  return statusOf(batchCode, message, name, bytes);
 }
 
 /** What answers an append of a batch stream whose stream was not where it was expected. */

@@ -8,7 +8,6 @@ import gossipService from '@eventstore/db-client/generated/gossip_grpc_pb.js';
 import type { ClusterInfo } from '@eventstore/db-client/generated/gossip_pb.js';
 import featuresService from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
 import type { SupportedMethods } from '@eventstore/db-client/generated/serverfeatures_pb.js';
-import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import {
   logVerbosity,
   type Metadata,
@@ -19,6 +18,7 @@ import {
 } from '@grpc/grpc-js';
 import { accessCheck, type Credentials } from './access.ts';
 import { appendHandler, batchAppendHandler } from './appends.ts';
+import { streamsDefinition } from './definition.ts';
 import { holdAnswers } from './heldAnswers.ts';
 import { isLoopback } from './loopback.ts';
 import { clusterOf, supportedMethods } from './node.ts';
@@ -93,7 +93,7 @@ export async function createStoreGateway(options: StoreGatewayOptions): Promise<
   const neverDeleted = replying((_call, reply: sendUnaryData<never>) => {
     reply(callError(new RefusalError('accessDenied', 'A stream of this store is never deleted.')));
   });
-  server.addService(streamsService.StreamsService, {
+  server.addService(streamsDefinition, {
     read: streaming(readHandler({ store, logger }, stopping.signal)),
     append: replying(appendHandler({ store, allowWrites, logger })),
     batchAppend: streaming(batchAppendHandler({ store, allowWrites, logger }, stopping.signal)),
@@ -103,7 +103,7 @@ export async function createStoreGateway(options: StoreGatewayOptions): Promise<
   // Clients ask these before they use a password.
   server.addService(featuresService.ServerFeaturesService, {
     getSupportedMethods: (_call: unknown, reply: sendUnaryData<SupportedMethods>) =>
-      reply(null, supportedMethods()),
+      reply(null, supportedMethods({ allowWrites })),
   });
   server.addService(gossipService.GossipService, {
     read: (call: { getHost(): string }, reply: sendUnaryData<ClusterInfo>) =>

@@ -47,6 +47,7 @@ export function streamIdentifier(stream: string) {
 export function streamNameOf(identifier: InstanceType<typeof shared.StreamIdentifier> | undefined): string {
   const name = textOf(identifier?.getStreamName_asU8() ?? new Uint8Array(), 'The name of a stream');
   if (name === '') throw new RefusalError('badRequest', 'A stream has a name.');
+  if (name.includes('\0')) throw new RefusalError('badRequest', 'The name of a stream is without NUL.');
   return name;
 }
 
