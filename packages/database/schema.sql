@@ -1,10 +1,17 @@
 
-table cache.migrations
-  column name text not null
-  column sha256 text not null
-  column applied_at timestamp with time zone not null default now()
-  constraint migrations_pkey PRIMARY KEY (name)
-  CREATE UNIQUE INDEX migrations_pkey ON cache.migrations USING btree (name)
+table cache.knex_migrations
+  column id integer not null default nextval('cache.knex_migrations_id_seq'::regclass)
+  column name character varying(255)
+  column batch integer
+  column migration_time timestamp with time zone
+  constraint knex_migrations_pkey PRIMARY KEY (id)
+  CREATE UNIQUE INDEX knex_migrations_pkey ON cache.knex_migrations USING btree (id)
+
+table cache.knex_migrations_lock
+  column index integer not null default nextval('cache.knex_migrations_lock_index_seq'::regclass)
+  column is_locked integer
+  constraint knex_migrations_lock_pkey PRIMARY KEY (index)
+  CREATE UNIQUE INDEX knex_migrations_lock_pkey ON cache.knex_migrations_lock USING btree (index)
 
 table cache.snapshots
   column stream text collate "C" not null
@@ -161,12 +168,19 @@ table log.events
   CREATE UNIQUE INDEX events_pkey ON log.events USING btree ("position")
   CREATE UNIQUE INDEX events_stream_revision ON log.events USING btree (stream, revision)
 
-table log.migrations
-  column name text not null
-  column sha256 text not null
-  column applied_at timestamp with time zone not null default now()
-  constraint migrations_pkey PRIMARY KEY (name)
-  CREATE UNIQUE INDEX migrations_pkey ON log.migrations USING btree (name)
+table log.knex_migrations
+  column id integer not null default nextval('log.knex_migrations_id_seq'::regclass)
+  column name character varying(255)
+  column batch integer
+  column migration_time timestamp with time zone
+  constraint knex_migrations_pkey PRIMARY KEY (id)
+  CREATE UNIQUE INDEX knex_migrations_pkey ON log.knex_migrations USING btree (id)
+
+table log.knex_migrations_lock
+  column index integer not null default nextval('log.knex_migrations_lock_index_seq'::regclass)
+  column is_locked integer
+  constraint knex_migrations_lock_pkey PRIMARY KEY (index)
+  CREATE UNIQUE INDEX knex_migrations_lock_pkey ON log.knex_migrations_lock USING btree (index)
 
 table read_v1.accounts
   column stream text collate "C" not null
@@ -554,12 +568,19 @@ table records.currencies
   CREATE UNIQUE INDEX currencies_pkey ON records.currencies USING btree (app_id, currency_id)
   CREATE TRIGGER currencies_are_immutable BEFORE DELETE OR UPDATE ON records.currencies FOR EACH ROW EXECUTE FUNCTION records.refuse_change_of_currency()
 
-table records.migrations
-  column name text not null
-  column sha256 text not null
-  column applied_at timestamp with time zone not null default now()
-  constraint migrations_pkey PRIMARY KEY (name)
-  CREATE UNIQUE INDEX migrations_pkey ON records.migrations USING btree (name)
+table records.knex_migrations
+  column id integer not null default nextval('records.knex_migrations_id_seq'::regclass)
+  column name character varying(255)
+  column batch integer
+  column migration_time timestamp with time zone
+  constraint knex_migrations_pkey PRIMARY KEY (id)
+  CREATE UNIQUE INDEX knex_migrations_pkey ON records.knex_migrations USING btree (id)
+
+table records.knex_migrations_lock
+  column index integer not null default nextval('records.knex_migrations_lock_index_seq'::regclass)
+  column is_locked integer
+  constraint knex_migrations_lock_pkey PRIMARY KEY (index)
+  CREATE UNIQUE INDEX knex_migrations_lock_pkey ON records.knex_migrations_lock USING btree (index)
 
 table records.read_pointer
   column shape integer not null

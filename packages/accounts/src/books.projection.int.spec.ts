@@ -1,8 +1,8 @@
 import type { Session } from '@coffer/consumers';
-import { createPool, type Pool } from '@coffer/database';
+import { createPool, migrate, type Pool } from '@coffer/database';
 import type { Position, RecordedEvent } from '@coffer/event-store';
 import { encodeMetadata } from '@coffer/kernel';
-import { migrateReadModels, readModelsWork, trialBalances } from '@coffer/read-models';
+import { createReadModels, readModelMigrations, readModelsWork, trialBalances } from '@coffer/read-models';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -24,7 +24,11 @@ describe('the books', () => {
     log = [];
     database = await createTestDatabase({
       name: 'books',
-      prepare: (url) => withPool(url, migrateReadModels),
+      prepare: (url) =>
+        withPool(url, async (preparing) => {
+          await migrate(preparing, [readModelMigrations]);
+          await createReadModels(preparing);
+        }),
     });
     pool = openPool(database.connectionString);
   });

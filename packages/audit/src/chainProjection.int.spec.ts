@@ -2,21 +2,21 @@ import { randomUUID } from 'node:crypto';
 import {
   type Consumer,
   type ConsumerAlarm,
+  consumerMigrations,
   createConsumersTable,
-  migrateConsumers,
   type Projection,
   projecting,
   startConsumer,
 } from '@coffer/consumers';
-import { createPool, type Pool } from '@coffer/database';
+import { createPool, migrate, type Pool } from '@coffer/database';
 import type { EventStore, Position } from '@coffer/event-store';
-import { createPostgresEventStore, migrateLog } from '@coffer/event-store/postgres';
+import { createPostgresEventStore, logMigrations } from '@coffer/event-store/postgres';
 import { createTestDatabase, type TestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
 import { readBlocks, readCarriedUntil, readChainHead } from './blocksTable.ts';
 import { entryHash, GENESIS } from './chain.ts';
 import { CHAIN_CONSUMER, chainProjection } from './chainProjection.ts';
-import { migrateAudit } from './migrate.ts';
+import { auditMigrations } from './migrations.ts';
 import { createPointsInTime } from './pointInTime.ts';
 
 const poolOf = (connectionString: string) =>
@@ -275,8 +275,8 @@ describe('the chain', () => {
     await chainedUpTo(12);
     const migratedAnew = async () => {
       await pool.query('drop table records.chain_carried');
-      await pool.query(`delete from records.migrations where name = '0002-audit-chain-carried.sql'`);
-      await migrateAudit(pool);
+      await pool.query(`delete from records.knex_migrations where name like '0002-audit-chain-carried.sql%'`);
+      await migrate(pool, MIGRATIONS);
       return readCarriedUntil(pool);
     };
     expect(await migratedAnew()).to.equal(0);
@@ -298,11 +298,11 @@ describe('the chain', () => {
   }
 });
 
+const MIGRATIONS = [logMigrations, auditMigrations, consumerMigrations];
+
 async function prepare(connectionString: string): Promise<void> {
   const pool = poolOf(connectionString);
-  await migrateLog(pool);
-  await migrateAudit(pool);
+  await migrate(pool, MIGRATIONS);
   await createConsumersTable(pool, 'records');
-  await migrateConsumers(pool);
   await pool.end();
 }

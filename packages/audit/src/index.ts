@@ -7,7 +7,7 @@ export { auditErrors } from './errors.ts';
 export type { Fault, FaultKind } from './faults.ts';
 export { createKeptChain } from './keptChain.ts';
 export { createLogScrub, type LogScrub, type ScrubbedStretch, type ScrubPlace } from './logScrub.ts';
-export { migrateAudit } from './migrate.ts';
+export { auditMigrations } from './migrations.ts';
 export * from './pointInTime.ts';
 export { type AuditDependencies, auditEndpoints } from './routes.ts';
 export { type StreamRules, streamRules } from './streamRules.ts';

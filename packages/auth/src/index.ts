@@ -1,5 +1,5 @@
 export * from './identities/index.ts';
 export * from './methods/index.ts';
-export * from './migrate.ts';
+export * from './migrations.ts';
 export * from './sessions/index.ts';
 export * from './types.ts';

@@ -1,4 +1,4 @@
-import { createPool, type Pool } from '@coffer/database';
+import { createPool, migrate, type Pool } from '@coffer/database';
 import { type LogPlace, LogRewrittenError, type RecordedEvent } from '@coffer/event-store';
 import { createTestDatabase, type TestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
@@ -9,7 +9,7 @@ import { takeLease } from './lease.ts';
 import { type Projection, projecting } from './projecting.ts';
 import { reacting } from './reacting.ts';
 import type { Reaction } from './reactor.ts';
-import { migrateConsumers } from './stopsTable.ts';
+import { consumerMigrations } from './stopsTable.ts';
 import { placeOf, type TestLog, testLog } from './testing.ts';
 import type { ConsumerWork } from './work.ts';
 
@@ -420,7 +420,7 @@ async function prepare(connectionString: string): Promise<void> {
   const pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
   await pool.query(`create schema ${SCHEMA}`);
   await createConsumersTable(pool, SCHEMA);
-  await migrateConsumers(pool);
+  await migrate(pool, [consumerMigrations]);
   await pool.query(`create table ${SCHEMA}.seen (position integer primary key, writer text not null)`);
   await pool.end();
 }

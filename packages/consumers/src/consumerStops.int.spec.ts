@@ -1,6 +1,6 @@
 /** Consumers that have stopped for good: how it is told, and how they go on behind an event that is skipped. */
 
-import { createPool, type Pool } from '@coffer/database';
+import { createPool, migrate, type Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
 import { type Consumer, type ConsumerOptions, startConsumer } from './consumer.ts';
@@ -10,7 +10,7 @@ import { type Projection, projecting } from './projecting.ts';
 import { reacting } from './reacting.ts';
 import type { Reaction } from './reactor.ts';
 import type { SkipLookup } from './skipLookup.ts';
-import { migrateConsumers } from './stopsTable.ts';
+import { consumerMigrations } from './stopsTable.ts';
 import { placeOf, type TestLog, testLog } from './testing.ts';
 import type { ConsumerWork } from './work.ts';
 
@@ -170,7 +170,7 @@ async function prepare(connectionString: string): Promise<void> {
   const pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
   await pool.query(`create schema ${SCHEMA}`);
   await createConsumersTable(pool, SCHEMA);
-  await migrateConsumers(pool);
+  await migrate(pool, [consumerMigrations]);
   await pool.query(`create table ${SCHEMA}.seen (position integer primary key)`);
   await pool.end();
 }

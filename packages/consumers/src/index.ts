@@ -25,5 +25,5 @@ export { type Projection, projecting } from './projecting.ts';
 export { type ReactingOptions, reacting } from './reacting.ts';
 export { actDeadlineMs, type PendingFigures, type Reaction, type ReactorOptions } from './reactor.ts';
 export type { SkipLookup } from './skipLookup.ts';
-export { type ConsumerStop, migrateConsumers } from './stopsTable.ts';
+export { type ConsumerStop, consumerMigrations } from './stopsTable.ts';
 export type { ConsumerWork, RunningWork, Session } from './work.ts';

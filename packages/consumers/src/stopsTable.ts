@@ -1,12 +1,14 @@
 /** `records.consumer_stops`: which consumer has stopped for good, where and why, for whoever looks from outside. */
 import { join } from 'node:path';
-import { migrate, type Pool, type Queryable } from '@coffer/database';
+import type { Migrations, Queryable } from '@coffer/database';
 import type { ConsumerKey } from './consumersTable.ts';
 import type { PoisonEventError } from './errors.ts';
 
-/** Brings the tables that all consumers share up to date. Safe to run from several services at once. */
-export const migrateConsumers = (pool: Pool): Promise<void> =>
-  migrate(pool, 'records', join(import.meta.dirname, 'migrations'));
+/** The tables that all consumers share. */
+export const consumerMigrations: Migrations = {
+  schema: 'records',
+  folder: join(import.meta.dirname, 'migrations'),
+};
 
 /** A consumer has stopped for good and someone must look: nothing was skipped, nothing more is done. */
 export interface ConsumerStop {

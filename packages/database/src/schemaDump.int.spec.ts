@@ -3,30 +3,30 @@
  * After a change: run this spec with COFFER_WRITE_SCHEMA=1 and commit the file with the migration.
  */
 import { readFile, writeFile } from 'node:fs/promises';
-import { migrateAudit } from '@coffer/audit';
-import { migrateAuth } from '@coffer/auth';
-import { createConsumersTable, migrateConsumers } from '@coffer/consumers';
-import { migrateLog, migrateSnapshots } from '@coffer/event-store/postgres';
-import { migrateRecords } from '@coffer/portal';
-import { migrateReadModels } from '@coffer/read-models';
-import { migrateReconcile } from '@coffer/reconcile';
+import { auditMigrations } from '@coffer/audit';
+import { authMigrations } from '@coffer/auth';
+import { consumerMigrations, createConsumersTable } from '@coffer/consumers';
+import { logMigrations, snapshotMigrations } from '@coffer/event-store/postgres';
+import { portalMigrations } from '@coffer/portal';
+import { createReadModels, readModelMigrations } from '@coffer/read-models';
+import { reconcileMigrations } from '@coffer/reconcile';
 import { createTestDatabase } from '@coffer/testing';
-import { migrateWallets } from '@coffer/wallets';
+import { walletMigrations } from '@coffer/wallets';
 import { expect } from 'chai';
-import { createPool, type Pool } from './pool.ts';
+import { migrate } from './migrate.ts';
+import { createPool } from './pool.ts';
 import { dumpSchemas } from './schemaDump.ts';
 
-const MIGRATIONS: readonly ((pool: Pool) => Promise<void>)[] = [
-  migrateLog,
-  migrateSnapshots,
-  migrateRecords,
-  migrateAuth,
-  migrateAudit,
-  migrateWallets,
-  migrateReconcile,
-  migrateReadModels,
-  migrateConsumers,
-  (pool) => createConsumersTable(pool, 'records'),
+const MIGRATIONS = [
+  logMigrations,
+  snapshotMigrations,
+  portalMigrations,
+  authMigrations,
+  auditMigrations,
+  walletMigrations,
+  reconcileMigrations,
+  readModelMigrations,
+  consumerMigrations,
 ];
 const SCHEMAS = ['cache', 'log', 'read_v1', 'records'];
 const FILE = new URL('../schema.sql', import.meta.url);
@@ -39,7 +39,9 @@ describe('the schema', () => {
       applicationName: 'spec',
       onIdleError() {},
     });
-    for (const migrate of MIGRATIONS) await migrate(pool);
+    await migrate(pool, MIGRATIONS);
+    await createConsumersTable(pool, 'records');
+    await createReadModels(pool);
     const dumped = await dumpSchemas(pool, SCHEMAS);
     await pool.end();
     await database.drop();

@@ -30,7 +30,7 @@ export { portalErrors } from './errors.ts';
 export { type CarriedChain, type ImportedLog, importLog, type LogImport } from './importLog.ts';
 export type { Keyring, KeyringOptions } from './keyring.ts';
 export { createKeyring } from './keyring.ts';
-export { migrateRecords } from './migrate.ts';
+export { portalMigrations } from './migrations.ts';
 export * from './operatorFile.ts';
 export * from './privateFile.ts';
 export type { SettingKey, SettingValues } from './settings.ts';

@@ -1,5 +1,5 @@
 /** For this package's specs: a database with the portal's tables, and an operator's transaction. */
-import { createPool, type Pool } from '@coffer/database';
+import { createPool, migrate, type Pool } from '@coffer/database';
 import type { Position, RecordedEvent } from '@coffer/event-store';
 import { idFromParts, newId } from '@coffer/kernel';
 import { z } from 'zod';
@@ -8,7 +8,7 @@ import { type App, insertApp } from './apps.ts';
 import type { PortalPlaySessions } from './endpoints/playSessions.ts';
 import type { LogReader } from './endpoints/portalEndpoints.ts';
 import type { PortalWallets } from './endpoints/wallets.ts';
-import { migrateRecords } from './migrate.ts';
+import { portalMigrations } from './migrations.ts';
 
 export interface PortalWorld {
   readonly pool: Pool;
@@ -36,7 +36,7 @@ export const portalTemplate = {
   name: 'portal records',
   prepare: async (connectionString: string): Promise<void> => {
     const pool = openPool(connectionString);
-    await migrateRecords(pool);
+    await migrate(pool, [portalMigrations]);
     await pool.end();
   },
 };

@@ -29,10 +29,11 @@ export {
 export * from './rebuild.ts';
 export { foldRow, type RowProjection, type StreamRow } from './rowProjection.ts';
 export {
+  createReadModels,
   createReadSchema,
   liveReadSchema,
-  migrateReadModels,
   READ_SHAPE,
+  readModelMigrations,
   readSchemaOf,
   readSchemas,
 } from './schema.ts';

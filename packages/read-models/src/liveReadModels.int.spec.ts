@@ -8,15 +8,8 @@ import { startLiveReadModels } from './liveReadModels.ts';
 import { listPlaySessions } from './playSessions.ts';
 import { caughtUpSince, READ_MODELS_CONSUMER } from './readModels.ts';
 import { rebuildReadModels } from './rebuild.ts';
-import {
-  beginFilling,
-  createReadSchema,
-  dropSuperseded,
-  liveReadSchema,
-  migrateReadModels,
-  READ_SHAPE,
-} from './schema.ts';
-import { APP, type Game, startGame } from './testing.ts';
+import { beginFilling, createReadSchema, dropSuperseded, liveReadSchema, READ_SHAPE } from './schema.ts';
+import { APP, type Game, migrateReadModels, startGame } from './testing.ts';
 
 describe('the live read models', () => {
   let database: TestDatabase;

@@ -2,7 +2,8 @@ import { createPool, type Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { currencyBooks, movesUnderWay, movesUnderWayOfWallet } from './moves.ts';
-import { liveReadSchema, migrateReadModels } from './schema.ts';
+import { liveReadSchema } from './schema.ts';
+import { migrateReadModels } from './testing.ts';
 
 const PLACE = { appId: 'app_1', environment: 'test', currencyId: 2 } as const;
 

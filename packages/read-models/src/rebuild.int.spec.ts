@@ -7,8 +7,8 @@ import { expect } from 'chai';
 import { READ_TABLES } from './compare.ts';
 import { listPlaySessions } from './playSessions.ts';
 import { type RebuildOptions, type RebuildProgress, rebuildReadModels } from './rebuild.ts';
-import { liveReadSchema, migrateReadModels, READ_SHAPE } from './schema.ts';
-import { APP, type Game, type Statement, startGame, watchedPool } from './testing.ts';
+import { liveReadSchema, READ_SHAPE } from './schema.ts';
+import { APP, type Game, migrateReadModels, type Statement, startGame, watchedPool } from './testing.ts';
 
 describe('a rebuild', () => {
   let database: TestDatabase;

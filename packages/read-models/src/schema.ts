@@ -5,12 +5,16 @@
  */
 import { fileURLToPath } from 'node:url';
 import { consumersTableSql } from '@coffer/consumers';
-import { type Client, migrate, type Pool, type Queryable, withTransaction } from '@coffer/database';
+import { type Client, type Migrations, type Pool, type Queryable, withTransaction } from '@coffer/database';
 
 /** Raised with every change of the tables below; this release reads no other shape. */
 export const READ_SHAPE = 3;
 
-const MIGRATIONS = fileURLToPath(new URL('../migrations', import.meta.url));
+/** The pointer's table. */
+export const readModelMigrations: Migrations = {
+  schema: 'records',
+  folder: fileURLToPath(new URL('../migrations', import.meta.url)),
+};
 
 /** Any constant: whoever creates or drops versions takes turns. */
 const VERSIONS_LOCK = 7_263_003;
@@ -23,9 +27,8 @@ const FILLING = 'filling';
 
 export const readSchemaOf = (version: number) => `read_v${version}`;
 
-/** Brings the pointer, and the schema that it names for this shape, into being. */
-export async function migrateReadModels(pool: Pool): Promise<void> {
-  await migrate(pool, 'records', MIGRATIONS);
+/** Brings the pointer of this shape, and the schema that it names, into being. `readModelMigrations` are there. */
+export async function createReadModels(pool: Pool): Promise<void> {
   await changeVersions(pool, async (client) => {
     await client.query(
       `insert into records.read_pointer (shape, version) values ($1, $2) on conflict (shape) do nothing`,

@@ -1,14 +1,14 @@
 /** A small game for the specs of this package: the rules of the real one are the ledger's and the accounts'. */
 import { randomUUID } from 'node:crypto';
 import { type HeldProjections, holdProjections } from '@coffer/consumers';
-import type { Client, Pool } from '@coffer/database';
+import { type Client, migrate, type Pool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import type { AccountRow, BooksProjection } from './books.ts';
 import type { MoveRow } from './moves.ts';
 import type { PlaySessionRow } from './playSessions.ts';
 import { READ_MODELS_CONSUMER, type ReadModelProjections, readModelsOf } from './readModels.ts';
 import type { RowProjection } from './rowProjection.ts';
-import { liveReadSchema } from './schema.ts';
+import { createReadModels, liveReadSchema, readModelMigrations } from './schema.ts';
 
 export const APP = `app_${'0'.repeat(26)}`;
 const OCCURRED_AT = '2026-01-01T00:00:00.000Z';
@@ -237,4 +237,10 @@ function textOf(query: unknown): string {
   const text =
     typeof query === 'object' && query !== null && 'text' in query ? String(query.text) : String(query);
   return text.replace(/read_v\d+/g, 'read_v').replace(/\s+/g, ' ');
+}
+
+/** On a database of its own: the service has more parts in the same schema. */
+export async function migrateReadModels(pool: Pool): Promise<void> {
+  await migrate(pool, [readModelMigrations]);
+  await createReadModels(pool);
 }

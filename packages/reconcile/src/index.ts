@@ -2,7 +2,7 @@ export * from './chain/bearingOut.ts';
 export * from './chain/chainReconciler.ts';
 export * from './chain/chainReport.ts';
 export { reconcileErrors } from './errors.ts';
-export { migrateReconcile } from './migrate.ts';
+export { reconcileMigrations } from './migrations.ts';
 export * from './reconciler.ts';
 export * from './report.ts';
 export { createBooksScrub } from './scrub/booksScrub.ts';

@@ -20,7 +20,7 @@ export {
   hasMasterKeysInUse,
   MasterKeysMismatchError,
 } from './masterKeyVersions.ts';
-export { migrateWallets } from './migrate.ts';
+export { walletMigrations } from './migrations.ts';
 export * from './operator/index.ts';
 export { ownAddressesOf } from './ownAddresses.ts';
 export { type PlayerWalletRoutes, playerWalletEndpoints } from './playerRoutes.ts';

@@ -1,8 +1,8 @@
 /** A database with the wallets' tables, an event store, and processes on it that hold master keys. For specs. */
 import { createPublicKey, verify } from 'node:crypto';
-import { createPool, type Pool } from '@coffer/database';
+import { createPool, migrate, type Pool } from '@coffer/database';
 import { type CommandContext, createCommandHandler } from '@coffer/event-store';
-import { createPostgresEventStore, migrateLog } from '@coffer/event-store/postgres';
+import { createPostgresEventStore, logMigrations } from '@coffer/event-store/postgres';
 import { type Clock, newId, type UserPlace } from '@coffer/kernel';
 import { createMoves } from '@coffer/moves';
 import { type AdmittedMoves, createAdmittedMoves } from './admittedMoves.ts';
@@ -11,7 +11,7 @@ import { openKey } from './envelope.ts';
 import { createExports, type Exports } from './exports.ts';
 import { createMasterKeys, type MasterKey, type MasterKeys, newMasterKey } from './masterKeys.ts';
 import { adoptMasterKeys } from './masterKeyVersions.ts';
-import { migrateWallets } from './migrate.ts';
+import { walletMigrations } from './migrations.ts';
 import { createOperatorWallets, type OperatorWallets } from './operator/operatorWallets.ts';
 import { takeKeyForOpening } from './sealedKeys.ts';
 import { createSigner, type Signer } from './signer.ts';
@@ -45,8 +45,7 @@ export const walletTemplate = {
   name: 'wallets',
   prepare: async (connectionString: string): Promise<void> => {
     const pool = poolOf(connectionString);
-    await migrateLog(pool);
-    await migrateWallets(pool);
+    await migrate(pool, [logMigrations, walletMigrations]);
     await pool.end();
   },
 };

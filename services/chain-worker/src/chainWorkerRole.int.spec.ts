@@ -1,10 +1,10 @@
 import {
+  consumerMigrations,
   createConsumersTable,
   type MonotonicClock,
-  migrateConsumers,
   monotonicClock,
 } from '@coffer/consumers';
-import { createPool, type Pool } from '@coffer/database';
+import { createPool, migrate, type Pool } from '@coffer/database';
 import { type CommandHandler, createCommandHandler, type EventStore } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { createLogger, createMetricsRegistry, type Registry } from '@coffer/http';
@@ -22,7 +22,7 @@ import {
 import { createTestDatabase, patiently, type TestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
 import { type ChainWorkerRole, startChainWorkerRole } from './chainWorkerRole.ts';
-import { migrateChainWorker, pauseSigning } from './signingPause.ts';
+import { chainWorkerMigrations, pauseSigning } from './signingPause.ts';
 
 const APP = depositOf().appId;
 const SOL = 1_000_000_000n;
@@ -211,10 +211,8 @@ const poolOf = (connectionString: string) =>
 
 async function prepare(connectionString: string): Promise<void> {
   const pool = poolOf(connectionString);
-  await pool.query('create schema records');
+  await migrate(pool, [consumerMigrations, chainWorkerMigrations]);
   await createConsumersTable(pool, 'records');
-  await migrateConsumers(pool);
-  await migrateChainWorker(pool);
   await pool.end();
 }
 

@@ -1,3 +1,3 @@
 export * from './chainWorkerRole.ts';
 export { createRentSponsor, type RentCaps } from './rentSponsor.ts';
-export { migrateChainWorker, pauseSigning } from './signingPause.ts';
+export { chainWorkerMigrations, pauseSigning } from './signingPause.ts';

@@ -1,10 +1,10 @@
-import { createPool, type Pool } from '@coffer/database';
+import { createPool, migrate, type Pool } from '@coffer/database';
 import type { RentSponsor, SponsoredMove } from '@coffer/moves';
 import { memoryRentSponsor } from '@coffer/moves/testing';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { createRentSponsor } from './rentSponsor.ts';
-import { migrateChainWorker } from './signingPause.ts';
+import { chainWorkerMigrations } from './signingPause.ts';
 
 const AT_ONCE = 40;
 
@@ -142,7 +142,6 @@ describe('the database', () => {
 
 async function prepare(connectionString: string): Promise<void> {
   const pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-  await pool.query('create schema records');
-  await migrateChainWorker(pool);
+  await migrate(pool, [chainWorkerMigrations]);
   await pool.end();
 }

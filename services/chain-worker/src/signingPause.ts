@@ -4,12 +4,14 @@
  * is in a final block, where it is found, or can be in none.
  */
 import { join } from 'node:path';
-import { migrate, type Pool, type Queryable } from '@coffer/database';
+import type { Migrations, Pool, Queryable } from '@coffer/database';
 import { type Environment, encodeBase58, environment as environments } from '@coffer/kernel';
 import type { Chain } from '@coffer/solana';
 
-export const migrateChainWorker = (pool: Pool): Promise<void> =>
-  migrate(pool, 'records', join(import.meta.dirname, 'migrations'));
+export const chainWorkerMigrations: Migrations = {
+  schema: 'records',
+  folder: join(import.meta.dirname, 'migrations'),
+};
 
 /** To be ordered while no chain worker runs, with whatever makes the consumers read a log anew. */
 export async function pauseSigning(db: Queryable): Promise<void> {

@@ -4,13 +4,13 @@
  */
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { createPool } from '@coffer/database';
+import { createPool, type Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { type ImportResult, importStreams } from './importStreams.ts';
 import { migrateAll } from './service.ts';
 import { type AppPlace, placeOf, requireStatus } from './testing/client.ts';
-import { caughtUpRows, freshRows } from './testing/readModels.ts';
+import { caughtUpRows, freshRows, withSpecPool } from './testing/readModels.ts';
 import { openStoreOf, serviceTemplate, startNode, type World } from './testing/world.ts';
 
 const fixture = (name: string) => new URL(`./fixtures/formerRelease.${name}`, import.meta.url);
@@ -26,15 +26,34 @@ interface Told {
 
 describe('the log of the former release', () => {
   let told: Told;
+  /** Of each schema, the migrations that it had applied, with their hashes. */
+  let applied: Readonly<Record<string, Readonly<Record<string, string>>>>;
   let database: TestDatabase;
   let imported: ImportResult;
   let node: Omit<World, 'databaseUrl'>;
   let test: AppPlace;
 
+  /** Before knex: a table in each schema. */
+  async function recordAsThatReleaseDid(pool: Pool): Promise<void> {
+    applied = JSON.parse(await readFile(fixture('migrations.json'), 'utf8'));
+    for (const [schema, files] of Object.entries(applied)) {
+      await pool.query(
+        `drop table ${schema}.knex_migrations, ${schema}.knex_migrations_lock;
+         create table ${schema}.migrations
+           (name text primary key, sha256 text not null, applied_at timestamptz not null default now())`,
+      );
+      await pool.query(
+        `insert into ${schema}.migrations (name, sha256) select key, value from jsonb_each_text($1)`,
+        [files],
+      );
+    }
+  }
+
   before(async () => {
     told = JSON.parse(await readFile(fixture('json'), 'utf8'));
     database = await createTestDatabase(serviceTemplate);
     const pool = createPool({ ...database, applicationName: 'spec', onIdleError() {} });
+    await recordAsThatReleaseDid(pool);
     const { appId, scopeId } = told;
     await pool.query(`insert into records.apps values ($1, 'Demo', $2, now())`, [appId, scopeId]);
     await pool.query(
@@ -55,6 +74,13 @@ describe('the log of the former release', () => {
   after(async () => {
     await node.stop();
     await database.drop();
+  });
+
+  it('lies in a database whose migrations are known to have run', async () => {
+    const { rows } = await withSpecPool(database.connectionString, (pool) =>
+      pool.query<{ name: string }>(`select split_part(name, ' ', 1) as name from records.knex_migrations`),
+    );
+    expect(rows.map(({ name }) => name)).to.include.members(Object.keys(applied.records ?? {}));
   });
 
   it('is imported whole, and chained to the same end', () => {

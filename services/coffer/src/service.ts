@@ -3,13 +3,13 @@
  * stops, in the reverse order.
  */
 import { timingSafeEqual } from 'node:crypto';
-import { migrateAudit } from '@coffer/audit';
-import { migrateAuth, requireIdentityKey, type ViewUser } from '@coffer/auth';
-import { migrateChainWorker } from '@coffer/chain-worker';
-import { createConsumersTable, migrateConsumers } from '@coffer/consumers';
-import { createPool, type Pool } from '@coffer/database';
+import { auditMigrations } from '@coffer/audit';
+import { authMigrations, requireIdentityKey, type ViewUser } from '@coffer/auth';
+import { chainWorkerMigrations } from '@coffer/chain-worker';
+import { consumerMigrations, createConsumersTable } from '@coffer/consumers';
+import { createPool, migrate, type Pool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
-import { migrateLog, migrateSnapshots } from '@coffer/event-store/postgres';
+import { logMigrations, snapshotMigrations } from '@coffer/event-store/postgres';
 import {
   createApp,
   createMetricsRegistry,
@@ -19,12 +19,12 @@ import {
   startServer,
 } from '@coffer/http';
 import { type Clock, type Environment, systemClock } from '@coffer/kernel';
-import { migrateRecords } from '@coffer/portal';
-import { migrateReadModels } from '@coffer/read-models';
-import { migrateReconcile, startBearingOut } from '@coffer/reconcile';
+import { portalMigrations } from '@coffer/portal';
+import { createReadModels, readModelMigrations } from '@coffer/read-models';
+import { reconcileMigrations, startBearingOut } from '@coffer/reconcile';
 import { startReconcilerRole, startScrubRole } from '@coffer/reconciler';
 import { isLoopback } from '@coffer/store-gateway/loopback';
-import { adoptMasterKeys, type MasterKey, type MasterKeys, migrateWallets } from '@coffer/wallets';
+import { adoptMasterKeys, type MasterKey, type MasterKeys, walletMigrations } from '@coffer/wallets';
 
 import type { Chains } from './chains.ts';
 import { type Config, needMasterKeys, type Role } from './config.ts';
@@ -84,19 +84,25 @@ export interface Service {
   readonly stop: () => Promise<void>;
 }
 
+const MIGRATIONS = [
+  // Before the records: what is written to them may follow from the log.
+  logMigrations,
+  snapshotMigrations,
+  portalMigrations,
+  authMigrations,
+  auditMigrations,
+  walletMigrations,
+  chainWorkerMigrations,
+  reconcileMigrations,
+  consumerMigrations,
+  readModelMigrations,
+];
+
 /** Creates or updates every schema. Safe to run by several processes at once. */
 export async function migrateAll(pool: Pool): Promise<void> {
-  await migrateLog(pool);
-  await migrateSnapshots(pool);
-  await migrateRecords(pool);
-  await migrateAuth(pool);
-  await migrateAudit(pool);
-  await migrateWallets(pool);
-  await migrateChainWorker(pool);
-  await migrateReconcile(pool);
-  await migrateConsumers(pool);
+  await migrate(pool, MIGRATIONS);
   await createConsumersTable(pool, 'records');
-  await migrateReadModels(pool);
+  await createReadModels(pool);
 }
 
 export async function startService(options: ServiceOptions): Promise<Service> {

@@ -1,3 +1,4 @@
+import { NewerDatabaseError } from '@coffer/database';
 import { StoreAbsentError, StoreRefusedError, StoreUnreachableError } from '@coffer/event-store';
 import { expect } from 'chai';
 import { startFailure } from './startFailure.ts';
@@ -25,5 +26,10 @@ describe('a start that cannot work', () => {
     const failure = startFailure(new StoreRefusedError('The log refuses its user: it may not read $all.'));
     expect(failure?.message).to.match(/^The log refuses its user/);
     expect(failure?.message).to.include('coffer log check').and.not.to.include('cannot be reached');
+  });
+
+  it('says that a later release has migrated the database', () => {
+    const failure = startFailure(new NewerDatabaseError('The database was migrated by a later release.'));
+    expect(failure).to.include({ message: 'The database was migrated by a later release.', exitCode: 1 });
   });
 });

@@ -1,6 +1,6 @@
 /** A start that cannot work, in words for whoever started it; a stack trace is for our own mistakes only. */
 import { IdentityKeyMismatchError } from '@coffer/auth';
-import { UnsupportedPostgresError } from '@coffer/database';
+import { NewerDatabaseError, UnsupportedPostgresError } from '@coffer/database';
 import { EmbeddedChainError } from '@coffer/embedded-chain';
 import { DataFolderInUseError, EmbeddedPostgresError } from '@coffer/embedded-postgres';
 import { StoreRefusedError, StoreUnreachableError } from '@coffer/event-store';
@@ -16,7 +16,9 @@ export function startFailure(error: unknown): CommandFailure | undefined {
   if (error instanceof DataFolderInUseError || error instanceof EmbeddedPostgresError) {
     return failure(EXIT.refused, error.message, error);
   }
-  if (error instanceof UnsupportedPostgresError) return failure(EXIT.refused, error.message, error);
+  if (error instanceof UnsupportedPostgresError || error instanceof NewerDatabaseError) {
+    return failure(EXIT.refused, error.message, error);
+  }
   if (error instanceof EmbeddedChainError) return failure(EXIT.refused, chainFailure(error), error);
   if (error instanceof MasterKeysMismatchError || error instanceof IdentityKeyMismatchError) {
     return failure(EXIT.refused, error.message, error);

@@ -1,10 +1,10 @@
 /** What is known of a person, while it is written and destroyed at the same time. Source: ADR 0016. */
 import { randomBytes } from 'node:crypto';
-import { createPool, type Pool } from '@coffer/database';
+import { createPool, migrate, type Pool } from '@coffer/database';
 import { createSecretBox, newId, type SecretBox, type UserPlace } from '@coffer/kernel';
 import { createTestDatabase, type TestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
-import { migrateAuth } from '../migrate.ts';
+import { authMigrations } from '../migrations.ts';
 import { createPersonalData, type PersonalData } from './personalData.ts';
 
 const AT = new Date('2026-01-02T03:04:05.678Z');
@@ -20,7 +20,7 @@ describe('personal data', () => {
     database = await createTestDatabase();
     const { connectionString } = database;
     pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-    await migrateAuth(pool);
+    await migrate(pool, [authMigrations]);
     personalData = createPersonalData(pool, secretBox);
   });
   after(async () => {

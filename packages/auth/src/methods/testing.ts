@@ -1,5 +1,5 @@
 /** For the specs of the sign-in methods: their endpoints over real HTTP and Postgres, a time that stands still. */
-import { createPool, type Pool } from '@coffer/database';
+import { createPool, migrate, type Pool } from '@coffer/database';
 import type { CommandContext } from '@coffer/event-store';
 import {
   type AppCaller,
@@ -10,7 +10,7 @@ import {
   startServer,
 } from '@coffer/http';
 import { type AppPlace, createSecretBox } from '@coffer/kernel';
-import { migrateAuth } from '../migrate.ts';
+import { authMigrations } from '../migrations.ts';
 import type { AuthMethod, FirstTouch, VerifiedIdentity } from '../types.ts';
 import { createAuthMethods } from './authMethods.ts';
 import type { MailTransport } from './email/transport.ts';
@@ -75,7 +75,7 @@ export const authTemplate = {
   name: 'auth records',
   prepare: async (connectionString: string) => {
     const pool = openPool(connectionString);
-    await migrateAuth(pool);
+    await migrate(pool, [authMigrations]);
     await pool.end();
   },
 };

@@ -1,8 +1,8 @@
 /** For the specs of this folder: nodes of sign-in sessions on one database, with a clock that is set by hand. */
 import { createHash } from 'node:crypto';
-import { createPool, type Pool, withTransaction } from '@coffer/database';
+import { createPool, migrate, type Pool, withTransaction } from '@coffer/database';
 import { type AppPlace, createSecretBox, type SecretBox } from '@coffer/kernel';
-import { migrateAuth } from '../migrate.ts';
+import { authMigrations } from '../migrations.ts';
 import type { UserView } from '../types.ts';
 import { createSessions, type SessionHolder, type Sessions } from './sessions.ts';
 import { listSigningKeys, type Rotation, rotateSigningKeys } from './signingKeyRecords.ts';
@@ -51,7 +51,7 @@ export const sessionsTemplate = {
   name: 'auth records',
   prepare: async (connectionString: string): Promise<void> => {
     const pool = openPool(connectionString);
-    await migrateAuth(pool);
+    await migrate(pool, [authMigrations]);
     await pool.end();
   },
 };

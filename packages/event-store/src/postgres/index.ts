@@ -1,6 +1,7 @@
 export {
   createPostgresEventStore,
+  logMigrations,
   migrateLog,
   type PostgresEventStoreOptions,
 } from './postgresEventStore.ts';
-export { createPostgresSnapshotStore, forgetSnapshots, migrateSnapshots } from './snapshotStore.ts';
+export { createPostgresSnapshotStore, forgetSnapshots, snapshotMigrations } from './snapshotStore.ts';

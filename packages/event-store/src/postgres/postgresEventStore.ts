@@ -1,6 +1,6 @@
 /** The event store on Postgres: the embedded default, and what one machine can hold. ADR 0003. */
 import { join } from 'node:path';
-import { migrate, type Pool } from '@coffer/database';
+import { type Migrations, migrate, type Pool } from '@coffer/database';
 import pg from 'pg';
 import type { EventStore } from '../port.ts';
 import { createAppender } from './appender.ts';
@@ -29,10 +29,11 @@ export interface PostgresEventStoreOptions {
  */
 const READ_SETTINGS = '-c enable_seqscan=off -c enable_bitmapscan=off -c timezone=UTC -c datestyle=ISO';
 
+/** All of the schema `log`. */
+export const logMigrations: Migrations = { schema: 'log', folder: join(import.meta.dirname, 'migrations') };
+
 /** Creates or updates the schema `log`. */
-export async function migrateLog(pool: Pool): Promise<void> {
-  await migrate(pool, 'log', join(import.meta.dirname, 'migrations'));
-}
+export const migrateLog = (pool: Pool): Promise<void> => migrate(pool, [logMigrations]);
 
 /** Connects when it is first used. The schema `log` must be there (`migrateLog`). */
 export function createPostgresEventStore(options: PostgresEventStoreOptions): EventStore {

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { createPool, type Pool } from '@coffer/database';
+import { createPool, migrate, type Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import type { SnapshotPlace } from '../snapshots.ts';
-import { createPostgresSnapshotStore, migrateSnapshots } from './snapshotStore.ts';
+import { createPostgresSnapshotStore, snapshotMigrations } from './snapshotStore.ts';
 
 const poolOf = (connectionString: string) =>
   createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
@@ -25,7 +25,7 @@ describe('snapshots in Postgres', () => {
       name: 'snapshots',
       async prepare(connectionString) {
         const preparing = poolOf(connectionString);
-        await migrateSnapshots(preparing);
+        await migrate(preparing, [snapshotMigrations]);
         await preparing.end();
       },
     });

@@ -5,12 +5,14 @@
  */
 import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
-import { migrate, type Pool, type Queryable } from '@coffer/database';
+import type { Migrations, Pool, Queryable } from '@coffer/database';
 import type { KeptSnapshots, SnapshotPlace, SnapshotStore } from '../snapshots.ts';
 
-export async function migrateSnapshots(pool: Pool): Promise<void> {
-  await migrate(pool, 'cache', join(import.meta.dirname, 'cacheMigrations'));
-}
+/** All of the schema `cache`. */
+export const snapshotMigrations: Migrations = {
+  schema: 'cache',
+  folder: join(import.meta.dirname, 'cacheMigrations'),
+};
 
 /** For another log: a snapshot is told by its event's id alone, not by what stands before it. */
 export async function forgetSnapshots(db: Queryable): Promise<void> {

@@ -1,9 +1,9 @@
 /** How the history of a treasury is taken over: page by page, once, and never past what is not final. */
-import { createPool, type Pool } from '@coffer/database';
+import { createPool, migrate, type Pool } from '@coffer/database';
 import { type ExecutedTransaction, TransactionUnreadableError } from '@coffer/solana';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
-import { migrateReconcile } from '../migrate.ts';
+import { reconcileMigrations } from '../migrations.ts';
 import { readTreasuryHistory } from './treasuryHistory.ts';
 
 const TREASURY = 'treasury';
@@ -26,7 +26,7 @@ describe('the history of a treasury', () => {
       applicationName: 'spec',
       onIdleError() {},
     });
-    await migrateReconcile(pool);
+    await migrate(pool, [reconcileMigrations]);
   });
   after(async () => {
     await pool.end();

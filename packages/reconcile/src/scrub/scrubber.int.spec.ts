@@ -1,7 +1,7 @@
-import { createPool, type Pool } from '@coffer/database';
+import { createPool, migrate, type Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
-import { migrateReconcile } from '../migrate.ts';
+import { reconcileMigrations } from '../migrations.ts';
 import { createScrubber, type ScrubberOptions } from './scrubber.ts';
 import { forgetScrubPass, readScrub, takeTurn } from './scrubTable.ts';
 
@@ -15,7 +15,7 @@ describe('the turns of the scrub', () => {
       name: 'scrub',
       prepare: async (connectionString) => {
         const preparing = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-        await migrateReconcile(preparing);
+        await migrate(preparing, [reconcileMigrations]);
         await preparing.end();
       },
     });

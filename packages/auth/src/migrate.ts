@@ -1,6 +1,0 @@
-import { join } from 'node:path';
-import { migrate, type Pool } from '@coffer/database';
-
-/** Brings the tables of sign-in in schema `records` up to date. Safe to run from several services at once. */
-export const migrateAuth = (pool: Pool): Promise<void> =>
-  migrate(pool, 'records', join(import.meta.dirname, 'migrations'));

@@ -1,0 +1,28 @@
+/** A start of a service up to its migrations, as a process that kills itself before one of its statements. */
+import { type Migrations, migrate } from '../migrate.ts';
+import { createPool } from '../pool.ts';
+
+export interface MortalMigration {
+  readonly connectionString: string;
+  readonly parts: readonly Migrations[];
+  /** The number of the statement, without those that only read: to die before one is to die before the next. */
+  readonly diesBefore: number;
+}
+
+const { connectionString, parts, diesBefore }: MortalMigration = JSON.parse(process.argv[2] ?? '');
+let written = 0;
+const pool = createPool({ connectionString, applicationName: 'mortal', onIdleError: () => undefined });
+pool.on('connect', (client) => {
+  const query = new Proxy(client.query, {
+    apply(target, self, parameters) {
+      const [statement] = parameters;
+      if (!/^select /.test(statement.text ?? statement) && written++ === diesBefore) {
+        process.kill(process.pid, 'SIGKILL');
+      }
+      return Reflect.apply(target, self, parameters);
+    },
+  });
+  Object.assign(client, { query });
+});
+await migrate(pool, parts);
+await pool.end();
