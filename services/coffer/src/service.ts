@@ -7,7 +7,7 @@ import { auditMigrations } from '@coffer/audit';
 import { authMigrations, requireIdentityKey, type ViewUser } from '@coffer/auth';
 import { chainWorkerMigrations } from '@coffer/chain-worker';
 import { consumerMigrations, createConsumersTable } from '@coffer/consumers';
-import { createPool, migrate, type Pool } from '@coffer/database';
+import { createPool, type Migrations, migrate, type Pool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import { logMigrations, snapshotMigrations } from '@coffer/event-store/postgres';
 import {
@@ -84,7 +84,8 @@ export interface Service {
   readonly stop: () => Promise<void>;
 }
 
-const MIGRATIONS = [
+/** All that there are. */
+export const MIGRATIONS: readonly Migrations[] = [
   // Before the records: what is written to them may follow from the log.
   logMigrations,
   snapshotMigrations,
