@@ -84,7 +84,14 @@ async function serve(folder: ChainFolder, options: EmbeddedChainOptions): Promis
   const start = folder.startSlot(slotMs);
   const byHand = slotMs === undefined ? slotsByHand(start) : undefined;
   const slots = byHand ?? slotsOfClock(start, slotMs ?? DEFAULT_SLOT_MS);
-  const ledger = createLedger({ store, vm, slots: folder.noting(slots), finality, genesis });
+  const ledger = createLedger({
+    store,
+    vm,
+    slots: folder.noting(slots),
+    slotMs: slotMs ?? 0,
+    finality,
+    genesis,
+  });
   store.keepMark({ slot: start, atMs: Date.now() });
   fundFaucet(ledger, faucet);
   const ensureMint = (mint: MintOptions) => makeMint(ledger, faucet, mint);
@@ -93,7 +100,10 @@ async function serve(folder: ChainFolder, options: EmbeddedChainOptions): Promis
 
   const genesisHash = encodeBase58(genesis);
   const faults = createFaults(ledger, options.faultObserver);
-  const context: RpcContext = { ledger, faucet, ensureMint, genesisHash, faults };
+  const shownHost = host.includes(':') ? `[${host}]` : host;
+  let bound = 0;
+  const listensAt = () => ({ rpc: `${shownHost}:${bound}`, pubsub: `${shownHost}:${bound + 1}` });
+  const context: RpcContext = { ledger, faucet, ensureMint, genesisHash, listensAt, faults };
   const subscriptions = createSubscriptions(context, (slotMs ?? DEFAULT_SLOT_MS) / 2);
   const advance = (count: number) => {
     if (!byHand) throw new Error('the slots follow the clock');
@@ -123,10 +133,10 @@ async function serve(folder: ChainFolder, options: EmbeddedChainOptions): Promis
   const socketServer = createServer((_request, response) => response.writeHead(426).end());
   subscriptions.serve(server);
   subscriptions.serve(socketServer);
-  const bound = await listenPair(server, socketServer, host, port);
+  bound = await listenPair(server, socketServer, host, port);
 
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    url: `http://${shownHost}:${bound}`,
     faucetAddress: faucet.address,
     genesisHash,
     advance,

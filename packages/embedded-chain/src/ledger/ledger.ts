@@ -6,6 +6,7 @@ import type { AccountState, SimulatedExecution, Vm } from '../vm.ts';
 import { isWritable, type Message, type WireTransaction } from '../wire.ts';
 import { accountsOf, LOOKUP_TABLE_PROGRAM } from './accountsOf.ts';
 import { createBlockhashes, MAXIMUM_BLOCKHASH_AGE } from './blockhashes.ts';
+import { createBlockTimes } from './blockTimes.ts';
 import { createRecentFees, feeOf, unitPriceOf } from './fees.ts';
 import { memoOf, metaOf } from './meta.ts';
 import { FIRST_SLOT, heightOf, type Slots } from './slots.ts';
@@ -33,13 +34,17 @@ export interface LedgerOptions {
   readonly store: Store;
   readonly vm: Vm;
   readonly slots: Slots;
+  /** 0 where they are moved by hand. */
+  readonly slotMs: number;
   readonly finality: Finality;
   readonly genesis: Uint8Array;
 }
 
-export function createLedger({ store, vm, slots, finality, genesis }: LedgerOptions) {
+export function createLedger({ store, vm, slots, slotMs, finality, genesis }: LedgerOptions) {
   const blockhashes = createBlockhashes(genesis, store.forks());
   const recentFees = createRecentFees();
+  const times = createBlockTimes({ marks: store.timeMarks(), slotMs, keep: store.keepTimeMark });
+  times.mark(slots.now());
   /** Waiting for their slot, the earliest first. */
   let delayed: readonly { readonly slot: bigint; readonly wire: WireTransaction }[] = [];
 
@@ -55,7 +60,7 @@ export function createLedger({ store, vm, slots, finality, genesis }: LedgerOpti
   };
 
   const setScene = (message: Message, slot: bigint) => {
-    vm.setTime(slot, BigInt(Math.floor(Date.now() / 1000)));
+    vm.setTime(slot, BigInt(times.secondsAt(slot)));
     if (message.lookups.length === 0 && !message.staticKeys.includes(LOOKUP_TABLE_PROGRAM)) return;
     const hashes = [];
     for (let past = slot - 1n; past >= slot - SLOT_HASHES && past >= FIRST_SLOT; past -= 1n) {
@@ -101,7 +106,7 @@ export function createLedger({ store, vm, slots, finality, genesis }: LedgerOpti
       {
         signature: wire.signature,
         slot,
-        blockTimeSeconds: Math.floor(Date.now() / 1000),
+        blockTimeSeconds: times.secondsAt(slot),
         error: execution.error === null ? null : writeJson(execution.error),
         memo: memoOf(message),
         wire: wire.bytes,
@@ -123,6 +128,7 @@ export function createLedger({ store, vm, slots, finality, genesis }: LedgerOpti
   /** The slot of now, after all that was to land before it. */
   const tip = (): bigint => {
     const now = slots.now();
+    times.see(now);
     while (delayed[0] && delayed[0].slot <= now) {
       const [{ slot, wire }, ...rest] = delayed;
       delayed = rest;
@@ -148,6 +154,7 @@ export function createLedger({ store, vm, slots, finality, genesis }: LedgerOpti
     accountAt,
     tokenAccountsOf: (owner: string) => store.tokenAccountsOf(owner),
     rentMinimum: vm.rentMinimum,
+    slotMs,
 
     land: (wire: WireTransaction): Landing => execute(wire, tip()),
     landLater(wire: WireTransaction, slot: bigint): void {
@@ -176,6 +183,9 @@ export function createLedger({ store, vm, slots, finality, genesis }: LedgerOpti
 
     status: (signature: string): StoredTransaction | undefined => store.status(signature),
     transaction: (signature: string) => store.transaction(signature),
+    transactionsIn: store.transactionsIn,
+    blockTimeSeconds: (slot: bigint) => store.blockTimeIn(slot) ?? times.secondsAt(slot),
+    countsFrom: store.countsFrom,
     transactionsNaming: store.transactionsNaming,
     transactionCount: store.transactionCount,
     /** The lowest price per compute unit by slot, of those that wrote all these accounts. */

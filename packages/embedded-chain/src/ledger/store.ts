@@ -4,6 +4,7 @@
  */
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import type { AccountState } from '../vm.ts';
+import type { TimeMark } from './blockTimes.ts';
 
 export interface StoredTransaction {
   readonly sequence: number;
@@ -66,6 +67,8 @@ create table if not exists named (address text not null, sequence integer not nu
   primary key (address, sequence)) strict, without rowid;
 create table if not exists token_accounts (owner text not null, address text not null,
   primary key (owner, address)) strict, without rowid;
+create table if not exists times (slot integer primary key, at_ms integer not null,
+  slot_ms integer not null) strict;
 create table if not exists forks (number integer primary key, first_slot integer not null,
   last_slot integer not null) strict;
 `;
@@ -91,6 +94,15 @@ export function openStore(path: string, onBroken: (error: unknown) => void, owne
       return row && { slot: BigInt(int(row.slot)), atMs: int(row.at_ms) };
     },
     keepMark: (mark: Mark) => group.write(() => sql.keepMark.run(mark.slot, mark.atMs)),
+
+    timeMarks: (): readonly TimeMark[] =>
+      sql.timeMarks.all().map((row) => ({
+        slot: BigInt(int(row.slot)),
+        atMs: int(row.at_ms),
+        slotMs: int(row.slot_ms),
+      })),
+    keepTimeMark: ({ slot, atMs, slotMs }: TimeMark) =>
+      group.write(() => sql.keepTimeMark.run(slot, atMs, slotMs)),
 
     *accounts(): Generator<readonly [string, AccountState]> {
       for (const row of sql.accounts.iterate()) yield [text(row.address), accountOf(row)];
@@ -155,8 +167,20 @@ export function openStore(path: string, onBroken: (error: unknown) => void, owne
 
     transaction(signature: string): TransactionRecord | undefined {
       const row = sql.transaction.get(signature);
-      return row && { ...storedOf(row), wire: blob(row.wire), meta: text(row.meta) };
+      return row && recordOf(row);
     },
+    /** In the order in which they were executed. */
+    transactionsIn: (slot: bigint): readonly TransactionRecord[] =>
+      sql.transactionsIn.all(slot).map(recordOf),
+    blockTimeIn(slot: bigint): number | undefined {
+      const row = sql.blockTimeIn.get(slot);
+      return row && int(row.block_time);
+    },
+    /** How many there were, by so many slots at a time; where there were none the number is not there. */
+    countsFrom: (firstSlot: bigint, slotsEach: bigint): ReadonlyMap<bigint, number> =>
+      new Map(
+        sql.countsFrom.all(slotsEach, firstSlot).map((row) => [BigInt(int(row.period)), int(row.count)]),
+      ),
     status(signature: string): StoredTransaction | undefined {
       const row = sql.status.get(signature);
       return row && storedOf(row);
@@ -278,9 +302,18 @@ function statementsOf(database: DatabaseSync) {
       'delete from named where sequence in (select sequence from transactions where slot >= ?)',
     ),
     dropTransactionsFrom: prepare('delete from transactions where slot >= ?'),
+    timeMarks: prepare('select slot, at_ms, slot_ms from times order by slot'),
+    keepTimeMark: prepare('insert or replace into times (slot, at_ms, slot_ms) values (?, ?, ?)'),
     keepFork: prepare('insert into forks (first_slot, last_slot) values (?, ?)'),
     forks: prepare('select first_slot, last_slot from forks order by number'),
     transaction: prepare(`select ${STATUS}, wire, meta from transactions where signature = ?`),
+    transactionsIn: prepare(
+      `select ${STATUS}, wire, meta from transactions where slot = ? order by sequence`,
+    ),
+    blockTimeIn: prepare('select block_time from transactions where slot = ? order by sequence limit 1'),
+    countsFrom: prepare(
+      'select slot / ? as period, count(*) as count from transactions where slot >= ? group by period',
+    ),
     status: prepare(`select ${STATUS} from transactions where signature = ?`),
     transactionsNaming: prepare(
       `select ${STATUS} from named join transactions using (sequence)
@@ -313,6 +346,10 @@ function accountOf(row: Row): AccountState {
     executable: row.executable === 1,
     data: blob(row.data),
   };
+}
+
+function recordOf(row: Row): TransactionRecord {
+  return { ...storedOf(row), wire: blob(row.wire), meta: text(row.meta) };
 }
 
 function storedOf(row: Row): StoredTransaction {

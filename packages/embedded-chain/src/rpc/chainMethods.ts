@@ -2,7 +2,7 @@
 import { heightOf, SLOTS_PER_EPOCH } from '../ledger/slots.ts';
 import { API_VERSION, type Method, type RpcContext, slotFor, withContext } from './context.ts';
 import { nodeBehind } from './errors.ts';
-import type { Settings } from './params.ts';
+import { asAddress, type Settings } from './params.ts';
 
 const MAXIMUM_FEE_ADDRESSES = 128;
 const FEATURE_SET = 0;
@@ -14,8 +14,26 @@ export const chainMethods: Readonly<Record<string, Method>> = {
   },
   getVersion: () => ({ 'solana-core': API_VERSION, 'feature-set': FEATURE_SET }),
   getGenesisHash: (_params, { genesisHash }) => genesisHash,
-  /** Nothing is ever thrown away, unless a spec asks for it. */
-  getFirstAvailableBlock: (_params, { faults }) => faults.keptFrom(),
+  /** Of the cluster's only node: the one key that this chain has. */
+  getIdentity: (_params, { faucet }) => ({ identity: faucet.address }),
+  getClusterNodes: (_params, { faucet, listensAt }) => [
+    {
+      pubkey: faucet.address,
+      // It has nobody to gossip with, and takes transactions by its RPC only.
+      ...{ gossip: null, tvu: null, tpu: null, tpuQuic: null, tpuForwards: null, tpuForwardsQuic: null },
+      ...{ tpuVote: null, serveRepair: null },
+      ...listensAt(),
+      version: API_VERSION,
+      featureSet: FEATURE_SET,
+      shredVersion: 0,
+    },
+  ],
+  /** Nobody votes: a block becomes final by its age. */
+  getVoteAccounts: (params) => {
+    const { votePubkey } = params.settings(0);
+    if (votePubkey) asAddress(votePubkey);
+    return { current: [], delinquent: [] };
+  },
   getSlot: (params, context) => slotFor(context, params.settings(0)),
   getBlockHeight: (params, context) => heightFor(context, params.settings(0)),
   getEpochInfo: (params, context) => {

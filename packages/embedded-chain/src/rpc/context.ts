@@ -13,6 +13,8 @@ export interface RpcContext {
   readonly faucet: Faucet;
   readonly ensureMint: (mint: { readonly address: string; readonly decimals: number }) => Promise<void>;
   readonly genesisHash: string;
+  /** Host and port, of the RPC and of subscriptions. */
+  readonly listensAt: () => { readonly rpc: string; readonly pubsub: string };
   /** What this node knows and does, which may not be what it should. */
   readonly faults: Faults;
 }

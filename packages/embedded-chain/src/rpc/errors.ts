@@ -19,6 +19,10 @@ export const methodNotFound = () => new RpcError(-32601, 'Method not found');
 export const invalidParams = (reason: string) => new RpcError(-32602, `Invalid params: ${reason}`);
 export const internalError = () => new RpcError(-32603, 'Internal error');
 
+export const blockCleanedUp = (slot: bigint, first: bigint) =>
+  new RpcError(-32001, `Block ${slot} cleaned up, does not exist on node. First available block: ${first}`);
+export const blockNotAvailable = (slot: bigint) =>
+  new RpcError(-32004, `Block not available for slot ${slot}`);
 export const preflightFailed = (error: TransactionError, simulated: object) =>
   new RpcError(-32002, `Transaction simulation failed: ${describeTransactionError(error)}`, simulated);
 export const signatureInvalid = () => new RpcError(-32003, 'Transaction signature verification failure');

@@ -27,6 +27,8 @@ const settings = z.object({
       encoding: z.enum(['base64', 'base64+zstd', 'jsonParsed']).nullish(),
     })
     .nullish(),
+  transactionDetails: z.enum(['full', 'accounts', 'signatures', 'none']).nullish(),
+  rewards: z.boolean().nullish(),
   searchTransactionHistory: z.boolean().nullish(),
   maxSupportedTransactionVersion: z.int().min(0).max(255).nullish(),
   limit: z.int().min(1).max(1000).nullish(),
@@ -34,6 +36,7 @@ const settings = z.object({
   until: z.string().nullish(),
   mint: z.string().nullish(),
   programId: z.string().nullish(),
+  votePubkey: z.string().nullish(),
 });
 
 export type Settings = z.infer<typeof settings>;
@@ -75,6 +78,18 @@ export class Params {
 
   u64(index: number): bigint {
     return read(u64, this.#list[index], `parameter ${index + 1}`);
+  }
+
+  optionalU64(index: number): bigint | undefined {
+    return this.#list[index] === undefined || this.#list[index] === null ? undefined : this.u64(index);
+  }
+
+  /** Of the methods that take an encoding in their place, as they all once did. */
+  encodingSettings(index: number): Settings {
+    const value = this.#list[index];
+    return typeof value === 'string'
+      ? read(settings, { encoding: value }, `parameter ${index + 1}`)
+      : this.settings(index);
   }
 
   settings(index: number): Settings {

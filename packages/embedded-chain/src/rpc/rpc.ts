@@ -2,6 +2,7 @@
 import { AnswerLost } from '../faults.ts';
 import { parseJson, writeJson } from '../json.ts';
 import { accountMethods } from './accountMethods.ts';
+import { blockMethods } from './blockMethods.ts';
 import { chainMethods } from './chainMethods.ts';
 import type { Method, RpcContext } from './context.ts';
 import {
@@ -18,6 +19,7 @@ import { transactionMethods } from './transactionMethods.ts';
 
 export const METHODS: Readonly<Record<string, Method>> = {
   ...accountMethods,
+  ...blockMethods,
   ...chainMethods,
   ...faucetMethods,
   ...transactionMethods,

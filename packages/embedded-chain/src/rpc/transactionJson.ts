@@ -10,13 +10,23 @@ import {
   readTransaction,
   type WireTransaction,
 } from '../wire.ts';
+import { versionUnsupported } from './errors.ts';
 import type { Encoding } from './params.ts';
 
 /** As it was kept, see `ledger/meta.ts`. */
-interface Meta {
+interface Meta extends Readonly<Record<BalanceMember, unknown>> {
   readonly innerInstructions: readonly { readonly index: number; readonly instructions: readonly Inner[] }[];
   readonly loadedAddresses: { readonly writable: readonly string[]; readonly readonly: readonly string[] };
 }
+
+type BalanceMember =
+  | 'err'
+  | 'status'
+  | 'fee'
+  | 'preBalances'
+  | 'postBalances'
+  | 'preTokenBalances'
+  | 'postTokenBalances';
 
 interface Inner {
   readonly programIdIndex: number;
@@ -25,22 +35,48 @@ interface Inner {
   readonly stackHeight: number;
 }
 
-export function transactionJson(record: TransactionRecord, encoding: Encoding, withVersion: boolean) {
+/** Read from what is kept. */
+export interface RecordedTransaction {
+  readonly wire: WireTransaction;
+  readonly meta: Meta;
+  /** All that it names. */
+  readonly accounts: readonly string[];
+}
+
+export function recordedTransaction(record: Pick<TransactionRecord, 'wire' | 'meta'>): RecordedTransaction {
   const wire = readTransaction(record.wire);
   // Written by `metaOf` in this shape.
   const meta = parseJson(record.meta) as Meta;
-  const { message } = wire;
-  const accounts = [
-    ...message.staticKeys,
-    ...meta.loadedAddresses.writable,
-    ...meta.loadedAddresses.readonly,
-  ];
+  const { writable, readonly } = meta.loadedAddresses;
+  return { wire, meta, accounts: [...wire.message.staticKeys, ...writable, ...readonly] };
+}
+
+/** Returns whether the version is told at all. Throws where the caller does not know it. */
+export function assertVersion({ wire }: RecordedTransaction, newest: number | null | undefined): boolean {
+  const isAsked = typeof newest === 'number';
+  if (wire.message.version === 0 && !isAsked) throw versionUnsupported(0);
+  return isAsked;
+}
+
+export function transactionInBlock(recorded: RecordedTransaction, encoding: Encoding, withVersion: boolean) {
+  const { wire, meta, accounts } = recorded;
   return {
-    slot: record.slot,
-    blockTime: record.blockTimeSeconds,
     transaction: encodedTransaction(wire, accounts, encoding),
     meta: encoding === 'jsonParsed' ? parsedMeta(meta, accounts) : meta,
-    ...(withVersion && { version: message.version }),
+    ...(withVersion && { version: wire.message.version }),
+  };
+}
+
+/** Who was named, and what it did to their balances. */
+export function accountsOnlyJson({ wire, meta, accounts }: RecordedTransaction, withVersion: boolean) {
+  const { err, status, fee, preBalances, postBalances, preTokenBalances, postTokenBalances } = meta;
+  return {
+    transaction: {
+      signatures: wire.signatures.map(encodeBase58),
+      accountKeys: parsedKeys(wire.message, accounts),
+    },
+    meta: { err, status, fee, preBalances, postBalances, preTokenBalances, postTokenBalances },
+    ...(withVersion && { version: wire.message.version }),
   };
 }
 
@@ -87,16 +123,20 @@ function lookupsJson({ version, lookups }: Message) {
 
 function parsedMessage(message: Message, accounts: readonly string[]) {
   return {
-    accountKeys: accounts.map((pubkey, index) => ({
-      pubkey,
-      signer: isSigner(message, index),
-      writable: isWritable(message, index),
-      source: index < message.staticKeys.length ? 'transaction' : 'lookupTable',
-    })),
+    accountKeys: parsedKeys(message, accounts),
     recentBlockhash: message.recentBlockhash,
     instructions: message.instructions.map((instruction) => decodedInstruction(instruction, accounts)),
     ...lookupsJson(message),
   };
+}
+
+function parsedKeys(message: Message, accounts: readonly string[]) {
+  return accounts.map((pubkey, index) => ({
+    pubkey,
+    signer: isSigner(message, index),
+    writable: isWritable(message, index),
+    source: index < message.staticKeys.length ? 'transaction' : 'lookupTable',
+  }));
 }
 
 function decodedInstruction({ programIndex, accounts, data }: Instruction, all: readonly string[]) {

@@ -8,10 +8,11 @@ import type { TransactionError } from '../transactionError.ts';
 import type { SimulatedExecution } from '../vm.ts';
 import { type Message, readMessage, readTransaction, WireError, type WireTransaction } from '../wire.ts';
 import { accountJson } from './accountJson.ts';
+import { assertConfirmed } from './blockMethods.ts';
 import { type Method, type RpcContext, slotFor, withContext } from './context.ts';
-import { invalidParams, preflightFailed, signatureInvalid, versionUnsupported } from './errors.ts';
+import { invalidParams, preflightFailed, signatureInvalid } from './errors.ts';
 import { asAddress, asSignature, type Settings } from './params.ts';
-import { transactionJson } from './transactionJson.ts';
+import { assertVersion, recordedTransaction, transactionInBlock } from './transactionJson.ts';
 
 const MAXIMUM_SIGNATURES = 256;
 const DEFAULT_PAGE = 1000;
@@ -79,23 +80,21 @@ export const transactionMethods: Readonly<Record<string, Method>> = {
   },
 
   getTransaction: (params, context) => {
-    const settings = params.settings(1);
-    if (settings.commitment === 'processed')
-      throw invalidParams('Method does not support commitment below `confirmed`');
+    const settings = assertConfirmed(params.encodingSettings(1));
     const record = context.ledger.transaction(asSignature(params.string(0)));
     if (!record || record.slot > slotFor(context, settings)) return null;
     if (record.slot < context.faults.keptFrom()) return null;
-    const { version } = readTransaction(record.wire).message;
-    const { maxSupportedTransactionVersion } = settings;
-    const isVersionAsked = typeof maxSupportedTransactionVersion === 'number';
-    if (version === 0 && !isVersionAsked) throw versionUnsupported(0);
-    return transactionJson(record, settings.encoding ?? 'json', isVersionAsked);
+    const recorded = recordedTransaction(record);
+    const withVersion = assertVersion(recorded, settings.maxSupportedTransactionVersion);
+    return {
+      slot: record.slot,
+      blockTime: record.blockTimeSeconds,
+      ...transactionInBlock(recorded, settings.encoding ?? 'json', withVersion),
+    };
   },
 
   getSignaturesForAddress: (params, context) => {
-    const settings = params.settings(1);
-    if (settings.commitment === 'processed')
-      throw invalidParams('Method does not support commitment below `confirmed`');
+    const settings = assertConfirmed(params.settings(1));
     const uptoSlot = slotFor(context, settings);
     const before = settings.before ? context.ledger.status(asSignature(settings.before)) : undefined;
     const until = settings.until ? context.ledger.status(asSignature(settings.until)) : undefined;
