@@ -64,8 +64,8 @@ export function createVm(): Vm {
   svm.withNativeMints();
 
   return {
-    account: (address) => stateOf(svm.getAccount(bytesOf(address))),
-    setAccount: (address, state) => svm.setAccount(bytesOf(address), accountOf(state)),
+    account: (address) => stateOf(svm.getAccount(addressBytes(address))),
+    setAccount: (address, state) => svm.setAccount(addressBytes(address), accountOf(state)),
     setTime: (slot, unixSeconds) => {
       const clock = svm.getClock();
       clock.slot = slot;
@@ -92,7 +92,7 @@ export function createVm(): Vm {
   };
 }
 
-function bytesOf(address: string): Uint8Array {
+export function addressBytes(address: string): Uint8Array {
   const bytes = decodeBase58Address(address);
   if (!bytes) throw new TypeError(`${address} is no address`);
   return bytes;
@@ -109,8 +109,8 @@ function stateOf(account: Account | null): AccountState | undefined {
 }
 
 function accountOf(state: AccountState | undefined): Account {
-  if (!state) return new Account(0n, new Uint8Array(), bytesOf(SYSTEM_PROGRAM), false, 0n);
-  return new Account(state.lamports, state.data, bytesOf(state.owner), state.executable, 0n);
+  if (!state) return new Account(0n, new Uint8Array(), addressBytes(SYSTEM_PROGRAM), false, 0n);
+  return new Account(state.lamports, state.data, addressBytes(state.owner), state.executable, 0n);
 }
 
 function executionOf(outcome: TransactionMetadata | FailedTransactionMetadata): Execution {

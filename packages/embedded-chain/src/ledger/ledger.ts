@@ -3,6 +3,7 @@ import { writeJson } from '../json.ts';
 import { tokenAccountOf } from '../tokens.ts';
 import type { TransactionError } from '../transactionError.ts';
 import type { AccountState, SimulatedExecution, Vm } from '../vm.ts';
+import { addressBytes } from '../vm.ts';
 import { isWritable, type Message, type WireTransaction } from '../wire.ts';
 import { accountsOf, LOOKUP_TABLE_PROGRAM } from './accountsOf.ts';
 import { createBlockhashes, MAXIMUM_BLOCKHASH_AGE } from './blockhashes.ts';
@@ -58,6 +59,22 @@ export function createLedger({ store, vm, slots, slotMs, finality, genesis }: Le
     const earlier = store.accountBefore(address, slot);
     return earlier ? earlier.state : vm.account(address);
   };
+
+  /** Of the accounts that are so now, as the store finds them, those that were so in the slot. */
+  function* accountsWhere(
+    found: Iterable<readonly [string, AccountState]>,
+    isWanted: (state: AccountState) => boolean,
+    slot: bigint,
+  ): Generator<readonly [string, AccountState]> {
+    const changed = new Set(store.changedAfter(slot));
+    for (const [address, state] of found) {
+      if (!changed.has(address) && isWanted(state)) yield [address, state];
+    }
+    for (const address of changed) {
+      const state = accountAt(address, slot);
+      if (state && isWanted(state)) yield [address, state];
+    }
+  }
 
   const setScene = (message: Message, slot: bigint) => {
     vm.setTime(slot, BigInt(times.secondsAt(slot)));
@@ -152,6 +169,26 @@ export function createLedger({ store, vm, slots, slotMs, finality, genesis }: Le
     /** Whether the block of `slot` takes a transaction with this blockhash. */
     isUsable: (blockhash: string, slot: bigint) => blockhashes.isUsable(blockhash, slot, tip()),
     accountAt,
+    programAccounts: (program: string, slot: bigint) =>
+      accountsWhere(store.accountsOf(program), ({ owner }) => owner === program, slot),
+    tokenAccountsOfMint(mint: string, slot: bigint) {
+      const isOfMint = (state: AccountState) => tokenAccountOf(state)?.mint === mint;
+      return accountsWhere(store.accountsOfMint(addressBytes(mint)), isOfMint, slot);
+    },
+    tokenAccountsOfDelegate(delegate: string, slot: bigint) {
+      const isOfDelegate = (state: AccountState) => tokenAccountOf(state)?.delegate === delegate;
+      return accountsWhere(store.accountsOfDelegate(addressBytes(delegate)), isOfDelegate, slot);
+    },
+    /** Of all accounts. Fees are burnt, so it falls. */
+    totalLamports(slot: bigint): bigint {
+      const lamports = (state: AccountState | undefined) => state?.lamports ?? 0n;
+      return store
+        .changedAfter(slot)
+        .reduce(
+          (sum, address) => sum - lamports(vm.account(address)) + lamports(accountAt(address, slot)),
+          store.totalLamports(),
+        );
+    },
     tokenAccountsOf: (owner: string) => store.tokenAccountsOf(owner),
     rentMinimum: vm.rentMinimum,
     slotMs,

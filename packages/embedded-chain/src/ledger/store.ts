@@ -3,6 +3,7 @@
  * not finalized, and every transaction. Writes are grouped: they become durable together, and `durable` says when.
  */
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../tokens.ts';
 import type { AccountState } from '../vm.ts';
 import type { TimeMark } from './blockTimes.ts';
 
@@ -49,6 +50,12 @@ const OWNER_LIMIT_MS = 10_000;
 /** Of what is kept. */
 const FORMAT = 1;
 
+/** Of a token account, whose bytes have the same places in both token programs. */
+const OF_TOKEN_PROGRAMS = `owner in ('${TOKEN_PROGRAM}', '${TOKEN_2022_PROGRAM}')`;
+const MINT = 'substr(data, 1, 32)';
+const DELEGATE = 'substr(data, 77, 32)';
+const IS_DELEGATED = `${OF_TOKEN_PROGRAMS} and substr(data, 73, 4) = x'01000000'`;
+
 const SCHEMA = `
 create table if not exists identity (one integer primary key check (one = 1), format integer not null,
   genesis blob not null, faucet blob not null) strict;
@@ -56,6 +63,9 @@ create table if not exists mark (one integer primary key check (one = 1), slot i
   at_ms integer not null) strict;
 create table if not exists accounts (address text primary key, lamports text not null, owner text not null,
   executable integer not null, data blob not null) strict, without rowid;
+create index if not exists accounts_by_owner on accounts (owner);
+create index if not exists accounts_by_mint on accounts (${MINT}) where ${OF_TOKEN_PROGRAMS};
+create index if not exists accounts_by_delegate on accounts (${DELEGATE}) where ${IS_DELEGATED};
 create table if not exists undo (sequence integer not null, slot integer not null, address text not null,
   lamports text, owner text, executable integer, data blob, primary key (address, sequence)) strict, without rowid;
 create index if not exists undo_by_slot on undo (slot);
@@ -105,8 +115,15 @@ export function openStore(path: string, onBroken: (error: unknown) => void, owne
       group.write(() => sql.keepTimeMark.run(slot, atMs, slotMs)),
 
     *accounts(): Generator<readonly [string, AccountState]> {
-      for (const row of sql.accounts.iterate()) yield [text(row.address), accountOf(row)];
+      yield* accountRows(sql.accounts.iterate());
     },
+    accountsOf: (program: string) => accountRows(sql.accountsOf.iterate(program)),
+    /** And its mint itself may be among them, whose bytes begin with something else. */
+    accountsOfMint: (mint: Uint8Array) => accountRows(sql.accountsOfMint.iterate(mint)),
+    accountsOfDelegate: (delegate: Uint8Array) => accountRows(sql.accountsOfDelegate.iterate(delegate)),
+    totalLamports: () => BigInt(text(sql.totalLamports.get()?.total)),
+    /** Of those that are not final. */
+    changedAfter: (slot: bigint) => sql.changedAfter.all(slot).map((row) => text(row.address)),
     /** Without undo: it was always so. */
     keepAccount: (address: string, state: AccountState) =>
       group.write(() => writeAccount(sql, address, state)),
@@ -281,6 +298,18 @@ function statementsOf(database: DatabaseSync) {
     mark: prepare('select slot, at_ms from mark'),
     keepMark: prepare('insert or replace into mark (one, slot, at_ms) values (1, ?, ?)'),
     accounts: prepare(`select address, ${ACCOUNT} from accounts`),
+    accountsOf: prepare(`select address, ${ACCOUNT} from accounts where owner = ?`),
+    accountsOfMint: prepare(
+      `select address, ${ACCOUNT} from accounts where ${MINT} = ? and ${OF_TOKEN_PROGRAMS}`,
+    ),
+    accountsOfDelegate: prepare(
+      `select address, ${ACCOUNT} from accounts where ${DELEGATE} = ? and ${IS_DELEGATED}`,
+    ),
+    // Less than the 2^63 that a sum may have: all of it was the faucet's.
+    totalLamports: prepare(
+      'select cast(coalesce(sum(cast(lamports as integer)), 0) as text) as total from accounts',
+    ),
+    changedAfter: prepare('select distinct address from undo where slot > ?'),
     keepAccount: prepare(`insert or replace into accounts (address, ${ACCOUNT}) values (?, ?, ?, ?, ?)`),
     dropAccount: prepare('delete from accounts where address = ?'),
     keepTransaction: prepare(
@@ -333,6 +362,10 @@ function writeAccount(
 ): void {
   if (state) sql.keepAccount.run(address, ...columnsOf(state));
   else sql.dropAccount.run(address);
+}
+
+function* accountRows(rows: Iterable<Row>): Generator<readonly [string, AccountState]> {
+  for (const row of rows) yield [text(row.address), accountOf(row)];
 }
 
 function columnsOf(state: AccountState): [string, string, number, Uint8Array] {

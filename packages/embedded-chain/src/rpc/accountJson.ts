@@ -3,17 +3,20 @@ import { zstdCompressSync } from 'node:zlib';
 import { encodeBase58 } from '@coffer/kernel';
 import { mintOf, TOKEN_2022_PROGRAM, tokenAccountOf, uiAmountOf } from '../tokens.ts';
 import type { AccountState } from '../vm.ts';
-import { invalidParams } from './errors.ts';
+import { invalidParams, invalidRequestFor } from './errors.ts';
 import type { Encoding, Settings } from './params.ts';
 
 /** Longer data takes too long to write in base58; nodes refuse it too. */
 const MAXIMUM_BASE58_BYTES = 128;
+const TOO_LARGE_FOR_BASE58 = 'error: data too large for bs58 encoding';
 /** Of accounts that pay no rent, which all are. */
 const RENT_EPOCH = 2n ** 64n - 1n;
 
 export interface AccountView {
   readonly encoding?: Encoding | null | undefined;
   readonly dataSlice?: Settings['dataSlice'];
+  /** To a subscriber, who cannot be refused any more. */
+  readonly isNotified?: boolean | undefined;
   /** To find the decimals of a mint. */
   readonly account: (address: string) => AccountState | undefined;
 }
@@ -31,6 +34,7 @@ export function accountJson(state: AccountState, view: AccountView) {
 
 function dataJson(state: AccountState, view: AccountView): unknown {
   const { encoding = 'binary', dataSlice } = view;
+  if (encoding === 'json') throw invalidParams('Invalid params: unknown variant `json`');
   if (encoding === 'jsonParsed') {
     const parsed = parsedJson(state, view.account);
     if (parsed) return parsed;
@@ -41,7 +45,9 @@ function dataJson(state: AccountState, view: AccountView): unknown {
   if (encoding === 'base64' || encoding === 'jsonParsed') return [data.toString('base64'), 'base64'];
   if (encoding === 'base64+zstd') return [zstdCompressSync(data).toString('base64'), encoding];
   if (data.length > MAXIMUM_BASE58_BYTES) {
-    throw invalidParams(
+    if (view.isNotified)
+      return encoding === 'base58' ? [TOO_LARGE_FOR_BASE58, 'base58'] : TOO_LARGE_FOR_BASE58;
+    throw invalidRequestFor(
       'Encoded binary (base 58) data should be less than 128 bytes, please use Base64 encoding.',
     );
   }

@@ -16,7 +16,8 @@ export class RpcError extends Error {
 export const parseError = () => new RpcError(-32700, 'Parse error');
 export const invalidRequest = () => new RpcError(-32600, 'Invalid request');
 export const methodNotFound = () => new RpcError(-32601, 'Method not found');
-export const invalidParams = (reason: string) => new RpcError(-32602, `Invalid params: ${reason}`);
+export const invalidParams = (message: string) => new RpcError(-32602, message);
+export const invalidRequestFor = (message: string) => new RpcError(-32600, message);
 export const internalError = () => new RpcError(-32603, 'Internal error');
 
 export const blockCleanedUp = (slot: bigint, first: bigint) =>
@@ -28,6 +29,7 @@ export const preflightFailed = (error: TransactionError, simulated: object) =>
 export const signatureInvalid = () => new RpcError(-32003, 'Transaction signature verification failure');
 export const nodeBehind = (slots: number) =>
   new RpcError(-32005, `Node is behind by ${slots} slots`, { numSlotsBehind: slots });
+export const scanTooLarge = () => new RpcError(-32012, 'The accumulated scan results exceeded the limit');
 export const versionUnsupported = (version: number) =>
   new RpcError(
     -32015,

@@ -11,12 +11,30 @@ const u64 = z
   .transform((value) => BigInt(value))
   .refine((value) => value >= 0n && value <= U64_MAX, 'is no u64');
 
+const filter = z.union([
+  z.object({ dataSize: u64 }),
+  z.object({
+    memcmp: z.object({
+      offset: u64,
+      bytes: z.union([z.string(), z.array(z.int().min(0).max(255))]),
+      encoding: z.enum(['base58', 'base64']).nullish(),
+    }),
+  }),
+  /** Whether it is a token account at all. */
+  z.literal('tokenAccountState'),
+]);
+export type AccountFilter = z.infer<typeof filter>;
+
 const settings = z.object({
   commitment: commitment.nullish(),
   preflightCommitment: commitment.nullish(),
   minContextSlot: u64.nullish(),
   encoding: z.enum(['base58', 'base64', 'base64+zstd', 'json', 'jsonParsed', 'binary']).nullish(),
   dataSlice: z.object({ offset: z.int().min(0), length: z.int().min(0) }).nullish(),
+  filters: z.array(filter).nullish(),
+  withContext: z.boolean().nullish(),
+  sortResults: z.boolean().nullish(),
+  excludeNonCirculatingAccountsList: z.boolean().nullish(),
   skipPreflight: z.boolean().nullish(),
   sigVerify: z.boolean().nullish(),
   replaceRecentBlockhash: z.boolean().nullish(),
@@ -55,7 +73,8 @@ export class Params {
 
   string(index: number): string {
     const value = this.#list[index];
-    if (typeof value !== 'string') throw invalidParams(`parameter ${index + 1} must be a string`);
+    if (typeof value !== 'string')
+      throw invalidParams(`Invalid params: parameter ${index + 1} must be a string`);
     return value;
   }
 
@@ -66,7 +85,7 @@ export class Params {
   strings(index: number, limit: number): readonly string[] {
     const value = this.#list[index] ?? [];
     if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) {
-      throw invalidParams(`parameter ${index + 1} must be a list of strings`);
+      throw invalidParams(`Invalid params: parameter ${index + 1} must be a list of strings`);
     }
     if (value.length > limit) throw invalidParams(`Too many inputs provided; max ${limit}`);
     return value;
@@ -98,7 +117,7 @@ export class Params {
 }
 
 export function asAddress(text: string): string {
-  if (!decodeBase58Address(text)) throw invalidParams('Invalid param: WrongSize or not base58');
+  if (!decodeBase58Address(text)) throw invalidParams('Invalid param: WrongSize');
   return text;
 }
 
@@ -111,5 +130,5 @@ function read<T>(schema: z.ZodType<T>, value: unknown, name: string): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw invalidParams(`${[name, ...(issue?.path ?? [])].join('.')}: ${issue?.message}`);
+  throw invalidParams(`Invalid params: ${[name, ...(issue?.path ?? [])].join('.')}: ${issue?.message}`);
 }

@@ -47,7 +47,7 @@ export function createRpc({ context, methods, onError }: RpcOptions): Rpc {
       const found = known.get(method);
       if (!found) throw methodNotFound();
       if (params !== undefined && params !== null && !Array.isArray(params)) {
-        throw invalidParams('the parameters must be a list');
+        throw invalidParams('Invalid params: the parameters must be a list');
       }
       context.faults.enter(method);
       const result = await found(new Params(params ?? []), context);
