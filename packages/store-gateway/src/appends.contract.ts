@@ -162,10 +162,15 @@ export function appendsContract(makeStore: () => Promise<EventStore>): void {
         }
       });
 
-      it('without metadata has empty metadata', async () => {
+      it('without metadata is given back without, and with an empty object with that', async () => {
         const stream = streamName();
-        await append(stream, [happened('this')]);
-        expect((await read(stream))[0]?.metadata).to.deep.equal({});
+        const event = { type: 'Happened', data: {} };
+        await append(stream, [jsonEvent(event), jsonEvent({ ...event, metadata: {} })]);
+        expect((await read(stream)).map(({ metadata }) => metadata)).to.deep.equal([undefined, {}]);
+        // What other readers of the store take for JSON is JSON.
+        for await (const events of store.readStream(stream)) {
+          expect(events.map(({ metadata }) => JSON.parse(metadata))).to.deep.equal([{}, {}]);
+        }
       });
 
       it('of many events is written whole', async () => {

@@ -28,7 +28,7 @@ import {
   toRefusal,
   wrongVersionStatus,
 } from './refusals.ts';
-import { countOf, idOf, streamNameOf, textOf, wireId, wirePosition } from './wire.ts';
+import { countOf, idOf, NO_METADATA, streamNameOf, textOf, wireId, wirePosition } from './wire.ts';
 
 /** One batch stream has at most so many appends under way; then it is not read from until some are done. */
 const MAX_IN_FLIGHT = 1_000;
@@ -59,7 +59,7 @@ function addTo(draft: Draft, message: ProposedMessage): void {
     id: idOf(message.getId()),
     type: typeOf(message),
     data: jsonObject(message.getData_asU8(), 'The data of an event'),
-    metadata: metadata.length === 0 ? '{}' : jsonObject(metadata, 'The metadata of an event'),
+    metadata: metadata.length === 0 ? NO_METADATA : jsonObject(metadata, 'The metadata of an event'),
   };
   draft.bytes += message.getData_asU8().length + metadata.length;
   if (draft.bytes > MAX_APPEND_BYTES) {

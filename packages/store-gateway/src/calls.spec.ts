@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import type { EventStore } from '@coffer/event-store';
 import { newEvents, streamName } from '@coffer/event-store/contract';
@@ -12,14 +11,7 @@ import {
   UnavailableError,
   UnknownError,
 } from '@eventstore/db-client';
-import shared from '@eventstore/db-client/generated/shared_pb.js';
-import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
-import streams from '@eventstore/db-client/generated/streams_pb.js';
-import * as grpc from '@grpc/grpc-js';
-import { credentials as channel, status } from '@grpc/grpc-js';
 import { expect } from 'chai';
-import duration from 'google-protobuf/google/protobuf/duration_pb.js';
-import empty from 'google-protobuf/google/protobuf/empty_pb.js';
 import { createStoreGateway } from './index.ts';
 import {
   credentials,
@@ -30,7 +22,6 @@ import {
   revisionsOf,
   watch,
 } from './testTools.contract.ts';
-import { streamIdentifier, wireId } from './wire.ts';
 
 /** Chooses the method Append. */
 const perCall = { credentials: { username: credentials.user, password: credentials.password } };

@@ -1,6 +1,10 @@
 import type { EventStore } from '@coffer/event-store';
 import { newEvents, streamName } from '@coffer/event-store/contract';
-import { StreamNotFoundError } from '@eventstore/db-client';
+import { type ReadStreamOptions, StreamNotFoundError } from '@eventstore/db-client';
+import shared from '@eventstore/db-client/generated/shared_pb.js';
+import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import streams from '@eventstore/db-client/generated/streams_pb.js';
+import { credentials as channel } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import {
   at,
@@ -13,6 +17,7 @@ import {
   revisionsOf,
   type World,
 } from './testTools.contract.ts';
+import { streamIdentifier } from './wire.ts';
 
 export function readsContract(makeStore: () => Promise<EventStore>): void {
   let world: World;
@@ -64,13 +69,60 @@ export function readsContract(makeStore: () => Promise<EventStore>): void {
           revision: 0n,
           type: 'Happened',
           data: { what: '0' },
-          metadata: {},
+          metadata: undefined,
           isJson: true,
           created: new Date(event?.recordedAt.getTime() ?? 0),
           position: at(1),
         });
       }
     });
+
+    const ends: readonly (readonly [
+      ReadStreamOptions,
+      { readonly first?: string; readonly last: string },
+    ])[] = [
+      [{}, { last: '9' }],
+      [{ maxCount: 1 }, { last: '9' }],
+      [{ maxCount: 0 }, { last: '9' }],
+      [{ fromRevision: 9n }, { last: '9' }],
+      [{ fromRevision: 10n }, { last: '9' }],
+      // Where the client could have begun.
+      [{ fromRevision: 12n }, { first: '10', last: '9' }],
+      [{ direction: 'backwards' }, { last: '9' }],
+      [{ direction: 'backwards', fromRevision: 3n }, { last: '9' }],
+    ];
+    for (const [range, told] of ends) {
+      const { direction = 'forwards', fromRevision, maxCount = 1_000 } = range;
+      it(`of ${direction} from ${fromRevision ?? 'its end'}, at most ${maxCount}, tells ${JSON.stringify(told)}`, async () => {
+        const asked = (compatibility: number) => {
+          const from = new streams.ReadReq.Options.StreamOptions().setStreamIdentifier(
+            streamIdentifier(stream),
+          );
+          if (fromRevision !== undefined) from.setRevision(`${fromRevision}`);
+          else if (direction === 'backwards') from.setEnd(new shared.Empty());
+          return new streams.ReadReq.Options()
+            .setStream(from)
+            .setCount(`${maxCount}`)
+            .setReadDirection(direction === 'backwards' ? 1 : 0)
+            .setControlOption(new streams.ReadReq.Options.ControlOption().setCompatibility(compatibility));
+        };
+        const { StreamsClient } = streamsService;
+        const client = new StreamsClient(`127.0.0.1:${world.port}`, channel.createInsecure());
+        const toldWith = async (compatibility: number) => {
+          const found: { first?: string; last?: string } = {};
+          for await (const response of client.read(new streams.ReadReq().setOptions(asked(compatibility)))) {
+            expect(found.last).to.equal(undefined);
+            if (response.hasFirstStreamPosition()) found.first = response.getFirstStreamPosition();
+            if (response.hasLastStreamPosition()) found.last = response.getLastStreamPosition();
+          }
+          return found;
+        };
+        expect(await toldWith(1)).to.deep.equal(told);
+        // Clients that do not know the answers do not ask for them.
+        expect(await toldWith(0)).to.deep.equal({});
+        client.close();
+      });
+    }
 
     for (const missing of [streamName(), '$streams', '$$$all', `$$${stream}`, '$ce-spec', '$all']) {
       it(`named ${missing} finds no stream`, async () => {

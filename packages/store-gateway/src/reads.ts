@@ -91,14 +91,29 @@ async function* readOfStream(store: EventStore, asked: ReadReq.Options): AsyncIt
       yield toWire(event);
     }
   }
-  if (!isEmpty || (await exists(store, stream))) return;
-  const notFound = new streams.ReadResp.StreamNotFound().setStreamIdentifier(streamIdentifier(stream));
-  yield new streams.ReadResp().setStreamNotFound(notFound);
+  const wantsEnds = (asked.getControlOption()?.getCompatibility() ?? 0) >= COMPATIBILITY_WITH_ENDS;
+  if (!isEmpty && !wantsEnds) return;
+  const [head] = stream.startsWith('$') ? [] : await store.heads([stream]);
+  if (!head) {
+    const notFound = new streams.ReadResp.StreamNotFound().setStreamIdentifier(streamIdentifier(stream));
+    yield new streams.ReadResp().setStreamNotFound(notFound);
+  } else if (wantsEnds) {
+    const next = head.revision + 1;
+    if (isEmpty && directionOf(asked) === 'forwards' && isBehind(asked, next)) {
+      yield new streams.ReadResp().setFirstStreamPosition(`${next}`);
+    }
+    yield new streams.ReadResp().setLastStreamPosition(`${head.revision}`);
+  }
 }
 
-async function exists(store: EventStore, stream: string): Promise<boolean> {
-  const [head] = stream.startsWith('$') ? [] : await store.heads([stream]);
-  return head !== undefined;
+/** From this on clients know the answers that tell where a stream begins and ends. */
+const COMPATIBILITY_WITH_ENDS = 1;
+
+/** Whether the client has asked for what stands behind that revision. */
+function isBehind(asked: ReadReq.Options, revision: number): boolean {
+  const from = asked.getStream();
+  const { RevisionOptionCase: Case } = streams.ReadReq.Options.StreamOptions;
+  return from?.getRevisionOptionCase() === Case.REVISION && countOf(from.getRevision()) > revision;
 }
 
 function streamPages(store: EventStore, stream: string, asked: ReadReq.Options): EventPages | [] {

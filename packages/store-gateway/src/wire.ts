@@ -10,6 +10,12 @@ const TICKS_PER_MS = 10_000n;
 /** The largest position that every store can be asked for, with one behind it. */
 const MAX_POSITION = 2n ** 63n - 2n;
 
+/**
+ * The metadata of an event in the store is the text of a JSON object; this one, which no client writes, stands for
+ * none, so that what came without is given back without, and what came with an empty object with that.
+ */
+export const NO_METADATA = '{ }';
+
 /** How the client wants ids to be written. */
 export type IdForm = 'text' | 'structured';
 
@@ -27,7 +33,7 @@ export const recordedEventReader =
     recorded.setCommitPosition(position);
     recorded.setPreparePosition(position);
     recorded.setData(Buffer.from(event.data));
-    recorded.setCustomMetadata(Buffer.from(event.metadata));
+    if (event.metadata !== NO_METADATA) recorded.setCustomMetadata(Buffer.from(event.metadata));
     recorded
       .getMetadataMap()
       .set('type', event.type)
