@@ -19,7 +19,7 @@ export {
   type HoldOptions,
   holdProjections,
 } from './heldProjections.ts';
-export { type MonotonicClock, monotonicClock } from './monotonicClock.ts';
+export { backOffMs, type MonotonicClock, monotonicClock } from './monotonicClock.ts';
 export { type ConsumerState, type ConsumerStatus, hasReached } from './progress.ts';
 export { type Projection, projecting } from './projecting.ts';
 export { type ReactingOptions, reacting } from './reacting.ts';

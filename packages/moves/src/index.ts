@@ -1,3 +1,4 @@
+export type { MoveSigner } from './attempt.ts';
 export { type MoveEvent, type MoveOperation, moveEvents, moveOperation } from './domain/move.events.ts';
 export { move } from './domain/move.ts';
 export * from './domain/moveIds.ts';
@@ -5,10 +6,9 @@ export {
   createMoveDriver,
   type MoveDriver,
   type MoveDriverOptions,
-  type MoveHooks,
-  type MoveSigner,
 } from './driver.ts';
 export { type MoveFailureCode, movesErrors } from './errors.ts';
+export type { MoveHooks } from './journey.ts';
 export { carriesMoves, MOVE_REACTOR } from './move.process.ts';
 export * from './moveBody.ts';
 export { createMoves } from './moves.ts';

@@ -1,4 +1,5 @@
 /** Hands queued mail over, a few at a time, and tries again what was not taken until its code has expired. */
+import { backOffMs } from '@coffer/consumers';
 import type { Outbox, TakenMail } from './outbox.ts';
 import type { MailTransport } from './transport.ts';
 
@@ -71,7 +72,7 @@ export function startMailer(options: MailerOptions): Mailer {
       await outbox.remove(taken);
     } catch (error) {
       onTrouble(error);
-      const delayMs = Math.min(MOST_RETRY_MS, firstRetryMs * 2 ** Math.min(taken.attempts - 1, 10));
+      const delayMs = backOffMs(taken.attempts, firstRetryMs, MOST_RETRY_MS);
       // Where this fails too, the mail is taken again when its lease has run out.
       await outbox.putBack(taken, delayMs).catch(onTrouble);
     }
