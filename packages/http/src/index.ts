@@ -11,7 +11,7 @@ export { createLogger, type LogDestination, type Logger, type LoggerOptions } fr
 export { longTask, type TaskProgress, type TaskResult, taskLine, taskResult } from './longTask.ts';
 export { createMetricsRegistry } from './metrics.ts';
 export { type OpenApiDocument, openApiDocument } from './openApi.ts';
-export type { Rate } from './rateLimiter.ts';
+export { createRateLimiter, type Rate, rateKeyOfAddress } from './rateLimiter.ts';
 export { DEFAULT_RATE_LIMITS, type RateLimits } from './rateLimits.ts';
 export { createRedactor } from './redact.ts';
 export { type RunningServer, type ServerOptions, startServer } from './server.ts';

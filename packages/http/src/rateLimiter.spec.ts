@@ -27,6 +27,14 @@ describe('a rate limit', () => {
     expect(limiter.take('a')).to.equal(10);
   });
 
+  it('tells how long to wait without taking one', () => {
+    const limiter = createRateLimiter({ perMinute: 6, burst: 2 }, () => 0);
+    expect([1, 2, 3].map(() => limiter.wait('a'))).to.deep.equal([0, 0, 0]);
+    limiter.take('a');
+    limiter.take('a');
+    expect(limiter.wait('a')).to.equal(10);
+  });
+
   it('remembers a bounded number of keys, the last used ones', () => {
     const limiter = createRateLimiter({ perMinute: 1, burst: 1 }, () => 0, 2);
     for (const key of ['a', 'b', 'c']) limiter.take(key);

@@ -12,6 +12,8 @@ export interface Rate {
 export interface RateLimiter {
   /** Takes one. 0 when allowed, else whole seconds after which one will be. */
   take(key: string): number;
+  /** The same answer, and takes none. */
+  wait(key: string): number;
 }
 
 const MAX_BUCKETS = 100_000;
@@ -22,13 +24,20 @@ export function createRateLimiter(rate: Rate, nowMs: () => number, maxBuckets = 
   const capacityMs = intervalMs * rate.burst;
   const fullAtMs = new Map<string, number>();
 
+  /** When the bucket would be full again with one taken now, and the seconds to wait for that one. */
+  const look = (key: string) => {
+    const now = nowMs();
+    const next = Math.max(fullAtMs.get(key) ?? now, now) + intervalMs;
+    const overMs = next - now - capacityMs;
+    // Whole rates give fractions of a millisecond: an exact comparison would refuse the last of a burst.
+    return { next, seconds: overMs > 0.001 ? Math.ceil(overMs / 1000) : 0 };
+  };
+
   return {
+    wait: (key) => look(key).seconds,
     take(key) {
-      const now = nowMs();
-      const next = Math.max(fullAtMs.get(key) ?? now, now) + intervalMs;
-      const overMs = next - now - capacityMs;
-      // Whole rates give fractions of a millisecond: an exact comparison would refuse the last of a burst.
-      if (overMs > 0.001) return Math.ceil(overMs / 1000);
+      const { next, seconds } = look(key);
+      if (seconds > 0) return seconds;
 
       // Deleted first, so that the map stays in the order of last use and the oldest is evicted.
       fullAtMs.delete(key);

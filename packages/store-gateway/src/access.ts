@@ -8,19 +8,38 @@ export interface Credentials {
   readonly password: string;
 }
 
+/** Who guesses passwords is slowed down, by address. */
+export interface FailedLogins {
+  /** 0, or so many seconds during which nobody is let in from there. */
+  wait(address: string): number;
+  /** Notes one. */
+  take(address: string): unknown;
+}
+
 /**
  * Checks the header `authorization` of a call. Throws a `RefusalError` when it is wrong, and when it is missing
  * unless `needed` is false.
  */
-export function accessCheck({ user, password }: Credentials, needed: boolean) {
+export function accessCheck(
+  { user, password }: Credentials,
+  needed: boolean,
+  failedLogins: FailedLogins | undefined,
+) {
   const expected = digest(`${user}:${password}`);
-  return (headers: Metadata): void => {
+  return (headers: Metadata, address: string): void => {
     const [header] = headers.get('authorization');
     if (header === undefined && !needed) return;
     if (header === undefined) throw new RefusalError('accessDenied', NEEDED);
+    // Also the right password: else it would be told apart by the answer.
+    const seconds = failedLogins?.wait(address) ?? 0;
+    if (seconds > 0) {
+      const message = `Too many wrong passwords came from this address. Try again in ${seconds} s.`;
+      throw new RefusalError('tooMuchAtOnce', message);
+    }
     const [, given] = /^basic +(\S+)$/i.exec(`${header}`) ?? [];
     // A digest has one length, so that the comparison tells nothing about the password's.
     if (given && timingSafeEqual(digest(`${Buffer.from(given, 'base64')}`), expected)) return;
+    failedLogins?.take(address);
     throw new RefusalError('unauthenticated', NEEDED);
   };
 }

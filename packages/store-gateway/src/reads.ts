@@ -1,9 +1,11 @@
 /** Read: of a stream or of all, once or for as long as the client stays. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EventPages, EventStore, ReadAllOptions, ReadStreamOptions } from '@coffer/event-store';
 import streams, { type ReadReq, type ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
 import type { handleServerStreamingCall, ServerWritableStream } from '@grpc/grpc-js';
 import { filterOf } from './filters.ts';
+import { type InTurn, inTurns } from './readTurns.ts';
 import { callError, type GatewayLogger, RefusalError, toRefusal } from './refusals.ts';
 import { subscribeToAll, subscribeToStream } from './subscriptions.ts';
 import {
@@ -18,31 +20,51 @@ import {
 
 export interface ReadsOptions {
   readonly store: EventStore;
+  readonly inTurn: InTurn;
   readonly logger: GatewayLogger | undefined;
 }
 
+/** At most so many reads and subscriptions are open at a time, of all clients together. */
+export const MAX_READS = 500;
+/** After so many messages the process does something else. */
+const SLICE = 16;
+
 /** Ends when the client goes; `signal` ends it with the word that the node is not there any more. */
 export function readHandler(
-  { store, logger }: ReadsOptions,
+  { store, inTurn, logger }: ReadsOptions,
   signal: AbortSignal,
 ): handleServerStreamingCall<ReadReq, ReadResp> {
+  let open = 0;
   return (call) => {
+    if (open >= MAX_READS) {
+      const message = `The store gateway serves ${MAX_READS} reads at a time. Try again when some have ended.`;
+      call.emit('error', callError(new RefusalError('tooMuchAtOnce', message)));
+      return;
+    }
+    open += 1;
     const gone = new AbortController();
     call.on('cancelled', () => gone.abort());
     const ended = AbortSignal.any([gone.signal, signal]);
     const work = async (): Promise<void> => {
-      for await (const response of responses(store, call.request, ended)) {
+      let written = 0;
+      for await (const response of responses(inTurns(store, inTurn, ended), call.request, ended)) {
         if (!call.write(response)) await drained(call, ended);
+        written += 1;
+        if (written % SLICE === 0) await nextTurn();
         if (ended.aborted) break;
       }
       if (signal.aborted) throw new RefusalError('unavailable', 'The store gateway is stopping.');
     };
-    work().then(
-      () => call.end(),
-      (error: unknown) => {
-        if (!gone.signal.aborted) call.emit('error', callError(toRefusal(error, logger)));
-      },
-    );
+    work()
+      .finally(() => {
+        open -= 1;
+      })
+      .then(
+        () => call.end(),
+        (error: unknown) => {
+          if (!gone.signal.aborted) call.emit('error', callError(toRefusal(error, logger)));
+        },
+      );
   };
 }
 

@@ -3,6 +3,7 @@
  * it holds nothing that the store does not.
  */
 
+import { Server as Listener } from 'node:net';
 import type { EventStore } from '@coffer/event-store';
 import gossipService from '@eventstore/db-client/generated/gossip_grpc_pb.js';
 import type { ClusterInfo } from '@eventstore/db-client/generated/gossip_pb.js';
@@ -16,13 +17,14 @@ import {
   type sendUnaryData,
   setLogVerbosity,
 } from '@grpc/grpc-js';
-import { accessCheck, type Credentials } from './access.ts';
+import { accessCheck, type Credentials, type FailedLogins } from './access.ts';
 import { appendHandler, batchAppendHandler } from './appends.ts';
 import { streamsDefinition } from './definition.ts';
 import { holdAnswers } from './heldAnswers.ts';
 import { isLoopback } from './loopback.ts';
 import { clusterOf, supportedMethods } from './node.ts';
 import { readHandler } from './reads.ts';
+import { createTurns } from './readTurns.ts';
 import { callError, type GatewayLogger, RefusalError } from './refusals.ts';
 
 export interface StoreGatewayOptions {
@@ -38,6 +40,10 @@ export interface StoreGatewayOptions {
    * served then, and only a loopback host may be bound.
    */
   readonly tls?: { readonly certificate: string; readonly privateKey: string } | undefined;
+  /** Default: passwords may be guessed for ever. */
+  readonly failedLogins?: FailedLogins | undefined;
+  /** Whether there is work now that reads are to yield to. Default: never. */
+  readonly isBusy?: (() => boolean) | undefined;
   readonly logger?: GatewayLogger | undefined;
 }
 
@@ -54,6 +60,11 @@ const STOP_GRACE_MS = 1_500;
 /** A client that has vanished without a word is noticed by that. */
 const KEEPALIVE_MS = 20_000;
 
+/** More calls of one connection wait in its client. */
+const MAX_CALLS_PER_CONNECTION = 100;
+/** More are closed at once. */
+export const MAX_CONNECTIONS = 200;
+
 /** Throws when the address cannot be bound. */
 export async function createStoreGateway(options: StoreGatewayOptions): Promise<StoreGateway> {
   const { store, host, tls, logger, allowWrites } = options;
@@ -63,12 +74,14 @@ export async function createStoreGateway(options: StoreGatewayOptions): Promise<
   // It would write on the terminal what callers are told as an error.
   setLogVerbosity(logVerbosity.NONE);
   const stopping = new AbortController();
-  const check = accessCheck(options.credentials, tls !== undefined);
+  const check = accessCheck(options.credentials, tls !== undefined, options.failedLogins);
+  const inTurn = createTurns({ isBusy: options.isBusy ?? (() => false) });
   const server = new Server({
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
     'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
     'grpc.keepalive_time_ms': KEEPALIVE_MS,
     'grpc.keepalive_timeout_ms': KEEPALIVE_MS,
+    'grpc.max_concurrent_streams': MAX_CALLS_PER_CONNECTION,
     interceptors: [holdAnswers()],
   });
 
@@ -76,16 +89,14 @@ export async function createStoreGateway(options: StoreGatewayOptions): Promise<
   const streaming =
     <Call extends StreamingCall>(handle: (call: Call) => void) =>
     (call: Call): void => {
-      const refusal = refusalOf(() => check(call.metadata));
+      const refusal = refusalOf(() => check(call.metadata, addressOf(call)));
       if (refusal) call.emit('error', callError(refusal));
       else handle(call);
     };
   const replying =
-    <Call extends { readonly metadata: Metadata }, Response>(
-      handle: (call: Call, reply: sendUnaryData<Response>) => void,
-    ) =>
+    <Call extends AnyCall, Response>(handle: (call: Call, reply: sendUnaryData<Response>) => void) =>
     (call: Call, reply: sendUnaryData<Response>): void => {
-      const refusal = refusalOf(() => check(call.metadata));
+      const refusal = refusalOf(() => check(call.metadata, addressOf(call)));
       if (refusal) reply(callError(refusal));
       else handle(call, reply);
     };
@@ -94,7 +105,7 @@ export async function createStoreGateway(options: StoreGatewayOptions): Promise<
     reply(callError(new RefusalError('accessDenied', 'A stream of this store is never deleted.')));
   });
   server.addService(streamsDefinition, {
-    read: streaming(readHandler({ store, logger }, stopping.signal)),
+    read: streaming(readHandler({ store, inTurn, logger }, stopping.signal)),
     append: replying(appendHandler({ store, allowWrites, logger })),
     batchAppend: streaming(batchAppendHandler({ store, allowWrites, logger }, stopping.signal)),
     delete: neverDeleted,
@@ -111,6 +122,7 @@ export async function createStoreGateway(options: StoreGatewayOptions): Promise<
   });
 
   const port = await bind(server, options);
+  for (const listener of listenersOf(server)) listener.maxConnections = MAX_CONNECTIONS;
   return {
     port,
     async stop() {
@@ -120,10 +132,17 @@ export async function createStoreGateway(options: StoreGatewayOptions): Promise<
   };
 }
 
-interface StreamingCall {
+interface AnyCall {
   readonly metadata: Metadata;
+  getPeer(): string;
+}
+
+interface StreamingCall extends AnyCall {
   emit(event: 'error', error: Error): boolean;
 }
+
+/** Without the port. */
+const addressOf = (call: AnyCall): string => call.getPeer().replace(/:\d+$/, '');
 
 function refusalOf(check: () => void): RefusalError | undefined {
   try {
@@ -148,6 +167,13 @@ function bind(server: Server, { host, port, tls }: StoreGatewayOptions): Promise
       else resolve(boundPort);
     });
   });
+}
+
+/** The library has no option for what they take. Its version is pinned, and a spec tells when they are gone. */
+function listenersOf(server: Server): readonly Listener[] {
+  const servers: unknown = Reflect.get(server, 'http2Servers');
+  if (!(servers instanceof Map)) throw new TypeError('The server of the gRPC library has no listeners.');
+  return [...servers.keys()].filter((listener) => listener instanceof Listener);
 }
 
 async function shutDown(server: Server): Promise<void> {

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { EventStore, LogPlace, Position } from '@coffer/event-store';
 import streams, { type ReadReq, type ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
 import { filterOf } from './filters.ts';
+import { PAGE_SIZE } from './readTurns.ts';
 import { RefusalError } from './refusals.ts';
 import {
   countOf,
@@ -14,9 +15,6 @@ import {
   streamNameOf,
   wirePosition,
 } from './wire.ts';
-
-/** A page of this size means that there is more: whoever was live has fallen behind. */
-const PAGE_SIZE = 500;
 
 export async function* subscribeToAll(
   store: EventStore,
@@ -31,6 +29,7 @@ export async function* subscribeToAll(
   let sinceCheckpoint = 0;
   let isLive = false;
   for await (const message of store.subscribeToAll({ after, signal, pageSize: PAGE_SIZE })) {
+    // A full page means that there is more: whoever was live has fallen behind.
     const isTurn = message.kind === 'caughtUp' || (isLive && message.events.length === PAGE_SIZE);
     // At each turn from old to new and back the client is told how far it has come.
     if (isTurn && filter && seen !== undefined) {

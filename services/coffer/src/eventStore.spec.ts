@@ -1,8 +1,10 @@
 import type { Position } from '@coffer/event-store';
+import { newEvents, streamName } from '@coffer/event-store/contract';
+import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { createLogger } from '@coffer/http';
 import { expect } from 'chai';
 import { ConfigurationError, configFrom } from './config.ts';
-import { openEventStore } from './eventStore.ts';
+import { openEventStore, watchAppends } from './eventStore.ts';
 
 const logger = createLogger({ level: 'info', destination: { write() {} } });
 const databaseUrl = 'postgres://localhost/none';
@@ -44,4 +46,18 @@ describe('the event store that is configured', () => {
       'COFFER_STORE_GATEWAY_PORT',
     );
   });
+});
+
+it('a service is at work for a moment after each append', async () => {
+  let nowMs = 0;
+  const appends = watchAppends(() => nowMs);
+  const store = appends.watching(createMemoryEventStore());
+  expect(appends.isBusy()).to.equal(false);
+  await store.append({ stream: streamName(), expectedRevision: 'noStream', events: newEvents(1) });
+  expect(appends.isBusy()).to.equal(true);
+  nowMs = 200;
+  expect(appends.isBusy()).to.equal(true);
+  nowMs = 250;
+  expect(appends.isBusy()).to.equal(false);
+  await store.close();
 });

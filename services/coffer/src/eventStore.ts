@@ -15,6 +15,32 @@ export async function openEventStore({
   return ourLog(wrap(await openWhole(options)));
 }
 
+/** The log for the store gateway: appends go with all others, reads over few connections of their own. */
+export function gatewayStoreOf(store: EventStore, connectionString: string): EventStore {
+  const reads = createPostgresEventStore({
+    connectionString,
+    applicationName: 'coffer-gateway',
+    readConnections: 2,
+  });
+  return { ...reads, append: store.append };
+}
+
+/** Tells whether the service has appended something in the last moment: bets do, all the time. */
+export function watchAppends(nowMs: () => number) {
+  let lastMs = -Infinity;
+  return {
+    isBusy: () => nowMs() - lastMs < APPENDED_LATELY_MS,
+    watching: (store: EventStore): EventStore => ({
+      ...store,
+      append(request) {
+        lastMs = nowMs();
+        return store.append(request);
+      },
+    }),
+  };
+}
+const APPENDED_LATELY_MS = 250;
+
 interface OpenOptions {
   readonly config: Pick<Config, 'eventStoreUrl'>;
   readonly databaseUrl: string;

@@ -30,7 +30,7 @@ import type { Chains } from './chains.ts';
 import { type Config, needMasterKeys, type Role } from './config.ts';
 import { catalog, createContexts, readModelProjections } from './contexts.ts';
 import { errorOf } from './errorOf.ts';
-import { openEventStore } from './eventStore.ts';
+import { gatewayStoreOf, openEventStore, watchAppends } from './eventStore.ts';
 import { observeService } from './observe.ts';
 import { rateLimitsOf } from './rateLimits.ts';
 import { readinessOf } from './readiness.ts';
@@ -121,11 +121,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     });
     stops.push(() => pool.end());
     await requireIdentityKey(pool, options.identityKey);
-    const store = await openEventStore({ ...options, wrap: options.wrapStore });
+    const { wrapStore = (one: EventStore) => one } = options;
+    const appends = watchAppends(() => performance.now());
+    const store = await openEventStore({ ...options, wrap: (whole) => appends.watching(wrapStore(whole)) });
     stops.push(() => store.close());
-    // Its clients see the log as it lies there.
-    const gateway = await startStoreGateway({ ...options, store: store.whole });
-    if (gateway) stops.push(() => gateway.stop());
+    const gateway = await openGateway();
     const headAtStart = await store.head();
 
     if (needMasterKeys(roles) && options.masterKeys.all().length === 0) {
@@ -224,6 +224,16 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       storeGatewayPort: gateway?.port,
       stop,
     };
+
+    /** Its clients see the log as it lies there. */
+    async function openGateway() {
+      if (!config.storeGateway) return undefined;
+      const gatewayStore = gatewayStoreOf(store.whole, databaseUrl);
+      stops.push(() => gatewayStore.close());
+      const opened = await startStoreGateway({ ...options, store: gatewayStore, isBusy: appends.isBusy });
+      if (opened) stops.push(() => opened.stop());
+      return opened;
+    }
 
     /** Without endpoints it serves health and metrics alone. */
     async function serve(

@@ -9,6 +9,7 @@ import { AccessDeniedError, EventStoreDBClient, jsonEvent, streamNameFilter } fr
 import { expect } from 'chai';
 import { configFrom } from './config.ts';
 import { installationSecrets } from './installationSecrets.ts';
+import { withPool } from './run.ts';
 import { startFailure } from './startFailure.ts';
 import { gatewayCertificatePath, gatewayUrl, startStoreGateway } from './storeGateway.ts';
 import { setUpApp } from './testing/client.ts';
@@ -90,6 +91,44 @@ describe('the store gateway of the service', () => {
     expect(await refusalOf(append())).to.be.instanceOf(AccessDeniedError);
   });
 
+  it('reads over two connections of its own, however many read', async () => {
+    const { databaseUrl } = await start({});
+    const all = Array.from({ length: 50 }, async () => {
+      for await (const _event of client.readAll());
+    });
+    await Promise.all(all);
+    const connections = await withPool(databaseUrl, async (pool) => {
+      const { rows } = await pool.query<{ name: string; connections: number }>(
+        `select application_name as name, count(*)::int as connections from pg_stat_activity
+         where datname = current_database() group by 1`,
+      );
+      return new Map(rows.map(({ name, connections }) => [name, connections]));
+    });
+    expect(connections.get('coffer-gateway-read')).to.be.within(1, 2);
+    expect(connections.has('coffer-gateway-append'), 'appends go with all others').to.equal(false);
+  });
+
+  it('lets nobody in for a while from where ten wrong passwords came', async () => {
+    const { storeGatewayPort } = await start({});
+    await client.dispose();
+    const clientWith = (password: string) => {
+      const trusted = encodeURIComponent(gatewayCertificatePath(dataFolder));
+      return EventStoreDBClient.connectionString(
+        `esdb://coffer:${password}@localhost:${storeGatewayPort}?tls=true&tlsCAFile=${trusted}`,
+      );
+    };
+    const guessing = clientWith('guess');
+    const readOf = async (from: EventStoreDBClient) => {
+      for await (const _event of from.readAll({ maxCount: 1 }));
+    };
+    for (let guess = 0; guess < 10; guess++) {
+      expect(await refusalOf(readOf(guessing))).to.be.instanceOf(AccessDeniedError);
+    }
+    await guessing.dispose();
+    client = clientWith(GATEWAY_PASSWORD);
+    expect(await refusalOf(readOf(client))).to.match(/Too many wrong passwords came from this address/);
+  });
+
   describe('its password', () => {
     const secretsOf = (variables: Readonly<Record<string, string>>) =>
       installationSecrets(configFrom({ COFFER_DATA_DIR: dataFolder, ...variables }));
@@ -156,6 +195,7 @@ describe('the store gateway of the service', () => {
       const gateway = await startStoreGateway({
         config: configFrom(environment),
         store,
+        isBusy: () => false,
         storeGatewayPassword: PASSWORD,
         logger: createLogger({ level: 'silent' }),
       });

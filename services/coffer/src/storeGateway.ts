@@ -4,7 +4,7 @@ import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { EventStore } from '@coffer/event-store';
-import type { Logger } from '@coffer/http';
+import { createRateLimiter, type Logger, rateKeyOfAddress } from '@coffer/http';
 import type { Certificate, StoreGateway } from '@coffer/store-gateway';
 import { isLoopback } from '@coffer/store-gateway/loopback';
 import type { Config } from './config.ts';
@@ -36,10 +36,12 @@ export function gatewayUrl(config: Config, port: number, password: string): stri
 export async function startStoreGateway(options: {
   readonly config: Config;
   readonly store: EventStore;
+  /** Whether the service is at work for players, to whom reads of the gateway give way. */
+  readonly isBusy: () => boolean;
   readonly storeGatewayPassword: string | undefined;
   readonly logger: Logger;
 }): Promise<StoreGateway | undefined> {
-  const { config, store, storeGatewayPassword: password, logger } = options;
+  const { config, store, isBusy, storeGatewayPassword: password, logger } = options;
   if (!config.storeGateway || password === undefined) return undefined;
   // Loaded by those only who want it.
   const { createStoreGateway } = await import('@coffer/store-gateway');
@@ -52,6 +54,8 @@ export async function startStoreGateway(options: {
     credentials: { user, password },
     allowWrites: isWritable,
     tls,
+    failedLogins: failedLoginsByAddress(),
+    isBusy,
     logger,
   }).catch((cause: unknown) => {
     throw new StoreGatewayStartError(
@@ -61,6 +65,15 @@ export async function startStoreGateway(options: {
   });
   logger.info({ host, port: gateway.port, tls: hasTls, writable: isWritable }, 'the store gateway listens');
   return gateway;
+}
+
+/** Whoever has mistyped a password goes on at once; nobody guesses one. */
+function failedLoginsByAddress() {
+  const limiter = createRateLimiter({ perMinute: 10, burst: 10 }, () => performance.now());
+  return {
+    wait: (address: string) => limiter.wait(rateKeyOfAddress(address)),
+    take: (address: string) => limiter.take(rateKeyOfAddress(address)),
+  };
 }
 
 /** Made once and kept in the data folder, with its key; made anew before it ends. */

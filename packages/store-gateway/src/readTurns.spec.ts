@@ -1,0 +1,101 @@
+import type { EventPages, RecordedEvent } from '@coffer/event-store';
+import { newEvents, streamName } from '@coffer/event-store/contract';
+import { createMemoryEventStore } from '@coffer/event-store/memory';
+import { expect } from 'chai';
+import { createTurns, inTurns, PAGE_SIZE } from './readTurns.ts';
+
+const going = new AbortController().signal;
+const turn = () => new Promise(setImmediate);
+
+async function idsOf(pages: EventPages, onPage: (page: readonly RecordedEvent[]) => void = () => undefined) {
+  const ids: string[] = [];
+  for await (const page of pages) {
+    onPage(page);
+    ids.push(...page.map(({ id }) => id));
+  }
+  return ids;
+}
+
+describe('reads that take turns', () => {
+  const store = createMemoryEventStore();
+  const STREAM = streamName();
+  const COUNT = 3 * PAGE_SIZE;
+  before(async () => {
+    await store.append({ stream: STREAM, expectedRevision: 'noStream', events: newEvents(COUNT) });
+    await store.append({ stream: streamName(), expectedRevision: 'noStream', events: newEvents(5) });
+  });
+  after(() => store.close());
+
+  it('find what the store has, in small pages, whichever way and how far they go', async () => {
+    const turns = inTurns(store, createTurns({ isBusy: () => false }), going);
+    const place = (await store.placeAt(store.parsePosition('100') ?? expect.fail()))?.position;
+    for (const direction of ['forwards', 'backwards'] as const) {
+      for (const limit of [0, 1, PAGE_SIZE, PAGE_SIZE + 1, COUNT, COUNT + 100, Infinity]) {
+        for (const fromRevision of [undefined, 0, 70, COUNT]) {
+          const options = { direction, limit, ...(fromRevision !== undefined && { fromRevision }) };
+          const isSmall = (page: readonly unknown[]) => expect(page).to.have.lengthOf.within(1, PAGE_SIZE);
+          expect(
+            await idsOf(turns.readStream(STREAM, options), isSmall),
+            JSON.stringify(options),
+          ).to.deep.equal(await idsOf(store.readStream(STREAM, options)));
+        }
+        for (const options of [
+          { direction, limit },
+          { direction, limit, ...(place && { from: place }) },
+        ]) {
+          expect(await idsOf(turns.readAll(options)), JSON.stringify(options)).to.deep.equal(
+            await idsOf(store.readAll(options)),
+          );
+        }
+      }
+    }
+  });
+
+  it('are two at a time, in the order they came, however many there are', async () => {
+    const inTurn = createTurns({ isBusy: () => false });
+    const begun: number[] = [];
+    const ends: (() => void)[] = [];
+    const all = Array.from({ length: 10 }, (_, number) =>
+      inTurn(() => {
+        begun.push(number);
+        return new Promise<void>((resolve) => ends.push(resolve));
+      }, going),
+    );
+    for (let ended = 0; ended < 10; ended++) {
+      while (begun.length < Math.min(ended + 2, 10)) await turn();
+      expect(begun).to.have.length(Math.min(ended + 2, 10));
+      ends[ended]?.();
+    }
+    await Promise.all(all);
+    expect(begun).to.deep.equal(Array.from({ length: 10 }, (_, number) => number));
+  });
+
+  it('pause before each page while the service is at work for others, and only then', async () => {
+    let isBusy = true;
+    let pauses = 0;
+    const inTurn = createTurns({
+      isBusy: () => isBusy,
+      pause: async () => {
+        pauses += 1;
+      },
+    });
+    await idsOf(inTurns(store, inTurn, going).readStream(STREAM, { limit: 2 * PAGE_SIZE }));
+    expect(pauses).to.equal(2);
+    isBusy = false;
+    await idsOf(inTurns(store, inTurn, going).readStream(STREAM));
+    expect(pauses).to.equal(2);
+  });
+
+  it('are not carried out for a client that has left meanwhile, and give their turn to the next', async () => {
+    const inTurn = createTurns({ isBusy: () => false });
+    const leaving = new AbortController();
+    const ends: (() => void)[] = [];
+    const held = [1, 2].map(() => inTurn(() => new Promise<void>((resolve) => ends.push(resolve)), going));
+    const left = inTurn(() => expect.fail('It was carried out.'), leaving.signal);
+    const next = inTurn(async () => 'next', going);
+    leaving.abort();
+    for (const end of ends) end();
+    await Promise.all(held);
+    expect(await Promise.all([left, next])).to.deep.equal([undefined, 'next']);
+  });
+});
