@@ -11,16 +11,18 @@ const ASK_EVERY_MS = 10;
 /** The deadline of a command that is to be carried out, however busy the machine is. */
 export const patiently = (): number => performance.now() + PATIENCE_MS;
 
-/** The first answer that is not undefined. Throws when there is none in time. */
+/** The first answer that is not undefined. Throws when there is none in time, and says what was known by then. */
 export async function eventually<Answer>(
-  what: string,
+  what: string | (() => string),
   ask: () => Promise<Answer | undefined> | Answer | undefined,
 ): Promise<Answer> {
   const deadline = patiently();
   for (;;) {
     const answer = await ask();
     if (answer !== undefined) return answer;
-    if (performance.now() > deadline) throw new Error(`After ${PATIENCE_MS} ms still not: ${what}.`);
+    if (performance.now() > deadline) {
+      throw new Error(`After ${PATIENCE_MS} ms still not: ${typeof what === 'string' ? what : what()}.`);
+    }
     await delay(ASK_EVERY_MS);
   }
 }

@@ -11,7 +11,7 @@ import {
   type SettledMove,
   type Wallet,
 } from '@coffer/sdk';
-import { eventually } from '@coffer/testing';
+import { eventually, PATIENCE_MS } from '@coffer/testing';
 import { expect } from 'chai';
 import { childrenOf, isRunning } from './testing/processTable.ts';
 import { type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
@@ -52,7 +52,7 @@ describe('coffer run, with money on its own chain', () => {
   const move = (kind: 'deposit' | 'withdraw', amount: bigint, ref: string) =>
     coffer.treasury[kind]({ userId: wallet.userId, currency: SOL, amount, ref });
   const settled = (ref: string): Promise<SettledMove> =>
-    coffer.treasury.settled(ref, { pollMs: 100, deadlineMs: 40_000 });
+    coffer.treasury.settled(ref, { pollMs: 100, deadlineMs: PATIENCE_MS });
   /** What the player has: in the wallet and in the books. */
   const funds = async () => {
     const accounts = await coffer.users.accounts(wallet.userId);

@@ -11,7 +11,7 @@ import {
 } from '@coffer/sdk';
 import { buildTransfer } from '@coffer/solana';
 import { testWallet } from '@coffer/solana/testing';
-import { eventually } from '@coffer/testing';
+import { eventually, PATIENCE_MS } from '@coffer/testing';
 import { expect } from 'chai';
 import { requireStatus, setUpApp, type TestApp } from './testing/client.ts';
 import { type QuickChain, startQuickChain } from './testing/quickChain.ts';
@@ -81,7 +81,7 @@ describe('the SDK with money on the chain, against the service', () => {
   }
   const solOf = async (userId: string) =>
     (await backend().users.accounts(userId)).find(({ currencyId }) => currencyId === SOL);
-  const settled = (ref: string) => backend().treasury.settled(ref, { pollMs: 20, deadlineMs: 30_000 });
+  const settled = (ref: string) => backend().treasury.settled(ref, { pollMs: 20, deadlineMs: PATIENCE_MS });
 
   it('deposits, shows where everything is, and cashes out', async () => {
     const { page, wallet } = await playerWith(2n * ONE_SOL);

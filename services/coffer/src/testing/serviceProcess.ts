@@ -133,7 +133,8 @@ export function serviceProcesses(): ServiceProcesses {
     const refuseToWait = () => {
       if (hasEnded) throw new Error(`The service ended before it was ready:\n${child.logs()}`);
     };
-    const url = await eventually(`a line of the log that says where the service is:\n${child.logs()}`, () => {
+    const wanted = () => `a line of the log that says where the service is:\n${child.logs()}`;
+    const url = await eventually(wanted, () => {
       refuseToWait();
       return urlIn(child.logs());
     });
