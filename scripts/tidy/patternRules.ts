@@ -30,8 +30,6 @@ const BUILDERS: readonly string[] = [
   'packages/http/src/redact.ts',
   // One repetition with an upper limit.
   'packages/kernel/src/identifiers.ts',
-  // A client's, and stopped when it takes too long.
-  'packages/store-gateway/src/filters.ts',
   // The operator's file of certificates, read once.
   'services/coffer/src/storeGateway.ts',
 ];

@@ -1,15 +1,15 @@
 /** Which events a reader wants: by stream name or event type, by prefixes or a regular expression. */
 
-import { createContext, runInContext, Script } from 'node:vm';
 import type { RecordedEvent } from '@coffer/event-store';
 import streams, { type ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
+import { expressionTest } from './expressions.ts';
 import { RefusalError } from './refusals.ts';
 
 /** What a page of a filtered read looks at, where the client does not say. */
 const DEFAULT_WINDOW = 32;
 
 export interface EventFilter {
-  /** Of each event of a page, whether it is wanted. Throws a `RefusalError` when that takes too long to tell. */
+  /** Of each event of a page, whether it is wanted. */
   readonly wanted: (events: readonly RecordedEvent[]) => readonly boolean[];
   /** A subscriber is told how far it has come after so many events, whether it wanted them or not. */
   readonly checkpointEvery: number;
@@ -42,39 +42,10 @@ type TextFilter = (texts: readonly string[]) => readonly boolean[];
 
 function textFilter(expression: Expression | undefined): TextFilter {
   const source = expression?.getRegex() ?? '';
-  if (source !== '') return patternFilter(source);
+  if (source !== '') {
+    const matches = expressionTest(source);
+    return (texts) => texts.map(matches);
+  }
   const prefixes = expression?.getPrefixList() ?? [];
   return (texts) => texts.map((text) => prefixes.some((prefix) => text.startsWith(prefix)));
 }
-
-/** The pattern is the client's, the thread is everybody's: one page may take so long, and no longer. */
-const MAX_PATTERN_MS = 100;
-
-/** In a context of its own, because only code that is run in one can be stopped while it runs. */
-function patternFilter(source: string): TextFilter {
-  try {
-    new RegExp(source);
-  } catch (error) {
-    throw new RefusalError('badRequest', `The filter is no regular expression: ${String(error)}.`);
-  }
-  const context = createContext({ source, texts: [] });
-  runInContext('const pattern = new RegExp(source)', context);
-  return (texts) => {
-    context.texts = texts;
-    try {
-      const matches: unknown = TEST_ALL.runInContext(context, { timeout: MAX_PATTERN_MS });
-      return Array.isArray(matches) ? matches.map((match) => match === true) : [];
-    } catch (error) {
-      if (!isTimeout(error)) throw error;
-      throw new RefusalError('badRequest', `The filter takes too long: ${source}.`);
-    }
-  };
-}
-
-const TEST_ALL = new Script('texts.map((text) => pattern.test(text))');
-
-const isTimeout = (error: unknown): boolean =>
-  typeof error === 'object' &&
-  error !== null &&
-  'code' in error &&
-  error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
