@@ -4,9 +4,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import { type AccountEvent, accountEvents, accountStreamOf, type HoldId } from '@coffer/accounts';
-import type { EventStore } from '@coffer/event-store';
+import { type EventStore, OutcomeUnknownError } from '@coffer/event-store';
 import { type EventCodec, encodeMetadata, newId } from '@coffer/kernel';
 import { type PlaySessionEvent, playSessionEvents, playSessionStream } from '@coffer/ledger';
+import { eventually } from '@coffer/testing';
 import type { AppPlace } from './client.ts';
 import { openStoreOf } from './world.ts';
 
@@ -113,12 +114,15 @@ async function append<Event>(
   events: readonly Event[],
   expectedRevision: number | 'noStream' = 'noStream',
 ): Promise<void> {
-  await store.append({
-    stream,
-    expectedRevision,
-    events: events.map((event) => {
-      const { type, data, schemaVersion } = codec.encode(event);
-      return { id: randomUUID(), type, data, metadata: encodeMetadata(METADATA, schemaVersion) };
-    }),
+  const encoded = events.map((event) => {
+    const { type, data, schemaVersion } = codec.encode(event);
+    return { id: randomUUID(), type, data, metadata: encodeMetadata(METADATA, schemaVersion) };
   });
+  // A busy machine may take longer than an append waits; the same events are written once.
+  await eventually(`what ${stream} is to hold`, () =>
+    store.append({ stream, expectedRevision, events: encoded }).catch((error: unknown) => {
+      if (!(error instanceof OutcomeUnknownError)) throw error;
+      return undefined;
+    }),
+  );
 }
