@@ -8,7 +8,7 @@ import { type ClusterOptions, ensureCluster, SUPERUSER } from './cluster.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 import { hasCode } from './files.ts';
 import { type Logger, silentLogger } from './logger.ts';
-import { acquireDataFolder, type Ownership } from './ownership.ts';
+import { acquireDataFolder, type Ownership, requireUnowned } from './ownership.ts';
 import { findPlace, type Place, presentPlace, rememberInitialized } from './place.ts';
 import {
   ensurePostmaster,
@@ -97,6 +97,15 @@ export async function findEmbeddedPostgres(
   if (!place || !postmaster) return undefined;
   const password = await passwordOf(place);
   return (database) => connectionStringOf(postmaster, password, database);
+}
+
+/** Throws `DataFolderInUseError` when a service owns the folder at this moment. Makes and changes nothing. */
+export async function requireUnownedDataFolder(folder: string): Promise<void> {
+  const connectionString = await findEmbeddedPostgres(folder);
+  if (!connectionString) return;
+  await requireUnowned(folder, connectionString('postgres')).catch((error: unknown) => {
+    if (!isNotReady(error)) throw error;
+  });
 }
 
 const passwordOf = async ({ passwordFile }: Place) => (await readFile(passwordFile, 'utf8')).trim();

@@ -79,8 +79,18 @@ export async function acquireDataFolder(options: OwnershipOptions): Promise<Owne
   };
 }
 
+/** Throws `DataFolderInUseError` where another process owns the folder and does not leave it within a moment. */
+export async function requireUnowned(folder: string, adminConnectionString: string): Promise<void> {
+  const client = await claim(
+    { folder, adminConnectionString },
+    performance.now() + CLAIM_LIMIT_MS,
+    () => undefined,
+  );
+  await client.end();
+}
+
 async function claim(
-  { folder, adminConnectionString }: OwnershipOptions,
+  { folder, adminConnectionString }: Pick<OwnershipOptions, 'folder' | 'adminConnectionString'>,
   deadline: number,
   onConnectionLost: () => void,
 ): Promise<pg.Client> {

@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createPool, NEWEST_POSTGRES, type Pool, requireSupportedPostgres } from '@coffer/database';
-import { startEmbeddedPostgres } from '@coffer/embedded-postgres';
+import { requireUnownedDataFolder, startEmbeddedPostgres } from '@coffer/embedded-postgres';
 import { createLogger, type Logger } from '@coffer/http';
 import { createSecretBox, systemClock } from '@coffer/kernel';
 import {
@@ -29,6 +29,7 @@ import { EMBEDDED_DATABASE } from './databaseUrl.ts';
 import { type EmbeddedTestChain, startEmbeddedTestChain } from './embeddedChain.ts';
 import { installationMasterKeys } from './installationMasterKeys.ts';
 import { installationSecrets } from './installationSecrets.ts';
+import { requirePorts } from './portsAtStart.ts';
 import { migrateAll, type Service, startService } from './service.ts';
 import { startFailure } from './startFailure.ts';
 import { gatewayUrl } from './storeGateway.ts';
@@ -48,6 +49,9 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
   // Nobody who prints or passes on the environment is to have them.
   delete process.env.COFFER_MASTER_KEYS;
   const roles = rolesFrom(names);
+  // Whatever can be known to be in the way is, before anything is made.
+  if (config.databaseUrl === undefined) await requireUnownedDataFolder(config.dataFolder);
+  await requirePorts(config, roles);
   await mkdir(config.dataFolder, { recursive: true });
   const secrets = await installationSecrets(config);
   const logger = createLogger({ level: config.logLevel, secrets: secrets.texts });

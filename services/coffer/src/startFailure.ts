@@ -8,6 +8,7 @@ import { MasterKeysMismatchError } from '@coffer/wallets';
 import { CommandFailure, EXIT } from './cli/failure.ts';
 import { ConfigurationError } from './config.ts';
 import { isDatabaseAway } from './errorOf.ts';
+import { PortUnusableError } from './portsAtStart.ts';
 import { StoreGatewayStartError } from './storeGateway.ts';
 
 /** Undefined for what is no circumstance of the start but a mistake of ours. */
@@ -23,7 +24,9 @@ export function startFailure(error: unknown): CommandFailure | undefined {
   if (error instanceof MasterKeysMismatchError || error instanceof IdentityKeyMismatchError) {
     return failure(EXIT.refused, error.message, error);
   }
-  if (error instanceof StoreGatewayStartError) return failure(EXIT.refused, error.message, error);
+  if (error instanceof PortUnusableError || error instanceof StoreGatewayStartError) {
+    return failure(EXIT.refused, error.message, error);
+  }
   if (!(error instanceof Error)) return undefined;
   if ('code' in error && error.code === 'EADDRINUSE') {
     const place = 'port' in error ? `The port ${error.port}` : 'The port';
