@@ -59,6 +59,8 @@ export class EmbeddedChainError extends Error {
 
 export async function startEmbeddedChain(options: ChainProcessOptions): Promise<ChainProcess> {
   const child = spawn(process.execPath, [MAIN], {
+    // A session of its own: Ctrl-C in a terminal reaches the service, and the service stops the chain.
+    detached: true,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     env: Object.fromEntries(
       ENVIRONMENT.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),

@@ -1,9 +1,9 @@
 /** Makes the cluster, once: prepared beside its place and renamed into it, so a killed start leaves no half. */
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { chown, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import type { Account } from './account.ts';
 import type { Binaries } from './binaries.ts';
 import { EmbeddedPostgresError } from './errors.ts';
@@ -14,7 +14,6 @@ import { isAlive } from './processes.ts';
 
 export const SUPERUSER = 'coffer';
 
-const run = promisify(execFile);
 const INITDB_LIMIT_MS = 120_000;
 /** Of this process. */
 const draftsInWork = new Set<string>();
@@ -88,12 +87,31 @@ async function runInitdb(
     ...(durable ? [] : ['--no-sync']),
   ];
   try {
-    // Its working folder must be one that the account can enter.
-    await run(initdb, args, { ...account, cwd: '/', env: { LC_ALL: 'C' }, timeout: INITDB_LIMIT_MS });
+    await run(initdb, args, account);
   } catch (cause) {
-    const output = cause instanceof Error && 'stderr' in cause ? String(cause.stderr).trim() : String(cause);
-    throw new EmbeddedPostgresError(`initdb could not make a cluster: ${output || String(cause)}`, { cause });
+    const output = cause instanceof Error ? cause.message : String(cause);
+    throw new EmbeddedPostgresError(`initdb could not make a cluster: ${output}`, { cause });
   }
+}
+
+/** Rejects with what it said, where it did not end well. */
+async function run(program: string, args: readonly string[], account: Account | undefined): Promise<void> {
+  const child = spawn(program, args, {
+    ...account,
+    // It must be one that the account can enter.
+    cwd: '/',
+    env: { LC_ALL: 'C' },
+    // A session of its own: Ctrl-C in a terminal reaches the service, which ends when the cluster is whole.
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    timeout: INITDB_LIMIT_MS,
+  });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  const [code, signal] = await once(child, 'close');
+  if (code !== 0) throw new Error(said.trim() || `it ended with ${signal ?? code}`);
 }
 
 function draftPrefix(place: Place): string {

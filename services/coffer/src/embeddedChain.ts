@@ -83,6 +83,8 @@ export async function startEmbeddedTestChain(
   async function supervise(): Promise<void> {
     for (;;) {
       const { code, signal: killedBy, output } = await running.exited;
+      // Whoever ends all processes at once, as a supervisor does, ends the service as well.
+      await delay(RESTART_DELAY_MS, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
       logger.error({ code, signal: killedBy, output }, 'the embedded chain has ended; it is started again');
       await startAgain();
@@ -92,14 +94,13 @@ export async function startEmbeddedTestChain(
 
   async function startAgain(): Promise<void> {
     while (!signal.aborted) {
-      await delay(RESTART_DELAY_MS, undefined, { signal }).catch(() => undefined);
-      if (signal.aborted) return;
       try {
         running = await startEmbeddedChain({ folder, port: samePort, slotMs });
         if (signal.aborted) await running.stop();
         return;
       } catch (error) {
         logger.error({ err: error }, 'the embedded chain does not start');
+        await delay(RESTART_DELAY_MS, undefined, { signal }).catch(() => undefined);
       }
     }
   }

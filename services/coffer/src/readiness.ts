@@ -14,6 +14,8 @@ export interface ReadinessOptions {
   /** Those of this process. */
   readonly consumers: readonly Pick<Consumer, 'status'>[];
   readonly isApi: boolean;
+  /** False while the start itself is not done: what a first user is to read may not be written yet. */
+  readonly isStarted: boolean;
 }
 
 /**
@@ -27,6 +29,7 @@ export async function readinessOf({
   headAtStart,
   consumers,
   isApi,
+  isStarted,
 }: ReadinessOptions): Promise<Readiness> {
   const checks = [
     {
@@ -39,6 +42,7 @@ export async function readinessOf({
     },
   ];
   const reasons = new Set<string>();
+  if (!isStarted) reasons.add('The start is not done.');
   for (const { isSo, otherwise } of checks) {
     try {
       if (!(await isSo())) reasons.add(otherwise);

@@ -1,4 +1,5 @@
 /** `coffer run`: from a configuration to a running service, until it is told to stop. */
+import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createPool, NEWEST_POSTGRES, type Pool, requireSupportedPostgres } from '@coffer/database';
@@ -58,16 +59,29 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
   const stopping = stopSignal(logger);
   for (const problem of unknownVariables(process.env)) logger.warn(problem);
 
-  const database = await openDatabase(config, logger, (error) => {
-    logger.fatal({ err: error }, 'the database of the data folder is lost: this service stops');
-    process.kill(process.pid, 'SIGTERM');
-  });
+  // Between its fork and its own session a child gets the signals of our process group, and may end with us.
+  const unlessStopped = <Result>(step: Promise<Result>): Promise<Result | undefined> =>
+    step.catch((error: unknown) => {
+      if (!stopping.aborted) throw error;
+      logger.info({ reason: String(error) }, 'the start was given up');
+      return undefined;
+    });
+
+  const database = await unlessStopped(
+    openDatabase(config, logger, (error) => {
+      logger.fatal({ err: error }, 'the database of the data folder is lost: this service stops');
+      process.kill(process.pid, 'SIGTERM');
+    }),
+  );
+  if (!database) return;
   let embeddedChain: EmbeddedTestChain | undefined;
   let chains: Chains | undefined;
   let service: Service | undefined;
   try {
+    if (stopping.aborted) return;
     if (config.chain.embedded) {
-      embeddedChain = await startEmbeddedTestChain(config, config.chain.embedded, logger);
+      embeddedChain = await unlessStopped(startEmbeddedTestChain(config, config.chain.embedded, logger));
+      if (!embeddedChain) return;
     }
     chains = openChains(config.chain.rpcUrls, embeddedChain);
     const masterKeys = await withPool(database.url, async (pool) => {
@@ -76,6 +90,7 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
       // The other roles hold no key.
       return needMasterKeys(roles) ? installationMasterKeys(config, pool) : undefined;
     });
+    if (stopping.aborted) return;
     service = await startService({
       config,
       roles,
@@ -85,18 +100,22 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
       chains,
       masterKeys: masterKeys?.masterKeys ?? createMasterKeys([]),
       makeNextMasterKey: masterKeys?.makeNextMasterKey,
+      async beforeReady({ url, operatorUrl, systemUrl, storeGatewayPort: port }) {
+        if (stopping.aborted) return;
+        if (url === undefined || operatorUrl === undefined) {
+          logger.info({ url: systemUrl, roles, version: VERSION }, 'ready');
+          return;
+        }
+        const { storeGatewayPassword: password } = secrets;
+        const storeGatewayUrl =
+          port === undefined || password === undefined ? undefined : gatewayUrl(config, port, password);
+        const addresses = { url, operatorUrl, chainUrl: embeddedChain?.url, storeGatewayUrl };
+        await announce(config, addresses, database, secrets, logger);
+      },
     });
-    const { url, operatorUrl } = service;
-    if (url !== undefined && operatorUrl !== undefined) {
-      const { storeGatewayPort: port } = service;
-      const { storeGatewayPassword: password } = secrets;
-      const storeGatewayUrl =
-        port === undefined || password === undefined ? undefined : gatewayUrl(config, port, password);
-      const addresses = { url, operatorUrl, chainUrl: embeddedChain?.url, storeGatewayUrl };
-      await announce(config, addresses, database, secrets, logger);
-    } else logger.info({ url: service.systemUrl, roles, version: VERSION }, 'ready');
+    if (stopping.aborted) return;
     if (embeddedChain) await ensureMints(database.url, chains);
-    await stopping;
+    if (!stopping.aborted) await once(stopping, 'abort');
   } finally {
     await service?.stop();
     await chains?.close();
@@ -130,20 +149,26 @@ function rolesFrom(names: readonly string[]): readonly Role[] {
   });
 }
 
-/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
-function stopSignal(logger: Logger): Promise<void> {
-  return new Promise((resolve) => {
-    let told = false;
-    const onSignal = (signal: NodeJS.Signals) => {
-      if (told) process.exit(130);
-      told = true;
+/** A terminal, npm and the launcher may each pass on the one Ctrl-C. */
+const ONE_PRESS_MS = 500;
+
+/** Aborts at the first SIGTERM, SIGINT or SIGHUP; another one, a moment later, ends the process at once. */
+function stopSignal(logger: Logger): AbortSignal {
+  const stopping = new AbortController();
+  let firstMs: number | undefined;
+  const onSignal = (signal: NodeJS.Signals) => {
+    const nowMs = performance.now();
+    firstMs ??= nowMs;
+    if (firstMs === nowMs) {
       logger.info({ signal }, 'stopping');
-      resolve();
-    };
-    process.on('SIGTERM', onSignal);
-    process.on('SIGINT', onSignal);
-    process.on('SIGHUP', onSignal);
-  });
+      stopping.abort();
+    } else if (nowMs - firstMs > ONE_PRESS_MS) {
+      logger.warn({ signal }, 'ends at once: the next start takes up what is left running');
+      process.exit(130);
+    }
+  };
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal);
+  return stopping.signal;
 }
 
 interface Database {

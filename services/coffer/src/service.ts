@@ -60,6 +60,8 @@ export interface ServiceOptions {
   /** Given where the installation keeps its own. */
   readonly makeNextMasterKey: ((environment: Environment) => Promise<MasterKey>) | undefined;
   readonly logger: Logger;
+  /** Done when everything listens; until its end nothing is ready. */
+  readonly beforeReady?: (service: Service) => Promise<void>;
   /** For specs: is told of every answer that its endpoint does not declare, and throws. */
   readonly onUndeclared?: (problem: string) => never;
   /** For specs: the time of day. Default: that of the machine. */
@@ -197,6 +199,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     }
 
     const isApi = roles.includes('api');
+    let isStarted = false;
     const servers: RunningServer[] = [];
     // Together, as they have the grace together.
     stops.push(async () => {
@@ -217,13 +220,16 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     }
     const systemPort = isApi ? undefined : config.systemPort;
     const system = systemPort === undefined ? undefined : await serve([], { host, port: systemPort });
-    return {
+    const service: Service = {
       url: server?.url,
       operatorUrl: operator?.url ?? server?.url,
       systemUrl: system?.url,
       storeGatewayPort: gateway?.port,
       stop,
     };
+    await options.beforeReady?.(service);
+    isStarted = true;
+    return service;
 
     /** Its clients see the log as it lies there. */
     async function openGateway() {
@@ -250,7 +256,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         isOperatorToken: operatorTokenCheck(options.operatorToken),
         logger,
         metrics,
-        readiness: () => readinessOf({ pool, store, headAtStart, consumers, isApi }),
+        readiness: () => readinessOf({ pool, store, headAtStart, consumers, isApi, isStarted }),
         version: VERSION,
         trustProxy: config.trustProxy,
         rateLimits: rateLimitsOf(config),

@@ -42,7 +42,11 @@ export interface ServiceProcess {
   readonly kill9: () => Promise<void>;
   /** Resolves when the process has left, which it has to do within its own limit. */
   readonly terminate: (signal?: 'SIGTERM' | 'SIGINT') => Promise<ProcessEnd>;
+  /** To it and all of its process group, as a terminal does. */
+  readonly signalGroup: (signal: StopSignal) => void;
 }
+
+export type StopSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP';
 
 export interface ServiceStart {
   readonly roles?: readonly Role[];
@@ -73,6 +77,8 @@ export interface RunningCommand {
   readonly ended: Promise<ProcessEnd>;
   /** As Ctrl-C does. */
   readonly interrupt: () => void;
+  /** The same, and to all of its process group. */
+  readonly interruptGroup: () => void;
 }
 
 interface Child {
@@ -99,7 +105,10 @@ export function serviceProcesses(): ServiceProcesses {
     start,
     startCommand(args, variables) {
       const { process: launched, logs, ended } = launch(args, variables);
-      return { logs, ended, interrupt: () => void launched.kill('SIGINT') };
+      const interruptGroup = () => {
+        if (launched.pid !== undefined) process.kill(-launched.pid, 'SIGINT');
+      };
+      return { logs, ended, interrupt: () => void launched.kill('SIGINT'), interruptGroup };
     },
     command: (args, variables) => launch(args, variables).ended,
   };
@@ -160,6 +169,7 @@ export function serviceProcesses(): ServiceProcesses {
         child.process.kill(signal);
         return child.ended;
       },
+      signalGroup: (signal) => void process.kill(-pid, signal),
     };
   }
 
@@ -173,6 +183,8 @@ export function serviceProcesses(): ServiceProcesses {
         COFFER_IDENTITY_KEY: IDENTITY_KEY,
         ...variables,
       },
+      // A process group of its own, for signals that are given to all of one.
+      detached: true,
       // The channel carries nothing: the program ends when it breaks, so that it cannot outlive the specs.
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });

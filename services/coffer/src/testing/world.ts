@@ -11,7 +11,7 @@ import { createTestDatabase, eventStoreUrlOf, type TestDatabaseTemplate } from '
 import { createMasterKeys, masterKeysText, newMasterKey } from '@coffer/wallets';
 import { type Chains, noChains } from '../chains.ts';
 import { roles as allRoles, configFrom, type Role } from '../config.ts';
-import { migrateAll, startService } from '../service.ts';
+import { migrateAll, type ServiceOptions, startService } from '../service.ts';
 import { type Client, createClient } from './client.ts';
 
 export interface World {
@@ -48,6 +48,8 @@ export interface WorldOptions {
   readonly clock?: Clock;
   /** Default: not while a spec runs. */
   readonly bearOutEveryMs?: number;
+  /** What the start ends with. */
+  readonly beforeReady?: ServiceOptions['beforeReady'];
 }
 
 /** The same for every node: what one has sealed or hashed, the next one on the same database has to read. */
@@ -114,6 +116,7 @@ export async function startNode(
     clock,
     chains = noChains,
     bearOutEveryMs = A_DAY_MS,
+    beforeReady,
   }: WorldOptions = {},
 ): Promise<Omit<World, 'databaseUrl'>> {
   const eventStoreUrl = await eventStoreUrlOf(databaseUrl);
@@ -145,6 +148,7 @@ export async function startNode(
     ...(wrapStore && { wrapStore }),
     ...(viewUser && { viewUser }),
     ...(clock && { clock }),
+    ...(beforeReady && { beforeReady }),
   });
   const url = String(service.url);
   const operatorUrl = String(service.operatorUrl);
