@@ -39,6 +39,8 @@ export interface EmbeddedPostgres {
   /** For the database `postgres`. */
   readonly adminConnectionString: string;
   readonly postmasterPid: number;
+  /** Holds all that it keeps: in the data folder, or elsewhere where its user cannot enter that. */
+  readonly clusterFolder: string;
   /** Fast shutdown: open connections are ended, what is committed is kept. Resolves when no process is left. */
   stop(): Promise<void>;
 }
@@ -84,6 +86,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     connectionString,
     adminConnectionString: connectionString('postgres'),
     postmasterPid: postmaster.pid,
+    clusterFolder: place.clusterFolder,
     stop,
   };
 }
@@ -98,6 +101,10 @@ export async function findEmbeddedPostgres(
   const password = await passwordOf(place);
   return (database) => connectionStringOf(postmaster, password, database);
 }
+
+/** Where the database of a data folder is kept, running or not; undefined when there is none. */
+export const embeddedPostgresFolder = async (folder: string): Promise<string | undefined> =>
+  (await presentPlace(folder))?.clusterFolder;
 
 /** Throws `DataFolderInUseError` when a service owns the folder at this moment. Makes and changes nothing. */
 export async function requireUnownedDataFolder(folder: string): Promise<void> {

@@ -1,8 +1,8 @@
 /** Where the database is that the service works with. */
 import { resolve } from 'node:path';
-import { findEmbeddedPostgres } from '@coffer/embedded-postgres';
+import { embeddedPostgresFolder, findEmbeddedPostgres } from '@coffer/embedded-postgres';
 import type { Variables } from './cli/connection.ts';
-import { noService } from './cli/failure.ts';
+import { CommandFailure, EXIT, noService } from './cli/failure.ts';
 import { startFailure } from './startFailure.ts';
 
 /** The name of the database in the embedded server. */
@@ -12,10 +12,32 @@ export const EMBEDDED_DATABASE = 'coffer';
 export async function databaseUrlFrom(variables: Variables, workingFolder: string): Promise<string> {
   // A variable that is set to nothing is one that is not set.
   if (variables.DATABASE_URL) return variables.DATABASE_URL;
-  const dataFolder = resolve(workingFolder, variables.COFFER_DATA_DIR || '.data');
+  const dataFolder = dataFolderFrom(variables, workingFolder);
   const connectionString = await findEmbeddedPostgres(dataFolder).catch((error: unknown) => {
     throw startFailure(error) ?? error;
   });
   if (connectionString) return connectionString(EMBEDDED_DATABASE);
   throw noService(`No database runs in ${dataFolder}. Start one with "npm start", or set COFFER_DATA_DIR.`);
 }
+
+/** Where the embedded database is kept, running or not. Throws a `CommandFailure` when there is none. */
+export async function databaseFolderFrom(variables: Variables, workingFolder: string): Promise<string> {
+  if (variables.DATABASE_URL) {
+    throw new CommandFailure(
+      EXIT.refused,
+      'The database is that of DATABASE_URL: it is kept by its own server.',
+    );
+  }
+  const dataFolder = dataFolderFrom(variables, workingFolder);
+  const folder = await embeddedPostgresFolder(dataFolder).catch((error: unknown) => {
+    throw startFailure(error) ?? error;
+  });
+  if (folder !== undefined) return folder;
+  throw new CommandFailure(
+    EXIT.refused,
+    `There is no database in ${dataFolder}. Set COFFER_DATA_DIR to the data folder.`,
+  );
+}
+
+const dataFolderFrom = (variables: Variables, workingFolder: string): string =>
+  resolve(workingFolder, variables.COFFER_DATA_DIR || '.data');

@@ -1,7 +1,7 @@
 /** `coffer run`: from a configuration to a running service, until it is told to stop. */
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { createPool, NEWEST_POSTGRES, type Pool, requireSupportedPostgres } from '@coffer/database';
 import { requireUnownedDataFolder, startEmbeddedPostgres } from '@coffer/embedded-postgres';
 import { createLogger, type Logger } from '@coffer/http';
@@ -174,6 +174,8 @@ function stopSignal(logger: Logger): AbortSignal {
 interface Database {
   readonly url: string;
   readonly isEmbedded: boolean;
+  /** Of the embedded one. */
+  readonly folder?: string;
   readonly stop: () => Promise<void>;
 }
 
@@ -190,7 +192,12 @@ export async function openDatabase(
     logger,
     onLost,
   });
-  return { url: postgres.connectionString(EMBEDDED_DATABASE), isEmbedded: true, stop: postgres.stop };
+  return {
+    url: postgres.connectionString(EMBEDDED_DATABASE),
+    isEmbedded: true,
+    folder: postgres.clusterFolder,
+    stop: postgres.stop,
+  };
 }
 
 interface Addresses {
@@ -213,11 +220,16 @@ async function announce(
   const operatorBaseUrl = `${addresses.operatorUrl}/v1`;
   await writeOperatorFile(config.dataFolder, { url: operatorBaseUrl, token: secrets.operatorToken });
   const demo = database.isEmbedded ? await bootstrap(config, addresses, database, secrets) : undefined;
+  const { dataFolder } = config;
+  const isInside = database.folder === undefined || !relative(dataFolder, database.folder).startsWith('..');
+  const databaseFolder = isInside ? undefined : database.folder;
   const elsewhere = operatorBaseUrl === baseUrl ? {} : { operatorUrl: operatorBaseUrl };
-  logger.info({ url: baseUrl, ...elsewhere, version: VERSION, dataFolder: config.dataFolder }, 'ready');
+  logger.info({ url: baseUrl, ...elsewhere, version: VERSION, dataFolder, databaseFolder }, 'ready');
   if (!demo) return;
   // For the eyes of whoever started it, on the terminal and past the log, which never holds a key.
-  process.stderr.write(welcome(addresses, config.dataFolder, demo.created ? demo.content : undefined));
+  process.stderr.write(
+    welcome({ ...addresses, dataFolder, databaseFolder }, demo.created ? demo.content : undefined),
+  );
 }
 
 function bootstrap(
@@ -261,12 +273,25 @@ export async function withPool<Result>(
 }
 
 function welcome(
-  { url, chainUrl }: { readonly url: string; readonly chainUrl: string | undefined },
-  dataFolder: string,
+  {
+    url,
+    chainUrl,
+    dataFolder,
+    databaseFolder,
+  }: {
+    readonly url: string;
+    readonly chainUrl: string | undefined;
+    readonly dataFolder: string;
+    /** Where it is not in the data folder. */
+    readonly databaseFolder: string | undefined;
+  },
   demo: BootstrapContent | undefined,
 ): string {
   const lines = ['', `  Coffer ${VERSION} is ready at ${url}/v1`, `  The API to read: ${url}/docs`];
   if (chainUrl !== undefined) lines.push(`  Its own Solana chain: ${chainUrl}`);
+  if (databaseFolder !== undefined) {
+    lines.push(`  Its database: ${databaseFolder}`, `  (not in ${dataFolder}, which only root may enter)`);
+  }
   if (demo) {
     lines.push(
       '',

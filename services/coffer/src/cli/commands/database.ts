@@ -17,4 +17,12 @@ export function registerDatabase(
       const url = await databaseUrlFrom(variables, workingFolder);
       await print(command, { url }, () => url);
     });
+  database
+    .command('folder')
+    .description('print where the embedded database is kept: in the data folder, or elsewhere as root')
+    .action(async (_options: unknown, command: Command) => {
+      const { databaseFolderFrom } = await import('../../databaseUrl.ts');
+      const folder = await databaseFolderFrom(variables, workingFolder);
+      await print(command, { folder }, () => folder);
+    });
 }
