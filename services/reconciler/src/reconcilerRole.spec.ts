@@ -92,6 +92,9 @@ describe('the role that reconciles', () => {
       );
       expect(role.logged('warn')).to.have.length(1);
       expect(role.logged('warn')[0]).to.include({ ...ARCADE, currency: 'SOL', shortfall: '3', onChain: '5' });
+      expect(role.logged('warn')[0])
+        .to.have.property('msg')
+        .that.matches(/holds 3 less SOL than is owed: docs\/operating\/shortfall\.md$/);
       expect(role.logged('error')).to.deep.equal([]);
       await role.stop();
     });

@@ -123,7 +123,7 @@ export function startReconcilerRole(options: ReconcilerRoleOptions): ReconcilerR
       );
       logger.warn(
         { ...facts, currency, ...texts },
-        `the treasury holds ${shortfall} less ${currency} than is owed`,
+        `the treasury holds ${shortfall} less ${currency} than is owed: docs/operating/shortfall.md`,
       );
     }
     for (const signature of unreadable) {
