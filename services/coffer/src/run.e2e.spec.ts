@@ -2,11 +2,8 @@
  * `coffer run` and the command line as an operator meets them. Source: contract, Apps, keys, currencies and
  * The command line.
  */
-import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
-import { request as httpRequest } from 'node:http';
-import { createServer, type Server } from 'node:net';
+import { readFile, stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { bootstrapFilePath, operatorFilePath } from '@coffer/portal';
 import { createTestDatabase, eventually } from '@coffer/testing';
@@ -19,7 +16,6 @@ import { isRunning } from './testing/processTable.ts';
 import {
   type ProcessEnd,
   type ServiceProcess,
-  type StopSignal,
   serviceProcesses,
   type Variables,
 } from './testing/serviceProcess.ts';
@@ -299,173 +295,6 @@ describe('coffer run, on a database that it is given', () => {
     });
     expect(end).to.include({ exitCode: 1, signal: null });
     expect(end.stderr).to.include('DATABASE_URL').and.not.match(NO_STACK);
-  });
-});
-
-describe('coffer run, when a signal is given to all of its process group', function () {
-  this.timeout(60_000);
-  const processes = serviceProcesses();
-  let dataFolder: string;
-  let service: ServiceProcess;
-
-  const readBootstrap = async () =>
-    bootstrap.parse(JSON.parse(await readFile(bootstrapFilePath(dataFolder), 'utf8')));
-  /** A request whose body is still to come: the service waits for it before it leaves. */
-  const halfARequest = async () => {
-    const { keys } = await readBootstrap();
-    const { hostname, port } = new URL(service.url);
-    const request = httpRequest({
-      hostname,
-      port,
-      method: 'POST',
-      path: '/v1/ledger/bet',
-      headers: {
-        Authorization: `Bearer ${keys.test.secret}`,
-        'Content-Type': 'application/json',
-        'Content-Length': 2,
-        Expect: '100-continue',
-      },
-    });
-    request.flushHeaders();
-    await once(request, 'continue');
-    return request;
-  };
-  const stopping = (signal: StopSignal) =>
-    eventually('it stops', () => service.logs().includes(`"signal":"${signal}"`) || undefined);
-
-  before(async () => {
-    dataFolder = await processes.newDataFolder();
-  });
-  beforeEach(async () => {
-    service = await processes.start({ dataFolder });
-  });
-
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    it(`${signal} leaves its database and its chain to it until what is in flight is done`, async () => {
-      const { chainUrl } = await readBootstrap();
-      const request = await halfARequest();
-      service.signalGroup(signal);
-      await stopping(signal);
-      const health = { jsonrpc: '2.0', id: 1, method: 'getHealth' };
-      const asked = { method: 'POST', body: JSON.stringify(health) };
-      const headers = { 'Content-Type': 'application/json' };
-      expect((await fetch(chainUrl, { ...asked, headers })).status).to.equal(200);
-      request.end('{}');
-      const [answer] = await once(request, 'response');
-      expect(answer.statusCode).to.equal(400);
-      answer.resume();
-
-      expect(await service.ended).to.include({ exitCode: 0, signal: null });
-      const levels = service
-        .logs()
-        .split('\n')
-        .filter((line) => line.startsWith('{'))
-        .map((line) => JSON.parse(line).level);
-      expect(levels).not.to.include.members(['error']).and.not.to.include.members(['warn']);
-    });
-  }
-
-  it('takes one Ctrl-C that reaches it twice, from the terminal and from what has started it, for one', async () => {
-    process.kill(service.pid, 'SIGINT');
-    process.kill(service.pid, 'SIGTERM');
-    expect(await service.ended).to.include({ exitCode: 0, signal: null });
-  });
-
-  it('ends at once at a second Ctrl-C, and is whole at the next start', async () => {
-    const request = await halfARequest();
-    const broken = once(request, 'error');
-    service.signalGroup('SIGINT');
-    await stopping('SIGINT');
-    const again = setInterval(() => void service.terminate('SIGINT'), 50);
-    void service.ended.then(() => clearInterval(again));
-    expect(await service.ended).to.include({ exitCode: 130, signal: null });
-    await broken;
-
-    service = await processes.start({ dataFolder, until: 'listening' });
-    const { baseUrl, keys } = await readBootstrap();
-    const headers = { Authorization: `Bearer ${keys.test.secret}` };
-    expect((await fetch(`${baseUrl}/ledger/reconcile`, { headers })).status).to.equal(200);
-    expect(await service.terminate()).to.include({ exitCode: 0, signal: null });
-  });
-
-  it('during the first start ends it in order, with the database whole, and shows no keys', async () => {
-    expect(await service.terminate()).to.include({ exitCode: 0 });
-    dataFolder = await processes.newDataFolder();
-    const variables = { PORT: '0', COFFER_DATA_DIR: dataFolder };
-    const start = processes.startCommand(['run'], variables);
-    await eventually('the cluster is being made', async () => {
-      const names = await readdir(dataFolder);
-      return names.some((name) => name.includes('.draft-')) || undefined;
-    });
-    start.interruptGroup();
-    const end = await start.ended;
-    expect(end, end.stderr).to.include({ exitCode: 0, signal: null });
-    expect(end.stdout + end.stderr)
-      .not.to.include('"ready"')
-      .and.not.to.include('sk_');
-
-    service = await processes.start({ dataFolder });
-    expect(service.logs()).to.include((await readBootstrap()).keys.test.secret);
-    expect(await service.terminate()).to.include({ exitCode: 0 });
-  });
-});
-
-describe('coffer run, with something in its way', () => {
-  const processes = serviceProcesses();
-  let squatter: Server;
-  let taken: string;
-  let dataFolder: string;
-
-  before(async () => {
-    squatter = createServer().listen(0, '127.0.0.1');
-    await once(squatter, 'listening');
-    const address = squatter.address();
-    taken = typeof address === 'object' && address ? String(address.port) : '';
-  });
-  after(() => squatter.close());
-  beforeEach(async () => {
-    dataFolder = join(await processes.newDataFolder(), 'data');
-  });
-
-  const expectRefusal = async (line: string, variables: Variables, ...told: readonly string[]) => {
-    const end = await processes.command(line.split(' '), {
-      COFFER_DATA_DIR: dataFolder,
-      PORT: '0',
-      ...variables,
-    });
-    expect(end).to.include({ exitCode: 1, signal: null, stdout: '' });
-    expect(end.stderr).not.to.match(NO_STACK);
-    for (const text of told) expect(end.stderr).to.include(text);
-    expect(existsSync(dataFolder), 'the data folder is made').to.equal(false);
-  };
-
-  for (const [line, variable] of [
-    ['run', 'PORT'],
-    ['run', 'COFFER_OPERATOR_PORT'],
-    ['run', 'COFFER_CHAIN_PORT'],
-    ['run', 'COFFER_STORE_GATEWAY_PORT'],
-    ['run projector', 'COFFER_SYSTEM_PORT'],
-  ] as const) {
-    it(`says that ${variable} is taken before it makes anything`, async () => {
-      await expectRefusal(line, { [variable]: taken }, `The port ${taken} is taken`, `Set ${variable} to`);
-    });
-  }
-
-  it('says that the port beside that of the chain is taken', async () => {
-    const beside = String(Number(taken) - 1);
-    const variables = { COFFER_CHAIN_PORT: beside };
-    await expectRefusal('run', variables, `The port ${taken} is taken`, 'whose next one is free as well');
-  });
-
-  it('says that it was given one port twice', async () => {
-    squatter.close();
-    await once(squatter, 'close');
-    const variables = { PORT: taken, COFFER_STORE_GATEWAY_PORT: taken };
-    await expectRefusal('run', variables, `The port ${taken} is PORT's as well`, 'COFFER_STORE_GATEWAY_PORT');
-  });
-
-  it('says that it was given an address of another machine', async () => {
-    await expectRefusal('run', { HOST: '192.0.2.1' }, '192.0.2.1', 'Set HOST');
   });
 });
 

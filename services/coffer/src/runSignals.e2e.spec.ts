@@ -1,0 +1,119 @@
+/** How the service is stopped, as a terminal and a supervisor do it. Source: docs/operating/README.md, When a process dies. */
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { request as httpRequest } from 'node:http';
+import { bootstrapFilePath, readBootstrapFile } from '@coffer/portal';
+import { eventually } from '@coffer/testing';
+import { expect } from 'chai';
+import { type ServiceProcess, type StopSignal, serviceProcesses } from './testing/serviceProcess.ts';
+
+describe('coffer run, when a signal is given to all of its process group', function () {
+  this.timeout(60_000);
+  const processes = serviceProcesses();
+  let dataFolder: string;
+  let service: ServiceProcess;
+
+  const readBootstrap = async () => {
+    const content = await readBootstrapFile(bootstrapFilePath(dataFolder));
+    if (!content) throw new Error('There is no bootstrap file.');
+    return content;
+  };
+  /** A request whose body is still to come: the service waits for it before it leaves. */
+  const halfARequest = async () => {
+    const { keys } = await readBootstrap();
+    const { hostname, port } = new URL(service.url);
+    const request = httpRequest({
+      hostname,
+      port,
+      method: 'POST',
+      path: '/v1/ledger/bet',
+      headers: {
+        Authorization: `Bearer ${keys.test.secret}`,
+        'Content-Type': 'application/json',
+        'Content-Length': 2,
+        Expect: '100-continue',
+      },
+    });
+    request.flushHeaders();
+    await once(request, 'continue');
+    return request;
+  };
+  const stopping = (signal: StopSignal) =>
+    eventually('it stops', () => service.logs().includes(`"signal":"${signal}"`) || undefined);
+
+  before(async () => {
+    dataFolder = await processes.newDataFolder();
+  });
+  beforeEach(async () => {
+    service = await processes.start({ dataFolder });
+  });
+
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    it(`${signal} leaves its database and its chain to it until what is in flight is done`, async () => {
+      const { chainUrl = 'none' } = await readBootstrap();
+      const request = await halfARequest();
+      service.signalGroup(signal);
+      await stopping(signal);
+      const health = { jsonrpc: '2.0', id: 1, method: 'getHealth' };
+      const asked = { method: 'POST', body: JSON.stringify(health) };
+      const headers = { 'Content-Type': 'application/json' };
+      expect((await fetch(chainUrl, { ...asked, headers })).status).to.equal(200);
+      request.end('{}');
+      const [answer] = await once(request, 'response');
+      expect(answer.statusCode).to.equal(400);
+      answer.resume();
+
+      expect(await service.ended).to.include({ exitCode: 0, signal: null });
+      const levels = service
+        .logs()
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+        .map((line) => JSON.parse(line).level);
+      expect(levels).not.to.include.members(['error']).and.not.to.include.members(['warn']);
+    });
+  }
+
+  it('takes one Ctrl-C that reaches it twice, from the terminal and from what has started it, for one', async () => {
+    process.kill(service.pid, 'SIGINT');
+    process.kill(service.pid, 'SIGTERM');
+    expect(await service.ended).to.include({ exitCode: 0, signal: null });
+  });
+
+  it('ends at once at a second Ctrl-C, and is whole at the next start', async () => {
+    const request = await halfARequest();
+    const broken = once(request, 'error');
+    service.signalGroup('SIGINT');
+    await stopping('SIGINT');
+    const again = setInterval(() => void service.terminate('SIGINT'), 50);
+    void service.ended.then(() => clearInterval(again));
+    expect(await service.ended).to.include({ exitCode: 130, signal: null });
+    await broken;
+
+    service = await processes.start({ dataFolder, until: 'listening' });
+    const { baseUrl, keys } = await readBootstrap();
+    const headers = { Authorization: `Bearer ${keys.test.secret}` };
+    expect((await fetch(`${baseUrl}/ledger/reconcile`, { headers })).status).to.equal(200);
+    expect(await service.terminate()).to.include({ exitCode: 0, signal: null });
+  });
+
+  it('during the first start ends it in order, with the database whole, and shows no keys', async () => {
+    expect(await service.terminate()).to.include({ exitCode: 0 });
+    dataFolder = await processes.newDataFolder();
+    const variables = { PORT: '0', COFFER_DATA_DIR: dataFolder };
+    const start = processes.startCommand(['run'], variables);
+    await eventually('the cluster is being made', async () => {
+      const names = await readdir(dataFolder);
+      return names.some((name) => name.includes('.draft-')) || undefined;
+    });
+    start.interruptGroup();
+    const end = await start.ended;
+    expect(end, end.stderr).to.include({ exitCode: 0, signal: null });
+    expect(end.stdout + end.stderr)
+      .not.to.include('"ready"')
+      .and.not.to.include('sk_');
+
+    service = await processes.start({ dataFolder });
+    expect(service.logs()).to.include((await readBootstrap()).keys.test.secret);
+    expect(await service.terminate()).to.include({ exitCode: 0 });
+  });
+});
