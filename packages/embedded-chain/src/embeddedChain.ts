@@ -114,6 +114,7 @@ async function serve(folder: ChainFolder, options: EmbeddedChainOptions): Promis
   const fork = ({ slots: count, landAgainAfter }: ForkOptions) => {
     const tip = ledger.tip();
     const dropped = ledger.fork(tip - BigInt(count) + 1n);
+    subscriptions.forked();
     for (const bytes of dropped) {
       if (landAgainAfter) ledger.landLater(readTransaction(bytes), tip + BigInt(landAgainAfter));
     }

@@ -14,14 +14,7 @@ import {
 } from '@solana/web3.js';
 import { expect } from 'chai';
 import { type ChainWorld, startChainWorld } from './testing.ts';
-import {
-  connectionTo,
-  failureOf,
-  fundedKeypair,
-  LAMPORTS_PER_SOL,
-  signed,
-  transfer,
-} from './web3Client.contract.ts';
+import { connectionTo, failureOf, fundedKeypair, LAMPORTS_PER_SOL, signed } from './web3Client.contract.ts';
 
 const TOKEN_ACCOUNT_BYTES = 165;
 /** Where a token account names its owner. */

@@ -221,6 +221,8 @@ export function createLedger({ store, vm, slots, slotMs, finality, genesis }: Le
     status: (signature: string): StoredTransaction | undefined => store.status(signature),
     transaction: (signature: string) => store.transaction(signature),
     transactionsIn: store.transactionsIn,
+    newestSequence: store.newestSequence,
+    transactionsAfter: store.transactionsAfter,
     blockTimeSeconds: (slot: bigint) => store.blockTimeIn(slot) ?? times.secondsAt(slot),
     countsFrom: store.countsFrom,
     transactionsNaming: store.transactionsNaming,

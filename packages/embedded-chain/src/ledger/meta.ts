@@ -1,11 +1,12 @@
 /** What a transaction did, as `getTransaction` answers it. */
+import { isUtf8 } from 'node:buffer';
 import { encodeBase58 } from '@coffer/kernel';
 import { mintOf, tokenAccountOf, uiAmountOf } from '../tokens.ts';
 import type { AccountState, Execution, InnerInstruction } from '../vm.ts';
 import type { Message } from '../wire.ts';
 import type { NamedAccounts } from './accountsOf.ts';
 
-const MEMO_PROGRAMS: readonly (string | undefined)[] = [
+export const MEMO_PROGRAMS: readonly (string | undefined)[] = [
   'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr',
   'Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo',
 ];
@@ -79,6 +80,8 @@ function tokenBalancesOf(states: States, { account }: ExecutedFacts) {
 export function memoOf({ staticKeys, instructions }: Message): string | null {
   const memos = instructions
     .filter(({ programIndex }) => MEMO_PROGRAMS.includes(staticKeys[programIndex]))
-    .map(({ data }) => `[${data.length}] ${Buffer.from(data).toString('utf8')}`);
+    .map(
+      ({ data }) => `[${data.length}] ${isUtf8(data) ? Buffer.from(data).toString('utf8') : '(unparsable)'}`,
+    );
   return memos.length === 0 ? null : memos.join('; ');
 }

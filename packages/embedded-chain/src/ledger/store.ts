@@ -186,6 +186,11 @@ export function openStore(path: string, onBroken: (error: unknown) => void, owne
       const row = sql.transaction.get(signature);
       return row && recordOf(row);
     },
+    /** The number of the newest that is in a block up to the slot. */
+    newestSequence: (uptoSlot: bigint) => int(sql.newestSequence.get(uptoSlot)?.sequence),
+    /** The oldest first. */
+    transactionsAfter: (sequence: number, uptoSlot: bigint): readonly TransactionRecord[] =>
+      sql.transactionsAfter.all(sequence, uptoSlot).map(recordOf),
     /** In the order in which they were executed. */
     transactionsIn: (slot: bigint): readonly TransactionRecord[] =>
       sql.transactionsIn.all(slot).map(recordOf),
@@ -336,6 +341,14 @@ function statementsOf(database: DatabaseSync) {
     keepFork: prepare('insert into forks (first_slot, last_slot) values (?, ?)'),
     forks: prepare('select first_slot, last_slot from forks order by number'),
     transaction: prepare(`select ${STATUS}, wire, meta from transactions where signature = ?`),
+    // Their numbers are in the order of their slots.
+    newestSequence: prepare(
+      `select coalesce((select sequence from transactions where slot <= ? order by slot desc, sequence desc limit 1), 0)
+       as sequence`,
+    ),
+    transactionsAfter: prepare(
+      `select ${STATUS}, wire, meta from transactions where sequence > ? and slot <= ? order by sequence`,
+    ),
     transactionsIn: prepare(
       `select ${STATUS}, wire, meta from transactions where slot = ? order by sequence`,
     ),

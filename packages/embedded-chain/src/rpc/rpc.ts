@@ -31,6 +31,68 @@ export interface Rpc {
   readonly answer: (body: string) => Promise<string | undefined>;
 }
 
+interface Request {
+  readonly id?: unknown;
+  readonly method?: unknown;
+  readonly params?: unknown;
+}
+
+/** One, or a batch of them. Throws where the text is neither. */
+function readRequests(body: string): { readonly requests: readonly unknown[]; readonly isBatch: boolean } {
+  let request: unknown;
+  try {
+    request = parseJson(body);
+  } catch {
+    throw parseError();
+  }
+  if (!Array.isArray(request)) return { requests: [request], isBatch: false };
+  if (request.length === 0 || request.length > MAXIMUM_BATCH) throw invalidRequest();
+  return { requests: request, isBatch: true };
+}
+
+function readCall({ method, params }: Request): { readonly method: string; readonly params: Params } {
+  if (typeof method !== 'string') throw invalidRequest();
+  if (params !== undefined && params !== null && !Array.isArray(params)) {
+    throw invalidParams('Invalid params: the parameters must be a list');
+  }
+  return { method, params: new Params(params ?? []) };
+}
+
+function failureJson(error: unknown, id: unknown) {
+  const { code, message, data } = error instanceof RpcError ? error : internalError();
+  return { jsonrpc: '2.0', error: { code, message, ...(data !== undefined && { data }) }, id: id ?? null };
+}
+
+/**
+ * For a socket: answers at once, and tells whether anything was refused. What has no id is not answered: web3.js sends
+ * pings so.
+ */
+export function answerRequests(body: string, call: (method: string, params: Params) => unknown) {
+  let isRefused = false;
+  const refuse = (error: unknown, id?: unknown) => {
+    isRefused = true;
+    return failureJson(error, id);
+  };
+  const answer = (request: unknown): object | undefined => {
+    const members = membersOf(request);
+    const { id } = members;
+    try {
+      const { method, params } = readCall(members);
+      return id === undefined ? undefined : { jsonrpc: '2.0', result: call(method, params), id };
+    } catch (error) {
+      return refuse(error, id);
+    }
+  };
+  try {
+    const { requests, isBatch } = readRequests(body);
+    const answers = requests.map(answer).filter((one) => one !== undefined);
+    const text = answers.length === 0 ? undefined : writeJson(isBatch ? answers : answers[0]);
+    return { text, isRefused };
+  } catch (error) {
+    return { text: writeJson(refuse(error)), isRefused };
+  }
+}
+
 export interface RpcOptions {
   readonly context: RpcContext;
   readonly methods: Readonly<Record<string, Method>>;
@@ -40,43 +102,36 @@ export interface RpcOptions {
 export function createRpc({ context, methods, onError }: RpcOptions): Rpc {
   const known = new Map(Object.entries(methods));
   const call = async (request: unknown): Promise<object | undefined> => {
-    const { id, method, params } = membersOf(request);
+    const members = membersOf(request);
+    const { id } = members;
     const respond = (body: object) => ({ jsonrpc: '2.0', ...body, id: id ?? null });
     try {
-      if (typeof method !== 'string') throw invalidRequest();
+      const { method, params } = readCall(members);
       const found = known.get(method);
       if (!found) throw methodNotFound();
-      if (params !== undefined && params !== null && !Array.isArray(params)) {
-        throw invalidParams('Invalid params: the parameters must be a list');
-      }
       context.faults.enter(method);
-      const result = await found(new Params(params ?? []), context);
+      const result = await found(params, context);
       context.faults.loseAnswer(method);
       return id === undefined ? undefined : respond({ result });
     } catch (error) {
       if (error instanceof AnswerLost) throw error;
-      const answered = error instanceof RpcError ? error : internalError();
-      if (answered !== error) onError(error, String(method));
-      const { code, message, data } = answered;
-      return respond({ error: { code, message, ...(data !== undefined && { data }) } });
+      if (!(error instanceof RpcError)) onError(error, String(members.method));
+      return failureJson(error, id);
     }
   };
 
   return {
     async answer(body) {
-      let request: unknown;
+      let read: ReturnType<typeof readRequests>;
       try {
-        request = parseJson(body);
-      } catch {
-        return failureText(parseError());
-      }
-      if (Array.isArray(request) && (request.length === 0 || request.length > MAXIMUM_BATCH)) {
-        return failureText(invalidRequest());
+        read = readRequests(body);
+      } catch (error) {
+        return writeJson(failureJson(error, null));
       }
       const answers = [];
       // In their order, as one caller after the other.
       try {
-        for (const one of Array.isArray(request) ? request : [request]) {
+        for (const one of read.requests) {
           const answer = await call(one);
           if (answer) answers.push(answer);
         }
@@ -85,15 +140,11 @@ export function createRpc({ context, methods, onError }: RpcOptions): Rpc {
         await context.ledger.durable();
       }
       if (answers.length === 0) return undefined;
-      return writeJson(Array.isArray(request) ? answers : answers[0]);
+      return writeJson(read.isBatch ? answers : answers[0]);
     },
   };
 }
 
-function membersOf(request: unknown): { id?: unknown; method?: unknown; params?: unknown } {
+function membersOf(request: unknown): Request {
   return typeof request === 'object' && request !== null && !Array.isArray(request) ? request : {};
-}
-
-export function failureText({ code, message }: RpcError): string {
-  return writeJson({ jsonrpc: '2.0', error: { code, message }, id: null });
 }

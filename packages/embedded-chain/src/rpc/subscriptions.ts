@@ -2,22 +2,27 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { parseJson, writeJson } from '../json.ts';
-import { accountJson } from './accountJson.ts';
-import { type RpcContext, withContext } from './context.ts';
-import { internalError, invalidRequest, methodNotFound, RpcError } from './errors.ts';
+import { writeJson } from '../json.ts';
+import type { RpcContext } from './context.ts';
+import { invalidParams, methodNotFound, RpcError } from './errors.ts';
 import { isLoopbackOrigin } from './httpServer.ts';
-import { asSignature, Params, type Settings } from './params.ts';
+import { createLooks, type Look } from './looks.ts';
+import type { Params } from './params.ts';
+import { answerRequests } from './rpc.ts';
 
 const MAXIMUM_MESSAGE_BYTES = 64 * 1024;
 const MAXIMUM_SUBSCRIPTIONS = 1000;
-const SYSTEM_PROGRAM = '1'.repeat(32);
-
-/** Looks whether there is something to tell. Returns whether all is told. */
-type Look = (notify: (method: string, result: unknown) => void) => boolean;
+/** What a subscriber does not read is kept so far. */
+const MAXIMUM_UNREAD_BYTES = 16 * 1024 * 1024;
+/** web3.js asks for what was refused again at once, for ever: each refusal in a row takes longer, up to this. */
+const FIRST_HOLD_MS = 500;
+const LONGEST_HOLD_MS = 30_000;
+/** Whoever asks for more at a time does not wait for answers. */
+const MAXIMUM_HELD = 100;
 
 interface Subscription {
   readonly socket: WebSocket;
+  readonly kind: string;
   readonly look: Look;
 }
 
@@ -26,55 +31,75 @@ export type Subscriptions = ReturnType<typeof createSubscriptions>;
 export function createSubscriptions(context: RpcContext, lookMs: number) {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAXIMUM_MESSAGE_BYTES });
   const subscriptions = new Map<number, Subscription>();
+  const looks = createLooks(context);
   let lastId = 0;
   let timer: NodeJS.Timeout | undefined;
 
   const look = () => {
+    looks.begin();
     for (const [id, { socket, look: lookAt }] of subscriptions) {
       const notify = (method: string, result: unknown) =>
-        socket.send(writeJson({ jsonrpc: '2.0', method, params: { result, subscription: id } }));
+        send(socket, writeJson({ jsonrpc: '2.0', method, params: { result, subscription: id } }));
       if (lookAt(notify)) drop(id);
     }
   };
-  const drop = (id: number): boolean => {
-    const isThere = subscriptions.delete(id);
-    if (subscriptions.size > 0) return isThere;
+  const drop = (id: number): void => {
+    subscriptions.delete(id);
+    if (subscriptions.size > 0) return;
+    looks.forget();
     clearInterval(timer);
     timer = undefined;
-    return isThere;
   };
-  const add = (socket: WebSocket, lookAt: Look): number => {
+  const subscribe = (socket: WebSocket, kind: string, params: Params): number => {
+    const lookFor = looks.kinds.get(kind);
+    if (!lookFor) throw methodNotFound();
     if (subscriptions.size >= MAXIMUM_SUBSCRIPTIONS) throw new RpcError(-32006, 'Too many subscriptions');
+    // What was before is not told.
+    look();
+    const added = lookFor(params);
     lastId += 1;
-    subscriptions.set(lastId, { socket, look: lookAt });
+    subscriptions.set(lastId, { socket, kind, look: added });
     timer ??= setInterval(look, lookMs).unref();
     return lastId;
   };
-
-  const call = (socket: WebSocket, method: unknown, params: Params): unknown => {
-    if (method === 'signatureSubscribe') return add(socket, signatureLook(params, context));
-    if (method === 'accountSubscribe') return add(socket, accountLook(params, context));
-    if (method === 'slotSubscribe') return add(socket, slotLook(context));
-    if (typeof method === 'string' && /^(signature|account|slot)Unsubscribe$/.test(method)) {
-      return drop(Number(params.u64(0)));
-    }
+  const unsubscribe = (socket: WebSocket, kind: string, params: Params): true => {
+    if (!looks.kinds.has(kind)) throw methodNotFound();
+    const id = Number(params.u64(0));
+    const found = subscriptions.get(id);
+    if (found?.socket !== socket || found.kind !== kind) throw invalidParams('Invalid subscription id.');
+    drop(id);
+    return true;
+  };
+  const call = (socket: WebSocket, method: string, params: Params): unknown => {
+    const [, kind = '', what] = /^([a-zA-Z]+?)(Subscribe|Unsubscribe)$/.exec(method) ?? [];
+    if (what === 'Subscribe') return subscribe(socket, kind, params);
+    if (what === 'Unsubscribe') return unsubscribe(socket, kind, params);
     throw methodNotFound();
   };
+
   sockets.on('connection', (socket) => {
+    const held = createHolds(socket);
     socket.on('message', (data) => {
-      socket.send(answerTo(String(data), (method, params) => call(socket, method, params)));
+      const { text, isRefused } = answerRequests(String(data), (method, params) =>
+        call(socket, method, params),
+      );
+      if (isRefused) held.send(text ?? '');
+      else if (text !== undefined) send(socket, text);
       // After the answer: the subscriber must know the number of what it is told.
-      look();
+      context.ledger.durable().then(look, () => socket.terminate());
     });
     // Whatever went wrong with it: its end follows.
     socket.on('error', () => socket.terminate());
     socket.on('close', () => {
+      held.clear();
       for (const [id, subscription] of subscriptions) if (subscription.socket === socket) drop(id);
     });
   });
 
   return {
     look,
+    /** The newest blocks were taken back: what is in their place is told too. */
+    forked: looks.forked,
     /** Takes the connections that ask for a socket. */
     serve(server: Server): void {
       server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
@@ -94,65 +119,35 @@ export function createSubscriptions(context: RpcContext, lookMs: number) {
   };
 }
 
-function answerTo(text: string, call: (method: unknown, params: Params) => unknown): string {
-  let id: unknown = null;
-  try {
-    const request = parseJson(text);
-    if (typeof request !== 'object' || request === null || !('method' in request)) throw invalidRequest();
-    if ('id' in request) id = request.id;
-    const params = 'params' in request && Array.isArray(request.params) ? request.params : [];
-    return writeJson({ jsonrpc: '2.0', result: call(request.method, new Params(params)), id });
-  } catch (error) {
-    const { code, message } = error instanceof RpcError ? error : internalError();
-    return writeJson({ jsonrpc: '2.0', error: { code, message }, id });
-  }
+function send(socket: WebSocket, text: string): void {
+  if (socket.bufferedAmount > MAXIMUM_UNREAD_BYTES) socket.terminate();
+  else socket.send(text);
 }
 
-const newestFor = ({ ledger, faults }: RpcContext, settings: Settings) =>
-  ledger.slotAt(settings.commitment ?? 'finalized', faults.tip());
-
-/** Told once, when the transaction has reached the commitment. */
-function signatureLook(params: Params, context: RpcContext): Look {
-  const signature = asSignature(params.string(0));
-  const settings = params.settings(1);
-  return (notify) => {
-    const found = context.ledger.status(signature);
-    if (!found || found.slot > newestFor(context, settings)) return false;
-    const err = found.error === null ? null : parseJson(found.error);
-    notify('signatureNotification', withContext(found.slot, { err }));
-    return true;
-  };
-}
-
-function accountLook(params: Params, context: RpcContext): Look {
-  const address = params.address(0);
-  const settings = params.settings(1);
-  const view = () => {
-    const slot = newestFor(context, settings);
-    const account = (of: string) => context.ledger.accountAt(of, slot);
-    // One that is closed is told as what is left of it.
-    const nothing = { lamports: 0n, owner: SYSTEM_PROGRAM, data: new Uint8Array(), executable: false };
-    const state = account(address) ?? nothing;
-    return { slot, json: accountJson(state, { encoding: settings.encoding ?? 'base64', account }) };
-  };
-  let told = writeJson(view().json);
-  return (notify) => {
-    const { slot, json } = view();
-    const text = writeJson(json);
-    if (text !== told) notify('accountNotification', withContext(slot, json));
-    told = text;
-    return false;
-  };
-}
-
-function slotLook({ ledger, faults }: RpcContext): Look {
-  let told = faults.tip();
-  return (notify) => {
-    const slot = faults.tip();
-    if (slot > told) {
-      notify('slotNotification', { slot, parent: slot - 1n, root: ledger.slotAt('finalized', slot) });
-    }
-    told = slot;
-    return false;
+/** Refusals of one socket: the first at once, each after it later, until none was asked for in a while. */
+function createHolds(socket: WebSocket) {
+  const timers = new Set<NodeJS.Timeout>();
+  let holdMs = 0;
+  let lastMs = 0;
+  return {
+    send(text: string): void {
+      const now = performance.now();
+      if (now - lastMs > 2 * LONGEST_HOLD_MS) holdMs = 0;
+      lastMs = now;
+      if (timers.size >= MAXIMUM_HELD) {
+        socket.terminate();
+        return;
+      }
+      const timer = setTimeout(() => {
+        timers.delete(timer);
+        send(socket, text);
+      }, holdMs).unref();
+      timers.add(timer);
+      holdMs = Math.min(Math.max(2 * holdMs, FIRST_HOLD_MS), LONGEST_HOLD_MS);
+    },
+    clear(): void {
+      for (const timer of timers) clearTimeout(timer);
+      timers.clear();
+    },
   };
 }

@@ -1,26 +1,21 @@
 /** Transactions in the encodings that clients ask for. */
-import { encodeBase58 } from '@coffer/kernel';
+import { decodeBase58, encodeBase58 } from '@coffer/kernel';
 import { parseJson } from '../json.ts';
 import type { TransactionRecord } from '../ledger/store.ts';
-import {
-  type Instruction,
-  isSigner,
-  isWritable,
-  type Message,
-  readTransaction,
-  type WireTransaction,
-} from '../wire.ts';
+import { isSigner, isWritable, type Message, readTransaction, type WireTransaction } from '../wire.ts';
 import { versionUnsupported } from './errors.ts';
 import type { Encoding } from './params.ts';
+import { parsedInstruction } from './parsedInstruction.ts';
 
 /** As it was kept, see `ledger/meta.ts`. */
-interface Meta extends Readonly<Record<BalanceMember, unknown>> {
+interface Meta extends Readonly<Record<MetaMember, unknown>> {
   readonly innerInstructions: readonly { readonly index: number; readonly instructions: readonly Inner[] }[];
   readonly loadedAddresses: { readonly writable: readonly string[]; readonly readonly: readonly string[] };
 }
 
-type BalanceMember =
+type MetaMember =
   | 'err'
+  | 'logMessages'
   | 'status'
   | 'fee'
   | 'preBalances'
@@ -125,7 +120,9 @@ function parsedMessage(message: Message, accounts: readonly string[]) {
   return {
     accountKeys: parsedKeys(message, accounts),
     recentBlockhash: message.recentBlockhash,
-    instructions: message.instructions.map((instruction) => decodedInstruction(instruction, accounts)),
+    instructions: message.instructions.map(({ programIndex, ...instruction }) =>
+      decodedInstruction({ ...instruction, programIdIndex: programIndex, stackHeight: 1 }, accounts),
+    ),
     ...lookupsJson(message),
   };
 }
@@ -139,13 +136,26 @@ function parsedKeys(message: Message, accounts: readonly string[]) {
   }));
 }
 
-function decodedInstruction({ programIndex, accounts, data }: Instruction, all: readonly string[]) {
-  return {
-    programId: all[programIndex],
-    accounts: accounts.map((index) => all[index]),
-    data: encodeBase58(data),
-    stackHeight: 1,
+interface Decodable {
+  readonly programIdIndex: number;
+  readonly accounts: readonly number[];
+  readonly data: Uint8Array;
+  readonly stackHeight: number;
+}
+
+function decodedInstruction(
+  { programIdIndex, accounts, data, stackHeight }: Decodable,
+  all: readonly string[],
+) {
+  const address = (index: number) => {
+    const found = all[index];
+    if (found === undefined) throw new RangeError(`account ${index} is not there`);
+    return found;
   };
+  const named = { program: address(programIdIndex), accounts: accounts.map(address) };
+  const parsed = parsedInstruction({ ...named, data });
+  if (parsed) return { ...parsed, stackHeight };
+  return { programId: named.program, accounts: named.accounts, data: encodeBase58(data), stackHeight };
 }
 
 function parsedMeta({ loadedAddresses: _, ...meta }: Meta, accounts: readonly string[]) {
@@ -153,12 +163,9 @@ function parsedMeta({ loadedAddresses: _, ...meta }: Meta, accounts: readonly st
     ...meta,
     innerInstructions: meta.innerInstructions.map(({ index, instructions }) => ({
       index,
-      instructions: instructions.map((inner) => ({
-        programId: accounts[inner.programIdIndex],
-        accounts: inner.accounts.map((at) => accounts[at]),
-        data: inner.data,
-        stackHeight: inner.stackHeight,
-      })),
+      instructions: instructions.map((inner) =>
+        decodedInstruction({ ...inner, data: decodeBase58(inner.data) ?? new Uint8Array() }, accounts),
+      ),
     })),
   };
 }

@@ -1,0 +1,254 @@
+import { once } from 'node:events';
+import { type Connection, Keypair, SystemProgram } from '@solana/web3.js';
+import { expect } from 'chai';
+import { WebSocket } from 'ws';
+import { type ChainWorld, startChainWorld } from './testing.ts';
+import {
+  closeSocket,
+  connectionTo,
+  fundedKeypair,
+  LAMPORTS_PER_SOL,
+  memo,
+  signed,
+  transfer,
+} from './web3Client.contract.ts';
+
+describe('subscriptions of the embedded chain', () => {
+  let world: ChainWorld;
+  let connection: Connection;
+  let alice: Keypair;
+  beforeEach(async () => {
+    world = await startChainWorld();
+    connection = connectionTo(world);
+    alice = await fundedKeypair(world, 100n);
+  });
+  afterEach(() => {
+    closeSocket(connection);
+    return world.stop();
+  });
+
+  const newAddress = () => Keypair.generate().publicKey;
+  const pay = async (to = newAddress(), text = 'gg') =>
+    connection.sendRawTransaction(
+      await signed(connection, [alice], [transfer(alice.publicKey, to, LAMPORTS_PER_SOL), memo(text)]),
+    );
+  /** What a listener is told, by the first that it is told of. */
+  const told = <T>() => {
+    const all: T[] = [];
+    const { promise, resolve } = Promise.withResolvers<T>();
+    const tell = (one: T) => {
+      all.push(one);
+      resolve(one);
+    };
+    return { all, first: promise, tell };
+  };
+  /** A subscription that the node has answered. */
+  const subscribed = async (socket: Socket, method: string, params: readonly unknown[] = []) =>
+    Number(Reflect.get(await socket.call(method, params), 'result'));
+
+  interface Socket {
+    readonly call: (method: string, params?: readonly unknown[]) => Promise<object>;
+    readonly say: (text: string) => void;
+    readonly next: (
+      isWanted: (message: Record<string, unknown>) => boolean,
+    ) => Promise<Record<string, unknown>>;
+    readonly seen: readonly Record<string, unknown>[];
+    readonly close: () => void;
+  }
+  const openSocket = async (): Promise<Socket> => {
+    const socket = new WebSocket(world.url.replace('http', 'ws'));
+    const seen: Record<string, unknown>[] = [];
+    socket.on('message', (data) => {
+      seen.push(JSON.parse(String(data)));
+      socket.emit('seen');
+    });
+    await once(socket, 'open');
+    const next: Socket['next'] = async (isWanted) => {
+      for (;;) {
+        const found = seen.find(isWanted);
+        if (found) return found;
+        await once(socket, 'seen');
+      }
+    };
+    let id = 0;
+    const call: Socket['call'] = (method, params = []) => {
+      id += 1;
+      const own = id;
+      socket.send(JSON.stringify({ jsonrpc: '2.0', id: own, method, params }));
+      return next((message) => message.id === own);
+    };
+    return { call, say: (text) => socket.send(text), next, seen, close: () => socket.terminate() };
+  };
+
+  it('tell the logs of all, and of those that name an address', async () => {
+    const socket = await openSocket();
+    const bob = newAddress();
+    const ofBob = await subscribed(socket, 'logsSubscribe', [
+      { mentions: [bob.toBase58()] },
+      { commitment: 'processed' },
+    ]);
+    const ofAll = await subscribed(socket, 'logsSubscribe', ['all', { commitment: 'processed' }]);
+    const other = await pay();
+    const signature = await pay(bob, 'for bob');
+    const notified = (subscription: number, of: string) =>
+      socket.next(
+        ({ params }) =>
+          Reflect.get(Object(params), 'subscription') === subscription && JSON.stringify(params).includes(of),
+      );
+    const told = await notified(ofBob, signature);
+    expect(told).to.have.property('method', 'logsNotification');
+    expect(told).to.have.nested.property('params.result.value.err', null);
+    expect(JSON.stringify(told)).to.contain('for bob');
+    await notified(ofAll, other);
+    await notified(ofAll, signature);
+    const ofBobs = socket.seen.filter(({ params }) => Reflect.get(Object(params), 'subscription') === ofBob);
+    expect(ofBobs).to.have.length(1);
+    socket.close();
+  });
+
+  it('tell web3.js of logs when they are confirmed, once', async () => {
+    const logs = told<string>();
+    const ready = told<unknown>();
+    connection.onLogs('all', ({ signature }) => logs.tell(signature), 'confirmed');
+    // Asked for after it, so answered after it.
+    connection.onSlotChange(ready.tell);
+    await eventually(
+      () => ready.all.length > 0,
+      () => world.advance(1),
+    );
+    const signature = await pay();
+    world.advance(1);
+    world.advance(1);
+    world.advance(1);
+    expect(await logs.first).to.equal(signature);
+    expect(logs.all).to.deep.equal([signature]);
+  });
+
+  it('tell of the accounts of a program that pass the filters', async () => {
+    const socket = await openSocket();
+    const size = 13;
+    const settings = { encoding: 'base64', commitment: 'processed', filters: [{ dataSize: size }] };
+    await subscribed(socket, 'programSubscribe', [SystemProgram.programId.toBase58(), settings]);
+    await pay();
+    const account = Keypair.generate();
+    const make = SystemProgram.createAccount({
+      ...{ fromPubkey: alice.publicKey, newAccountPubkey: account.publicKey, lamports: 1e9, space: size },
+      programId: SystemProgram.programId,
+    });
+    await connection.sendRawTransaction(await signed(connection, [alice, account], [make]));
+    const found = await socket.next(({ method }) => method === 'programNotification');
+    expect(found).to.have.nested.property('params.result.value.pubkey', account.publicKey.toBase58());
+    expect(found).to.have.nested.property('params.result.value.account.space', size);
+    socket.close();
+  });
+
+  it('tell of every slot and every root, and nothing when unsubscribed', async () => {
+    const socket = await openSocket();
+    const root = await connection.getSlot('finalized');
+    const id = await subscribed(socket, 'rootSubscribe');
+    await subscribed(socket, 'slotSubscribe');
+    world.advance(3);
+    await socket.next(
+      ({ method, params }) =>
+        method === 'slotNotification' && JSON.stringify(params).includes(`"root":${root + 3}`),
+    );
+    const roots = () =>
+      socket.seen.flatMap(({ method, params }) =>
+        method === 'rootNotification' ? [Reflect.get(Object(params), 'result')] : [],
+      );
+    expect(roots()).to.deep.equal([root + 1, root + 2, root + 3]);
+    expect(await socket.call('rootUnsubscribe', [id])).to.include({ result: true });
+    world.advance(1);
+    await socket.next(
+      ({ method, params }) =>
+        method === 'slotNotification' && JSON.stringify(params).includes(`"root":${root + 4}`),
+    );
+    expect(roots()).to.have.length(3);
+    expect(await socket.call('rootUnsubscribe', [id])).to.have.nested.property(
+      'error.message',
+      'Invalid subscription id.',
+    );
+    socket.close();
+  });
+
+  it('end by whoever has begun them alone', async () => {
+    const [mine, theirs] = [await openSocket(), await openSocket()];
+    const id = await subscribed(mine, 'slotSubscribe');
+    expect(await theirs.call('slotUnsubscribe', [id])).to.have.nested.property('error.code', -32602);
+    expect(await mine.call('slotUnsubscribe', [id])).to.include({ result: true });
+    for (const socket of [mine, theirs]) socket.close();
+  });
+
+  it('tell what is in the place of blocks that were taken back', async () => {
+    const socket = await openSocket();
+    await subscribed(socket, 'logsSubscribe', ['all', { commitment: 'processed' }]);
+    const first = await pay();
+    await socket.next((message) => JSON.stringify(message).includes(first));
+    world.fork({ slots: 1 });
+    const second = await pay();
+    await socket.next((message) => JSON.stringify(message).includes(second));
+    socket.close();
+  });
+
+  it('are refused with the number of what is wrong, and pings are not answered', async () => {
+    const socket = await openSocket();
+    socket.say('{"jsonrpc":"2.0","method":"ping"}');
+    expect(await socket.call('voteSubscribe')).to.have.nested.property('error.code', -32601);
+    expect(socket.seen).to.have.length(1);
+    const other = await openSocket();
+    expect(await other.call('logsSubscribe', ['some'])).to.have.nested.property('error.code', -32602);
+    const batched = await openSocket();
+    batched.say(
+      '[{"jsonrpc":"2.0","id":1,"method":"slotSubscribe"},{"jsonrpc":"2.0","id":2,"method":"rootSubscribe"}]',
+    );
+    expect(await batched.next((message) => Array.isArray(message))).to.have.length(2);
+    for (const each of [socket, other, batched]) each.close();
+  });
+
+  it('that nobody knows do not make web3.js ask in a hot loop, and keep nobody else waiting', async () => {
+    const refusals: unknown[] = [];
+    const { error } = console;
+    console.error = (...all: unknown[]) => refusals.push(all);
+    try {
+      const slots = told<unknown>();
+      connection.onSlotUpdate(() => undefined);
+      connection.onSlotChange(slots.tell);
+      await eventually(
+        () => refusals.length > 0,
+        () => undefined,
+      );
+      for (let turn = 0; turn < 20; turn += 1) await connection.getSlot();
+      // The second answer is held back for longer than any of this takes.
+      expect(refusals.length).to.be.lessThan(3);
+      await eventually(
+        () => slots.all.length > 0,
+        () => world.advance(1),
+      );
+    } finally {
+      console.error = error;
+    }
+  });
+
+  it('of data that base58 cannot show any more go on', async () => {
+    const account = Keypair.generate();
+    const socket = await openSocket();
+    const settings = { encoding: 'base58', commitment: 'processed' };
+    await subscribed(socket, 'accountSubscribe', [account.publicKey.toBase58(), settings]);
+    const make = SystemProgram.createAccount({
+      ...{ fromPubkey: alice.publicKey, newAccountPubkey: account.publicKey, lamports: 1e9, space: 200 },
+      programId: SystemProgram.programId,
+    });
+    await connection.sendRawTransaction(await signed(connection, [alice, account], [make]));
+    const found = await socket.next(({ method }) => method === 'accountNotification');
+    expect(JSON.stringify(found)).to.contain('error: data too large for bs58 encoding');
+    socket.close();
+  });
+});
+
+/** Does the work again and again until it is so. */
+async function eventually(isSo: () => boolean, work: () => void): Promise<void> {
+  while (!isSo()) {
+    work();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
