@@ -10,6 +10,7 @@ import { createBlockhashes, MAXIMUM_BLOCKHASH_AGE } from './blockhashes.ts';
 import { createBlockTimes } from './blockTimes.ts';
 import { createRecentFees, feeOf, unitPriceOf } from './fees.ts';
 import { memoOf, metaOf } from './meta.ts';
+import { nextNonce, nonceAccountOf, nonceOf, withNonce } from './nonces.ts';
 import { FIRST_SLOT, heightOf, type Slots } from './slots.ts';
 import type { AccountChange, Store, StoredTransaction } from './store.ts';
 
@@ -86,13 +87,47 @@ export function createLedger({ store, vm, slots, slotMs, finality, genesis }: Le
     vm.setSlotHashes(hashes);
   };
 
+  /** Where a message names what gives it a place in a block; `parent` is the newest whose hash that block knows. */
+  const lifetimeOf = (
+    message: Message,
+    slot: bigint,
+    parent: bigint,
+    account: (address: string) => AccountState | undefined,
+  ): { readonly nonceAccount: string | undefined } | undefined => {
+    if (blockhashes.isUsable(message.recentBlockhash, slot, slots.now())) return { nonceAccount: undefined };
+    const found = nonceAccountOf(message, account);
+    // In the block in which it was advanced it cannot be again.
+    if (!found || found.nonce.value === nextNonce(blockhashes.at(parent))) return undefined;
+    return { nonceAccount: found.address };
+  };
+
+  const noncesAmong = (
+    addresses: readonly string[],
+    account: (address: string) => AccountState | undefined,
+  ) => addresses.filter((address) => nonceOf(account(address)));
+  const advanceNonce = (address: string, value: string) => {
+    const state = vm.account(address);
+    if (state) vm.setAccount(address, withNonce(state, value));
+  };
+  /** The machine takes a transaction's own blockhash for the newest: what follows from it stands for the chain's. */
+  const exchangeNonce = (address: string, from: string, to: string) => {
+    if (nonceOf(vm.account(address))?.value === from) advanceNonce(address, to);
+  };
+
+  const landLater = (wire: WireTransaction, slot: bigint) => {
+    const earlier = delayed.filter((other) => other.slot <= slot);
+    delayed = [...earlier, { slot, wire }, ...delayed.filter((other) => other.slot > slot)];
+  };
+
   const execute = (wire: WireTransaction, slot: bigint): Landing => {
     if (store.status(wire.signature)) return { landed: false, error: 'AlreadyProcessed' };
-    if (!blockhashes.isUsable(wire.message.recentBlockhash, slot, slot)) {
+    const lifetime = lifetimeOf(wire.message, slot, slot - 1n, vm.account);
+    if (lifetime === undefined) {
+      if (nonceAccountOf(wire.message, vm.account)) landLater(wire, slot + 1n);
       return { landed: false, error: 'BlockhashNotFound' };
     }
     try {
-      return executeNew(wire, slot);
+      return executeNew(wire, slot, lifetime.nonceAccount);
     } catch (error) {
       // The machine may have done what is not kept.
       store.fail(error);
@@ -100,12 +135,25 @@ export function createLedger({ store, vm, slots, slotMs, finality, genesis }: Le
     }
   };
 
-  const executeNew = (wire: WireTransaction, slot: bigint): Landing => {
+  const executeNew = (wire: WireTransaction, slot: bigint, nonceAccount: string | undefined): Landing => {
     const { message } = wire;
     const accounts = accountsOf(message, vm.account);
     const before = accounts?.all.map(vm.account) ?? [];
     setScene(message, slot);
+    const next = nextNonce(blockhashes.at(slot - 1n));
+    const machineNext = nextNonce(message.recentBlockhash);
+    const nonces = noncesAmong(accounts?.all ?? [], vm.account);
+    for (const address of nonces) exchangeNonce(address, next, machineNext);
     const execution = vm.execute(wire.bytes);
+    for (const address of noncesAmong(accounts?.all ?? [], vm.account))
+      exchangeNonce(address, machineNext, next);
+    if (
+      execution.error !== null &&
+      nonceAccount &&
+      vm.account(wire.message.staticKeys[0] ?? '')?.lamports !== before[0]?.lamports
+    ) {
+      advanceNonce(nonceAccount, next);
+    }
     const after = accounts?.all.map(vm.account) ?? [];
     // A failed transaction is in the block where it paid its fee.
     const isCharged = before[0]?.lamports !== after[0]?.lamports;
@@ -166,6 +214,9 @@ export function createLedger({ store, vm, slots, slotMs, finality, genesis }: Le
       blockhash: blockhashes.at(slot),
       lastValidBlockHeight: heightOf(slot) + MAXIMUM_BLOCKHASH_AGE,
     }),
+    /** Whether a block after that of `slot` takes the message: for its blockhash, or for a nonce as of then. */
+    isInTime: (message: Message, slot: bigint) =>
+      lifetimeOf(message, slot, slot, (address) => accountAt(address, slot)) !== undefined,
     /** Whether the block of `slot` takes a transaction with this blockhash. */
     isUsable: (blockhash: string, slot: bigint) => blockhashes.isUsable(blockhash, slot, tip()),
     accountAt,
@@ -194,10 +245,7 @@ export function createLedger({ store, vm, slots, slotMs, finality, genesis }: Le
     slotMs,
 
     land: (wire: WireTransaction): Landing => execute(wire, tip()),
-    landLater(wire: WireTransaction, slot: bigint): void {
-      const earlier = delayed.filter((other) => other.slot <= slot);
-      delayed = [...earlier, { slot, wire }, ...delayed.filter((other) => other.slot > slot)];
-    },
+    landLater,
 
     /** As if it were in the block after `slot`; nothing is kept. */
     simulate(wire: WireTransaction, slot: bigint, verifySignatures: boolean): SimulatedExecution {

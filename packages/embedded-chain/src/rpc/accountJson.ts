@@ -1,6 +1,7 @@
 /** Accounts in the encodings that clients ask for. */
 import { zstdCompressSync } from 'node:zlib';
 import { encodeBase58 } from '@coffer/kernel';
+import { nonceOf } from '../ledger/nonces.ts';
 import { mintOf, TOKEN_2022_PROGRAM, tokenAccountOf, uiAmountOf } from '../tokens.ts';
 import type { AccountState } from '../vm.ts';
 import { invalidParams, invalidRequestFor } from './errors.ts';
@@ -57,6 +58,12 @@ function dataJson(state: AccountState, view: AccountView): unknown {
 function parsedJson(state: AccountState, account: AccountView['account']): object | undefined {
   const program = state.owner === TOKEN_2022_PROGRAM ? 'spl-token-2022' : 'spl-token';
   const space = state.data.length;
+  const nonce = nonceOf(state);
+  if (nonce) {
+    const feeCalculator = { lamportsPerSignature: nonce.lamportsPerSignature.toString() };
+    const info = { authority: nonce.authority, blockhash: nonce.value, feeCalculator };
+    return { program: 'nonce', parsed: { type: 'initialized', info }, space };
+  }
   const mint = mintOf(state);
   if (mint) {
     const { decimals, supply, mintAuthority, freezeAuthority } = mint;

@@ -23,7 +23,7 @@ export const transactionMethods: Readonly<Record<string, Method>> = {
   getFeeForMessage: (params, context) => {
     const message = asMessage(params.string(0));
     const slot = slotFor(context, params.settings(1));
-    const isUsable = context.ledger.isUsable(message.recentBlockhash, slot);
+    const isUsable = context.ledger.isInTime(message, slot);
     return withContext(slot, isUsable ? feeOf(message) : null);
   },
 
@@ -154,8 +154,7 @@ const NOT_EXECUTED: SimulatedExecution = {
 
 function simulate(wire: WireTransaction, slot: bigint, { ledger }: RpcContext, checkBlockhash: boolean) {
   const refusal = (error: TransactionError) => ({ error, execution: NOT_EXECUTED });
-  if (checkBlockhash && !ledger.isUsable(wire.message.recentBlockhash, slot))
-    return refusal('BlockhashNotFound');
+  if (checkBlockhash && !ledger.isInTime(wire.message, slot)) return refusal('BlockhashNotFound');
   const earlier = ledger.status(wire.signature);
   if (checkBlockhash && earlier && earlier.slot <= slot) return refusal('AlreadyProcessed');
   const execution = ledger.simulate(wire, slot, false);
