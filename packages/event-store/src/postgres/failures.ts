@@ -2,6 +2,7 @@
  * What a failed query says about what was done. https://www.postgresql.org/docs/18/errcodes-appendix.html
  */
 import pg from 'pg';
+import { InvalidAppendError, StoreRefusedError, StoreUnreachableError } from '../errors.ts';
 
 /**
  * The statement failed and was rolled back; the connection lives. Class 08 (connection) and 57 (operator
@@ -34,4 +35,16 @@ export function isRefused(error: unknown): error is pg.DatabaseError {
 /** Class 22, data exception, and 42, syntax error or access rule violation: asking again will not help. */
 export function isOwnMistake(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^(22|42)/.test(error.code ?? '');
+}
+
+/** What an append is told that the database refused alone: nothing of it was written. */
+export function refusalOf(cause: pg.DatabaseError): Error {
+  if (isRefused(cause)) {
+    return new StoreRefusedError(`The user of DATABASE_URL may not append to the log: ${cause.message}.`, {
+      cause,
+    });
+  }
+  return isDataError(cause)
+    ? new InvalidAppendError('The database refused the data of the append.', { cause })
+    : new StoreUnreachableError('The database could not take the append; nothing was written.', { cause });
 }

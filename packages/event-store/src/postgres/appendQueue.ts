@@ -1,0 +1,93 @@
+/** Appends that wait, bounded, and the batches that are made of them: those of one stream keep their order. */
+import { StoreOverloadedError } from '../errors.ts';
+import type { AppendRequest, AppendResult } from '../port.ts';
+import { type Combined, canJoin, combinedOf, join } from './combinedAppends.ts';
+
+export interface AppendEntry {
+  readonly request: AppendRequest;
+  readonly bytes: number;
+  readonly resolve: (result: AppendResult) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** What a batch holds of one stream. */
+export type AppendGroup = Combined<AppendEntry>;
+
+export type AppendQueue = ReturnType<typeof createAppendQueue>;
+
+/** One batch carries at most so many events; a larger single append goes alone. */
+const MAX_BATCH_EVENTS = 128;
+/** And so many bytes, so that a few large appends do not hold up the small ones of a whole batch. */
+const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+
+export function createAppendQueue({
+  maxQueuedEntries,
+  maxQueuedBytes,
+}: {
+  readonly maxQueuedEntries: number;
+  readonly maxQueuedBytes: number;
+}) {
+  const waiting: AppendEntry[] = [];
+  let queuedBytes = 0;
+  /** In batches that were taken and not given back. */
+  const streamsInFlight = new Set<string>();
+
+  return {
+    /** `beside`: how many more wait elsewhere. Throws `StoreOverloadedError`. */
+    push(entry: AppendEntry, beside: number): void {
+      const count = waiting.length + beside;
+      if (count >= maxQueuedEntries || queuedBytes + entry.bytes > maxQueuedBytes) {
+        throw new StoreOverloadedError(`${count} appends are waiting already.`);
+      }
+      waiting.push(entry);
+      queuedBytes += entry.bytes;
+    },
+
+    /**
+     * The oldest entries, none of a stream that is in flight. Those of one stream are combined where they can be, and
+     * else wait for the next batch.
+     */
+    takeBatch(): readonly AppendGroup[] {
+      const batch = new Map<string, AppendGroup>();
+      const passedOver = new Set<string>();
+      let events = 0;
+      let bytes = 0;
+      let index = 0;
+      while (index < waiting.length) {
+        const entry = waiting[index];
+        if (!entry) break;
+        const { stream } = entry.request;
+        const group = batch.get(stream);
+        const isInTheWay = group ? !canJoin(group, entry) : streamsInFlight.has(stream);
+        if (passedOver.has(stream) || isInTheWay) {
+          passedOver.add(stream);
+          index += 1;
+          continue;
+        }
+        events += entry.request.events.length;
+        bytes += entry.bytes;
+        if (batch.size > 0 && (events > MAX_BATCH_EVENTS || bytes > MAX_BATCH_BYTES)) break;
+        queuedBytes -= entry.bytes;
+        if (group) join(group, entry);
+        else batch.set(stream, combinedOf(entry));
+        if (index === 0) waiting.shift();
+        else waiting.splice(index, 1);
+      }
+      for (const stream of batch.keys()) streamsInFlight.add(stream);
+      return [...batch.values()];
+    },
+
+    /** The batch is decided: its streams may be in the next one. */
+    giveBack(batch: readonly AppendGroup[]): void {
+      for (const { stream } of batch) streamsInFlight.delete(stream);
+    },
+
+    refuseAll(reason: unknown): void {
+      queuedBytes = 0;
+      for (const { reject } of waiting.splice(0)) reject(reason);
+    },
+
+    hasFullBatch: () => waiting.length >= MAX_BATCH_EVENTS,
+    isEmpty: () => waiting.length === 0,
+  };
+}
