@@ -39,6 +39,21 @@ describe('the documentation page', () => {
     expect(headers.get('content-type')).to.equal('text/html; charset=utf-8');
   });
 
+  it('names for each endpoint the credential that it takes', async () => {
+    for (const [credential, name] of [
+      ['sk', 'secret key'],
+      ['pk', 'publishable key'],
+      ['session', 'player&#39;s access token'],
+      ['operator', 'operator token'],
+      ['none', 'no credential'],
+    ] as const) {
+      const described = simpleEndpoint({ path: '/one', credential, handle: () => ({ status: 200 }) });
+      const { text } = await pageOf([described]);
+      const article = text.slice(text.indexOf('<article id="getOne"')).split('</article>')[0];
+      expect(article, credential).to.include(`<span class="auth">${name}</span>`);
+    }
+  });
+
   it('takes no text for markup', async () => {
     const described = simpleEndpoint({
       path: '/evil',

@@ -122,10 +122,17 @@ ${successOf(operation, document)}
 `;
 }
 
+const CREDENTIALS: Readonly<Record<string, string>> = {
+  secretKey: 'secret key',
+  publishableKey: 'publishable key',
+  accessToken: "player's access token",
+  operatorToken: 'operator token',
+};
+
 function credentialOf({ security }: Operation): string {
   const [scheme] = security.flatMap((requirement) => Object.keys(requirement));
   if (scheme === undefined) return 'no credential';
-  return { secretKey: 'secret key', publishableKey: 'publishable key' }[scheme] ?? 'operator token';
+  return CREDENTIALS[scheme] ?? scheme;
 }
 
 function parameterTable(parameters: readonly Parameter[]): Html {
