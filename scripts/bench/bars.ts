@@ -1,7 +1,7 @@
 /** What the figures are held against, and how a verdict is reached. Source: docs/benchmarks.md, The bars. */
 
 /** One comparison: a figure, or a ratio of two figures of the same round. */
-export interface Bar {
+interface Bar {
   readonly name: string;
   /** The ratio (or figure) must be at least, or at most, the limit. */
   readonly atLeast?: number;
@@ -9,7 +9,7 @@ export interface Bar {
   readonly unit: 'x' | 'MiB';
 }
 
-export const BARS = {
+const BARS = {
   betAt64: { name: 'bet / no-op, 64 connections', atLeast: 0.55, unit: 'x' },
   betAt256: { name: 'bet / no-op, 256 connections', atLeast: 0.75, unit: 'x' },
   hotSessionAt64: { name: 'hot session / no-op, 64 connections', atLeast: 0.3, unit: 'x' },

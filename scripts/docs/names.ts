@@ -157,7 +157,7 @@ export function endpointsIn(
 }
 
 /** The path without its version, a full stop behind it, and the names of its parameters. */
-export const withoutNames = (path: string): string =>
+const withoutNames = (path: string): string =>
   path
     .replace(/^\/v1(?=\/)/, '')
     .replace(/\.$/, '')

@@ -6,7 +6,7 @@ import { allowSignIn, launchDataOf } from '../../services/coffer/src/testing/sig
 import { type FaultyChain, GOLD_DECIMALS } from './faultyChain.ts';
 
 /** What the wallets of users begin with, in base units. */
-export const BEGINS_WITH = { sol: 300_000_000n, gold: 100_000_000n };
+const BEGINS_WITH = { sol: 300_000_000n, gold: 100_000_000n };
 const FEES_LAMPORTS = 100_000_000_000n;
 
 export interface User {

@@ -15,7 +15,7 @@ import type { Currency, Scene, User } from './scene.ts';
 const PAGE = 1_000;
 
 /** One move as its stream tells it. */
-export interface MoveStory {
+interface MoveStory {
   readonly requested: Extract<MoveEvent, { type: 'MoveRequested' }>['data'];
   readonly attempts: number;
   readonly expired: number;

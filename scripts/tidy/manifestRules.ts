@@ -66,39 +66,6 @@ const importsDeclared: Rule = {
   ],
 };
 
-const declarationsUsed: Rule = {
-  title: 'declares nothing that is not imported',
-  why: 'a dependency nobody uses is still installed, audited and trusted.',
-  instead: 'remove it from that package.json and run npm install.',
-  find: (files) => {
-    const used = new Set<string>();
-    for (const source of files) {
-      const workspace = workspaceOf(source.path);
-      if (!workspace || !isSource(source.path)) continue;
-      for (const { specifier } of importsOf(source)) used.add(`${workspace} ${packageNameOf(specifier)}`);
-    }
-    return files
-      .filter(({ path }) => isManifest(path) && path !== 'package.json')
-      .flatMap((source) => {
-        const { dependencies, devDependencies } = manifestOf(source);
-        return Object.keys({ ...dependencies, ...devDependencies })
-          .filter((name) => !used.has(`${workspaceOf(source.path)} ${name}`))
-          .map((name) => ({
-            path: source.path,
-            line: lineOf(source, `"${name}"`),
-            found: `declares ${name}, which nothing in it imports`,
-          }));
-      });
-  },
-  refuses: [[file('packages/http/package.json', manifest('@coffer/http', { express: '5.3.0' }))]],
-  accepts: [
-    [
-      file('packages/http/package.json', manifest('@coffer/http', { express: '5.3.0' })),
-      file('packages/http/src/app.ts', "export type { Express } from 'express';\n"),
-    ],
-  ],
-};
-
 const EXACT_VERSION = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
 
 const exactVersions: Rule = {
@@ -176,10 +143,4 @@ const installsOnNode20: Rule = {
   ]),
 };
 
-export const manifestRules: readonly Rule[] = [
-  importsDeclared,
-  declarationsUsed,
-  exactVersions,
-  oneLockfile,
-  installsOnNode20,
-];
+export const manifestRules: readonly Rule[] = [importsDeclared, exactVersions, oneLockfile, installsOnNode20];

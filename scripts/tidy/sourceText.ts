@@ -8,7 +8,7 @@ const TOKEN =
 const blank = (text: string) => text.replace(/[^\n]/g, ' ');
 
 /** The text with comments blanked out, every other character at its place. */
-export function withoutComments(text: string): string {
+function withoutComments(text: string): string {
   return text.replace(TOKEN, (token, comment: string | undefined) => (comment ? blank(token) : token));
 }
 

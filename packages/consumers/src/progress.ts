@@ -34,8 +34,6 @@ export function hasReached(
   return checkpoint !== undefined && log.comparePositions(checkpoint.position, target.position) >= 0;
 }
 
-export type Progress = ReturnType<typeof createProgress>;
-
 export function createProgress(name: string, log: Log) {
   let state: ConsumerState = 'standby';
   let position: Position | undefined;

@@ -55,8 +55,6 @@ export interface PendingFigures {
   readonly failures: number;
 }
 
-export type Reactor = ReturnType<typeof createReactor>;
-
 interface Pending {
   readonly id: string;
   readonly reaction: Reaction;

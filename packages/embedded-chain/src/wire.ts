@@ -9,7 +9,7 @@ export const MAXIMUM_TRANSACTION_BYTES = 1232;
 const KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 
-export interface Instruction {
+interface Instruction {
   readonly programIndex: number;
   readonly accounts: readonly number[];
   readonly data: Uint8Array;
@@ -111,7 +111,7 @@ function assertConsistent(message: Message): void {
   }
 }
 
-export function accountCountOf(message: Message): number {
+function accountCountOf(message: Message): number {
   const looked = message.lookups.map((lookup) => lookup.writable.length + lookup.readonly.length);
   return looked.reduce((sum, count) => sum + count, message.staticKeys.length);
 }

@@ -15,7 +15,7 @@ export interface Account {
 /** The user that Unix systems keep for processes that should own nothing. */
 const UNPRIVILEGED_USER = 'nobody';
 
-export function isRoot(): boolean {
+function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 

@@ -23,7 +23,7 @@ export interface SharedLogHarness extends Pick<EventStoreHarness, 'store' | 'clo
 const APP = `app_${'0'.repeat(26)}`;
 
 /** As other users call theirs, and what is in them; each was seen to stop a consumer, or is near to it. */
-export const OF_OTHERS: readonly (readonly [stream: string, event: Partial<EventToAppend>])[] = [
+const OF_OTHERS: readonly (readonly [stream: string, event: Partial<EventToAppend>])[] = [
   ['bank-1', { type: 'AccountCredited', data: '{"iban":"DE00"}' }],
   ['crm', { type: 'UserErased', data: '{"id":7}' }],
   ['order-2', { type: 'BetPlaced', data: '{}' }],

@@ -6,7 +6,7 @@
  */
 import type { ExpectedRevision } from './port.ts';
 
-export type AppendOutcome =
+type AppendOutcome =
   /** Written; the last event has this revision. */
   | { readonly appendedAt: number }
   /** Nothing written: the very events are there already, the last of them at this revision. */

@@ -37,7 +37,7 @@ interface Entry {
   readonly operation: Operation;
 }
 
-export function renderDocs(document: OpenApiDocument): string {
+function renderDocs(document: OpenApiDocument): string {
   const entries = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );

@@ -10,7 +10,7 @@ export interface FailureLog {
   readonly broken: (error: unknown, where: FailedRequest) => void;
 }
 
-export interface FailedRequest {
+interface FailedRequest {
   readonly requestId: string;
   /** Method and path template: what stands in a path may be anybody's. */
   readonly route: string;

@@ -82,7 +82,7 @@ export function hasMoreFieldsThan(limit: number, bytes: Buffer): boolean {
 }
 
 /** Deeper than any body we document, and shallow enough for every recursive function behind us. */
-export const MAX_JSON_DEPTH = 32;
+const MAX_JSON_DEPTH = 32;
 
 /**
  * The first thing in the value that no schema should have to think about: text that is no Unicode or holds

@@ -4,7 +4,7 @@
  * A map and a tree instead of one pattern after the other: the cost does not grow with the endpoints.
  */
 
-export type Found<Target> =
+type Found<Target> =
   | { readonly kind: 'found'; readonly target: Target; readonly params: Readonly<Record<string, string>> }
   | { readonly kind: 'otherMethod'; readonly allow: readonly string[] }
   | { readonly kind: 'absent' };

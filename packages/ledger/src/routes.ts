@@ -3,14 +3,13 @@ import type { Deadline, Settled } from '@coffer/event-store';
 import { type AppCaller, type Endpoint, endpoint, type RequestContext } from '@coffer/http';
 import type { PlaySessionAnswer } from './domain/playSession.answers.ts';
 import { answerBody, balanceBody, sessionBody as detailsBody } from './domain/playSession.bodies.ts';
-import { ledgerErrors } from './errors.ts';
 import type { PlaySessions, WriteCommand } from './playSessions.ts';
 import { type ReconcileReport, reconcileEndpoint } from './reconcileRoute.ts';
 import * as schemas from './schemas.ts';
 import type { ListTransactions } from './transactions.ts';
 
 /** A row of the list of sessions, rendered. */
-export interface SessionList {
+interface SessionList {
   readonly items: readonly unknown[];
   readonly nextCursor: string | null;
 }
@@ -245,5 +244,3 @@ function bodyOf(answer: PlaySessionAnswer) {
   if (answer.outcome === 'lost') throw new Error('A write was answered as an open.');
   return answerBody(answer);
 }
-
-export { ledgerErrors };

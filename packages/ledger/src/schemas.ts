@@ -63,10 +63,6 @@ const operation = z.discriminatedUnion('op', [
 ]);
 export const batchBody = z.strictObject({ sessionId, operations: z.array(operation).min(1).max(1_000) });
 
-export type OpenSessionBody = z.output<typeof openSessionBody>;
-export type BetBody = z.output<typeof betBody>;
-export type WinBody = z.output<typeof winBody>;
-export type RollbackBody = z.output<typeof rollbackBody>;
 export type BatchOperation = z.output<typeof operation>;
 
 const limit = z

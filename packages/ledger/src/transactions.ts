@@ -8,7 +8,7 @@ import { playSessionEvents } from './domain/playSession.events.ts';
 import type { KnownSession } from './domain/playSession.state.ts';
 import { streamOf } from './playSessions.ts';
 
-export interface TransactionItem {
+interface TransactionItem {
   readonly transactionUuid: string;
   readonly kind: 'bet' | 'win' | 'rollback';
   readonly amount: string;
@@ -20,7 +20,7 @@ export interface TransactionItem {
   readonly at: string;
 }
 
-export interface TransactionPage {
+interface TransactionPage {
   readonly items: readonly TransactionItem[];
   readonly nextCursor: string | null;
 }

@@ -38,7 +38,7 @@ export interface MoveDriverOptions extends AttemptOptions {
   readonly hooks: MoveHooks;
 }
 
-export interface MovesInFlight {
+interface MovesInFlight {
   readonly count: number;
   /** Since the oldest of them was requested; 0 where there is none. */
   readonly oldestSeconds: number;

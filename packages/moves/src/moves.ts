@@ -42,7 +42,7 @@ interface ReadMove extends Omit<MoveTrace, 'order'> {
 }
 
 /** The move as its stream tells it now; undefined where nothing was requested. */
-export async function readMove(
+async function readMove(
   store: Pick<EventStore, 'readStream'>,
   place: MovePlace,
 ): Promise<ReadMove | undefined> {

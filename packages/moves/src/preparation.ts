@@ -29,7 +29,7 @@ export class MoveRefusal extends Error {
 }
 
 /** Passing trouble of ours: someone must look, and the move waits. */
-export class PreparationError extends Error {
+class PreparationError extends Error {
   override readonly name = 'PreparationError';
 }
 

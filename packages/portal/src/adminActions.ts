@@ -2,7 +2,7 @@
 import { type Client, type Pool, withTransaction } from '@coffer/database';
 import type { Clock } from '@coffer/kernel';
 
-export interface AdminContext {
+interface AdminContext {
   readonly requestId: string;
   readonly actor: string;
 }

@@ -16,7 +16,7 @@ interface EventToBlame {
   readonly type: string;
 }
 
-export interface StoppedConsumer {
+interface StoppedConsumer {
   readonly name: string;
   readonly stopped: { readonly event: EventToBlame | undefined } | undefined;
 }

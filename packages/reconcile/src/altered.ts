@@ -9,7 +9,7 @@ import type { EventStore, RecordedEvent } from '@coffer/event-store';
 import type { Discrepancy } from './report.ts';
 
 /** What the chain has of an event. */
-export interface ChainedEvent {
+interface ChainedEvent {
   readonly id: string;
   readonly stream: string;
   readonly revision: number;

@@ -184,7 +184,7 @@ export async function crossChecks(
   return results;
 }
 
-export function findingOf(row: Readonly<Record<string, string | null>>): Finding {
+function findingOf(row: Readonly<Record<string, string | null>>): Finding {
   const side = (prefix: string) => {
     const figures = Object.entries(row)
       .filter(([column]) => column.startsWith(prefix))

@@ -45,13 +45,13 @@ export interface ReconcileDependencies extends VerifiedDependencies {
   readonly skipsOf?: (books: BooksPlace) => Promise<readonly StandingSkip[]>;
 }
 
-export type StandingSkip = Omit<SkippedEvent, 'code' | 'subject' | 'sessions'> & {
+type StandingSkip = Omit<SkippedEvent, 'code' | 'subject' | 'sessions'> & {
   readonly stream: string;
   readonly revision: number;
 };
 
 /** What takes longer is told as a gap. */
-export interface CoverageLimits {
+interface CoverageLimits {
   /** The read models reach the head of the log. They are a fraction of a second behind. Default 10,000 ms. */
   readonly readModelsWithinMs: number;
   /** What has been decided reaches its account. The process tries again every 30 s at the most. Default 60,000 ms. */

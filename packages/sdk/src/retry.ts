@@ -33,7 +33,7 @@ export interface Timing {
 /** Timers count whole milliseconds in 32 bits: a fraction is refused by some, and what is longer ends at once. */
 export const timerMs = (delayMs: number): number => Math.min(2 ** 31 - 1, Math.ceil(delayMs));
 
-export const systemTiming: Timing = {
+const systemTiming: Timing = {
   nowMs: () => performance.now(),
   sleep: (delayMs, signal) =>
     new Promise((resolve, reject) => {

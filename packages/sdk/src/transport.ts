@@ -25,7 +25,7 @@ export interface Request {
 }
 
 /** What makes a write one, however often it arrives: each group of calls has its own name for it. */
-export type WriteKey = Pick<CofferErrorFields, 'transactionUuids' | 'ref' | 'idempotencyKey'>;
+type WriteKey = Pick<CofferErrorFields, 'transactionUuids' | 'ref' | 'idempotencyKey'>;
 
 export interface Reply {
   readonly status: number;

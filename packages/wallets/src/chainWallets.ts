@@ -40,7 +40,7 @@ interface Labelled {
   readonly currencyId: number | null;
 }
 
-export interface WalletBalance {
+interface WalletBalance {
   readonly walletId: string;
   readonly address: Address;
   readonly environment: Environment;
@@ -50,7 +50,7 @@ export interface WalletBalance {
 }
 
 /** By currency id or by mint; neither means the native currency. */
-export interface WantedAsset {
+interface WantedAsset {
   readonly currency?: number | undefined;
   readonly mint?: string | undefined;
 }

@@ -12,7 +12,7 @@ import {
 } from 'node:crypto';
 
 export const SEED_BYTES = 32;
-export const PUBLIC_KEY_BYTES = 32;
+const PUBLIC_KEY_BYTES = 32;
 
 /** What precedes the seed in PKCS #8. Source: RFC 8410, section 7. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');

@@ -15,7 +15,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** Of the way keys are sealed; it has nothing to do with the version of a master key. */
-export const FORMAT = 1;
+const FORMAT = 1;
 
 /** Which key it is. Kept in the clear beside the sealed one, and bound into both layers. */
 export interface KeyIdentity {

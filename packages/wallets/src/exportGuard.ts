@@ -9,16 +9,16 @@ import { reject } from './errors.ts';
 import { isRecent, reauthenticationRequired } from './recentSignIn.ts';
 import type { WalletView } from './wallets.ts';
 
-export type ExportObstacle = 'below_floor' | 'moves_in_flight' | 'reauthentication_required';
+type ExportObstacle = 'below_floor' | 'moves_in_flight' | 'reauthentication_required';
 
 /** What the wallet must hold of a currency, and what it holds. */
-export interface Floor {
+interface Floor {
   readonly currency: string;
   readonly minimum: bigint;
   readonly balance: bigint;
 }
 
-export interface ExportPreflight {
+interface ExportPreflight {
   readonly allowed: boolean;
   readonly reasons: readonly ExportObstacle[];
   readonly floor: readonly Floor[];

@@ -20,7 +20,7 @@ import { placeOf, viewOf, type Wallets, type WalletView } from './wallets.ts';
 /** How long the key is handed out again to whoever repeats the request. */
 export const EXPORT_LIFETIME_MS = 24 * 60 * 60 * 1000;
 
-export interface ExportRequest {
+interface ExportRequest {
   readonly walletId: string;
   readonly idempotencyKey: string;
   /** X25519, 32 bytes in base64. Null for the key as it is. */
@@ -28,7 +28,7 @@ export interface ExportRequest {
 }
 
 /** The key as its user gets it: 64 bytes (seed and public key) in base58, or sealed for the recipient in base64. */
-export type ExportedKey = { readonly secretKey: string } | { readonly sealedSecretKey: string };
+type ExportedKey = { readonly secretKey: string } | { readonly sealedSecretKey: string };
 
 export interface ExportAnswer {
   readonly exported: { readonly id: string; readonly address: string } & ExportedKey;

@@ -18,7 +18,7 @@ export interface RotationOptions {
   readonly onRotated: () => void;
 }
 
-export interface RotateMasterKeys {
+interface RotateMasterKeys {
   /** Undefined: every environment whose keys are held here and that has a newer one. */
   readonly environment: Environment | undefined;
   readonly actor: string;

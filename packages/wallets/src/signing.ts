@@ -31,7 +31,7 @@ import {
   type SigningKey,
 } from './signingRecords.ts';
 
-export interface SigningWallet {
+interface SigningWallet {
   readonly place: WalletPlace;
   readonly address: Address;
 }
@@ -52,7 +52,7 @@ export interface SigningRequest {
   readonly requireRecent: () => Promise<void>;
 }
 
-export interface SignedTransaction {
+interface SignedTransaction {
   /** Base64. */
   readonly signedTransaction: string;
   /** Of our wallet, in base58. */

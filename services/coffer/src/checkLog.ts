@@ -48,7 +48,7 @@ async function checked(config: Config, databaseUrl: string): Promise<readonly Lo
 }
 
 /** Throws what the store fails with otherwise than by a refusal. */
-export async function checkLog(store: EventStore): Promise<readonly LogRight[]> {
+async function checkLog(store: EventStore): Promise<readonly LogRight[]> {
   return [
     await rightTo('read the log as a whole', () => store.head()),
     await rightTo('read a stream', () => store.heads([NO_STREAM])),

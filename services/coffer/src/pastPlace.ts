@@ -5,7 +5,7 @@ import { type Clock, Rejection } from '@coffer/kernel';
 import type { PastMoment } from '@coffer/portal';
 
 /** Of the last event that counts. */
-export type PastPlace = PointInTime & { readonly position: Position };
+type PastPlace = PointInTime & { readonly position: Position };
 
 /**
  * Throws `request/invalid`, with the reason, for what the log has not come to yet, what lies before its first event,

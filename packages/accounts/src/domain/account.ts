@@ -96,7 +96,7 @@ export interface OpenHold {
   readonly heldAtRevision: number;
 }
 
-export interface Entry {
+interface Entry {
   readonly operation: 'credit' | 'debit';
   readonly amount: bigint;
   readonly reason: EntryReason;
@@ -137,7 +137,7 @@ const initialState: Account = {
 type AccountDecision = Decision<AccountEvent, AccountAnswer>;
 type CommandOf<Type extends AccountCommand['type']> = Extract<AccountCommand, { type: Type }>;
 
-export function decide(account: Account, command: AccountCommand): AccountDecision {
+function decide(account: Account, command: AccountCommand): AccountDecision {
   switch (command.type) {
     case 'CreditAccount':
       return enter(account, 'credit', command);
@@ -234,7 +234,7 @@ function closeHold(account: Account, { holdId, payout }: CommandOf<'CloseHold'>)
 
 // Evolve
 
-export function evolve(account: Account, event: AccountEvent): Account {
+function evolve(account: Account, event: AccountEvent): Account {
   const revision = account.revision + 1;
   switch (event.type) {
     case 'AccountCredited':

@@ -19,7 +19,7 @@ import type { SessionBody } from './routes.ts';
 import type { MethodSettings } from './settings.ts';
 import type { OriginPolicy } from './siws/siws.ts';
 
-export interface SignedIn {
+interface SignedIn {
   readonly place: AppPlace;
   readonly identity: VerifiedIdentity;
   readonly method: AuthMethod;
@@ -27,7 +27,7 @@ export interface SignedIn {
   readonly context: CommandContext;
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly code: unknown;
   readonly body: Record<string, unknown>;

@@ -40,7 +40,7 @@ const claims = z.strictObject({
   exp: seconds,
 });
 export const CLAIMS: readonly string[] = Object.keys(claims.shape);
-export type AccessClaims = z.infer<typeof claims>;
+type AccessClaims = z.infer<typeof claims>;
 
 export interface AccessTokens {
   readonly issue: (session: Session) => Promise<{ readonly token: string; readonly expiresAt: Date }>;

@@ -29,7 +29,7 @@ export interface Session {
  * So many generations, one after the other, were first used in the same second, the last of them at this time. A
  * second is as exact as the end of a token, and one grace has so few of them that nothing needs to be left out.
  */
-export interface FirstUses {
+interface FirstUses {
   readonly at: Date;
   readonly count: number;
 }

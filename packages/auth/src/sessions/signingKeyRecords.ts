@@ -7,7 +7,7 @@ import { reject } from './errors.ts';
 import { STANDBY_MIN_AGE_MS, VERIFY_ONLY_MS } from './lifetimes.ts';
 
 /** Published: `standby`, `signing`, `verify-only`. A retired key verifies nothing. */
-export type SigningKeyState = 'standby' | 'signing' | 'verify-only' | 'retired';
+type SigningKeyState = 'standby' | 'signing' | 'verify-only' | 'retired';
 
 /** Seals to a place: what was sealed for another key does not open. */
 export interface SecretBox {

@@ -11,13 +11,13 @@ import {
   type SigningKeyRecord,
 } from './signingKeyRecords.ts';
 
-export interface VerificationKey {
+interface VerificationKey {
   readonly kid: string;
   readonly environment: Environment;
   readonly publicKey: KeyObject;
 }
 
-export interface SigningKey {
+interface SigningKey {
   readonly kid: string;
   readonly privateKey: KeyObject;
 }

@@ -21,8 +21,6 @@ export interface BlockTimeOptions {
   readonly keep: (mark: TimeMark) => void;
 }
 
-export type BlockTimes = ReturnType<typeof createBlockTimes>;
-
 export function createBlockTimes({ marks, slotMs, keep }: BlockTimeOptions) {
   const known = [...marks];
   let newest = 0n;

@@ -42,7 +42,7 @@ export function metaOf(facts: ExecutedFacts) {
   };
 }
 
-export function returnDataOf({ returnData }: Execution) {
+function returnDataOf({ returnData }: Execution) {
   if (!returnData) return {};
   const data = [Buffer.from(returnData.data).toString('base64'), 'base64'];
   return { returnData: { programId: returnData.program, data } };

@@ -26,8 +26,6 @@ interface Subscription {
   readonly look: Look;
 }
 
-export type Subscriptions = ReturnType<typeof createSubscriptions>;
-
 export function createSubscriptions(context: RpcContext, lookMs: number) {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAXIMUM_MESSAGE_BYTES });
   const subscriptions = new Map<number, Subscription>();

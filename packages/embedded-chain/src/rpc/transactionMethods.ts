@@ -206,7 +206,7 @@ function innerJson({ innerInstructions }: SimulatedExecution, accounts: readonly
 
 const errorOf = (found: StoredTransaction) => (found.error === null ? null : parseJson(found.error));
 
-export function statusJson(found: StoredTransaction, tip: bigint, { ledger }: RpcContext) {
+function statusJson(found: StoredTransaction, tip: bigint, { ledger }: RpcContext) {
   const err = errorOf(found);
   const confirmationStatus = ledger.commitmentOf(found.slot, tip);
   return {

@@ -13,8 +13,6 @@ export interface AppendEntry {
 /** What a batch holds of one stream. */
 export type AppendGroup = Combined<AppendEntry>;
 
-export type AppendQueue = ReturnType<typeof createAppendQueue>;
-
 /** One batch carries at most so many events; a larger single append goes alone. */
 const MAX_BATCH_EVENTS = 128;
 /** And so many bytes, so that a few large appends do not hold up the small ones of a whole batch. */

@@ -20,8 +20,6 @@ const READ_TIMEOUT_MS = 15_000;
 /** Larger than every bigint that can be a revision or a position. */
 const BEYOND_ALL = '9223372036854775807';
 
-export type LogReader = ReturnType<typeof createLogReader>;
-
 export function createLogReader(pool: Pool) {
   async function query<Row extends readonly unknown[]>(
     name: string,

@@ -26,7 +26,7 @@ import {
   type SessionTerms,
 } from './playSession.state.ts';
 
-export type { OpenedAnswer, PlaySessionAnswer } from './playSession.answers.ts';
+export type { PlaySessionAnswer } from './playSession.answers.ts';
 export type { PlaySession } from './playSession.state.ts';
 
 // Stream
@@ -70,7 +70,7 @@ export const MAX_SESSION_WRITES = 100_000;
 type PlaySessionDecision = Decision<PlaySessionEvent, PlaySessionAnswer>;
 type CommandOf<Type extends PlaySessionCommand['type']> = Extract<PlaySessionCommand, { type: Type }>;
 
-export function decide(session: PlaySession, command: PlaySessionCommand): PlaySessionDecision {
+function decide(session: PlaySession, command: PlaySessionCommand): PlaySessionDecision {
   if (command.type === 'OpenSession') return openSession(session, command);
   if (session.status === 'unknown') throw reject('ledger/session_not_found');
   switch (command.type) {

@@ -15,7 +15,7 @@ export interface Owner {
   readonly currency: string;
 }
 
-export interface Hold {
+interface Hold {
   readonly amount: bigint;
   readonly request: Request;
   /** Undefined while it is open. */

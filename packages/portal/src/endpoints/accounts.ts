@@ -44,7 +44,7 @@ export interface AdjustedFunds {
 }
 
 /** What a moment of the past comes to: the last event that counts. */
-export interface PastPlace {
+interface PastPlace {
   readonly ordinal: number;
   readonly position: string;
 }

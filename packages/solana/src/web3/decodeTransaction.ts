@@ -7,7 +7,7 @@ import type { Address } from '../port.ts';
 import { MAX_TRANSACTION_BYTES } from './buildTransfer.ts';
 
 /** The runtime takes no transaction that names more. */
-export const MAX_TRANSACTION_ACCOUNTS = 64;
+const MAX_TRANSACTION_ACCOUNTS = 64;
 
 /** Why the bytes are no transaction that we can read. */
 export type TransactionFault =
@@ -39,7 +39,7 @@ export interface TableLookup {
   readonly readonly: readonly number[];
 }
 
-export interface CompiledInstruction {
+interface CompiledInstruction {
   readonly programId: Address;
   /** Into the static keys, then the writable looked-up ones of all tables, then the read-only ones. */
   readonly accounts: readonly number[];

@@ -13,10 +13,10 @@ export interface NodePoolOptions {
   readonly nowMs: () => number;
 }
 
-export type Ask<T> = (node: RpcNode) => Promise<T>;
+type Ask<T> = (node: RpcNode) => Promise<T>;
 
 /** What one node said. */
-export type Said<T> = { readonly node: RpcNode; readonly answer: T };
+type Said<T> = { readonly node: RpcNode; readonly answer: T };
 export type Failed = { readonly node: RpcNode; readonly error: unknown };
 
 /** Of the nodes that were asked, none gave an answer that can be relied on. */

@@ -25,7 +25,7 @@ export interface Successor {
   readonly newAddress: string;
 }
 
-export interface ActiveWallet extends WalletFacts {
+interface ActiveWallet extends WalletFacts {
   readonly status: 'active';
 }
 
@@ -36,7 +36,7 @@ export interface ExportedWallet extends WalletFacts, Successor {
   readonly exportedAt: string;
 }
 
-export interface MigratedWallet extends WalletFacts, Successor {
+interface MigratedWallet extends WalletFacts, Successor {
   readonly status: 'migrated';
   readonly ref: string;
   readonly migratedAt: string;

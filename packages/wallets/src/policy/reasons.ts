@@ -1,5 +1,5 @@
 /** Why a transaction is not signed. The words are in answers and in docs/api.md. */
-export const REFUSAL_REASONS = [
+const REFUSAL_REASONS = [
   'wallet_not_signer',
   'other_signer',
   'own_key_signer',

@@ -12,14 +12,14 @@ const errorEnvelope = z.object({
   details: z.record(z.string(), z.unknown()),
 });
 
-export type Query = Readonly<Record<string, string | undefined>>;
+type Query = Readonly<Record<string, string | undefined>>;
 
-export interface PostOptions {
+interface PostOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
 /** What a long task came to. With `ok` false it says what is wrong in a code of the catalogue. */
-export type TaskResult = Readonly<Record<string, unknown>> &
+type TaskResult = Readonly<Record<string, unknown>> &
   ({ readonly ok: true } | { readonly ok: false; readonly code: string; readonly message: string });
 
 export interface TaskOptions {

@@ -9,7 +9,7 @@ import { requireStatus } from './client.ts';
 import { openStoreOf } from './world.ts';
 
 type Row = Readonly<Record<string, unknown>>;
-export interface ChainResult {
+interface ChainResult {
   readonly ok: boolean;
   readonly code?: string;
   readonly mode: string;

@@ -36,7 +36,7 @@ export function findSecrets(places: readonly Place[], secrets: readonly Secret[]
   });
 }
 
-export function writingsOf(value: string | Uint8Array): readonly Writing[] {
+function writingsOf(value: string | Uint8Array): readonly Writing[] {
   const bytes = Buffer.from(value);
   if (bytes.length < MIN_LENGTH) throw new Error(`${bytes.length} bytes are too few to be looked for.`);
   const writings = [

@@ -71,7 +71,7 @@ export interface ServiceProcesses {
   readonly command: (args: readonly string[], variables: Variables) => Promise<ProcessEnd>;
 }
 
-export interface RunningCommand {
+interface RunningCommand {
   /** All that it has printed so far. */
   readonly logs: () => string;
   readonly ended: Promise<ProcessEnd>;

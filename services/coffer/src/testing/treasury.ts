@@ -45,7 +45,7 @@ export const CHIP_ID = 2;
 export const POINTS: TreasuryCurrency = { id: 3, decimals: 0, mint: { test: null, live: null } };
 export const RENT_MINIMUM = 890_880n;
 export const TREASURY = testWallet('treasury').address;
-export const FIRST_TIME = Date.UTC(2026, 0, 31, 12);
+const FIRST_TIME = Date.UTC(2026, 0, 31, 12);
 
 /** A process that died at a fail point. */
 export class Died extends Error {

@@ -19,7 +19,7 @@ const SWEPT_AT_A_TIME = 4;
 
 export type CodePlace = Pick<AppPlace, 'appId' | 'environment'>;
 
-export interface IssuedCode {
+interface IssuedCode {
   /** Six digits. */
   readonly code: string;
   readonly issuedAt: Date;

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import type { CodePlace } from './codes.ts';
 import type { Mail } from './transport.ts';
 
-export interface QueuedMail {
+interface QueuedMail {
   readonly place: CodePlace;
   readonly addressHash: string;
   readonly mail: Omit<Mail, 'id'>;

@@ -19,7 +19,7 @@ export interface MailTransport {
 }
 
 /** A failure without the words of the server: those repeat addresses, and this one is logged. */
-export class MailFailure extends Error {
+class MailFailure extends Error {
   override readonly name = 'MailFailure';
 }
 

@@ -5,12 +5,12 @@ import type { AppPlace, Clock } from '@coffer/kernel';
 import type { Challenge } from './message.ts';
 
 /** Whom a challenge was issued to; it is worth nothing elsewhere. */
-export interface ChallengeOwner {
+interface ChallengeOwner {
   readonly place: Pick<AppPlace, 'appId' | 'environment'>;
   readonly publicKey: string;
 }
 
-export interface StoredChallenge extends Challenge {
+interface StoredChallenge extends Challenge {
   readonly publicKey: string;
 }
 

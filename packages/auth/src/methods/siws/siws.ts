@@ -9,17 +9,17 @@ import { type Challenge, messageOf, signablesOf } from './message.ts';
 import { publicKeyBytes } from './publicKey.ts';
 
 /** A challenge as a client gets it. */
-export interface IssuedChallenge extends Challenge {
+interface IssuedChallenge extends Challenge {
   /** The text to sign, for clients that render none. */
   readonly message: string;
 }
 
 /** A challenge as it came back: with or without the text. */
-export interface ReturnedChallenge extends Challenge {
+interface ReturnedChallenge extends Challenge {
   readonly message?: string | undefined;
 }
 
-export interface SiwsAnswer {
+interface SiwsAnswer {
   readonly challenge: ReturnedChallenge;
   readonly publicKey: string;
   /** 64 bytes. */
@@ -93,7 +93,7 @@ function isSame(returned: Challenge, stored: Challenge): boolean {
 }
 
 /** The request's own origin where it is allowed, else the first allowed one. */
-export function originFor(
+function originFor(
   allowed: readonly string[],
   requested: string | undefined,
   policy: OriginPolicy,

@@ -66,7 +66,7 @@ const anyRequest: fc.Arbitrary<Request> = fc.oneof(
 );
 
 /** What one of the clients does next; `finish` is the hold process. */
-export type Step = { readonly request: Request; readonly copies: 1 | 2 } | 'finish';
+type Step = { readonly request: Request; readonly copies: 1 | 2 } | 'finish';
 
 /** A script as it is made up: a request may be sent again, after the world has gone on. */
 const draft = fc.oneof(

@@ -1,0 +1,25 @@
+/** What nobody imports, and what is imported without being declared: knip looks, `knip.jsonc` says where. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const knip = join(root, 'node_modules/knip/bin/knip.js');
+
+describe('the code and the manifests', () => {
+  it('hold no file, export or dependency that nobody uses, and declare what they import', async () => {
+    const looking = promisify(execFile)(process.execPath, [knip, '--no-progress', '--reporter', 'compact'], {
+      cwd: root,
+    });
+    const found = await looking.then(
+      () => '',
+      ({ stdout, stderr }) => `${stdout}${stderr}`,
+    );
+    expect(
+      found,
+      'Delete it, or drop its "export"; what is used unseen goes into knip.jsonc, with the reason',
+    ).to.equal('');
+  });
+});
