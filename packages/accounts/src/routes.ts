@@ -1,6 +1,7 @@
 /** A player's funds in each of the app's currencies. Source: contract, Ledger, GET /users/:userId/accounts. */
 import type { Deadline } from '@coffer/event-store';
 import { type AppCaller, type Endpoint, endpoint } from '@coffer/http';
+import { figureText } from '@coffer/kernel';
 import { z } from 'zod';
 import type { Accounts } from './accounts.ts';
 
@@ -18,7 +19,6 @@ export interface AccountRouteDependencies {
   ) => Promise<unknown>;
 }
 
-const figureText = z.string().meta({ description: 'Base units, as a decimal string.', example: '2500000' });
 const accountList = z.object({
   items: z.array(
     z.object({ currency: z.string(), currencyId: z.int(), available: figureText, held: figureText }),

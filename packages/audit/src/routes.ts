@@ -92,6 +92,9 @@ export const auditEndpoints = ({
       path: '/portal/audit/head',
       credential: 'operator',
       summary: 'The end of the hash chain over the log, for an auditor to keep',
+      links: {
+        'GET /portal/audit/verification': { since: '$response.body#/ordinal', hash: '$response.body#/hash' },
+      },
       success: { status: 200, schema: headBody },
       errors: ['audit/nothing_chained'],
       handle: async () => {
@@ -118,8 +121,12 @@ export const auditEndpoints = ({
         since: z
           .string()
           .regex(/^[1-9]\d{0,14}$/, 'must be an ordinal, from 1')
-          .transform(Number),
-        hash: z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits'),
+          .transform(Number)
+          .meta({ example: '1' }),
+        hash: z
+          .string()
+          .regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits')
+          .meta({ example: '0'.repeat(64) }),
       }),
       success: { status: 200, lines: true, schema: taskLine(extensionResult) },
       errors: ['audit/nothing_chained', 'audit/ordinal_beyond_chain'],

@@ -20,6 +20,8 @@ export interface AppOptions
   readonly readiness: () => Promise<Readiness>;
   /** The product's version. */
   readonly version: string;
+  /** Where callers reach it, `https://host`; asked once it listens. Default: wherever they found the document. */
+  readonly origin?: () => string | undefined;
   /** Whose forwarded address is believed: see `parseTrustProxy`. Default: nobody's. */
   readonly trustProxy?: TrustProxy;
   readonly rateLimits?: RateLimits;
@@ -34,8 +36,15 @@ export interface AppOptions
 /** Throws on endpoints that clash or declare unknown codes. */
 export function createApp(options: AppOptions): Express {
   const catalog: ErrorCatalog = { ...options.catalog, ...httpErrors };
-  const endpoints = [...options.endpoints, catalogEndpoint(catalog), openApiEndpoint(() => document)];
-  const document = openApiDocument({ endpoints, catalog, version: options.version });
+  const documentHere = () =>
+    openApiDocument({ endpoints, catalog, version: options.version, origin: options.origin?.() });
+  const endpoints: readonly Endpoint[] = [
+    ...options.endpoints,
+    catalogEndpoint(catalog),
+    openApiEndpoint(documentHere),
+  ];
+  const { version } = options;
+  const document = openApiDocument({ endpoints, catalog, version });
   const serve = createApi({
     rateLimits: DEFAULT_RATE_LIMITS,
     maxConcurrentRequests: 1_000,

@@ -137,6 +137,11 @@ export interface EndpointDefinition<
     /** The reply is a document (`Reply.document`), which is not sent again to who has it. */
     readonly cached?: true;
   };
+  /**
+   * What can be asked with its answer: by operation ("POST /ledger/bet") the values of parameters and fields, as runtime
+   * expressions of OpenAPI ("$response.body#/sessionId").
+   */
+  readonly links?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Codes of the catalogue beyond the common ones (credentials, parsing, limits, service). */
   readonly errors: readonly string[];
   readonly handle: (

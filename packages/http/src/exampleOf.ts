@@ -1,5 +1,5 @@
 /** An example value for a JSON Schema: its own example if it has one, else something that fits. */
-import type { JsonSchema } from './openApi.ts';
+import type { JsonSchema } from './jsonSchema.ts';
 
 /** Texts that fit most of our patterns, tried in order. */
 const TEXTS = ['example-1', '1000', 'CHIP', 'example', 'A1', '0', 'a'];

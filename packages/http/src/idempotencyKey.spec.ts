@@ -88,7 +88,7 @@ describe('the header Idempotency-Key', () => {
         in: 'header',
         required: false,
         description: 'In place of orderKey in the body. Where both are given they must be the same.',
-        schema: { type: 'string' },
+        schema: { type: 'string', pattern: '^[A-Za-z0-9._:-]{1,128}$', examples: ['example-1'] },
       },
     ]);
     expect(document.components.schemas.postOrdersRequest?.required).to.deep.equal(['item']);

@@ -1,7 +1,7 @@
 import { positiveAmount } from '@coffer/kernel';
 import { expect } from 'chai';
 import { z } from 'zod';
-import { endpoint } from './endpoint.ts';
+import { type Endpoint, endpoint } from './endpoint.ts';
 import { httpErrors } from './errors.ts';
 import { openApiDocument } from './openApi.ts';
 import { ask, buy, shopErrors, startWorld } from './testing.ts';
@@ -19,6 +19,18 @@ const show = endpoint({
   handle: () => ({ status: 200, body: { things: [] } }),
 });
 
+const NO_NUL = '^[^\\u0000]*$';
+const UP_TO_AN_AMOUNT = z.toJSONSchema(positiveAmount, { io: 'input' }).pattern;
+
+const linked = (bought: Endpoint, ...others: readonly Endpoint[]) => {
+  const links = {
+    'GET /things/:thingId': { thingId: '$response.body#/item', after: '$response.body#/price' },
+    'POST /shop/purchases': { item: '$response.body#/item' },
+  };
+  const catalog = { ...httpErrors, ...shopErrors };
+  return openApiDocument({ endpoints: [{ ...bought, links }, ...others], catalog, version: '1.2.3' });
+};
+
 describe('the OpenAPI document', () => {
   const document = openApiDocument({
     endpoints: [buy, show],
@@ -35,9 +47,9 @@ describe('the OpenAPI document', () => {
     expect(document.components.schemas.postShopPurchasesRequest).to.deep.equal({
       type: 'object',
       properties: {
-        item: { type: 'string', minLength: 1 },
-        price: { type: 'string', pattern: '^(0|[1-9][0-9]{0,19})$' },
-        note: { type: 'string' },
+        item: { type: 'string', minLength: 1, pattern: NO_NUL },
+        price: { type: 'string', pattern: UP_TO_AN_AMOUNT, examples: ['100000'] },
+        note: { type: 'string', pattern: NO_NUL },
       },
       required: ['item', 'price'],
       additionalProperties: false,
@@ -62,15 +74,20 @@ describe('the OpenAPI document', () => {
 
   it('lists path and query parameters', () => {
     expect(things?.parameters).to.deep.equal([
-      { name: 'thingId', in: 'path', required: true, schema: { type: 'string' } },
+      {
+        name: 'thingId',
+        in: 'path',
+        required: true,
+        schema: { type: 'string', minLength: 1, examples: ['example'] },
+      },
       {
         name: 'limit',
         in: 'query',
         required: false,
         description: 'At most so many.',
-        schema: { type: 'string' },
+        schema: { type: 'string', pattern: NO_NUL },
       },
-      { name: 'after', in: 'query', required: true, schema: { type: 'string' } },
+      { name: 'after', in: 'query', required: true, schema: { type: 'string', pattern: NO_NUL } },
     ]);
   });
 
@@ -104,6 +121,33 @@ describe('the OpenAPI document', () => {
       expect(document.components, reference).to.have.nested.property(`${kind}.${name}`);
     }
     expect(JSON.stringify(document)).to.not.include('$defs');
+  });
+
+  it('links an answer to what can be asked with it, as far as that is in the document', () => {
+    const { responses } = linked(buy, show).paths['/shop/purchases']?.post ?? {};
+    expect(responses?.['201']?.links).to.deep.equal({
+      getThingsThingId: {
+        operationId: 'getThingsThingId',
+        parameters: { thingId: '$response.body#/item', after: '$response.body#/price' },
+      },
+      postShopPurchases: {
+        operationId: 'postShopPurchases',
+        requestBody: { item: '$response.body#/item' },
+      },
+    });
+    expect(linked(buy).paths['/shop/purchases']?.post?.responses['201']?.links).to.have.all.keys(
+      'postShopPurchases',
+    );
+  });
+
+  it('names its server as it is reached, and is then the same for everybody', async () => {
+    const shown = async (origin?: () => string) => {
+      await using world = await startWorld({ ...(origin && { origin }) });
+      const { body } = await ask(`${world.base}/openapi.json`, { headers: { host: 'evil.example' } });
+      return body.servers;
+    };
+    expect(await shown(() => 'https://wallet.example')).to.deep.equal([{ url: 'https://wallet.example/v1' }]);
+    expect(await shown()).to.deep.equal([{ url: '/v1' }]);
   });
 
   it('is served, with the catalogue and itself', async () => {

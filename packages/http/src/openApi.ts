@@ -2,21 +2,27 @@
  * The OpenAPI 3.1 document, made from the endpoints and the very schemas that check requests. Codecs show
  * their wire side, so an amount is a string here too.
  */
-import type { ErrorCatalog } from '@coffer/kernel';
+import { type ErrorCatalog, longCallerId } from '@coffer/kernel';
 import { z } from 'zod';
 import { declaredErrors } from './declaredErrors.ts';
 import { type CredentialKind, type Endpoint, endpoint } from './endpoint.ts';
 import { exampleOf } from './exampleOf.ts';
 import { IDEMPOTENCY_HEADER } from './idempotencyKey.ts';
 import { DOCUMENT_MAX_AGE_SECONDS, type JsonDocument, jsonDocument } from './jsonDocument.ts';
+import { type JsonSchema, jsonSchemaOf, withoutNul } from './jsonSchema.ts';
+import { type LinkObject, linksOf } from './openApiLinks.ts';
+import { operationIdOf } from './operationId.ts';
+import { pathParameters } from './pathParameters.ts';
 
-export type JsonSchema = { readonly [keyword: string]: unknown };
+export type { JsonSchema } from './jsonSchema.ts';
 
 export interface OpenApiSource {
   readonly endpoints: readonly Endpoint[];
   readonly catalog: ErrorCatalog;
   /** The product's version. */
   readonly version: string;
+  /** Where the API is: `https://host`, without a path. */
+  readonly origin?: string | undefined;
 }
 
 export interface MediaType {
@@ -29,6 +35,7 @@ interface ResponseObject {
   readonly description: string;
   readonly headers?: Readonly<Record<string, unknown>>;
   readonly content?: Readonly<Record<string, MediaType>>;
+  readonly links?: Readonly<Record<string, LinkObject>>;
 }
 
 export interface Parameter {
@@ -55,9 +62,14 @@ export interface Operation {
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly info: {
+    readonly title: string;
+    readonly version: string;
+    readonly description: string;
+    readonly license: { readonly name: string; readonly identifier: string };
+  };
   readonly servers: readonly { readonly url: string }[];
-  readonly tags: readonly { readonly name: string }[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, JsonSchema>>;
@@ -84,6 +96,20 @@ const SECURITY_SCHEMES = {
     description: "A player's access token, from a sign-in or a refresh.",
   },
   operatorToken: { type: 'http', scheme: 'bearer', description: "The installation's operator token." },
+};
+
+const TAGS: Readonly<Record<string, string>> = {
+  ledger: 'Play: sessions with a lock, bets, wins, rollbacks and settlements.',
+  users: 'Players, as game backends see them.',
+  treasury: 'Moves between players and the treasury of the app, on the chain.',
+  wallets: "Players' wallets: balance, withdrawal, export and signatures.",
+  auth: 'Sign-in of players, and their sessions.',
+  sessions: "Verification of players' access tokens by game backends.",
+  me: 'The signed-in player.',
+  '.well-known': 'What libraries need that verify access tokens by themselves.',
+  portal: 'The admin API: operators only.',
+  errors: 'Every error code.',
+  'openapi.json': 'This document.',
 };
 
 const HEADERS = {
@@ -116,13 +142,18 @@ const ERROR_SCHEMA: JsonSchema = {
   required: ['code', 'message', 'details'],
 };
 
-export function openApiDocument({ endpoints, catalog, version }: OpenApiSource): OpenApiDocument {
+export function openApiDocument({
+  endpoints,
+  catalog,
+  version,
+  origin = '',
+}: OpenApiSource): OpenApiDocument {
   const schemas: Record<string, JsonSchema> = { Error: ERROR_SCHEMA };
   const paths: Record<string, Record<string, Operation>> = {};
   const tags = new Set<string>();
   for (const described of endpoints) {
     const path = described.path.replaceAll(/:([A-Za-z0-9_]+)/g, '{$1}');
-    const operation = operationOf(described, catalog, schemas);
+    const operation = operationOf(described, endpoints, catalog, schemas);
     for (const tag of operation.tags) tags.add(tag);
     paths[path] = { ...paths[path], [described.method.toLowerCase()]: operation };
   }
@@ -134,15 +165,19 @@ export function openApiDocument({ endpoints, catalog, version }: OpenApiSource):
       description:
         'Custodial wallet and off-chain play ledger for games. Amounts are base-unit integers as strings. ' +
         'The key decides the environment, test or live. Fields that are not documented are refused.',
+      license: { name: 'UNLICENSED', identifier: 'LicenseRef-UNLICENSED' },
     },
-    servers: [{ url: '/v1' }],
-    tags: [...tags].map((name) => ({ name })),
+    servers: [{ url: `${origin}/v1` }],
+    tags: [...tags].map((name) => ({ name, description: TAGS[name] ?? `What stands below /${name}.` })),
     paths,
     components: { schemas, headers: HEADERS, securitySchemes: SECURITY_SCHEMES },
   };
 }
 
-/** GET /openapi.json. Asks for the document when it is asked for it, because the document describes it too. */
+/**
+ * GET /openapi.json. Asks for the document when it is asked for it, because the document describes it too, and its
+ * server has an address only once it listens.
+ */
 export function openApiEndpoint(document: () => OpenApiDocument): Endpoint {
   let serialized: JsonDocument | undefined;
   return endpoint({
@@ -161,6 +196,7 @@ export function openApiEndpoint(document: () => OpenApiDocument): Endpoint {
 
 function operationOf(
   described: Endpoint,
+  endpoints: readonly Endpoint[],
   catalog: ErrorCatalog,
   schemas: Record<string, JsonSchema>,
 ): Operation {
@@ -169,11 +205,13 @@ function operationOf(
   const parameters = [
     ...pathParameters(path),
     ...queryParameters(described.query, schemas),
-    ...headerParameters(described),
+    ...headerParameters(described, schemas),
   ];
   const component = (schema: z.ZodType, role: string) =>
     addComponent(schema, `${operationId}${role}`, schemas);
   const request = body && component(body, 'Request');
+  const links = linksOf(described, endpoints);
+  if (request && !described.anyText) forbidNul(`${operationId}Request`, schemas);
   // The header may stand for it.
   const inHeader = described.idempotencyHeader?.insteadOf;
   if (inHeader !== undefined) makeOptional(`${operationId}Request`, inHeader, schemas);
@@ -204,6 +242,7 @@ function operationOf(
             ),
           },
         }),
+        ...(Object.keys(links).length > 0 && { links }),
       },
       ...(success.cached && {
         304: { description: 'As it was for the ETag sent.', headers: headerRefs('X-Request-Id', 'ETag') },
@@ -218,23 +257,8 @@ function tagOf(path: string): string {
   return path.includes('/.well-known/') ? '.well-known' : (path.split('/')[1] ?? '');
 }
 
-/** `postLedgerBet` of POST /ledger/bet; `getUsersUserIdAccounts` of GET /users/:userId/accounts. */
-function operationIdOf(method: string, path: string): string {
-  const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
-  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
-}
-
 function mediaType(schema: JsonSchema, schemas: Readonly<Record<string, JsonSchema>>): MediaType {
   return { schema, example: exampleOf(schema, schemas) };
-}
-
-function pathParameters(path: string): readonly Parameter[] {
-  return [...path.matchAll(/:([A-Za-z0-9_]+)/g)].map(([, name = '']) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  }));
 }
 
 function queryParameters(
@@ -245,7 +269,7 @@ function queryParameters(
   const json = jsonSchemaOf(schema, schemas);
   const required = Array.isArray(json.required) ? json.required : [];
   return Object.entries(Object(json.properties)).map(([name, property]) => {
-    const { description, ...rest } = Object(property);
+    const { description, ...rest } = withoutNul(Object(property));
     return {
       name,
       in: 'query',
@@ -256,45 +280,45 @@ function queryParameters(
   });
 }
 
-function headerParameters({ idempotencyHeader }: Endpoint): readonly Parameter[] {
-  if (!idempotencyHeader) return [];
+function headerParameters(
+  { body, idempotencyHeader, success }: Endpoint,
+  schemas: Record<string, JsonSchema>,
+): readonly Parameter[] {
+  const parameters: Parameter[] = [];
+  const add = (name: string, description: string, schema: JsonSchema) =>
+    parameters.push({ name, in: 'header', required: false, description, schema });
+  if (success.cached) add('If-None-Match', 'The ETag of an earlier answer.', { type: 'string' });
+  if (!idempotencyHeader) return parameters;
   const { insteadOf } = idempotencyHeader;
+  const field = insteadOf && body && Object(jsonSchemaOf(body, schemas).properties)[insteadOf];
+  const { type, pattern, examples } = field ?? jsonSchemaOf(longCallerId, schemas);
   const description =
     insteadOf === undefined
       ? 'With it a repeat of the request answers as the first.'
       : `In place of ${insteadOf} in the body. Where both are given they must be the same.`;
-  return [
-    { name: IDEMPOTENCY_HEADER, in: 'header', required: false, description, schema: { type: 'string' } },
-  ];
+  add(IDEMPOTENCY_HEADER, description, { type, pattern, examples });
+  return parameters;
 }
 
 /** A schema with an id (`.meta({ id })`) keeps it as its component's name; any other is named after its operation. */
 function addComponent(schema: z.ZodType, name: string, schemas: Record<string, JsonSchema>): JsonSchema {
-  const id = schema.meta()?.id;
-  const named = id ?? name;
-  if (id === undefined || !schemas[id]) schemas[named] = jsonSchemaOf(schema, schemas);
+  const json = jsonSchemaOf(schema, schemas);
+  // One with an id may come as a definition of its own, to which this refers.
+  if (typeof json.$ref === 'string') return json;
+  const named = schema.meta()?.id ?? name;
+  schemas[named] = json;
   return { $ref: `#/components/schemas/${named}` };
+}
+
+function forbidNul(name: string, schemas: Record<string, JsonSchema>): void {
+  const schema = schemas[name];
+  if (schema) schemas[name] = withoutNul(schema);
 }
 
 function makeOptional(name: string, field: string, schemas: Record<string, JsonSchema>): void {
   const schema = schemas[name];
   if (!Array.isArray(schema?.required)) return;
   schemas[name] = { ...schema, required: schema.required.filter((required) => required !== field) };
-}
-
-function jsonSchemaOf(schema: z.ZodType, schemas: Record<string, JsonSchema>): JsonSchema {
-  const generated = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
-  const { $schema: _dialect, $defs: definitions, id: _id, ...rest } = relinked(generated);
-  for (const [name, definition] of Object.entries(Object(definitions))) {
-    const { id: _definitionId, ...withoutId } = Object(definition);
-    schemas[name] ??= withoutId;
-  }
-  return rest;
-}
-
-/** Definitions stand beside each schema where zod puts them and in one place in the document. */
-function relinked(schema: object): Record<string, unknown> {
-  return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'));
 }
 
 function headerRefs(...names: readonly string[]): Readonly<Record<string, unknown>> {

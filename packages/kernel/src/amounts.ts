@@ -6,6 +6,20 @@ import { z } from 'zod';
 
 export const MAX_AMOUNT = 2n ** 64n - 1n;
 
+/** The whole numbers from 1 on to the largest, as one pattern: for schemas, which know no bounds of a text. */
+function patternUpTo(largest: bigint): string {
+  const digits = [...largest.toString()].map(Number);
+  const shorter = `[1-9][0-9]{0,${digits.length - 2}}`;
+  const smaller = digits.flatMap((digit, index) => {
+    const first = index === 0 ? 1 : 0;
+    if (digit <= first) return [];
+    const rest = digits.length - index - 1;
+    return [`${digits.slice(0, index).join('')}[${first}-${digit - 1}]${rest > 0 ? `[0-9]{${rest}}` : ''}`];
+  });
+  return [shorter, ...smaller, largest].join('|');
+}
+const UP_TO_MAX = patternUpTo(MAX_AMOUNT);
+
 const CANONICAL_AMOUNT = /^(0|[1-9][0-9]{0,19})$/;
 const CANONICAL_FIGURE = /^(0|[1-9][0-9]*)$/;
 const CANONICAL_SIGNED_FIGURE = /^(0|-?[1-9][0-9]*)$/;
@@ -19,15 +33,27 @@ const integerText = (pattern: RegExp, message: string) =>
 const AMOUNT_MESSAGE = 'must be a base-unit integer as a string, without sign, leading zeros or exponent';
 
 /** "0" to 2^64 - 1: what callers may send where zero is meaningful (lock, bet, win, rake, payout). */
-export const amount = integerText(CANONICAL_AMOUNT, AMOUNT_MESSAGE).refine((value) => value <= MAX_AMOUNT, {
-  message: `must be at most ${MAX_AMOUNT}`,
-});
+export const amount = integerText(CANONICAL_AMOUNT, AMOUNT_MESSAGE)
+  .refine((value) => value <= MAX_AMOUNT, { message: `must be at most ${MAX_AMOUNT}` })
+  .meta({ pattern: `^(?:0|${UP_TO_MAX})$`, example: '100000' });
 
 /** "1" to 2^64 - 1: every other amount of a caller. */
-export const positiveAmount = amount.refine((value) => value >= 1n, { message: 'must be at least "1"' });
+export const positiveAmount = amount
+  .refine((value) => value >= 1n, { message: 'must be at least "1"' })
+  .meta({ pattern: `^(?:${UP_TO_MAX})$` });
 
 /** A sum that we answer or store: never negative, but it may be wider than one amount. */
 export const figure = integerText(CANONICAL_FIGURE, 'must be a non-negative integer as a string');
+
+/** The same as they are answered by those who write them as text already. */
+export const figureText = z
+  .string()
+  .regex(CANONICAL_FIGURE)
+  .meta({ description: 'Base units, as a decimal string.', example: '2500000' });
+export const signedFigureText = z
+  .string()
+  .regex(CANONICAL_SIGNED_FIGURE)
+  .meta({ description: 'Base units, as a signed decimal string.', example: '-2500000' });
 
 /** A difference that we answer or store: may be negative. */
 export const signedFigure = integerText(CANONICAL_SIGNED_FIGURE, 'must be an integer as a string');

@@ -1,4 +1,5 @@
 /** Base58 as Solana writes addresses: 32 bytes, no checksum. */
+import { z } from 'zod';
 
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const ADDRESS_BYTES = 32;
@@ -34,6 +35,22 @@ export function decodeBase58(text: string): Uint8Array | undefined {
 
 /** Whether the text is the one base58 writing of 32 bytes. */
 export const isBase58Address = (text: string): boolean => decodeBase58Address(text) !== undefined;
+
+/** What a schema can tell of it: of the texts that fit, a few stand for fewer or more than 32 bytes. */
+export const ADDRESS_SCHEMA = {
+  pattern: `^[${ALPHABET}]{32,${ADDRESS_MAX_LENGTH}}$`,
+  example: '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T',
+};
+export const addressText = z
+  .string()
+  .refine(isBase58Address, 'must be a base58 address of 32 bytes')
+  .meta(ADDRESS_SCHEMA);
+
+/** `native`, or the address of a mint. */
+export const mintText = z
+  .string()
+  .refine((text) => text === 'native' || isBase58Address(text), 'must be "native" or a base58 mint address')
+  .meta({ pattern: `^(?:native|[${ALPHABET}]{32,${ADDRESS_MAX_LENGTH}})$`, example: 'native' });
 
 /** The 32 bytes of which the text is the one base58 writing; undefined for any other text. */
 export function decodeBase58Address(text: string): Uint8Array | undefined {

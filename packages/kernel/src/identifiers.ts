@@ -39,10 +39,20 @@ function bytesFromParts(parts: readonly string[]): Uint8Array {
 
 const SUFFIX = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
+/** An id of ours in a request. Any text will do, as one of the wrong form is an absent one: schemas tell the form. */
+export const idText = (prefix: IdPrefix) =>
+  z.string().meta({
+    pattern: `^${prefix}_${SUFFIX.source.slice(1)}`,
+    example: `${prefix}_01j9zq7m5vfx8t3k2c4b6d8e0g`,
+  });
+
 /** Whether the text has the form of one of our ids. An id of the wrong form is an absent one, not an error. */
 export function isId(prefix: IdPrefix, text: string): boolean {
   return text.startsWith(`${prefix}_`) && SUFFIX.test(text.slice(prefix.length + 1));
 }
+
+/** How an app's currencies are named. A name that none has is refused as unknown, whatever its form. */
+export const currencyCode = z.string().meta({ pattern: '^[A-Z][A-Z0-9_]{1,15}$', example: 'CHIP' });
 
 const callerIdOf = (maximum: number) =>
   z
@@ -50,7 +60,8 @@ const callerIdOf = (maximum: number) =>
     .regex(
       new RegExp(`^[A-Za-z0-9._:-]{1,${maximum}}$`),
       `must be 1 to ${maximum} characters of A-Z, a-z, 0-9, ".", "_", ":" and "-"`,
-    );
+    )
+    .meta({ example: 'example-1' });
 
 /** `transactionUuid`, `poolId`, `betId`, `gameCode`, `gameKey`, `roundId`. */
 export const callerId = callerIdOf(64);

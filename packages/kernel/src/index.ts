@@ -12,3 +12,4 @@ export * from './places.ts';
 export * from './rejection.ts';
 export * from './secretBox.ts';
 export * from './streamName.ts';
+export * from './texts.ts';

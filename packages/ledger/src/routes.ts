@@ -80,6 +80,14 @@ export function ledgerEndpoints(dependencies: LedgerRouteDependencies): readonly
         'Holds lockAmount of the available funds. With a transactionUuid a repeat answers as the first; without one each call opens a new session.',
       body: schemas.openSessionBody,
       idempotencyHeader: { insteadOf: 'transactionUuid' },
+      links: {
+        'POST /ledger/bet': { sessionId: '$response.body#/sessionId' },
+        'POST /ledger/batch': { sessionId: '$response.body#/sessionId' },
+        'POST /ledger/balance': { sessionId: '$response.body#/sessionId' },
+        'POST /ledger/settle': { sessionId: '$response.body#/sessionId' },
+        'GET /ledger/sessions/:sessionId': { sessionId: '$response.body#/sessionId' },
+        'GET /ledger/sessions/:sessionId/transactions': { sessionId: '$response.body#/sessionId' },
+      },
       success: { status: 201, schema: schemas.openedSession },
       errors: [
         'users/not_found',
@@ -99,6 +107,18 @@ export function ledgerEndpoints(dependencies: LedgerRouteDependencies): readonly
       credential: 'sk',
       summary: 'Place a bet against the session balance',
       body: schemas.betBody,
+      links: {
+        'POST /ledger/win': {
+          sessionId: '$response.body#/sessionId',
+          betTransactionUuid: '$response.body#/transactionUuid',
+        },
+        'POST /ledger/rollback': {
+          sessionId: '$response.body#/sessionId',
+          betTransactionUuid: '$response.body#/transactionUuid',
+        },
+        'POST /ledger/balance': { sessionId: '$response.body#/sessionId' },
+        'POST /ledger/settle': { sessionId: '$response.body#/sessionId' },
+      },
       success: { status: 200, schema: schemas.placedBet },
       errors: BET_ERRORS,
       handle: ({ caller, body: { sessionId, ...bet }, context }) =>
@@ -110,6 +130,10 @@ export function ledgerEndpoints(dependencies: LedgerRouteDependencies): readonly
       credential: 'sk',
       summary: 'Credit a win, referencing its bet',
       body: schemas.winBody,
+      links: {
+        'POST /ledger/balance': { sessionId: '$response.body#/sessionId' },
+        'POST /ledger/settle': { sessionId: '$response.body#/sessionId' },
+      },
       success: { status: 200, schema: schemas.creditedWin },
       errors: WIN_ERRORS,
       handle: ({ caller, body: { sessionId, ...win }, context }) =>
@@ -122,6 +146,10 @@ export function ledgerEndpoints(dependencies: LedgerRouteDependencies): readonly
       summary: 'Reverse a bet; remembered if the bet is not yet seen',
       description: 'Safe to repeat until it is answered: it is never refused for a passing reason.',
       body: schemas.rollbackBody,
+      links: {
+        'POST /ledger/balance': { sessionId: '$response.body#/sessionId' },
+        'POST /ledger/settle': { sessionId: '$response.body#/sessionId' },
+      },
       success: { status: 200, schema: schemas.rolledBackBet },
       errors: ROLLBACK_ERRORS,
       handle: ({ caller, body: { sessionId, ...rollback }, context }) =>
@@ -147,6 +175,10 @@ export function ledgerEndpoints(dependencies: LedgerRouteDependencies): readonly
       summary: 'Settle the session and net the payout',
       description: "Answered once the payout is in the player's available funds. Open bets count as lost.",
       body: schemas.settleBody,
+      links: {
+        'GET /ledger/sessions/:sessionId': { sessionId: '$response.body#/sessionId' },
+        'GET /ledger/sessions/:sessionId/transactions': { sessionId: '$response.body#/sessionId' },
+      },
       success: { status: 200, schema: schemas.settledSession },
       errors: SETTLE_ERRORS,
       handle: async ({ caller, body, context }) => {
@@ -177,11 +209,14 @@ export function ledgerEndpoints(dependencies: LedgerRouteDependencies): readonly
       credential: 'sk',
       summary: 'List play sessions, newest first',
       query: schemas.sessionsQuery,
+      links: {
+        'GET /ledger/sessions': { cursor: '$response.body#/nextCursor' },
+        'GET /ledger/sessions/:sessionId': { sessionId: '$response.body#/items/0/sessionId' },
+      },
       success: { status: 200, schema: schemas.sessionPage },
       errors: [],
       handle: async ({ caller, query }) => {
-        const limit = query.limit ?? schemas.DEFAULT_PAGE_SIZE;
-        return { status: 200, body: await listSessions(caller, { ...query, limit }) };
+        return { status: 200, body: await listSessions(caller, query) };
       },
     }),
     endpoint({
@@ -202,12 +237,17 @@ export function ledgerEndpoints(dependencies: LedgerRouteDependencies): readonly
       credential: 'sk',
       summary: 'The bets, wins and rollbacks of a session, oldest first',
       query: schemas.transactionsQuery,
+      links: {
+        'GET /ledger/sessions/:sessionId/transactions': {
+          sessionId: '$request.path.sessionId',
+          cursor: '$response.body#/nextCursor',
+        },
+      },
       success: { status: 200, schema: schemas.transactionPage },
       errors: ['ledger/session_not_found'],
       handle: async ({ caller, params, query, context }) => {
         const session = await playSessions.load(caller, params.sessionId, context);
-        const limit = query.limit ?? schemas.DEFAULT_PAGE_SIZE;
-        return { status: 200, body: await listTransactions(caller, session, { ...query, limit }) };
+        return { status: 200, body: await listTransactions(caller, session, query) };
       },
     }),
     reconcileEndpoint(reconcile),

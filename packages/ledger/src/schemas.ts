@@ -1,13 +1,19 @@
 /** Request and answer shapes of the ledger group. Source: contract, Ledger. */
-import { amount, callerId } from '@coffer/kernel';
+import {
+  amount,
+  figureText as amountText,
+  boundedText,
+  callerId,
+  currencyCode,
+  idText,
+  pageCursor,
+  pageSize,
+  signedFigureText as signedText,
+} from '@coffer/kernel';
 import { z } from 'zod';
 
-/** An id of the wrong form is an absent one, so any text will do here. */
-const sessionId = z.string().meta({
-  description: 'The play session, as the open answered it.',
-  example: 'ses_01j9zq7m5vfx8t3k2c4b6d8e0g',
-});
-const userId = z.string().meta({ description: 'The player.', example: 'usr_01j9zq7m5vfx8t3k2c4b6d8e0h' });
+const sessionId = idText('ses').meta({ description: 'The play session, as the open answered it.' });
+const userId = idText('usr').meta({ description: 'The player.' });
 const gameCode = callerId.meta({ description: 'Your name of the game.', example: 'dice' });
 const transactionUuid = callerId.meta({
   description: 'Your id of this write. The same again answers the same; with other content it is refused.',
@@ -22,12 +28,8 @@ const stake = amount.meta({
   description: 'Base units, as a decimal string; "0" is allowed.',
   example: '100000',
 });
-const amountText = z.string().meta({ description: 'Base units, as a decimal string.', example: '2500000' });
-const signedText = z
-  .string()
-  .meta({ description: 'Base units, as a signed decimal string.', example: '-2500000' });
-const timestamp = z.string().meta({ description: 'ISO 8601 UTC with milliseconds.' });
-const currency = z.string().meta({ description: "The app's currency code.", example: 'CHIP' });
+const timestamp = z.iso.datetime({ precision: 3 }).meta({ description: 'ISO 8601 UTC with milliseconds.' });
+const currency = currencyCode.meta({ description: "The app's currency code." });
 
 // Requests
 
@@ -65,29 +67,22 @@ export const batchBody = z.strictObject({ sessionId, operations: z.array(operati
 
 export type BatchOperation = z.output<typeof operation>;
 
-const limit = z
-  .string()
-  .regex(/^[1-9][0-9]{0,2}$/, 'must be a whole number from 1 to 200')
-  .transform(Number)
-  .refine((value) => value <= 200, 'must be a whole number from 1 to 200');
-export const DEFAULT_PAGE_SIZE = 50;
-
 export const transactionsQuery = z.strictObject({
-  limit: limit.optional(),
-  cursor: z.string().max(200).optional(),
+  limit: pageSize,
+  cursor: pageCursor.optional(),
 });
 export const sessionsQuery = z.strictObject({
-  userId: z.string().max(64).optional(),
+  userId: boundedText(64).optional(),
   status: z.enum(['open', 'settled']).optional(),
-  limit: limit.optional(),
-  cursor: z.string().max(500).optional(),
+  limit: pageSize,
+  cursor: pageCursor.optional(),
 });
 
 // Answers
 
 export const openedSession = z.object({
   sessionId,
-  userId: z.string(),
+  userId,
   gameCode: z.string(),
   currency,
   lockAmount: amountText,
@@ -120,14 +115,14 @@ export const rolledBackBet = z.object({
 });
 export const sessionBalance = z.object({
   sessionId,
-  userId: z.string(),
+  userId,
   currency,
   balance: amountText,
   status: z.enum(['open', 'settled']),
 });
 export const settledSession = z.object({
   sessionId,
-  userId: z.string(),
+  userId,
   currency,
   lockAmount: amountText,
   totalBet: amountText,
@@ -142,7 +137,7 @@ export const batchResults = z.object({
 });
 export const sessionDetails = z.object({
   sessionId,
-  userId: z.string(),
+  userId,
   gameCode: z.string(),
   currency,
   lockAmount: amountText,

@@ -1,4 +1,5 @@
 /** A move as callers see it, of the treasury as of the wallets. Source: docs/api.md, Treasury. */
+import { figureText, idText, mintText } from '@coffer/kernel';
 import { z } from 'zod';
 import { movesErrors } from './errors.ts';
 import type { MoveState } from './types.ts';
@@ -6,11 +7,11 @@ import type { MoveState } from './types.ts';
 const timestamp = z.string().meta({ description: 'ISO 8601 UTC with milliseconds.' });
 
 const common = {
-  moveId: z.string().meta({ description: 'Our id of the move.', example: 'mov_01j9zq7m5vfx8t3k2c4b6d8e0g' }),
+  moveId: idText('mov').meta({ description: 'Our id of the move.' }),
   kind: z.enum(['deposit', 'withdraw']),
-  userId: z.string(),
+  userId: idText('usr'),
   currency: z.int().nullable().meta({ description: "The app's currency id; null for a mint that is none." }),
-  amount: z.string().meta({ description: 'Base units, as a decimal string.', example: '2500000' }),
+  amount: figureText,
   toAddress: z.string().meta({ description: 'The wallet that is paid, in base58.' }),
   status: z.enum(['pending', 'submitted', 'confirmed', 'failed']),
   signature: z.string().nullable().meta({ description: 'Of the latest transaction, in base58.' }),
@@ -25,7 +26,7 @@ export const treasuryMove = z.object({ ref: z.string(), ...common });
 /** Of a user's wallet. */
 export const walletMove = z.object({
   idempotencyKey: z.string(),
-  mint: z.string().meta({ description: '`native` or a base58 mint address.', example: 'native' }),
+  mint: mintText.meta({ description: '`native` or a base58 mint address.' }),
   ...common,
 });
 

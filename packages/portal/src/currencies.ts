@@ -1,6 +1,6 @@
 /** The currencies of an app. One that is made never changes. Source: contract, Apps, keys, currencies. */
 import type { Queryable } from '@coffer/database';
-import { isBase58Address } from '@coffer/kernel';
+import { currencyCode, mintText } from '@coffer/kernel';
 import { z } from 'zod';
 import type { AdminChange } from './adminActions.ts';
 import { reject } from './errors.ts';
@@ -10,16 +10,12 @@ const NATIVE_DECIMALS = 9;
 /** An amount is at most 2^64 - 1, which is 20 digits. */
 const MAX_DECIMALS = 19;
 
-const mintAddress = z
-  .string()
-  .refine((text) => text === 'native' || isBase58Address(text), 'must be "native" or a base58 mint address')
-  .nullable()
-  .default(null);
+const mintAddress = mintText.nullable().default(null);
 
 export const currency = z
   .strictObject({
     id: z.int().min(1).max(MAX_CURRENCY_ID),
-    code: z.string().regex(/^[A-Z][A-Z0-9_]{1,15}$/, 'must be 2 to 16 of A-Z, 0-9 and "_", a letter first'),
+    code: currencyCode.regex(/^[A-Z][A-Z0-9_]{1,15}$/, 'must be 2 to 16 of A-Z, 0-9 and "_", a letter first'),
     decimals: z.int().min(0).max(MAX_DECIMALS),
     /** Null (or left out) where the currency is not on that chain. */
     mint: z.strictObject({ test: mintAddress, live: mintAddress }).default({ test: null, live: null }),
@@ -28,7 +24,10 @@ export const currency = z
     ({ mint, decimals }) =>
       decimals === NATIVE_DECIMALS || (mint.test !== 'native' && mint.live !== 'native'),
     { path: ['decimals'], message: `must be ${NATIVE_DECIMALS} for the native currency` },
-  );
+  )
+  .meta({
+    example: { id: 3, code: 'GEM', decimals: NATIVE_DECIMALS, mint: { test: 'native', live: null } },
+  });
 
 export interface Currency {
   readonly id: number;

@@ -33,6 +33,10 @@ export function treasuryEndpoints(treasury: Treasury): readonly Endpoint[] {
       description:
         'Answers the move as it was requested, also when it is repeated: how it stands is told by its status. The amount becomes available once the chain has confirmed it.',
       body: schemas.transferBody,
+      links: {
+        'POST /treasury/status': { ref: '$response.body#/ref' },
+        'POST /treasury/balance': { userId: '$response.body#/userId', currency: '$response.body#/currency' },
+      },
       success: { status: 201, schema: treasuryMove },
       errors: [...TRANSFER_ERRORS, 'treasury/insufficient_wallet_funds'],
       handle: async ({ caller, body, context }) => {
@@ -48,6 +52,10 @@ export function treasuryEndpoints(treasury: Treasury): readonly Endpoint[] {
       description:
         'Holds the amount first, and gives it back when the move has failed for good; a ref that has failed stays failed. Answers the move as it was requested, also when it is repeated.',
       body: schemas.transferBody,
+      links: {
+        'POST /treasury/status': { ref: '$response.body#/ref' },
+        'POST /treasury/balance': { userId: '$response.body#/userId', currency: '$response.body#/currency' },
+      },
       success: { status: 200, schema: treasuryMove },
       errors: [
         ...TRANSFER_ERRORS,

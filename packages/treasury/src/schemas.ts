@@ -1,8 +1,15 @@
 /** Request and answer shapes of the treasury group. Source: docs/api.md, Treasury. */
-import { longCallerId, positiveAmount } from '@coffer/kernel';
+import {
+  addressText,
+  figureText,
+  idText,
+  longCallerId,
+  positiveAmount,
+  signedFigureText as signedText,
+} from '@coffer/kernel';
 import { z } from 'zod';
 
-const userId = z.string().meta({ description: 'The player.', example: 'usr_01j9zq7m5vfx8t3k2c4b6d8e0h' });
+const userId = idText('usr').meta({ description: 'The player.' });
 const currency = z.int().meta({ description: "The id of one of the app's currencies.", example: 1 });
 const ref = longCallerId.meta({
   description:
@@ -13,11 +20,6 @@ const amount = positiveAmount.meta({
   description: 'Base units, as a decimal string, at least "1".',
   example: '2500000',
 });
-const figureText = z.string().meta({ description: 'Base units, as a decimal string.', example: '2500000' });
-const signedText = z
-  .string()
-  .meta({ description: 'Base units, as a signed decimal string.', example: '-2500000' });
-
 export const transferBody = z.strictObject({ userId, currency, amount, ref });
 export const statusBody = z.strictObject({ ref });
 export const balanceBody = z.strictObject({ userId, currency });
@@ -31,7 +33,7 @@ export const treasuryBalance = z.object({
   available: figureText,
   held: figureText,
   treasury: z.object({
-    address: z.string().meta({ description: 'Base58.' }),
+    address: addressText,
     onChain: figureText.meta({ description: 'In finalized blocks.' }),
     liabilities: signedText.meta({
       description: "All players' available and held funds, pools and referrals in the currency.",

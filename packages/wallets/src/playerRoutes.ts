@@ -2,12 +2,15 @@
 import { requestedBy } from '@coffer/event-store';
 import { type Endpoint, endpoint, type SessionCaller } from '@coffer/http';
 import {
+  ADDRESS_SCHEMA,
+  addressText,
   type Clock,
   environment,
   figure,
-  isBase58Address,
+  idText,
   isoTimeOf,
   longCallerId,
+  mintText,
   positiveAmount,
 } from '@coffer/kernel';
 import { walletMove, walletMoveBody } from '@coffer/moves';
@@ -32,9 +35,9 @@ export interface PlayerWalletRoutes {
 }
 
 const walletBody = z.strictObject({
-  id: z.string(),
-  userId: z.string(),
-  address: z.string(),
+  id: idText('wlt'),
+  userId: idText('usr'),
+  address: addressText,
   environment,
   custody: z.literal('operator'),
   status: z.enum(['active', 'exported', 'migrated']),
@@ -48,8 +51,8 @@ const labelled = {
   currencyId: z.int().nullable(),
 };
 const balanceBody = z.strictObject({
-  walletId: z.string(),
-  address: z.string(),
+  walletId: idText('wlt'),
+  address: addressText,
   environment,
   native: z.strictObject({ symbol: z.literal('SOL'), ...labelled }),
   tokens: z.array(z.strictObject({ mint: z.string(), ...labelled })).readonly(),
@@ -71,15 +74,11 @@ const preflightBody = z.strictObject({
   floor: z.array(z.strictObject({ currency: z.string(), minimum: figure, balance: figure })).readonly(),
 });
 
-const address = z.string().refine(isBase58Address, 'must be a base58 address of 32 bytes');
-const mint = z
-  .string()
-  .refine((text) => text === 'native' || isBase58Address(text), 'must be "native" or a base58 mint address');
 /** The one base64 writing of 32 bytes. */
-const x25519PublicKey = z.string().refine((text) => {
-  const bytes = Buffer.from(text, 'base64');
-  return bytes.length === 32 && bytes.toString('base64') === text;
-}, 'must be 32 bytes in base64');
+const x25519PublicKey = z
+  .string()
+  .regex(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/, 'must be 32 bytes in base64')
+  .meta({ example: 'hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=' });
 
 export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endpoint[] {
   const { wallets, chainWallets, exports, exportGuard, clock } = routes;
@@ -89,6 +88,13 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
       path: '/wallets/me',
       credential: 'session',
       summary: "Get the caller's active wallet",
+      links: {
+        'GET /wallets/:walletId/balance': { walletId: '$response.body#/id' },
+        'POST /wallets/:walletId/withdraw': { walletId: '$response.body#/id' },
+        'GET /wallets/:walletId/export/preflight': { walletId: '$response.body#/id' },
+        'POST /wallets/:walletId/export': { walletId: '$response.body#/id' },
+        'POST /wallets/:walletId/sign': { walletId: '$response.body#/id' },
+      },
       success: { status: 200, schema: walletBody },
       errors: ['wallets/not_found'],
       handle: async ({ caller, context }) => {
@@ -122,16 +128,31 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
       body: z
         .strictObject({
           idempotencyKey: longCallerId,
-          toAddress: address,
+          toAddress: addressText,
           amount: positiveAmount,
           currency: z.int().min(1).optional(),
-          mint: mint.optional(),
+          mint: mintText.optional(),
         })
         .refine(({ currency, mint: wanted }) => currency === undefined || wanted === undefined, {
           path: ['mint'],
           message: 'must not be given together with currency',
+        })
+        .meta({
+          example: {
+            idempotencyKey: 'withdrawal-1',
+            toAddress: ADDRESS_SCHEMA.example,
+            amount: '1000000',
+            currency: 1,
+          },
         }),
       idempotencyHeader: { insteadOf: 'idempotencyKey' },
+      links: {
+        'GET /wallets/:walletId/withdrawals/:moveId': {
+          walletId: '$request.path.walletId',
+          moveId: '$response.body#/moveId',
+        },
+        'GET /wallets/:walletId/balance': { walletId: '$request.path.walletId' },
+      },
       success: { status: 200, schema: walletMove },
       errors: [
         'wallets/not_found',
@@ -178,6 +199,9 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
       path: '/wallets/:walletId/export/preflight',
       credential: 'session',
       summary: 'Ask whether the wallet can be exported now',
+      links: {
+        'POST /wallets/:walletId/export': { walletId: '$request.path.walletId' },
+      },
       success: { status: 200, schema: preflightBody },
       errors: [
         'wallets/not_found',
@@ -206,6 +230,9 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
         recipientPublicKey: x25519PublicKey.optional(),
       }),
       idempotencyHeader: { insteadOf: 'idempotencyKey' },
+      links: {
+        'GET /wallets/:walletId/balance': { walletId: '$response.body#/wallet/id' },
+      },
       success: { status: 200, schema: exportBody },
       errors: [
         'wallets/not_found',

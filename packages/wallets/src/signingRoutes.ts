@@ -1,6 +1,6 @@
 /** Signatures for players, and for the server of an app where the app has switched that on. */
 import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
-import { type AppPlace, type Clock, longCallerId, type UserPlace } from '@coffer/kernel';
+import { type AppPlace, addressText, type Clock, idText, longCallerId, type UserPlace } from '@coffer/kernel';
 import { z } from 'zod';
 import { reject } from './errors.ts';
 import { requireRecent } from './recentSignIn.ts';
@@ -25,12 +25,20 @@ export interface SigningRoutes {
   ) => Promise<number | 'off'> | number | 'off';
 }
 
+/** The one base64 writing of whole bytes. */
+const BASE64 = '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$';
 const signBody = z.strictObject({
   transaction: z
     .string()
     // Of a packet in base64. What is longer is refused by its size; this only bounds what is looked at.
     .max(8_192)
-    .describe('The transaction in base64: legacy or version 0, at most 1,232 bytes.'),
+    .meta({
+      description: 'The transaction in base64: legacy or version 0, at most 1,232 bytes.',
+      pattern: BASE64,
+      minLength: 4,
+      maxLength: 1_644,
+      example: 'AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+    }),
   idempotencyKey: longCallerId.optional(),
 });
 
@@ -39,7 +47,7 @@ const success = {
   schema: z.strictObject({
     signedTransaction: z.string().describe('Base64: the transaction with the signature in its place.'),
     signature: z.string().describe('Of the wallet, in base58.'),
-    publicKey: z.string(),
+    publicKey: addressText,
   }),
 } as const;
 
@@ -100,7 +108,7 @@ const serverSignEndpoint = (routes: SigningRoutes): Endpoint =>
       const { serverSigningEnabled } = await routes.settingsOf({ appId, environment });
       if (!serverSigningEnabled) throw reject('wallets/server_signing_disabled');
     },
-    body: signBody.extend({ userId: z.string() }),
+    body: signBody.extend({ userId: idText('usr') }),
     idempotencyHeader: { insteadOf: 'idempotencyKey' },
     success,
     errors: [

@@ -208,18 +208,19 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const { host, port, operatorAddress } = config;
     const operator =
       operatorAddress && isApi
-        ? await serve(contexts.endpoints.filter(isForOperator), operatorAddress)
+        ? await serve(contexts.endpoints.filter(isForOperator), operatorAddress, undefined)
         : undefined;
     const others = operator
       ? contexts.endpoints.filter((endpoint) => !isForOperator(endpoint))
       : contexts.endpoints;
-    const server = isApi ? await serve(others, { host, port }) : undefined;
+    const server = isApi ? await serve(others, { host, port }, config.publicOrigin) : undefined;
     ownOrigin = server?.url;
     if (server && !operator && !isLoopback(host)) {
       logger.warn({ host }, 'others than this machine can reach the operator routes (COFFER_OPERATOR_PORT)');
     }
     const systemPort = isApi ? undefined : config.systemPort;
-    const system = systemPort === undefined ? undefined : await serve([], { host, port: systemPort });
+    const system =
+      systemPort === undefined ? undefined : await serve([], { host, port: systemPort }, undefined);
     const service: Service = {
       url: server?.url,
       operatorUrl: operator?.url ?? server?.url,
@@ -245,7 +246,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     async function serve(
       endpoints: readonly Endpoint[],
       address: { readonly host: string; readonly port: number },
+      publicOrigin: string | undefined,
     ): Promise<RunningServer> {
+      let listening: string | undefined;
       const app = createApp({
         endpoints,
         catalog,
@@ -258,6 +261,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         metrics,
         readiness: () => readinessOf({ pool, store, headAtStart, consumers, isApi, isStarted }),
         version: VERSION,
+        origin: () => publicOrigin ?? listening,
         trustProxy: config.trustProxy,
         rateLimits: rateLimitsOf(config),
         maxConcurrentRequests: config.maxConcurrentRequests,
@@ -266,6 +270,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         ...(options.onUndeclared && { onUndeclared: options.onUndeclared }),
       });
       const running = await startServer(app, { ...address, logger });
+      listening = running.url;
       servers.push(running);
       return running;
     }

@@ -3,7 +3,7 @@ import type { CommandContext } from '@coffer/event-store';
 import { type AppCaller, type Endpoint, endpoint, type RequestContext } from '@coffer/http';
 import type { AppPlace, Clock } from '@coffer/kernel';
 import type { z } from 'zod';
-import { sessionBody } from '../sessions/bodies.ts';
+import { SESSION_LINKS, sessionBody } from '../sessions/bodies.ts';
 import type { AuthMethod, FirstTouch, VerifiedIdentity } from '../types.ts';
 import type { EmailSignIn } from './email/email.ts';
 import { verifyLaunchData } from './messenger/launchData.ts';
@@ -75,6 +75,9 @@ export function methodEndpoints(dependencies: MethodRouteDependencies): readonly
         'Works once, for 5 minutes, for this key in this app and environment. Domain and uri are those of the request’s Origin where the app allows it, else of its first allowed origin.',
       body: schemas.challengeRequest,
       admit: admit('siws'),
+      links: {
+        'POST /auth/siws/verify': { challenge: '$response.body', publicKey: '$request.body#/publicKey' },
+      },
       success: { status: 200, schema: schemas.issuedChallenge },
       errors: ['auth/method_not_allowed'],
       handle: async ({ caller, body, context }) => {
@@ -92,6 +95,7 @@ export function methodEndpoints(dependencies: MethodRouteDependencies): readonly
       body: schemas.siwsVerifyRequest,
       anyText: true,
       admit: admit('siws'),
+      links: SESSION_LINKS,
       success: { status: 200, schema: sessionBody },
       errors: [
         'auth/method_not_allowed',
@@ -113,6 +117,7 @@ export function methodEndpoints(dependencies: MethodRouteDependencies): readonly
       body: schemas.messengerVerifyRequest,
       anyText: true,
       admit: admit('messenger'),
+      links: SESSION_LINKS,
       success: { status: 200, schema: sessionBody },
       errors: ['auth/method_not_allowed', 'auth/launch_data_invalid', ...signInErrors],
       handle: async (request) => {
@@ -139,6 +144,9 @@ export function methodEndpoints(dependencies: MethodRouteDependencies): readonly
         'Answers the same for every address, before the mail has gone. The code works once, for 5 minutes and 5 tries; a new one takes its place. One mail a minute and 5 an hour for an address.',
       body: schemas.emailInitiateRequest,
       admit: admit('email'),
+      links: {
+        'POST /auth/email/verify': { email: '$request.body#/email' },
+      },
       success: { status: 200, schema: schemas.emailInitiated },
       errors: ['auth/method_not_allowed'],
       handle: async ({ caller, body }) => {
@@ -154,6 +162,7 @@ export function methodEndpoints(dependencies: MethodRouteDependencies): readonly
       body: schemas.emailVerifyRequest,
       anyText: true,
       admit: admit('email'),
+      links: SESSION_LINKS,
       success: { status: 200, schema: sessionBody },
       errors: ['auth/method_not_allowed', 'auth/code_invalid', ...signInErrors],
       handle: async (request) => {

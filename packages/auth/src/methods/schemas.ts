@@ -1,22 +1,24 @@
 /** Bodies of the sign-in endpoints. Source: specification, Sign-in; contract, Sign-in and sessions. */
-import { callerId } from '@coffer/kernel';
+import { ADDRESS_SCHEMA, boundedText, callerId } from '@coffer/kernel';
 import { z } from 'zod';
 import { emailAddress } from './email/address.ts';
 import { MAX_LAUNCH_DATA_LENGTH } from './messenger/launchData.ts';
 import { publicKeyBytes } from './siws/publicKey.ts';
 
 const time = z.iso.datetime();
-const shortText = z.string().max(512);
+const shortText = boundedText(512);
 
 const publicKey = z
   .string()
-  .refine((text) => publicKeyBytes(text) !== undefined, 'must be an Ed25519 public key in base58');
+  .refine((text) => publicKeyBytes(text) !== undefined, 'must be an Ed25519 public key in base58')
+  .meta(ADDRESS_SCHEMA);
 
 /** The canonical base64 of 64 bytes. */
 const signature = z
   .string()
   .regex(/^[A-Za-z0-9+/]{85}[AQgw]==$/, 'must be the base64 of a signature of 64 bytes')
-  .transform((text): Uint8Array => Buffer.from(text, 'base64'));
+  .transform((text): Uint8Array => Buffer.from(text, 'base64'))
+  .meta({ example: `${'A'.repeat(86)}==` });
 
 const MAX_REFERRAL_CODE_LENGTH = 64;
 
@@ -50,14 +52,14 @@ export const issuedChallenge = z.strictObject({
 });
 
 export const siwsVerifyRequest = z.strictObject({
-  challenge: z.strictObject({ ...challengeFields, message: z.string().max(4_096).optional() }),
+  challenge: z.strictObject({ ...challengeFields, message: boundedText(4_096).optional() }),
   publicKey: shortText,
   signature,
   ...firstTouch,
 });
 
 export const messengerVerifyRequest = z.strictObject({
-  initData: z.string().max(MAX_LAUNCH_DATA_LENGTH),
+  initData: boundedText(MAX_LAUNCH_DATA_LENGTH),
   ...firstTouch,
 });
 
@@ -66,6 +68,9 @@ export const emailInitiated = z.strictObject({ sent: z.boolean(), expiresAt: tim
 
 export const emailVerifyRequest = z.strictObject({
   email: emailAddress,
-  code: z.string().regex(/^\d{6}$/, 'must be six digits'),
+  code: z
+    .string()
+    .regex(/^\d{6}$/, 'must be six digits')
+    .meta({ example: '123456' }),
   ...firstTouch,
 });

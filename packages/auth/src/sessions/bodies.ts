@@ -1,12 +1,12 @@
 /** What sign-in answers with, for every endpoint that answers it. Source: spec, Session and User. */
-import { environment } from '@coffer/kernel';
+import { ADDRESS_SCHEMA, environment, idText } from '@coffer/kernel';
 import { z } from 'zod';
 
 const time = z.iso.datetime({ precision: 3 });
 
 export const identityBody = z
   .strictObject({
-    id: z.string(),
+    id: idText('idn'),
     type: z.enum(['wallet', 'messenger', 'email']),
     externalId: z.string(),
     profile: z.record(z.string(), z.string()),
@@ -15,8 +15,8 @@ export const identityBody = z
 
 export const walletBody = z
   .strictObject({
-    id: z.string(),
-    address: z.string(),
+    id: idText('wlt'),
+    address: z.string().meta(ADDRESS_SCHEMA),
     environment,
     custody: z.literal('operator'),
     status: z.enum(['active', 'exported', 'migrated']),
@@ -25,8 +25,8 @@ export const walletBody = z
 
 export const userBody = z
   .strictObject({
-    id: z.string(),
-    appId: z.string(),
+    id: idText('usr'),
+    appId: idText('app'),
     primaryIdentity: identityBody,
     identities: z.array(identityBody),
     wallets: z.array(walletBody),
@@ -39,10 +39,18 @@ export const sessionBody = z
   .strictObject({ accessToken: z.string(), refreshToken: z.string(), expiresAt: time, user: userBody })
   .meta({ id: 'Session' });
 
+/** What every session can be asked with. */
+export const SESSION_LINKS = {
+  'POST /auth/refresh': { refreshToken: '$response.body#/refreshToken' },
+  'POST /auth/logout': { refreshToken: '$response.body#/refreshToken' },
+  'POST /sessions/verify': { sessionToken: '$response.body#/accessToken' },
+  'GET /users/:userId/accounts': { userId: '$response.body#/user/id' },
+} as const;
+
 export const verificationBody = z
   .strictObject({
-    userId: z.string(),
-    appId: z.string(),
+    userId: idText('usr'),
+    appId: idText('app'),
     environment,
     authMethod: z.enum(['siws', 'messenger', 'email']),
     /** Null while the user has no active wallet. */

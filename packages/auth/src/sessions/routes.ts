@@ -3,7 +3,7 @@ import { type Endpoint, endpoint } from '@coffer/http';
 import { Rejection } from '@coffer/kernel';
 import { z } from 'zod';
 import type { UserView, WalletSummary } from '../types.ts';
-import { sessionBody, userBody, verificationBody, walletBody } from './bodies.ts';
+import { SESSION_LINKS, sessionBody, userBody, verificationBody, walletBody } from './bodies.ts';
 import { reject } from './errors.ts';
 import { type OfflineVerification, offlineEndpoints } from './offlineRoutes.ts';
 import type { Sessions } from './sessions.ts';
@@ -65,6 +65,7 @@ export const sessionEndpoints = ({
       'The answer carries the next refresh token. Until that is used, and 30 seconds longer, the one sent gives the same next one again; used later, it ends the session.',
     body: z.strictObject({ refreshToken: tokenText }),
     anyText: true,
+    links: SESSION_LINKS,
     success: { status: 200, schema: sessionBody },
     errors: ['auth/invalid_refresh_token', 'auth/user_suspended'],
     handle: async ({ body, context }) => {
@@ -87,6 +88,9 @@ export const sessionEndpoints = ({
       "The token must be of the key's app and environment. Whatever is wrong with it, the answer is auth/invalid_session.",
     body: z.strictObject({ sessionToken: tokenText }),
     anyText: true,
+    links: {
+      'GET /users/:userId/accounts': { userId: '$response.body#/userId' },
+    },
     success: { status: 200, schema: verificationBody },
     errors: ['auth/invalid_session'],
     handle: async ({ caller, body }) => {

@@ -1,6 +1,13 @@
 /** A player's off-chain funds, as an operator sees and adjusts them. */
 import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
-import { type AppPlace, figure, longCallerId, positiveAmount } from '@coffer/kernel';
+import {
+  type AppPlace,
+  currencyCode,
+  figure,
+  longCallerId,
+  positiveAmount,
+  trimmedText,
+} from '@coffer/kernel';
 import { z } from 'zod';
 import type { Currency } from '../currencies.ts';
 import { reject } from '../errors.ts';
@@ -86,10 +93,10 @@ export const accountEndpoints = ({
       summary: `Adjust a player's funds: ${direction}`,
       description: 'Once per ref: the same adjustment again answers the same.',
       body: z.strictObject({
-        currency: z.string(),
+        currency: currencyCode,
         amount: positiveAmount,
         ref: longCallerId,
-        reason: z.string().trim().min(1).max(200).optional(),
+        reason: trimmedText(200).optional(),
       }),
       success: { status: 200, schema: fundsBody },
       errors: [...ACCOUNT_ERRORS, ...accounts.errors[direction]],
@@ -106,7 +113,7 @@ export const accountEndpoints = ({
       path: '/portal/app/:appId/:environment/users/:userId/accounts',
       credential: 'operator',
       summary: "Show a player's funds in one currency, now or as they were",
-      query: z.strictObject({ currency: z.string(), at: pastMoment.optional() }),
+      query: z.strictObject({ currency: currencyCode, at: pastMoment.optional() }),
       success: { status: 200, schema: shownBody },
       errors: ACCOUNT_ERRORS,
       handle: async ({ params, query, context }) => {

@@ -1,13 +1,13 @@
 import { type Endpoint, endpoint, idempotencyKeyOf } from '@coffer/http';
-import { longCallerId } from '@coffer/kernel';
+import { idText, longCallerId, trimmedText } from '@coffer/kernel';
 import { z } from 'zod';
 import { type App, createApp, listApps } from '../apps.ts';
 import type { PortalOptions } from './portalEndpoints.ts';
 
 const appBody = z.object({
-  appId: z.string(),
+  appId: idText('app'),
   name: z.string(),
-  scopeId: z.string(),
+  scopeId: idText('scp'),
   createdAt: z.iso.datetime(),
 });
 
@@ -25,11 +25,19 @@ export const appEndpoints = ({
     description:
       'With the header Idempotency-Key the same request answers the same app; without it each call makes one.',
     body: z.strictObject({
-      name: z.string().trim().min(1).max(100),
+      name: trimmedText(100),
       /** The scope of an existing app, to share its users and wallets. */
-      scope: z.string().optional(),
+      scope: idText('scp').optional(),
     }),
     idempotencyHeader: {},
+    links: {
+      'GET /portal/app/:appId/keys': { appId: '$response.body#/appId' },
+      'POST /portal/app/:appId/:environment/keys': { appId: '$response.body#/appId' },
+      'POST /portal/app/:appId/currencies': { appId: '$response.body#/appId' },
+      'GET /portal/app/:appId/settings': { appId: '$response.body#/appId' },
+      'POST /portal/app/:appId/:environment/users': { appId: '$response.body#/appId' },
+      'GET /portal/app/:appId/:environment/wallets': { appId: '$response.body#/appId' },
+    },
     success: { status: 200, schema: appBody },
     errors: ['portal/scope_not_found', 'portal/idempotency_conflict'],
     handle: async ({ body, context }) => {
@@ -45,6 +53,9 @@ export const appEndpoints = ({
     path: '/portal/apps',
     credential: 'operator',
     summary: 'List the apps',
+    links: {
+      'GET /portal/app/:appId/keys': { appId: '$response.body#/items/0/appId' },
+    },
     success: { status: 200, schema: z.object({ items: z.array(appBody) }) },
     errors: [],
     handle: async () => ({ status: 200, body: { items: (await listApps(pool)).map(rendered) } }),

@@ -76,6 +76,18 @@ export const keyEndpoints = ({
     description:
       'The key is answered once. Each call makes another: one whose answer was lost can be revoked.',
     body: z.strictObject({ kind: kind.default('secret') }),
+    links: {
+      'POST /portal/app/:appId/:environment/keys/rotate': {
+        appId: '$request.path.appId',
+        environment: '$request.path.environment',
+        keyId: '$response.body#/keyId',
+      },
+      'POST /portal/app/:appId/:environment/keys/revoke': {
+        appId: '$request.path.appId',
+        environment: '$request.path.environment',
+        keyId: '$response.body#/keyId',
+      },
+    },
     success: { status: 200, schema: mintedBody },
     errors: ['portal/app_not_found', 'portal/environment_not_found'],
     handle: async ({ params, body, context }) => {
@@ -94,6 +106,13 @@ export const keyEndpoints = ({
       ...choice,
       graceSeconds: z.int().min(0).max(MAX_GRACE_SECONDS).default(0),
     }),
+    links: {
+      'POST /portal/app/:appId/:environment/keys/revoke': {
+        appId: '$request.path.appId',
+        environment: '$request.path.environment',
+        keyId: '$response.body#/keyId',
+      },
+    },
     success: { status: 200, schema: mintedBody.extend({ previous: keyBody }) },
     errors: [...CHOICE_ERRORS, 'portal/key_inactive'],
     handle: async ({ params, body, context }) => {

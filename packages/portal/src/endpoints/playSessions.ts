@@ -1,6 +1,6 @@
 /** Stranded play sessions, as an operator finds and settles them. */
 import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
-import { type AppPlace, callerId } from '@coffer/kernel';
+import { type AppPlace, boundedText, callerId, pageCursor, pageSize } from '@coffer/kernel';
 import { z } from 'zod';
 import type { PortalOptions } from './portalEndpoints.ts';
 import { placeOf } from './subject.ts';
@@ -26,13 +26,6 @@ export interface PortalPlaySessions {
   ) => Promise<{ readonly answer: unknown; readonly replayed: boolean }>;
 }
 
-const DEFAULT_LIMIT = 50;
-const limit = z
-  .string()
-  .regex(/^(?:[1-9]\d?|1\d\d|200)$/, 'must be 1 to 200')
-  .transform(Number)
-  .default(DEFAULT_LIMIT);
-
 export const playSessionEndpoints = ({
   directory,
   playSessions,
@@ -43,11 +36,23 @@ export const playSessionEndpoints = ({
     credential: 'operator',
     summary: 'List play sessions',
     query: z.strictObject({
-      userId: z.string().optional(),
+      userId: boundedText(64).optional(),
       status: z.enum(['open', 'settled']).optional(),
-      limit,
-      cursor: z.string().optional(),
+      limit: pageSize,
+      cursor: pageCursor.optional(),
     }),
+    links: {
+      'POST /portal/app/:appId/:environment/sessions/:sessionId/settle': {
+        appId: '$request.path.appId',
+        environment: '$request.path.environment',
+        sessionId: '$response.body#/items/0/sessionId',
+      },
+      'GET /portal/app/:appId/:environment/sessions': {
+        appId: '$request.path.appId',
+        environment: '$request.path.environment',
+        cursor: '$response.body#/nextCursor',
+      },
+    },
     success: { status: 200, schema: playSessions.schemas.page },
     errors: ['portal/app_not_found', 'portal/environment_not_found'],
     handle: async ({ params, query, context }) => {

@@ -9,6 +9,7 @@ import {
   taskLine,
   taskResult,
 } from '@coffer/http';
+import { trimmedText } from '@coffer/kernel';
 import { z } from 'zod';
 import type { SkipRequest } from '../skips.ts';
 import type { PortalOptions } from './portalEndpoints.ts';
@@ -102,7 +103,7 @@ export const projectionEndpoints = ({
     summary: 'Have a consumer pass over the one event at which it has stopped, on record',
     description:
       'The last resort: docs/operating/README.md says what it means for the books. Once an event: the same again answers the same.',
-    body: z.strictObject({ eventId: z.guid().toLowerCase(), reason: z.string().trim().min(1).max(1_000) }),
+    body: z.strictObject({ eventId: z.guid().toLowerCase(), reason: trimmedText(1_000) }),
     success: { status: 200, schema: skipBody },
     errors: [
       'portal/consumer_not_found',

@@ -36,9 +36,12 @@ export const settingEndpoints = ({
     description:
       'By name: KEY for both environments, test.KEY or live.KEY for one. A value is JSON, or the text a command line gives; null takes the stored value away. All of them are set, or none.',
     body: z.strictObject({
-      settings: z.record(z.string(), z.json()).refine((given) => Object.keys(given).length > 0, {
-        message: 'must name a setting',
-      }),
+      settings: z
+        .record(z.string(), z.json())
+        .refine((given) => Object.keys(given).length > 0, {
+          message: 'must name a setting',
+        })
+        .meta({ minProperties: 1, example: { 'test.siwsStatement': 'Sign in to play.' } }),
     }),
     success: { status: 200, schema: settingsBody },
     errors: ['portal/app_not_found', 'portal/unknown_setting', 'portal/invalid_setting'],

@@ -2,12 +2,13 @@
 
 import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
 import type { AppPlace } from '@coffer/kernel';
+import { signedFigureText } from '@coffer/kernel';
 import { z } from 'zod';
 import { momentOf, type PastMoment, pastMoment } from './pastMoment.ts';
 import type { PortalOptions } from './portalEndpoints.ts';
 import { placeOf } from './subject.ts';
 
-const figure = z.string();
+const figure = signedFigureText;
 const totalsBody = z.object({
   /** How many events of the log the figures come from. */
   ordinal: z.int(),

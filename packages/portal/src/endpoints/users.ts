@@ -1,6 +1,14 @@
 /** Users, as an operator registers, suspends, reinstates and erases them. */
 import { differentKeys, type Endpoint, endpoint, idempotencyKeyOf, type RequestContext } from '@coffer/http';
-import { type Environment, idFromParts, isId, longCallerId, type UserPlace } from '@coffer/kernel';
+import {
+  type Environment,
+  idFromParts,
+  idText,
+  isId,
+  longCallerId,
+  trimmedText,
+  type UserPlace,
+} from '@coffer/kernel';
 import { z } from 'zod';
 import type { PortalOptions } from './portalEndpoints.ts';
 import { placeOf } from './subject.ts';
@@ -42,7 +50,7 @@ export interface PortalUsers {
 }
 
 const status = z.enum(['active', 'suspended', 'erased']);
-const standingBody = z.object({ userId: z.string(), status });
+const standingBody = z.object({ userId: idText('usr'), status });
 
 const PLACE_ERRORS = ['portal/app_not_found', 'portal/environment_not_found'];
 const USER_ERRORS = [...PLACE_ERRORS, 'users/not_found'];
@@ -59,13 +67,39 @@ export const userEndpoints = ({
     summary: 'Register a user without sign-in',
     description: 'With a userId or the header Idempotency-Key the same request answers the same user.',
     body: z.strictObject({
-      userId: z
-        .string()
+      userId: idText('usr')
         .refine((text) => isId('usr', text), 'must be usr_ and 26 characters of lower-case base32')
         .optional(),
     }),
     idempotencyHeader: {},
-    success: { status: 200, schema: z.object({ userId: z.string() }) },
+    links: {
+      'GET /portal/app/:appId/:environment/users/:userId': {
+        appId: '$request.path.appId',
+        environment: '$request.path.environment',
+        userId: '$response.body#/userId',
+      },
+      'POST /portal/app/:appId/:environment/users/:userId/suspend': {
+        appId: '$request.path.appId',
+        environment: '$request.path.environment',
+        userId: '$response.body#/userId',
+      },
+      'POST /portal/app/:appId/:environment/users/:userId/accounts/credit': {
+        appId: '$request.path.appId',
+        environment: '$request.path.environment',
+        userId: '$response.body#/userId',
+      },
+      'GET /portal/app/:appId/:environment/users/:userId/accounts': {
+        appId: '$request.path.appId',
+        environment: '$request.path.environment',
+        userId: '$response.body#/userId',
+      },
+      'POST /portal/app/:appId/:environment/users/:userId/erase': {
+        appId: '$request.path.appId',
+        environment: '$request.path.environment',
+        userId: '$response.body#/userId',
+      },
+    },
+    success: { status: 200, schema: z.object({ userId: idText('usr') }) },
     errors: [...PLACE_ERRORS, 'users/idempotency_conflict'],
     handle: async ({ params, body, context }) => {
       const { appId, scopeId, environment } = await placeOf(directory, params);
@@ -104,7 +138,14 @@ export const userEndpoints = ({
     credential: 'operator',
     summary: 'Suspend a user',
     description: 'Suspending a suspended user changes nothing. Write no personal data into the reason.',
-    body: z.strictObject({ reason: z.string().trim().min(1).max(200).optional() }),
+    body: z.strictObject({ reason: trimmedText(200).optional() }),
+    links: {
+      'POST /portal/app/:appId/:environment/users/:userId/reinstate': {
+        appId: '$request.path.appId',
+        environment: '$request.path.environment',
+        userId: '$response.body#/userId',
+      },
+    },
     success: { status: 200, schema: standingBody },
     errors: STANDING_ERRORS,
     handle: async ({ params, body, context }) => {

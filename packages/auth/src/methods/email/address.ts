@@ -16,4 +16,9 @@ export const emailAddress = z
       .regex(/^[\x21-\x7e]+$/, 'must be an email address in ASCII')
       .toLowerCase()
       .pipe(z.email()),
-  );
+  )
+  .meta({
+    // Without the blanks around it, which are taken off.
+    pattern: `^\\s*${z.regexes.email.source.slice(1, -1)}\\s*$`,
+    example: 'player@example.com',
+  });

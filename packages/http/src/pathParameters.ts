@@ -1,0 +1,24 @@
+/** The parameters of paths. A text that is none of what is told here is that of something absent (404). */
+import { environment, idText } from '@coffer/kernel';
+import { z } from 'zod';
+import { jsonSchemaOf } from './jsonSchema.ts';
+import type { Parameter } from './openApi.ts';
+
+const KNOWN: Readonly<Record<string, z.ZodType>> = {
+  appId: idText('app'),
+  environment,
+  userId: idText('usr'),
+  sessionId: idText('ses'),
+  walletId: idText('wlt'),
+  moveId: idText('mov'),
+};
+const ANY_NAME = z.string().min(1).meta({ example: 'example' });
+
+export function pathParameters(path: string): readonly Parameter[] {
+  return [...path.matchAll(/:([A-Za-z0-9_]+)/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: jsonSchemaOf(KNOWN[name] ?? ANY_NAME, {}),
+  }));
+}

@@ -1,0 +1,118 @@
+/** The OpenAPI document of the composed service, as other people's tools take it. */
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { expect } from 'chai';
+import { requireStatus, setUpApp, type TestApp, textOf } from './testing/client.ts';
+import { verdict } from './testing/ledger.ts';
+import {
+  askByExample,
+  type LinkedOperation,
+  linkedOperations,
+  linkedValues,
+  type Step,
+} from './testing/linkWalk.ts';
+import { allowSignIn, newWallet } from './testing/signIns.ts';
+import { startWorld, type World } from './testing/world.ts';
+
+describe('The OpenAPI document', () => {
+  let world: World;
+  let app: TestApp;
+  let accessToken: string;
+  let operations: ReadonlyMap<string, LinkedOperation>;
+
+  before(async () => {
+    world = await startWorld();
+    app = await setUpApp(world.client);
+    operations = linkedOperations((await world.client.get('/openapi.json', { key: null })).json);
+    await allowSignIn(world.client, app.appId);
+    accessToken = textOf((await signIn()).verified.answer, 'accessToken');
+  });
+  after(() => world.stop());
+
+  const operationOf = (id: string): LinkedOperation => {
+    const operation = operations.get(id);
+    if (!operation) throw new Error(`There is no ${id}.`);
+    return operation;
+  };
+  const keyOf = ({ credential }: LinkedOperation): string | null => {
+    const { secretKey, publishableKey } = app.test;
+    const keys: Readonly<Record<string, string>> = {
+      secretKey,
+      publishableKey,
+      operatorToken: world.operatorToken,
+      accessToken,
+    };
+    return keys[credential ?? ''] ?? null;
+  };
+  const ask = (id: string, given: Readonly<Record<string, unknown>> = {}) =>
+    askByExample(world.client, operationOf(id), keyOf(operationOf(id)), given);
+  const follow = (step: Step, id: string, given: Readonly<Record<string, unknown>> = {}) =>
+    ask(id, { ...linkedValues(step, id), ...given });
+
+  async function signIn() {
+    const wallet = newWallet();
+    const challenge = await ask('postAuthSiwsChallenge', { publicKey: wallet.publicKey });
+    const signature = await wallet.signMessage(Buffer.from(textOf(challenge.answer, 'message')));
+    const verified = await follow(challenge, 'postAuthSiwsVerify', {
+      signature: Buffer.from(signature).toString('base64'),
+    });
+    return { challenge, verified };
+  }
+
+  it('has nothing that a public linter would say', async () => {
+    const { text } = await world.client.get('/openapi.json', { key: null });
+    const config = await createConfig({ extends: ['recommended'] });
+    const problems = await lintFromString({ source: text, config });
+    expect(
+      problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer]),
+    ).to.deep.equal([]);
+  });
+
+  it('names the server where it is', async () => {
+    const { json } = await world.client.get('/openapi.json', {
+      key: null,
+      headers: { host: 'evil.example' },
+    });
+    expect(json.servers).to.deep.equal([{ url: world.client.baseUrl }]);
+  });
+
+  it('gives every request an example of the documented shape', async () => {
+    const refused: string[] = [];
+    for (const [id, operation] of operations) {
+      const { answer } = await ask(id, operation.path.includes('{appId}') ? { appId: app.appId } : {});
+      if (/^400 request|^415/.test(verdict(answer))) refused.push(`${id}: ${answer.text}`);
+    }
+    expect(refused).to.deep.equal([]);
+  });
+
+  it('leads through play by its links', async () => {
+    const userId = await app.test.newPlayer('1000000');
+    const opened = await ask('postLedgerSessions', { userId, transactionUuid: 'open-1' });
+    const bet = await follow(opened, 'postLedgerBet', { transactionUuid: 'bet-1' });
+    const win = await follow(bet, 'postLedgerWin', { transactionUuid: 'win-1' });
+    const settled = await follow(win, 'postLedgerSettle', { transactionUuid: 'settle-1' });
+    const history = await follow(settled, 'getLedgerSessionsSessionIdTransactions');
+    const steps = [opened, bet, win, settled, history];
+    expect(steps.map(({ answer }) => answer.status)).to.deep.equal([201, 200, 200, 200, 200]);
+    expect(history.answer.json.items).to.have.length(2);
+  });
+
+  it('leads from a challenge to a session, and on', async () => {
+    const { challenge, verified } = await signIn();
+    const refreshed = await follow(verified, 'postAuthRefresh');
+    const checked = await follow(refreshed, 'postSessionsVerify');
+    const accounts = await follow(checked, 'getUsersUserIdAccounts');
+    for (const { answer } of [challenge, verified, refreshed, checked, accounts]) requireStatus(answer, 200);
+  });
+
+  it('links only to what is there, with values that it takes', () => {
+    for (const [id, { links }] of operations) {
+      for (const [to, { parameters = {}, requestBody = {} }] of Object.entries(links)) {
+        const target = operationOf(to);
+        const names = target.parameters.map(({ name }) => name);
+        for (const name of Object.keys(parameters)) expect(names, `${id} to ${to}`).to.include(name);
+        for (const name of Object.keys(requestBody))
+          expect(target.body, `${id} to ${to}`).to.have.property(name);
+      }
+    }
+  });
+});
