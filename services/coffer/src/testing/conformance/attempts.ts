@@ -203,3 +203,15 @@ function exchange(
     request.end(body);
   });
 }
+
+export function operationsOf({ call }: Attempt): readonly Asked[] {
+  switch (call.kind) {
+    case 'single':
+    case 'keyInHeader':
+      return [call.operation];
+    case 'batch':
+      return call.operations;
+    case 'accounts':
+      return [];
+  }
+}

@@ -14,7 +14,7 @@ import { usersErrors } from '@coffer/users';
 import { z } from 'zod';
 import type { LoggedEvent } from '../books.ts';
 import { logOperationOf } from '../logOperations.ts';
-import type { Asked, Attempt, Place, Received } from './attempts.ts';
+import { type Asked, type Attempt, operationsOf, type Place, type Received } from './attempts.ts';
 import { storyOfClaim, storyOfEvent } from './story.ts';
 
 export interface Run {
@@ -306,18 +306,6 @@ function withChosen({ place, received }: Attempt, asked: Asked): Operation {
       ? answered
       : idFromParts('ses', 'playSession', place.environment, place.appId, transactionUuid);
   return { ...asked, chosen: { sessionId, openedAt: '' } };
-}
-
-export function operationsOf({ call }: Attempt): readonly Asked[] {
-  switch (call.kind) {
-    case 'single':
-    case 'keyInHeader':
-      return [call.operation];
-    case 'batch':
-      return call.operations;
-    case 'accounts':
-      return [];
-  }
 }
 
 function isSame(asked: Asked, operation: Operation | Step): boolean {

@@ -1,7 +1,7 @@
 /** What there is to read when a run does not fit: what was asked, and what the log has on it. */
 import { parseStreamName } from '@coffer/kernel';
-import { type Attempt, httpCallOf } from './attempts.ts';
-import { type Claim, operationsOf, type Run } from './serialization.ts';
+import { type Attempt, httpCallOf, operationsOf } from './attempts.ts';
+import type { Claim, Run } from './serialization.ts';
 
 const MOST_LINES = 40;
 
