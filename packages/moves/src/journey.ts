@@ -60,8 +60,6 @@ export function journeyOf(requested: StreamEvent, signal: AbortSignal): Journey 
 /** How long an append may stay of unknown outcome. */
 const APPEND_WITHIN_MS = 10_000;
 
-type MoveRecord = ReturnType<typeof createMoveRecord>;
-
 /** Each step is written once, by whoever is first: of several drivers one is told that it was. */
 export function createMoveRecord({
   handler,
