@@ -8,7 +8,7 @@ import { holdProjections } from './heldProjections.ts';
 import { takeLease } from './lease.ts';
 import { type Projection, projecting } from './projecting.ts';
 import { reacting } from './reacting.ts';
-import type { Reaction } from './reactor.ts';
+import type { Reaction } from './reaction.ts';
 import { consumerMigrations } from './stopsTable.ts';
 import { placeOf, type TestLog, testLog } from './testing.ts';
 import type { ConsumerWork } from './work.ts';

@@ -5,15 +5,16 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Pool } from '@coffer/database';
-import { type EventStore, type LogPlace, LogRewrittenError, type RecordedEvent } from '@coffer/event-store';
+import { type EventStore, LogRewrittenError } from '@coffer/event-store';
 import { type ConsumerKey, readCheckpoint, saveCheckpoint } from './consumersTable.ts';
 import { LostLeaseError, messageOf, PoisonEventError } from './errors.ts';
 import { type Lease, takeLease } from './lease.ts';
 import { backOffMs, pause } from './monotonicClock.ts';
-import { type ConsumerStatus, createProgress } from './progress.ts';
+import { type ConsumerStatus, createProgress, type Progress } from './progress.ts';
+import { readLog } from './readLog.ts';
 import { nothingIsSkipped, type SkipLookup } from './skipLookup.ts';
 import { type ConsumerStop, recordStop } from './stopsTable.ts';
-import type { ConsumerWork, RunningWork, Session } from './work.ts';
+import { type ConsumerWork, PAGE_SIZE, type RunningWork, type Session } from './work.ts';
 
 export interface ConsumerAlarm extends ConsumerStop {
   readonly consumer: string;
@@ -37,9 +38,8 @@ export interface ConsumerOptions extends ConsumerKey {
   readonly leaseMs?: number;
   /** How often a runner that stands by asks for the lease. Default 1,000 ms. */
   readonly standbyPollMs?: number;
-  /** Between attempts after trouble: doubling from the first to the most. Default 200 ms to 10,000 ms. */
+  /** Between attempts after trouble: doubling from this one up to 10 s. Default 200 ms. */
   readonly firstRetryMs?: number;
-  readonly mostRetryMs?: number;
 }
 
 export interface Consumer {
@@ -47,6 +47,8 @@ export interface Consumer {
   /** Finishes what is in flight, saves, releases the lease. */
   readonly stop: () => Promise<void>;
 }
+
+const MOST_RETRY_MS = 10_000;
 
 /** How often one that has stopped for good looks whether it is told to skip what it stopped at. */
 const STOPPED_POLL_MS = 1_000;
@@ -56,8 +58,8 @@ const HEAD_POLL_MS = 1_000;
 
 export function startConsumer(options: ConsumerOptions): Consumer {
   const { name, schema, pool, store } = options;
-  const { pageSize = 2_000, minPageIntervalMs = 100, leaseMs = 10_000, standbyPollMs = 1_000 } = options;
-  const { firstRetryMs = 200, mostRetryMs = 10_000, isSkipped = nothingIsSkipped } = options;
+  const { pageSize = PAGE_SIZE, minPageIntervalMs = 100, leaseMs = 10_000, standbyPollMs = 1_000 } = options;
+  const { firstRetryMs = 200, isSkipped = nothingIsSkipped } = options;
   const key: ConsumerKey = { schema, name };
   const owner = `${hostname()}:${process.pid}:${randomUUID()}`;
   const progress = createProgress(name, store);
@@ -68,8 +70,8 @@ export function startConsumer(options: ConsumerOptions): Consumer {
   /** Of the lease that was taken last. */
   let epoch = '0';
 
-  // One that has stopped for good falls behind the more, and its lag must say so: the head is watched on.
-  const ended = Promise.all([runUntilStopped(), watchHead()]);
+  const tellTrouble = (error: unknown) => options.onTrouble({ consumer: name, error });
+  const ended = Promise.all([runUntilStopped(), watchHead(store, progress, tellTrouble, stopping.signal)]);
   return {
     status: () => progress.status(running?.pending()),
     async stop() {
@@ -94,7 +96,7 @@ export function startConsumer(options: ConsumerOptions): Consumer {
         failures = readSome ? 1 : failures + 1;
         troubled(error);
         const waitMs =
-          error instanceof LostLeaseError ? standbyPollMs : backOffMs(failures, firstRetryMs, mostRetryMs);
+          error instanceof LostLeaseError ? standbyPollMs : backOffMs(failures, firstRetryMs, MOST_RETRY_MS);
         await pause(waitMs, stopping.signal);
       }
     }
@@ -115,10 +117,24 @@ export function startConsumer(options: ConsumerOptions): Consumer {
       return pause(standbyPollMs, stopping.signal);
     }
 
-    const work = beginWork(lease, AbortSignal.any([stopping.signal, session.signal]), fail);
+    const signal = AbortSignal.any([stopping.signal, session.signal]);
+    const work = beginWork(lease, signal, fail);
     running = work;
+    progress.reading(lease.place);
     try {
-      await readLog(lease.place, work, session);
+      await readLog({
+        store,
+        after: lease.place,
+        work,
+        progress,
+        pageSize,
+        minPageIntervalMs,
+        signal,
+        endSession: () => session.abort(),
+        onPageTaken: () => {
+          readSome = true;
+        },
+      });
     } catch (error) {
       fail(error);
     }
@@ -134,7 +150,6 @@ export function startConsumer(options: ConsumerOptions): Consumer {
   function beginWork(lease: Lease, signal: AbortSignal, fail: (error: unknown) => void): RunningWork {
     const { place } = lease;
     epoch = lease.epoch;
-    progress.reading(place);
     const save: Session['save'] = (db, from, to) => saveCheckpoint(db, key, lease.epoch, { from, to });
     return options.work.begin({
       pool,
@@ -148,55 +163,9 @@ export function startConsumer(options: ConsumerOptions): Consumer {
     });
   }
 
-  /** Returns when told to stop; the session is over then in any case. */
-  async function readLog(
-    after: LogPlace | undefined,
-    work: RunningWork,
-    session: AbortController,
-  ): Promise<void> {
-    const signal = AbortSignal.any([stopping.signal, session.signal]);
-    const messages = store
-      .subscribeToAll({ after, signal, pageSize, minPageIntervalMs })
-      [Symbol.asyncIterator]();
-    let upcoming = messages.next();
-    try {
-      for (;;) {
-        const { done, value: message } = await upcoming;
-        if (signal.aborted) return;
-        if (done) throw new Error('The subscription to the log ended by itself.');
-        // The next page is on its way while this one is taken; its failure is met when it is awaited.
-        upcoming = messages.next();
-        upcoming.catch(() => undefined);
-        if (message.kind === 'caughtUp') {
-          work.caughtUp();
-          progress.caughtUp();
-        } else {
-          await take(message.events, work);
-          readSome = true;
-        }
-      }
-    } finally {
-      // The subscription ends by its signal, so that nothing reads on when the lease is given back.
-      session.abort();
-      await messages.return?.();
-    }
-  }
-
-  async function take(events: readonly RecordedEvent[], work: RunningWork): Promise<void> {
-    const took = (last: RecordedEvent | undefined) => last && progress.took(last);
-    try {
-      await work.take(events);
-    } catch (error) {
-      // Those before the one to blame were taken.
-      if (error instanceof PoisonEventError) took(events[events.findIndex(error.isAbout) - 1]);
-      throw error;
-    }
-    took(events.at(-1));
-  }
-
   function troubled(error: unknown): void {
     progress.troubled(messageOf(error));
-    options.onTrouble({ consumer: name, error });
+    tellTrouble(error);
   }
 
   /** Lies still until somebody has told it to skip the event to blame: then true. False when told to stop. */
@@ -216,23 +185,29 @@ export function startConsumer(options: ConsumerOptions): Consumer {
         if (!event) return false;
         if (await isSkipped(name, event)) return true;
       } catch (trouble) {
-        options.onTrouble({ consumer: name, error: trouble });
+        tellTrouble(trouble);
       }
       await pause(STOPPED_POLL_MS, stopping.signal);
     }
     return false;
   }
+}
 
-  async function watchHead(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      try {
-        progress.sawHead(await store.head());
-      } catch (error) {
-        progress.lostSightOfHead();
-        options.onTrouble({ consumer: name, error });
-      }
-      await pause(HEAD_POLL_MS, stopping.signal);
+/** One that has stopped for good falls ever further behind, and its lag must say so: the head is watched on. */
+async function watchHead(
+  store: Pick<EventStore, 'head'>,
+  progress: Progress,
+  onTrouble: (error: unknown) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      progress.sawHead(await store.head());
+    } catch (error) {
+      progress.lostSightOfHead();
+      onTrouble(error);
     }
+    await pause(HEAD_POLL_MS, signal);
   }
 }
 

@@ -8,7 +8,7 @@ import { createConsumersTable, listConsumers, readCheckpoint } from './consumers
 import { holdProjections } from './heldProjections.ts';
 import { type Projection, projecting } from './projecting.ts';
 import { reacting } from './reacting.ts';
-import type { Reaction } from './reactor.ts';
+import type { Reaction } from './reaction.ts';
 import type { SkipLookup } from './skipLookup.ts';
 import { consumerMigrations } from './stopsTable.ts';
 import { placeOf, type TestLog, testLog } from './testing.ts';

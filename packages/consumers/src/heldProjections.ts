@@ -5,8 +5,10 @@
 import type { Client, Pool } from '@coffer/database';
 import { type EventStore, type LogPlace, LogRewrittenError, type RecordedEvent } from '@coffer/event-store';
 import { type Checkpoint, type ConsumerKey, claim, saveCheckpoint } from './consumersTable.ts';
+import { hasReached } from './progress.ts';
 import { beginProjecting, type Projection } from './projecting.ts';
 import { nothingIsSkipped, type SkipLookup } from './skipLookup.ts';
+import { PAGE_SIZE } from './work.ts';
 
 export interface HeldProjections {
   readonly checkpoint: () => Checkpoint | undefined;
@@ -49,7 +51,7 @@ export interface HoldOptions {
  * transaction of the caller would make that fail. The caller sees to it that it is alone, by a lock.
  */
 export async function holdProjections(options: HoldOptions): Promise<HeldProjections> {
-  const { pool, store, key, projections, isSkipped = nothingIsSkipped, pageSize = 2_000 } = options;
+  const { pool, store, key, projections, isSkipped = nothingIsSkipped, pageSize = PAGE_SIZE } = options;
   const { epoch, place } = await claim(pool, key);
   const work = beginProjecting(projections, {
     pool,
@@ -70,10 +72,7 @@ export async function holdProjections(options: HoldOptions): Promise<HeldProject
     take: (events: readonly RecordedEvent[]) => Promise<void>,
     { signal, onProgress }: AdvanceOptions,
   ): Promise<void> {
-    const isThere = () => {
-      const reached = work.place();
-      return !to || (reached !== undefined && store.comparePositions(reached.position, to.position) >= 0);
-    };
+    const isThere = () => hasReached(store, work.place(), to);
     if (!to || isThere()) return;
 
     const reading = new AbortController();

@@ -20,10 +20,12 @@ export {
   holdProjections,
 } from './heldProjections.ts';
 export { backOffMs, type MonotonicClock, monotonicClock } from './monotonicClock.ts';
+export type { PendingFigures } from './pendingCauses.ts';
 export { type ConsumerState, type ConsumerStatus, hasReached } from './progress.ts';
 export { type Projection, projecting } from './projecting.ts';
 export { type ReactingOptions, reacting } from './reacting.ts';
-export { actDeadlineMs, type PendingFigures, type Reaction, type ReactorOptions } from './reactor.ts';
+export { actDeadlineMs, type Reaction } from './reaction.ts';
+export type { ReactorOptions } from './reactor.ts';
 export type { SkipLookup } from './skipLookup.ts';
 export { type ConsumerStop, consumerMigrations } from './stopsTable.ts';
 export type { ConsumerWork, RunningWork, Session } from './work.ts';

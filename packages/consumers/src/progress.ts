@@ -1,12 +1,22 @@
 /** How far a consumer is, for metrics, readiness and the operator. */
 import type { EventStore, LogPlace, Position, RecordedEvent } from '@coffer/event-store';
-import type { PendingFigures } from './reactor.ts';
+import { transitionsOf } from '@coffer/kernel';
+import type { PendingFigures } from './pendingCauses.ts';
 
+/** `standby`: another runner has the lease, or the database is away. `stopped`: for good, see `reason`. */
 export type ConsumerState = 'standby' | 'catchingUp' | 'live' | 'stopped';
+
+const advance = transitionsOf<ConsumerState>('a consumer', {
+  standby: ['standby', 'catchingUp', 'stopped'],
+  catchingUp: ['live', 'standby'],
+  // The end of the log is reached again and again.
+  live: ['live', 'standby'],
+  // On again once it is told to skip the event that it stopped at.
+  stopped: ['standby', 'catchingUp', 'stopped'],
+});
 
 export interface ConsumerStatus {
   readonly name: string;
-  /** `standby`: another runner has the lease, or the database is away. `stopped`: for good, see `reason`. */
   readonly state: ConsumerState;
   /** Of the last event taken (on standby: the checkpoint); undefined at the beginning of the log. */
   readonly position: Position | undefined;
@@ -34,8 +44,10 @@ export function hasReached(
   return checkpoint !== undefined && log.comparePositions(checkpoint.position, target.position) >= 0;
 }
 
+export type Progress = ReturnType<typeof createProgress>;
+
 export function createProgress(name: string, log: Log) {
-  let state: ConsumerState = 'standby';
+  const consumer: { state: ConsumerState } = { state: 'standby' };
   let position: Position | undefined;
   let lastRecordedAt: Date | undefined;
   let caughtUpOnce = false;
@@ -46,7 +58,7 @@ export function createProgress(name: string, log: Log) {
 
   return {
     reading(from: LogPlace | undefined): void {
-      state = 'catchingUp';
+      advance(consumer, 'catchingUp');
       position = from?.position;
       reason = undefined;
     },
@@ -56,12 +68,12 @@ export function createProgress(name: string, log: Log) {
       reason = undefined;
     },
     caughtUp(): void {
-      state = 'live';
+      advance(consumer, 'live');
       caughtUpOnce = true;
       atHeadMs = performance.now();
     },
     standingBy(checkpoint: LogPlace | undefined, headAtStart: LogPlace | undefined): void {
-      state = 'standby';
+      advance(consumer, 'standby');
       position = checkpoint?.position;
       reason = undefined;
       caughtUpOnce ||= hasReached(log, checkpoint, headAtStart);
@@ -70,10 +82,10 @@ export function createProgress(name: string, log: Log) {
       reason = message;
     },
     interrupted(): void {
-      state = 'standby';
+      advance(consumer, 'standby');
     },
     stopped(why: string | undefined): void {
-      state = 'stopped';
+      advance(consumer, 'stopped');
       reason = why;
     },
     sawHead(place: LogPlace | undefined): void {
@@ -87,7 +99,7 @@ export function createProgress(name: string, log: Log) {
       const lagEvents = head && lagOf(head.place);
       return {
         name,
-        state,
+        state: consumer.state,
         position,
         caughtUpOnce,
         lagEvents,

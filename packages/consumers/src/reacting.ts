@@ -4,16 +4,18 @@
  */
 import { systemClock } from '@coffer/kernel';
 import { type MonotonicClock, monotonicClock } from './monotonicClock.ts';
-import { createReactor, type Reaction, type ReactorOptions } from './reactor.ts';
+import type { Reaction } from './reaction.ts';
+import { createReactor, type ReactorOptions } from './reactor.ts';
 import type { ConsumerWork, RunningWork, Session } from './work.ts';
 
 export interface ReactingOptions extends ReactorOptions {
   /** The checkpoint is saved at most this often. Default 1,000 ms. */
   readonly saveEveryMs?: number;
-  /** How long stopping waits for acts in flight; they are idempotent, so leaving them is safe. Default 5,000 ms. */
-  readonly finishWithinMs?: number;
   readonly clock?: MonotonicClock;
 }
+
+/** How long stopping waits for acts in flight; they are idempotent, so leaving them is safe. */
+const FINISH_WITHIN_MS = 5_000;
 
 export function reacting(reactions: readonly Reaction[], options: ReactingOptions = {}): ConsumerWork {
   const names = new Set(reactions.map(({ name }) => name));
@@ -26,7 +28,7 @@ function beginReacting(
   options: ReactingOptions,
   session: Session,
 ): RunningWork {
-  const { clock = monotonicClock, saveEveryMs = 1_000, finishWithinMs = 5_000 } = options;
+  const { clock = monotonicClock, saveEveryMs = 1_000 } = options;
   const { signal, place, onTrouble, isSkipped } = session;
   const reactor = createReactor({
     reactions,
@@ -49,7 +51,7 @@ function beginReacting(
     async end() {
       cancelSave();
       const { promise: late, resolve } = Promise.withResolvers<void>();
-      const cancel = clock.after(finishWithinMs, resolve);
+      const cancel = clock.after(FINISH_WITHIN_MS, resolve);
       await Promise.race([reactor.idle(), late]);
       cancel();
       await saving;

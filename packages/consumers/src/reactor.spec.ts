@@ -2,7 +2,8 @@ import type { LogPlace, Position, RecordedEvent } from '@coffer/event-store';
 import { expect } from 'chai';
 import { PoisonEventError } from './errors.ts';
 import type { MonotonicClock } from './monotonicClock.ts';
-import { createReactor, type Reaction, type ReactorOptions } from './reactor.ts';
+import type { Reaction } from './reaction.ts';
+import { createReactor, type ReactorOptions } from './reactor.ts';
 
 /**
  * A world of two events: `Owed` of a target, and `Paid` with the same key. Paying may be made to fail, or to

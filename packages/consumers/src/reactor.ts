@@ -10,31 +10,11 @@ import type { RecordedEvent } from '@coffer/event-store';
 import type { Clock } from '@coffer/kernel';
 import type { Checkpoint } from './consumersTable.ts';
 import { PoisonEventError } from './errors.ts';
+import { createLanes } from './lanes.ts';
 import { backOffMs, type MonotonicClock } from './monotonicClock.ts';
+import { advanceCause, type PendingCause, type PendingFigures } from './pendingCauses.ts';
+import type { Reaction } from './reaction.ts';
 import { checkpointAt } from './work.ts';
-
-export interface Reaction {
-  /** Shown where it fails; apart from those of the other reactions of the same consumer. */
-  readonly name: string;
-  /** How long its fresh causes are left to others. Default: that of the consumer. 0 where nobody else acts on them. */
-  readonly graceMs?: number;
-  /** The key under which the event's effect is awaited, if it is a cause. Throws on one it cannot understand. */
-  readonly causeOf: (event: RecordedEvent) => { readonly key: string; readonly target: string } | undefined;
-  /** The key that this event completes. */
-  readonly effectOf: (event: RecordedEvent) => string | undefined;
-  /**
-   * Brings the effect about; when it returns, the effect is in the log. Idempotent: it may run again, or at
-   * the same time as the request that does the same. Throws on passing trouble. One that may take long ends
-   * early when the signal aborts, by throwing: whoever goes on acts again.
-   */
-  readonly act: (cause: RecordedEvent, signal: AbortSignal) => Promise<void>;
-}
-
-/** How long one attempt of an act may take; the next one begins anew. */
-const ACT_WITHIN_MS = 10_000;
-
-/** Until when an act that begins now may take. */
-export const actDeadlineMs = (): number => performance.now() + ACT_WITHIN_MS;
 
 export interface ReactorOptions {
   /** How long a fresh cause is left to the request that also drives it. Default 2,000 ms. */
@@ -47,33 +27,11 @@ export interface ReactorOptions {
   readonly mostRetryMs?: number;
 }
 
-export interface PendingFigures {
-  readonly count: number;
-  /** Since the oldest pending cause was recorded; 0 when there is none. */
-  readonly oldestSeconds: number;
-  /** Acts that failed, since the lease was taken. */
-  readonly failures: number;
-}
-
-interface Pending {
-  readonly id: string;
-  readonly reaction: Reaction;
-  readonly cause: RecordedEvent;
-  readonly lane: Lane;
-  /** The place just before the cause. */
-  readonly before: Checkpoint | undefined;
-  dueMs: number;
-  failures: number;
-  acted: boolean;
-}
-
-/** The causes of one target that are still to be acted on, oldest first. */
-interface Lane {
-  readonly target: string;
-  readonly queue: Pending[];
-  acting: boolean;
-  cancelTimer: () => void;
-}
+const GRACE_MS = 2_000;
+const PARALLEL_TARGETS = 64;
+const MOST_PENDING = 10_000;
+const FIRST_RETRY_MS = 100;
+const MOST_RETRY_MS = 30_000;
 
 export function createReactor(dependencies: {
   readonly reactions: readonly Reaction[];
@@ -86,30 +44,20 @@ export function createReactor(dependencies: {
   readonly onTrouble: (error: unknown) => void;
   readonly isSkipped: (event: RecordedEvent) => Promise<boolean>;
 }) {
-  const { reactions, clock, wallClock, signal, onTrouble, isSkipped } = dependencies;
-  const {
-    graceMs = 2_000,
-    parallelTargets = 64,
-    mostPending = 10_000,
-    firstRetryMs = 100,
-    mostRetryMs = 30_000,
-  } = dependencies.options;
+  const { reactions, options, clock, wallClock, signal, onTrouble, isSkipped } = dependencies;
+  const { graceMs = GRACE_MS, parallelTargets = PARALLEL_TARGETS, mostPending = MOST_PENDING } = options;
+  const { firstRetryMs = FIRST_RETRY_MS, mostRetryMs = MOST_RETRY_MS } = options;
 
   /** In the order of the log. */
-  const pending = new Map<string, Pending>();
-  const lanes = new Map<string, Lane>();
-  const ready = new Set<Lane>();
-  const inFlight = new Set<Promise<void>>();
+  const pending = new Map<string, PendingCause>();
+  const lanes = createLanes({ parallelTargets, clock, signal, waitMsOf, act });
   let last = dependencies.place;
   let caughtUp = false;
   let crowded = false;
   let failures = 0;
   let makeRoom: () => void = () => undefined;
 
-  signal.addEventListener('abort', () => {
-    for (const lane of lanes.values()) lane.cancelTimer();
-    makeRoom();
-  });
+  signal.addEventListener('abort', () => makeRoom());
 
   return {
     /** Takes events in the order of the log; returns when there is room for more. */
@@ -130,7 +78,7 @@ export function createReactor(dependencies: {
     caughtUp(): void {
       if (caughtUp) return;
       caughtUp = true;
-      scheduleAll();
+      lanes.reschedule();
     },
 
     /** Where to read on from after a crash: just before the oldest cause that is still pending. */
@@ -141,99 +89,74 @@ export function createReactor(dependencies: {
 
     figures(): PendingFigures {
       const [oldest] = pending.values();
-      const ageMs = oldest ? wallClock().getTime() - oldest.cause.recordedAt.getTime() : 0;
+      const ageMs = oldest ? wallClock().getTime() - oldest.event.recordedAt.getTime() : 0;
       return { count: pending.size, oldestSeconds: Math.max(0, ageMs) / 1000, failures };
     },
 
     /** When all acts that have begun have ended. After an abort none begins. */
-    async idle(): Promise<void> {
-      await Promise.all(inFlight);
-    },
+    idle: lanes.idle,
   };
 
   function notice({ reaction, completed, cause }: Noticed, event: RecordedEvent): void {
-    if (completed !== undefined) drop(pending.get(idOf(reaction, completed)));
+    const known = completed === undefined ? undefined : pending.get(idOf(reaction, completed));
+    if (known) settle(known);
     if (cause) add(reaction, cause.key, cause.target, event);
   }
 
-  function add(reaction: Reaction, key: string, target: string, cause: RecordedEvent): void {
+  function add(reaction: Reaction, key: string, target: string, event: RecordedEvent): void {
     const id = idOf(reaction, key);
     if (pending.has(id)) return;
-    const lane = lanes.get(target) ?? { target, queue: [], acting: false, cancelTimer: () => undefined };
-    lanes.set(target, lane);
     const dueMs = clock.nowMs() + (caughtUp ? (reaction.graceMs ?? graceMs) : 0);
-    const entry: Pending = { id, reaction, cause, lane, before: last, dueMs, failures: 0, acted: false };
-    pending.set(id, entry);
-    lane.queue.push(entry);
-    if (lane.queue.length === 1) schedule(lane);
+    const cause: PendingCause = {
+      id,
+      reaction,
+      target,
+      event,
+      before: last,
+      dueMs,
+      failures: 0,
+      state: 'waiting',
+    };
+    pending.set(id, cause);
+    lanes.add(cause);
   }
 
-  function drop(entry: Pending | undefined): void {
-    if (!entry) return;
-    pending.delete(entry.id);
+  function settle(cause: PendingCause): void {
+    advanceCause(cause, 'settled');
+    pending.delete(cause.id);
     if (pending.size <= mostPending) makeRoom();
-    leaveLane(entry);
+    lanes.remove(cause);
   }
 
-  function leaveLane(entry: Pending): void {
-    const { lane } = entry;
-    const index = lane.queue.indexOf(entry);
-    if (index < 0) return;
-    lane.queue.splice(index, 1);
-    if (index === 0) schedule(lane);
-  }
-
-  function schedule(lane: Lane): void {
-    lane.cancelTimer();
-    ready.delete(lane);
-    const [head] = lane.queue;
-    if (!head && !lane.acting) lanes.delete(lane.target);
+  function waitMsOf(cause: PendingCause): number | undefined {
+    if (crowded && cause.failures === 0) return 0;
     // Before the end of the log is reached, the effect may stand further on: acting would be for nothing.
-    if (!head || lane.acting || signal.aborted || !(caughtUp || crowded)) return;
-    const waitMs = crowded && head.failures === 0 ? 0 : head.dueMs - clock.nowMs();
-    if (waitMs > 0) {
-      lane.cancelTimer = clock.after(waitMs, () => schedule(lane));
-    } else {
-      ready.add(lane);
-      startReady();
-    }
+    return caughtUp || crowded ? cause.dueMs - clock.nowMs() : undefined;
   }
 
-  function scheduleAll(): void {
-    for (const lane of [...lanes.values()]) schedule(lane);
-  }
-
-  function startReady(): void {
-    for (const lane of ready) {
-      if (inFlight.size >= parallelTargets) return;
-      ready.delete(lane);
-      const [head] = lane.queue;
-      if (!head) continue;
-      lane.acting = true;
-      const act: Promise<void> = actOn(head).finally(() => {
-        inFlight.delete(act);
-        lane.acting = false;
-        schedule(lane);
-        if (!signal.aborted) startReady();
-      });
-      inFlight.add(act);
-    }
-  }
-
-  async function actOn(entry: Pending): Promise<void> {
+  async function act(cause: PendingCause): Promise<void> {
+    advanceCause(cause, 'acting');
     try {
-      await entry.reaction.act(entry.cause, signal);
-      entry.acted = true;
-      if (crowded) drop(entry);
-      else leaveLane(entry);
+      await cause.reaction.act(cause.event, signal);
     } catch (error) {
-      // Whoever was told to stop has not failed.
-      if (signal.aborted) return;
-      failures += 1;
-      entry.failures += 1;
-      entry.dueMs = clock.nowMs() + backOffMs(entry.failures, firstRetryMs, mostRetryMs);
-      onTrouble(new Error(`Reaction ${entry.reaction.name} to ${entry.id} failed.`, { cause: error }));
+      failed(cause, error);
+      return;
     }
+    // Its effect may have been read while it was brought about.
+    if (cause.state === 'settled') return;
+    advanceCause(cause, 'acted');
+    if (crowded) settle(cause);
+    else lanes.remove(cause);
+  }
+
+  function failed(cause: PendingCause, error: unknown): void {
+    if (cause.state !== 'settled') advanceCause(cause, 'waiting');
+    // Whoever was told to stop has not failed.
+    if (signal.aborted) return;
+    failures += 1;
+    cause.failures += 1;
+    cause.dueMs = clock.nowMs() + backOffMs(cause.failures, firstRetryMs, mostRetryMs);
+    onTrouble(new Error(`Reaction ${cause.reaction.name} to ${cause.id} failed.`, { cause: error }));
   }
 
   /**
@@ -243,8 +166,8 @@ export function createReactor(dependencies: {
    */
   async function thinOut(): Promise<void> {
     crowded = true;
-    for (const entry of [...pending.values()]) if (entry.acted) drop(entry);
-    scheduleAll();
+    for (const cause of [...pending.values()]) if (cause.state === 'acted') settle(cause);
+    lanes.reschedule();
     if (pending.size > mostPending && !signal.aborted) {
       await new Promise<void>((resolve) => {
         makeRoom = resolve;
@@ -253,7 +176,7 @@ export function createReactor(dependencies: {
     makeRoom = () => undefined;
     crowded = false;
     // What was made ready early waits for its own time again.
-    scheduleAll();
+    lanes.reschedule();
   }
 }
 

@@ -2,7 +2,10 @@
 import type { Pool, Queryable } from '@coffer/database';
 import type { LogPlace, RecordedEvent } from '@coffer/event-store';
 import type { Checkpoint } from './consumersTable.ts';
-import type { PendingFigures } from './reactor.ts';
+import type { PendingFigures } from './pendingCauses.ts';
+
+/** Events a page. */
+export const PAGE_SIZE = 2_000;
 
 /** One time of holding the lease. */
 export interface Session {

@@ -3,8 +3,7 @@
  * states, so that a work that was answered is never carried out, and one that waits is never answered by an append
  * that it is no part of.
  */
-import assert from 'node:assert/strict';
-import type { Decision, StreamType } from '@coffer/kernel';
+import { type Decision, type StreamType, transitionsOf } from '@coffer/kernel';
 import type { CommandContext, Settled } from './commandHandler.ts';
 
 /**
@@ -13,14 +12,14 @@ import type { CommandContext, Settled } from './commandHandler.ts';
  */
 export type WorkState = 'queued' | 'deciding' | 'appending' | 'answered';
 
-const NEXT_STATES: Readonly<Record<WorkState, readonly WorkState[]>> = {
+export const advance = transitionsOf<WorkState>('a work', {
   queued: ['deciding'],
   // Back to the queue when it does not fit the append of the works before it.
   deciding: ['queued', 'appending', 'answered'],
   // Decided again when nothing of the append was written.
   appending: ['deciding', 'answered'],
   answered: [],
-};
+});
 
 /** A call: its commands, decided one after the other and appended together. */
 export interface Work {
@@ -39,11 +38,6 @@ export interface Lane {
   readonly type: AnyStreamType;
   readonly stream: string;
   readonly queue: Work[];
-}
-
-export function advance(work: Work, next: WorkState): void {
-  assert(NEXT_STATES[work.state].includes(next), `a work that is ${work.state} cannot be ${next} next`);
-  work.state = next;
 }
 
 /** Taken from the queue, and its caller still waits. */

@@ -11,5 +11,6 @@ export * from './identifiers.ts';
 export * from './places.ts';
 export * from './rejection.ts';
 export * from './secretBox.ts';
+export * from './states.ts';
 export * from './streamName.ts';
 export * from './texts.ts';
