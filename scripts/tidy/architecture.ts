@@ -1,14 +1,16 @@
 /** The shape of the repository as data: who may import whom. The picture is in `docs/architecture.md`. */
 
-/** What every context builds on: the players' accounts, and the users whose they are. */
-const MONEY_KERNEL: readonly string[] = ['accounts', 'users'];
+/**
+ * What every context builds on: the apps, with what an operator says of them; the players' accounts, and the users whose
+ * they are. Of these the first knows none of the others.
+ */
+const BASE: readonly string[] = ['portal', 'accounts', 'users'];
 
 /** The bounded contexts: they never import each other's code, only published event types where they react. */
 export const CONTEXTS: readonly string[] = [
   'auth',
   'custody',
   'ledger',
-  'portal',
   'referrals',
   'treasury',
   'wallets',
@@ -25,7 +27,7 @@ export const MONEY_CONTEXTS: readonly string[] = [
   'treasury',
 ];
 
-const MONEY_KERNEL_ARROWS: readonly string[] = [
+const BASE_ARROWS: readonly string[] = [
   'consumers',
   'database',
   'event-store',
@@ -34,7 +36,7 @@ const MONEY_KERNEL_ARROWS: readonly string[] = [
   'read-models',
 ];
 
-const CONTEXT_ARROWS: readonly string[] = [...MONEY_KERNEL_ARROWS, ...MONEY_KERNEL];
+const CONTEXT_ARROWS: readonly string[] = [...BASE_ARROWS, ...BASE];
 
 /** Of the contexts, those that move money on the chain may import these as well. */
 const CHAIN_ARROWS: Readonly<Record<string, readonly string[]>> = {
@@ -63,7 +65,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 
 /** The packages that `name` may import; undefined when `name` is in no list yet. */
 export function arrowsOf(name: string): readonly string[] | undefined {
-  if (MONEY_KERNEL.includes(name)) return MONEY_KERNEL_ARROWS;
+  if (name === 'portal') return BASE_ARROWS;
+  if (BASE.includes(name)) return [...BASE_ARROWS, 'portal'];
   return CONTEXTS.includes(name) ? [...CONTEXT_ARROWS, ...(CHAIN_ARROWS[name] ?? [])] : ARROWS[name];
 }
 

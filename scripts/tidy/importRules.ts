@@ -87,7 +87,7 @@ const contextsApart: Rule = {
   ),
   refuses: [
     [file('packages/ledger/src/routes.ts', "import { deposit } from '@coffer/treasury';\n")],
-    [file('packages/wallets/src/index.ts', "export type { App } from '@coffer/portal';\n")],
+    [file('packages/wallets/src/index.ts', "export type { Moves } from '@coffer/treasury';\n")],
   ],
   accepts: [
     [file('packages/custody/src/pools.process.ts', "import { playSessionEvents } from '@coffer/ledger';\n")],

@@ -10,11 +10,12 @@ export {
   playSessionStream,
 } from './domain/playSession.ts';
 export { ledgerErrors } from './errors.ts';
+export { operatorSessionEndpoints } from './operatorRoutes.ts';
 export { sessionDues, sessionHoldAct } from './playSession.reactions.ts';
 export { playSessionsProjection } from './playSessions.projection.ts';
 export { createPlaySessions, type PlaySessions } from './playSessions.ts';
 export type { ReconcileReport } from './reconcileRoute.ts';
-export { ledgerEndpoints, SETTLE_ERRORS } from './routes.ts';
-export { sessionPage, settledSession } from './schemas.ts';
+export { ledgerEndpoints } from './routes.ts';
+export { createListSessions } from './sessionList.ts';
 export { createListTransactions } from './transactions.ts';
 export { transactionUseOf } from './transactionUse.ts';

@@ -6,27 +6,13 @@ import { answerBody, balanceBody, sessionBody as detailsBody } from './domain/pl
 import type { PlaySessions, WriteCommand } from './playSessions.ts';
 import { type ReconcileReport, reconcileEndpoint } from './reconcileRoute.ts';
 import * as schemas from './schemas.ts';
+import type { ListSessions } from './sessionList.ts';
 import type { ListTransactions } from './transactions.ts';
-
-/** A row of the list of sessions, rendered. */
-interface SessionList {
-  readonly items: readonly unknown[];
-  readonly nextCursor: string | null;
-}
 
 export interface LedgerRouteDependencies {
   readonly playSessions: PlaySessions;
   readonly listTransactions: ListTransactions;
-  /** Throws `request/invalid` on a cursor of another list. */
-  readonly listSessions: (
-    caller: Pick<AppCaller, 'appId' | 'environment'>,
-    query: {
-      readonly userId?: string | undefined;
-      readonly status?: 'open' | 'settled' | undefined;
-      readonly limit: number;
-      readonly cursor?: string | undefined;
-    },
-  ) => Promise<SessionList>;
+  readonly listSessions: ListSessions;
   /** Throws `ledger/coverage_incomplete`. */
   readonly reconcile: (
     caller: Pick<AppCaller, 'appId' | 'environment'>,

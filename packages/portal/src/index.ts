@@ -17,12 +17,12 @@ export type {
   PortalFunds,
 } from './endpoints/accounts.ts';
 export type { PastMoment } from './endpoints/pastMoment.ts';
-export type { PortalPlaySessions } from './endpoints/playSessions.ts';
 export type { PortalDependencies } from './endpoints/portalEndpoints.ts';
 export { portalEndpoints } from './endpoints/portalEndpoints.ts';
 export type { ConsumerFigures, PortalProjections } from './endpoints/projections.ts';
 export type { PortalReconcile } from './endpoints/reconcile.ts';
 export { streamFilter } from './endpoints/streams.ts';
+export { PLACE_ERRORS, placeOf } from './endpoints/subject.ts';
 export type { PortalTotals } from './endpoints/totals.ts';
 export type { PortalUser, PortalUsers } from './endpoints/users.ts';
 export type { AppWallet, PortalSweep, PortalWallets } from './endpoints/wallets.ts';

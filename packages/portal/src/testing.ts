@@ -2,10 +2,8 @@
 import { createPool, migrate, type Pool } from '@coffer/database';
 import type { Position, RecordedEvent } from '@coffer/event-store';
 import { idFromParts, newId } from '@coffer/kernel';
-import { z } from 'zod';
 import { type AdminTransaction, createAdminTransaction } from './adminActions.ts';
 import { type App, insertApp } from './apps.ts';
-import type { PortalPlaySessions } from './endpoints/playSessions.ts';
 import type { LogReader } from './endpoints/portalEndpoints.ts';
 import type { PortalWallets } from './endpoints/wallets.ts';
 import { portalMigrations } from './migrations.ts';
@@ -99,10 +97,4 @@ export const MIGRATED: Awaited<ReturnType<PortalWallets['migrate']>>['answer'] =
   from: { id: 'wlt_1', address: 'FVen3X669xLzsi6N2V91DoiyzHzg1uAgqiT8jZ9nS96Z', status: 'migrated' },
   to: { id: 'wlt_2', address: FEE_PAYER.address, status: 'active' },
   sweeps: [{ moveId: 'mov_1', mint: 'native', amount: 2n ** 60n, status: 'pending' }],
-};
-export const NO_PLAY: PortalPlaySessions = {
-  schemas: { page: z.unknown(), settled: z.unknown() },
-  settleErrors: [],
-  list: async () => ({ items: [], nextCursor: null }),
-  settle: async () => ({ answer: {}, replayed: false }),
 };

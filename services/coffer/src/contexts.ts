@@ -23,10 +23,12 @@ import { createCommandHandler, type LogPlace, type OurLog } from '@coffer/event-
 import { type Endpoint, failureOf, httpErrors } from '@coffer/http';
 import { createSecretBox, type ErrorCatalog, environment as environments, systemClock } from '@coffer/kernel';
 import {
+  createListSessions,
   createListTransactions,
   createPlaySessions,
   ledgerEndpoints,
   ledgerErrors,
+  operatorSessionEndpoints,
   playSession,
   playSessionsProjection,
   sessionDues,
@@ -73,8 +75,7 @@ import { failPointFrom } from './failPoints.ts';
 import { wireIdentities } from './identityPorts.ts';
 import { wireOnChain } from './onChain.ts';
 import { createPastPlaceOf } from './pastPlace.ts';
-import { playSessionLists } from './playSessionLists.ts';
-import { portalAccounts, portalPlaySessions } from './portalPorts.ts';
+import { portalAccounts } from './portalPorts.ts';
 import { portalProjections } from './portalProjections.ts';
 import { portalTotals } from './portalTotals.ts';
 import { portalUsers } from './portalUsers.ts';
@@ -207,7 +208,7 @@ export function createContexts(
     accounts,
     hasRowsOfStart: () => caughtUpSince(pool, store, headAtStart),
   });
-  const lists = playSessionLists(pool);
+  const listSessions = createListSessions(pool);
   const skips = createSkips({
     handler,
     store,
@@ -297,7 +298,7 @@ export function createContexts(
     ...ledgerEndpoints({
       playSessions,
       listTransactions: createListTransactions(store),
-      listSessions: lists,
+      listSessions,
       reconcile: ledgerReconcile(reconciler, directory),
       envelopeOf: (error) => {
         const { status, body } = failureOf(error, catalog, errorOf);
@@ -308,6 +309,7 @@ export function createContexts(
     ...onChain.endpoints,
     ...signInSessions.endpoints,
     ...accountEndpoints({ accounts, currencies: directory.currencies, requireUser: users.show }),
+    ...operatorSessionEndpoints({ directory, playSessions, listSessions }),
     ...portalEndpoints({
       pool,
       clock,
@@ -324,7 +326,6 @@ export function createContexts(
         pastPlaceOf,
       }),
       totals: portalTotals({ pool, directory, pastPlaceOf }),
-      playSessions: portalPlaySessions(playSessions, lists),
       reconcile: portalReconcile({ reconciler, chainReconciler, directory, chains }),
       projections,
       onCurrency: chains.ensureMint,

@@ -1,13 +1,11 @@
-/** Gives the operator's admin API the accounts and ledger contexts. */
+/** Gives the operator's admin API the accounts. */
 import { type Accounts, ADJUSTMENT_ERRORS } from '@coffer/accounts';
 import { type EventStore, type Position, type RecordedEvent, requestedBy } from '@coffer/event-store';
 import type { RequestContext } from '@coffer/http';
 import { type Clock, isoTimeOf } from '@coffer/kernel';
-import { answerBody, type PlaySessions, SETTLE_ERRORS, sessionPage, settledSession } from '@coffer/ledger';
-import type { PortalAccount, PortalAccounts, PortalPlaySessions } from '@coffer/portal';
+import type { PortalAccount, PortalAccounts } from '@coffer/portal';
 import type { Users } from '@coffer/users';
 import type { PastPlaceOf } from './pastPlace.ts';
-import type { PlaySessionLists } from './playSessionLists.ts';
 
 export function portalAccounts({
   accounts,
@@ -57,16 +55,4 @@ function isUpTo(
   store: Pick<EventStore, 'comparePositions'>,
 ): (event: RecordedEvent) => boolean {
   return (event) => store.comparePositions(event.position, position) <= 0;
-}
-
-export function portalPlaySessions(playSessions: PlaySessions, list: PlaySessionLists): PortalPlaySessions {
-  return {
-    schemas: { page: sessionPage, settled: settledSession },
-    settleErrors: SETTLE_ERRORS,
-    list,
-    async settle({ sessionId, transactionUuid, ...place }, context) {
-      const { answer, replayed } = await playSessions.settle(place, sessionId, transactionUuid, context);
-      return { answer: answerBody(answer), replayed };
-    },
-  };
 }

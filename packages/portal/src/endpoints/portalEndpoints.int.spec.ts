@@ -18,7 +18,6 @@ import {
   FEE_PAYER,
   foreignErrors,
   MIGRATED,
-  NO_PLAY,
   NOW,
   type PortalWorld,
   portalTemplate,
@@ -92,7 +91,6 @@ describe('the admin API', () => {
           },
           ofApp: async () => [FEE_PAYER],
         },
-        playSessions: NO_PLAY,
         totals: async (request) => {
           asked.push(request);
           return { ordinal: 0, items: [] };

@@ -10,7 +10,6 @@ import { accountEndpoints, type PortalAccounts } from './accounts.ts';
 import { appEndpoints } from './apps.ts';
 import { currencyEndpoints } from './currencies.ts';
 import { keyEndpoints } from './keys.ts';
-import { type PortalPlaySessions, playSessionEndpoints } from './playSessions.ts';
 import { type PortalProjections, projectionEndpoints } from './projections.ts';
 import { type PortalReconcile, reconcileEndpoints } from './reconcile.ts';
 import { settingEndpoints } from './settings.ts';
@@ -32,7 +31,6 @@ export interface PortalDependencies {
   readonly users: PortalUsers;
   readonly wallets: PortalWallets;
   readonly accounts: PortalAccounts;
-  readonly playSessions: PortalPlaySessions;
   readonly reconcile: PortalReconcile;
   readonly totals: PortalTotals;
   readonly projections: PortalProjections;
@@ -60,7 +58,6 @@ export function portalEndpoints(dependencies: PortalDependencies): readonly Endp
     ...userEndpoints(options),
     ...walletEndpoints(options),
     ...accountEndpoints(options),
-    ...playSessionEndpoints(options),
     ...reconcileEndpoints(options),
     ...totalsEndpoints(options),
     ...streamEndpoints(options),

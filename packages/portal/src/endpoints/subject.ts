@@ -12,6 +12,9 @@ export async function appOf(directory: AppDirectory, appId: string): Promise<App
   return app;
 }
 
+/** What `placeOf` throws. */
+export const PLACE_ERRORS = ['portal/app_not_found', 'portal/environment_not_found'] as const;
+
 /** Throws `portal/app_not_found`, `portal/environment_not_found`. */
 export async function placeOf(
   directory: AppDirectory,

@@ -1,21 +1,17 @@
-/** The list of play sessions, from the read models to the answers of the ledger and the portal. */
+/** The list of play sessions, newest first, from the read models. Source: contract, Ledger, GET /ledger/sessions. */
 import type { Pool } from '@coffer/database';
-import { type Environment, Rejection } from '@coffer/kernel';
+import { type AppPlace, Rejection } from '@coffer/kernel';
 import { InvalidCursorError, listPlaySessions, type PlaySessionRow } from '@coffer/read-models';
+import type { z } from 'zod';
+import type { sessionsQuery } from './schemas.ts';
 
-export interface PlaySessionListQuery {
-  readonly userId?: string | undefined;
-  readonly status?: 'open' | 'settled' | undefined;
-  readonly limit: number;
-  readonly cursor?: string | undefined;
-}
+export type ListSessions = ReturnType<typeof createListSessions>;
 
-export type PlaySessionLists = ReturnType<typeof playSessionLists>;
-
-export function playSessionLists(pool: Pool) {
+/** Throws `request/invalid` on a cursor of another list. */
+export function createListSessions(pool: Pool) {
   return async (
-    { appId, environment }: { readonly appId: string; readonly environment: Environment },
-    query: PlaySessionListQuery,
+    { appId, environment }: Pick<AppPlace, 'appId' | 'environment'>,
+    query: z.output<typeof sessionsQuery>,
   ) => {
     try {
       const page = await listPlaySessions(pool, { ...query, appId, environment });
