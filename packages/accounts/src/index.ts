@@ -18,5 +18,8 @@ export {
 export * from './domain/accountIds.ts';
 export { accountsErrors } from './errors.ts';
 export * from './hold.process.ts';
+export { operatorAccountEndpoints } from './operatorRoutes.ts';
 export * from './postings.ts';
 export { accountEndpoints } from './routes.ts';
+export { totalsOfCurrencies } from './totalsOfCurrencies.ts';
+export { operatorTotalsEndpoints } from './totalsRoute.ts';

@@ -3,7 +3,7 @@ import { createSecretBox } from '@coffer/kernel';
 import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { createAppDirectory } from './appDirectory.ts';
-import { addCurrency, type Currency } from './currencies.ts';
+import type { Currency } from './currencies.ts';
 import { showSettings, storeSettings } from './settingRecords.ts';
 import { parseSettingChange } from './settings.ts';
 import { OPERATOR, type PortalWorld, portalTemplate, startPortalWorld } from './testing.ts';
@@ -23,8 +23,6 @@ describe('the app directory', () => {
     const time = { nowMs: 0 };
     return { time, directory: createAppDirectory(world.pool, { secretBox, nowMs: () => time.nowMs }) };
   };
-  const add = (appId: string, currency: Currency) =>
-    world.transaction(OPERATOR, (change) => addCurrency(change, appId, currency));
   const set = (appId: string, values: Readonly<Record<string, unknown>>) =>
     world.transaction(OPERATOR, (change) => {
       const changes = Object.entries(values).map(([name, value]) => parseSettingChange(name, value));
@@ -34,7 +32,7 @@ describe('the app directory', () => {
   it('keeps an app and a currency for good once it has seen them', async () => {
     const { directory, time } = setUp();
     const app = await world.newApp();
-    await add(app.appId, CHIP);
+    await world.addCurrency(app.appId, CHIP);
     await directory.app(app.appId);
     await directory.currencyByCode(app.appId, 'CHIP');
 
@@ -48,7 +46,7 @@ describe('the app directory', () => {
     const { directory, time } = setUp();
     const app = await world.newApp();
     expect(await directory.currencyById(app.appId, 2)).to.equal(undefined);
-    await add(app.appId, CHIP);
+    await world.addCurrency(app.appId, CHIP);
 
     time.nowMs = 899;
     expect(directory.currencyById(app.appId, 2)).to.equal(undefined);
@@ -61,7 +59,7 @@ describe('the app directory', () => {
     const app = await world.newApp();
     expect(await directory.currencyByCode(app.appId, 'CHIP')).to.equal(undefined);
     expect(await directory.setting(app.appId, 'test', 'poolEscrowEnabled')).to.equal(false);
-    await add(app.appId, CHIP);
+    await world.addCurrency(app.appId, CHIP);
     await set(app.appId, { poolEscrowEnabled: true });
 
     directory.forget(app.appId);
@@ -110,7 +108,7 @@ describe('the app directory', () => {
 
   it('lets nobody change a currency, not even past the program', async () => {
     const app = await world.newApp();
-    await add(app.appId, CHIP);
+    await world.addCurrency(app.appId, CHIP);
     const failure = await world.pool
       .query('update records.currencies set decimals = 7 where app_id = $1', [app.appId])
       .catch((error: Error) => error.message);

@@ -9,21 +9,13 @@ export { bootstrapDemo } from './bootstrapDemo.ts';
 export * from './bootstrapFile.ts';
 export { type Currency, listCurrencies } from './currencies.ts';
 export { skip } from './domain/skip.ts';
-export type {
-  AdjustedFunds,
-  PortalAccount,
-  PortalAccounts,
-  PortalAdjustment,
-  PortalFunds,
-} from './endpoints/accounts.ts';
-export type { PastMoment } from './endpoints/pastMoment.ts';
+export { momentOf, type PastMoment, type PastPlaceOf, pastMoment } from './endpoints/pastMoment.ts';
 export type { PortalDependencies } from './endpoints/portalEndpoints.ts';
 export { portalEndpoints } from './endpoints/portalEndpoints.ts';
 export type { ConsumerFigures, PortalProjections } from './endpoints/projections.ts';
 export type { PortalReconcile } from './endpoints/reconcile.ts';
 export { streamFilter } from './endpoints/streams.ts';
-export { PLACE_ERRORS, placeOf } from './endpoints/subject.ts';
-export type { PortalTotals } from './endpoints/totals.ts';
+export { currencyOf, PLACE_ERRORS, placeOf } from './endpoints/subject.ts';
 export type { PortalUser, PortalUsers } from './endpoints/users.ts';
 export type { AppWallet, PortalSweep, PortalWallets } from './endpoints/wallets.ts';
 export { portalErrors } from './errors.ts';

@@ -4,6 +4,7 @@ import type { Position, RecordedEvent } from '@coffer/event-store';
 import { idFromParts, newId } from '@coffer/kernel';
 import { type AdminTransaction, createAdminTransaction } from './adminActions.ts';
 import { type App, insertApp } from './apps.ts';
+import { addCurrency, type Currency } from './currencies.ts';
 import type { LogReader } from './endpoints/portalEndpoints.ts';
 import type { PortalWallets } from './endpoints/wallets.ts';
 import { portalMigrations } from './migrations.ts';
@@ -13,6 +14,7 @@ export interface PortalWorld {
   readonly transaction: AdminTransaction;
   /** An app without keys, currencies and settings. */
   readonly newApp: (name?: string) => Promise<App>;
+  readonly addCurrency: (appId: string, currency: Currency) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -45,14 +47,18 @@ export function startPortalWorld(database: {
   readonly drop: () => Promise<void>;
 }): PortalWorld {
   const pool = openPool(database.connectionString);
+  const transaction = createAdminTransaction(pool, () => NOW);
   return {
     pool,
-    transaction: createAdminTransaction(pool, () => NOW),
+    transaction,
     newApp: async (name = 'Arcade') => {
       const appId = newId('app');
       const app = { appId, name, scopeId: idFromParts('scp', appId), createdAt: NOW };
       await insertApp(pool, app);
       return app;
+    },
+    addCurrency: async (appId, currency) => {
+      await transaction(OPERATOR, (change) => addCurrency(change, appId, currency));
     },
     close: async () => {
       await pool.end();

@@ -7,6 +7,8 @@ import {
   booksProjection,
   createAccounts,
   holdReactions,
+  operatorAccountEndpoints,
+  operatorTotalsEndpoints,
 } from '@coffer/accounts';
 import {
   auditEndpoints,
@@ -75,9 +77,7 @@ import { failPointFrom } from './failPoints.ts';
 import { wireIdentities } from './identityPorts.ts';
 import { wireOnChain } from './onChain.ts';
 import { createPastPlaceOf } from './pastPlace.ts';
-import { portalAccounts } from './portalPorts.ts';
 import { portalProjections } from './portalProjections.ts';
-import { portalTotals } from './portalTotals.ts';
 import { portalUsers } from './portalUsers.ts';
 import { portalWallets } from './portalWallets.ts';
 import { createServiceChainReconciler } from './reconcileChain.ts';
@@ -309,6 +309,15 @@ export function createContexts(
     ...onChain.endpoints,
     ...signInSessions.endpoints,
     ...accountEndpoints({ accounts, currencies: directory.currencies, requireUser: users.show }),
+    ...operatorAccountEndpoints({
+      directory,
+      accounts,
+      requireUser: users.show,
+      clock,
+      store,
+      pastPlaceOf,
+    }),
+    ...operatorTotalsEndpoints({ pool, directory, pastPlaceOf }),
     ...operatorSessionEndpoints({ directory, playSessions, listSessions }),
     ...portalEndpoints({
       pool,
@@ -318,14 +327,6 @@ export function createContexts(
       eventStore: store,
       users: portalUsers({ users, erasure, sessions: signInSessions.sessions, clock }),
       wallets: portalWallets({ ...onChain, users, chains, clock }),
-      accounts: portalAccounts({
-        accounts,
-        users,
-        clock,
-        store,
-        pastPlaceOf,
-      }),
-      totals: portalTotals({ pool, directory, pastPlaceOf }),
       reconcile: portalReconcile({ reconciler, chainReconciler, directory, chains }),
       projections,
       onCurrency: chains.ensureMint,

@@ -1,17 +1,8 @@
 /** A moment of the past, as an operator has named it, and the place of the log that it comes to. */
 import type { PointInTime, PointsInTime } from '@coffer/audit';
-import type { EventStore, Position } from '@coffer/event-store';
+import type { EventStore } from '@coffer/event-store';
 import { type Clock, Rejection } from '@coffer/kernel';
-import type { PastMoment } from '@coffer/portal';
-
-/** Of the last event that counts. */
-type PastPlace = PointInTime & { readonly position: Position };
-
-/**
- * Throws `request/invalid`, with the reason, for what the log has not come to yet, what lies before its first event,
- * and what its store cannot read.
- */
-export type PastPlaceOf = (at: PastMoment) => Promise<PastPlace>;
+import type { PastPlaceOf } from '@coffer/portal';
 
 export function createPastPlaceOf({
   store,
@@ -28,7 +19,7 @@ export function createPastPlaceOf({
     return { ordinal, position };
   };
 
-  async function pointOf(at: PastMoment): Promise<PointInTime> {
+  async function pointOf(at: Parameters<PastPlaceOf>[0]): Promise<PointInTime> {
     switch (at.kind) {
       case 'time': {
         const now = clock();

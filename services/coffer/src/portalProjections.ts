@@ -11,7 +11,7 @@ import {
   rebuildReadModels,
 } from '@coffer/read-models';
 import { allConsumers, type SchemaConsumer } from './allConsumers.ts';
-import { commandContextOf } from './portalPorts.ts';
+import { commandContextOf } from './commandContextOf.ts';
 
 export interface PortalProjectionsOptions extends RebuildDependencies {
   readonly store: EventStore;

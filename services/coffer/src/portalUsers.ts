@@ -3,7 +3,7 @@ import type { Erasure, Sessions } from '@coffer/auth';
 import type { Clock } from '@coffer/kernel';
 import type { PortalUsers } from '@coffer/portal';
 import type { Users } from '@coffer/users';
-import { commandContextOf } from './portalPorts.ts';
+import { commandContextOf } from './commandContextOf.ts';
 
 export function portalUsers({
   users,

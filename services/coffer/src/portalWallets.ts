@@ -5,7 +5,7 @@ import type { AppWallet, PortalWallets } from '@coffer/portal';
 import type { Users } from '@coffer/users';
 import type { OperatorWallets, WalletMigration } from '@coffer/wallets';
 import type { Chains } from './chains.ts';
-import { commandContextOf } from './portalPorts.ts';
+import { commandContextOf } from './commandContextOf.ts';
 
 const ROLES = ['treasury', 'feePayer'] as const;
 

@@ -1,5 +1,6 @@
 /** Gives the ledger and the operator's admin API the reconciliation. */
 
+import { totalsOfCurrencies } from '@coffer/accounts';
 import type { TaskResult } from '@coffer/http';
 import type { ReconcileReport } from '@coffer/ledger';
 import type { AppDirectory, PortalReconcile } from '@coffer/portal';
@@ -14,7 +15,6 @@ import {
 import { ChainUnreachableError, chainErrors } from '@coffer/solana';
 import type { Chains } from './chains.ts';
 import { chainBodyOf } from './reconcileChain.ts';
-import { totalsOfCurrencies } from './totalsOfCurrencies.ts';
 
 /** An operator's run may be over everything. */
 const OPERATOR_WITHIN_MS = 60 * 60 * 1000;

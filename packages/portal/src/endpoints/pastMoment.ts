@@ -1,4 +1,5 @@
 /** A moment of the past, as an operator names it. Source: contract, The command line, `--at TIME|ORDINAL|POSITION`. */
+import type { Position } from '@coffer/event-store';
 import { z } from 'zod';
 
 /** By the clock, by an event's number in the log, or by its position. */
@@ -6,6 +7,14 @@ export type PastMoment =
   | { readonly kind: 'time'; readonly time: Date }
   | { readonly kind: 'ordinal'; readonly ordinal: number }
   | { readonly kind: 'position'; readonly position: string };
+
+/**
+ * The last event of the log that counts at the moment. Throws `request/invalid`, with the reason, for what the log has
+ * not come to yet, what lies before its first event, and what its store cannot read.
+ */
+export type PastPlaceOf = (
+  at: PastMoment,
+) => Promise<{ readonly ordinal: number; readonly position: Position }>;
 
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}(?:T[0-9:.]+(?:Z|[+-]\d{2}:\d{2}))?$/;
 

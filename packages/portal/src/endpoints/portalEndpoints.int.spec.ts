@@ -23,7 +23,6 @@ import {
   portalTemplate,
   startPortalWorld,
 } from '../testing.ts';
-import type { PortalAccounts } from './accounts.ts';
 import { portalEndpoints } from './portalEndpoints.ts';
 import type { PortalUsers } from './users.ts';
 
@@ -59,10 +58,6 @@ describe('the admin API', () => {
     erase: unknownUser,
     show: unknownUser,
   };
-  const adjusted: PortalAccounts['credit'] = async (adjustment) => {
-    asked.push(adjustment);
-    return { answer: { available: 2n ** 70n, held: 0n }, replayed: true };
-  };
 
   before(async () => {
     world = startPortalWorld(await createTestDatabase(portalTemplate));
@@ -75,25 +70,12 @@ describe('the admin API', () => {
         directory: createAppDirectory(world.pool, { secretBox }),
         eventStore: eventLog(log),
         users,
-        accounts: {
-          errors: { credit: [], debit: [] },
-          credit: adjusted,
-          debit: adjusted,
-          show: async (request) => {
-            asked.push(request);
-            return { available: 1n, held: 0n };
-          },
-        },
         wallets: {
           migrate: async (place, ref) => {
             asked.push({ ...place, ref });
             return { answer: MIGRATED, replayed: false };
           },
           ofApp: async () => [FEE_PAYER],
-        },
-        totals: async (request) => {
-          asked.push(request);
-          return { ordinal: 0, items: [] };
         },
         reconcile: {
           run: async ({ mode, chain }) => {
@@ -335,7 +317,7 @@ describe('the admin API', () => {
     });
   });
 
-  describe('users and accounts', () => {
+  describe('users', () => {
     it('register under an id of the request, or one that follows from the Idempotency-Key', async () => {
       const { appId, scopeId } = await world.newApp();
       const userId = newId('usr');
@@ -358,36 +340,11 @@ describe('the admin API', () => {
       expect((await post(`/app/${appId}/test/users`, first.body, headers)).body).to.deep.equal(first.body);
     });
 
-    it('adjust funds by currency code, in bigints inside and strings outside', async () => {
-      const { appId, scopeId } = await world.newApp();
-      const currency = { id: 2, code: 'CHIP', decimals: 6, mint: { test: null, live: null } };
-      await post(`/app/${appId}/currencies`, currency);
-      const path = `/app/${appId}/test/users/usr_1/accounts`;
-
-      const answer = await post(`${path}/credit`, { currency: 'CHIP', amount: '5', ref: 'r-1' });
-      expect(answer).to.include({ status: 200, replayed: true });
-      expect(answer.body).to.deep.equal({ available: '1180591620717411303424', held: '0' });
-      const account = { appId, scopeId, environment: 'test', userId: 'usr_1', currency };
-      expect(asked).to.deep.equal([{ ...account, amount: 5n, ref: 'r-1', reason: undefined }]);
-
-      asked.length = 0;
-      for (const at of ['2026-01-02T03:04:05Z', '2026-01-02', '1234', '12/34'])
-        await get(`${path}?currency=CHIP&at=${at}`);
-      expect(asked).to.deep.equal([
-        { ...account, at: { kind: 'time', time: new Date('2026-01-02T03:04:05Z') } },
-        { ...account, at: { kind: 'time', time: new Date('2026-01-02') } },
-        { ...account, at: { kind: 'ordinal', ordinal: 1234 } },
-        { ...account, at: { kind: 'position', position: '12/34' } },
-      ]);
-    });
-
-    it('answer what does not exist in the order app, environment, currency, user', async () => {
+    it('answer what does not exist in the order app, environment, user', async () => {
       const { appId } = await world.newApp();
-      await post(`/app/${appId}/currencies`, { id: 2, code: 'CHIP', decimals: 6 });
       const rows: readonly [path: string, code: string][] = [
-        [`/app/${newId('app')}/prod/users/usr_1/accounts?currency=X`, 'portal/app_not_found'],
-        [`/app/${appId}/prod/users/usr_1/accounts?currency=X`, 'portal/environment_not_found'],
-        [`/app/${appId}/test/users/usr_1/accounts?currency=X`, 'portal/unknown_currency'],
+        [`/app/${newId('app')}/prod/users/usr_1`, 'portal/app_not_found'],
+        [`/app/${appId}/prod/users/usr_1`, 'portal/environment_not_found'],
         [`/app/${appId}/test/users/usr_1`, 'users/not_found'],
       ];
       for (const [path, code] of rows) expect((await get(path)).body.code).to.equal(code);

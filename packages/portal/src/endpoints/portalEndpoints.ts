@@ -6,7 +6,6 @@ import type { Clock, Environment, SecretBox } from '@coffer/kernel';
 import { type AdminTransaction, createAdminTransaction } from '../adminActions.ts';
 import type { AppDirectory } from '../appDirectory.ts';
 import type { Currency } from '../currencies.ts';
-import { accountEndpoints, type PortalAccounts } from './accounts.ts';
 import { appEndpoints } from './apps.ts';
 import { currencyEndpoints } from './currencies.ts';
 import { keyEndpoints } from './keys.ts';
@@ -14,7 +13,6 @@ import { type PortalProjections, projectionEndpoints } from './projections.ts';
 import { type PortalReconcile, reconcileEndpoints } from './reconcile.ts';
 import { settingEndpoints } from './settings.ts';
 import { streamEndpoints } from './streams.ts';
-import { type PortalTotals, totalsEndpoints } from './totals.ts';
 import { type PortalUsers, userEndpoints } from './users.ts';
 import { type PortalWallets, walletEndpoints } from './wallets.ts';
 
@@ -30,9 +28,7 @@ export interface PortalDependencies {
   readonly eventStore: LogReader;
   readonly users: PortalUsers;
   readonly wallets: PortalWallets;
-  readonly accounts: PortalAccounts;
   readonly reconcile: PortalReconcile;
-  readonly totals: PortalTotals;
   readonly projections: PortalProjections;
   /** Told of each currency before it is added, also again. Idempotent. */
   readonly onCurrency: (currency: Currency) => Promise<void>;
@@ -57,9 +53,7 @@ export function portalEndpoints(dependencies: PortalDependencies): readonly Endp
     ...settingEndpoints(options),
     ...userEndpoints(options),
     ...walletEndpoints(options),
-    ...accountEndpoints(options),
     ...reconcileEndpoints(options),
-    ...totalsEndpoints(options),
     ...streamEndpoints(options),
     ...projectionEndpoints(options),
   ];

@@ -3,6 +3,7 @@
 import { type AppPlace, environment as environmentSchema } from '@coffer/kernel';
 import type { AppDirectory } from '../appDirectory.ts';
 import type { App } from '../apps.ts';
+import type { Currency } from '../currencies.ts';
 import { reject } from '../errors.ts';
 
 /** Throws `portal/app_not_found`. */
@@ -24,4 +25,11 @@ export async function placeOf(
   const environment = environmentSchema.safeParse(params.environment);
   if (!environment.success) throw reject('portal/environment_not_found', { environment: params.environment });
   return { appId, scopeId, environment: environment.data };
+}
+
+/** Throws `portal/unknown_currency`. */
+export async function currencyOf(directory: AppDirectory, appId: string, code: string): Promise<Currency> {
+  const currency = await directory.currencyByCode(appId, code);
+  if (!currency) throw reject('portal/unknown_currency', { currency: code });
+  return currency;
 }
