@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -127,6 +127,15 @@ describe('an embedded chain as a process', () => {
     expect(await callRpc(chain.url, 'getHealth', [])).to.equal('ok');
     process.kill(chain.pid, 'SIGTERM');
     expect((await chain.exited).code).to.equal(0);
+  });
+
+  it('is stopped also where it has ended a moment ago, and nobody has noticed', async () => {
+    const chain = await start();
+    process.kill(chain.pid, 'SIGKILL');
+    // Waited for without a turn of our own loop, in which we would notice.
+    execFileSync('sh', ['-c', `until ps -o stat= -p ${chain.pid} | grep -q Z; do sleep 0.01; done`]);
+    await chain.stop();
+    expect((await chain.exited).signal).to.equal('SIGKILL');
   });
 
   it('says why it could not start', async () => {

@@ -68,7 +68,8 @@ export async function startEmbeddedChain(options: ChainProcessOptions): Promise<
   });
   const exited = exitOf(child);
   const ready = await startedBy(child, options, exited);
-  const tell = (message: ParentMessage) => child.connected && child.send(message);
+  // One that has just ended is not told; unheard, the failure to tell it would end this process.
+  const tell = (message: ParentMessage) => child.connected && child.send(message, () => undefined);
   return {
     url: ready.url,
     faucetAddress: ready.faucetAddress,
