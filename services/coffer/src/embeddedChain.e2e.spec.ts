@@ -18,6 +18,7 @@ describe('the embedded chain of an installation', () => {
       { dataFolder },
       { port: 0, slotMs: 20 },
       createLogger({ level: 'silent' }),
+      new AbortController().signal,
     );
   });
   after(async () => {

@@ -34,10 +34,13 @@ export async function startEmbeddedTestChain(
   { dataFolder }: Pick<Config, 'dataFolder'>,
   { port, slotMs }: NonNullable<Config['chain']['embedded']>,
   logger: Logger,
+  /** From then on it is not started again. */
+  serviceStopping: AbortSignal,
 ): Promise<EmbeddedTestChain> {
   const folder = join(dataFolder, 'chain');
   const stopping = new AbortController();
   const { signal } = stopping;
+  const leftEnded = AbortSignal.any([signal, serviceStopping]);
   let running: ChainProcess = await startEmbeddedChain({ folder, port, slotMs });
   const { url } = running;
   // Whoever knows the address finds the chain there again.
@@ -84,23 +87,23 @@ export async function startEmbeddedTestChain(
     for (;;) {
       const { code, signal: killedBy, output } = await running.exited;
       // Whoever ends all processes at once, as a supervisor does, ends the service as well.
-      await delay(RESTART_DELAY_MS, undefined, { signal }).catch(() => undefined);
-      if (signal.aborted) return;
+      await delay(RESTART_DELAY_MS, undefined, { signal: leftEnded }).catch(() => undefined);
+      if (leftEnded.aborted) return;
       logger.error({ code, signal: killedBy, output }, 'the embedded chain has ended; it is started again');
       await startAgain();
-      if (signal.aborted) return;
+      if (leftEnded.aborted) return;
     }
   }
 
   async function startAgain(): Promise<void> {
-    while (!signal.aborted) {
+    while (!leftEnded.aborted) {
       try {
         running = await startEmbeddedChain({ folder, port: samePort, slotMs });
-        if (signal.aborted) await running.stop();
+        if (leftEnded.aborted) await running.stop();
         return;
       } catch (error) {
         logger.error({ err: error }, 'the embedded chain does not start');
-        await delay(RESTART_DELAY_MS, undefined, { signal }).catch(() => undefined);
+        await delay(RESTART_DELAY_MS, undefined, { signal: leftEnded }).catch(() => undefined);
       }
     }
   }

@@ -59,7 +59,7 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
   const stopping = stopSignal(logger);
   for (const problem of unknownVariables(process.env)) logger.warn(problem);
 
-  // Between its fork and its own session a child gets the signals of our process group, and may end with us.
+  // A signal to more processes than this one may end what a step needs, and also a child that a step has only just forked.
   const unlessStopped = <Result>(step: Promise<Result>): Promise<Result | undefined> =>
     step.catch((error: unknown) => {
       if (!stopping.aborted) throw error;
@@ -69,6 +69,14 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
 
   const database = await unlessStopped(
     openDatabase(config, logger, (error) => {
+      if (stopping.aborted) {
+        // A supervisor that ends all processes at once ends it while requests are in flight here.
+        logger.warn(
+          { err: error },
+          'the database of the data folder is lost before this service has stopped',
+        );
+        return;
+      }
       logger.fatal({ err: error }, 'the database of the data folder is lost: this service stops');
       process.kill(process.pid, 'SIGTERM');
     }),
@@ -80,18 +88,22 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
   try {
     if (stopping.aborted) return;
     if (config.chain.embedded) {
-      embeddedChain = await unlessStopped(startEmbeddedTestChain(config, config.chain.embedded, logger));
+      embeddedChain = await unlessStopped(
+        startEmbeddedTestChain(config, config.chain.embedded, logger, stopping),
+      );
       if (!embeddedChain) return;
     }
     chains = openChains(config.chain.rpcUrls, embeddedChain);
-    const masterKeys = await withPool(database.url, async (pool) => {
-      await requirePostgres(pool, logger);
-      await migrateAll(pool);
-      // The other roles hold no key.
-      return needMasterKeys(roles) ? installationMasterKeys(config, pool) : undefined;
-    });
+    const masterKeys = await unlessStopped(
+      withPool(database.url, async (pool) => {
+        await requirePostgres(pool, logger);
+        await migrateAll(pool);
+        // The other roles hold no key.
+        return needMasterKeys(roles) ? installationMasterKeys(config, pool) : undefined;
+      }),
+    );
     if (stopping.aborted) return;
-    service = await startService({
+    const starting = startService({
       config,
       roles,
       databaseUrl: database.url,
@@ -113,8 +125,9 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
         await announce(config, addresses, database, secrets, logger);
       },
     });
+    service = await unlessStopped(starting);
     if (stopping.aborted) return;
-    if (embeddedChain) await ensureMints(database.url, chains);
+    if (embeddedChain) await unlessStopped(ensureMints(database.url, chains));
     if (!stopping.aborted) await once(stopping, 'abort');
   } finally {
     await service?.stop();

@@ -1,4 +1,5 @@
 /** How the service is stopped, as a terminal and a supervisor do it. Source: docs/operating/README.md, When a process dies. */
+import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
@@ -38,6 +39,13 @@ describe('coffer run, when a signal is given to all of its process group', funct
     await once(request, 'continue');
     return request;
   };
+  /** Of all that it has logged. */
+  const levels = () =>
+    service
+      .logs()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line).level);
   const stopping = (signal: StopSignal) =>
     eventually('it stops', () => service.logs().includes(`"signal":"${signal}"`) || undefined);
 
@@ -64,14 +72,25 @@ describe('coffer run, when a signal is given to all of its process group', funct
       answer.resume();
 
       expect(await service.ended).to.include({ exitCode: 0, signal: null });
-      const levels = service
-        .logs()
-        .split('\n')
-        .filter((line) => line.startsWith('{'))
-        .map((line) => JSON.parse(line).level);
-      expect(levels).not.to.include.members(['error']).and.not.to.include.members(['warn']);
+      expect(new Set(levels())).to.deep.equal(new Set(['info']));
     });
   }
+
+  it('SIGTERM to every one of its processes, its database as well, ends it in order all the same', async () => {
+    const request = await halfARequest();
+    terminate(processesOf(service.pid));
+    await stopping('SIGTERM');
+    await eventually('the database is gone before it', () => {
+      // A connection that was being made just then has a process that nobody had seen.
+      terminate(processesOf(service.pid).slice(1));
+      return service.logs().includes('the database of the data folder is lost') || undefined;
+    });
+    request.end('{}');
+    const [answer] = await once(request, 'response');
+    answer.resume();
+    expect(await service.ended).to.include({ exitCode: 0, signal: null });
+    expect(levels()).not.to.include('error').and.not.to.include('fatal');
+  });
 
   it('takes one Ctrl-C that reaches it twice, from the terminal and from what has started it, for one', async () => {
     process.kill(service.pid, 'SIGINT');
@@ -117,3 +136,19 @@ describe('coffer run, when a signal is given to all of its process group', funct
     expect(await service.terminate()).to.include({ exitCode: 0 });
   });
 });
+
+/** It, and all that it and those have started: what a supervisor calls a unit. */
+function processesOf(pid: number): readonly number[] {
+  const pairs = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number));
+  const descendantsOf = (parent: number): readonly number[] =>
+    pairs.flatMap(([child = 0, of]) => (of === parent ? [child, ...descendantsOf(child)] : []));
+  return [pid, ...descendantsOf(pid)];
+}
+
+/** Also where some of them are gone by now. */
+function terminate(pids: readonly number[]): void {
+  spawnSync('kill', ['-TERM', ...pids.map(String)]);
+}
