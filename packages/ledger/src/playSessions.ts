@@ -133,7 +133,9 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
     return afterFirstAppend(async () => {
       const outcome = await openFromHold(hold.cause, context.deadlineMs);
       failPoint('open.opened');
-      return outcome ?? requireReplay(await openedBefore(place, sessionId, request, context));
+      if (!outcome) return requireReplay(await openedBefore(place, sessionId, request, context));
+      // Who held the funds has begun it, also where the process has opened the session meanwhile.
+      return { ...outcome, replayed: outcome.replayed && hold.outcome !== 'held' };
     });
   }
 

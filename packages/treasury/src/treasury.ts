@@ -215,7 +215,8 @@ export function createTreasury(dependencies: TreasuryDependencies) {
         if (hold.hold.amount !== amount) throw conflictOf(ref, 'amount');
         const outcome = await afterFirstAppend(() => moveFromHold(hold.cause, context.deadlineMs));
         failPoint('cashOut.requested');
-        if (outcome) return outcome;
+        // Who held the funds has begun it, also where the process has requested the move meanwhile.
+        if (outcome) return { ...outcome, replayed: outcome.replayed && hold.outcome !== 'held' };
       }
       // Closed: the move has come to its end meanwhile, or somebody else was the first under this ref.
       const requested = await requestedBefore(place, 'cashOut', request, context);
@@ -357,7 +358,12 @@ interface Subject {
 }
 
 type GoOnFrom =
-  | { readonly standing: 'open'; readonly hold: { readonly amount: bigint }; readonly cause: StreamEvent }
+  | {
+      readonly standing: 'open';
+      readonly hold: { readonly amount: bigint };
+      readonly cause: StreamEvent;
+      readonly outcome?: 'held' | 'alreadyHeld';
+    }
   | { readonly standing: 'closed' };
 
 /** By the API's name and in its order. */

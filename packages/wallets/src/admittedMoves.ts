@@ -19,7 +19,14 @@ import {
   readEvent,
   type StreamEvent,
 } from '@coffer/event-store';
-import { type FailPoint, noFailPoint, parseStreamName, Rejection, uuidFromParts } from '@coffer/kernel';
+import {
+  decodeMetadata,
+  type FailPoint,
+  noFailPoint,
+  parseStreamName,
+  Rejection,
+  uuidFromParts,
+} from '@coffer/kernel';
 import { type MoveOrder, type MovePlace, type MoveState, type Moves, moveStreamName } from '@coffer/moves';
 import { walletEvents } from './domain/wallet.events.ts';
 import { type AdmittedMove, type WalletState, wallet } from './domain/wallet.ts';
@@ -68,9 +75,9 @@ export function createAdmittedMoves({
         return moves.request(place, order, context, failsWith);
       }
       const payer: WalletPlace = { environment: place.environment, ...order.admittedBy };
-      let admitted: StreamEvent | undefined;
+      let admission: Admission;
       try {
-        admitted = await admit(payer, place, order, context);
+        admission = await admit(payer, place, order, context);
       } catch (error) {
         if (order.operation !== 'cashOut' || !isNotActive(error)) throw error;
         const { admittedBy: _, ...unadmitted } = order;
@@ -78,7 +85,7 @@ export function createAdmittedMoves({
       }
       return afterFirstAppend(async () => {
         failPoint('move.admitted');
-        return requestAdmitted(payer, place, order, admitted, context);
+        return requestAdmitted(payer, place, order, admission, context);
       });
     },
 
@@ -112,13 +119,12 @@ export function createAdmittedMoves({
     },
   };
 
-  /** The event; undefined where the move was released by the time that it was looked for. */
   async function admit(
     payer: WalletPlace,
     place: MovePlace,
     order: MoveOrder,
     context: CommandContext,
-  ): Promise<StreamEvent | undefined> {
+  ): Promise<Admission> {
     const stream = walletStreamName(payer);
     const { eventIdOf } = context;
     const { appended } = await handler.execute(
@@ -132,16 +138,16 @@ export function createAdmittedMoves({
       },
       { ...context, ...(eventIdOf && { eventIdOf: (index) => uuidFromParts(stream, eventIdOf(index)) }) },
     );
-    if (appended[0]) return appended[0];
+    if (appended[0]) return { admitted: appended[0], isOwn: true };
     const known = (await admittedIn(payer, context)).find(({ moveId }) => moveId === place.moveId);
-    return known && readEvent(store, stream, known.revision);
+    return { admitted: known && (await readEvent(store, stream, known.revision)), isOwn: false };
   }
 
   async function requestAdmitted(
     payer: WalletPlace,
     place: MovePlace,
     order: MoveOrder,
-    admitted: StreamEvent | undefined,
+    { admitted, isOwn }: Admission,
     context: CommandContext,
   ): Promise<Requested> {
     const { deadlineMs } = context;
@@ -156,11 +162,18 @@ export function createAdmittedMoves({
       const outcome = await moves.request(place, order, context);
       const { replayed, appended } = begun ?? outcome;
       if (replayed) await release(payer, place.moveId, deadlineMs);
-      return { ...outcome, replayed, appended };
+      // Who had it admitted has begun it, also where the process has requested it meanwhile.
+      const hasBegun = replayed && isOwn && admitted && (await isRequestedFrom(admitted, place));
+      return { ...outcome, replayed: replayed && !hasBegun, appended };
     } catch (error) {
       if (error instanceof Rejection) await release(payer, place.moveId, deadlineMs);
       throw error;
     }
+  }
+
+  async function isRequestedFrom(admitted: StreamEvent, place: MovePlace): Promise<boolean> {
+    const found = await moves.trace(place);
+    return found !== undefined && decodeMetadata(found.requested.metadata).causationId === admitted.id;
   }
 
   function requestFrom(admitted: StreamEvent, place: MovePlace, order: MoveOrder, deadlineMs: number) {
@@ -197,6 +210,13 @@ export function createAdmittedMoves({
     await handler.execute(wallet, stream, { type: 'ReleaseMove', moveId }, { ...context, eventIdOf });
     failPoint('move.released');
   }
+}
+
+interface Admission {
+  /** Undefined where the move was released by the time that it was looked for. */
+  readonly admitted: StreamEvent | undefined;
+  /** Not of a request before, or of one beside it. */
+  readonly isOwn: boolean;
 }
 
 type KeptOrder = NonNullable<ReturnType<typeof admissionIn>['order']>;

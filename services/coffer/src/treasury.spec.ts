@@ -1,5 +1,7 @@
 /** Deposits, cash-outs and their ends, over two nodes on one log in memory. Source: docs/api.md, Treasury. */
 
+import type { EventStore } from '@coffer/event-store';
+import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { treasuryMoveBody, treasuryMovePlace } from '@coffer/moves';
 import { ChainUnreachableError } from '@coffer/solana';
 import { patiently } from '@coffer/testing';
@@ -28,11 +30,13 @@ describe('the treasury', () => {
   let userId: string;
   let caller: TreasuryCaller;
 
-  beforeEach(async () => {
-    world = await createTreasuryWorld();
+  beforeEach(async () => startIn(await createTreasuryWorld()));
+
+  async function startIn(given: TreasuryWorld): Promise<void> {
+    world = given;
     userId = await world.newPlayer();
     caller = createTreasuryCaller(world, userId);
-  });
+  }
 
   const ask: TreasuryCaller['ask'] = (...given) => caller.ask(...given);
   const fund: TreasuryCaller['fund'] = (...given) => caller.fund(...given);
@@ -120,6 +124,31 @@ describe('the treasury', () => {
       });
       expect(await world.typesOf('account-')).to.deep.equal([]);
       expect((await ask('deposit')).answer, 'a ref that has failed stays failed').to.deep.equal(answer);
+    });
+
+    it('that has ended by the time that a repeat is admitted is a replay for that', async () => {
+      const memory = createMemoryEventStore();
+      let beforeAdmission: (() => Promise<void>) | undefined;
+      const store: EventStore = {
+        ...memory,
+        async append(request) {
+          if (request.events[0]?.type === 'WalletMoveAdmitted') {
+            const comesFirst = beforeAdmission;
+            beforeAdmission = undefined;
+            await comesFirst?.();
+          }
+          return memory.append(request);
+        },
+      };
+      await startIn(await createTreasuryWorld({ store }));
+      let first: Awaited<ReturnType<typeof ask>> | undefined;
+      beforeAdmission = async () => {
+        first = await ask('deposit', {}, 1);
+        await world.confirm('ref-1');
+        await world.finish(1);
+      };
+      expect(await ask('deposit')).to.deep.include({ body: first?.body, replayed: true });
+      expect(first?.replayed).to.equal(false);
     });
 
     it('of more than the wallet holds is refused, and the same ref may succeed later', async () => {
@@ -307,6 +336,24 @@ describe('the treasury', () => {
         expect(await world.finish()).to.equal(0);
         const held = kind === 'withdraw' ? AMOUNT : 0n;
         expect(await figures()).to.include({ held, available: AMOUNT * 10n - held });
+      });
+
+      it('is no replay for who began it, also where the process requests the move first', async () => {
+        const memory = createMemoryEventStore();
+        const begins = kind === 'deposit' ? 'WalletMoveAdmitted' : 'FundsHeld';
+        const store: EventStore = {
+          ...memory,
+          async append(request) {
+            const result = await memory.append(request);
+            if (request.events[0]?.type === begins) await world.finish(1);
+            return result;
+          },
+        };
+        await startIn(await createTreasuryWorld({ store }));
+        await fund(AMOUNT);
+        const first = await ask(kind);
+        expect(first.replayed).to.equal(false);
+        expect(await ask(kind)).to.deep.include({ body: first.body, replayed: true });
       });
 
       it('is answered again with the same bytes, whatever has become of it and of the user', async () => {
