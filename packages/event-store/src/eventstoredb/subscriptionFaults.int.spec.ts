@@ -295,7 +295,8 @@ describe('a subscription to EventStoreDB', () => {
     for (let count = 0; count < 2; count++) write(world, 1_000, '$stats');
     const before = server.looks.length;
     expect((await store.head())?.eventId).to.equal(ids.at(-1));
-    expect(server.looks.length - before).to.be.at.most(10);
+    // In pages, of the client's size or of the server's, and not one by one.
+    expect(server.looks.length - before).to.be.at.most(100);
   });
 
   it('whose failure is found out about while the cluster is looked for in vain harms nobody', async () => {
