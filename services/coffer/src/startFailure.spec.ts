@@ -28,6 +28,14 @@ describe('a start that cannot work', () => {
     expect(failure?.message).to.include('coffer log check').and.not.to.include('cannot be reached');
   });
 
+  it('says that the disk is full, also where PostgreSQL has met it', () => {
+    for (const code of ['ENOSPC', '53100']) {
+      const failure = startFailure(Object.assign(new Error('no space left on device'), { code }));
+      expect(failure?.message).to.match(/^The disk is full: no space left on device/);
+      expect(failure?.exitCode).to.equal(1);
+    }
+  });
+
   it('says that a later release has migrated the database', () => {
     const failure = startFailure(new NewerDatabaseError('The database was migrated by a later release.'));
     expect(failure).to.include({ message: 'The database was migrated by a later release.', exitCode: 1 });

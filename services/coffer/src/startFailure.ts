@@ -11,6 +11,9 @@ import { isDatabaseAway } from './errorOf.ts';
 import { PortUnusableError } from './portsAtStart.ts';
 import { StoreGatewayStartError } from './storeGateway.ts';
 
+/** Of files, of a quota, and of PostgreSQL. */
+const DISK_FULL = /^(ENOSPC|EDQUOT|53100)$/;
+
 /** Undefined for what is no circumstance of the start but a mistake of ours. */
 export function startFailure(error: unknown): CommandFailure | undefined {
   if (error instanceof ConfigurationError) return failure(EXIT.wrongUsage, error.message, error);
@@ -35,6 +38,9 @@ export function startFailure(error: unknown): CommandFailure | undefined {
       `${place} is taken. Set PORT, or the variable that names it, to another one, or to 0 for any free one.`,
       error,
     );
+  }
+  if ('code' in error && DISK_FULL.test(String(error.code))) {
+    return failure(EXIT.refused, `The disk is full: ${error.message}\nMake room, and start again.`, error);
   }
   if (
     'code' in error &&
