@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from '@coffer/database';
 import type { FailPointName } from '@coffer/kernel';
-import type { Random } from '../../services/coffer/src/testing/random.ts';
+import type { Random } from '@coffer/testing';
 import { expireLeases } from '../../services/coffer/src/testing/readModels.ts';
 import type { FaultyChain } from './faultyChain.ts';
 import type { Node, Nodes } from './nodes.ts';

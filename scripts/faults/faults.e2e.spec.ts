@@ -1,11 +1,10 @@
 /** The small run of `npm run faults`. What it does: docs/operating/faults.md. */
-import { randomInt } from 'node:crypto';
 import { expect } from 'chai';
 import { deathsIn, MOVE_STEPS, REQUEST_STEPS, SMALL_PLAN } from './plan.ts';
 import { type Outcome, runFaults } from './runFaults.ts';
 
 describe('deposits and withdrawals while everything goes wrong', () => {
-  const seed = Number(process.env.COFFER_FAULTS_SEED ?? randomInt(2 ** 31));
+  const seed = Number(process.env.COFFER_FAULTS_SEED ?? 1);
   let outcome: Outcome;
 
   before(`COFFER_FAULTS_SEED=${seed}`, async () => {

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { createEmbeddedChain, type EmbeddedChain, type Fault, type FaultInput } from '@coffer/embedded-chain';
 import { encodeBase58 } from '@coffer/kernel';
-import type { Random } from '../../services/coffer/src/testing/random.ts';
+import type { Random } from '@coffer/testing';
 import type { Tally } from './tally.ts';
 
 export const GOLD_DECIMALS = 6;

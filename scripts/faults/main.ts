@@ -4,31 +4,55 @@
  *
  * Ends with 0 when nothing was lost or doubled, 1 with the evidence, 2 when it could not be run.
  */
+import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { stopSharedServer } from '@coffer/testing';
 import { FULL_PLAN, SMALL_PLAN } from './plan.ts';
 import { reportOf } from './report.ts';
 import { runFaults } from './runFaults.ts';
 
-const USAGE = `npm run faults -- [--small] [--faults N]
+const USAGE = `npm run faults -- [--small] [--faults N] [--ledger]
 
   --small      500 faults and 21 deaths: what npm test does
   --faults N   at least so many
+  --ledger     no chain: random histories of bets and settlements, by the executable model of the ledger
 
-COFFER_FAULTS_SEED=N chooses what is random; each run prints its own.
+COFFER_FAULTS_SEED=N chooses what is random, COFFER_LEDGER_SEED=N with --ledger; each run prints its own.
 `;
+
+const LEDGER_SPECS = [
+  'packages/ledger/src/deciders.property.spec.ts',
+  'packages/ledger/src/twoNodes.property.spec.ts',
+  'services/coffer/src/conformance.e2e.spec.ts',
+];
+/** Mocha adds the specs of its configuration to those it is given, so it goes without. */
+const MOCHA = ['--no-config', '--require', 'packages/testing/src/mochaSetup.ts', '--timeout', '600000'];
 
 const { values: flags } = parseArgs({
   options: {
     small: { type: 'boolean', default: false },
     faults: { type: 'string' },
+    ledger: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
 
 if (flags.help) process.stdout.write(USAGE);
-else process.exitCode = await main();
+else process.exitCode = flags.ledger ? await playLedger() : await main();
+
+/** The specs that npm test runs with the same histories each time, with others. */
+async function playLedger(): Promise<number> {
+  const seed = process.env.COFFER_LEDGER_SEED ?? String(randomInt(2 ** 31));
+  process.stderr.write(`faults: COFFER_LEDGER_SEED=${seed}\n`);
+  const mocha = spawn(process.execPath, ['node_modules/mocha/bin/mocha.js', ...MOCHA, ...LEDGER_SPECS], {
+    env: { ...process.env, COFFER_LEDGER_SEED: seed },
+    stdio: 'inherit',
+  });
+  const [code] = await once(mocha, 'exit');
+  return code === 0 ? 0 : 1;
+}
 
 async function main(): Promise<number> {
   const plan = flags.small ? SMALL_PLAN : FULL_PLAN;

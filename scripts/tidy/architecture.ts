@@ -126,8 +126,7 @@ export const isSource = (path: string) => /\.(ts|mts|mjs)$/.test(path);
 export const isTestCode = (path: string) =>
   /\.(spec|contract|bench)\.ts$/.test(path) ||
   path.startsWith('packages/testing/') ||
-  path.startsWith('packages/moves/src/testing/') ||
-  path.startsWith('services/coffer/src/testing/') ||
+  /^(packages|services)\/[^/]+\/src\/testing\//.test(path) ||
   path.startsWith('scripts/');
 
 /** Pure code: `packages/<context>/src/domain/` or `…/src/<part>/domain/`, without its specs. */

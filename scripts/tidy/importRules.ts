@@ -172,15 +172,17 @@ const testToolsInTests: Rule = {
   title: 'uses testing tools in tests only',
   why: 'what a service imports, it ships: a memory store or a test world must never be reachable in production.',
   instead:
-    'import them from *.spec.ts, *.contract.ts, *.bench.ts, scripts/, packages/testing or services/coffer/src/testing.',
+    'import them from *.spec.ts, *.contract.ts, *.bench.ts, scripts/, packages/testing or the src/testing of a package.',
   find: eachImport(
     (path) => isSource(path) && !isTestCode(path),
-    (_path, specifier) => TEST_ONLY.test(specifier),
+    (path, specifier) =>
+      TEST_ONLY.test(specifier) || (specifier.startsWith('.') && isTestCode(resolve(path, specifier))),
   ),
   refuses: [
     [file('services/coffer/src/run.ts', "import { memoryEventStore } from '@coffer/event-store/memory';\n")],
     [file('packages/users/src/index.ts', "export { given } from '@coffer/testing';\n")],
     [file('services/coffer/src/service.ts', "import { seedOf } from '@coffer/wallets/testing';\n")],
+    [file('packages/ledger/src/routes.ts', "import { explain } from './testing/history.ts';\n")],
   ],
   accepts: [[file('packages/users/src/domain/user.spec.ts', "import { given } from '@coffer/testing';\n")]],
 };

@@ -1,9 +1,9 @@
 import type { FailPointName } from '@coffer/kernel';
 import { ChainUnreachableError } from '@coffer/solana';
+import { randomFrom } from '@coffer/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type carry, moveWorld, TREASURY, walletNamed } from './testing/moveWorld.ts';
-import { randomFrom } from './testing/random.ts';
 import { gainOf, type SendFate } from './testing/simulatedChain.ts';
 
 const FATES: readonly SendFate[] = ['drop', 'drop', 'landUnheard', 'late', 'refuse', 'unreachable', 'land'];

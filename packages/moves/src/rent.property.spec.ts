@@ -1,9 +1,9 @@
 import type { FailPointName } from '@coffer/kernel';
 import { associatedTokenAddress, ChainUnreachableError } from '@coffer/solana';
+import { randomFrom } from '@coffer/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { FEE_PAYER, moveWorld, walletNamed } from './testing/moveWorld.ts';
-import { randomFrom } from './testing/random.ts';
 import { gainOf, type SendFate } from './testing/simulatedChain.ts';
 
 const RENT = 2_039_280n;

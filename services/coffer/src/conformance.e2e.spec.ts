@@ -2,30 +2,31 @@
  * A random run with faults, explained by the order of its log. Clients play at once against two services on one
  * database that are killed again and again; replies are lost, requests doubled, held back and repeated.
  * Afterwards the log, told to the executable model event by event, must be all that was answered and all that
- * stands in the read models. COFFER_CONFORMANCE_SEED repeats what the clients ask for and how often the network
- * fails them; which request meets which fault, and what meets in the service, is up to the machine.
+ * stands in the read models. The seed says what the clients ask for and how often the network fails them; which request meets which fault, and what meets in the service, is up to the machine.
  */
 import { AssertionError } from 'node:assert';
-import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readCheckpoint } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
 import type { Environment } from '@coffer/kernel';
+import { type Explained, explain, type Run, SEED } from '@coffer/ledger/testing';
 import { liveReadSchema, READ_MODELS_CONSUMER } from '@coffer/read-models';
-import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, eventually, type Random, randomFrom, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { checkLog, eventOf } from './testing/books.ts';
 import { type AppPlace, type Client, createClient, setUpApp, type TestApp } from './testing/client.ts';
-import { createRecorder, type Fault, type Place, type Recorder } from './testing/conformance/attempts.ts';
+import {
+  createRecorder,
+  type Fault,
+  type KeyedPlace,
+  type Recorder,
+} from './testing/conformance/attempts.ts';
 import { expectedRows, type Row, storedRows } from './testing/conformance/expectedRows.ts';
-import { type Explained, explain, type Run } from './testing/conformance/serialization.ts';
 import { beginnings, type Step, scriptOf } from './testing/conformance/workload.ts';
 import { delegatingClient } from './testing/delegatingClient.ts';
-import { type Random, randomFrom } from './testing/random.ts';
 import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
 import { serviceTemplate } from './testing/world.ts';
 
-const SEED = Number(process.env.COFFER_CONFORMANCE_SEED ?? randomInt(2 ** 31));
 const CLIENTS = 8;
 const STEPS = 500;
 const PLAYERS = 3;
@@ -70,7 +71,7 @@ const REACHED: readonly string[] = [
   'figures answered',
 ];
 
-describe(`a run with faults, by the order of its log (COFFER_CONFORMANCE_SEED=${SEED})`, () => {
+describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED})`, () => {
   const processes = serviceProcesses();
   const recorder: Recorder = createRecorder(OPERATOR_TOKEN);
   const nodes: (ServiceProcess | undefined)[] = [];
@@ -78,6 +79,7 @@ describe(`a run with faults, by the order of its log (COFFER_CONFORMANCE_SEED=${
   let pool: Pool;
   let dataFolder: string;
   let run: Run;
+  let places: readonly KeyedPlace[];
   let explained: Explained;
   /** The network is as it should be. */
   let isCalm = false;
@@ -106,10 +108,10 @@ describe(`a run with faults, by the order of its log (COFFER_CONFORMANCE_SEED=${
     // Another app with the same players, whose accounts are nevertheless its own.
     apps.push(await setUpApp(client, { scope: apps[0]?.scopeId ?? '' }));
     const users = await newUsers(apps);
-    const places = apps.flatMap(({ test, live }) => [test, live].map(placeOf));
-    await play(places, users);
+    places = apps.flatMap(({ test, live }) => [test, live].map(placeOf));
+    await play(users);
 
-    run = await runAtRest(places, [...users.test, ...users.live]);
+    run = await runAtRest([...users.test, ...users.live]);
     explained = explain(run);
   });
   after(async () => {
@@ -124,8 +126,8 @@ describe(`a run with faults, by the order of its log (COFFER_CONFORMANCE_SEED=${
     nodes[index] = await processes.start({ variables, dataFolder, until: 'listening' });
   }
 
-  async function play(places: readonly Place[], users: Readonly<Record<Environment, readonly string[]>>) {
-    const usersOf = ({ environment }: Place) => users[environment];
+  async function play(users: Readonly<Record<Environment, readonly string[]>>) {
+    const usersOf = ({ environment }: KeyedPlace) => users[environment];
     const begin = beginnings({ places, usersOf }).map((each) =>
       perform({ ...each, isDoubled: false, heldBackMs: undefined, isPatient: true }, randomFrom(SEED)),
     );
@@ -216,7 +218,7 @@ describe(`a run with faults, by the order of its log (COFFER_CONFORMANCE_SEED=${
   }
 
   /** Once what the killed ones left half done has been finished, or as it is when that never comes. */
-  async function runAtRest(places: readonly Place[], users: readonly string[]): Promise<Run> {
+  async function runAtRest(users: readonly string[]): Promise<Run> {
     let events: Run['events'] = [];
     try {
       await eventually('nothing is half done', async () => {
@@ -250,8 +252,8 @@ describe(`a run with faults, by the order of its log (COFFER_CONFORMANCE_SEED=${
   it('keeps its books', () => checkLog(run.events));
 
   it('shows the players the funds that the model has', async () => {
-    for (const [place, model] of explained.models) {
-      const { accounts } = model.contents();
+    for (const place of places) {
+      const { accounts = [] } = explained.models.get(place)?.contents() ?? {};
       for (const userId of new Set(accounts.map((account) => account.userId))) {
         const shown = await client.get(`/users/${userId}/accounts`, { key: place.secretKey });
         const items = run.currencies.map(({ id, code }) => {
@@ -308,7 +310,7 @@ function isAtRest(events: Run['events']): boolean {
 const textOf = (row: Row): string =>
   JSON.stringify(Object.fromEntries(Object.entries(row).sort(([left], [right]) => (left < right ? -1 : 1))));
 
-const placeOf = ({ appId, environment, secretKey }: AppPlace): Place => ({
+const placeOf = ({ appId, environment, secretKey }: AppPlace): KeyedPlace => ({
   name: `${environment}.${appId}`,
   appId,
   environment,

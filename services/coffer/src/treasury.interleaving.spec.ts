@@ -8,10 +8,10 @@ import { OutcomeUnknownError, StoreUnreachableError } from '@coffer/event-store'
 import { createMemoryEventStore, createMemoryLog } from '@coffer/event-store/memory';
 import { Rejection } from '@coffer/kernel';
 import { type MoveEvent, moveEvents, treasuryMoveBody } from '@coffer/moves';
+import { type Random, randomFrom } from '@coffer/testing';
 import { walletStreamName, wallet as walletType } from '@coffer/wallets';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type Random, randomFrom } from './testing/random.ts';
 import { createTreasuryWorld, Died, type TreasuryWorld } from './testing/treasury.ts';
 import type { Kind } from './testing/treasuryCaller.ts';
 

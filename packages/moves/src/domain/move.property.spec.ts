@@ -1,6 +1,6 @@
+import { randomFrom } from '@coffer/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { randomFrom } from '../testing/random.ts';
 import { confirm, fail, recordExpired, recordSigned, recordSubmitted, request } from './move.builders.ts';
 import type { MoveEvent } from './move.events.ts';
 import { type Move, type MoveCommand, move } from './move.ts';

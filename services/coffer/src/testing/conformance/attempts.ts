@@ -1,49 +1,19 @@
 /** Requests as they are sent, once or more, over connections that lose replies, and what came back. */
 import assert from 'node:assert/strict';
 import { Agent, request as httpRequest } from 'node:http';
-import type { Environment } from '@coffer/kernel';
-import type { Operation } from '@coffer/ledger/model';
+import type { Asked, Attempt, Call, Place, Received } from '@coffer/ledger/testing';
 
-/** An app in one environment. */
-export interface Place {
-  /** `<environment>.<appId>` */
-  readonly name: string;
-  readonly appId: string;
-  readonly environment: Environment;
+/** An app in one environment, and the key to it. */
+export interface KeyedPlace extends Place {
   readonly secretKey: string;
 }
 
-type WithoutChosen<Each> = Each extends unknown ? Omit<Each, 'chosen'> : never;
-
-/** What a caller asks for: without what the service makes up. */
-export type Asked = WithoutChosen<Operation>;
-
-export type Call =
-  | { readonly kind: 'single'; readonly operation: Asked }
-  /** An open whose `transactionUuid` is sent as the header Idempotency-Key. */
-  | { readonly kind: 'keyInHeader'; readonly operation: Extract<Asked, { op: 'open' }> }
-  | { readonly kind: 'batch'; readonly sessionId: string; readonly operations: readonly Asked[] }
-  /** A player's funds in all currencies. */
-  | { readonly kind: 'accounts'; readonly userId: string };
-
-export interface Received {
-  readonly status: number;
-  /** The exact body. */
-  readonly text: string;
-  readonly replayed: boolean;
-}
-
-/** One copy of a request. Times are ticks of one clock that no two things share. */
-export interface Attempt {
-  /** Its X-Request-Id. */
-  readonly id: string;
-  readonly place: Place;
-  readonly call: Call;
-  readonly sentAt: number;
+/** One copy of a request that was sent, under its id as X-Request-Id. */
+interface SentAttempt extends Attempt {
+  readonly place: KeyedPlace;
   /** Undefined where the network was as it should be. */
   readonly fault: Fault | undefined;
-  /** Undefined when the reply was lost, or the service died. */
-  received: (Received & { readonly at: number }) | undefined;
+  received: Attempt['received'];
 }
 
 /** What the network does to one copy. */
@@ -54,14 +24,19 @@ export type Fault =
   | { readonly kind: 'loseReply' };
 
 export interface Recorder {
-  readonly attempts: readonly Attempt[];
+  readonly attempts: readonly SentAttempt[];
   /** Sends one copy and answers what came back of it. `node` is `http://host:port`. */
-  readonly send: (node: string, place: Place, call: Call, fault?: Fault) => Promise<Received | undefined>;
+  readonly send: (
+    node: string,
+    place: KeyedPlace,
+    call: Call,
+    fault?: Fault,
+  ) => Promise<Received | undefined>;
   readonly close: () => void;
 }
 
 export function createRecorder(operatorToken: string): Recorder {
-  const attempts: Attempt[] = [];
+  const attempts: SentAttempt[] = [];
   const agent = new Agent({ keepAlive: true });
   let ticks = 0;
 
@@ -71,7 +46,7 @@ export function createRecorder(operatorToken: string): Recorder {
       const { method, path, body, headers = {}, byOperator } = httpCallOf(place, call);
       ticks += 1;
       const id = `request-${attempts.length}`;
-      const attempt: Attempt = { id, place, call, sentAt: ticks, fault, received: undefined };
+      const attempt: SentAttempt = { id, place, call, sentAt: ticks, fault, received: undefined };
       attempts.push(attempt);
       const received = await exchange(
         new URL(`/v1${path}`, node),
@@ -106,7 +81,7 @@ interface HttpCall {
   readonly byOperator?: boolean;
 }
 
-export function httpCallOf(place: Place, call: Call): HttpCall {
+function httpCallOf(place: Place, call: Call): HttpCall {
   switch (call.kind) {
     case 'accounts':
       return { method: 'GET', path: `/users/${call.userId}/accounts` };
@@ -202,16 +177,4 @@ function exchange(
     });
     request.end(body);
   });
-}
-
-export function operationsOf({ call }: Attempt): readonly Asked[] {
-  switch (call.kind) {
-    case 'single':
-    case 'keyInHeader':
-      return [call.operation];
-    case 'batch':
-      return call.operations;
-    case 'accounts':
-      return [];
-  }
 }

@@ -4,9 +4,16 @@ import { accountStreamOf } from '@coffer/accounts';
 import type { Queryable } from '@coffer/database';
 import { decodeMetadata } from '@coffer/kernel';
 import { playSessionStream } from '@coffer/ledger';
-import type { Contents, Operation, Step } from '@coffer/ledger/model';
-import type { Place } from './attempts.ts';
-import type { Applied, Explained, Figures, Run } from './serialization.ts';
+import type {
+  Applied,
+  Books,
+  Contents,
+  Explained,
+  Operation,
+  Place,
+  Run,
+  Step,
+} from '@coffer/ledger/testing';
 
 /** By column, as text. */
 export type Row = Readonly<Record<string, string | null>>;
@@ -144,7 +151,7 @@ function sessionIdIn(operation: Operation | Step): string | undefined {
   return operation.op === 'hold' || operation.op === 'open' ? operation.chosen.sessionId : undefined;
 }
 
-type BookAccount = keyof Figures;
+type BookAccount = keyof Books;
 
 /** The accounts that an operation books on, in this order, also when nothing moves on one of them. */
 const BOOKED_ON: Readonly<Partial<Record<(Operation | Step)['op'], readonly BookAccount[]>>> = {

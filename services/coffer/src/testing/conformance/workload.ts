@@ -3,11 +3,12 @@
  * same funds are the rule; sessions come and go, and what was asked of them early is asked again late.
  */
 import { idFromParts } from '@coffer/kernel';
-import type { Random } from '../random.ts';
-import type { Asked, Call, Place } from './attempts.ts';
+import type { Asked, Call } from '@coffer/ledger/testing';
+import type { Random } from '@coffer/testing';
+import type { KeyedPlace } from './attempts.ts';
 
 export interface Step {
-  readonly place: Place;
+  readonly place: KeyedPlace;
   readonly call: Call;
   /** A copy is sent at the same time. */
   readonly isDoubled: boolean;
@@ -18,9 +19,9 @@ export interface Step {
 }
 
 export interface WorkloadOptions {
-  readonly places: readonly Place[];
+  readonly places: readonly KeyedPlace[];
   /** By environment. */
-  readonly usersOf: (place: Place) => readonly string[];
+  readonly usersOf: (place: KeyedPlace) => readonly string[];
   readonly steps: number;
 }
 
@@ -70,7 +71,7 @@ export function scriptOf({ places, usersOf, steps }: WorkloadOptions, random: Ra
   }
   return script;
 
-  function newCall(epoch: number): { place: Place; call: Call } {
+  function newCall(epoch: number): { place: KeyedPlace; call: Call } {
     const place = pick(places);
     const player = { userId: pick(usersOf(place)), currency: pick(['SOL', 'CHIP', 'CHIP'] as const) };
     const kind = upTo(99);
@@ -95,7 +96,11 @@ export function scriptOf({ places, usersOf, steps }: WorkloadOptions, random: Ra
     return { place, call: { kind: 'single', operation: ofSession(sessionId) } };
   }
 
-  function open(place: Place, player: { userId: string; currency: 'SOL' | 'CHIP' }, epoch: number): Call {
+  function open(
+    place: KeyedPlace,
+    player: { userId: string; currency: 'SOL' | 'CHIP' },
+    epoch: number,
+  ): Call {
     // Who opens under a key follows from the key most of the time; else two players or currencies meet in it.
     const key = happens(0.9) ? openKey(epoch, upTo(OPENS_AN_EPOCH - 1)) : undefined;
     const owner = key && happens(0.8) ? ownerOf(place, key) : player;
@@ -110,7 +115,7 @@ export function scriptOf({ places, usersOf, steps }: WorkloadOptions, random: Ra
     return { kind: key && happens(0.2) ? 'keyInHeader' : 'single', operation };
   }
 
-  function ownerOf(place: Place, key: string) {
+  function ownerOf(place: KeyedPlace, key: string) {
     const users = usersOf(place);
     const [, epoch = '0', number = '0'] = key.split('-');
     const index = Number(epoch) + Number(number);
@@ -120,7 +125,7 @@ export function scriptOf({ places, usersOf, steps }: WorkloadOptions, random: Ra
     };
   }
 
-  function sessionIn(place: Place, epoch: number): string {
+  function sessionIn(place: KeyedPlace, epoch: number): string {
     const key = openKey(epoch, upTo(OPENS_AN_EPOCH - 1));
     return idFromParts('ses', 'playSession', place.environment, place.appId, key);
   }

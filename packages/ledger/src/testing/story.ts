@@ -1,7 +1,7 @@
 /** What there is to read when a run does not fit: what was asked, and what the log has on it. */
 import { parseStreamName } from '@coffer/kernel';
-import { type Attempt, httpCallOf, operationsOf } from './attempts.ts';
-import type { Claim, Run } from './serialization.ts';
+import { type Attempt, operationsOf } from './attempts.ts';
+import type { Claim, Run } from './history.ts';
 
 const MOST_LINES = 40;
 
@@ -55,9 +55,8 @@ function eventLine({ events }: Run, index: number): string {
 }
 
 function lineOf({ id, place, call, sentAt, received }: Attempt): string {
-  const { method, path, body } = httpCallOf(place, call);
   const answer = received
     ? `answered at ${received.at}: ${received.status}${received.replayed ? ' replayed' : ''} ${received.text}`
     : 'not answered';
-  return `  ${id} of ${place.name}, sent at ${sentAt}: ${method} ${path} ${JSON.stringify(body) ?? ''}, ${answer}`;
+  return `  ${id} of ${place.name}, sent at ${sentAt}: ${JSON.stringify(call)}, ${answer}`;
 }

@@ -7,24 +7,28 @@ import {
   type Account,
   type AccountAnswer,
   type AccountCommand,
-  type AccountEvent,
   account,
+  accountEvents,
+  accountStreamOf,
   adjustmentEntryId,
   postingsOf,
   rollbackEntryId,
   sessionHoldId,
 } from '@coffer/accounts';
-import { encodeMetadata, fold, Rejection, type StoredEvent, type StreamType } from '@coffer/kernel';
+import type { StreamEvent } from '@coffer/event-store';
+import { encodeMetadata, fold, Rejection, type StreamType } from '@coffer/kernel';
+import type { PlaySessionAnswer } from '../domain/playSession.answers.ts';
+import { answerBody, balanceBody } from '../domain/playSession.bodies.ts';
+import type { PlaySession } from '../domain/playSession.state.ts';
 import {
-  answerBody,
-  balanceBody,
   openDifference,
-  type PlaySession,
-  type PlaySessionAnswer,
   type PlaySessionCommand,
   playSession,
-} from '@coffer/ledger';
-import type { Answer, Books, Operation } from '@coffer/ledger/model';
+  playSessionStream,
+} from '../domain/playSession.ts';
+import { type Asked, type Attempt, receivedOf } from './attempts.ts';
+import type { Answer, Books } from './operations.ts';
+import { CURRENCIES, PLACE, sessionIdOf, USERS } from './smallCasino.ts';
 
 /**
  * Where the state of the next command comes from: kept from the last one, as within one append of several
@@ -33,7 +37,7 @@ import type { Answer, Books, Operation } from '@coffer/ledger/model';
 export type StateSource = 'kept' | 'refolded' | 'snapshot';
 
 export interface DeciderWorld {
-  apply(operation: Operation): Answer;
+  ask(asked: Asked): Answer;
   /** From the postings of every event. */
   books(currency: string): Books;
   /** From the folded accounts. */
@@ -42,20 +46,21 @@ export interface DeciderWorld {
   balances(): readonly bigint[];
   /** Every event as it would be on disk. */
   stored(): readonly string[];
+  /** All that was asked and answered. */
+  readonly attempts: readonly Attempt[];
+  readonly events: readonly StreamEvent[];
 }
 
 interface Streams<State> {
   readonly states: Map<string, State>;
-  readonly events: Map<string, StoredEvent[]>;
+  readonly events: Map<string, StreamEvent[]>;
 }
 
-export function createDeciderWorld(
-  known: { readonly users: readonly string[]; readonly currencies: readonly string[] },
-  source: StateSource,
-): DeciderWorld {
+export function createDeciderWorld(source: StateSource): DeciderWorld {
   const accounts: Streams<Account> = { states: new Map(), events: new Map() };
   const sessions: Streams<PlaySession> = { states: new Map(), events: new Map() };
-  const log: string[] = [];
+  const log: StreamEvent[] = [];
+  const attempts: Attempt[] = [];
 
   function execute<Command, Event, State, Result>(
     type: StreamType<Command, Event, State, Result>,
@@ -66,11 +71,14 @@ export function createDeciderWorld(
     const before = stateOf(type, streams, stream);
     const { events, answer, replayed = false } = type.decide(before, command);
     streams.states.set(stream, events.reduce(type.evolve, before));
+    const own = streams.events.get(stream) ?? [];
+    streams.events.set(stream, own);
     for (const event of events) {
       const { schemaVersion, ...encoded } = type.codec.encode(event);
-      const stored = { ...encoded, metadata: encodeMetadata(metadata, schemaVersion) };
-      streams.events.set(stream, [...(streams.events.get(stream) ?? []), stored]);
-      log.push(`${stream} ${stored.type} ${stored.data}`);
+      const metadata = encodeMetadata({ correlationId: idOfTheNext(), ...METADATA }, schemaVersion);
+      const stored = { ...encoded, id: `event-${log.length}`, stream, revision: own.length, metadata };
+      own.push(stored);
+      log.push(stored);
     }
     return { answer, replayed };
   }
@@ -88,11 +96,12 @@ export function createDeciderWorld(
   }
 
   const inAccount = (owner: Owner, command: AccountCommand): { answer: AccountAnswer; replayed: boolean } =>
-    execute(account, accounts, `${owner.userId}.${owner.currency}`, command);
+    execute(account, accounts, streamOf(owner), command);
   const inSession = (sessionId: string, command: PlaySessionCommand) =>
-    execute(playSession, sessions, sessionId, command);
+    execute(playSession, sessions, sessionStreamOf(sessionId), command);
+  const idOfTheNext = () => `request-${attempts.length}`;
 
-  function adjust(operation: Extract<Operation, { op: 'credit' | 'debit' }>): Answer {
+  function adjust(operation: Extract<Asked, { op: 'credit' | 'debit' }>): Answer {
     const { op, ref, amount, reason } = operation;
     const { answer, replayed } = inAccount(operation, {
       type: op === 'credit' ? 'CreditAccount' : 'DebitAccount',
@@ -105,21 +114,22 @@ export function createDeciderWorld(
     return accepted({ available: `${answer.available}`, held: `${answer.held}` }, replayed);
   }
 
-  function open(operation: Extract<Operation, { op: 'open' }>): Answer {
-    const { userId, gameCode, currency, transactionUuid, chosen } = operation;
+  function open(operation: Extract<Asked, { op: 'open' }>): Answer {
+    const { userId, gameCode, currency, transactionUuid = '' } = operation;
+    const sessionId = sessionIdOf(transactionUuid);
     const lockAmount = BigInt(operation.lockAmount);
-    if (!known.users.includes(userId)) throw new Rejection('users/not_found');
-    const currencyId = known.currencies.indexOf(currency);
-    if (currencyId < 0) throw new Rejection('ledger/unknown_currency');
+    assert(USERS.some((each) => each === userId));
+    const currencyId = CURRENCIES.find(({ code }) => code === currency)?.id;
+    if (currencyId === undefined) throw new Rejection('ledger/unknown_currency');
     const request = { userId, gameCode, currency, lockAmount, transactionUuid };
-    const session = stateOf(playSession, sessions, chosen.sessionId);
+    const session = stateOf(playSession, sessions, sessionStreamOf(sessionId));
     if (session.status === 'unknown') {
       const { answer } = inAccount(operation, {
         type: 'HoldFunds',
-        holdId: sessionHoldId(chosen.sessionId),
+        holdId: sessionHoldId(sessionId),
         amount: lockAmount,
         purpose: 'session',
-        request: { gameCode, openedAt: chosen.openedAt },
+        request: { sessionId, gameCode, currency, transactionUuid, openedAt: OPENED_AT },
       });
       if (answer.outcome === 'insufficient') {
         throw new Rejection('ledger/insufficient_funds', { available: answer.available, amount: lockAmount });
@@ -129,45 +139,38 @@ export function createDeciderWorld(
       const field = openDifference(session.terms, request);
       if (field) throw new Rejection('ledger/transaction_conflict', { transactionUuid, field });
     }
-    return rendered(inSession(chosen.sessionId, { type: 'OpenSession', ...request, currencyId, ...chosen }));
+    const chosen = { sessionId, openedAt: OPENED_AT };
+    return rendered(inSession(sessionId, { type: 'OpenSession', ...request, currencyId, ...chosen }));
   }
 
-  function settle(operation: Extract<Operation, { op: 'settle' }>): Answer {
-    const { sessionId, transactionUuid, chosen } = operation;
-    const outcome = inSession(sessionId, { type: 'SettleSession', transactionUuid, at: chosen.settledAt });
+  function settle(operation: Extract<Asked, { op: 'settle' }>): Answer {
+    const { sessionId, transactionUuid } = operation;
+    const outcome = inSession(sessionId, { type: 'SettleSession', transactionUuid, at: SETTLED_AT });
     assert(outcome.answer.outcome === 'settled');
     const { payout } = outcome.answer;
-    inAccount(outcome.answer, { type: 'CloseHold', holdId: sessionHoldId(sessionId), payout });
+    inAccount(ownerOf(outcome.answer), { type: 'CloseHold', holdId: sessionHoldId(sessionId), payout });
     return rendered(outcome);
   }
 
-  function rollback(operation: Extract<Operation, { op: 'rollback' }>): Answer {
+  function rollback(operation: Extract<Asked, { op: 'rollback' }>): Answer {
     const { op: _, sessionId, ...write } = operation;
     const outcome = inSession(sessionId, { type: 'RollBackBet', ...write });
     assert(outcome.answer.outcome === 'rollback');
     const { late, amount } = outcome.answer;
     if (late) {
-      const currency = known.currencies[late.currencyId] ?? assert.fail('an unknown currency');
-      inAccount(
-        { userId: late.userId, currency },
-        {
-          type: 'CreditAccount',
-          entryId: rollbackEntryId(sessionId, write.transactionUuid),
-          amount,
-          reason: 'rollback',
-        },
-      );
+      const entryId = rollbackEntryId(sessionId, write.transactionUuid);
+      inAccount(ownerOf(late), { type: 'CreditAccount', entryId, amount, reason: 'rollback' });
     }
     return rendered(outcome);
   }
 
-  function answer(operation: Operation): Answer {
+  function answer(operation: Asked): Answer {
     switch (operation.op) {
       case 'credit':
       case 'debit':
         return adjust(operation);
       case 'figures': {
-        const { available, held } = stateOf(account, accounts, `${operation.userId}.${operation.currency}`);
+        const { available, held } = stateOf(account, accounts, streamOf(operation));
         return accepted({ available: `${available}`, held: `${held}` }, false);
       }
       case 'open':
@@ -183,7 +186,7 @@ export function createDeciderWorld(
       case 'rollback':
         return rollback(operation);
       case 'balance': {
-        const session = stateOf(playSession, sessions, operation.sessionId);
+        const session = stateOf(playSession, sessions, sessionStreamOf(operation.sessionId));
         if (session.status === 'unknown') throw new Rejection('ledger/session_not_found');
         return accepted(balanceBody(session), false);
       }
@@ -192,24 +195,40 @@ export function createDeciderWorld(
     }
   }
 
+  function answered(operation: Asked): Answer {
+    try {
+      return answer(operation);
+    } catch (error) {
+      if (!(error instanceof Rejection)) throw error;
+      return { accepted: false, code: error.code, details: JSON.parse(wireText(error.details)) };
+    }
+  }
+
+  const isIn = (currency: string) => (stream: string) => stream.endsWith(`.${currencyIdOf(currency)}`);
   const accountsIn = (currency: string) =>
-    [...accounts.states].filter(([stream]) => stream.endsWith(`.${currency}`)).map(([, state]) => state);
+    [...accounts.states].filter(([stream]) => isIn(currency)(stream)).map(([, state]) => state);
 
   return {
-    apply(operation) {
-      try {
-        return answer(operation);
-      } catch (error) {
-        if (!(error instanceof Rejection)) throw error;
-        return { accepted: false, code: error.code, details: JSON.parse(wireText(error.details)) };
-      }
+    attempts,
+    events: log,
+    ask(operation) {
+      const result = answered(operation);
+      const ticks = 2 * attempts.length;
+      attempts.push({
+        id: idOfTheNext(),
+        place: PLACE,
+        call: { kind: 'single', operation },
+        sentAt: ticks,
+        received: { ...receivedOf(result), at: ticks + 1 },
+      });
+      return result;
     },
     books(currency) {
       const books = { available: 0n, held: 0n, house: 0n, adjustments: 0n };
       for (const [stream, events] of accounts.events) {
-        if (!stream.endsWith(`.${currency}`)) continue;
+        if (!isIn(currency)(stream)) continue;
         for (const stored of events) {
-          for (const posting of postingsOf(decodeAccountEvent(stored))) {
+          for (const posting of postingsOf(accountEvents.decode(stored))) {
             assert(posting.account in books, `nothing here is booked on ${posting.account}`);
             books[posting.account as keyof typeof books] += posting.amount;
           }
@@ -228,7 +247,7 @@ export function createDeciderWorld(
         session.status === 'unknown' ? [] : [session.balance, session.totalBet, session.totalWin],
       ),
     ],
-    stored: () => log,
+    stored: () => log.map(({ stream, type, data }) => `${stream} ${type} ${data}`),
   };
 }
 
@@ -237,9 +256,19 @@ interface Owner {
   readonly currency: string;
 }
 
-const metadata = { correlationId: 'world', actor: 'operator', occurredAt: '2026-01-31T12:00:00.000Z' };
+const OPENED_AT = '2026-01-31T12:00:00.000Z';
+const SETTLED_AT = '2026-01-31T13:00:00.000Z';
+const METADATA = { actor: 'operator', occurredAt: OPENED_AT };
 
-const decodeAccountEvent = (stored: StoredEvent): AccountEvent => account.codec.decode(stored);
+const currencyIdOf = (currency: string) =>
+  CURRENCIES.find(({ code }) => code === currency)?.id ?? assert.fail(`${currency} is unknown`);
+const ownerOf = ({ userId, currencyId }: { readonly userId: string; readonly currencyId: number }) => ({
+  userId,
+  currency: CURRENCIES.find(({ id }) => id === currencyId)?.code ?? assert.fail('an unknown currency'),
+});
+const streamOf = ({ userId, currency }: Owner) =>
+  accountStreamOf({ ...PLACE, userId, currencyId: currencyIdOf(currency) });
+const sessionStreamOf = (sessionId: string) => playSessionStream(PLACE.environment, PLACE.appId, sessionId);
 
 const accepted = (body: object, replayed: boolean): Answer => ({ accepted: true, body, replayed });
 

@@ -2,15 +2,16 @@
 import assert from 'node:assert/strict';
 import { type AccountEvent, account, accountEvents, parseAccountStream } from '@coffer/accounts';
 import { parseStreamName, type StoredEvent } from '@coffer/kernel';
-import { type PlaySessionEvent, playSession, playSessionEvents } from '@coffer/ledger';
-import type { Operation, Step } from '@coffer/ledger/model';
 import { z } from 'zod';
+import { type PlaySessionEvent, playSessionEvents } from '../domain/playSession.events.ts';
+import { playSession } from '../domain/playSession.ts';
+import type { Operation, Step } from './operations.ts';
 
-export interface StreamedEvent extends StoredEvent {
+interface StreamedEvent extends StoredEvent {
   readonly stream: string;
 }
 
-export type LogOperation =
+type LogOperation =
   /** What a caller asked for. */
   | { readonly kind: 'operation'; readonly operation: Operation }
   /** What moves the money of such an operation. */

@@ -1,5 +1,23 @@
 /** What the model remembers, and the pieces of its decisions. */
-import type { Answer, OpenTerms } from './operations.ts';
+import type { Answer, OpenTerms } from '../operations.ts';
+
+/** All that an app has in one environment. */
+export interface Ledger {
+  readonly known: Known;
+  /** By player and currency. */
+  readonly accounts: Map<string, Account>;
+  readonly sessions: Map<string, Session>;
+  /** By currency, as the next one. */
+  readonly house: Map<string, bigint>;
+  /** What the operator has put in, less what was taken out. */
+  readonly adjustments: Map<string, bigint>;
+}
+
+/** What is there before anything is asked. */
+export interface Known {
+  readonly users: readonly string[];
+  readonly currencies: readonly string[];
+}
 
 export interface Account {
   readonly owner: Owner;
@@ -68,7 +86,25 @@ export const first = (body: object, take?: () => void): Decided => ({
   ...(take && { take }),
 });
 export const replay = (body: object): Decided => ({ answer: { accepted: true, body, replayed: true } });
-export const takeAll = ({ take }: Decided) => take?.();
+
+export function accountOf(ledger: Ledger, { userId, currency }: Owner): Account {
+  const key = `${userId} ${currency}`;
+  const account = ledger.accounts.get(key) ?? {
+    owner: { userId, currency },
+    available: 0n,
+    held: 0n,
+    entries: new Map(),
+    holds: new Map(),
+  };
+  ledger.accounts.set(key, account);
+  return account;
+}
+
+export function sessionOf({ sessions }: Ledger, sessionId: string): Session {
+  const session = sessions.get(sessionId);
+  if (!session) throw new Refusal('ledger/session_not_found');
+  return session;
+}
 
 /** Accepted bets less those that were rolled back. */
 export const stakesOf = ({ bets }: Session): bigint =>

@@ -67,6 +67,9 @@ export type Step =
   /** Of a rollback after the settlement. */
   | { readonly op: 'creditRollback'; readonly sessionId: string; readonly transactionUuid: string };
 
+/** An operation or a step by its name. */
+export type Asking<Op extends (Operation | Step)['op']> = Extract<Operation | Step, { readonly op: Op }>;
+
 /** As on the wire: amounts are strings, keys stand in the documented order. */
 export type Answer =
   | { readonly accepted: true; readonly body: object; readonly replayed: boolean }

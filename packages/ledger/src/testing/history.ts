@@ -6,20 +6,19 @@
  */
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
-import { accountEvents, accountsErrors, parseAccountStream, postingsOf } from '@coffer/accounts';
-import { decodeMetadata, type ErrorCatalog, idFromParts, parseStreamName } from '@coffer/kernel';
-import { ledgerErrors } from '@coffer/ledger';
-import { type Answer, createModel, type Model, type Operation, type Step } from '@coffer/ledger/model';
-import { usersErrors } from '@coffer/users';
+import { accountEvents, parseAccountStream, postingsOf } from '@coffer/accounts';
+import type { StreamEvent } from '@coffer/event-store';
+import { decodeMetadata, idFromParts, parseStreamName } from '@coffer/kernel';
 import { z } from 'zod';
-import type { LoggedEvent } from '../books.ts';
-import { logOperationOf } from '../logOperations.ts';
-import { type Asked, type Attempt, operationsOf, type Place, type Received } from './attempts.ts';
+import { type Asked, type Attempt, operationsOf, type Place, type Received, receivedOf } from './attempts.ts';
+import { logOperationOf } from './logOperations.ts';
+import { createModel, type Model } from './model/model.ts';
+import type { Answer, Books, Operation, Step } from './operations.ts';
 import { storyOfClaim, storyOfEvent } from './story.ts';
 
 export interface Run {
   /** In the order of the log. */
-  readonly events: readonly LoggedEvent[];
+  readonly events: readonly StreamEvent[];
   readonly attempts: readonly Attempt[];
   readonly places: readonly Place[];
   readonly users: readonly string[];
@@ -30,18 +29,11 @@ export interface Run {
 export interface Applied {
   /** From 1, of all events of the log. */
   readonly ordinal: number;
-  readonly event: LoggedEvent;
+  readonly event: StreamEvent;
   readonly place: Place;
   readonly operation: Operation | Step;
-  readonly change: Figures;
-}
-
-/** What an operation added to a player's funds and, in the same currency, to the books. */
-export interface Figures {
-  readonly available: bigint;
-  readonly held: bigint;
-  readonly house: bigint;
-  readonly adjustments: bigint;
+  /** What it added to the books of its currency. */
+  readonly change: Books;
 }
 
 export interface Explained {
@@ -70,18 +62,14 @@ interface Given extends Omit<Received, 'replayed'> {
   readonly replayed: boolean | undefined;
 }
 
-const catalogue: ErrorCatalog = { ...accountsErrors, ...ledgerErrors, ...usersErrors };
-
 /** Throws with the story of the first thing that does not fit. */
 export function explain(run: Run): Explained {
   const { events, attempts, places, users, currencies } = run;
   const codes = currencies.map(({ code }) => code);
-  const models = new Map(
-    places.map((place) => [place, createModel({ users, currencies: codes }, { moneyMoves: 'byStep' })]),
-  );
+  const models = new Map(places.map((place) => [place, createModel({ users, currencies: codes })]));
   const codeOf = (currencyId: number | undefined) =>
     currencies.find(({ id }) => id === currencyId)?.code ?? `currency ${currencyId}`;
-  const currencyOf = ({ stream }: LoggedEvent) => codeOf(parseAccountStream(stream)?.currencyId);
+  const currencyOf = ({ stream }: StreamEvent) => codeOf(parseAccountStream(stream)?.currencyId);
   const modelOf = (place: Place) => models.get(place) ?? assert.fail('a place of the run');
   const attemptsById = new Map(attempts.map((attempt) => [attempt.id, attempt]));
   const applied: Applied[] = [];
@@ -102,7 +90,7 @@ export function explain(run: Run): Explained {
   if (left) assert.fail(storyOfClaim(run, left, 'Nothing in the log explains this answer'));
   return { applied, models, verdicts };
 
-  function follow(event: LoggedEvent, ordinal: number): void {
+  function follow(event: StreamEvent, ordinal: number): void {
     const told = logOperationOf(event, codeOf);
     if (!told) return;
     const { operation } = told;
@@ -316,16 +304,9 @@ function isSame(asked: Asked, operation: Operation | Step): boolean {
 
 /** Byte for byte. */
 function agrees(answer: Answer, given: Given): boolean {
-  if (answer.accepted) {
-    const isOpened = 'openedAt' in answer.body;
-    if (given.replayed !== undefined && given.replayed !== answer.replayed) return false;
-    return given.status === (isOpened ? 201 : 200) && given.text === JSON.stringify(answer.body);
-  }
-  const entry = Object.entries(catalogue).find(([code]) => code === answer.code)?.[1];
-  assert(entry, `${answer.code} stands in no catalogue`);
-  const { code, details } = answer;
-  const text = JSON.stringify({ code, message: entry.message, details });
-  return given.replayed !== true && given.status === entry.status && given.text === text;
+  const { status, text, replayed } = receivedOf(answer);
+  if (answer.accepted ? given.replayed === !replayed : given.replayed === true) return false;
+  return given.status === status && given.text === text;
 }
 
 function saysThatNothingWasDone({ status, text }: Received): boolean {
@@ -358,7 +339,7 @@ function isOwedMoney(model: Model, { parts }: Claim): boolean {
 }
 
 /** What the model made of an event is what stands in it, field by field, and posting by posting. */
-function requireSameEffect(event: LoggedEvent, body: object, change: Figures): void {
+function requireSameEffect(event: StreamEvent, body: object, change: Books): void {
   const data: unknown = JSON.parse(event.data);
   assert(typeof data === 'object' && data !== null);
   const stored = new Map<string, unknown>(Object.entries(data));

@@ -1,0 +1,73 @@
+/** What was asked of the ledger and what came back: what the checker is told of a run. */
+import assert from 'node:assert/strict';
+import { accountsErrors } from '@coffer/accounts';
+import type { Environment, ErrorCatalog } from '@coffer/kernel';
+import { usersErrors } from '@coffer/users';
+import { ledgerErrors } from '../errors.ts';
+import type { Answer, Operation } from './operations.ts';
+
+/** An app in one environment. */
+export interface Place {
+  /** `<environment>.<appId>` */
+  readonly name: string;
+  readonly appId: string;
+  readonly environment: Environment;
+}
+
+type WithoutChosen<Each> = Each extends unknown ? Omit<Each, 'chosen'> : never;
+
+/** What a caller asks for: without what the service makes up. */
+export type Asked = WithoutChosen<Operation>;
+
+export type Call =
+  | { readonly kind: 'single'; readonly operation: Asked }
+  /** An open whose `transactionUuid` is sent as the header Idempotency-Key. */
+  | { readonly kind: 'keyInHeader'; readonly operation: Extract<Asked, { op: 'open' }> }
+  | { readonly kind: 'batch'; readonly sessionId: string; readonly operations: readonly Asked[] }
+  /** A player's funds in all currencies. */
+  | { readonly kind: 'accounts'; readonly userId: string };
+
+export interface Received {
+  readonly status: number;
+  /** The exact body. */
+  readonly text: string;
+  readonly replayed: boolean;
+}
+
+/** One copy of a request. Times are ticks of one clock that no two things share. */
+export interface Attempt {
+  /** The correlation id of the events that it leads to. */
+  readonly id: string;
+  readonly place: Place;
+  readonly call: Call;
+  readonly sentAt: number;
+  /** Undefined when the reply was lost, or the service died. */
+  readonly received: (Received & { readonly at: number }) | undefined;
+}
+
+export function operationsOf({ call }: Attempt): readonly Asked[] {
+  switch (call.kind) {
+    case 'single':
+    case 'keyInHeader':
+      return [call.operation];
+    case 'batch':
+      return call.operations;
+    case 'accounts':
+      return [];
+  }
+}
+
+const catalogue: ErrorCatalog = { ...accountsErrors, ...ledgerErrors, ...usersErrors };
+
+/** The answer as it stands on the wire. */
+export function receivedOf(answer: Answer): Received {
+  if (answer.accepted) {
+    const { body, replayed } = answer;
+    return { status: 'openedAt' in body ? 201 : 200, text: JSON.stringify(body), replayed };
+  }
+  const { code, details } = answer;
+  const entry = Object.entries(catalogue).find(([each]) => each === code)?.[1];
+  assert(entry, `${code} stands in no catalogue`);
+  const text = JSON.stringify({ code, message: entry.message, details });
+  return { status: entry.status, text, replayed: false };
+}

@@ -1,0 +1,135 @@
+/**
+ * The contract, executable: what the ledger answers to a sequence of operations, in plain maps. Written from
+ * the contract (Common rules, Money model, Ledger) and not from the deciders, which are compared with it.
+ * An open, a settlement and a late rollback move no money here: the steps that do are told apart, as in the log.
+ * It throws on what it was not taught instead of guessing.
+ */
+import type { Answer, Books, Contents, Operation, Owed, Step } from '../operations.ts';
+import { adjust, closeHold, creditRollback, figuresOf, hold } from './money.ts';
+import { balance, bet, open, rollback, settle, win } from './play.ts';
+import { type Decided, type Known, type Ledger, type Owner, Refusal, stakesOf } from './state.ts';
+
+export interface Model {
+  /** Does the operation. */
+  apply(operation: Operation | Step): Answer;
+  /** What the operation would be answered now, and whether it would then change anything; does nothing. */
+  ask(operation: Operation | Step): { readonly answer: Answer; readonly acts: boolean };
+  books(currency: string): Books;
+  contents(): Contents;
+  /** What has been decided and has not reached the player's funds, or the session it is held for. */
+  owed(): readonly Owed[];
+}
+
+export function createModel(known: Known): Model {
+  const ledger: Ledger = {
+    known,
+    accounts: new Map(),
+    sessions: new Map(),
+    house: new Map(),
+    adjustments: new Map(),
+  };
+  return {
+    apply(operation) {
+      const { answer, take } = decide(ledger, operation);
+      take?.();
+      return answer;
+    },
+    ask(operation) {
+      const { answer, take } = decide(ledger, operation);
+      return { answer, acts: take !== undefined };
+    },
+    books: (currency) => booksOf(ledger, currency),
+    contents: () => contentsOf(ledger),
+    owed: () => owedIn(ledger),
+  };
+}
+
+function decide(ledger: Ledger, operation: Operation | Step): Decided {
+  try {
+    return accept(ledger, operation);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return { answer: { accepted: false, code: error.code, details: error.details } };
+  }
+}
+
+/** Throws the refusal. */
+function accept(ledger: Ledger, operation: Operation | Step): Decided {
+  switch (operation.op) {
+    case 'credit':
+    case 'debit':
+      return adjust(ledger, operation);
+    case 'figures':
+      return figuresOf(ledger, operation);
+    case 'hold':
+      return hold(ledger, operation);
+    case 'closeHold':
+      return closeHold(ledger, operation);
+    case 'creditRollback':
+      return creditRollback(ledger, operation);
+    case 'open':
+      return open(ledger, operation);
+    case 'bet':
+      return bet(ledger, operation);
+    case 'win':
+      return win(ledger, operation);
+    case 'rollback':
+      return rollback(ledger, operation);
+    case 'balance':
+      return balance(ledger, operation);
+    case 'settle':
+      return settle(ledger, operation);
+  }
+}
+
+function booksOf({ accounts, house, adjustments }: Ledger, currency: string): Books {
+  const own = [...accounts.values()].filter(({ owner }) => owner.currency === currency);
+  return {
+    available: own.reduce((sum, { available }) => sum + available, 0n),
+    held: own.reduce((sum, { held }) => sum + held, 0n),
+    house: house.get(currency) ?? 0n,
+    adjustments: adjustments.get(currency) ?? 0n,
+  };
+}
+
+const contentsOf = ({ accounts, sessions }: Ledger): Contents => ({
+  accounts: [...accounts.values()]
+    // One that was only asked about is not there.
+    .filter(({ entries, holds }) => entries.size + holds.size > 0)
+    .map(({ owner, available, held, holds }) => ({
+      ...owner,
+      available,
+      held,
+      holds: [...holds].map(([sessionId, { amount, payout }]) => ({ sessionId, amount, payout })),
+    })),
+  sessions: [...sessions].map(([sessionId, session]) => ({
+    sessionId,
+    ...session.owner,
+    ...session.terms,
+    lockAmount: session.lockAmount,
+    balance: session.balance,
+    totalBet: session.settled?.totalBet ?? stakesOf(session),
+    totalWin: session.totalWin,
+    lateRolledBack: [...session.late.values()].reduce((sum, { stake }) => sum + stake, 0n),
+    settledAt: session.settled?.settledAt,
+  })),
+});
+
+function owedIn({ accounts, sessions }: Ledger): readonly Owed[] {
+  const isInPlay = (sessionId: string, { userId, currency }: Owner): boolean => {
+    const session = sessions.get(sessionId);
+    if (!session || session.settledBody) return false;
+    return session.owner.userId === userId && session.owner.currency === currency;
+  };
+  const holds = [...accounts.values()].flatMap(({ owner, holds: own }) =>
+    [...own]
+      .filter(([sessionId, { payout }]) => payout === undefined && !isInPlay(sessionId, owner))
+      .map(([sessionId]) => ({ sessionId, ...owner })),
+  );
+  const rollbacks = [...sessions].flatMap(([sessionId, { owner, late }]) =>
+    [...late]
+      .filter(([, { paid }]) => !paid)
+      .map(([transactionUuid]) => ({ sessionId, ...owner, transactionUuid })),
+  );
+  return [...holds, ...rollbacks];
+}

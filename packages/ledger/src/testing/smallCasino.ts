@@ -1,0 +1,21 @@
+/** The small casino of the random histories: few players, currencies and sessions, so that all meet. */
+import { idFromParts } from '@coffer/kernel';
+import type { Place } from './attempts.ts';
+import { type Explained, explain, type Run } from './history.ts';
+
+export const USERS = ['usr_00000000000000000000000001', 'usr_00000000000000000000000002'] as const;
+export const CURRENCIES = [
+  { id: 1, code: 'SOL' },
+  { id: 2, code: 'CHIP' },
+] as const;
+
+const appId = idFromParts('app', 'small casino');
+export const PLACE: Place = { name: `test.${appId}`, appId, environment: 'test' };
+
+/** The session that an open under this uuid leads to. */
+export const sessionIdOf = (transactionUuid: string): string =>
+  idFromParts('ses', 'playSession', PLACE.environment, PLACE.appId, transactionUuid);
+
+/** Whether a run of this casino is what the rules say of one order. Throws where it is not. */
+export const explainCasino = (run: Pick<Run, 'events' | 'attempts'>): Explained =>
+  explain({ ...run, places: [PLACE], users: USERS, currencies: CURRENCIES });
