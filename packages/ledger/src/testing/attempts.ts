@@ -43,6 +43,8 @@ export interface Attempt {
   readonly sentAt: number;
   /** Undefined when the reply was lost, or the service died. */
   readonly received: (Received & { readonly at: number }) | undefined;
+  /** How long the log was when it was sent and when it was answered, where a run can tell. */
+  readonly log?: { readonly from: number; readonly to: number };
 }
 
 export function operationsOf({ call }: Attempt): readonly Asked[] {

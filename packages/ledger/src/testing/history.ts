@@ -2,7 +2,8 @@
  * Whether a run was one order of operations: that of the log. Each event is told to the executable model, which
  * must do exactly what the event says; each answer must be the model's at a state that the log had while the
  * request was under way. A state counts as past for all requests that were sent after an answer that needed it
- * had come, and as yet to come for all that were answered before its cause was sent: no clock is asked.
+ * had come, and as yet to come for all that were answered before its cause was sent: no clock is asked. A run in one
+ * process says of each answer exactly how long the log was.
  */
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
@@ -105,9 +106,11 @@ export function explain(run: Run): Explained {
       const refused = cause.received && saysThatNothingWasDone(cause.received);
       if (refused) unfit(ordinal, `${cause.id} was answered that nothing was done`);
     }
-    const stale = unexplained.find(({ attempt }) => attempt.received.at < cause.sentAt);
+    const stale = unexplained.find(
+      ({ attempt: { received, log } }) => received.at < cause.sentAt || (log && log.to < ordinal),
+    );
     if (stale) {
-      const what = `No state of the log explains this answer, up to ${ordinal - 1}, after which ${cause.id} was sent`;
+      const what = `No state of the log explains this answer, up to ${ordinal - 1}, before the next event, of ${cause.id}`;
       assert.fail(storyOfClaim(run, stale, what));
     }
 
@@ -167,7 +170,8 @@ export function explain(run: Run): Explained {
     for (;;) {
       const begun = claimsUnderWay();
       for (const claim of begun) {
-        if (!claim.isMatched) walk(claim, 0, ordinal);
+        const { from } = claim.attempt.log ?? { from: 0 };
+        if (!claim.isMatched && from <= ordinal) walk(claim, 0, ordinal);
       }
       const isExplained = (claim: Claim) =>
         claim.isMatched && !isOwedMoney(modelOf(claim.attempt.place), claim);

@@ -121,11 +121,13 @@ export function createTwoNodes(random: () => number): TwoNodes {
         call: { kind: 'single', operation },
       } as const;
       ticks += 1;
-      const at = attempts.push({ ...attempt, sentAt: ticks, received: undefined }) - 1;
       const sentAt = ticks;
+      const from = log.events.length;
+      const at = attempts.push({ ...attempt, sentAt, received: undefined }) - 1;
       const received = await receive(answer(index, attempt.id, operation));
       ticks += 1;
-      attempts[at] = { ...attempt, sentAt, received: { ...received, at: ticks } };
+      const to = log.events.length;
+      attempts[at] = { ...attempt, sentAt, received: { ...received, at: ticks }, log: { from, to } };
     },
     async finish(index) {
       const { carryOut } = nodeOf(index).playSessions;
