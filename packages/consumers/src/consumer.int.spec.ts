@@ -1,102 +1,49 @@
-import { createPool, migrate, type Pool } from '@coffer/database';
 import { type LogPlace, LogRewrittenError, type RecordedEvent } from '@coffer/event-store';
-import { createTestDatabase, type TestDatabase, until } from '@coffer/testing';
+import { until } from '@coffer/testing';
 import { expect } from 'chai';
-import { type Consumer, type ConsumerAlarm, type ConsumerOptions, startConsumer } from './consumer.ts';
-import { createConsumersTable, readCheckpoint } from './consumersTable.ts';
+import { readCheckpoint } from './consumersTable.ts';
 import { holdProjections } from './heldProjections.ts';
 import { takeLease } from './lease.ts';
 import { type Projection, projecting } from './projecting.ts';
 import { reacting } from './reacting.ts';
 import type { Reaction } from './reaction.ts';
-import { consumerMigrations } from './stopsTable.ts';
-import { placeOf, type TestLog, testLog } from './testing.ts';
-import type { ConsumerWork } from './work.ts';
-
-const SCHEMA = 'read_v1';
-const NAME = 'counting';
+import { consumerWorld, NAME, POISONS, SCHEMA } from './testing/consumerWorld.ts';
+import { placeOf } from './testing.ts';
 
 describe('a consumer', () => {
-  let database: TestDatabase;
-  let pool: Pool;
-  let log: TestLog;
-  let running: Consumer[];
-  let alarms: ConsumerAlarm[];
-  let troubles: unknown[];
-
-  beforeEach(async () => {
-    database = await createTestDatabase({ name: 'consumers', prepare });
-    pool = createPool({
-      connectionString: database.connectionString,
-      applicationName: 'spec',
-      onIdleError() {},
-    });
-    log = testLog();
-    running = [];
-    alarms = [];
-    troubles = [];
-  });
-
-  afterEach(async () => {
-    await Promise.all(running.map((consumer) => consumer.stop()));
-    await pool.end();
-    await database.drop();
-  });
-
-  function start(work: ConsumerWork, more: Partial<ConsumerOptions> = {}): Consumer {
-    const consumer = startConsumer({
-      name: NAME,
-      schema: SCHEMA,
-      pool,
-      store: log.store,
-      work,
-      onAlarm: (alarm) => alarms.push(alarm),
-      onTrouble: ({ error }) => troubles.push(error),
-      pageSize: 10,
-      standbyPollMs: 5,
-      firstRetryMs: 5,
-      ...more,
-    });
-    running.push(consumer);
-    return consumer;
-  }
-
-  const checkpoint = async () => (await readCheckpoint(pool, { schema: SCHEMA, name: NAME }))?.position;
+  const world = consumerWorld();
+  const { alarms, troubles, start, checkpoint, rows, writesRows } = world;
   const leaseOf = async () =>
-    (await pool.query(`select epoch, owner, leased_until from ${SCHEMA}.consumers`)).rows[0];
+    (await world.pool.query(`select epoch, owner, leased_until from ${SCHEMA}.consumers`)).rows[0];
   const expireLease = () =>
-    pool.query(`update ${SCHEMA}.consumers set leased_until = clock_timestamp() - interval '1 second'`);
-  const rows = async () =>
-    (await pool.query(`select position, writer from ${SCHEMA}.seen order by position`)).rows.map(
-      ({ position, writer }) => `${position} ${writer}`,
-    );
+    world.pool.query(`update ${SCHEMA}.consumers set leased_until = clock_timestamp() - interval '1 second'`);
 
   describe('that projects', () => {
     it('applies every event once, and moves its checkpoint with the rows', async () => {
-      log.append(25);
+      world.log.append(25);
       const consumer = start(projecting([writesRows('A')]));
       await until(() => consumer.status().state === 'live');
-      log.append(3);
+      world.log.append(3);
       await until(async () => (await checkpoint()) === '28');
       expect(await rows()).to.have.length(28);
-      expect(await readCheckpoint(pool, { schema: SCHEMA, name: NAME })).to.include({ ordinal: 28 });
+      expect(await readCheckpoint(world.pool, { schema: SCHEMA, name: NAME })).to.include({ ordinal: 28 });
       expect(consumer.status()).to.include({ position: '28', caughtUpOnce: true, reason: undefined });
     });
 
     it('goes on where it stopped', async () => {
-      log.append(5);
+      world.log.append(5);
       const first = start(projecting([writesRows('A')]));
       await until(() => first.status().state === 'live');
       await first.stop();
       expect((await leaseOf()).owner).to.equal(null);
-      log.append(2);
+      world.log.append(2);
       const second = start(projecting([writesRows('B')]));
       await until(() => second.status().state === 'live');
       expect(await rows()).to.deep.equal(['1 A', '2 A', '3 A', '4 A', '5 A', '6 B', '7 B']);
     });
 
     it('leaves neither rows nor checkpoint when it dies between them, then does both', async () => {
-      log.append(3);
+      world.log.append(3);
       let deaths = 0;
       const diesOnce: Projection = {
         async apply(db) {
@@ -114,7 +61,7 @@ describe('a consumer', () => {
     });
 
     it('cannot write any more when another has taken its lease', async () => {
-      log.append(3);
+      world.log.append(3);
       const hasWritten = Promise.withResolvers<void>();
       const goesOn = Promise.withResolvers<void>();
       const freezes: Projection = {
@@ -138,7 +85,7 @@ describe('a consumer', () => {
     });
 
     it('keeps nobody waiting when it is frozen in a page, and writes nothing of it when it wakes', async () => {
-      log.append(3);
+      world.log.append(3);
       const hasWritten = Promise.withResolvers<void>();
       const goesOn = Promise.withResolvers<void>();
       const freezes: Projection = {
@@ -167,34 +114,21 @@ describe('a consumer', () => {
     });
 
     it('stands by while another reads, tells that it has caught up, and takes over when the other stops', async () => {
-      log.append(3);
+      world.log.append(3);
       const first = start(projecting([writesRows('A')]));
       await until(() => first.status().state === 'live');
       const second = start(projecting([writesRows('B')]));
       await until(() => second.status().caughtUpOnce);
       expect(second.status()).to.include({ state: 'standby', position: '3' });
       await first.stop();
-      log.append(1);
+      world.log.append(1);
       await until(() => second.status().position === '4');
       expect(await rows()).to.deep.equal(['1 A', '2 A', '3 A', '4 B']);
     });
 
-    const poisons: Record<string, Projection> = {
-      'an event that its projection throws on': {
-        async apply(_db, events) {
-          if (events.some(({ revision }) => revision === 3)) throw new Error('unheard of');
-        },
-      },
-      'an event whose rows the database refuses': {
-        async apply(db, events) {
-          const values = events.map(({ revision }) => (revision === 3 ? 'many' : '1'));
-          await db.query('select count(amount::numeric) from unnest($1::text[]) as amount', [values]);
-        },
-      },
-    };
-    for (const [poison, projection] of Object.entries(poisons)) {
+    for (const [poison, projection] of Object.entries(POISONS)) {
       it(`stops before ${poison}, names it, and lets go of its lease`, async () => {
-        log.append(8);
+        world.log.append(8);
         const consumer = start(projecting([writesRows('A'), projection]));
         await until(() => consumer.status().state === 'stopped');
         expect(alarms).to.have.length(1);
@@ -213,18 +147,18 @@ describe('a consumer', () => {
     }
 
     it('shows how it falls behind when it has stopped before an event', async () => {
-      log.append(4);
-      const consumer = start(projecting([poisons['an event that its projection throws on'] as Projection]));
+      world.log.append(4);
+      const consumer = start(projecting([POISONS['an event that its projection throws on']]));
       await until(() => consumer.status().state === 'stopped');
-      log.append(6);
+      world.log.append(6);
       await until(() => consumer.status().lagEvents === 7);
     });
 
     it('stops for good when the log was rewritten', async () => {
-      log.append(2);
+      world.log.append(2);
       const consumer = start(projecting([writesRows('A')]));
       await until(() => consumer.status().state === 'live');
-      log.rewrite();
+      world.log.rewrite();
       await until(() => consumer.status().state === 'stopped');
       expect(alarms[0]).to.include({ consumer: NAME, code: 'store/log_rewritten', event: undefined });
       expect(consumer.status().reason).to.include('store/log_rewritten');
@@ -233,7 +167,7 @@ describe('a consumer', () => {
     });
 
     it('knows how far behind it is', async () => {
-      log.append(30);
+      world.log.append(30);
       const hasPage = Promise.withResolvers<void>();
       const goesOn = Promise.withResolvers<void>();
       let pages = 0;
@@ -258,15 +192,15 @@ describe('a consumer', () => {
   describe('that is held at a place', () => {
     const hold = () =>
       holdProjections({
-        pool,
-        store: log.store,
+        pool: world.pool,
+        store: world.log.store,
         key: { schema: SCHEMA, name: NAME },
         projections: [writesRows('A')],
       });
     const { signal } = new AbortController();
 
     it('takes what stands up to the place, and no more', async () => {
-      log.append(5);
+      world.log.append(5);
       const held = await hold();
       await held.advance(placeOf(3), { signal });
       expect(await rows()).to.deep.equal(['1 A', '2 A', '3 A']);
@@ -279,7 +213,7 @@ describe('a consumer', () => {
     };
     for (const [circumstance, place] of Object.entries(gone)) {
       it(`gives up rather than wait for ever when ${circumstance}: it was rewritten`, async () => {
-        log.append(5);
+        world.log.append(5);
         const held = await hold();
         const failure = await held.advance(place, { signal }).catch((error: unknown) => error);
         expect(failure).to.be.instanceOf(LogRewrittenError);
@@ -289,22 +223,22 @@ describe('a consumer', () => {
 
   describe('that reacts', () => {
     it('keeps its checkpoint just before the oldest pending cause, and moves it on when the effect appears', async () => {
-      const world = debts(['b']);
-      log.append(2, 'Other');
-      log.append(1, 'Owed', 'a');
-      log.append(1, 'Owed', 'b');
-      const consumer = start(reacting([world.reaction], { saveEveryMs: 5, firstRetryMs: 5 }));
+      const debt = debts(['b']);
+      world.log.append(2, 'Other');
+      world.log.append(1, 'Owed', 'a');
+      world.log.append(1, 'Owed', 'b');
+      const consumer = start(reacting([debt.reaction], { saveEveryMs: 5, firstRetryMs: 5 }));
       await until(async () => (await checkpoint()) === '3');
-      expect(world.acts).to.include.members(['a', 'b']);
+      expect(debt.acts).to.include.members(['a', 'b']);
       expect(consumer.status().pending).to.include({ count: 1 });
-      world.mend('b');
-      await until(async () => (await checkpoint()) === String(log.length()));
+      debt.mend('b');
+      await until(async () => (await checkpoint()) === String(world.log.length()));
       expect(consumer.status().pending).to.include({ count: 0, oldestSeconds: 0 });
     });
 
     it('is followed by one that acts on exactly what is pending', async () => {
       const first = debts(['b']);
-      for (const key of ['a', 'b', 'c']) log.append(1, 'Owed', key);
+      for (const key of ['a', 'b', 'c']) world.log.append(1, 'Owed', key);
       const crashed = start(reacting([first.reaction], { saveEveryMs: 60_000 }));
       await until(() => crashed.status().pending?.count === 1);
       await crashed.stop();
@@ -312,12 +246,12 @@ describe('a consumer', () => {
 
       const second = debts([]);
       start(reacting([second.reaction], { saveEveryMs: 5 }));
-      await until(async () => (await checkpoint()) === String(log.length()));
+      await until(async () => (await checkpoint()) === String(world.log.length()));
       expect(second.acts).to.deep.equal(['b']);
     });
 
     it('finishes the act it is in before it lets go of its lease', async () => {
-      log.append(1, 'Owed', 'a');
+      world.log.append(1, 'Owed', 'a');
       const begun = Promise.withResolvers<void>();
       const goesOn = Promise.withResolvers<void>();
       const { reaction } = debts([]);
@@ -343,8 +277,8 @@ describe('a consumer', () => {
 
     it('stops before an event that it cannot understand', async () => {
       const { reaction } = debts([]);
-      log.append(2, 'Other');
-      log.append(1, 'Garbled');
+      world.log.append(2, 'Other');
+      world.log.append(1, 'Garbled');
       const consumer = start(reacting([reaction]));
       await until(() => consumer.status().state === 'stopped');
       expect(alarms[0]?.event).to.deep.equal({
@@ -361,14 +295,14 @@ describe('a consumer', () => {
     it('is lost by its own clock when it cannot be renewed', async () => {
       const lost = Promise.withResolvers<void>();
       const lease = await takeLease({
-        pool,
+        pool: world.pool,
         key: { schema: SCHEMA, name: NAME },
         owner: 'A',
         leaseMs: 60,
         onLost: lost.resolve,
         onTrouble: (error) => troubles.push(error),
       });
-      const blocker = await pool.connect();
+      const blocker = await world.pool.connect();
       try {
         await blocker.query('begin');
         await blocker.query(`select * from ${SCHEMA}.consumers for update`);
@@ -383,7 +317,7 @@ describe('a consumer', () => {
 
     it('is had by one at a time, and by the next as soon as it is let go', async () => {
       const key = { schema: SCHEMA, name: NAME };
-      const shared = { pool, key, leaseMs: 60_000, onLost() {}, onTrouble() {} };
+      const shared = { pool: world.pool, key, leaseMs: 60_000, onLost() {}, onTrouble() {} };
       const first = await takeLease({ ...shared, owner: 'A' });
       expect(first?.epoch).to.equal('1');
       expect(await takeLease({ ...shared, owner: 'B' })).to.equal(undefined);
@@ -409,28 +343,9 @@ describe('a consumer', () => {
       async act(cause) {
         acts.push(keyOf(cause));
         if (broken.has(keyOf(cause))) throw new Error('not now');
-        log.append(1, 'Paid', keyOf(cause));
+        world.log.append(1, 'Paid', keyOf(cause));
       },
     };
     return { acts, reaction, mend: (key: string) => broken.delete(key) };
   }
-});
-
-async function prepare(connectionString: string): Promise<void> {
-  const pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-  await pool.query(`create schema ${SCHEMA}`);
-  await createConsumersTable(pool, SCHEMA);
-  await migrate(pool, [consumerMigrations]);
-  await pool.query(`create table ${SCHEMA}.seen (position integer primary key, writer text not null)`);
-  await pool.end();
-}
-
-/** One row per event, so that one applied twice is refused by the database. */
-const writesRows = (writer: string): Projection => ({
-  async apply(db, events) {
-    await db.query(`insert into ${SCHEMA}.seen select unnest($1::integer[]), $2`, [
-      events.map(({ position }) => position),
-      writer,
-    ]);
-  },
 });
