@@ -13,14 +13,14 @@ import { buildTransfer } from '@coffer/solana';
 import { testWallet } from '@coffer/solana/testing';
 import { eventually, PATIENCE_MS } from '@coffer/testing';
 import { expect } from 'chai';
+import { type ServiceOnChain, startServiceOnChain } from './testing/chainWorld.ts';
 import { requireStatus, setUpApp, type TestApp } from './testing/client.ts';
-import { type QuickChain, startQuickChain } from './testing/quickChain.ts';
 import { allowSignIn, newWallet } from './testing/signIns.ts';
-import { startWorld, type World } from './testing/world.ts';
 
 const SOL = 1;
 const ONE_SOL = 1_000_000_000n;
-const QUICK = { COFFER_CHAIN_POLL_MS: '20' };
+/** A blockhash lives for 150 of its slots: long enough for a transaction that is signed over HTTP. */
+const QUICK = { slotMs: 40, environment: { COFFER_CHAIN_POLL_MS: '20' } };
 
 async function failureOf(promise: Promise<unknown>): Promise<CofferError> {
   try {
@@ -33,20 +33,16 @@ async function failureOf(promise: Promise<unknown>): Promise<CofferError> {
 }
 
 describe('the SDK with money on the chain, against the service', () => {
-  let chain: QuickChain;
-  let world: World;
+  let service: ServiceOnChain;
   let app: TestApp;
 
   before(async () => {
-    chain = await startQuickChain();
-    world = await startWorld({ chains: chain.chains, environment: QUICK });
+    service = await startServiceOnChain(QUICK);
+    const { world } = service;
     app = await setUpApp(world.client);
     await allowSignIn(world.client, app.appId);
   });
-  after(async () => {
-    await world?.stop();
-    await chain?.stop();
-  });
+  after(() => service?.stop());
 
   /** Loses the answer of each call at its first attempt. */
   const losesFirstAnswers = (): Fetch => {
@@ -61,7 +57,7 @@ describe('the SDK with money on the chain, against the service', () => {
   };
   const backend = (ownFetch: Fetch = fetch) =>
     createBackendClient({
-      baseUrl: world.client.baseUrl,
+      baseUrl: service.world.client.baseUrl,
       secretKey: app.test.secretKey,
       fetch: ownFetch,
       retry: { firstDelayMs: 1 },
@@ -70,13 +66,13 @@ describe('the SDK with money on the chain, against the service', () => {
   /** A signed-in player whose wallet has so many lamports. */
   async function playerWith(lamports: bigint): Promise<{ page: PlayerClient; wallet: Wallet }> {
     const page = createPlayerClient({
-      baseUrl: world.client.baseUrl,
+      baseUrl: service.world.client.baseUrl,
       publishableKey: app.test.publishableKey,
       retry: { firstDelayMs: 1 },
     });
     await page.signInWithWallet(newWallet());
     const wallet = await page.wallets.me();
-    if (lamports > 0n) await chain.fund(wallet.address, lamports);
+    if (lamports > 0n) await service.fund(wallet.address, lamports);
     return { page, wallet };
   }
   const solOf = async (userId: string) =>
@@ -132,7 +128,7 @@ describe('the SDK with money on the chain, against the service', () => {
     expect(replayed).to.equal(true);
     expect((await settled(ref)).status).to.equal('confirmed');
     expect(await solOf(wallet.userId)).to.deep.include({ available: ONE_SOL / 2n });
-    expect(await chain.lamportsOf(wallet.address)).to.equal(ONE_SOL / 2n);
+    expect(await service.lamportsOf(wallet.address)).to.equal(ONE_SOL / 2n);
   });
 
   it('hands out refusals, with the key of the call', async () => {
@@ -164,15 +160,14 @@ describe('the SDK with money on the chain, against the service', () => {
       return move.status === 'confirmed' || move.status === 'failed' ? move : undefined;
     });
     expect(sent.status).to.equal('confirmed');
-    expect(await chain.lamportsOf(toAddress)).to.equal(ONE_SOL / 2n);
-    expect(await chain.lamportsOf(wallet.address)).to.equal(ONE_SOL / 2n);
+    expect(await service.lamportsOf(toAddress)).to.equal(ONE_SOL / 2n);
+    expect(await service.lamportsOf(wallet.address)).to.equal(ONE_SOL / 2n);
   });
 
   it("signs with the player's wallet, asked by the player and, once that is switched on, by the backend", async () => {
     const { page, wallet } = await playerWith(ONE_SOL);
     const friend = testWallet('a friend who pays the fees');
-    await chain.fund(friend.address, ONE_SOL);
-    const node = chain.chains.of('test');
+    await service.fund(friend.address, ONE_SOL);
     const unsigned = async (amount: bigint) => {
       const { message, withSignatures } = buildTransfer({
         feePayer: friend.address,
@@ -181,7 +176,7 @@ describe('the SDK with money on the chain, against the service', () => {
         mint: 'native',
         amount,
         moveId: `mov_${amount}`,
-        blockhash: (await node.latestBlockhash()).blockhash,
+        blockhash: (await service.rpc.latestBlockhash()).blockhash,
         priority: { unitLimit: 100_000, microLamports: 0n },
         createsAccount: false,
       });
@@ -192,10 +187,10 @@ describe('the SDK with money on the chain, against the service', () => {
     const signed = await page.wallets.sign(request);
     expect(signed).to.deep.include({ publicKey: wallet.address, replayed: false });
     expect((await page.wallets.sign(request)).replayed).to.equal(true);
-    await node.send(signed.signedTransaction);
+    await service.rpc.send(signed.signedTransaction);
     await eventually(
       'the transfer is in a block',
-      async () => (await chain.lamportsOf(wallet.address)) === ONE_SOL - 1_000n || undefined,
+      async () => (await service.lamportsOf(wallet.address)) === ONE_SOL - 1_000n || undefined,
     );
 
     const byServer = { userId: wallet.userId, transaction: await unsigned(2_000n) };
@@ -203,7 +198,7 @@ describe('the SDK with money on the chain, against the service', () => {
       'wallets/server_signing_disabled',
     );
     const settings = { serverSigningEnabled: true };
-    requireStatus(await world.client.post(`/portal/app/${app.appId}/settings`, { settings }), 200);
+    requireStatus(await service.world.client.post(`/portal/app/${app.appId}/settings`, { settings }), 200);
     const byBackend = await eventually('the setting is seen', async () =>
       backend()
         .wallets.sign(byServer)

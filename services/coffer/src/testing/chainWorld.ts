@@ -19,8 +19,11 @@ const FAST = { slotMs: 5, finality: { confirmedAfter: 1, finalizedAfter: 3 } } a
 
 export type ServiceOnChain = Awaited<ReturnType<typeof startServiceOnChain>>;
 
-export async function startServiceOnChain(options: Pick<WorldOptions, 'environment' | 'roles'> = {}) {
-  const node = await startChainWorld(FAST);
+export async function startServiceOnChain({
+  slotMs = FAST.slotMs,
+  ...options
+}: Pick<WorldOptions, 'environment' | 'roles'> & { readonly slotMs?: number } = {}) {
+  const node = await startChainWorld({ ...FAST, slotMs });
   const rpc = createRpcChain({ urls: [node.url], timeoutMs: 5_000 });
   const chains = openChains(
     { test: undefined, live: undefined },
@@ -48,6 +51,8 @@ export async function startServiceOnChain(options: Pick<WorldOptions, 'environme
     rpc,
     world,
     pool,
+    fund: (address: string, lamports: bigint) => fund(node, rpc, address, lamports),
+    lamportsOf: async (address: string) => (await rpc.accounts([address], 'confirmed'))[0]?.lamports ?? 0n,
     newApp: () => newApp(world, node, rpc, pool),
     stopChain,
     async stop() {
@@ -63,10 +68,9 @@ export async function startServiceOnChain(options: Pick<WorldOptions, 'environme
 /** Final when it returns. */
 async function fund(node: ChainWorld, rpc: Chain, address: string, lamports: bigint): Promise<void> {
   const held = async () => (await rpc.accounts([address], 'finalized'))[0]?.lamports ?? 0n;
-  const wanted = lamports;
-  if ((await held()) >= wanted) return;
+  if ((await held()) >= lamports) return;
   await node.call('requestAirdrop', [address, lamports]);
-  await eventually(`${address} has lamports`, async () => ((await held()) >= wanted ? true : undefined));
+  await eventually(`${address} has lamports`, async () => ((await held()) >= lamports ? true : undefined));
 }
 
 export interface PlayerOnChain {
