@@ -8,7 +8,7 @@ import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { ACCESS_TOKEN_LIFETIME_MS } from './lifetimes.ts';
-import { familyEndMs, type Session } from './refreshFamilies.ts';
+import { familyEndMs, type Session } from './refreshFamily.ts';
 import type { KeySet, SigningKeys } from './signingKeys.ts';
 
 const TYPE = 'at+jwt';

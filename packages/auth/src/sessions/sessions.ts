@@ -11,18 +11,16 @@ import type { AuthMethod } from '../types.ts';
 import { createAccessTokens } from './accessTokens.ts';
 import { reject } from './errors.ts';
 import { MAX_STALENESS_MS } from './lifetimes.ts';
+import { expiryOf, type Session, tokenStateOf } from './refreshFamily.ts';
 import {
-  decideRefresh,
   deleteOldSessions,
   endSession,
   endSessionsOf,
-  expiryOf,
   findSession,
   findSessions,
   insertSession,
   rotateFamily,
-  type Session,
-} from './refreshFamilies.ts';
+} from './refreshFamilyRecords.ts';
 import { createRefreshTokens, type RefreshToken } from './refreshTokens.ts';
 import type { SigningKeys } from './signingKeys.ts';
 
@@ -129,16 +127,18 @@ export function createSessions(pool: Pool, options: SessionsOptions): Sessions {
 
       const session = await findSession(pool, sessionId);
       if (!session) break;
-      const decision = decideRefresh(session, generation, now);
-      if (decision.kind === 'again') {
-        return { ...(await issued(session, decision.generation)), ...holderIn(session) };
+      const state = tokenStateOf(session, generation, now);
+      // The row was put back between the two looks at it: once more.
+      if (state === 'newest') continue;
+      if (state === 'repeatable') {
+        return { ...(await issued(session, generation + 1)), ...holderIn(session) };
       }
-      if (decision.kind === 'reuse') {
+      if (state === 'spent') {
         await endSession(pool, sessionId, 'reuse', now);
         states.forget(sessionId);
         onReuse({ sessionId, ...holderIn(session) });
       }
-      if (decision.kind !== 'rotate') break;
+      break;
     }
     throw reject('auth/invalid_refresh_token');
   };

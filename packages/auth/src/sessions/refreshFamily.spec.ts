@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { decideRefresh, expiryOf, type Session } from './refreshFamilies.ts';
+import { assertRotated, expiryOf, type Session, tokenStateOf } from './refreshFamily.ts';
 import { PLACE, START } from './testing.ts';
 
 const at = (ms: number) => new Date(START.getTime() + ms);
@@ -24,32 +24,29 @@ const forgotten = (session: Session, count: number): Session => ({
 
 describe('a refresh with a genuine token', () => {
   it('that is the newest gives the next one', () => {
-    expect(decideRefresh(family(), 0, at(0))).to.deep.equal({ kind: 'rotate' });
-    expect(decideRefresh(family(1, 2), 2, at(DAY_MS))).to.deep.equal({ kind: 'rotate' });
+    expect(tokenStateOf(family(), 0, at(0))).to.equal('newest');
+    expect(tokenStateOf(family(1, 2), 2, at(DAY_MS))).to.equal('newest');
   });
 
   it('whose successor nobody has used gives that successor again, however late', () => {
-    expect(decideRefresh(family(0), 0, at(6 * DAY_MS))).to.deep.equal({ kind: 'again', generation: 1 });
-    expect(decideRefresh(forgotten(family(0, 5), 2), 1, at(6 * DAY_MS))).to.deep.equal({
-      kind: 'again',
-      generation: 2,
-    });
+    expect(tokenStateOf(family(0), 0, at(6 * DAY_MS))).to.equal('repeatable');
+    expect(tokenStateOf(forgotten(family(0, 5), 2), 1, at(6 * DAY_MS))).to.equal('repeatable');
   });
 
   it('whose successor was used gives it for 30 s more, and then ends the family', () => {
     const session = family(0, 10_000);
     for (const ms of [10_000, 40_000]) {
-      expect(decideRefresh(session, 0, at(ms)), `${ms}`).to.deep.equal({ kind: 'again', generation: 1 });
+      expect(tokenStateOf(session, 0, at(ms)), `${ms}`).to.equal('repeatable');
     }
-    expect(decideRefresh(session, 0, at(40_001))).to.deep.equal({ kind: 'reuse' });
+    expect(tokenStateOf(session, 0, at(40_001))).to.equal('spent');
   });
 
   it('of several rotations ago is judged by when its own successor was used', () => {
     const session = family(0, 10_000, 20_000, 30_000);
-    expect(decideRefresh(session, 0, at(40_001))).to.deep.equal({ kind: 'reuse' });
-    expect(decideRefresh(session, 1, at(40_001))).to.deep.equal({ kind: 'again', generation: 2 });
-    expect(decideRefresh(session, 2, at(60_000))).to.deep.equal({ kind: 'again', generation: 3 });
-    expect(decideRefresh(session, 2, at(60_001))).to.deep.equal({ kind: 'reuse' });
+    expect(tokenStateOf(session, 0, at(40_001))).to.equal('spent');
+    expect(tokenStateOf(session, 1, at(40_001))).to.equal('repeatable');
+    expect(tokenStateOf(session, 2, at(60_000))).to.equal('repeatable');
+    expect(tokenStateOf(session, 2, at(60_001))).to.equal('spent');
   });
 
   it('of many rotations in one second is judged by the last use in it', () => {
@@ -68,11 +65,8 @@ describe('a refresh with a genuine token', () => {
       [700, 41_100],
       [899, 41_100],
     ] as const) {
-      const again = { kind: 'again', generation: generation + 1 };
-      expect(decideRefresh(session, generation, at(ms)), `${generation}`).to.deep.equal(again);
-      expect(decideRefresh(session, generation, at(ms + 1)), `${generation}`).to.deep.equal({
-        kind: 'reuse',
-      });
+      expect(tokenStateOf(session, generation, at(ms)), `${generation}`).to.equal('repeatable');
+      expect(tokenStateOf(session, generation, at(ms + 1)), `${generation}`).to.equal('spent');
       expect(expiryOf(session, generation + 1)).to.equal(
         Math.floor(
           at((generation < 1 ? 0 : generation < 701 ? 10_900 : 11_100) + 7 * DAY_MS).getTime() / 1000,
@@ -82,14 +76,24 @@ describe('a refresh with a genuine token', () => {
   });
 
   it('of which nothing is remembered any more ends the family', () => {
-    expect(decideRefresh(forgotten(family(0, 1, 2, 3), 2), 0, at(4))).to.deep.equal({ kind: 'reuse' });
+    expect(tokenStateOf(forgotten(family(0, 1, 2, 3), 2), 0, at(4))).to.equal('spent');
   });
 
   it('is refused without further effect by a family that has ended, or has not come so far', () => {
     for (const endedBecause of ['logout', 'reuse', 'user'] as const) {
-      expect(decideRefresh({ ...family(), endedBecause }, 0, at(0))).to.deep.equal({ kind: 'refuse' });
+      expect(tokenStateOf({ ...family(), endedBecause }, 0, at(0))).to.equal('void');
     }
-    expect(decideRefresh(family(), 1, at(0))).to.deep.equal({ kind: 'refuse' });
+    expect(tokenStateOf(family(), 1, at(0))).to.equal('void');
+  });
+});
+
+describe('a family of refresh tokens', () => {
+  it('goes from one generation to the next, and nowhere from its end', () => {
+    assertRotated(family(1), 0);
+    expect(() => assertRotated(family(1, 2), 0)).to.throw('was rotated past its next generation');
+    expect(() => assertRotated({ ...family(1), endedBecause: 'logout' }, 0)).to.throw(
+      'was rotated after its end',
+    );
   });
 });
 

@@ -1,77 +1,9 @@
-/**
- * The refresh tokens of one sign-in, each the successor of the one before. A predecessor stays valid until its
- * successor is first used, and 30 s after that, and always gives the same successor: a client that never got the
- * answer, or asks a hundred times at once, stays signed in. Used later than that, somebody else has it: the
- * family ends. Source: contract, Sign-in and sessions; ADR 0017.
- */
+/** The rows of the families of refresh tokens: each step of one is one statement. */
 import type { Queryable } from '@coffer/database';
 import type { AppPlace, Environment } from '@coffer/kernel';
 import type { AuthMethod } from '../types.ts';
-import { FAMILY_LIFETIME_MS, REFRESH_GRACE_MS, REFRESH_TOKEN_LIFETIME_MS } from './lifetimes.ts';
-
-/** Why a session is over: signed out, a refresh token used twice, or everything of the user at once. */
-export type EndReason = 'logout' | 'reuse' | 'user';
-
-export interface Session {
-  readonly sessionId: string;
-  readonly place: AppPlace;
-  readonly userId: string;
-  readonly authMethod: AuthMethod;
-  readonly signedInAt: Date;
-  /** Of the newest refresh token. */
-  readonly generation: number;
-  /** Of the generations just before it, in order. */
-  readonly firstUses: readonly FirstUses[];
-  readonly endedBecause: EndReason | undefined;
-}
-
-/**
- * So many generations, one after the other, were first used in the same second, the last of them at this time. A
- * second is as exact as the end of a token, and one grace has so few of them that nothing needs to be left out.
- */
-interface FirstUses {
-  readonly at: Date;
-  readonly count: number;
-}
-
-export type Decision =
-  | { readonly kind: 'rotate' }
-  /** The generation to answer with once more. */
-  | { readonly kind: 'again'; readonly generation: number }
-  | { readonly kind: 'reuse' }
-  | { readonly kind: 'refuse' };
-
-/** What a genuine refresh token of this generation means to its family now. */
-export function decideRefresh(session: Session, generation: number, now: Date): Decision {
-  // A generation that is yet to come: the database was put back to an older state.
-  if (session.endedBecause || generation > session.generation) return { kind: 'refuse' };
-  if (generation === session.generation) return { kind: 'rotate' };
-
-  const successor = generation + 1;
-  if (successor === session.generation) return { kind: 'again', generation: successor };
-  const successorUsedAt = firstUseOf(session, successor);
-  const isInGrace = successorUsedAt && now.getTime() - successorUsedAt.getTime() <= REFRESH_GRACE_MS;
-  return isInGrace ? { kind: 'again', generation: successor } : { kind: 'reuse' };
-}
-
-/** Whole seconds: 7 days from when the generation came to be, and never past the family's 30 days. */
-export function expiryOf(session: Session, generation: number): number {
-  const bornAt = generation === 0 ? session.signedInAt : firstUseOf(session, generation - 1);
-  if (!bornAt) throw new Error(`Generation ${generation} of ${session.sessionId} is not remembered.`);
-  const endsAtMs = Math.min(bornAt.getTime() + REFRESH_TOKEN_LIFETIME_MS, familyEndMs(session));
-  return Math.floor(endsAtMs / 1000);
-}
-
-export const familyEndMs = ({ signedInAt }: Session): number => signedInAt.getTime() + FAMILY_LIFETIME_MS;
-
-function firstUseOf({ generation, firstUses }: Session, wanted: number): Date | undefined {
-  let first = generation;
-  if (wanted >= first) return undefined;
-  return firstUses.findLast(({ count }) => {
-    first -= count;
-    return wanted >= first;
-  })?.at;
-}
+import { FAMILY_LIFETIME_MS, REFRESH_GRACE_MS } from './lifetimes.ts';
+import { assertRotated, type EndReason, type Session } from './refreshFamily.ts';
 
 interface SessionRow {
   readonly session_id: string;
@@ -163,7 +95,9 @@ export async function rotateFamily(
            returning ${COLUMNS}`,
     values: [sessionId, generation, now],
   });
-  return rows[0] && sessionOf(rows[0]);
+  const rotated = rows[0] && sessionOf(rows[0]);
+  if (rotated) assertRotated(rotated, generation);
+  return rotated;
 }
 
 /** Ending an ended session changes nothing, and keeps the first reason. */
