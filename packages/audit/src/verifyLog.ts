@@ -7,7 +7,8 @@ import { setImmediate } from 'node:timers/promises';
 import type { EventStore, KeptSnapshots, OurLog, Position } from '@coffer/event-store';
 import type { Block, ChainHead } from './blocks.ts';
 import { entryHash, GENESIS, type Ordinal } from './chain.ts';
-import { createChainCheck, type FurthestTimes } from './chainCheck.ts';
+import { createChainCheck } from './chainCheck.ts';
+import type { FurthestTimes } from './entryMatch.ts';
 import { createFaultList, type Fault, type FaultList } from './faults.ts';
 import type { LogCheck } from './logCheck.ts';
 import {

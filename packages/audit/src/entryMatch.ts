@@ -1,0 +1,102 @@
+/** An event of the log beside the entry of the chain that should be its own. */
+import type { RecordedEvent } from '@coffer/event-store';
+import { entryHash, type Ordinal } from './chain.ts';
+import { isHashOf, ofChain, ofEntry } from './chainFaults.ts';
+import type { Expected } from './expectedEntries.ts';
+import type { Fault, FaultList } from './faults.ts';
+import type { Numbered } from './logCheck.ts';
+
+/** The one time is hashed with the event, the other is not: how far apart they are bounds what can be forged. */
+export interface FurthestTimes {
+  readonly ordinal: Ordinal;
+  readonly id: string;
+  /** What the event says of itself, and what the chain has of it; ISO 8601. */
+  readonly occurredAt: string;
+  readonly recordedAt: string;
+}
+
+export function createEntryMatch({
+  carriedUntil,
+  faults,
+}: {
+  readonly carriedUntil: Ordinal;
+  readonly faults: FaultList;
+}) {
+  /** The last event of whose hash the chain has another: it may be the chain that was altered. */
+  let suspect: { readonly fault: Fault; readonly ordinal: Ordinal; readonly hash: Buffer } | undefined;
+  let furthest:
+    | { readonly apartMs: number; readonly entry: Expected; readonly occurredAtMs: number }
+    | undefined;
+
+  return {
+    /** By its hash it is the very event that is expected: tells what stands in no hash and does not agree. */
+    recognize(next: Expected, found: Numbered): boolean {
+      const { event } = found;
+      if (!isHashOf(next, event)) {
+        if (suspect?.ordinal !== next.ordinal - 1) return false;
+        if (!entryHash(suspect.hash, next.ordinal, event).equals(next.hash)) return false;
+        // The chain goes on from the hash that the log gives for the event before: that one is intact.
+        const reason = 'the hash that is kept is not the one that the chain goes on from';
+        faults.replace(suspect.fault, ofChain(suspect.ordinal, reason));
+      }
+      suspect = undefined;
+      if (next.id !== event.id || next.stream !== event.stream || next.revision !== event.revision) {
+        faults.add(ofChain(next.ordinal, 'what its block says of the event is not what its hash says'));
+      }
+      compareUnhashed(next, found);
+      return true;
+    },
+
+    /** It stands where the expected event was, and something of it was altered. */
+    tellAltered(next: Expected, { event }: Numbered): void {
+      const fault = ofEntry('altered', next, alterationOf(next, event));
+      faults.add(fault);
+      const [previous] = next.previous;
+      if (previous) {
+        suspect = { fault, ordinal: next.ordinal, hash: entryHash(previous, next.ordinal, event) };
+      }
+    },
+
+    furthestTimes: (): FurthestTimes | undefined =>
+      furthest && {
+        ordinal: furthest.entry.ordinal,
+        id: furthest.entry.id,
+        occurredAt: new Date(furthest.occurredAtMs).toISOString(),
+        recordedAt: new Date(furthest.entry.recordedAtMs).toISOString(),
+      },
+  };
+
+  /** What stands both in the log and in the chain, and in no hash. */
+  function compareUnhashed(next: Expected, { event, ordinal }: Numbered): void {
+    const { recordedAt, position, metadata } = event;
+    const occurredAtMs = Date.parse(OCCURRED_AT.exec(metadata)?.[1] ?? '');
+    const apartMs = Math.abs(next.recordedAtMs - occurredAtMs);
+    if (apartMs > (furthest?.apartMs ?? -1)) furthest = { apartMs, entry: next, occurredAtMs };
+    if (next.ordinal > carriedUntil && recordedAt.getTime() !== next.recordedAtMs) {
+      const chained = new Date(next.recordedAtMs).toISOString();
+      const reason = `the log has it recorded at ${recordedAt.toISOString()}, the chain at ${chained}`;
+      faults.add(ofEntry('misdated', next, reason));
+    }
+    // Where an event before it is missing or was inserted, that has been told, and may have moved this one.
+    if (next.position !== undefined && next.position !== position && next.ordinal === ordinal) {
+      const reason = `its block ends at position ${next.position}, and the event stands at ${position}`;
+      faults.add(ofChain(next.ordinal, reason));
+    }
+  }
+}
+
+/** In the metadata as we write it; to parse all of it for each event would cost more than its hash. */
+const OCCURRED_AT = /"occurredAt":"([^"]+)"/;
+
+/** Whether it is the expected event, although something of it was altered: of its names only the id. */
+export const isSameEvent = (next: Expected, event: RecordedEvent): boolean =>
+  next.id === event.id || isHashOf(next, { ...event, id: next.id });
+
+function alterationOf(next: Expected, { stream, revision, id }: RecordedEvent): string {
+  if (stream !== next.stream || revision !== next.revision) {
+    return `it stands in the log as ${stream} revision ${revision}`;
+  }
+  return id === next.id
+    ? 'its type, data or metadata are not those that were chained'
+    : `it stands in the log under the id ${id}`;
+}
