@@ -1,0 +1,139 @@
+/**
+ * From the treasury to the user's wallet: reserve on the account, then move, then close the hold. Each later event is a
+ * pure function of the one before it, so the request that began and the process that finishes it after a crash write
+ * the same bytes. Source: ADR 0006.
+ */
+import assert from 'node:assert/strict';
+import { type AccountKey, cashOutHoldId, holdOpenedBy } from '@coffer/accounts';
+import {
+  afterFirstAppend,
+  causedBy,
+  type Outcome,
+  type Requester,
+  type StreamEvent,
+} from '@coffer/event-store';
+import { type AppPlace, isoTimeOf, Rejection } from '@coffer/kernel';
+import { type MoveState, moveStreamName, treasuryMovePlace, withRentPaid } from '@coffer/moves';
+import { heldRequestOf, orderOf } from './cashOutOrder.ts';
+import { reject } from './errors.ts';
+import { requirePossible } from './onChain.ts';
+import { conflictOf, type Parties, type Subject, walletPlaceOf } from './parties.ts';
+import type { TransferRequest, TreasuryDependencies } from './treasury.ts';
+
+/** The hold of a cash-out, which is there: by this request, by one before it, or by one beside it. */
+type BegunCashOut =
+  | {
+      readonly standing: 'open';
+      readonly hold: { readonly amount: bigint };
+      readonly cause: StreamEvent;
+      readonly outcome?: 'held' | 'alreadyHeld';
+    }
+  | { readonly standing: 'closed' };
+
+export function createCashOuts(dependencies: TreasuryDependencies, parties: Parties) {
+  const { moves, rentSponsor: sponsor, clock, failPoint, accounts } = dependencies;
+
+  return { withdraw, carryOut };
+
+  /** Idempotent on `ref`. */
+  async function withdraw(
+    place: AppPlace,
+    request: TransferRequest,
+    context: Requester,
+  ): Promise<Outcome<MoveState>> {
+    const { userId, currency: currencyId, ref } = request;
+    const subject = await parties.subjectOf(place, request, context);
+    const replay = await parties.requestedBefore(place, 'cashOut', request, context);
+    if (replay) return replay;
+    const account = { environment: place.environment, appId: place.appId, userId, currencyId };
+    const known = await accounts.findHold(account, cashOutHoldId(ref), context);
+    const begun: BegunCashOut =
+      known.standing === 'none' ? await reserve(place, account, subject, request, context) : known;
+    if (begun.standing === 'open') {
+      if (begun.hold.amount !== request.amount) throw conflictOf(ref, 'amount');
+      const outcome = await afterFirstAppend(() => moveFromHold(begun.cause, context.deadlineMs));
+      failPoint('cashOut.requested');
+      // Who held the funds has begun it, also where the process has requested the move meanwhile.
+      if (outcome) return { ...outcome, replayed: outcome.replayed && begun.outcome !== 'held' };
+    }
+    // Closed: the move has come to its end meanwhile, or somebody else was the first under this ref.
+    const requested = await parties.requestedBefore(place, 'cashOut', request, context);
+    assert(requested, 'a hold was closed, but nothing was requested in its place');
+    return requested;
+  }
+
+  async function reserve(
+    place: AppPlace,
+    account: AccountKey,
+    subject: Subject,
+    { userId, amount, ref }: TransferRequest,
+    context: Requester,
+  ): Promise<BegunCashOut> {
+    const { wallet, treasury, mint, chain } = await parties.partiesOf(place, subject, context);
+    const { decimals } = subject.currency;
+    const { address: from } = treasury;
+    const transfer = { from, to: wallet.address, mint, decimals, amount, onlyAssociated: true };
+    const plan = await requirePossible(chain, transfer, 'treasury/insufficient_treasury');
+
+    const requestedAt = isoTimeOf(clock);
+    const order = {
+      ref,
+      mint,
+      decimals,
+      from: treasury,
+      toAddress: wallet.address,
+      requestedAt,
+      admittedBy: walletPlaceOf(wallet),
+    };
+    const { appId, environment } = place;
+    const { moveId } = treasuryMovePlace(environment, appId, ref);
+    const hold = await withRentPaid(
+      { chain, sponsor },
+      { moveId, appId, environment, userId, plan, wallet: wallet.address },
+      async () => {
+        failPoint('cashOut.beforeHold');
+        const held = await accounts.hold(
+          account,
+          { holdId: cashOutHoldId(ref), amount, purpose: 'cashout', request: heldRequestOf(order) },
+          parties.contextOf(context, requestedAt),
+        );
+        if (held.outcome === 'insufficient') {
+          throw reject('treasury/insufficient_funds', { available: held.available, amount });
+        }
+        return held;
+      },
+    );
+    failPoint('cashOut.held');
+
+    // One that was held already is of the amount that it was held with.
+    return hold.outcome === 'closed'
+      ? { standing: 'closed' }
+      : { standing: 'open', hold: { amount }, ...hold };
+  }
+
+  /**
+   * The act of a hold: requests the move that the funds are held for. Undefined where another move has its ref: this
+   * hold is then closed in full.
+   */
+  async function moveFromHold(
+    cause: StreamEvent,
+    deadlineMs: number,
+  ): Promise<Outcome<MoveState> | undefined> {
+    const hold = holdOpenedBy(cause, 'cashout');
+    assert(hold, `${cause.type} of ${cause.stream} holds nothing for a cash-out`);
+    const { account, holdId, amount } = hold;
+    const order = orderOf(hold);
+    const place = treasuryMovePlace(account.environment, account.appId, order.key);
+    try {
+      return await moves.request(place, order, causedBy(cause, moveStreamName(place), deadlineMs));
+    } catch (error) {
+      if (!(error instanceof Rejection && error.code === 'treasury/idempotency_conflict')) throw error;
+      await accounts.closeHold(account, { holdId, payout: amount }, cause, deadlineMs);
+      return undefined;
+    }
+  }
+
+  async function carryOut(cause: StreamEvent, deadlineMs: number): Promise<void> {
+    await moveFromHold(cause, deadlineMs);
+  }
+}

@@ -1,0 +1,94 @@
+/** Between whom a movement of the treasury would be, and whether it was requested before. */
+import {
+  type CommandContext,
+  type Deadline,
+  type Outcome,
+  type Requester,
+  requestedBy,
+} from '@coffer/event-store';
+import { type AppPlace, isoTimeOf, Rejection, type UserPlace } from '@coffer/kernel';
+import { asRequested, type MoveState, type PayingWallet, treasuryMovePlace } from '@coffer/moves';
+import type { Standing } from '@coffer/users';
+import { reject } from './errors.ts';
+import type { TransferRequest, TreasuryCurrency, TreasuryDependencies } from './treasury.ts';
+
+type Operation = 'deposit' | 'cashOut';
+
+export interface Subject {
+  readonly user: UserPlace;
+  readonly userId: string;
+  readonly standing: Standing;
+  readonly currency: TreasuryCurrency;
+}
+
+export type Parties = ReturnType<typeof createParties>;
+
+export function createParties({ moves, clock, users, ...dependencies }: TreasuryDependencies) {
+  return { subjectOf, requestedBefore, partiesOf, onChainOf, contextOf };
+
+  /** Throws `users/not_found`, `treasury/unknown_currency`. */
+  async function subjectOf(
+    { appId, environment, scopeId }: AppPlace,
+    { userId, currency: currencyId }: Pick<TransferRequest, 'userId' | 'currency'>,
+    deadline: Deadline,
+  ): Promise<Subject> {
+    const user = { environment, scopeId, userId };
+    const { status: standing } = await users.show(user, deadline);
+    const currency = await dependencies.currencyById(appId, currencyId);
+    if (!currency) throw reject('treasury/unknown_currency');
+    return { user, userId, standing, currency };
+  }
+
+  /** The answer when the ref was used already; throws when that was with other content. */
+  async function requestedBefore(
+    { environment, appId }: AppPlace,
+    operation: Operation,
+    request: TransferRequest,
+    deadline: Deadline,
+  ): Promise<Outcome<MoveState> | undefined> {
+    const move = await moves.find(treasuryMovePlace(environment, appId, request.ref), deadline);
+    if (!move) return undefined;
+    const field = firstDifference(move, operation, request);
+    if (field) throw conflictOf(request.ref, field);
+    return { answer: asRequested(move), replayed: true, appended: [] };
+  }
+
+  /** The state checks, and between whom a move would be. */
+  async function partiesOf(place: AppPlace, { user, standing, currency }: Subject, context: Requester) {
+    if (standing !== 'active') await users.requireActive(user, context);
+    const { mint, chain } = onChainOf(place, currency);
+    const wallet = await dependencies.walletOf(user, context);
+    if (!wallet) throw new Rejection('wallets/no_wallet');
+    const treasury = await dependencies.treasuryOf(place, contextOf(context));
+    return { wallet, treasury, mint, chain };
+  }
+
+  /** Throws `treasury/currency_not_on_chain`, `chain/not_configured`. */
+  function onChainOf({ environment }: AppPlace, currency: TreasuryCurrency) {
+    const mint = currency.mint[environment];
+    if (mint === null) throw reject('treasury/currency_not_on_chain');
+    return { mint, chain: dependencies.chainOf(environment) };
+  }
+
+  function contextOf(request: Requester, occurredAt = isoTimeOf(clock)): CommandContext {
+    return requestedBy(request, occurredAt);
+  }
+}
+
+/** By the API's name and in its order. */
+function firstDifference(
+  move: MoveState,
+  operation: Operation,
+  { userId, currency, amount }: TransferRequest,
+): string | undefined {
+  if (move.operation !== operation) return 'operation';
+  if (move.userId !== userId) return 'userId';
+  if (move.currencyId !== currency) return 'currency';
+  return move.amount === amount ? undefined : 'amount';
+}
+
+export const conflictOf = (key: string, field: string) =>
+  reject('treasury/idempotency_conflict', { key, field });
+
+/** What admits a move of the wallet. */
+export const walletPlaceOf = ({ walletId, ownerId }: PayingWallet) => ({ walletId, ownerId });
