@@ -12,7 +12,8 @@ import {
 import { actDeadlineMs } from '@coffer/consumers';
 import type { RecordedEvent } from '@coffer/event-store';
 import { type PlaySessionEvent, playSessionEvents } from './domain/playSession.events.ts';
-import { type PlaySessions, playSessionPlace } from './playSessions.ts';
+import type { PlaySessions } from './playSessions.ts';
+import { playSessionPlace } from './sessionStreams.ts';
 
 type CarryOut = Pick<PlaySessions, 'carryOut'>;
 

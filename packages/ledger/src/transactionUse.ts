@@ -1,7 +1,7 @@
 /** Which write of a play session an event records, for whoever looks for a uuid that was used in two of them. */
 import type { StreamEvent } from '@coffer/event-store';
 import { type PlaySessionEvent, playSessionEvents } from './domain/playSession.events.ts';
-import { playSessionPlace } from './playSessions.ts';
+import { playSessionPlace } from './sessionStreams.ts';
 
 const WRITES: ReadonlySet<string> = new Set<PlaySessionEvent['type']>([
   'BetPlaced',

@@ -6,7 +6,7 @@ import type { EventStore, StreamEvent } from '@coffer/event-store';
 import { type AppPlace, decodeMetadata, Rejection } from '@coffer/kernel';
 import { playSessionEvents } from './domain/playSession.events.ts';
 import type { KnownSession } from './domain/playSession.state.ts';
-import { streamOf } from './playSessions.ts';
+import { streamOf } from './sessionStreams.ts';
 
 interface TransactionItem {
   readonly transactionUuid: string;

@@ -1,0 +1,18 @@
+/** Which stream is which play session's. */
+import assert from 'node:assert/strict';
+import { type AppPlace, isId, parseStreamName } from '@coffer/kernel';
+import { playSession, playSessionStream } from './domain/playSession.ts';
+import { reject } from './errors.ts';
+
+/** The stream of a session of this app. An id of the wrong form is an absent session. */
+export function streamOf({ environment, appId }: AppPlace, sessionId: string): string {
+  if (!isId('ses', sessionId)) throw reject('ledger/session_not_found');
+  return playSessionStream(environment, appId, sessionId);
+}
+
+/** The session that a stream is of; the stream of an event that this context wrote always is one. */
+export function playSessionPlace(stream: string) {
+  const parts = parseStreamName(stream);
+  assert(parts?.category === playSession.category, `${stream} is no play session`);
+  return { environment: parts.environment, appId: parts.owner, sessionId: parts.id };
+}
