@@ -6,42 +6,21 @@
  * noticed. What the call itself fails with is an unknown outcome unless the server has said what it refuses; then
  * the place is read again.
  */
-import { ANY, NO_STREAM, STREAM_EXISTS } from '@eventstore/db-client';
 import { checkAppend } from '../appendRequest.ts';
 import {
   EventTooLargeError,
-  LogRewrittenError,
   OutcomeUnknownError,
   StoreOverloadedError,
   StoreUnreachableError,
   WrongExpectedRevisionError,
 } from '../errors.ts';
-import { type AppendRequest, type AppendResult, type ExpectedRevision, MAX_APPEND_BYTES } from '../port.ts';
-import type { Clients, Connection } from './clients.ts';
-import {
-  ANOTHER_LEADS,
-  explained,
-  isDeleted,
-  isNeverSent,
-  isNotLeader,
-  isTooLarge,
-  isWrongRevision,
-  messageOf,
-  refusalOf,
-  SilenceError,
-} from './failures.ts';
-import type { Limiter } from './limiter.ts';
-import type { LogReader } from './logReader.ts';
-import { clientEvent, positionOf } from './wire.ts';
+import { type AppendRequest, type AppendResult, MAX_APPEND_BYTES } from '../port.ts';
+import { lookAt, type PlaceBefore } from './appendPlace.ts';
+import { messageOf } from './failures.ts';
+import { type ClientEvents, createSender, type SendOptions, serverBytesOf } from './sendAppend.ts';
+import { clientEvent } from './wire.ts';
 
-export interface AppenderOptions {
-  readonly clients: Clients;
-  readonly reader: Pick<LogReader, 'readStream' | 'heads'>;
-  readonly limiter: Limiter;
-  /** An append that is not answered for so long asks who leads. */
-  readonly patienceMs: number;
-  /** After so long without an answer the outcome is unknown. */
-  readonly appendTimeoutMs: number;
+export interface AppenderOptions extends SendOptions {
   /** Appends that may wait or be under way, and their bytes. */
   readonly maxQueuedAppends: number;
   readonly maxQueuedBytes: number;
@@ -53,15 +32,9 @@ export interface Appender {
   close(): Promise<void>;
 }
 
-type ClientEvents = ReturnType<typeof clientEvent>[];
-
-/** Nodes of a cluster may tell of one another as leaders while they elect one. */
-const MAX_LEADER_CHANGES = 3;
-/** The call ends itself first, so that nothing of it is left behind. */
-const OWN_TIMER_GRACE_MS = 250;
-
 export function createAppender(options: AppenderOptions): Appender {
-  const { clients, reader, limiter, patienceMs, appendTimeoutMs } = options;
+  const { reader } = options;
+  const send = createSender(options);
   const lastOfStream = new Map<string, Promise<unknown>>();
   let queuedAppends = 0;
   let queuedBytes = 0;
@@ -87,7 +60,7 @@ export function createAppender(options: AppenderOptions): Appender {
   }
 
   async function settle(request: AppendRequest, events: ClientEvents): Promise<AppendResult> {
-    const before = await lookAt(request);
+    const before = await lookAt(reader, request);
     if (before.found) return before.found;
     const sent = await send(request, events);
     if ('position' in sent) {
@@ -100,126 +73,15 @@ export function createAppender(options: AppenderOptions): Appender {
     return resolveUnknown(request, sent.unknown);
   }
 
-  /** What stands at the expected place already. Throws what the port says of a place that is not as expected. */
-  async function lookAt(
-    request: AppendRequest,
-  ): Promise<{ readonly found?: AppendResult; readonly lastRevision?: number }> {
-    const { stream, expectedRevision, expectedLastEventId, events } = request;
-    if (typeof expectedRevision !== 'number' && expectedRevision !== 'noStream') {
-      const [head] = await reader.heads([stream]);
-      return head ? { lastRevision: head.revision } : {};
-    }
-    const isFirst = expectedRevision === 'noStream';
-    const [expected, ...behind] = await readPlace(
-      stream,
-      isFirst ? undefined : expectedRevision,
-      events.length,
-    );
-    if (!isFirst && expected === undefined) throw await wrongRevision(stream, expectedRevision);
-    if (behind.length === 0) {
-      if (expectedLastEventId !== undefined && expected?.id !== expectedLastEventId.toLowerCase()) {
-        throw new LogRewrittenError(
-          `Stream ${stream} holds another event at ${expectedRevision} than was read from it.`,
-        );
-      }
-      return {};
-    }
-    const last = behind[events.length - 1];
-    if (last && events.every(({ id }, index) => behind[index]?.id === id.toLowerCase())) {
-      return { found: { revision: last.revision, position: last.position, alreadyAppended: true } };
-    }
-    throw await wrongRevision(stream, expectedRevision);
-  }
-
-  /** The event at the revision, undefined when there is none, and at most so many behind it. */
-  async function readPlace(stream: string, revision: number | undefined, count: number) {
-    const found = [];
-    const range = { fromRevision: revision ?? 0, limit: revision === undefined ? count : count + 1 };
-    for await (const page of reader.readStream(stream, range)) found.push(...page);
-    return revision === undefined ? [undefined, ...found] : found;
-  }
-
-  async function wrongRevision(
-    stream: string,
-    expected: ExpectedRevision,
-  ): Promise<WrongExpectedRevisionError> {
-    const [head] = await reader.heads([stream]);
-    return new WrongExpectedRevisionError(stream, expected, head?.revision);
-  }
-
-  /** Throws what the server has refused for sure; returns any other failure. */
-  async function send(
-    request: AppendRequest,
-    events: ClientEvents,
-  ): Promise<Pick<AppendResult, 'revision' | 'position'> | { readonly unknown: unknown }> {
-    const { stream, expectedRevision } = request;
-    for (let leaderChanges = 0; ; leaderChanges++) {
-      // Refused at once where nobody leads, and not behind others that wait.
-      await clients.current();
-      const release = await limiter.enter();
-      let connection: Connection | undefined;
-      try {
-        connection = await clients.current();
-        const answer = await withTimer(
-          connection,
-          connection.client.appendToStream(stream, events, {
-            expectedRevision: wireExpected(expectedRevision),
-            requiresLeader: true,
-            deadline: appendTimeoutMs,
-          }),
-        );
-        const { nextExpectedRevision, position } = answer;
-        if (!position) return { unknown: new Error('The server gave no position.') };
-        return { revision: Number(nextExpectedRevision), position: positionOf(position) };
-      } catch (error) {
-        if (!connection) throw error;
-        clients.failed(connection, error);
-        if (isWrongRevision(error)) throw await wrongRevision(stream, expectedRevision);
-        if (isTooLarge(error)) throw new EventTooLargeError(stream, serverBytesOf(request), MAX_APPEND_BYTES);
-        if (isDeleted(error)) throw new LogRewrittenError(`Stream ${stream} was deleted.`, { cause: error });
-        const refusal = refusalOf(error, { append: stream });
-        if (refusal) throw refusal;
-        if (isNeverSent(error)) {
-          throw new StoreUnreachableError(`The log cannot be reached: ${explained(error)}`, { cause: error });
-        }
-        if (!isNotLeader(error)) return { unknown: error };
-        if (leaderChanges >= MAX_LEADER_CHANGES) {
-          throw new StoreUnreachableError('No node says that it is the leader.', { cause: error });
-        }
-      } finally {
-        release();
-      }
-    }
-  }
-
-  /** The client itself waits for ever on a server that says nothing. */
-  async function withTimer<Result>(connection: Connection, call: Promise<Result>): Promise<Result> {
-    const timeoutMs = appendTimeoutMs + OWN_TIMER_GRACE_MS;
-    const { promise: silence, reject } = Promise.withResolvers<never>();
-    const give = (reason: string) => reject(new SilenceError(reason));
-    const onLeft = () => give(ANOTHER_LEADS);
-    connection.left.addEventListener('abort', onLeft);
-    const timers = [
-      setTimeout(() => clients.silent(connection), patienceMs),
-      setTimeout(() => give(`No answer came in ${timeoutMs} ms.`), timeoutMs),
-    ];
-    try {
-      return await Promise.race([call, silence]);
-    } finally {
-      for (const timer of timers) clearTimeout(timer);
-      connection.left.removeEventListener('abort', onLeft);
-    }
-  }
-
   /** Once the place is taken, by these events or by others, the outcome is known. */
   async function resolveUnknown(request: AppendRequest, cause: unknown): Promise<AppendResult> {
     const unknown = new OutcomeUnknownError(
       `The outcome of an append to ${request.stream} is unknown: ${messageOf(cause)}`,
       { cause },
     );
-    let place: Awaited<ReturnType<typeof lookAt>>;
+    let place: PlaceBefore;
     try {
-      place = await lookAt(request);
+      place = await lookAt(reader, request);
     } catch (error) {
       if (error instanceof WrongExpectedRevisionError && isPassed(error)) throw error;
       throw unknown;
@@ -252,25 +114,3 @@ export function createAppender(options: AppenderOptions): Appender {
 /** Others stand where these events were to stand: they never will. */
 const isPassed = ({ expected, actual }: WrongExpectedRevisionError) =>
   actual !== undefined && (expected === 'noStream' || (typeof expected === 'number' && actual > expected));
-
-/** The size of an append as the server counts it, with two bytes for each character of a type. */
-function serverBytesOf({ events }: AppendRequest): number {
-  let bytes = 0;
-  for (const { type, data, metadata } of events) {
-    bytes += 2 * type.length + Buffer.byteLength(data) + Buffer.byteLength(metadata);
-  }
-  return bytes;
-}
-
-function wireExpected(expected: ExpectedRevision) {
-  switch (expected) {
-    case 'noStream':
-      return NO_STREAM;
-    case 'streamExists':
-      return STREAM_EXISTS;
-    case 'any':
-      return ANY;
-    default:
-      return BigInt(expected);
-  }
-}
