@@ -4,17 +4,7 @@
  * A page is one call, read to its end before anybody sees it: a reader that takes its time holds no call open, of
  * which a connection has only so many.
  */
-import { setTimeout as delay } from 'node:timers/promises';
-import {
-  BACKWARDS,
-  type RecordedEvent as ClientEvent,
-  END,
-  type EventStoreDBClient,
-  FORWARDS,
-  type ResolvedEvent,
-  START,
-} from '@eventstore/db-client';
-import { StoreAbsentError, StoreUnreachableError } from '../errors.ts';
+import { BACKWARDS, type RecordedEvent as ClientEvent, END, FORWARDS, START } from '@eventstore/db-client';
 import type {
   EventPages,
   LogPlace,
@@ -24,82 +14,17 @@ import type {
   RecordedEvent,
   StreamHead,
 } from '../port.ts';
-import type { Clients, Connection } from './clients.ts';
-import { ALL, explained, isNotFound, isNotLeader, isUnknownFailure, refusalOf } from './failures.ts';
-import { batchesOf } from './inlet.ts';
-import type { Limiter } from './limiter.ts';
+import { ALL, isUnknownFailure } from './failures.ts';
+import { createPageFetcher, type PageFetcherOptions, PAGE_SIZE } from './pageFetcher.ts';
 import { comparePositions, positionOf, recordedEvent, type WirePosition, wirePosition } from './wire.ts';
 
-export interface LogReaderOptions {
-  readonly clients: Clients;
-  /** Calls at the same time. */
-  readonly limiter: Limiter;
-  /** A read that hears nothing for so long asks who leads. */
-  readonly patienceMs: number;
-  /** After so long it is given up. */
-  readonly silenceMs: number;
-}
-
 export type LogReader = ReturnType<typeof createLogReader>;
-
-export const PAGE_SIZE = 500;
-/** A page that cannot be read is asked for again, so many times. */
-const RETRY_DELAYS_MS = [20, 200];
 
 type Direction = 'forwards' | 'backwards';
 const WIRE_DIRECTION = { forwards: FORWARDS, backwards: BACKWARDS } as const;
 
-export function createLogReader({ clients, limiter, patienceMs, silenceMs }: LogReaderOptions) {
-  type Read = ReturnType<EventStoreDBClient['readStream']> | ReturnType<EventStoreDBClient['readAll']>;
-
-  /** All that one call gives; none of a stream that is not there. */
-  async function once(connection: Connection, open: (client: EventStoreDBClient) => Read) {
-    let read: Read | undefined;
-    try {
-      read = open(connection.client);
-      const events: ClientEvent[] = [];
-      const { left } = connection;
-      const onSilence = () => clients.silent(connection);
-      const batches = { batchSize: PAGE_SIZE, patienceMs, onSilence, silenceMs, left };
-      for await (const batch of batchesOf<ResolvedEvent>(read, batches)) {
-        for (const { event } of batch) if (event) events.push(event);
-      }
-      return events;
-    } catch (error) {
-      if (isNotFound(error)) return [];
-      clients.failed(connection, error);
-      // There may never have been a call to cancel.
-      read?.cancel().catch(() => undefined);
-      throw error;
-    }
-  }
-
-  /** Throws `StoreUnreachableError`. */
-  async function fetchPage(
-    what: string,
-    open: (client: EventStoreDBClient) => Read,
-  ): Promise<readonly ClientEvent[]> {
-    for (let attempt = 0; ; attempt++) {
-      // Refused at once where nobody leads, and not behind others that wait.
-      await clients.current();
-      const release = await limiter.enter();
-      try {
-        return await once(await clients.current(), open);
-      } catch (error) {
-        if (error instanceof StoreAbsentError) throw error;
-        const refusal = refusalOf(error, { read: what });
-        if (refusal) throw refusal;
-        const delayMs = RETRY_DELAYS_MS[attempt];
-        if (delayMs === undefined) {
-          throw new StoreUnreachableError(`The log cannot be read: ${explained(error)}`, { cause: error });
-        }
-        // Told of another leader, the client has turned to it already.
-        if (!isNotLeader(error)) await delay(delayMs);
-      } finally {
-        release();
-      }
-    }
-  }
+export function createLogReader(options: PageFetcherOptions) {
+  const fetchPage = createPageFetcher(options);
 
   const streamPage = (stream: string, direction: Direction, from: number | undefined, maxCount: number) =>
     fetchPage(stream, (client) =>
@@ -180,11 +105,6 @@ export function createLogReader({ clients, limiter, patienceMs, silenceMs }: Log
     }
   }
 
-  async function firstOf(pages: EventPages): Promise<RecordedEvent | undefined> {
-    for await (const [event] of pages) return event;
-    return undefined;
-  }
-
   return {
     readStream,
     readAll,
@@ -215,3 +135,8 @@ const endOf = (direction: Direction) => (direction === 'forwards' ? START : END)
 
 const oursAmong = (events: readonly ClientEvent[]) =>
   events.map(recordedEvent).filter((event) => event !== undefined);
+
+async function firstOf(pages: EventPages): Promise<RecordedEvent | undefined> {
+  for await (const [event] of pages) return event;
+  return undefined;
+}

@@ -4,11 +4,12 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { LogRewrittenError } from '../errors.ts';
-import type { LogPlace, RecordedEvent, SubscribeOptions, SubscriptionMessage } from '../port.ts';
+import type { LogPlace, Position, RecordedEvent, SubscribeOptions, SubscriptionMessage } from '../port.ts';
 import type { Clients } from './clients.ts';
 import { ANOTHER_LEADS, messageOf, SilenceError } from './failures.ts';
 import { type LiveFeed, openLiveFeed } from './liveFeed.ts';
-import { type LogReader, PAGE_SIZE } from './logReader.ts';
+import type { LogReader } from './logReader.ts';
+import { PAGE_SIZE } from './pageFetcher.ts';
 import { comparePositions, recordedEvent } from './wire.ts';
 
 export interface SubscriptionDependencies {
@@ -59,13 +60,11 @@ export async function* subscription(
     signal.addEventListener('abort', feed.wake);
     left.addEventListener('abort', feed.wake);
     try {
-      await confirmed(feed, left);
+      await confirmed(feed, left, signal, silenceMs);
       if (signal.aborted) return;
       // Asked while the subscription stands: a log that was replaced since it began would have ended it.
       if (place && !(await stillHolds(place))) {
-        throw new LogRewrittenError(
-          `The log does not hold event ${place.eventId} at ${place.position} any more.`,
-        );
+        throw rewrittenAt(place);
       }
       if (lookedAt && !(await stillHolds(lookedAt))) {
         lookedAt = undefined;
@@ -76,28 +75,13 @@ export async function* subscription(
       clients.failed(connection, error);
       // A position that the log has not got ends the subscription before it has begun.
       if (place && !(error instanceof LogRewrittenError) && !(await isPlausible(place))) {
-        throw new LogRewrittenError(
-          `The log does not hold event ${place.eventId} at ${place.position} any more.`,
-        );
+        throw rewrittenAt(place);
       }
       throw error;
     } finally {
       signal.removeEventListener('abort', feed.wake);
       left.removeEventListener('abort', feed.wake);
       feed.close();
-    }
-  }
-
-  async function confirmed(feed: LiveFeed, left: AbortSignal): Promise<void> {
-    for (;;) {
-      const seen = feed.changes();
-      if (feed.isConfirmed() || feed.isEnded() || signal.aborted) return;
-      const failure = feed.failure();
-      if (failure) throw failure.error;
-      if (left.aborted) throw new SilenceError(ANOTHER_LEADS);
-      if ((await feed.moreThan(seen, silenceMs)) === 'silence') {
-        throw new SilenceError('The server does not confirm the subscription.');
-      }
     }
   }
 
@@ -120,7 +104,10 @@ export async function* subscription(
     while (!signal.aborted) {
       const seen = feed.changes();
       const taken = await feed.take(pageSize);
-      const events = unseen(taken.map(({ event }) => recordedEvent(event)));
+      const events = unseen(
+        taken.map(({ event }) => recordedEvent(event)),
+        place?.position,
+      );
       const isFull = taken.length === pageSize;
       const last = events.at(-1);
       if (last) {
@@ -154,15 +141,6 @@ export async function* subscription(
     }
   }
 
-  /** A server that begins an event early sends it a second time: what was delivered is not delivered again. */
-  function unseen(events: readonly (RecordedEvent | undefined)[]): readonly RecordedEvent[] {
-    const ours = events.filter((event) => event !== undefined);
-    const reached = place?.position;
-    if (reached === undefined || ours[0] === undefined) return ours;
-    if (comparePositions(ours[0].position, reached) > 0) return ours;
-    return ours.filter(({ position }) => comparePositions(position, reached) > 0);
-  }
-
   async function hasReachedEnd(): Promise<boolean> {
     target ??= { end: await unlessAborted(reader.head(), signal) };
     const { end } = target;
@@ -183,6 +161,36 @@ export async function* subscription(
   }
 }
 
+/** Returns when the server has confirmed the subscription or ended it, or when the reader leaves. */
+async function confirmed(
+  feed: LiveFeed,
+  left: AbortSignal,
+  signal: AbortSignal,
+  silenceMs: number,
+): Promise<void> {
+  for (;;) {
+    const seen = feed.changes();
+    if (feed.isConfirmed() || feed.isEnded() || signal.aborted) return;
+    const failure = feed.failure();
+    if (failure) throw failure.error;
+    if (left.aborted) throw new SilenceError(ANOTHER_LEADS);
+    if ((await feed.moreThan(seen, silenceMs)) === 'silence') {
+      throw new SilenceError('The server does not confirm the subscription.');
+    }
+  }
+}
+
+/** A server that begins an event early sends it a second time: what was delivered is not delivered again. */
+function unseen(
+  events: readonly (RecordedEvent | undefined)[],
+  reached: Position | undefined,
+): readonly RecordedEvent[] {
+  const ours = events.filter((event) => event !== undefined);
+  if (reached === undefined || ours[0] === undefined) return ours;
+  if (comparePositions(ours[0].position, reached) > 0) return ours;
+  return ours.filter(({ position }) => comparePositions(position, reached) > 0);
+}
+
 /** A server that is silent does not hold up whoever wants to leave. Throws when the signal says so. */
 function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
@@ -201,3 +209,6 @@ async function pause(waitMs: number, signal: AbortSignal): Promise<void> {
     if (!signal.aborted) throw error;
   }
 }
+
+const rewrittenAt = ({ position, eventId }: LogPlace) =>
+  new LogRewrittenError(`The log does not hold event ${eventId} at ${position} any more.`);
