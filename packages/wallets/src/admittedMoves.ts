@@ -28,8 +28,9 @@ import {
   uuidFromParts,
 } from '@coffer/kernel';
 import { type MoveOrder, type MovePlace, type MoveState, type Moves, moveStreamName } from '@coffer/moves';
+import { createAdmissions } from './admissions.ts';
 import { walletEvents } from './domain/wallet.events.ts';
-import { type AdmittedMove, type WalletState, wallet } from './domain/wallet.ts';
+import { wallet } from './domain/wallet.ts';
 import { type WalletPlace, walletStreamName } from './domain/walletIds.ts';
 
 type Requested = Awaited<ReturnType<Moves['request']>>;
@@ -67,6 +68,8 @@ export function createAdmittedMoves({
   readonly formerMovesOf: (walletId: string) => Promise<readonly MovePlace[]>;
   readonly failPoint?: FailPoint;
 }): AdmittedMoves {
+  const { admittedIn, isOnItsWay, release, settle } = createAdmissions({ moves, handler, failPoint });
+
   return {
     ...moves,
     async request(place, order, context, failsWith) {
@@ -178,37 +181,6 @@ export function createAdmittedMoves({
 
   function requestFrom(admitted: StreamEvent, place: MovePlace, order: MoveOrder, deadlineMs: number) {
     return moves.request(place, order, causedBy(admitted, moveStreamName(place), deadlineMs));
-  }
-
-  async function admittedIn(place: WalletPlace, deadline: Deadline): Promise<readonly AdmittedMove[]> {
-    const state: WalletState = await handler.load(wallet, walletStreamName(place), deadline);
-    return [...(state?.admitted.values() ?? [])];
-  }
-
-  /** Unless it is on its way. */
-  async function release(place: WalletPlace, moveId: string, deadlineMs: number): Promise<void> {
-    const known = (await admittedIn(place, { deadlineMs })).find((one) => one.moveId === moveId);
-    if (known) await settle(place, known, deadlineMs);
-  }
-
-  async function isOnItsWay({ environment, walletId }: WalletPlace, move: AdmittedMove): Promise<boolean> {
-    const found = await moves.trace({ environment, ownerId: move.moveOwnerId, moveId: move.moveId });
-    // Not requested yet: whoever admitted it is about to, or the process will.
-    return !found || (found.order.admittedBy?.walletId === walletId && !found.end);
-  }
-
-  async function settle(place: WalletPlace, move: AdmittedMove, deadlineMs: number): Promise<void> {
-    const { moveId, moveOwnerId, revision } = move;
-    const found = await moves.trace({ environment: place.environment, ownerId: moveOwnerId, moveId });
-    const isOurs = found?.order.admittedBy?.walletId === place.walletId;
-    // Another wallet's was the first under this key, or it went without being admitted.
-    const cause = isOurs ? found?.end : found?.requested;
-    if (!cause) return;
-    const stream = walletStreamName(place);
-    const context = causedBy(cause, stream, deadlineMs);
-    const eventIdOf = () => uuidFromParts(stream, cause.id, String(revision));
-    await handler.execute(wallet, stream, { type: 'ReleaseMove', moveId }, { ...context, eventIdOf });
-    failPoint('move.released');
   }
 }
 

@@ -1,0 +1,49 @@
+/** The moves that a wallet has admitted and not released, and how each of them is released when it has ended. */
+import { type CommandHandler, causedBy, type Deadline } from '@coffer/event-store';
+import { type FailPoint, uuidFromParts } from '@coffer/kernel';
+import type { Moves } from '@coffer/moves';
+import { type AdmittedMove, type WalletState, wallet } from './domain/wallet.ts';
+import { type WalletPlace, walletStreamName } from './domain/walletIds.ts';
+
+export function createAdmissions({
+  moves,
+  handler,
+  failPoint,
+}: {
+  readonly moves: Pick<Moves, 'trace'>;
+  readonly handler: Pick<CommandHandler, 'execute' | 'load'>;
+  readonly failPoint: FailPoint;
+}) {
+  return { admittedIn, isOnItsWay, release, settle };
+
+  async function admittedIn(place: WalletPlace, deadline: Deadline): Promise<readonly AdmittedMove[]> {
+    const state: WalletState = await handler.load(wallet, walletStreamName(place), deadline);
+    return [...(state?.admitted.values() ?? [])];
+  }
+
+  async function release(place: WalletPlace, moveId: string, deadlineMs: number): Promise<void> {
+    const known = (await admittedIn(place, { deadlineMs })).find((one) => one.moveId === moveId);
+    if (known) await settle(place, known, deadlineMs);
+  }
+
+  async function isOnItsWay({ environment, walletId }: WalletPlace, move: AdmittedMove): Promise<boolean> {
+    const found = await moves.trace({ environment, ownerId: move.moveOwnerId, moveId: move.moveId });
+    // Not requested yet: whoever admitted it is about to, or the process will.
+    return !found || (found.order.admittedBy?.walletId === walletId && !found.end);
+  }
+
+  /** Releases it, unless it is on its way. */
+  async function settle(place: WalletPlace, move: AdmittedMove, deadlineMs: number): Promise<void> {
+    const { moveId, moveOwnerId, revision } = move;
+    const found = await moves.trace({ environment: place.environment, ownerId: moveOwnerId, moveId });
+    const isOurs = found?.order.admittedBy?.walletId === place.walletId;
+    // Another wallet's was the first under this key, or it went without being admitted.
+    const cause = isOurs ? found?.end : found?.requested;
+    if (!cause) return;
+    const stream = walletStreamName(place);
+    const context = causedBy(cause, stream, deadlineMs);
+    const eventIdOf = () => uuidFromParts(stream, cause.id, String(revision));
+    await handler.execute(wallet, stream, { type: 'ReleaseMove', moveId }, { ...context, eventIdOf });
+    failPoint('move.released');
+  }
+}
