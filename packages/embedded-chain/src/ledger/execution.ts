@@ -9,7 +9,8 @@ import type { createBlockhashes } from './blockhashes.ts';
 import type { createBlockTimes } from './blockTimes.ts';
 import { type createRecentFees, feeOf, unitPriceOf } from './fees.ts';
 import { memoOf, metaOf } from './meta.ts';
-import { nextNonce, nonceAccountOf, nonceOf, withNonce } from './nonces.ts';
+import { createNonceExchange } from './nonceExchange.ts';
+import { nextNonce, nonceAccountOf } from './nonces.ts';
 import { FIRST_SLOT, type Slots } from './slots.ts';
 import type { AccountChange, Store } from './store.ts';
 
@@ -39,6 +40,7 @@ export function createExecution({
   /** The newest final slot for a node whose newest is this. */
   readonly finalSlotOf: (newest: bigint) => bigint;
 }) {
+  const { noncesAmong, advanceNonce, exchangeNonce } = createNonceExchange(vm);
   /** Waiting for their slot, the earliest first. */
   let delayed: readonly { readonly slot: bigint; readonly wire: WireTransaction }[] = [];
 
@@ -64,19 +66,6 @@ export function createExecution({
     // In the block in which it was advanced it cannot be again.
     if (!found || found.nonce.value === nextNonce(blockhashes.at(parent))) return undefined;
     return { nonceAccount: found.address };
-  };
-
-  const noncesAmong = (
-    addresses: readonly string[],
-    account: (address: string) => AccountState | undefined,
-  ) => addresses.filter((address) => nonceOf(account(address)));
-  const advanceNonce = (address: string, value: string) => {
-    const state = vm.account(address);
-    if (state) vm.setAccount(address, withNonce(state, value));
-  };
-  /** The machine takes a transaction's own blockhash for the newest: what follows from it stands for the chain's. */
-  const exchangeNonce = (address: string, from: string, to: string) => {
-    if (nonceOf(vm.account(address))?.value === from) advanceNonce(address, to);
   };
 
   const landLater = (wire: WireTransaction, slot: bigint) => {
