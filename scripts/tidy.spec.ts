@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { codeRules } from './tidy/codeRules.ts';
 import { documentRules } from './tidy/documentRules.ts';
+import { functionRules } from './tidy/functionRules.ts';
 import { importRules } from './tidy/importRules.ts';
 import { manifestRules } from './tidy/manifestRules.ts';
 import { patternRules } from './tidy/patternRules.ts';
@@ -13,7 +14,14 @@ import { explain, file } from './tidy/rule.ts';
 import { codeOf, importsOf, packageNameOf } from './tidy/sourceText.ts';
 import { readTree } from './tidy/tree.ts';
 
-const rules = [...importRules, ...codeRules, ...manifestRules, ...documentRules, ...patternRules];
+const rules = [
+  ...importRules,
+  ...codeRules,
+  ...functionRules,
+  ...manifestRules,
+  ...documentRules,
+  ...patternRules,
+];
 
 /** The rules must spell what they forbid, so they are not measured by themselves. */
 const isTidyItself = (path: string) => path.startsWith('scripts/tidy');

@@ -15,7 +15,7 @@ import type {
   StreamHead,
 } from '../port.ts';
 import { ALL, isUnknownFailure } from './failures.ts';
-import { createPageFetcher, type PageFetcherOptions, PAGE_SIZE } from './pageFetcher.ts';
+import { createPageFetcher, PAGE_SIZE, type PageFetcherOptions } from './pageFetcher.ts';
 import { comparePositions, positionOf, recordedEvent, type WirePosition, wirePosition } from './wire.ts';
 
 export type LogReader = ReturnType<typeof createLogReader>;

@@ -50,6 +50,7 @@ export function createAppender(options: AppenderOptions): Appender {
   let lookups = 0;
   let closing: Promise<unknown> | undefined;
   let onIdle: () => void = () => undefined;
+  const isIdle = () => queue.isEmpty() && lookups === 0 && inFlight === 0;
 
   return {
     append(request) {
@@ -98,10 +99,6 @@ export function createAppender(options: AppenderOptions): Appender {
       void sendInTurn(batch);
     }
     if (isIdle()) onIdle();
-  }
-
-  function isIdle(): boolean {
-    return queue.isEmpty() && lookups === 0 && inFlight === 0;
   }
 
   async function sendInTurn(batch: readonly AppendGroup[]): Promise<void> {
