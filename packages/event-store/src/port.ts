@@ -90,6 +90,8 @@ export interface SubscribeOptions {
   readonly signal: AbortSignal;
   /** At most so many events in a page. */
   readonly pageSize?: number;
+  /** While behind, the next page is on its way before this one is taken. Default: it is. */
+  readonly readAhead?: boolean;
   /**
    * Once live, a page comes at most this often: what arrives meanwhile comes with the next one. For a reader
    * whose work costs by the page. Default 0: as soon as there is something.

@@ -1,10 +1,14 @@
-import type { EventPages, RecordedEvent } from '@coffer/event-store';
+import type { EventPages, EventStore, RecordedEvent } from '@coffer/event-store';
 import { newEvents, streamName } from '@coffer/event-store/contract';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { expect } from 'chai';
-import { createTurns, inTurns, PAGE_SIZE } from './readTurns.ts';
+import { createTurns, inTurns, PAGE_BYTES, PAGE_SIZE } from './readTurns.ts';
 
 const going = new AbortController().signal;
+async function* mapped<Item>(source: AsyncIterable<Item>, map: (item: Item) => Item) {
+  for await (const item of source) yield map(item);
+}
+
 const turn = () => new Promise(setImmediate);
 
 async function idsOf(pages: EventPages, onPage: (page: readonly RecordedEvent[]) => void = () => undefined) {
@@ -50,6 +54,58 @@ describe('reads that take turns', () => {
       }
     }
   });
+
+  for (const what of ['a stream', 'all', 'all backwards', 'a subscription'] as const) {
+    it(`hold no more than so many bytes, or one event, and fetch little in vain: ${what}`, async () => {
+      const log = createMemoryEventStore();
+      const stream = streamName();
+      const sizes = [...Array(100).fill(10), ...Array(100).fill(PAGE_BYTES / 4), 10, 3 * PAGE_BYTES, 10];
+      const data = sizes.map((size) => JSON.stringify({ text: 'x'.repeat(size) }));
+      const events = newEvents(sizes.length).map((event, index) => ({ ...event, data: data[index] ?? '' }));
+      for (const [index, event] of events.entries()) {
+        const expectedRevision = index === 0 ? 'noStream' : index - 1;
+        await log.append({ stream, expectedRevision, events: [event] });
+      }
+      let fetched = 0;
+      const count = (page: readonly RecordedEvent[]) => {
+        fetched += page.length;
+        return page;
+      };
+      const counting: EventStore = {
+        ...log,
+        readStream: (...asked) => mapped(log.readStream(...asked), count),
+        readAll: (...asked) => mapped(log.readAll(...asked), count),
+        subscribeToAll: (asked) =>
+          mapped(log.subscribeToAll(asked), (message) => {
+            if (message.kind === 'events') count(message.events);
+            return message;
+          }),
+      };
+      const ended = new AbortController();
+      const turns = inTurns(counting, createTurns({ isBusy: () => false }), ended.signal);
+      async function* subscribed(): EventPages {
+        for await (const message of turns.subscribeToAll({ after: undefined, signal: ended.signal })) {
+          if (message.kind === 'caughtUp') return;
+          if (message.kind === 'events') yield message.events;
+        }
+      }
+      const pages = {
+        'a stream': () => turns.readStream(stream),
+        all: () => turns.readAll(),
+        'all backwards': () => turns.readAll({ direction: 'backwards' }),
+        'a subscription': subscribed,
+      }[what]();
+      const ids = await idsOf(pages, (page) => {
+        const bytes = page.reduce((sum, event) => sum + event.data.length + event.metadata.length, 0);
+        if (page.length > 1) expect(bytes).to.be.at.most(PAGE_BYTES);
+      });
+      const expected = events.map(({ id }) => id);
+      expect(ids).to.deep.equal(what === 'all backwards' ? expected.toReversed() : expected);
+      expect(fetched).to.be.at.most(3 * sizes.length);
+      ended.abort();
+      await log.close();
+    });
+  }
 
   it('are two at a time, in the order they came, however many there are', async () => {
     const inTurn = createTurns({ isBusy: () => false });

@@ -7,12 +7,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type {
   EventPages,
   EventStore,
+  LogPlace,
   ReadAllOptions,
   ReadStreamOptions,
   RecordedEvent,
+  SubscribeOptions,
+  SubscriptionMessage,
 } from '@coffer/event-store';
 
 export const PAGE_SIZE = 64;
+/** A reader holds events of about so many bytes, or a single larger one. */
+export const PAGE_BYTES = 256 * 1024;
 /** So many pages are fetched at a time, for all readers together. */
 const MAX_TURNS = 2;
 const BUSY_PAUSE_MS = 50;
@@ -45,26 +50,38 @@ export function createTurns({
   };
 }
 
+/** What a subscriber is told; beside what a store tells, that it is behind again. */
+export type TurnMessage = SubscriptionMessage | { readonly kind: 'fellBehind' };
+
+export interface StoreInTurns extends Pick<EventStore, 'head' | 'heads' | 'readStream' | 'readAll'> {
+  subscribeToAll(options: Omit<SubscribeOptions, 'pageSize'>): AsyncIterable<TurnMessage>;
+}
+
 /** The store as one read sees it: page by page, each in its turn, and none fetched ahead. */
-export function inTurns(store: EventStore, inTurn: InTurn, ended: AbortSignal): EventStore {
+export function inTurns(store: EventStore, inTurn: InTurn, ended: AbortSignal): StoreInTurns {
   async function* pages(
     limit: number,
     fetch: (size: number, last: RecordedEvent | undefined) => EventPages,
   ): EventPages {
     let left = limit;
     let last: RecordedEvent | undefined;
+    let size = PAGE_SIZE;
     while (left > 0) {
-      const size = Math.min(left, PAGE_SIZE);
-      const page = (await inTurn(() => firstOf(fetch(size, last)), ended)) ?? [];
-      if (page.length > 0) yield page;
-      if (page.length < size) return;
-      left -= page.length;
-      last = page.at(-1);
+      const wanted = Math.min(left, size);
+      const page = await inTurn(async () => withinBytes(await firstOf(fetch(wanted, last))), ended);
+      if (!page || page.events.length === 0) return;
+      const { events, isCut } = page;
+      left -= events.length;
+      last = events.at(-1);
+      size = nextSize(page, size);
+      yield events;
+      if (!isCut && events.length < wanted) return;
     }
   }
 
   return {
-    ...store,
+    head: store.head,
+    heads: store.heads,
     readStream: (stream, { fromRevision, limit = Infinity, ...options }: ReadStreamOptions = {}) =>
       pages(limit, (size, last) => {
         const step = options.direction === 'backwards' ? -1 : 1;
@@ -82,16 +99,65 @@ export function inTurns(store: EventStore, inTurn: InTurn, ended: AbortSignal): 
         const next = last?.position ?? from;
         return store.readAll({ ...options, limit: size, ...(next !== undefined && { from: next }) });
       }),
-    async *subscribeToAll(options) {
-      const pageSize = Math.min(options.pageSize ?? PAGE_SIZE, PAGE_SIZE);
-      for await (const message of store.subscribeToAll({ ...options, pageSize })) {
-        yield message;
+    async *subscribeToAll({ after, signal }) {
+      let place = after;
+      let size = PAGE_SIZE;
+      let isLive = false;
+      while (!ended.aborted) {
+        const asked = { after: place, signal, pageSize: size, readAhead: false };
+        let page: Page | undefined;
+        for await (const message of store.subscribeToAll(asked)) {
+          if (message.kind === 'caughtUp') {
+            isLive = true;
+            yield message;
+            continue;
+          }
+          const next = withinBytes(message.events);
+          if (next.isCut || next.events.length === size) {
+            page = next;
+            break;
+          }
+          place = placeOf(next.events) ?? place;
+          yield { kind: 'events', events: next.events };
+        }
+        if (!page) return;
+        // Whoever is behind subscribes anew for each page, so that nothing is kept of what was cut off.
+        const { events } = page;
+        if (isLive) yield { kind: 'fellBehind' };
+        isLive = false;
+        place = placeOf(events) ?? place;
+        size = nextSize(page, size);
+        yield { kind: 'events', events };
         // Who has reached the end waits for what comes; who has not gives way first.
-        const isBehind = message.kind === 'events' && message.events.length === pageSize;
-        if (isBehind) await inTurn(async () => undefined, ended);
+        await inTurn(async () => undefined, ended);
       }
     },
   };
+}
+
+interface Page {
+  readonly events: readonly RecordedEvent[];
+  /** The store had more, which is asked for again. */
+  readonly isCut: boolean;
+}
+
+/** The first of the events that are small enough together; always one. */
+function withinBytes(events: readonly RecordedEvent[]): Page {
+  let bytes = 0;
+  const end = events.findIndex(({ data, metadata }, index) => {
+    bytes += data.length + metadata.length;
+    return index > 0 && bytes > PAGE_BYTES;
+  });
+  return end < 0 ? { events, isCut: false } : { events: events.slice(0, end), isCut: true };
+}
+
+/** After a page that was cut no more than fitted, so that little is fetched in vain; then more again. */
+const nextSize = ({ events, isCut }: Page, size: number): number =>
+  isCut ? events.length : Math.min(2 * size, PAGE_SIZE);
+
+function placeOf(events: readonly RecordedEvent[]): LogPlace | undefined {
+  const last = events.at(-1);
+  return last && { position: last.position, eventId: last.id };
 }
 
 async function firstOf(pages: EventPages): Promise<readonly RecordedEvent[]> {

@@ -5,7 +5,7 @@ import type { EventPages, EventStore, ReadAllOptions, ReadStreamOptions } from '
 import streams, { type ReadReq, type ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
 import type { handleServerStreamingCall, ServerWritableStream } from '@grpc/grpc-js';
 import { filterOf } from './filters.ts';
-import { type InTurn, inTurns } from './readTurns.ts';
+import { type InTurn, inTurns, type StoreInTurns } from './readTurns.ts';
 import { callError, type GatewayLogger, RefusalError, toRefusal } from './refusals.ts';
 import { subscribeToAll, subscribeToStream } from './subscriptions.ts';
 import {
@@ -82,7 +82,7 @@ function drained(call: ServerWritableStream<ReadReq, ReadResp>, ended: AbortSign
   });
 }
 
-function responses(store: EventStore, request: ReadReq, ended: AbortSignal): AsyncIterable<ReadResp> {
+function responses(store: StoreInTurns, request: ReadReq, ended: AbortSignal): AsyncIterable<ReadResp> {
   const asked = request.getOptions();
   if (!asked) throw new RefusalError('badRequest', 'A read has options.');
   const { StreamOptionCase, CountOptionCase } = streams.ReadReq.Options;
@@ -100,7 +100,7 @@ function responses(store: EventStore, request: ReadReq, ended: AbortSignal): Asy
   }
 }
 
-async function* readOfStream(store: EventStore, asked: ReadReq.Options): AsyncIterable<ReadResp> {
+async function* readOfStream(store: StoreInTurns, asked: ReadReq.Options): AsyncIterable<ReadResp> {
   const identifier = asked.getStream()?.getStreamIdentifier();
   const stream = streamNameOf(identifier);
   const toWire = recordedEventReader(idFormOf(asked));
@@ -138,7 +138,7 @@ function isBehind(asked: ReadReq.Options, revision: number): boolean {
   return from?.getRevisionOptionCase() === Case.REVISION && countOf(from.getRevision()) > revision;
 }
 
-function streamPages(store: EventStore, stream: string, asked: ReadReq.Options): EventPages | [] {
+function streamPages(store: StoreInTurns, stream: string, asked: ReadReq.Options): EventPages | [] {
   const { RevisionOptionCase: Case } = streams.ReadReq.Options.StreamOptions;
   const from = asked.getStream();
   const common: ReadStreamOptions = { direction: directionOf(asked), limit: countOf(asked.getCount()) };
@@ -157,7 +157,7 @@ function directionOf(asked: ReadReq.Options): 'forwards' | 'backwards' {
   return asked.getReadDirection() === BACKWARDS ? 'backwards' : 'forwards';
 }
 
-async function* readOfAll(store: EventStore, asked: ReadReq.Options): AsyncIterable<ReadResp> {
+async function* readOfAll(store: StoreInTurns, asked: ReadReq.Options): AsyncIterable<ReadResp> {
   const filter = filterOf(asked);
   const toWire = recordedEventReader(idFormOf(asked));
   let left = countOf(asked.getCount());
@@ -175,7 +175,7 @@ async function* readOfAll(store: EventStore, asked: ReadReq.Options): AsyncItera
 }
 
 /** Forwards a read includes the event at its position, backwards it begins before it. */
-function allPages(store: EventStore, asked: ReadReq.Options, options: ReadAllOptions): EventPages | [] {
+function allPages(store: StoreInTurns, asked: ReadReq.Options, options: ReadAllOptions): EventPages | [] {
   const { AllOptionCase: Case } = streams.ReadReq.Options.AllOptions;
   const direction = directionOf(asked);
   const from = asked.getAll();

@@ -1,10 +1,10 @@
 /** Reads that go on: what stands in the log, then what comes. */
 
 import { randomUUID } from 'node:crypto';
-import type { EventStore, LogPlace, Position } from '@coffer/event-store';
+import type { LogPlace, Position } from '@coffer/event-store';
 import streams, { type ReadReq, type ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
 import { filterOf } from './filters.ts';
-import { PAGE_SIZE } from './readTurns.ts';
+import type { StoreInTurns } from './readTurns.ts';
 import { RefusalError } from './refusals.ts';
 import {
   countOf,
@@ -17,7 +17,7 @@ import {
 } from './wire.ts';
 
 export async function* subscribeToAll(
-  store: EventStore,
+  store: StoreInTurns,
   asked: ReadReq.Options,
   signal: AbortSignal,
 ): AsyncIterable<ReadResp> {
@@ -27,23 +27,15 @@ export async function* subscribeToAll(
   yield confirmation();
   let seen = after?.position;
   let sinceCheckpoint = 0;
-  let isLive = false;
-  for await (const message of store.subscribeToAll({ after, signal, pageSize: PAGE_SIZE })) {
-    // A full page means that there is more: whoever was live has fallen behind.
-    const isTurn = message.kind === 'caughtUp' || (isLive && message.events.length === PAGE_SIZE);
-    // At each turn from old to new and back the client is told how far it has come.
-    if (isTurn && filter && seen !== undefined) {
-      sinceCheckpoint = 0;
-      yield checkpoint(seen);
-    }
-    if (message.kind === 'caughtUp') {
-      isLive = true;
-      yield caughtUp();
+  for await (const message of store.subscribeToAll({ after, signal })) {
+    if (message.kind !== 'events') {
+      // At each turn from old to new and back the client is told how far it has come.
+      if (filter && seen !== undefined) {
+        sinceCheckpoint = 0;
+        yield checkpoint(seen);
+      }
+      yield message.kind === 'caughtUp' ? caughtUp() : fellBehind();
       continue;
-    }
-    if (isTurn) {
-      isLive = false;
-      yield fellBehind();
     }
     const wanted = filter?.wanted(message.events);
     for (const [index, event] of message.events.entries()) {
@@ -63,7 +55,7 @@ export async function* subscribeToAll(
  * that read, so that nothing is missed in between.
  */
 export async function* subscribeToStream(
-  store: EventStore,
+  store: StoreInTurns,
   asked: ReadReq.Options,
   signal: AbortSignal,
 ): AsyncIterable<ReadResp> {
@@ -78,16 +70,10 @@ export async function* subscribeToStream(
       seen = event.revision;
     }
   }
-  let isLive = false;
-  for await (const message of store.subscribeToAll({ after, signal, pageSize: PAGE_SIZE })) {
-    if (message.kind === 'caughtUp') {
-      isLive = true;
-      yield caughtUp();
+  for await (const message of store.subscribeToAll({ after, signal })) {
+    if (message.kind !== 'events') {
+      yield message.kind === 'caughtUp' ? caughtUp() : fellBehind();
       continue;
-    }
-    if (isLive && message.events.length === PAGE_SIZE) {
-      isLive = false;
-      yield fellBehind();
     }
     for (const event of message.events) {
       if (event.stream === stream && event.revision > seen) yield toWire(event);
@@ -96,7 +82,7 @@ export async function* subscribeToStream(
 }
 
 /** The revision after which the client wants the stream; -1 for all of it. */
-async function startOfStream(store: EventStore, stream: string, asked: ReadReq.Options): Promise<number> {
+async function startOfStream(store: StoreInTurns, stream: string, asked: ReadReq.Options): Promise<number> {
   const { RevisionOptionCase: Case } = streams.ReadReq.Options.StreamOptions;
   const from = asked.getStream();
   switch (from?.getRevisionOptionCase()) {
@@ -112,7 +98,7 @@ async function startOfStream(store: EventStore, stream: string, asked: ReadReq.O
 }
 
 /** The place after which the client wants the log. */
-async function startOfAll(store: EventStore, asked: ReadReq.Options): Promise<LogPlace | undefined> {
+async function startOfAll(store: StoreInTurns, asked: ReadReq.Options): Promise<LogPlace | undefined> {
   const { AllOptionCase: Case } = streams.ReadReq.Options.AllOptions;
   const from = asked.getAll();
   switch (from?.getAllOptionCase()) {
@@ -129,7 +115,7 @@ async function startOfAll(store: EventStore, asked: ReadReq.Options): Promise<Lo
  * The newest event up to a position that a client has kept. Throws a `RefusalError` for one that the log has
  * not reached: to wait there would be to skip what comes until then.
  */
-async function placeAt(store: EventStore, number: bigint): Promise<LogPlace | undefined> {
+async function placeAt(store: StoreInTurns, number: bigint): Promise<LogPlace | undefined> {
   if (number === 0n) return undefined;
   let place: LogPlace | undefined;
   const upTo = store.readAll({ direction: 'backwards', from: positionOf(number + 1n), limit: 1 });

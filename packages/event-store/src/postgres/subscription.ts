@@ -16,7 +16,7 @@ const RETRY_DELAYS_MS = [50, 100, 250, 500, 1_000, 2_000];
 export async function* subscription(
   pageFrom: SharedPageFrom,
   wakeups: Wakeups,
-  { after, signal, pageSize = PAGE_SIZE, minPageIntervalMs = 0 }: SubscribeOptions,
+  { after, signal, pageSize = PAGE_SIZE, readAhead = true, minPageIntervalMs = 0 }: SubscribeOptions,
 ): AsyncIterable<SubscriptionMessage> {
   let place = after;
   let isLive = false;
@@ -30,10 +30,13 @@ export async function* subscription(
     const isFull = events.length === pageSize;
     if (isFull) {
       isLive = false;
-      upcoming = ask();
+      if (readAhead) upcoming = ask();
     }
     if (last) yield { kind: 'events', events };
-    if (isFull) continue;
+    if (isFull) {
+      if (!readAhead) upcoming = ask();
+      continue;
+    }
     if (!isLive && !signal.aborted) {
       isLive = true;
       yield { kind: 'caughtUp' };
