@@ -116,6 +116,22 @@ describe('a plain append that is refused early', () => {
   }
 });
 
+it('a call to a method that does not exist is answered at once, and what still comes is not waited for', async () => {
+  const world = await openWorld();
+  const session = connect(`http://127.0.0.1:${world.port}`);
+  try {
+    const call = openCall(session, 'Nothing');
+    const closed = new Promise((resolve) => call.stream.once('close', resolve));
+    for (let count = 0; count < MUCH; count++) call.stream.write(event());
+    await closed;
+    expect(call.answer?.['grpc-status']).to.equal(`${status.UNIMPLEMENTED}`);
+    expect(call.stream.rstCode).to.equal(0);
+  } finally {
+    session.destroy();
+    await world.close();
+  }
+});
+
 describe('an answer that is held', () => {
   const forever = { maxBytes: Infinity, maxMs: 60_000, quietMs: 60_000 };
   /** A server that refuses all, and a session with it. */

@@ -2,13 +2,15 @@
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
-import { credentials as channel, Metadata, status } from '@grpc/grpc-js';
+import { credentials as channel, connectivityState, Metadata, status } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import type { FailedLogins } from './access.ts';
+import { selfSignedCertificate } from './certificate.ts';
 import { MAX_READS } from './reads.ts';
-import { MAX_CONNECTIONS } from './storeGateway.ts';
+import { MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS } from './storeGateway.ts';
 import { credentials, openWorld, type World } from './testTools.contract.ts';
 
 type Streams = InstanceType<typeof streamsService.StreamsClient>;
@@ -32,6 +34,41 @@ function subscribe(client: Streams, headers = new Metadata()) {
   });
   return { told, cancel: () => call.cancel() };
 }
+
+/** Connections without a client of the protocol, with TLS where there is a certificate to trust. */
+function connectionsTo(port: number, certificate?: string) {
+  const sockets: Socket[] = [];
+  return {
+    sockets,
+    async open(localAddress = '127.0.0.1'): Promise<Socket> {
+      const to = { host: '127.0.0.1', port, localAddress };
+      const socket = certificate
+        ? connectTls({ ...to, ca: certificate, servername: 'localhost', ALPNProtocols: ['h2'] })
+        : connect(to);
+      // It may be closed at once.
+      sockets.push(socket.on('error', () => undefined));
+      await once(socket, 'connect');
+      return socket;
+    },
+    end(): void {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+/** True once the gateway has answered. */
+const greeted = (socket: Socket | undefined) =>
+  new Promise<boolean>((resolve) => {
+    socket?.once('data', () => resolve(true));
+    socket?.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0');
+  });
+
+/** False once it is. */
+const closed = (socket: Socket | undefined) =>
+  new Promise<boolean>((resolve) => {
+    if (!socket || socket.closed) resolve(false);
+    else socket.once('close', () => resolve(false)).resume();
+  });
 
 describe('the limits of a store gateway', () => {
   let world: World;
@@ -73,21 +110,47 @@ describe('the limits of a store gateway', () => {
   });
 
   it('are so many connections; one more is closed at once', async () => {
-    const sockets: Socket[] = [];
-    const open = async () => {
-      const socket = connect(world.port, '127.0.0.1');
-      sockets.push(socket.on('error', () => undefined));
-      await once(socket, 'connect');
-      return socket;
-    };
-    for (let count = 0; count < MAX_CONNECTIONS; count++) await open();
-    const tooMany = await open();
-    tooMany.resume();
-    await once(tooMany, 'close');
+    const { sockets, open, end } = connectionsTo(world.port);
+    for (let count = 0; count < MAX_CONNECTIONS; count++) await open(`127.0.0.${2 + (count % 100)}`);
+    await closed(await open());
     // The first of them is greeted still.
-    sockets[0]?.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0');
-    await once(sockets[0] as Socket, 'data');
-    for (const socket of sockets) socket.destroy();
+    await greeted(sockets[0]);
+    end();
+  });
+
+  for (const isPlain of [true, false]) {
+    it(`are so many connections of one address, ${isPlain ? 'plain' : 'with TLS'}, until one has ended`, async () => {
+      const tls = isPlain ? undefined : await selfSignedCertificate(['localhost'], new Date());
+      const keyOfAddress = (address: string) => address.split('.').slice(0, 3).join('.');
+      const gateway = await openWorld({ tls, keyOfAddress });
+      const { sockets, open, end } = connectionsTo(gateway.port, tls?.certificate);
+      for (let count = 0; count < MAX_CONNECTIONS_PER_ADDRESS; count++) {
+        await greeted(await open(`127.0.0.${1 + count}`));
+      }
+      await closed(await open('127.0.0.1'));
+      await greeted(await open('127.0.1.1'));
+      sockets[0]?.destroy();
+      // It is told with the next thing that the gateway does.
+      while (!(await Promise.race([greeted(await open('127.0.0.1')), closed(sockets.at(-1))])));
+      end();
+      await gateway.close();
+    });
+  }
+
+  it('are so much time without a call; then a connection is ended, also one that has said nothing', async () => {
+    const gateway = await openWorld({ idleMs: 50 });
+    const { open } = connectionsTo(gateway.port);
+    const client = clientOf(gateway);
+    const reading = subscribe(client);
+    expect((await reading.told).code).to.equal(status.OK);
+    const greetedOne = await open();
+    await greeted(greetedOne);
+    await closed(greetedOne);
+    await closed(await open());
+    expect(client.getChannel().getConnectivityState(false)).to.equal(connectivityState.READY);
+    reading.cancel();
+    client.close();
+    await gateway.close();
   });
 
   it('are failed logins by address, of which the right password of a next one is not told either', async () => {

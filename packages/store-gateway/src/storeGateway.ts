@@ -3,7 +3,7 @@
  * it holds nothing that the store does not.
  */
 
-import { Server as Listener } from 'node:net';
+import { Server as Listener, type Socket } from 'node:net';
 import type { EventStore } from '@coffer/event-store';
 import gossipService from '@eventstore/db-client/generated/gossip_grpc_pb.js';
 import type { ClusterInfo } from '@eventstore/db-client/generated/gossip_pb.js';
@@ -42,6 +42,10 @@ export interface StoreGatewayOptions {
   readonly tls?: { readonly certificate: string; readonly privateKey: string } | undefined;
   /** Default: passwords may be guessed for ever. */
   readonly failedLogins?: FailedLogins | undefined;
+  /** What is one customer of the network, whose connections are counted together. Default: each address. */
+  readonly keyOfAddress?: ((address: string) => string) | undefined;
+  /** A connection without a call is ended after so long. Default: 5 minutes. */
+  readonly idleMs?: number | undefined;
   /** Whether there is work now that reads are to yield to. Default: never. */
   readonly isBusy?: (() => boolean) | undefined;
   readonly logger?: GatewayLogger | undefined;
@@ -64,6 +68,9 @@ const KEEPALIVE_MS = 20_000;
 const MAX_CALLS_PER_CONNECTION = 100;
 /** More are closed at once. */
 export const MAX_CONNECTIONS = 200;
+/** And more of one address: nobody takes them all. */
+export const MAX_CONNECTIONS_PER_ADDRESS = 50;
+const IDLE_MS = 5 * 60_000;
 
 /** Throws when the address cannot be bound. */
 export async function createStoreGateway(options: StoreGatewayOptions): Promise<StoreGateway> {
@@ -81,6 +88,7 @@ export async function createStoreGateway(options: StoreGatewayOptions): Promise<
     'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
     'grpc.keepalive_time_ms': KEEPALIVE_MS,
     'grpc.keepalive_timeout_ms': KEEPALIVE_MS,
+    'grpc.max_connection_idle_ms': options.idleMs ?? IDLE_MS,
     'grpc.max_concurrent_streams': MAX_CALLS_PER_CONNECTION,
     interceptors: [holdAnswers()],
   });
@@ -122,7 +130,10 @@ export async function createStoreGateway(options: StoreGatewayOptions): Promise<
   });
 
   const port = await bind(server, options);
-  for (const listener of listenersOf(server)) listener.maxConnections = MAX_CONNECTIONS;
+  for (const listener of listenersOf(server)) {
+    listener.maxConnections = MAX_CONNECTIONS;
+    boundByAddress(listener, options.keyOfAddress);
+  }
   return {
     port,
     async stop() {
@@ -174,6 +185,22 @@ function listenersOf(server: Server): readonly Listener[] {
   const servers: unknown = Reflect.get(server, 'http2Servers');
   if (!(servers instanceof Map)) throw new TypeError('The server of the gRPC library has no listeners.');
   return [...servers.keys()].filter((listener) => listener instanceof Listener);
+}
+
+function boundByAddress(listener: Listener, keyOf = (address: string) => address): void {
+  const open = new Map<string, number>();
+  // Behind the listener of the library, which does not take a socket that has been destroyed.
+  listener.on('connection', (socket: Socket) => {
+    const key = keyOf(socket.remoteAddress ?? '');
+    const count = (open.get(key) ?? 0) + 1;
+    open.set(key, count);
+    socket.once('close', () => {
+      const left = (open.get(key) ?? 0) - 1;
+      if (left > 0) open.set(key, left);
+      else open.delete(key);
+    });
+    if (count > MAX_CONNECTIONS_PER_ADDRESS) socket.destroy();
+  });
 }
 
 async function shutDown(server: Server): Promise<void> {

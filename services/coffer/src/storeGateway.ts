@@ -55,6 +55,7 @@ export async function startStoreGateway(options: {
     allowWrites: isWritable,
     tls,
     failedLogins: failedLoginsByAddress(),
+    keyOfAddress: rateKeyOfAddress,
     isBusy,
     logger,
   }).catch((cause: unknown) => {
