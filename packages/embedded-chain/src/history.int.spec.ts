@@ -120,11 +120,38 @@ describe('the history of the embedded chain', () => {
       expect((await many).message).to.contain('Limit too large; max 500000');
     });
 
-    it('says of what was before it that it is gone', async () => {
-      const failure = await failureOf(world.call('getBlock', [FIRST_SLOT - 1]));
-      expect(failure.message).to.contain('-32001').and.to.contain(`First available block: ${FIRST_SLOT}`);
-      expect(await connection.getFirstAvailableBlock()).to.equal(FIRST_SLOT);
-      expect(await connection.getMinimumLedgerSlot()).to.equal(FIRST_SLOT);
+    it('begins with its genesis, so that clients know that it is whole', async () => {
+      expect(await connection.getFirstAvailableBlock()).to.equal(0);
+      expect(await connection.getMinimumLedgerSlot()).to.equal(0);
+      const version = { maxSupportedTransactionVersion: 0 };
+      const genesis = await history.getBlock(0, version);
+      expect(genesis).to.include({ parentSlot: 0, blockHeight: 0 });
+      expect(genesis?.transactions).to.deep.equal([]);
+      const first = await history.getBlock(FIRST_SLOT, version);
+      expect(first).to.include({ parentSlot: 0, previousBlockhash: genesis?.blockhash });
+      expect(await history.getBlockTime(0)).to.equal(await history.getBlockTime(FIRST_SLOT));
+      expect(await world.call('getBlocksWithLimit', [0, 3])).to.deep.equal([0, FIRST_SLOT, FIRST_SLOT + 1]);
+      expect(await world.call('getBlocksWithLimit', [1, 1])).to.deep.equal([FIRST_SLOT]);
+      expect(await world.call('getBlocks', [0, 100])).to.deep.equal([0]);
+      for (const slot of [1, FIRST_SLOT - 1]) {
+        const failure = await failureOf(world.call('getBlock', [slot]));
+        expect(failure.message).to.contain('-32007').and.to.contain(`Slot ${slot} was skipped`);
+      }
+    });
+
+    it('says of what was thrown away that it is gone', async () => {
+      const slot = await connection.getSlot('finalized');
+      world.faults.inject({ kind: 'prune' });
+      try {
+        const first = await connection.getFirstAvailableBlock();
+        expect(first).to.be.greaterThan(slot);
+        for (const gone of [0, slot]) {
+          const failure = await failureOf(world.call('getBlock', [gone]));
+          expect(failure.message).to.contain('-32001').and.to.contain(`First available block: ${first}`);
+        }
+      } finally {
+        world.faults.clear();
+      }
     });
 
     it('refuses what is no slot, and a commitment that a block does not have yet', async () => {

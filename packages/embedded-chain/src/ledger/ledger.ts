@@ -124,7 +124,8 @@ export function createLedger({ store, vm, slots, slotMs, finality, genesis }: Le
     transactionsIn: store.transactionsIn,
     newestSequence: store.newestSequence,
     transactionsAfter: store.transactionsAfter,
-    blockTimeSeconds: (slot: bigint) => store.blockTimeIn(slot) ?? times.secondsAt(slot),
+    blockTimeSeconds: (slot: bigint) =>
+      store.blockTimeIn(slot) ?? times.secondsAt(slot < FIRST_SLOT ? FIRST_SLOT : slot),
     countsFrom: store.countsFrom,
     transactionsNaming: store.transactionsNaming,
     transactionCount: store.transactionCount,

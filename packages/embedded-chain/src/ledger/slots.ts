@@ -2,11 +2,14 @@
 
 /** Where the virtual machine's programs begin to be there. */
 export const FIRST_SLOT = 447_552_000n;
+/** Its block is before all others, and nothing is in it. None of the slots between it and the first has a block. */
+export const GENESIS_SLOT = 0n;
 /** As on a cluster, slots without a block made the two differ: nobody can take one for the other. */
 const SLOTS_WITHOUT_BLOCK = 25_000_000n;
 export const SLOTS_PER_EPOCH = 432_000n;
 
-export const heightOf = (slot: bigint) => slot - SLOTS_WITHOUT_BLOCK;
+export const heightOf = (slot: bigint) => (slot === GENESIS_SLOT ? 0n : slot - SLOTS_WITHOUT_BLOCK);
+export const parentOf = (slot: bigint) => (slot > FIRST_SLOT ? slot - 1n : GENESIS_SLOT);
 
 export interface Slots {
   readonly now: () => bigint;

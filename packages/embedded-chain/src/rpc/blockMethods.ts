@@ -1,7 +1,7 @@
-/** Blocks: every slot since the first has one, empty where nothing was sent. */
-import { FIRST_SLOT, heightOf, SLOTS_PER_EPOCH } from '../ledger/slots.ts';
+/** Blocks: the genesis, then one in every slot since the first, empty where nothing was sent. */
+import { FIRST_SLOT, GENESIS_SLOT, heightOf, parentOf, SLOTS_PER_EPOCH } from '../ledger/slots.ts';
 import { type Method, type RpcContext, slotFor } from './context.ts';
-import { blockCleanedUp, blockNotAvailable, invalidParams } from './errors.ts';
+import { blockCleanedUp, blockNotAvailable, invalidParams, slotSkipped } from './errors.ts';
 import type { Settings } from './params.ts';
 import {
   accountsOnlyJson,
@@ -26,8 +26,8 @@ export const blockMethods: Readonly<Record<string, Method>> = {
     if (slot > newest) throw blockNotAvailable(slot);
     return {
       blockhash: context.ledger.blockhashAt(slot).blockhash,
-      previousBlockhash: context.ledger.blockhashAt(slot - 1n).blockhash,
-      parentSlot: slot - 1n,
+      previousBlockhash: context.ledger.blockhashAt(parentOf(slot)).blockhash,
+      parentSlot: parentOf(slot),
       ...transactionsOf(slot, settings, context),
       // There is nobody to be rewarded.
       ...(settings.rewards !== false && { rewards: [] }),
@@ -50,8 +50,8 @@ export const blockMethods: Readonly<Record<string, Method>> = {
     const limit = params.u64(1);
     const newest = slotFor(context, assertConfirmed(params.settings(2)));
     if (limit > MAXIMUM_RANGE) throw invalidParams(`Limit too large; max ${MAXIMUM_RANGE}`);
-    const from = greater(first, firstKept(context));
-    return slotsBetween(from, lesser(from + limit - 1n, newest), context);
+    const from = greater(greater(first, firstKept(context)), FIRST_SLOT);
+    return slotsBetween(first, lesser(from + limit - 1n, newest), context).slice(0, Number(limit));
   },
   getBlockTime: (params, context) => {
     const slot = params.u64(0);
@@ -59,7 +59,7 @@ export const blockMethods: Readonly<Record<string, Method>> = {
     if (slot > context.faults.tip()) throw blockNotAvailable(slot);
     return context.ledger.blockTimeSeconds(slot);
   },
-  /** Nothing is ever thrown away, unless a spec asks for it. */
+  /** Nothing is ever thrown away, unless a spec asks for it: clients know by the genesis that the history is whole. */
   getFirstAvailableBlock: (_params, context) => firstKept(context),
   minimumLedgerSlot: (_params, context) => firstKept(context),
   getEpochSchedule: () => ({
@@ -117,16 +117,22 @@ function samples(limit: bigint, { ledger, faults }: RpcContext) {
   });
 }
 
-const firstKept = ({ faults }: RpcContext) => greater(FIRST_SLOT, faults.keptFrom());
+const firstKept = ({ faults }: RpcContext) => greater(GENESIS_SLOT, faults.keptFrom());
 
 function assertKept(slot: bigint, context: RpcContext): void {
   const first = firstKept(context);
   if (slot < first) throw blockCleanedUp(slot, first);
+  if (slot > GENESIS_SLOT && slot < FIRST_SLOT) throw slotSkipped(slot);
 }
 
 function slotsBetween(first: bigint, last: bigint, context: RpcContext): readonly bigint[] {
-  const from = greater(first, firstKept(context));
-  return Array.from({ length: Number(greater(last - from + 1n, 0n)) }, (_, index) => from + BigInt(index));
+  const kept = greater(first, firstKept(context));
+  const from = greater(kept, FIRST_SLOT);
+  const slots = Array.from(
+    { length: Number(greater(last - from + 1n, 0n)) },
+    (_, index) => from + BigInt(index),
+  );
+  return kept === GENESIS_SLOT ? [GENESIS_SLOT, ...slots] : slots;
 }
 
 const lesser = (one: bigint, other: bigint) => (one < other ? one : other);

@@ -26,6 +26,8 @@ export const blockNotAvailable = (slot: bigint) =>
   new RpcError(-32004, `Block not available for slot ${slot}`);
 export const preflightFailed = (error: TransactionError, simulated: object) =>
   new RpcError(-32002, `Transaction simulation failed: ${describeTransactionError(error)}`, simulated);
+export const slotSkipped = (slot: bigint) =>
+  new RpcError(-32007, `Slot ${slot} was skipped, or missing due to ledger jump to recent snapshot`);
 export const signatureInvalid = () => new RpcError(-32003, 'Transaction signature verification failure');
 export const nodeBehind = (slots: number) =>
   new RpcError(-32005, `Node is behind by ${slots} slots`, { numSlotsBehind: slots });
