@@ -94,24 +94,19 @@ export function createExecution({
     const accounts = accountsOf(message, vm.account);
     const before = accounts?.all.map(vm.account) ?? [];
     setScene(message, slot);
-    const next = nextNonce(blockhashes.at(slot - 1n));
-    const machineNext = nextNonce(message.recentBlockhash);
-    const nonces = noncesAmong(accounts?.all ?? [], vm.account);
-    for (const address of nonces) exchangeNonce(address, next, machineNext);
+    // Most name no nonce account: then neither hash is needed, and no account is read twice.
+    const next = () => nextNonce(blockhashes.at(slot - 1n));
+    const machineNext = () => nextNonce(message.recentBlockhash);
+    for (const address of noncesAmong(accounts, before)) exchangeNonce(address, next(), machineNext());
     const execution = vm.execute(wire.bytes);
-    for (const address of noncesAmong(accounts?.all ?? [], vm.account))
-      exchangeNonce(address, machineNext, next);
-    if (
-      execution.error !== null &&
-      nonceAccount &&
-      vm.account(wire.message.staticKeys[0] ?? '')?.lamports !== before[0]?.lamports
-    ) {
-      advanceNonce(nonceAccount, next);
-    }
-    const after = accounts?.all.map(vm.account) ?? [];
+    const executed = accounts?.all.map(vm.account) ?? [];
+    const nonces = noncesAmong(accounts, executed);
+    for (const address of nonces) exchangeNonce(address, machineNext(), next());
+    const isFeePaid = before[0]?.lamports !== executed[0]?.lamports;
+    if (execution.error !== null && nonceAccount && isFeePaid) advanceNonce(nonceAccount, next());
+    const after = nonces.length > 0 ? (accounts?.all.map(vm.account) ?? []) : executed;
     // A failed transaction is in the block where it paid its fee.
-    const isCharged = before[0]?.lamports !== after[0]?.lamports;
-    if (execution.error !== null && !isCharged) return { landed: false, error: execution.error };
+    if (execution.error !== null && !isFeePaid) return { landed: false, error: execution.error };
     if (!accounts) throw new Error(`${wire.signature} was executed with accounts that it cannot have`);
 
     keep(wire, slot, execution, accounts, before, after);

@@ -1,12 +1,11 @@
 /** The nonces that the machine has, and those that the chain has in their place. */
 import type { AccountState, Vm } from '../vm.ts';
+import type { NamedAccounts } from './accountsOf.ts';
 import { nonceOf, withNonce } from './nonces.ts';
 
 export function createNonceExchange(vm: Vm) {
-  const noncesAmong = (
-    addresses: readonly string[],
-    account: (address: string) => AccountState | undefined,
-  ) => addresses.filter((address) => nonceOf(account(address)));
+  const noncesAmong = (accounts: NamedAccounts | undefined, states: readonly (AccountState | undefined)[]) =>
+    accounts?.all.filter((_address, index) => nonceOf(states[index])) ?? [];
   const advanceNonce = (address: string, value: string) => {
     const state = vm.account(address);
     if (state) vm.setAccount(address, withNonce(state, value));
