@@ -230,6 +230,21 @@ describe('subscriptions of the embedded chain', () => {
     expect(timesAsked()).to.be.lessThan(4);
   });
 
+  it('of an account show its data in base58 unless another encoding is asked for', async () => {
+    const account = Keypair.generate();
+    const socket = await openSocket();
+    const settings = { commitment: 'processed' };
+    await subscribed(socket, 'accountSubscribe', [account.publicKey.toBase58(), settings]);
+    const make = SystemProgram.createAccount({
+      ...{ fromPubkey: alice.publicKey, newAccountPubkey: account.publicKey, lamports: 1e9, space: 3 },
+      programId: SystemProgram.programId,
+    });
+    await connection.sendRawTransaction(await signed(connection, [alice, account], [make]));
+    const found = await socket.next(({ method }) => method === 'accountNotification');
+    expect(found).to.have.nested.property('params.result.value.data', '111');
+    socket.close();
+  });
+
   it('of data that base58 cannot show any more go on', async () => {
     const account = Keypair.generate();
     const socket = await openSocket();

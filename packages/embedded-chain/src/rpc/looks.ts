@@ -101,7 +101,7 @@ function accountLook(params: Params, context: RpcContext): Look {
     const { encoding, dataSlice } = settings;
     return {
       slot,
-      json: accountJson(state, { encoding: encoding ?? 'base64', dataSlice, account, isNotified: true }),
+      json: accountJson(state, { encoding: encoding ?? undefined, dataSlice, account, isNotified: true }),
     };
   };
   let told = writeJson(view().json);
