@@ -188,6 +188,8 @@ describe('the history of the embedded chain', () => {
     const sample = samples.find((each) => periodOf(each.slot) === periodOf(slot));
     expect(sample).to.include({ numSlots: 150, samplePeriodSecs: 60, slot: periodOf(slot) * 150 + 149 });
     expect(sample?.numTransactions).to.be.greaterThan(0);
+    const tip = await connection.getSlot('processed');
+    expect(samples[0]?.slot).to.equal(periodOf(tip + 1) * 150 - 1);
     expect(samples.map((each) => each.slot)).to.deep.equal(
       samples
         .map((each) => each.slot)

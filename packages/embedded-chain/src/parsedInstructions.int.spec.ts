@@ -133,6 +133,17 @@ describe('parsed instructions of the embedded chain', () => {
         },
         owner: programId.toBase58(),
       });
+    expect(shown[2]).to.have.nested.property('parsed.info').that.deep.equals({
+      nonceAccount: account.publicKey.toBase58(),
+      nonceAuthority: alices(),
+      newAuthorized: alices(),
+    });
+    expect(shown[5])
+      .to.have.nested.property('parsed.info')
+      .that.deep.equals({
+        ...{ source: seeded.toBase58(), sourceBase: alices(), destination: alices(), lamports: 1 },
+        ...{ sourceSeed: 'chips', sourceOwner: programId.toBase58() },
+      });
     expect(shown[6]).to.have.nested.property('parsed.info.space', 8);
   });
 
@@ -175,25 +186,26 @@ describe('parsed instructions of the embedded chain', () => {
     });
   }
 
-  it('show what nobody can read as it is', async () => {
-    const unread = SystemProgram.transfer({
-      fromPubkey: alice.publicKey,
-      toPubkey: alice.publicKey,
-      lamports: 1,
+  for (const data of [Buffer.of(99, 0, 0, 0), Buffer.of(2, 0, 0, 0)])
+    it(`show what nobody can read as it is: ${data.toString('hex')}`, async () => {
+      const unread = SystemProgram.transfer({
+        fromPubkey: alice.publicKey,
+        toPubkey: alice.publicKey,
+        lamports: 1,
+      });
+      const none = new TransactionInstruction({ ...unread, data });
+      const wire = await signed(connection, [alice], [none]);
+      const signature = await connection.sendRawTransaction(wire, { skipPreflight: true });
+      world.finalize();
+      const found = await connection.getParsedTransaction(signature, {
+        commitment: 'finalized',
+        maxSupportedTransactionVersion: 0,
+      });
+      expect(found?.transaction.message.instructions[0]).to.have.keys(
+        'accounts',
+        'data',
+        'programId',
+        'stackHeight',
+      );
     });
-    const none = new TransactionInstruction({ ...unread, data: Buffer.of(99, 0, 0, 0) });
-    const wire = await signed(connection, [alice], [none]);
-    const signature = await connection.sendRawTransaction(wire, { skipPreflight: true });
-    world.finalize();
-    const found = await connection.getParsedTransaction(signature, {
-      commitment: 'finalized',
-      maxSupportedTransactionVersion: 0,
-    });
-    expect(found?.transaction.message.instructions[0]).to.have.keys(
-      'accounts',
-      'data',
-      'programId',
-      'stackHeight',
-    );
-  });
 });

@@ -3,6 +3,7 @@ import {
   createAssociatedTokenAccountInstruction,
   createTransferInstruction,
   getAssociatedTokenAddressSync,
+  TOKEN_2022_PROGRAM_ID,
   TOKEN_PROGRAM_ID,
 } from '@solana/spl-token';
 import {
@@ -111,6 +112,7 @@ describe('accounts of a program on the embedded chain', () => {
       [{ filters: [size, size, size, size, size] }, 'Too many filters provided; max 4'],
       [{ filters: [{ memcmp: { offset: 0, bytes: '0OIl' } }] }, 'Invalid param'],
       [{ filters: [{ memcmp: { offset: 0, bytes: '2'.repeat(176) } }] }, 'DataTooLarge'],
+      [{ filters: [{ memcmp: { offset: 0, bytes: 'A'.repeat(172), encoding: 'base64' } }] }, 'DataTooLarge'],
       [{ filters: [{ memcmp: { offset: -1, bytes: '2' } }] }, 'Invalid params'],
       [{ filters: [{ dataLength: 1 }] }, 'Invalid params'],
       [{ encoding: 'base16' }, 'Invalid params'],
@@ -123,6 +125,25 @@ describe('accounts of a program on the embedded chain', () => {
     expect((await ask({ encoding: 'base58' })).message)
       .to.contain('-32600')
       .and.to.contain('base 58');
+  });
+
+  it('are refused where they are more than one answer holds, unless a slice is asked for', async () => {
+    const programId = Keypair.generate().publicKey;
+    const space = 10 * 1024 * 1024;
+    const owner = await fundedKeypair(world, 1000n);
+    for (let count = 0; count < 7; count += 1) {
+      const account = Keypair.generate();
+      const make = SystemProgram.createAccount({
+        ...{ fromPubkey: owner.publicKey, newAccountPubkey: account.publicKey, space, programId },
+        lamports: await connection.getMinimumBalanceForRentExemption(space),
+      });
+      await connection.sendRawTransaction(await signed(connection, [owner, account], [make]));
+    }
+    const ask = (settings: object) =>
+      world.call('getProgramAccounts', [programId.toBase58(), { ...PROCESSED, ...settings }]);
+    const failure = await failureOf(ask({ encoding: 'base64' }));
+    expect(failure.message).to.contain('-32012').and.to.contain('exceeded the limit');
+    expect(await ask({ encoding: 'base64', dataSlice: { offset: 0, length: 1 } })).to.have.length(7);
   });
 
   it('of tokens are found by their mint, the largest first', async () => {
@@ -163,6 +184,7 @@ describe('accounts of a program on the embedded chain', () => {
       expect(found.pubkey).to.equal(accountOf(bob).toBase58());
       expect(found.account.data.parsed.info).to.deep.include({ delegate: delegate.toBase58() });
     }
+    expect(await find({ programId: TOKEN_2022_PROGRAM_ID.toBase58() })).to.deep.equal([]);
     const unknown = find({ programId: SystemProgram.programId.toBase58() });
     expect((await failureOf(unknown)).message).to.contain('unrecognized Token program id');
   });

@@ -124,18 +124,74 @@ describe('subscriptions of the embedded chain', () => {
     expect(logs.all).to.deep.equal([signature]);
   });
 
+  it('tell nothing before its commitment', async () => {
+    const socket = await openSocket();
+    await subscribed(socket, 'logsSubscribe', ['all', { commitment: 'confirmed' }]);
+    await subscribed(socket, 'slotSubscribe');
+    const signature = await pay();
+    const slot = await connection.getSlot('processed');
+    world.advance(1);
+    await socket.next(({ params }) => JSON.stringify(params ?? '').includes(`"slot":${slot + 1},`));
+    expect(socket.seen.filter(({ method }) => method === 'logsNotification')).to.deep.equal([]);
+    world.advance(1);
+    await socket.next((message) => JSON.stringify(message).includes(signature));
+    socket.close();
+  });
+
+  it('end where too many refusals are asked for at a time', async () => {
+    const socket = new WebSocket(world.url.replace('http', 'ws'));
+    await once(socket, 'open');
+    const closed = once(socket, 'close');
+    const answered = once(socket, 'message');
+    for (let id = 0; id < 100; id += 1) socket.send(`{"jsonrpc":"2.0","id":${id},"method":"voteSubscribe"}`);
+    await answered;
+    expect(socket.readyState).to.equal(WebSocket.OPEN);
+    for (let id = 0; id < 10; id += 1) socket.send('{"jsonrpc":"2.0","id":1,"method":"voteSubscribe"}');
+    await closed;
+  });
+
+  it('end where too much of what is told is not read', async () => {
+    const account = Keypair.generate();
+    const rich = await fundedKeypair(world, 1000n);
+    const make = SystemProgram.createAccount({
+      ...{ fromPubkey: rich.publicKey, newAccountPubkey: account.publicKey, lamports: 100e9 },
+      ...{ space: 10 * 1024 * 1024, programId: newAddress() },
+    });
+    await connection.sendRawTransaction(await signed(connection, [rich, account], [make]));
+    const socket = new WebSocket(world.url.replace('http', 'ws'));
+    await once(socket, 'open');
+    const settings = { encoding: 'base64', commitment: 'processed' };
+    const params = [account.publicKey.toBase58(), settings];
+    const subscribedTo = once(socket, 'message');
+    socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'accountSubscribe', params }));
+    await subscribedTo;
+    const closed = once(socket, 'close');
+    socket.pause();
+    for (let count = 0; count < 4; count += 1) {
+      await pay(account.publicKey, `${count}`);
+      world.advance(1);
+    }
+    socket.resume();
+    await closed;
+  });
+
   it('tell of the accounts of a program that pass the filters', async () => {
     const socket = await openSocket();
     const size = 13;
     const settings = { encoding: 'base64', commitment: 'processed', filters: [{ dataSize: size }] };
     await subscribed(socket, 'programSubscribe', [SystemProgram.programId.toBase58(), settings]);
     await pay();
-    const account = Keypair.generate();
-    const make = SystemProgram.createAccount({
-      ...{ fromPubkey: alice.publicKey, newAccountPubkey: account.publicKey, lamports: 1e9, space: size },
-      programId: SystemProgram.programId,
-    });
-    await connection.sendRawTransaction(await signed(connection, [alice, account], [make]));
+    const [stranger, account] = [Keypair.generate(), Keypair.generate()];
+    for (const [made, programId] of [
+      [stranger, newAddress()],
+      [account, SystemProgram.programId],
+    ] as const) {
+      const make = SystemProgram.createAccount({
+        ...{ fromPubkey: alice.publicKey, newAccountPubkey: made.publicKey, lamports: 1e9, space: size },
+        programId,
+      });
+      await connection.sendRawTransaction(await signed(connection, [alice, made], [make]));
+    }
     const found = await socket.next(({ method }) => method === 'programNotification');
     expect(found).to.have.nested.property('params.result.value.pubkey', account.publicKey.toBase58());
     expect(found).to.have.nested.property('params.result.value.account.space', size);
