@@ -4,45 +4,27 @@ import { createChainReconciler, startBearingOut } from '@coffer/reconcile';
 import { eventually } from '@coffer/testing';
 import { finalFundsOf } from '@coffer/treasury';
 import { expect } from 'chai';
-import { forgedMoveOf, forger, reconcileApp, runCoffer } from './testing/chainReconcile.ts';
-import {
-  type AppOnChain,
-  LAMPORTS_PER_SOL,
-  type PlayerOnChain,
-  type ServiceOnChain,
-  startServiceOnChain,
-} from './testing/chainWorld.ts';
+import { sceneOfReconciling } from './testing/chainReconcile.ts';
+import { LAMPORTS_PER_SOL } from './testing/chainWorld.ts';
 
 const SOL = LAMPORTS_PER_SOL;
 
 describe('Reconciling with nodes that have thrown their history away', () => {
-  let service: ServiceOnChain;
-  let app: AppOnChain;
-  let player: PlayerOnChain;
-
-  before(async () => {
-    service = await startServiceOnChain();
-  });
-  after(() => service.stop());
-  beforeEach(async () => {
-    app = await service.newApp();
-    player = await app.newPlayer();
-  });
-
-  const reconcile = (full = false) => reconcileApp(service, app, full);
-  const forge = forger(() => ({ service, app }));
-  const forget = (statuses: 'kept' | 'forgotten') => service.node.faults.inject({ kind: 'prune', statuses });
-  afterEach(() => service.node.faults.clear());
+  const on = sceneOfReconciling();
+  const { reconcile, coffer, forge, forgedMove } = on;
+  const forget = (statuses: 'kept' | 'forgotten') =>
+    on.service.node.faults.inject({ kind: 'prune', statuses });
+  afterEach(() => on.service.node.faults.clear());
 
   for (const statuses of ['kept', 'forgotten'] as const) {
     it(`says what cannot be told any more, and calls it no discrepancy: statuses ${statuses}`, async () => {
-      const refs = [await app.deposit(player, 5n * SOL), await app.cashOut(player, SOL)];
+      const refs = [await on.app.deposit(on.player, 5n * SOL), await on.app.cashOut(on.player, SOL)];
       forget(statuses);
       const { chain, ...found } = await reconcile(true);
       expect(found).to.include({ ok: false, code: 'ledger/coverage_incomplete' });
       expect(chain).to.deep.include({ ok: false, code: 'ledger/coverage_incomplete', discrepancies: [] });
       expect(chain.checks.every(({ ok }) => ok)).to.equal(true);
-      const moves = await Promise.all(refs.map((ref) => app.ended(ref)));
+      const moves = await Promise.all(refs.map((ref) => on.app.ended(ref)));
       expect(chain.notCovered).to.deep.include.members([
         ...moves.map(({ moveId, signature, slot }) => ({
           subject: moveId,
@@ -53,24 +35,24 @@ describe('Reconciling with nodes that have thrown their history away', () => {
       const sol = chain.currencies.find(({ currency }) => currency === 'SOL');
       expect(sol).to.include({ ok: true, surplus: '0' });
 
-      const { exitCode, printed } = await runCoffer(service, [
+      const { exitCode, printed } = await coffer(
         'reconcile',
         '--app',
-        app.appId,
+        on.app.appId,
         '--env',
         'test',
         '--chain',
         '--full',
-      ]);
+      );
       expect(exitCode).to.equal(1);
       expect(printed).to.include('ledger/coverage_incomplete').and.include('notCovered');
-      service.node.faults.clear();
+      on.service.node.faults.clear();
       expect(await reconcile(true), 'by a node with all of it').to.include({ ok: true });
     });
   }
 
   it('needs them no more for what was borne out before, and loses none of that by a full run', async () => {
-    const { moveId } = await app.ended(await app.deposit(player, 5n * SOL));
+    const { moveId } = await on.app.ended(await on.app.deposit(on.player, 5n * SOL));
     expect(await reconcile()).to.include({ ok: true });
     forget('forgotten');
     for (const [full, isAsked] of [
@@ -85,20 +67,20 @@ describe('Reconciling with nodes that have thrown their history away', () => {
   });
 
   it('has moves borne out soon after their end, without anybody asking', async () => {
-    const { moveId } = await app.ended(await app.deposit(player, 5n * SOL));
-    const { treasury, feePayer } = app;
+    const { moveId } = await on.app.ended(await on.app.deposit(on.player, 5n * SOL));
+    const { treasury, feePayer } = on.app;
     const reconciler = createChainReconciler({
-      pool: service.pool,
+      pool: on.service.pool,
       store: { comparePositions: () => 0, head: async () => undefined },
       clock: systemClock,
-      chainOf: () => service.rpc,
+      chainOf: () => on.service.rpc,
       fundsOf: finalFundsOf,
       currenciesOf: async () => [{ id: 1, code: 'SOL', mint: 'native' }],
       walletsOf: async () => ({ treasury, feePayer }),
       onDoubt() {},
     });
     const bearingOut = startBearingOut({
-      pool: service.pool,
+      pool: on.service.pool,
       bearOut: reconciler.bearOut,
       hasChain: (environment) => environment === 'test',
       everyMs: 20,
@@ -108,7 +90,7 @@ describe('Reconciling with nodes that have thrown their history away', () => {
     });
     const kept = 'select 1 from records.reconcile_chain_moves where move_id = $1';
     await eventually('it is borne out', async () => {
-      return (await service.pool.query(kept, [moveId])).rowCount === 1 || undefined;
+      return (await on.service.pool.query(kept, [moveId])).rowCount === 1 || undefined;
     });
     await bearingOut.stop();
     await reconciler.close();
@@ -119,19 +101,22 @@ describe('Reconciling with nodes that have thrown their history away', () => {
   });
 
   it('says from where on the treasury was not seen, where they begin later than the last look', async () => {
-    await app.deposit(player, 5n * SOL);
+    await on.app.deposit(on.player, 5n * SOL);
     expect(await reconcile()).to.include({ ok: true });
-    const lost = await service.node.call('requestAirdrop', [app.treasury, SOL]);
-    await eventually('it is final', async () => (await service.rpc.transaction(String(lost))) ?? undefined);
+    const lost = await on.service.node.call('requestAirdrop', [on.app.treasury, SOL]);
+    await eventually(
+      'it is final',
+      async () => (await on.service.rpc.transaction(String(lost))) ?? undefined,
+    );
     forget('forgotten');
-    await service.node.call('requestAirdrop', [app.treasury, SOL]);
+    await on.service.node.call('requestAirdrop', [on.app.treasury, SOL]);
     for (const full of [false, true, false]) {
       const { chain, ok } = await reconcile(full);
       expect(ok).to.equal(false);
       expect(chain.discrepancies).to.deep.equal([]);
-      expect(chain.notCovered.map(({ subject }) => subject)).to.include(app.treasury);
+      expect(chain.notCovered.map(({ subject }) => subject)).to.include(on.app.treasury);
     }
-    service.node.faults.clear();
+    on.service.node.faults.clear();
     const { chain, ok } = await reconcile();
     expect(ok).to.equal(true);
     expect(chain.unattributed.map(({ signature }) => signature)).to.include(lost);
@@ -139,9 +124,9 @@ describe('Reconciling with nodes that have thrown their history away', () => {
 
   it('still calls a forged move a discrepancy, where they have the time that it names', async () => {
     forget('kept');
-    await app.deposit(player, SOL);
-    const { to } = await service.rpc.history();
-    const { moveId, subject, requested } = forgedMoveOf({ app, player }, 'forged-late', SOL);
+    await on.app.deposit(on.player, SOL);
+    const { to } = await on.service.rpc.history();
+    const { moveId, subject, requested } = forgedMove('forged-late', SOL);
     const signature = '5'.repeat(88);
     await forge(moveId, 'forged-late', requested, {
       type: 'MoveConfirmed',

@@ -3,60 +3,30 @@ import { randomUUID } from 'node:crypto';
 import { type MoveEvent, treasuryMovePlace } from '@coffer/moves';
 import { testWallet } from '@coffer/solana/testing';
 import { expect } from 'chai';
-import {
-  type ChainedResult,
-  forgedMoveOf,
-  forger,
-  reconcileApp,
-  runCoffer,
-} from './testing/chainReconcile.ts';
-import {
-  type AppOnChain,
-  GEM,
-  LAMPORTS_PER_SOL,
-  type PlayerOnChain,
-  type ServiceOnChain,
-  startServiceOnChain,
-} from './testing/chainWorld.ts';
+import { type ChainedResult, sceneOfReconciling } from './testing/chainReconcile.ts';
+import { GEM, LAMPORTS_PER_SOL } from './testing/chainWorld.ts';
 import { requireStatus } from './testing/client.ts';
 
 const SOL = LAMPORTS_PER_SOL;
 
 describe('Reconciling with the chain', () => {
-  let service: ServiceOnChain;
-  let app: AppOnChain;
-  let player: PlayerOnChain;
-
-  before(async () => {
-    service = await startServiceOnChain();
-  });
-  after(() => service.stop());
-  beforeEach(async () => {
-    app = await service.newApp();
-    player = await app.newPlayer();
-  });
-
-  const reconcile = (full = false) => reconcileApp(service, app, full);
-  const coffer = (...argv: readonly string[]) => runCoffer(service, argv);
+  const on = sceneOfReconciling();
+  const { reconcile, coffer, forge, forgedMove } = on;
   const figuresOf = ({ chain }: ChainedResult, currency: string) =>
     chain.currencies.find((one) => one.currency === currency);
   const examined = ({ chain }: ChainedResult) =>
     Object.fromEntries(chain.checks.map(({ name, examined: count }) => [name, count]));
 
-  const forge = forger(() => ({ service, app }));
-  const forgedMove = (ref: string, amount: bigint, operation: 'deposit' | 'withdraw' = 'deposit') =>
-    forgedMoveOf({ app, player }, ref, amount, operation);
-
   it('finds what was deposited and cashed out, in lamports and in tokens, each move by its signature', async () => {
-    await app.deposit(player, 5n * SOL);
-    await app.deposit(player, 700n, GEM.id);
-    await app.cashOut(player, 2n * SOL);
-    await app.cashOut(player, 300n, GEM.id);
+    await on.app.deposit(on.player, 5n * SOL);
+    await on.app.deposit(on.player, 700n, GEM.id);
+    await on.app.cashOut(on.player, 2n * SOL);
+    await on.app.cashOut(on.player, 300n, GEM.id);
 
     const first = await reconcile();
     expect(first.chain.discrepancies).to.deep.equal([]);
     expect(first).to.include({ ok: true });
-    expect(first.chain).to.deep.include({ ok: true, mode: 'incremental', treasury: app.treasury });
+    expect(first.chain).to.deep.include({ ok: true, mode: 'incremental', treasury: on.app.treasury });
     expect(first.chain).to.deep.include({ warnings: [], unattributed: [] });
     expect(figuresOf(first, 'SOL')).to.deep.equal({
       currency: 'SOL',
@@ -73,7 +43,7 @@ describe('Reconciling with the chain', () => {
       'chain/unknown_transfer': 4,
     });
 
-    await app.cashOut(player, SOL);
+    await on.app.cashOut(on.player, SOL);
     const second = await reconcile();
     expect(examined(second), 'only the move that is new').to.include({
       'chain/confirmed_moves': 1,
@@ -82,15 +52,15 @@ describe('Reconciling with the chain', () => {
     const full = await reconcile(true);
     expect(full).to.include({ ok: true });
     expect(examined(full)).to.include({ 'chain/confirmed_moves': 5, 'chain/unknown_transfer': 5 });
-    expect(await coffer('reconcile', '--app', app.appId, '--env', 'test', '--chain')).to.include({
+    expect(await coffer('reconcile', '--app', on.app.appId, '--env', 'test', '--chain')).to.include({
       exitCode: 0,
     });
   });
 
   it('tells what is missing, and which transaction took it, in every run', async () => {
-    await app.deposit(player, 5n * SOL);
+    await on.app.deposit(on.player, 5n * SOL);
     const thief = testWallet(randomUUID()).address;
-    const taken = await app.takeFromTreasury({ to: thief, amount: 2n * SOL, moveId: 'mov_theft' });
+    const taken = await on.app.takeFromTreasury({ to: thief, amount: 2n * SOL, moveId: 'mov_theft' });
 
     for (const full of [false, false, true]) {
       const found = await reconcile(full);
@@ -108,17 +78,24 @@ describe('Reconciling with the chain', () => {
       ]);
       expect(figuresOf(found, 'SOL')).to.include({ ok: false, surplus: String(-2n * SOL) });
     }
-    const { exitCode, printed } = await coffer('reconcile', '--app', app.appId, '--env', 'test', '--chain');
+    const { exitCode, printed } = await coffer(
+      'reconcile',
+      '--app',
+      on.app.appId,
+      '--env',
+      'test',
+      '--chain',
+    );
     expect(exitCode).to.equal(1);
     expect(printed).to.include('chain/integrity_failed').and.include(taken).and.include('treasury_shortfall');
-    expect(await coffer('reconcile', '--app', app.appId, '--env', 'test')).to.include({ exitCode: 0 });
+    expect(await coffer('reconcile', '--app', on.app.appId, '--env', 'test')).to.include({ exitCode: 0 });
   });
 
   it('finds what left, also where the treasury has more than is owed', async () => {
-    await app.deposit(player, 5n * SOL);
-    await service.node.call('requestAirdrop', [app.treasury, 3n * SOL]);
+    await on.app.deposit(on.player, 5n * SOL);
+    await on.service.node.call('requestAirdrop', [on.app.treasury, 3n * SOL]);
     const to = testWallet(randomUUID()).address;
-    const taken = await app.takeFromTreasury({ to, amount: SOL, moveId: 'mov_theft' });
+    const taken = await on.app.takeFromTreasury({ to, amount: SOL, moveId: 'mov_theft' });
     const found = await reconcile();
     expect(figuresOf(found, 'SOL')).to.include({ ok: true, surplus: String(2n * SOL) });
     expect(found.chain.discrepancies.map(({ subject }) => subject)).to.deep.equal([taken]);
@@ -126,10 +103,10 @@ describe('Reconciling with the chain', () => {
   });
 
   it('tells what strangers sent, and takes it for surplus', async () => {
-    await app.deposit(player, 5n * SOL);
-    const signature = await service.node.call('requestAirdrop', [app.treasury, 3n * SOL]);
-    await service.node.call('requestTokenAirdrop', [app.treasury, GEM.mint, '25']);
-    await app.deposit(player, SOL);
+    await on.app.deposit(on.player, 5n * SOL);
+    const signature = await on.service.node.call('requestAirdrop', [on.app.treasury, 3n * SOL]);
+    await on.service.node.call('requestTokenAirdrop', [on.app.treasury, GEM.mint, '25']);
+    await on.app.deposit(on.player, SOL);
     const found = await reconcile();
     expect(found).to.include({ ok: true });
     expect(found.chain.unattributed).to.have.length(2);
@@ -145,7 +122,8 @@ describe('Reconciling with the chain', () => {
   it('finds a confirmed move that the chain does not know', async () => {
     const { moveId, subject, requested } = forgedMove('forged', 7n * SOL);
     const signature = '5'.repeat(88);
-    const confirmed: MoveEvent = { type: 'MoveConfirmed', data: { ...subject, signature, slot: 7n } };
+    const { to: slot } = await on.service.rpc.history();
+    const confirmed: MoveEvent = { type: 'MoveConfirmed', data: { ...subject, signature, slot } };
     await forge(moveId, 'forged', requested, confirmed);
     const { chain } = await reconcile();
     expect(chain.discrepancies).to.deep.include({
@@ -153,8 +131,8 @@ describe('Reconciling with the chain', () => {
       subject: moveId,
       expected: {
         signature,
-        from: player.address,
-        to: app.treasury,
+        from: on.player.address,
+        to: on.app.treasury,
         mint: 'native',
         amount: String(7n * SOL),
       },
@@ -166,8 +144,8 @@ describe('Reconciling with the chain', () => {
   });
 
   it('finds a confirmed move that names the transaction of another', async () => {
-    const ref = await app.deposit(player, SOL);
-    const { signature } = await app.ended(ref);
+    const ref = await on.app.deposit(on.player, SOL);
+    const { signature } = await on.app.ended(ref);
     const { moveId, subject, requested } = forgedMove('again', SOL);
     const confirmed: MoveEvent = {
       type: 'MoveConfirmed',
@@ -182,13 +160,13 @@ describe('Reconciling with the chain', () => {
   });
 
   it('finds a failed move that did move', async () => {
-    await app.deposit(player, 5n * SOL);
+    await on.app.deposit(on.player, 5n * SOL);
     const { moveId, subject, requested } = forgedMove('failed', SOL, 'withdraw');
     const failed: MoveEvent = {
       type: 'MoveFailed',
       data: { ...subject, code: 'moves/never_landed', signature: null, slot: null },
     };
-    const signature = await app.takeFromTreasury({ to: player.address, amount: SOL, moveId });
+    const signature = await on.app.takeFromTreasury({ to: on.player.address, amount: SOL, moveId });
     await forge(moveId, 'failed', requested, failed);
     const { chain } = await reconcile();
     expect(chain.discrepancies).to.deep.include({
@@ -200,10 +178,10 @@ describe('Reconciling with the chain', () => {
   });
 
   it('finds an amount that was changed in a row, also one that it had found right before', async () => {
-    const ref = await app.deposit(player, 5n * SOL);
+    const ref = await on.app.deposit(on.player, 5n * SOL);
     expect(await reconcile()).to.include({ ok: true });
-    const { moveId } = treasuryMovePlace('test', app.appId, ref);
-    const { rowCount } = await service.pool.query(
+    const { moveId } = treasuryMovePlace('test', on.app.appId, ref);
+    const { rowCount } = await on.service.pool.query(
       'update read_v1.moves set amount = amount + 1 where move_id = $1',
       [moveId],
     );
@@ -219,15 +197,15 @@ describe('Reconciling with the chain', () => {
   // Apart: what a deposit has brought and is not booked yet would make up for what a cash-out has taken.
   for (const kind of ['deposit', 'withdraw'] as const) {
     it(`raises no false alarm while moves go on, each a ${kind}`, async () => {
-      const players = [player, await app.newPlayer(), await app.newPlayer()];
-      for (const one of players) await app.deposit(one, 20n * SOL);
-      const loggedBefore = service.world.logLines.length;
+      const players = [on.player, await on.app.newPlayer(), await on.app.newPlayer()];
+      for (const one of players) await on.app.deposit(one, 20n * SOL);
+      const loggedBefore = on.service.world.logLines.length;
       const state = { isOver: false, moves: 0 };
       const amount = SOL / 10n;
       const moving = Promise.all(
         [...players, ...players].map(async (one) => {
           while (!state.isOver) {
-            await app.ended(await app.requestMove(kind, one, amount));
+            await on.app.ended(await on.app.requestMove(kind, one, amount));
             state.moves += 1;
           }
         }),
@@ -245,10 +223,10 @@ describe('Reconciling with the chain', () => {
         state.isOver = true;
         await moving;
       }
-      const doubts = service.world.logLines
+      const doubts = on.service.world.logLines
         .slice(loggedBefore)
         // Where earlier specs have lied to the chain, the reconciler goes on to see that.
-        .filter((line) => line.includes('looking again') && line.includes(app.appId));
+        .filter((line) => line.includes('looking again') && line.includes(on.app.appId));
       expect(doubts, 'not even at first sight').to.deep.equal([]);
       const found = await reconcile(true);
       expect(found).to.include({ ok: true });
@@ -258,19 +236,26 @@ describe('Reconciling with the chain', () => {
   }
 
   it('is refused where the environment has no chain', async () => {
-    const path = `/portal/app/${app.appId}/live/reconcile`;
-    const refused = await service.world.client.post(path, { chain: true });
+    const path = `/portal/app/${on.app.appId}/live/reconcile`;
+    const refused = await on.service.world.client.post(path, { chain: true });
     expect(refused).to.deep.include({ status: 503 });
     expect(refused.json).to.include({ code: 'chain/not_configured' });
-    const { exitCode, printed } = await coffer('reconcile', '--app', app.appId, '--env', 'live', '--chain');
+    const { exitCode, printed } = await coffer(
+      'reconcile',
+      '--app',
+      on.app.appId,
+      '--env',
+      'live',
+      '--chain',
+    );
     expect(exitCode).to.equal(1);
     expect(printed).to.include('chain/not_configured');
-    requireStatus(await service.world.client.post(path, {}), 200);
+    requireStatus(await on.service.world.client.post(path, {}), 200);
   });
 
   it('says that the chain does not answer, which is no discrepancy', async () => {
-    await app.deposit(player, SOL);
-    await service.stopChain();
+    await on.app.deposit(on.player, SOL);
+    await on.service.stopChain();
     const found = await reconcile();
     expect(found).to.include({ ok: false, code: 'chain/unreachable' });
     expect(found.chain).to.include({ ok: false, code: 'chain/unreachable' });

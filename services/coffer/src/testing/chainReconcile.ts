@@ -4,7 +4,12 @@ import { Writable } from 'node:stream';
 import { encodeMetadata, newId } from '@coffer/kernel';
 import { type MoveEvent, moveEvents, moveStreamName, treasuryMovePlace } from '@coffer/moves';
 import { runProgram } from '../cli/program.ts';
-import type { AppOnChain, PlayerOnChain, ServiceOnChain } from './chainWorld.ts';
+import {
+  type AppOnChain,
+  type PlayerOnChain,
+  type ServiceOnChain,
+  startServiceOnChain,
+} from './chainWorld.ts';
 import { requireStatus } from './client.ts';
 import { openStoreOf } from './world.ts';
 
@@ -27,7 +32,42 @@ export interface ChainedResult {
   readonly chain: ChainResult;
 }
 
-export async function reconcileApp(
+/** Called in a `describe`: a service for all of it, and for each test an app with a player. */
+export function sceneOfReconciling() {
+  let service: ServiceOnChain;
+  let app: AppOnChain;
+  let player: PlayerOnChain;
+
+  before(async () => {
+    service = await startServiceOnChain();
+  });
+  after(() => service.stop());
+  beforeEach(async () => {
+    app = await service.newApp();
+    player = await app.newPlayer();
+  });
+
+  return {
+    get service() {
+      return service;
+    },
+    get app() {
+      return app;
+    },
+    get player() {
+      return player;
+    },
+    reconcile: (full = false) => reconcileApp(service, app, full),
+    coffer: (...argv: readonly string[]) => runCoffer(service, argv),
+    /** As somebody who can write into the database of the log might. */
+    forge: (moveId: string, ref: string, ...events: readonly MoveEvent[]) =>
+      forge({ service, app }, moveId, ref, events),
+    forgedMove: (ref: string, amount: bigint, operation?: 'deposit' | 'withdraw') =>
+      forgedMoveOf({ app, player }, ref, amount, operation),
+  };
+}
+
+async function reconcileApp(
   service: ServiceOnChain,
   { appId }: AppOnChain,
   full: boolean,
@@ -37,7 +77,7 @@ export async function reconcileApp(
   return JSON.parse(text.trim().split('\n').at(-1) ?? '').result;
 }
 
-export async function runCoffer({ world }: ServiceOnChain, argv: readonly string[]) {
+async function runCoffer({ world }: ServiceOnChain, argv: readonly string[]) {
   let printed = '';
   const sink = new Writable({
     write(chunk, _encoding, done) {
@@ -53,26 +93,27 @@ export async function runCoffer({ world }: ServiceOnChain, argv: readonly string
   return { exitCode, printed };
 }
 
-/** As somebody who can write into the database of the log might. */
-export const forger =
-  (where: () => { readonly service: ServiceOnChain; readonly app: AppOnChain }) =>
-  async (moveId: string, ref: string, ...events: readonly MoveEvent[]): Promise<void> => {
-    const { service, app } = where();
-    const place = { ...treasuryMovePlace('test', app.appId, ref), moveId };
-    const store = await openStoreOf(service.world.databaseUrl);
-    await store.append({
-      stream: moveStreamName(place),
-      expectedRevision: 'noStream',
-      events: events.map((event) => {
-        const { schemaVersion, ...stored } = moveEvents.encode(event);
-        const metadata = { correlationId: 'forged', actor: 'service', occurredAt: new Date().toISOString() };
-        return { id: randomUUID(), ...stored, metadata: encodeMetadata(metadata, schemaVersion) };
-      }),
-    });
-    await store.close();
-  };
+async function forge(
+  { service, app }: { readonly service: ServiceOnChain; readonly app: AppOnChain },
+  moveId: string,
+  ref: string,
+  events: readonly MoveEvent[],
+): Promise<void> {
+  const place = { ...treasuryMovePlace('test', app.appId, ref), moveId };
+  const store = await openStoreOf(service.world.databaseUrl);
+  await store.append({
+    stream: moveStreamName(place),
+    expectedRevision: 'noStream',
+    events: events.map((event) => {
+      const { schemaVersion, ...stored } = moveEvents.encode(event);
+      const metadata = { correlationId: 'forged', actor: 'service', occurredAt: new Date().toISOString() };
+      return { id: randomUUID(), ...stored, metadata: encodeMetadata(metadata, schemaVersion) };
+    }),
+  });
+  await store.close();
+}
 
-export function forgedMoveOf(
+function forgedMoveOf(
   { app, player }: { readonly app: AppOnChain; readonly player: PlayerOnChain },
   ref: string,
   amount: bigint,
