@@ -99,7 +99,7 @@ export const FEE_PAYER = {
   address: '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T',
   lamports: 2n ** 60n,
 } as const;
-export const MIGRATED: Awaited<ReturnType<PortalWallets['migrate']>>['answer'] = {
+export const MIGRATED: Awaited<ReturnType<PortalWallets['migrate']>> = {
   from: { id: 'wlt_1', address: 'FVen3X669xLzsi6N2V91DoiyzHzg1uAgqiT8jZ9nS96Z', status: 'migrated' },
   to: { id: 'wlt_2', address: FEE_PAYER.address, status: 'active' },
   sweeps: [{ moveId: 'mov_1', mint: 'native', amount: 2n ** 60n, status: 'pending' }],

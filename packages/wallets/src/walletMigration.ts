@@ -22,14 +22,14 @@ export interface Migrated {
 
 export interface WalletMigration {
   /**
-   * Idempotent on `ref`: a repeat changes no address, and sends on what has arrived at the old one since. Throws
-   * `wallets/not_found` where the user has no wallet, `chain/not_configured`.
+   * Idempotent on `ref`: a repeat changes no address, and sends on what has arrived at the old one since; it answers how
+   * things are by then. Throws `wallets/not_found` where the user has no wallet, `chain/not_configured`.
    */
   readonly migrate: (
     place: UserPlace & { readonly appId: string },
     ref: string,
     context: CommandContext,
-  ) => Promise<{ readonly answer: Migrated; readonly replayed: boolean }>;
+  ) => Promise<Migrated>;
 }
 
 /** Each mint is swept so often at most: the rounds are counted by asking for each. */
@@ -74,10 +74,7 @@ export function createWalletMigration({
       if (!from || !to) throw new Error(`${old.walletId} was migrated and no wallet follows it.`);
       // A repeat may come when the user has yet another wallet.
       const sweeps = await sweep(chain, place, from, now.at(-1) ?? to, context);
-      return {
-        answer: { from: viewOf(place, from), to: viewOf(place, to), sweeps },
-        replayed: before !== undefined && sweeps.length === 0,
-      };
+      return { from: viewOf(place, from), to: viewOf(place, to), sweeps };
     },
   };
 

@@ -73,7 +73,7 @@ describe('the admin API', () => {
         wallets: {
           migrate: async (place, ref) => {
             asked.push({ ...place, ref });
-            return { answer: MIGRATED, replayed: false };
+            return MIGRATED;
           },
           ofApp: async () => [FEE_PAYER],
         },

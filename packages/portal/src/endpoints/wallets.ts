@@ -26,12 +26,9 @@ export interface PortalWallets {
     ref: string,
     context: RequestContext,
   ) => Promise<{
-    readonly answer: {
-      readonly from: PortalWallet;
-      readonly to: PortalWallet;
-      readonly sweeps: readonly PortalSweep[];
-    };
-    readonly replayed: boolean;
+    readonly from: PortalWallet;
+    readonly to: PortalWallet;
+    readonly sweeps: readonly PortalSweep[];
   }>;
   /** The app's own wallets, made where they are not there yet. Throws `wallets/keys_unavailable`. */
   readonly ofApp: (
@@ -90,7 +87,7 @@ export const walletEndpoints = ({
     credential: 'operator',
     summary: 'Give a user another address and send what the old one holds there',
     description:
-      'The same ref changes no address again: it sends on what has arrived at the old one since. What is less than an account must hold stays where it is.',
+      'The same ref changes no address again: it sends on what has arrived at the old one since, and answers how things are by then. What is less than an account must hold stays where it is.',
     body: z.strictObject({ ref: longCallerId }),
     success: { status: 200, schema: migratedBody },
     errors: [
@@ -105,9 +102,8 @@ export const walletEndpoints = ({
     handle: async ({ params, body, context }) => {
       const { appId, scopeId, environment } = await placeOf(directory, params);
       const place = { appId, scopeId, environment, userId: params.userId };
-      const { answer, replayed } = await wallets.migrate(place, body.ref, context);
-      const { from, to, sweeps } = answer;
-      return { status: 200, body: migratedBody.encode({ from, to, sweeps: [...sweeps] }), replayed };
+      const { from, to, sweeps } = await wallets.migrate(place, body.ref, context);
+      return { status: 200, body: migratedBody.encode({ from, to, sweeps: [...sweeps] }) };
     },
   }),
   endpoint({
