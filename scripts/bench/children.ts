@@ -26,6 +26,8 @@ export interface ChildOptions {
   /** How long it may take to leave on SIGTERM. */
   readonly stopLimitMs: number;
   readonly execArgv?: readonly string[];
+  /** A file that takes what it prints. */
+  readonly stdout?: number | undefined;
 }
 
 /** A worker of ours, to be asked by messages. */
@@ -45,11 +47,19 @@ export function spawnNode(run: Run, args: readonly string[], options: ChildOptio
   run.signal.throwIfAborted();
   const child = spawn(process.execPath, [...(options.execArgv ?? []), ...args], {
     env: options.env,
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    stdio: ['ignore', options.stdout ?? 'ignore', 'pipe', 'ipc'],
     // A group of its own: Ctrl-C reaches us, and we stop it in order.
     detached: true,
   });
   return watched(run, child, options);
+}
+
+/** A program, to its end. Throws with what it said unless that is a good one. */
+export async function runNode(run: Run, args: readonly string[], options: ChildOptions): Promise<void> {
+  const { process: child, ended } = spawnNode(run, args, options);
+  await ended.catch((error: unknown) => {
+    if (child.exitCode !== 0) throw error;
+  });
 }
 
 /** Ends the child with SIGTERM, later with SIGKILL. Resolves when it is gone. */

@@ -14,6 +14,7 @@ import { type ProfiledPart, profileRoutes } from './profileRoutes.ts';
 import { type Figures, resultOf, textOf } from './report.ts';
 import { type ServiceUnderTest, startService } from './service.ts';
 import { measureStore } from './store.ts';
+import { underControl } from './underControl.ts';
 
 const USAGE = `npm run bench -- [--full] [--json] [--only <part>] [--profile <file>]
 
@@ -35,7 +36,7 @@ const { values: flags } = parseArgs({
 });
 
 if (flags.help) process.stdout.write(USAGE);
-else process.exitCode = await underControl(bench);
+else process.exitCode = await underControl('bench', (flags.full ? FULL_PLAN : SHORT_PLAN).limitMs, bench);
 
 async function bench(run: Run): Promise<number> {
   const plan = flags.full ? FULL_PLAN : SHORT_PLAN;
@@ -94,32 +95,3 @@ async function measureRoutes(
 }
 
 /** Runs the work, bounded in time and by Ctrl-C, and stops and removes whatever it has started and made. */
-async function underControl(work: (run: Run) => Promise<number>): Promise<number> {
-  const stopping = new AbortController();
-  const { limitMs } = flags.full ? FULL_PLAN : SHORT_PLAN;
-  const stop = (why: string) => stopping.abort(new Error(why));
-  const timer = setTimeout(stop, limitMs, `The run was not over after ${limitMs / 1_000} s.`);
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => stop(`Stopped by ${signal}.`));
-  }
-  const stopped = new Promise<never>((_, reject) => {
-    stopping.signal.addEventListener('abort', () => reject(stopping.signal.reason));
-  });
-  const stack = new AsyncDisposableStack();
-  const progress = (line: string): void => {
-    process.stderr.write(`bench: ${line}\n`);
-  };
-  try {
-    try {
-      return await Promise.race([work({ stack, signal: stopping.signal, progress }), stopped]);
-    } finally {
-      clearTimeout(timer);
-      stopping.abort(new Error('The run is over.'));
-      await stack.disposeAsync();
-    }
-  } catch (error) {
-    const isStop = error === stopping.signal.reason;
-    progress(error instanceof Error ? (!isStop && error.stack) || error.message : String(error));
-    return 2;
-  }
-}

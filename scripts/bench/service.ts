@@ -41,9 +41,11 @@ export interface ServiceUnderTest {
 export interface ServiceOptions {
   /** The file that receives a CPU profile of the whole run. */
   readonly profile?: { readonly folder: string; readonly name: string } | undefined;
+  /** A file that takes its log. */
+  readonly stdout?: number;
 }
 
-export async function startService(run: Run, { profile }: ServiceOptions): Promise<ServiceUnderTest> {
+export async function startService(run: Run, { profile, stdout }: ServiceOptions): Promise<ServiceUnderTest> {
   const dataFolder = await temporaryFolder(run);
   const { flags, program } = await startScript();
   const chainPort = await freePortPair();
@@ -61,6 +63,7 @@ export async function startService(run: Run, { profile }: ServiceOptions): Promi
       COFFER_SIGN_IN_KEY_RATE_PER_MINUTE: '100000000',
     },
     stopLimitMs: STOP_LIMIT_MS,
+    stdout,
     execArgv: profile
       ? [...flags, '--cpu-prof', '--cpu-prof-dir', profile.folder, '--cpu-prof-name', profile.name]
       : flags,

@@ -22,10 +22,16 @@ interface Parameter {
   readonly schema: { readonly examples?: readonly unknown[]; readonly enum?: readonly unknown[] };
 }
 
-export interface Step {
-  readonly operation: LinkedOperation;
+/** A question and its answer, as far as links speak of them. */
+export interface Told {
+  /** Of path and query. */
   readonly values: Values;
   readonly body: unknown;
+  readonly answer: { readonly json: unknown };
+}
+
+export interface Step extends Told {
+  readonly operation: LinkedOperation;
   readonly answer: Answer;
 }
 
@@ -83,7 +89,7 @@ export function linkedValues(step: Step, operationId: string): Values {
 }
 
 /** A runtime expression. Source: OpenAPI 3.1, Runtime Expressions. */
-function meantBy({ values, body, answer }: Step, expression: string): unknown {
+export function meantBy({ values, body, answer }: Told, expression: string): unknown {
   const [, source = '', path = ''] =
     /^\$(response\.body|request\.body|request\.path)[#.]?(.*)$/.exec(expression) ?? [];
   if (source === 'request.path') return values[path];

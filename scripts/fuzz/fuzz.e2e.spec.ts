@@ -1,0 +1,28 @@
+/** A small run of `npm run fuzz`. What it does: docs/operating/fuzz.md. */
+import { expect } from 'chai';
+import { type Outcome, runFuzz } from './runFuzz.ts';
+
+const SEED = 1;
+const REQUESTS = 800;
+
+describe('a service that is asked at random what its OpenAPI document has', () => {
+  const stack = new AsyncDisposableStack();
+  let outcome: Outcome;
+
+  before(async () => {
+    const { signal } = new AbortController();
+    const run = { stack, signal, progress: () => undefined };
+    outcome = await runFuzz(run, { seed: SEED, requests: REQUESTS, inFlight: 16 });
+  });
+  after(() => stack.disposeAsync());
+
+  it('answers each request as documented, repeats itself to the byte, and is whole at the end', () => {
+    expect(outcome.findings).to.deep.equal([]);
+  });
+
+  it('was asked for everything, and did most of it', () => {
+    expect(outcome.untried).to.deep.equal([]);
+    expect(outcome.successes.rows().length).to.be.greaterThan(outcome.operations / 2);
+    expect(outcome.replays).to.be.greaterThan(0);
+  });
+});

@@ -1,0 +1,41 @@
+/**
+ * `npm run fuzz`: a service of its own is asked all that its OpenAPI documents have, at random, rightly and wrongly.
+ * What it does and how to read it: docs/operating/fuzz.md.
+ *
+ * Ends with 0 when every answer was a documented one and the books are whole, 1 with the findings, 2 when it could not
+ * be run.
+ */
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { underControl } from '../bench/underControl.ts';
+import { reportOf } from './report.ts';
+import { runFuzz } from './runFuzz.ts';
+
+const USAGE = `npm run fuzz -- [--requests N] [--seed N] [--in-flight N]
+
+  --requests N    at least so many; default 20000
+  --seed N        chooses what is random; each run prints its own
+  --in-flight N   at a time; default 64
+`;
+const LIMIT_MS = 60 * 60_000;
+
+const { values: flags } = parseArgs({
+  options: {
+    requests: { type: 'string', default: '20000' },
+    seed: { type: 'string' },
+    'in-flight': { type: 'string', default: '64' },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+if (flags.help) process.stdout.write(USAGE);
+else {
+  process.exitCode = await underControl('fuzz', LIMIT_MS, async (run) => {
+    const seed = Number(flags.seed ?? randomInt(2 ** 31));
+    run.progress(`seed ${seed}`);
+    const options = { seed, requests: Number(flags.requests), inFlight: Number(flags['in-flight']) };
+    const outcome = await runFuzz(run, options);
+    process.stdout.write(reportOf(seed, outcome));
+    return outcome.findings.length === 0 ? 0 : 1;
+  });
+}
