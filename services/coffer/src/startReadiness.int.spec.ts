@@ -25,18 +25,22 @@ describe('a service that starts', () => {
         },
       });
       const url = addressOf(await listening.promise);
-      const reasons = await eventually('nothing else is missing', async () => {
-        const answer = await fetch(`${url}/readyz`);
-        expect(answer.status).to.equal(503);
-        const { details } = (await answer.json()) as { details: { reasons: string[] } };
-        return details.reasons.length === 1 ? details.reasons : undefined;
-      });
-      expect(reasons).to.deep.equal(['The start is not done.']);
+      try {
+        const reasons = await eventually('nothing else is missing', async () => {
+          const answer = await fetch(`${url}/readyz`);
+          expect(answer.status).to.equal(503);
+          const { details } = (await answer.json()) as { details: { reasons: string[] } };
+          return details.reasons.length === 1 ? details.reasons : undefined;
+        });
+        expect(reasons).to.deep.equal(['The start is not done.']);
 
-      written.resolve();
-      const world = await starting;
-      expect((await fetch(`${url}/readyz`)).status).to.equal(200);
-      await world.stop();
+        written.resolve();
+        await starting;
+        expect((await fetch(`${url}/readyz`)).status).to.equal(200);
+      } finally {
+        written.resolve();
+        await (await starting).stop();
+      }
     });
   }
 });
