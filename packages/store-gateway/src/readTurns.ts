@@ -51,7 +51,7 @@ export function createTurns({
 }
 
 /** What a subscriber is told; beside what a store tells, that it is behind again. */
-export type TurnMessage = SubscriptionMessage | { readonly kind: 'fellBehind' };
+type TurnMessage = SubscriptionMessage | { readonly kind: 'fellBehind' };
 
 export interface StoreInTurns extends Pick<EventStore, 'head' | 'heads' | 'readStream' | 'readAll'> {
   subscribeToAll(options: Omit<SubscribeOptions, 'pageSize'>): AsyncIterable<TurnMessage>;
