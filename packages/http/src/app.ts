@@ -3,7 +3,8 @@ import type { ErrorCatalog } from '@coffer/kernel';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { type ApiOptions, createApi } from './api.ts';
 import { catalogEndpoint } from './catalogEndpoint.ts';
-import { docsPage } from './docsPage.ts';
+import { assetHandlers } from './docs/assets.ts';
+import { docsPage } from './docs/page.ts';
 import type { Endpoint } from './endpoint.ts';
 import { httpErrors, reject } from './errors.ts';
 import { failureOf } from './failure.ts';
@@ -33,18 +34,39 @@ export interface AppOptions
   readonly openMetrics?: boolean;
 }
 
+/** Who asks for the admin API has no use for the rest, and the other way round: each reads a document of their own. */
+const AUDIENCES = [
+  { isOperators: false, title: 'Coffer', document: '/openapi.json', page: '/docs' },
+  {
+    isOperators: true,
+    title: 'Coffer for operators',
+    document: '/operator/openapi.json',
+    page: '/docs/operator',
+  },
+];
+
 /** Throws on endpoints that clash or declare unknown codes. */
 export function createApp(options: AppOptions): Express {
   const catalog: ErrorCatalog = { ...options.catalog, ...httpErrors };
-  const documentHere = () =>
-    openApiDocument({ endpoints, catalog, version: options.version, origin: options.origin?.() });
-  const endpoints: readonly Endpoint[] = [
-    ...options.endpoints,
-    catalogEndpoint(catalog),
-    openApiEndpoint(documentHere),
-  ];
-  const { version } = options;
-  const document = openApiDocument({ endpoints, catalog, version });
+  const common = catalogEndpoint(catalog);
+  const audiences = AUDIENCES.map((audience) => ({
+    ...audience,
+    served: options.endpoints.filter((one) => (one.credential === 'operator') === audience.isOperators),
+  })).filter(({ served }) => served.length > 0);
+  const documents = audiences.map(({ title, document, served }): Endpoint => {
+    const { version, origin } = options;
+    const itself: Endpoint = openApiEndpoint(document, () =>
+      openApiDocument({
+        title,
+        endpoints: [...served, common, itself],
+        catalog,
+        version,
+        origin: origin?.(),
+      }),
+    );
+    return itself;
+  });
+  const endpoints: readonly Endpoint[] = [...options.endpoints, common, ...documents];
   const serve = createApi({
     rateLimits: DEFAULT_RATE_LIMITS,
     maxConcurrentRequests: 1_000,
@@ -70,7 +92,15 @@ export function createApp(options: AppOptions): Express {
     .route('/metrics')
     .get(metricsPage(options.metrics, options.openMetrics ?? false))
     .all(onlyGet);
-  app.route('/docs').get(docsPage(document)).all(onlyGet);
+  for (const { title, document, page } of audiences) {
+    app
+      .route(page)
+      .get(docsPage(title, `/v1${document}`))
+      .all(onlyGet);
+  }
+  if (audiences.length > 0) {
+    for (const [path, handler] of assetHandlers()) app.route(path).get(handler).all(onlyGet);
+  }
   app.use(nothingHere);
   app.use(envelope(options, catalog));
   return app;

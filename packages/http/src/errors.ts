@@ -4,7 +4,8 @@ import { type ErrorCatalog, rejecterFor } from '@coffer/kernel';
 export const httpErrors = {
   'request/not_found': {
     status: 404,
-    message: 'There is nothing at this address. GET /v1/openapi.json lists every endpoint.',
+    message:
+      'There is nothing at this address. GET /v1/openapi.json lists every endpoint, GET /v1/operator/openapi.json those for operators.',
   },
   'request/method_not_allowed': {
     status: 405,

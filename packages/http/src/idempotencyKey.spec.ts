@@ -81,7 +81,12 @@ describe('the header Idempotency-Key', () => {
   });
 
   it('is in the OpenAPI document, and the field that it stands for may be left out', () => {
-    const document = openApiDocument({ endpoints: [order], catalog: shopErrors, version: '1.2.3' });
+    const document = openApiDocument({
+      title: 'Shop',
+      endpoints: [order],
+      catalog: shopErrors,
+      version: '1.2.3',
+    });
     expect(document.paths['/orders']?.post?.parameters).to.deep.equal([
       {
         name: 'Idempotency-Key',

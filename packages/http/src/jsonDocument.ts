@@ -3,12 +3,16 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 
-export interface JsonDocument {
-  readonly text: string;
+export interface StoredDocument {
+  readonly type: string;
   readonly plain: Buffer;
   readonly gzipped: Buffer;
   /** Weak: it stands for the content, however it is encoded. */
   readonly etag: string;
+}
+
+export interface JsonDocument extends StoredDocument {
+  readonly text: string;
 }
 
 /** Another release has other ones. Whoever asks again after that is told at once that nothing has changed. */
@@ -19,17 +23,20 @@ export function jsonDocument(value: unknown): JsonDocument {
   const plain = Buffer.from(text);
   return {
     text,
+    type: 'application/json; charset=utf-8',
     plain,
     gzipped: gzipSync(plain, { level: 9 }),
-    etag: `W/"${hash('sha256', plain, 'base64url')}"`,
+    etag: etagOf(plain),
   };
 }
+
+export const etagOf = (plain: Buffer): string => `W/"${hash('sha256', plain, 'base64url')}"`;
 
 export function sendDocument(
   request: IncomingMessage,
   response: ServerResponse,
   headers: OutgoingHttpHeaders,
-  { plain, gzipped, etag }: JsonDocument,
+  { type, plain, gzipped, etag }: StoredDocument,
 ): void {
   headers.ETag = etag;
   // Caches keep what they send to pages as well.
@@ -38,7 +45,7 @@ export function sendDocument(
     response.writeHead(304, headers).end();
     return;
   }
-  headers['Content-Type'] = 'application/json; charset=utf-8';
+  headers['Content-Type'] = type;
   const isGzipped = takesGzip(request.headers['accept-encoding']);
   if (isGzipped) headers['Content-Encoding'] = 'gzip';
   const bytes = isGzipped ? gzipped : plain;

@@ -28,11 +28,17 @@ const linked = (bought: Endpoint, ...others: readonly Endpoint[]) => {
     'POST /shop/purchases': { item: '$response.body#/item' },
   };
   const catalog = { ...httpErrors, ...shopErrors };
-  return openApiDocument({ endpoints: [{ ...bought, links }, ...others], catalog, version: '1.2.3' });
+  return openApiDocument({
+    title: 'Shop',
+    endpoints: [{ ...bought, links }, ...others],
+    catalog,
+    version: '1.2.3',
+  });
 };
 
 describe('the OpenAPI document', () => {
   const document = openApiDocument({
+    title: 'Shop',
     endpoints: [buy, show],
     catalog: { ...httpErrors, ...shopErrors },
     version: '1.2.3',
@@ -61,15 +67,10 @@ describe('the OpenAPI document', () => {
     expect(buy.body?.safeParse(example).success).to.equal(true);
   });
 
-  it('names the credential', () => {
+  it('names the credential of each operation, and those alone', () => {
     expect(purchase?.security).to.deep.equal([{ secretKey: [] }]);
     expect(things?.security).to.deep.equal([{ publishableKey: [] }]);
-    expect(document.components.securitySchemes).to.have.all.keys(
-      'secretKey',
-      'publishableKey',
-      'accessToken',
-      'operatorToken',
-    );
+    expect(document.components.securitySchemes).to.have.all.keys('secretKey', 'publishableKey');
   });
 
   it('lists path and query parameters', () => {

@@ -14,9 +14,8 @@ import { type LinkObject, linksOf } from './openApiLinks.ts';
 import { operationIdOf } from './operationId.ts';
 import { pathParameters } from './pathParameters.ts';
 
-export type { JsonSchema } from './jsonSchema.ts';
-
 export interface OpenApiSource {
+  readonly title: string;
   readonly endpoints: readonly Endpoint[];
   readonly catalog: ErrorCatalog;
   /** The product's version. */
@@ -25,7 +24,7 @@ export interface OpenApiSource {
   readonly origin?: string | undefined;
 }
 
-export interface MediaType {
+interface MediaType {
   readonly schema: JsonSchema;
   readonly example?: unknown;
   readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
@@ -46,7 +45,7 @@ export interface Parameter {
   readonly schema: JsonSchema;
 }
 
-export interface Operation {
+interface Operation {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly summary: string;
@@ -98,6 +97,12 @@ const SECURITY_SCHEMES = {
   operatorToken: { type: 'http', scheme: 'bearer', description: "The installation's operator token." },
 };
 
+const DESCRIPTION = `Custodial wallet and off-chain play ledger for games. Amounts are base-unit integers as strings. \
+The key decides the environment, test or live. Fields that are not documented are refused.
+
+Every refusal is \`{ "code", "message", "details" }\`: branch on the code. Send \`X-Request-Id\` to find your request \
+again. A write that is repeated answers as the first time, with \`Idempotency-Replayed: true\`.`;
+
 const TAGS: Readonly<Record<string, string>> = {
   ledger: 'Play: sessions with a lock, bets, wins, rollbacks and settlements.',
   users: 'Players, as game backends see them.',
@@ -143,6 +148,7 @@ const ERROR_SCHEMA: JsonSchema = {
 };
 
 export function openApiDocument({
+  title,
   endpoints,
   catalog,
   version,
@@ -160,29 +166,35 @@ export function openApiDocument({
   return {
     openapi: '3.1.0',
     info: {
-      title: 'Coffer',
+      title,
       version,
-      description:
-        'Custodial wallet and off-chain play ledger for games. Amounts are base-unit integers as strings. ' +
-        'The key decides the environment, test or live. Fields that are not documented are refused.',
+      description: DESCRIPTION,
       license: { name: 'UNLICENSED', identifier: 'LicenseRef-UNLICENSED' },
     },
     servers: [{ url: `${origin}/v1` }],
     tags: [...tags].map((name) => ({ name, description: TAGS[name] ?? `What stands below /${name}.` })),
     paths,
-    components: { schemas, headers: HEADERS, securitySchemes: SECURITY_SCHEMES },
+    components: { schemas, headers: HEADERS, securitySchemes: schemesOf(endpoints) },
   };
 }
 
+/** Those that its operations take: a page asks for all that it finds here. */
+function schemesOf(endpoints: readonly Endpoint[]): Readonly<Record<string, unknown>> {
+  const taken = new Set(
+    endpoints.flatMap(({ credential }) => SECURITY[credential].flatMap((one) => Object.keys(one))),
+  );
+  return Object.fromEntries(Object.entries(SECURITY_SCHEMES).filter(([name]) => taken.has(name)));
+}
+
 /**
- * GET /openapi.json. Asks for the document when it is asked for it, because the document describes it too, and its
- * server has an address only once it listens.
+ * Asks for the document when it is asked for it, because the document describes it too, and its server has an address
+ * only once it listens.
  */
-export function openApiEndpoint(document: () => OpenApiDocument): Endpoint {
+export function openApiEndpoint(path: string, document: () => OpenApiDocument): Endpoint {
   let serialized: JsonDocument | undefined;
   return endpoint({
     method: 'GET',
-    path: '/openapi.json',
+    path,
     credential: 'none',
     summary: 'Get this document',
     success: { status: 200, schema: z.looseObject({ openapi: z.string() }), cached: true },
@@ -254,6 +266,7 @@ function operationOf(
 
 /** The group: the first word of the path. */
 function tagOf(path: string): string {
+  if (path.endsWith('/openapi.json')) return 'openapi.json';
   return path.includes('/.well-known/') ? '.well-known' : (path.split('/')[1] ?? '');
 }
 

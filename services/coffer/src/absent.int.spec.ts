@@ -8,6 +8,7 @@ import { expect } from 'chai';
 import { type Answer, type CallOptions, requireStatus, textOf } from './testing/client.ts';
 import { reachableDatabase } from './testing/databaseAway.ts';
 import { verdict } from './testing/ledger.ts';
+import { openApiPaths } from './testing/openApiDocuments.ts';
 import { newAddress, type Player, type PlayerWallets, startPlayerWallets } from './testing/playerWallets.ts';
 
 /** A store that can be made to answer nothing, as the adapters tell it. */
@@ -79,8 +80,7 @@ describe('A service whose', () => {
     await app.test.credit(player.userId, '100');
     const fields = { userId: player.userId, lockAmount: '10', transactionUuid: 'open-1' };
     const sessionId = textOf(requireStatus(await app.test.openSession(fields), 201), 'sessionId');
-    const document = requireStatus(await world.client.get('/openapi.json'), 200).json;
-    operations = operationsIn(document, {
+    operations = operationsIn(await openApiPaths(world.client), {
       appId: app.appId,
       userId: player.userId,
       sessionId,

@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { type Answer, requireStatus, setUpApp, type TestApp, textOf } from './testing/client.ts';
 import { operationsOf } from './testing/documentedOperations.ts';
 import { verdict } from './testing/ledger.ts';
+import { openApiPaths } from './testing/openApiDocuments.ts';
 import { allowSignIn, newWallet } from './testing/signIns.ts';
 import { startNode, startWorld, type World } from './testing/world.ts';
 
@@ -79,7 +80,7 @@ describe('pages, over the whole service,', () => {
   };
 
   it('may send what players send, and nothing that takes a secret key or is for operators', async () => {
-    const operations = operationsOf((await world.client.get('/openapi.json')).json);
+    const operations = operationsOf(await openApiPaths(world.client));
     const routes = operations.map(({ method, path }) => `${method} ${path.replaceAll(/\{\w+\}/g, 'x')}`);
     expect(routes).to.include.members(FOR_PAGES);
     expect(routes).to.include.members(['POST /sessions/verify', 'POST /ledger/bet', 'GET /portal/apps']);

@@ -18,14 +18,22 @@ describe('operator routes', () => {
       requireStatus(await world.client.get('/ledger/sessions', { key }), 200);
       expect((await operator.get('/ledger/sessions', { key })).status).to.equal(404);
 
-      const pathsOf = async ({ get }: typeof operator) =>
-        Object.keys(Object((await get('/openapi.json')).json.paths));
-      expect(await pathsOf(operator))
+      const [forAll, forOperators] = ['/openapi.json', '/operator/openapi.json'] as const;
+      const pathsOf = async ({ get }: typeof operator, document: string) =>
+        Object.keys(Object(requireStatus(await get(document), 200).json.paths));
+      expect(await pathsOf(operator, forOperators))
         .to.include('/portal/apps')
         .and.not.include('/ledger/bet');
-      expect(await pathsOf(world.client))
+      expect(await pathsOf(world.client, forAll))
         .to.include('/ledger/bet')
         .and.not.include('/portal/apps');
+      expect((await operator.get(forAll)).status).to.equal(404);
+      expect((await world.client.get(forOperators)).status).to.equal(404);
+      const pageAt = async (url: string, page: string) => (await fetch(`${url}${page}`)).status;
+      expect(await pageAt(world.url, '/docs')).to.equal(200);
+      expect(await pageAt(world.url, '/docs/operator')).to.equal(404);
+      expect(await pageAt(String(world.operatorUrl), '/docs/operator')).to.equal(200);
+      expect(await pageAt(String(world.operatorUrl), '/docs')).to.equal(404);
       for (const url of [world.url, world.operatorUrl]) {
         const metrics = await (await fetch(`${url}/metrics`)).text();
         expect(metrics).to.include('route="/portal/apps"').and.include('route="/ledger/sessions"');
