@@ -23,7 +23,7 @@ interface StoppedConsumer {
 
 export interface SkipsDependencies {
   readonly handler: Pick<CommandHandler, 'execute'>;
-  readonly store: Pick<EventStore, 'readStream'>;
+  readonly store: Pick<EventStore, 'heads' | 'readStream'>;
   readonly clock: () => Date;
   /** All that there are, as the database knows them. */
   readonly consumers: () => Promise<readonly StoppedConsumer[]>;
@@ -38,6 +38,8 @@ export interface SkipRequest {
   readonly eventId: string;
   readonly reason: string;
 }
+
+const HEADS_PER_QUESTION = 256;
 
 export type EventSkips = ReturnType<typeof createSkips>;
 
@@ -58,13 +60,25 @@ export function createSkips({ handler, store, clock, consumers, owners, neverSki
 
   /** Of an event whose stream is not known any more, as its consumer has gone on. */
   async function standingSkip(consumer: string, eventId: string): Promise<Skip | undefined> {
-    for (const owner of await owners()) {
-      for (const environment of environments.options) {
-        const found = (await skipsIn(skipStreamName({ environment, owner, consumer }))).get(eventId);
-        if (found) return found;
-      }
+    const places = (await owners()).flatMap((owner) =>
+      environments.options.map((environment) => ({ environment, owner, consumer })),
+    );
+    for (const stream of await thatExist(places.map(skipStreamName))) {
+      const found = (await skipsIn(stream)).get(eventId);
+      if (found) return found;
     }
     return undefined;
+  }
+
+  /** Of thousands of streams hardly any is there: a question about many costs what a read of one does. */
+  async function thatExist(streams: readonly string[]): Promise<readonly string[]> {
+    const found: string[] = [];
+    for (let from = 0; from < streams.length; from += HEADS_PER_QUESTION) {
+      const asked = streams.slice(from, from + HEADS_PER_QUESTION);
+      const heads = await store.heads(asked);
+      found.push(...asked.filter((_stream, index) => heads[index] !== undefined));
+    }
+    return found;
   }
 
   return {
@@ -72,12 +86,11 @@ export function createSkips({ handler, store, clock, consumers, owners, neverSki
 
     /** Of all consumers, in the streams of these owners. */
     async standing(environment: Environment, ownersOfThese: readonly string[]): Promise<readonly Skip[]> {
+      const streams = (await consumers()).flatMap(({ name: consumer }) =>
+        ownersOfThese.map((owner) => skipStreamName({ environment, owner, consumer })),
+      );
       const found: Skip[] = [];
-      for (const { name: consumer } of await consumers()) {
-        for (const owner of ownersOfThese) {
-          found.push(...(await skipsIn(skipStreamName({ environment, owner, consumer }))).values());
-        }
-      }
+      for (const stream of await thatExist(streams)) found.push(...(await skipsIn(stream)).values());
       return found;
     },
 
