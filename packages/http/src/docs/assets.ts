@@ -49,7 +49,10 @@ export const assetHandlers = (): ReadonlyMap<string, RequestHandler> =>
 function serve(asset: Asset): RequestHandler {
   let loaded: Promise<StoredDocument> | undefined;
   return async (request, response) => {
-    loaded ??= load(asset);
+    loaded ??= load(asset).catch((error) => {
+      loaded = undefined;
+      throw error;
+    });
     const headers = { 'Cache-Control': `public, max-age=${MAX_AGE_SECONDS}, immutable` };
     sendDocument(request, response, headers, await loaded);
   };
