@@ -21,5 +21,5 @@ export * from './hold.process.ts';
 export { operatorAccountEndpoints } from './operatorRoutes.ts';
 export * from './postings.ts';
 export { accountEndpoints } from './routes.ts';
-export { totalsOfCurrencies } from './totalsOfCurrencies.ts';
+export { currencyTotals, totalsOfCurrencies } from './totalsOfCurrencies.ts';
 export { operatorTotalsEndpoints } from './totalsRoute.ts';

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Checkpoint, readCheckpoint } from '@coffer/consumers';
 import { type Pool, type Queryable, withTransaction } from '@coffer/database';
 import { type Endpoint, endpoint } from '@coffer/http';
-import { Rejection, signedFigureText } from '@coffer/kernel';
+import { Rejection } from '@coffer/kernel';
 import {
   type AppDirectory,
   momentOf,
@@ -14,24 +14,12 @@ import {
 } from '@coffer/portal';
 import { liveReadSchema, READ_MODELS_CONSUMER, trialBalances } from '@coffer/read-models';
 import { z } from 'zod';
-import { totalsOfCurrencies } from './totalsOfCurrencies.ts';
+import { currencyTotals, totalsOfCurrencies } from './totalsOfCurrencies.ts';
 
-const figure = signedFigureText;
 const totalsBody = z.object({
   /** How many events of the log the figures come from. */
   ordinal: z.int(),
-  items: z.array(
-    z.object({
-      currency: z.string(),
-      available: figure,
-      held: figure,
-      pools: figure,
-      house: figure,
-      referrals: figure,
-      external: figure,
-      adjustments: figure,
-    }),
-  ),
+  items: z.array(currencyTotals),
 });
 
 /** How long before its deadline a request gives up waiting for the read models. */

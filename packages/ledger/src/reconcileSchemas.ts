@@ -1,7 +1,8 @@
 /** The shape of a report. Source: contract, Ledger, GET /ledger/reconcile. */
+import { currencyTotals } from '@coffer/accounts';
 import { z } from 'zod';
 
-const figure = z.string().meta({ description: 'Base units, signed: the seven of a currency sum to zero.' });
+const _figure = z.string().meta({ description: 'Base units, signed: the seven of a currency sum to zero.' });
 
 export const reconcileReport = z.object({
   ok: z.boolean(),
@@ -32,16 +33,5 @@ export const reconcileReport = z.object({
       skippedAt: z.string().optional(),
     }),
   ),
-  totals: z.array(
-    z.object({
-      currency: z.string(),
-      available: figure,
-      held: figure,
-      pools: figure,
-      house: figure,
-      referrals: figure,
-      external: figure,
-      adjustments: figure,
-    }),
-  ),
+  totals: z.array(currencyTotals),
 });

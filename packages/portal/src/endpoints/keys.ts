@@ -3,7 +3,7 @@ import { environment } from '@coffer/kernel';
 import { z } from 'zod';
 import { type ApiKey, createKey, type KeyChoice, listKeys, revokeKey, rotateKey } from '../keys.ts';
 import type { PortalOptions } from './portalEndpoints.ts';
-import { appOf, placeOf } from './subject.ts';
+import { appOf, PLACE_ERRORS, placeOf } from './subject.ts';
 
 const MAX_GRACE_SECONDS = 30 * 86_400;
 
@@ -89,7 +89,7 @@ export const keyEndpoints = ({
       },
     },
     success: { status: 200, schema: mintedBody },
-    errors: ['portal/app_not_found', 'portal/environment_not_found'],
+    errors: PLACE_ERRORS,
     handle: async ({ params, body, context }) => {
       const place = await placeOf(directory, params);
       const { key, token } = await transaction(context, (change) => createKey(change, place, body.kind));

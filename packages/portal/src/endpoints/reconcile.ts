@@ -11,7 +11,7 @@ import {
 import type { AppPlace } from '@coffer/kernel';
 import { z } from 'zod';
 import type { PortalOptions } from './portalEndpoints.ts';
-import { placeOf } from './subject.ts';
+import { PLACE_ERRORS, placeOf } from './subject.ts';
 
 /** What the portal needs of the reconciler: the report, which says by a code what is wrong. */
 export interface PortalReconcile {
@@ -49,7 +49,7 @@ export const reconcileEndpoints = ({
       'As GET /ledger/reconcile. Full: the books are derived anew, from the first event on, and not from what was derived before. With `chain` also the books against the chain; full: all of it is looked at again.',
     body: z.strictObject({ full: z.boolean().default(false), chain: z.boolean().default(false) }),
     success: { status: 200, lines: true, schema: reconcileLine },
-    errors: ['portal/app_not_found', 'portal/environment_not_found', 'chain/not_configured'],
+    errors: [...PLACE_ERRORS, 'chain/not_configured'],
     handle: async ({ params, body }) => {
       const place = await placeOf(directory, params);
       const { full, chain } = body;

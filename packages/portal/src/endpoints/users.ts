@@ -11,7 +11,7 @@ import {
 } from '@coffer/kernel';
 import { z } from 'zod';
 import type { PortalOptions } from './portalEndpoints.ts';
-import { placeOf } from './subject.ts';
+import { PLACE_ERRORS, placeOf } from './subject.ts';
 
 export interface PortalUser {
   readonly userId: string;
@@ -52,7 +52,6 @@ export interface PortalUsers {
 const status = z.enum(['active', 'suspended', 'erased']);
 const standingBody = z.object({ userId: idText('usr'), status });
 
-const PLACE_ERRORS = ['portal/app_not_found', 'portal/environment_not_found'];
 const USER_ERRORS = [...PLACE_ERRORS, 'users/not_found'];
 const STANDING_ERRORS = [...USER_ERRORS, 'users/erased'];
 

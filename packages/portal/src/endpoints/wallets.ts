@@ -3,7 +3,7 @@ import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
 import { type AppPlace, figure, isBase58Address, longCallerId } from '@coffer/kernel';
 import { z } from 'zod';
 import type { PortalOptions } from './portalEndpoints.ts';
-import { placeOf } from './subject.ts';
+import { PLACE_ERRORS, placeOf } from './subject.ts';
 
 interface PortalWallet {
   readonly id: string;
@@ -50,8 +50,6 @@ const walletBody = z.object({
   address,
   status: z.enum(['active', 'exported', 'migrated']),
 });
-
-const PLACE_ERRORS = ['portal/app_not_found', 'portal/environment_not_found'];
 
 const migratedBody = z.object({
   from: walletBody,
