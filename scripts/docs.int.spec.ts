@@ -1,6 +1,7 @@
 /** What the documents say to ask for is asked of the running service: nothing it serves answers that there is none. */
+
+import { createClient } from '@coffer/host/testing';
 import { expect } from 'chai';
-import { createClient } from '../services/coffer/src/testing/client.ts';
 import { startWorld, type World } from '../services/coffer/src/testing/world.ts';
 import { ROOT } from './docs/contexts.ts';
 import { documentsOf, endpointsIn } from './docs/names.ts';

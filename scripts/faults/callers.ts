@@ -3,8 +3,8 @@
  * ref, some ask twice at once, and some come again with other content.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Answer, Client } from '@coffer/host/testing';
 import type { Random } from '@coffer/testing';
-import type { Answer, Client } from '../../services/coffer/src/testing/client.ts';
 import type { Currency, Scene, User } from './scene.ts';
 
 /** What was asked for under one ref, and what came of it. */

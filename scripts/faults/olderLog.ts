@@ -3,8 +3,8 @@
  * stream any more, and on the chain all the same. Source: docs/operating/restore.md.
  */
 import type { Pool } from '@coffer/database';
+import { type Client, requireStatus } from '@coffer/host/testing';
 import { readSchemas } from '@coffer/read-models';
-import { type Client, requireStatus } from '../../services/coffer/src/testing/client.ts';
 import { expireLeases } from '../../services/coffer/src/testing/readModels.ts';
 import type { Asked } from './callers.ts';
 import type { Nodes } from './nodes.ts';

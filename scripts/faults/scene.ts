@@ -1,7 +1,7 @@
 /** One app, and users with wallets that hold SOL and GOLD on the chain. */
 import { callRpc } from '@coffer/embedded-chain/testing';
+import { type Client, requireStatus, setUpApp, textOf } from '@coffer/host/testing';
 import { eventually } from '@coffer/testing';
-import { type Client, requireStatus, setUpApp, textOf } from '../../services/coffer/src/testing/client.ts';
 import { allowSignIn, launchDataOf } from '../../services/coffer/src/testing/signIns.ts';
 import { type FaultyChain, GOLD_DECIMALS } from './faultyChain.ts';
 

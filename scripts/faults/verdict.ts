@@ -3,12 +3,12 @@
  * read for itself: all that our fee payer ever signed, and all that names a move.
  */
 import { account, parseAccountStream } from '@coffer/accounts';
+import type { Client } from '@coffer/host/testing';
 import { fold, parseStreamName } from '@coffer/kernel';
 import { type MoveEvent, moveEvents } from '@coffer/moves';
 import { type Chain, createRpcChain, type ExecutedTransaction, referenceOf } from '@coffer/solana';
 import { eventually } from '@coffer/testing';
 import { eventOf, type LoggedEvent } from '../../services/coffer/src/testing/books.ts';
-import type { Client } from '../../services/coffer/src/testing/client.ts';
 import type { Asked } from './callers.ts';
 import type { Currency, Scene, User } from './scene.ts';
 

@@ -2,8 +2,8 @@
 import { open, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Client, createClient } from '@coffer/host/testing';
 import { eventually, randomFrom } from '@coffer/testing';
-import { type Client, createClient } from '../../services/coffer/src/testing/client.ts';
 import { type Run, runNode } from '../bench/children.ts';
 import { inParallel } from '../bench/players.ts';
 import { type ServiceUnderTest, startService, temporaryFolder } from '../bench/service.ts';

@@ -1,6 +1,6 @@
 /** One app with funded players who are signed in, made good again from time to time: requests at random break things. */
 
-import { type Client, placeOf, requireStatus, textOf } from '../../services/coffer/src/testing/client.ts';
+import { type Client, placeOf, requireStatus, textOf } from '@coffer/host/testing';
 import { allowSignIn, launchDataOf, newWallet } from '../../services/coffer/src/testing/signIns.ts';
 import { embeddedChainClient } from '../bench/embeddedChain.ts';
 import type { ServiceUnderTest } from '../bench/service.ts';

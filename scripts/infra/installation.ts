@@ -1,8 +1,9 @@
 /** What `infra/` is made of, and what of the code it names. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { roles } from '@coffer/host';
 import { z } from 'zod';
-import { configFrom, needMasterKeys, roles } from '../../services/coffer/src/config.ts';
+import { configFrom, needMasterKeys } from '../../services/coffer/src/config.ts';
 import { ROOT } from '../docs/contexts.ts';
 import { configuredVariables } from '../docs/variables.ts';
 

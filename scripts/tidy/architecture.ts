@@ -31,6 +31,7 @@ const BASE_ARROWS: readonly string[] = [
   'consumers',
   'database',
   'event-store',
+  'host',
   'http',
   'kernel',
   'read-models',
@@ -47,17 +48,18 @@ const CHAIN_ARROWS: Readonly<Record<string, readonly string[]>> = {
 /** What each package that is no context may import of the others. `testing` may import all of them. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
-  audit: ['consumers', 'database', 'event-store', 'http', 'kernel'],
+  audit: [...BASE_ARROWS, 'portal'],
   database: [],
   'embedded-chain': ['kernel', 'solana'],
   'embedded-postgres': [],
-  moves: ['consumers', 'event-store', 'kernel', 'solana'],
+  moves: ['consumers', 'event-store', 'host', 'kernel', 'read-models', 'solana'],
   solana: ['kernel'],
   'event-store': ['database', 'kernel'],
   http: ['kernel'],
   consumers: ['database', 'event-store', 'kernel'],
   'read-models': ['consumers', 'database', 'event-store', 'kernel'],
-  reconcile: ['consumers', 'database', 'event-store', 'kernel', 'moves', 'read-models', 'solana'],
+  host: ['consumers', 'database', 'event-store', 'http', 'kernel', 'read-models'],
+  reconcile: [...BASE_ARROWS, 'accounts', 'moves', 'portal', 'solana'],
   // What callers of the service are given: it knows the service by its addresses only.
   sdk: [],
   'store-gateway': ['event-store'],
@@ -66,7 +68,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 /** The packages that `name` may import; undefined when `name` is in no list yet. */
 export function arrowsOf(name: string): readonly string[] | undefined {
   if (name === 'portal') return BASE_ARROWS;
-  if (BASE.includes(name)) return [...BASE_ARROWS, 'portal'];
+  if (name === 'users') return [...BASE_ARROWS, 'portal'];
+  if (BASE.includes(name)) return [...BASE_ARROWS, 'portal', 'users'];
   return CONTEXTS.includes(name) ? [...CONTEXT_ARROWS, ...(CHAIN_ARROWS[name] ?? [])] : ARROWS[name];
 }
 

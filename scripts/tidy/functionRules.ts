@@ -15,8 +15,6 @@ const LONG_FOR_A_REASON: { readonly [place: string]: string } = {
   'packages/solana/src/memory/memoryChain.ts memoryChain': 'a whole chain: one method for each of the port',
   'packages/solana/src/web3/rpcChain.ts createRpcChain': 'one method for each of the port',
   'packages/wallets/src/playerRoutes.ts playerWalletEndpoints': 'a table of endpoints',
-  'services/coffer/src/contexts.ts createContexts': 'the wiring, part by part',
-  'services/coffer/src/service.ts startService': 'the wiring of a process, in the order of its start',
 };
 
 const DECLARED = /^( *)(?:export )?(?:default )?(?:async )?function\*? (\w+)/;

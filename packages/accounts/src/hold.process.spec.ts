@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { type AccountEvent, accountEvents } from './domain/account.events.ts';
 import { accountStreamOf } from './domain/account.ts';
 import { rollbackEntryId, sessionHoldId } from './domain/accountIds.ts';
-import { type AccountDue, type HoldAct, holdReactions } from './hold.process.ts';
+import { type AccountDue, createHoldActs, type HoldAct, settlesDue } from './hold.process.ts';
 
 const APP = `app_${'0'.repeat(26)}`;
 const alice = accountStreamOf({
@@ -52,8 +52,8 @@ describe('the hold process', () => {
   });
 
   it('refuses to pass over a hold whose purpose this release does not know', async () => {
-    const [reaction] = holdReactions({}, []);
-    expect(() => reaction?.causeOf(held(alice, 's1'))).to.throw('"session"');
+    const { reaction } = createHoldActs();
+    expect(() => reaction.causeOf(held(alice, 's1'))).to.throw('"session"');
   });
 });
 
@@ -96,7 +96,9 @@ function given(acts: string[]): readonly Reaction[] {
       acts.push(`credit ${playOf(cause).sessionId}/${playOf(cause).uuid}`);
     },
   };
-  return holdReactions({ session }, [settle, credit]);
+  const holds = createHoldActs();
+  holds.register('session', session);
+  return [holds.reaction, settlesDue(settle), settlesDue(credit)];
 }
 
 /** What is done about a history in which nothing more happens. */

@@ -1,8 +1,9 @@
 /**
  * The one process of all holds: what a hold was taken for comes about, and what the other side decided
  * reaches the account, also when the request that began it died. It knows no purpose: what the acts are, and
- * how they show in the log, is given by the service. Source: architecture, Processes.
+ * how they show in the log, each context tells it. Source: architecture, Processes.
  */
+import assert from 'node:assert/strict';
 import type { Reaction } from '@coffer/consumers';
 import type { RecordedEvent } from '@coffer/event-store';
 import { accountEvents } from './domain/account.events.ts';
@@ -40,16 +41,26 @@ export interface AccountDue {
   readonly act: (cause: RecordedEvent) => Promise<void>;
 }
 
-/** The reactions of the hold process, for `reacting`. A hold without an act for its purpose stops the process. */
-export function holdReactions(
-  acts: Readonly<Partial<Record<HoldPurpose, HoldAct>>>,
-  dues: readonly AccountDue[],
-): readonly Reaction[] {
-  return [actsOnHolds(acts), ...dues.map(settlesDue)];
+/** What holds are for, told by the contexts that take them. */
+export interface HoldActs {
+  /** Throws where the purpose has an act already. */
+  readonly register: (purpose: HoldPurpose, act: HoldAct) => void;
+  /** For the hold process. A hold without an act for its purpose stops it. */
+  readonly reaction: Reaction;
 }
 
-function actsOnHolds(acts: Readonly<Partial<Record<HoldPurpose, HoldAct>>>): Reaction {
-  const known = Object.values(acts);
+export function createHoldActs(): HoldActs {
+  const acts = new Map<HoldPurpose, HoldAct>();
+  return {
+    register(purpose, act) {
+      assert(!acts.has(purpose), `holds for "${purpose}" have one act`);
+      acts.set(purpose, act);
+    },
+    reaction: actsOnHolds(acts),
+  };
+}
+
+function actsOnHolds(acts: ReadonlyMap<HoldPurpose, HoldAct>): Reaction {
   return {
     name: 'actOnHold',
     causeOf(event) {
@@ -62,7 +73,7 @@ function actsOnHolds(acts: Readonly<Partial<Record<HoldPurpose, HoldAct>>>): Rea
     effectOf(event) {
       const closed = closedHoldOf(event);
       if (closed) return keyOf(closed);
-      for (const { holdOf } of known) {
+      for (const { holdOf } of acts.values()) {
         const place = holdOf(event);
         if (place) return keyOf(place);
       }
@@ -75,13 +86,14 @@ function actsOnHolds(acts: Readonly<Partial<Record<HoldPurpose, HoldAct>>>): Rea
   };
 
   function actFor(purpose: HoldPurpose): HoldAct {
-    const act = acts[purpose];
+    const act = acts.get(purpose);
     if (!act) throw new Error(`This release does not know what a hold for "${purpose}" is for.`);
     return act;
   }
 }
 
-function settlesDue({ dueOf, act, ...shown }: AccountDue): Reaction {
+/** For the hold process: closes or credits what an event owes. */
+export function settlesDue({ dueOf, act, ...shown }: AccountDue): Reaction {
   return {
     ...shown,
     causeOf(event) {

@@ -1,6 +1,7 @@
 export * from './accountFacts.ts';
 export * from './accounts.ts';
 export { booksProjection } from './books.projection.ts';
+export { accountsContext } from './context.ts';
 export * from './domain/account.events.ts';
 export {
   type Account,
@@ -18,8 +19,5 @@ export {
 export * from './domain/accountIds.ts';
 export { accountsErrors } from './errors.ts';
 export * from './hold.process.ts';
-export { operatorAccountEndpoints } from './operatorRoutes.ts';
 export * from './postings.ts';
-export { accountEndpoints } from './routes.ts';
 export { currencyTotals, totalsOfCurrencies } from './totalsOfCurrencies.ts';
-export { operatorTotalsEndpoints } from './totalsRoute.ts';

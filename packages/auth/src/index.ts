@@ -1,3 +1,5 @@
+export { createAppMethods } from './appMethods.ts';
+export { authContext, refreshKeyFrom } from './context.ts';
 export * from './identities/index.ts';
 export * from './methods/index.ts';
 export * from './migrations.ts';

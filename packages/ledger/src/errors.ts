@@ -46,16 +46,6 @@ export const ledgerErrors = {
     status: 409,
     message: "The lockAmount exceeds the player's available funds.",
   },
-  'ledger/integrity_failed': {
-    status: 409,
-    message:
-      'Rows or streams are not what the log says they must be: see `discrepancies`. Tell the operator.',
-  },
-  'ledger/coverage_incomplete': {
-    status: 503,
-    message:
-      'Not everything could be compared, so nothing is said; details give the reason. Ask again later.',
-  },
 } as const satisfies ErrorCatalog;
 
 export const reject = rejecterFor(ledgerErrors);

@@ -1,3 +1,4 @@
+export { ledgerContext } from './context.ts';
 export * from './domain/playSession.answers.ts';
 export * from './domain/playSession.bodies.ts';
 export * from './domain/playSession.events.ts';
@@ -10,12 +11,9 @@ export {
   playSessionStream,
 } from './domain/playSession.ts';
 export { ledgerErrors } from './errors.ts';
-export { operatorSessionEndpoints } from './operatorRoutes.ts';
 export { sessionDues, sessionHoldAct } from './playSession.reactions.ts';
 export { playSessionsProjection } from './playSessions.projection.ts';
 export { createPlaySessions, type PlaySessions } from './playSessions.ts';
-export type { ReconcileReport } from './reconcileRoute.ts';
-export { ledgerEndpoints } from './routes.ts';
 export { createListSessions } from './sessionList.ts';
 export { createListTransactions } from './transactions.ts';
 export { transactionUseOf } from './transactionUse.ts';

@@ -1,10 +1,9 @@
 /** The ledger group. Source: specification, Ledger; contract, Ledger. */
-import type { Deadline, Settled } from '@coffer/event-store';
+import type { Settled } from '@coffer/event-store';
 import { type AppCaller, type Endpoint, endpoint, type RequestContext } from '@coffer/http';
 import type { PlaySessionAnswer } from './domain/playSession.answers.ts';
 import { answerBody, balanceBody, sessionBody as detailsBody } from './domain/playSession.bodies.ts';
 import type { PlaySessions, WriteCommand } from './playSessions.ts';
-import { type ReconcileReport, reconcileEndpoint } from './reconcileRoute.ts';
 import * as schemas from './schemas.ts';
 import type { ListSessions } from './sessionList.ts';
 import type { ListTransactions } from './transactions.ts';
@@ -13,11 +12,6 @@ export interface LedgerRouteDependencies {
   readonly playSessions: PlaySessions;
   readonly listTransactions: ListTransactions;
   readonly listSessions: ListSessions;
-  /** Throws `ledger/coverage_incomplete`. */
-  readonly reconcile: (
-    caller: Pick<AppCaller, 'appId' | 'environment'>,
-    context: Deadline,
-  ) => Promise<ReconcileReport>;
   /** The error envelope of a refusal inside a batch. */
   readonly envelopeOf: (error: unknown) => { readonly status: number; readonly body: unknown };
 }
@@ -44,7 +38,7 @@ const WIN_ERRORS = [
 const ROLLBACK_ERRORS = [...PLAY_ERRORS, 'ledger/not_a_bet', 'ledger/bet_already_won'] as const;
 
 export function ledgerEndpoints(dependencies: LedgerRouteDependencies): readonly Endpoint[] {
-  const { playSessions, listTransactions, listSessions, reconcile, envelopeOf } = dependencies;
+  const { playSessions, listTransactions, listSessions, envelopeOf } = dependencies;
 
   const write = async (
     caller: AppCaller,
@@ -236,7 +230,6 @@ export function ledgerEndpoints(dependencies: LedgerRouteDependencies): readonly
         return { status: 200, body: await listTransactions(caller, session, query) };
       },
     }),
-    reconcileEndpoint(reconcile),
   ];
 }
 

@@ -1,16 +1,17 @@
 export type { MoveSigner } from './attempt.ts';
+export { movesContext } from './context.ts';
 export { type MoveEvent, type MoveOperation, moveEvents, moveOperation } from './domain/move.events.ts';
-export { move } from './domain/move.ts';
 export * from './domain/moveIds.ts';
 export {
   createMoveDriver,
   type MoveDriver,
   type MoveDriverOptions,
 } from './driver.ts';
-export { type MoveFailureCode, movesErrors } from './errors.ts';
+export type { MoveFailureCode } from './errors.ts';
 export type { MoveHooks } from './journey.ts';
 export { carriesMoves, MOVE_REACTOR } from './move.process.ts';
 export * from './moveBody.ts';
+export { movesProjection } from './moves.projection.ts';
 export { createMoves } from './moves.ts';
 export { DEFAULT_POLICY, type MovePolicy } from './policy.ts';
 export { isRentOfApp, type RentSponsor, type SponsoredMove, withRentPaid } from './rent.ts';

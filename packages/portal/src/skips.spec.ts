@@ -32,7 +32,7 @@ describe('skips of a consumer', () => {
         ...Array.from({ length: 1_000 }, () => newId('app')),
         EVENT.stream.split('.')[1] ?? '',
       ],
-      neverSkips: 'chain',
+      neverSkip: ['chain'],
     });
     const context = () =>
       requestedBy(

@@ -29,8 +29,8 @@ export interface SkipsDependencies {
   readonly consumers: () => Promise<readonly StoppedConsumer[]>;
   /** Every app and every scope that there is. */
   readonly owners: () => Promise<readonly string[]>;
-  /** A consumer that takes everything or proves nothing. */
-  readonly neverSkips: string;
+  /** Consumers that take everything or prove nothing. */
+  readonly neverSkip: readonly string[];
 }
 
 export interface SkipRequest {
@@ -43,7 +43,7 @@ const HEADS_PER_QUESTION = 256;
 
 export type EventSkips = ReturnType<typeof createSkips>;
 
-export function createSkips({ handler, store, clock, consumers, owners, neverSkips }: SkipsDependencies) {
+export function createSkips({ handler, store, clock, consumers, owners, neverSkip }: SkipsDependencies) {
   async function skipsIn(stream: string): Promise<Skips> {
     let skips = skip.initialState;
     for await (const page of store.readStream(stream)) skips = fold(skip, skips, page);
@@ -104,7 +104,7 @@ export function createSkips({ handler, store, clock, consumers, owners, neverSki
     ): Promise<{ readonly answer: Skip; readonly replayed: boolean }> {
       const consumer = (await consumers()).find((one) => one.name === name);
       if (!consumer) throw reject('portal/consumer_not_found', { consumer: name });
-      if (name === neverSkips) throw reject('portal/consumer_not_skippable', { consumer: name });
+      if (neverSkip.includes(name)) throw reject('portal/consumer_not_skippable', { consumer: name });
 
       const at = consumer.stopped?.event;
       const stream = at && skipStreamOf(name, at.stream);

@@ -5,8 +5,7 @@ import { idFromParts, newId } from '@coffer/kernel';
 import { type AdminTransaction, createAdminTransaction } from './adminActions.ts';
 import { type App, insertApp } from './apps.ts';
 import { addCurrency, type Currency } from './currencies.ts';
-import type { LogReader } from './endpoints/portalEndpoints.ts';
-import type { PortalWallets } from './endpoints/wallets.ts';
+import type { LogReader } from './endpoints/options.ts';
 import { portalMigrations } from './migrations.ts';
 
 export interface PortalWorld {
@@ -88,19 +87,4 @@ export function eventLog(events: readonly RecordedEvent[]): LogReader {
 }
 
 /** What contexts beyond the portal may answer through it. */
-const FOREIGN =
-  'wallets/not_found wallets/not_active wallets/keys_unavailable chain/not_configured chain/unreachable';
-export const foreignErrors = Object.fromEntries(
-  FOREIGN.split(' ').map((code) => [code, { status: 409, message: 'Elsewhere.' }]),
-);
-
-export const FEE_PAYER = {
-  role: 'feePayer',
-  address: '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T',
-  lamports: 2n ** 60n,
-} as const;
-export const MIGRATED: Awaited<ReturnType<PortalWallets['migrate']>> = {
-  from: { id: 'wlt_1', address: 'FVen3X669xLzsi6N2V91DoiyzHzg1uAgqiT8jZ9nS96Z', status: 'migrated' },
-  to: { id: 'wlt_2', address: FEE_PAYER.address, status: 'active' },
-  sweeps: [{ moveId: 'mov_1', mint: 'native', amount: 2n ** 60n, status: 'pending' }],
-};
+export const foreignErrors = { 'chain/unreachable': { status: 503, message: 'Elsewhere.' } };

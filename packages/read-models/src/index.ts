@@ -1,3 +1,4 @@
+export { allConsumers, type SchemaConsumer } from './allConsumers.ts';
 export type { AccountRow, BookEntry, BooksProjection } from './books.ts';
 export * from './compare.ts';
 export { type LiveReadModelsOptions, startLiveReadModels } from './liveReadModels.ts';

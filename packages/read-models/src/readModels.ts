@@ -24,11 +24,11 @@ import { liveReadSchema } from './schema.ts';
 
 export const READ_MODELS_CONSUMER = 'readModels';
 
-/** Each is the pure function of the context whose events it reads. */
+/** Each is the pure function of the context whose events it reads; the tables of a context that is not there stay empty. */
 export interface ReadModelProjections {
-  readonly books: BooksProjection;
-  readonly playSessions: RowProjection<PlaySessionRow>;
-  readonly moves: RowProjection<MoveRow>;
+  readonly books?: BooksProjection;
+  readonly playSessions?: RowProjection<PlaySessionRow>;
+  readonly moves?: RowProjection<MoveRow>;
 }
 
 export function readModelsOf(
@@ -36,9 +36,9 @@ export function readModelsOf(
   { books, playSessions, moves }: ReadModelProjections,
 ): readonly Projection[] {
   return [
-    projectBooks(schema, books),
-    projectRows(schema, playSessionTable, playSessions),
-    projectRows(schema, moveTable, moves),
+    ...(books ? [projectBooks(schema, books)] : []),
+    ...(playSessions ? [projectRows(schema, playSessionTable, playSessions)] : []),
+    ...(moves ? [projectRows(schema, moveTable, moves)] : []),
   ];
 }
 

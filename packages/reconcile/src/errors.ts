@@ -1,8 +1,22 @@
-/** What a reconciliation against the chain may come to. */
+/** What a reconciliation may come to: with the log, and with the chain. */
+import { type ErrorCatalog, rejecterFor } from '@coffer/kernel';
+
 export const reconcileErrors = {
+  'ledger/integrity_failed': {
+    status: 409,
+    message:
+      'Rows or streams are not what the log says they must be: see `discrepancies`. Tell the operator.',
+  },
+  'ledger/coverage_incomplete': {
+    status: 503,
+    message:
+      'Not everything could be compared, so nothing is said; details give the reason. Ask again later.',
+  },
   'chain/integrity_failed': {
     status: 409,
     message:
       'The books and the chain disagree, or the treasury holds less than is owed. The report says where.',
   },
-} as const;
+} as const satisfies ErrorCatalog;
+
+export const reject = rejecterFor(reconcileErrors);

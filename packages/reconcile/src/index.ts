@@ -1,12 +1,13 @@
 export * from './chain/bearingOut.ts';
+export { chainBodyOf } from './chain/chainBody.ts';
 export * from './chain/chainReconciler.ts';
 export * from './chain/chainReport.ts';
+export { reconcileContext } from './context.ts';
 export { reconcileErrors } from './errors.ts';
 export { reconcileMigrations } from './migrations.ts';
 export * from './reconciler.ts';
 export * from './report.ts';
-export { createBooksScrub } from './scrub/booksScrub.ts';
-export { type LogScrub, scrubProgress } from './scrub/scrub.ts';
+export { scrubProgress } from './scrub/scrub.ts';
 export * from './scrub/scrubber.ts';
 export type { ScrubPlace, ScrubState } from './scrub/scrubState.ts';
 export { forgetScrubPass } from './scrub/scrubTable.ts';

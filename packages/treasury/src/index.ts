@@ -1,5 +1,5 @@
+export { treasuryContext } from './context.ts';
 export { treasuryErrors } from './errors.ts';
-export { movesProjection } from './moves.projection.ts';
 export { finalFundsOf } from './onChain.ts';
 export { treasuryEndpoints } from './routes.ts';
 export { cashOutHoldAct, treasuryDues } from './treasury.reactions.ts';

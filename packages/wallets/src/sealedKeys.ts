@@ -107,18 +107,21 @@ export async function findKeysOf(db: Queryable, addresses: readonly string[]): P
 }
 
 /** Whose key it is that is kept and used here for the address; undefined where there is none. */
-export async function findOwnerOfKey(
-  db: Queryable,
+export type WalletAt = (
   environment: Environment,
   address: string,
-): Promise<Pick<KeyIdentity, 'walletId' | 'ownerId'> | undefined> {
-  const { rows } = await db.query<Pick<Row, 'wallet_id' | 'owner_id'>>(
-    `select wallet_id, owner_id from records.wallets_sealed_keys
-      where public_key = $1 and environment = $2 and retired_at is null`,
-    [decodeBase58Address(address), environment],
-  );
-  return rows[0] && { walletId: rows[0].wallet_id, ownerId: rows[0].owner_id };
-}
+) => Promise<(Pick<KeyIdentity, 'walletId' | 'ownerId'> & { readonly address: string }) | undefined>;
+
+export const walletAt =
+  (db: Queryable): WalletAt =>
+  async (environment, address) => {
+    const { rows } = await db.query<Pick<Row, 'wallet_id' | 'owner_id'>>(
+      `select wallet_id, owner_id from records.wallets_sealed_keys
+        where public_key = $1 and environment = $2 and retired_at is null`,
+      [decodeBase58Address(address), environment],
+    );
+    return rows[0] && { walletId: rows[0].wallet_id, ownerId: rows[0].owner_id, address };
+  };
 
 const keptKeyOf = (row: { public_key: Buffer; created_at: Date } | undefined): KeptKey | undefined =>
   row && { publicKey: row.public_key, createdAt: row.created_at };

@@ -155,3 +155,12 @@ export const viewOf = ({ environment }: UserPlace, provisioned: ProvisionedWalle
   status: provisioned.status,
   createdAt: provisioned.provisionedAt,
 });
+
+/** What a sign-in needs of the wallets. */
+export const identityWalletsOf = ({ walletsOf, provision }: Pick<Wallets, 'walletsOf' | 'provision'>) => ({
+  walletsOf: async (...asked: Parameters<Wallets['walletsOf']>) =>
+    (await walletsOf(...asked)).map(walletSummary),
+  provisionWallet: async (...asked: Parameters<Wallets['provision']>) =>
+    walletSummary(await provision(...asked)),
+  walletOwnerIn,
+});

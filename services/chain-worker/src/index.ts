@@ -1,3 +1,4 @@
 export * from './chainWorkerRole.ts';
+export { chainWorkerContext, rentContext } from './context.ts';
 export { createRentSponsor, type RentCaps } from './rentSponsor.ts';
-export { chainWorkerMigrations, pauseSigning } from './signingPause.ts';
+export { pauseSigning } from './signingPause.ts';

@@ -3,9 +3,9 @@
  * Every one is asked that the OpenAPI document has, so that a new one is as well.
  */
 import { type EventStore, StoreUnreachableError } from '@coffer/event-store';
+import { type Answer, type CallOptions, requireStatus, textOf } from '@coffer/host/testing';
 import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
-import { type Answer, type CallOptions, requireStatus, textOf } from './testing/client.ts';
 import { reachableDatabase } from './testing/databaseAway.ts';
 import { verdict } from './testing/ledger.ts';
 import { openApiPaths } from './testing/openApiDocuments.ts';

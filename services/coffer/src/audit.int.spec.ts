@@ -3,10 +3,10 @@ import { Writable } from 'node:stream';
 import { CHAIN_CONSUMER, chainProjection } from '@coffer/audit';
 import { projecting, startConsumer } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
+import { type AppPlace, setUpApp, textOf } from '@coffer/host/testing';
 import { describeLogTable, eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import { runProgram } from './cli/program.ts';
-import { type AppPlace, setUpApp, textOf } from './testing/client.ts';
 import { openStoreOf, startWorld, type World } from './testing/world.ts';
 
 type Row = Readonly<Record<string, unknown>>;

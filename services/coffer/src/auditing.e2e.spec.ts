@@ -3,9 +3,9 @@
  * changes something, and the operator's or the auditor's command names it. Source: contract, The command line.
  */
 import { createPool, type Pool } from '@coffer/database';
+import { type AppPlace, createClient, requireStatus, setUpApp, textOf } from '@coffer/host/testing';
 import { createTestDatabase, describeLogTable, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
-import { type AppPlace, createClient, requireStatus, setUpApp, textOf } from './testing/client.ts';
 import {
   OPERATOR_TOKEN,
   type ProcessEnd,

@@ -2,16 +2,16 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AuthMethods, VerifiedIdentity } from '@coffer/auth';
+import { type AuthMethods, createAppMethods, type VerifiedIdentity } from '@coffer/auth';
 import { createPool, type Pool } from '@coffer/database';
 import { createApp, createLogger, createMetricsRegistry, failOnUndeclared, startServer } from '@coffer/http';
 import { createSecretBox, systemClock } from '@coffer/kernel';
 import { type BootstrapContent, bootstrapDemo, createAppDirectory, createKeyring } from '@coffer/portal';
 import { createTestDatabase, eventually } from '@coffer/testing';
 import { expect } from 'chai';
-import { authMethods } from './authMethods.ts';
 import { configFrom } from './config.ts';
-import { catalog } from './contexts.ts';
+import { CONTEXTS } from './contexts.ts';
+import { mailTransport } from './installation.ts';
 import { serviceTemplate } from './testing/world.ts';
 
 /** The sign-in methods of the app "Demo", in an installation with this environment. */
@@ -43,8 +43,10 @@ async function startDemo(environment: Readonly<Record<string, string>>) {
   });
   const demo = content as BootstrapContent; // The database was empty, so the app was made now.
   const signedIn: VerifiedIdentity[] = [];
-  const methods: AuthMethods = authMethods({
-    config: configFrom({ COFFER_DATA_DIR: folder, ...environment }),
+  const config = configFrom({ COFFER_DATA_DIR: folder, ...environment });
+  const needs = {
+    mail: mailTransport(config),
+    acceptsLoopback: config.databaseUrl === undefined,
     pool,
     clock: systemClock,
     secretsKey,
@@ -52,6 +54,8 @@ async function startDemo(environment: Readonly<Record<string, string>>) {
     directory: createAppDirectory(pool, { secretBox }),
     logger,
     ownOrigin: () => 'http://127.0.0.1:8080',
+  };
+  const methods: AuthMethods = createAppMethods(needs, {
     signIn: async ({ appId }, identity) => {
       signedIn.push(identity);
       const at = '2026-03-01T12:00:00.000Z';
@@ -71,7 +75,7 @@ async function startDemo(environment: Readonly<Record<string, string>>) {
   const keyring = createKeyring(pool, { clock: systemClock, onWriteFailure: () => undefined });
   const app = createApp({
     endpoints: methods.endpoints,
-    catalog,
+    catalog: CONTEXTS.facts.catalog,
     resolveKey: keyring.resolveKey,
     resolveSession: () => undefined,
     allowedOrigins: { ofApp: () => false, ofAnyApp: () => false },

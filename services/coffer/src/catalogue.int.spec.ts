@@ -1,11 +1,14 @@
 /** What the composed service says about itself: its errors and its API. */
+
+import { setUpApp } from '@coffer/host/testing';
 import { expect } from 'chai';
-import { catalog } from './contexts.ts';
-import { setUpApp } from './testing/client.ts';
+import { CONTEXTS } from './contexts.ts';
 import { operationsOf } from './testing/documentedOperations.ts';
 import { verdict } from './testing/ledger.ts';
 import { openApiDocuments, openApiPaths } from './testing/openApiDocuments.ts';
 import { startWorld, type World } from './testing/world.ts';
+
+const { catalog } = CONTEXTS.facts;
 
 /** Source: contract, Ledger, and the specification's table of endpoints. */
 const LEDGER_ENDPOINTS = [

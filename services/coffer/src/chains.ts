@@ -1,6 +1,17 @@
 /** The chains of the two environments, as far as this installation has them. */
+
+import { defineContext } from '@coffer/host';
 import type { Environment } from '@coffer/kernel';
-import { type Chain, chainNotConfigured, createRpcChain, decodeMint, mintProblem } from '@coffer/solana';
+import {
+  type Chain,
+  ChainUnreachableError,
+  chainErrors,
+  chainNotConfigured,
+  createRpcChain,
+  decodeMint,
+  mintProblem,
+  type Chains as SolanaChains,
+} from '@coffer/solana';
 import type { Config } from './config.ts';
 import type { EmbeddedTestChain } from './embeddedChain.ts';
 
@@ -13,11 +24,14 @@ interface MintedCurrency {
   readonly mint: { readonly test: string | null };
 }
 
-export interface Chains {
-  /** Undefined where there is none. */
-  readonly find: (environment: Environment) => Chain | undefined;
-  /** Throws `chain/not_configured`. */
-  readonly of: (environment: Environment) => Chain;
+/** What the failures of chains are to a caller; the chains themselves are given by the installation. */
+export const chainContext = defineContext({
+  name: 'chain',
+  errors: chainErrors,
+  errorOf: (error) => (error instanceof ChainUnreachableError ? { code: 'chain/unreachable' } : undefined),
+});
+
+export interface Chains extends SolanaChains {
   /** On the embedded chain whoever pays fees is given what it takes; elsewhere the operator sends it. */
   readonly fundFeePayer: (environment: Environment, address: string) => Promise<void>;
   /** The embedded chain has a mint for every currency of the test environment; elsewhere the issuer makes it. */

@@ -5,6 +5,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { addressFrom } from '@coffer/event-store/eventstoredb/address';
+import type { Role } from '@coffer/host';
 import { parseTrustProxy } from '@coffer/http';
 import { failPointName } from '@coffer/kernel';
 import { isCronExpression } from '@coffer/reconciler';
@@ -12,9 +13,6 @@ import { isLoopback } from '@coffer/store-gateway/loopback';
 import { MasterKeysFormatError, parseMasterKeys } from '@coffer/wallets';
 import { z } from 'zod';
 import { nearestName } from './nearestName.ts';
-
-export const roles = ['api', 'projector', 'process-manager', 'chain-worker', 'reconciler'] as const;
-export type Role = (typeof roles)[number];
 
 /** Whether they make wallets or sign with them, and so need the master keys. */
 export const needMasterKeys = (some: readonly Role[]): boolean =>

@@ -8,13 +8,13 @@ import { AssertionError } from 'node:assert';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readCheckpoint } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
+import { type AppPlace, type Client, createClient, setUpApp, type TestApp } from '@coffer/host/testing';
 import type { Environment } from '@coffer/kernel';
 import { type Explained, explain, type Run, SEED } from '@coffer/ledger/testing';
 import { liveReadSchema, READ_MODELS_CONSUMER } from '@coffer/read-models';
 import { createTestDatabase, eventually, type Random, randomFrom, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { checkLog, eventOf } from './testing/books.ts';
-import { type AppPlace, type Client, createClient, setUpApp, type TestApp } from './testing/client.ts';
 import {
   createRecorder,
   type Fault,

@@ -5,9 +5,9 @@
 import { randomUUID } from 'node:crypto';
 import { accountStreamOf } from '@coffer/accounts';
 import { createPool, type Pool } from '@coffer/database';
+import { type AppPlace, createClient, requireStatus, setUpApp, type TestApp } from '@coffer/host/testing';
 import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
-import { type AppPlace, createClient, requireStatus, setUpApp, type TestApp } from './testing/client.ts';
 import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
 import { writeAsAnother } from './testing/sharedServer.ts';
 import { consumerMetric } from './testing/watch.ts';

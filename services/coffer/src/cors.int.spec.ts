@@ -1,8 +1,8 @@
 /** What pages of which origins can read, over the whole service. Source: docs/api.md; ADR 0017, Pages. */
 import { createPool, type Pool } from '@coffer/database';
+import { type Answer, requireStatus, setUpApp, type TestApp, textOf } from '@coffer/host/testing';
 import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
-import { type Answer, requireStatus, setUpApp, type TestApp, textOf } from './testing/client.ts';
 import { operationsOf } from './testing/documentedOperations.ts';
 import { verdict } from './testing/ledger.ts';
 import { openApiPaths } from './testing/openApiDocuments.ts';

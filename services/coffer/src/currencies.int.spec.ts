@@ -1,10 +1,10 @@
 /** What a chain says of a currency before it is added for ever. Source: docs/api.md, Apps, keys and currencies. */
 import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
+import { requireStatus } from '@coffer/host/testing';
 import { type Chain, createRpcChain, TOKEN_2022_PROGRAM } from '@coffer/solana';
 import { Keypair, PublicKey, SystemProgram, Transaction, TransactionInstruction } from '@solana/web3.js';
 import { expect } from 'chai';
 import { type Chains, openChains } from './chains.ts';
-import { requireStatus } from './testing/client.ts';
 import { verdict } from './testing/ledger.ts';
 import { newAddress } from './testing/playerWallets.ts';
 import { startWorld, type World } from './testing/world.ts';

@@ -6,18 +6,19 @@ import { createReadStream, existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createPool } from '@coffer/database';
+import { migrateAll, migrationsOf } from '@coffer/host';
+import { type AppPlace, placeOf, requireStatus } from '@coffer/host/testing';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
+import { CONTEXTS } from './contexts.ts';
 import { type ImportResult, importStreams } from './importStreams.ts';
-import { MIGRATIONS, migrateAll } from './service.ts';
-import { type AppPlace, placeOf, requireStatus } from './testing/client.ts';
 import { caughtUpRows, freshRows, withSpecPool } from './testing/readModels.ts';
 import { openStoreOf, startNode, type World } from './testing/world.ts';
 
 const fixture = (name: string) => new URL(`./fixtures/formerRelease.${name}`, import.meta.url);
 
 async function sqlOf(schema: string, name: string): Promise<string> {
-  for (const part of MIGRATIONS.filter((each) => each.schema === schema)) {
+  for (const part of migrationsOf(CONTEXTS.definitions).filter((each) => each.schema === schema)) {
     const path = join(part.folder, name);
     if (existsSync(path)) return readFile(path, 'utf8');
   }
@@ -64,7 +65,7 @@ describe('the log of the former release', () => {
     applied = JSON.parse(await readFile(fixture('migrations.json'), 'utf8'));
     database = await createTestDatabase({ name: 'former', prepare: migrateAsThatRelease });
     const pool = createPool({ ...database, applicationName: 'spec', onIdleError() {} });
-    await migrateAll(pool);
+    await migrateAll(pool, CONTEXTS.definitions);
     const { appId, scopeId } = told;
     await pool.query(`insert into records.apps values ($1, 'Demo', $2, now())`, [appId, scopeId]);
     await pool.query(
@@ -77,7 +78,7 @@ describe('the log of the former release', () => {
     imported = await importStreams({ pool, store, chunks, onProgress() {} });
     await store.close();
     // As every start does.
-    await migrateAll(pool);
+    await migrateAll(pool, CONTEXTS.definitions);
     await pool.end();
     node = await startNode(database.connectionString);
     test = await placeOf(node.client, appId, 'test');

@@ -6,15 +6,17 @@ import { createReadStream } from 'node:fs';
 import { auditErrors, carryChain } from '@coffer/audit';
 import { type Pool, withConnection } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
+import { migrateAll } from '@coffer/host';
 import { createLogger } from '@coffer/http';
 import { Rejection } from '@coffer/kernel';
 import { importLog, portalErrors } from '@coffer/portal';
 import { CommandFailure, EXIT } from './cli/failure.ts';
 import { configFrom } from './config.ts';
+import { CONTEXTS } from './contexts.ts';
 import { openEventStore } from './eventStore.ts';
 import { forgetDerived, refuseWhileServicesRun } from './resetConsumers.ts';
 import { openDatabase, withPool } from './run.ts';
-import { migrateAll } from './service.ts';
+
 import { startFailure } from './startFailure.ts';
 
 export interface ImportResult {
@@ -50,7 +52,7 @@ export async function importStreamsFrom(
     const database = await openDatabase(config, logger, (error) => logger.fatal({ err: error }, 'lost'));
     try {
       return await withPool(database.url, async (pool) => {
-        await migrateAll(pool);
+        await migrateAll(pool, CONTEXTS.definitions);
         const store = await openEventStore({ config, databaseUrl: database.url, logger });
         try {
           return await importStreams({ pool, store, chunks, onProgress });

@@ -3,10 +3,17 @@
  * under its own uuid. Source: contract, Common rules (replays, unknown outcome).
  */
 import { randomUUID } from 'node:crypto';
+import {
+  type Answer,
+  type AppPlace,
+  type Client,
+  createClient,
+  setUpApp,
+  textOf,
+} from '@coffer/host/testing';
 import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { expectBooksToBalance } from './testing/books.ts';
-import { type Answer, type AppPlace, type Client, createClient, setUpApp, textOf } from './testing/client.ts';
 import { delegatingClient } from './testing/delegatingClient.ts';
 import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
 import { serviceTemplate } from './testing/world.ts';

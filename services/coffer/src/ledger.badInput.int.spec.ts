@@ -1,6 +1,7 @@
 /** Bad input to the ledger, in the order of the checks. Source: contract, Common rules. */
+
+import { type Answer, type CallOptions, type Fields, requireStatus } from '@coffer/host/testing';
 import { expect } from 'chai';
-import { type Answer, type CallOptions, type Fields, requireStatus } from './testing/client.ts';
 import { type PlayedSession, useLedger, verdict } from './testing/ledger.ts';
 
 const INVALID = '400 request/invalid';

@@ -1,7 +1,7 @@
 /** Many writes of one session in one request. Source: contract, Ledger, POST /ledger/batch. */
 import type { AppendRequest } from '@coffer/event-store';
+import { type Answer, type Fields, requireStatus } from '@coffer/host/testing';
 import { expect } from 'chai';
-import { type Answer, type Fields, requireStatus } from './testing/client.ts';
 import { useLedger, verdict } from './testing/ledger.ts';
 
 interface Result {

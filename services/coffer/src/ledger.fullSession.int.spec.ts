@@ -1,6 +1,7 @@
 /** A session that has taken all the writes it keeps. Source: contract, Ledger: more than 100,000 writes. */
+
+import { requireStatus } from '@coffer/host/testing';
 import { expect } from 'chai';
-import { requireStatus } from './testing/client.ts';
 import { type PlayedSession, useLedger } from './testing/ledger.ts';
 
 const MAX_SESSION_WRITES = 100_000;

@@ -1,7 +1,5 @@
 /** Who sees what: keys, environments, apps, scopes. Source: contract, Common rules; Apps, keys, currencies. */
 
-import { eventually } from '@coffer/testing';
-import { expect } from 'chai';
 import {
   type Answer,
   type AppPlace,
@@ -9,7 +7,9 @@ import {
   setUpApp,
   type TestApp,
   textOf,
-} from './testing/client.ts';
+} from '@coffer/host/testing';
+import { eventually } from '@coffer/testing';
+import { expect } from 'chai';
 import { type PlayedSession, useLedger, verdict } from './testing/ledger.ts';
 
 /** Source: contract, Apps, keys, currencies. */

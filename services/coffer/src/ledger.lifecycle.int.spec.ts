@@ -1,6 +1,7 @@
 /** Opening and settling at their edges, and what may still come after. Source: contract, Ledger. */
+
+import { requireStatus, textOf } from '@coffer/host/testing';
 import { expect } from 'chai';
-import { requireStatus, textOf } from './testing/client.ts';
 import { useLedger, verdict } from './testing/ledger.ts';
 
 describe('The ledger, from open to settle', () => {

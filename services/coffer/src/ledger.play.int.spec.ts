@@ -1,6 +1,7 @@
 /** Bets, wins and rollbacks at their edges. Source: contract, Ledger, the table of edge cases. */
+
+import { type Answer, requireStatus } from '@coffer/host/testing';
 import { expect } from 'chai';
-import { type Answer, requireStatus } from './testing/client.ts';
 import { useLedger, verdict } from './testing/ledger.ts';
 
 describe('The ledger, in play', () => {

@@ -2,8 +2,9 @@
  * The same key in many requests at once, and with other content. Source: contract, Ledger (two identical
  * requests in parallel) and Common rules (same key, other content).
  */
+
+import { type Answer, type AppPlace, type Fields, requireStatus } from '@coffer/host/testing';
 import { expect } from 'chai';
-import { type Answer, type AppPlace, type Fields, requireStatus } from './testing/client.ts';
 import { type PlayedSession, useLedger, verdict } from './testing/ledger.ts';
 
 const PARALLEL = 50;

@@ -1,8 +1,8 @@
 /** What can be read of sessions and funds, page by page. Source: contract, Ledger, the additional endpoints. */
 
+import { type Answer, requireStatus, textOf } from '@coffer/host/testing';
 import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
-import { type Answer, requireStatus, textOf } from './testing/client.ts';
 import { type PlayedSession, useLedger, verdict } from './testing/ledger.ts';
 
 type Items = readonly Readonly<Record<string, unknown>>[];

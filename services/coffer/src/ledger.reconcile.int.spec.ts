@@ -1,9 +1,9 @@
 /** What a reconciliation proves, and what it finds. Source: contract, Ledger, GET /ledger/reconcile. */
 import { randomUUID } from 'node:crypto';
 import { createPool, type Pool } from '@coffer/database';
+import { type AppPlace, requireStatus, setUpApp, textOf } from '@coffer/host/testing';
 import { eventually, itLogTable } from '@coffer/testing';
 import { expect } from 'chai';
-import { type AppPlace, requireStatus, setUpApp, textOf } from './testing/client.ts';
 import { useLedger, verdict } from './testing/ledger.ts';
 
 type Row = Readonly<Record<string, unknown>>;

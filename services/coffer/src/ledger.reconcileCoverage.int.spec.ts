@@ -3,13 +3,13 @@
 import { chainOfLog } from '@coffer/audit';
 import { createPool, type Pool } from '@coffer/database';
 import { type EventStore, OutcomeUnknownError } from '@coffer/event-store';
+import { requireStatus } from '@coffer/host/testing';
 import { systemClock } from '@coffer/kernel';
 import { transactionUseOf } from '@coffer/ledger';
 import { type BooksPlace, CoverageIncompleteError, createReconciler, type Report } from '@coffer/reconcile';
 import { itLogTable } from '@coffer/testing';
 import { expect } from 'chai';
-import { readModelProjections } from './contexts.ts';
-import { requireStatus } from './testing/client.ts';
+import { CONTEXTS } from './contexts.ts';
 import { useLedger } from './testing/ledger.ts';
 import { openStoreOf } from './testing/world.ts';
 
@@ -74,7 +74,7 @@ describe('A reconciliation', () => {
         pool,
         store,
         clock: systemClock,
-        projections: readModelProjections,
+        projections: CONTEXTS.facts.projections,
         transactionUseOf,
         chain: chainOfLog,
         process,
@@ -122,7 +122,7 @@ describe('A reconciliation', () => {
         pool,
         store,
         clock: systemClock,
-        projections: readModelProjections,
+        projections: CONTEXTS.facts.projections,
         transactionUseOf,
         chain: chainOfLog,
         process: { name: 'holds', reactions: [payOut] },

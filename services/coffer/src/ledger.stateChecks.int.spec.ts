@@ -1,6 +1,6 @@
 /** Which refusal answers when several would fit. Source: contract, Ledger, Order of state checks. */
-import type { Answer, Fields } from './testing/client.ts';
-import { requireStatus } from './testing/client.ts';
+import type { Answer, Fields } from '@coffer/host/testing';
+import { requireStatus } from '@coffer/host/testing';
 import { type PlayedSession, useLedger } from './testing/ledger.ts';
 
 describe('The order of state checks', () => {

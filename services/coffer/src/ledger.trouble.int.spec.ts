@@ -9,9 +9,9 @@ import {
   StoreOverloadedError,
   StoreUnreachableError,
 } from '@coffer/event-store';
+import { type Answer, type Fields, requireStatus } from '@coffer/host/testing';
 import { eventually, itLogTable } from '@coffer/testing';
 import { expect } from 'chai';
-import { type Answer, type Fields, requireStatus } from './testing/client.ts';
 import { type ReachableDatabase, reachableDatabase } from './testing/databaseAway.ts';
 import { type Ledger, useLedger, verdict } from './testing/ledger.ts';
 

@@ -4,10 +4,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import { accountEvents, rollbackEntryId } from '@coffer/accounts';
+import { type Answer, requireStatus, setUpApp } from '@coffer/host/testing';
 import { encodeMetadata } from '@coffer/kernel';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type Answer, requireStatus, setUpApp } from './testing/client.ts';
 import { type PlayedSession, useLedger, verdict } from './testing/ledger.ts';
 import { openStoreOf } from './testing/world.ts';
 

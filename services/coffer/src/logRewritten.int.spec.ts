@@ -3,12 +3,13 @@
  * has seen events that never happened. Source: architecture, Consumers (`store/log_rewritten`).
  */
 import { createPool, type Pool } from '@coffer/database';
+import { migrateAll } from '@coffer/host';
+import { type Answer, type AppPlace, requireStatus, setUpApp, textOf } from '@coffer/host/testing';
 import { describeLogTable, eventually } from '@coffer/testing';
 import { expect } from 'chai';
+import { CONTEXTS } from './contexts.ts';
 import { resetConsumers } from './resetConsumers.ts';
-import { migrateAll } from './service.ts';
 import { expectBooksToBalance } from './testing/books.ts';
-import { type Answer, type AppPlace, requireStatus, setUpApp, textOf } from './testing/client.ts';
 import { caughtUpRows, freshRows, holdsCaughtUp } from './testing/readModels.ts';
 import { consumerMetric, errorLines } from './testing/watch.ts';
 import { startNode, startWorld, type World } from './testing/world.ts';
@@ -130,7 +131,7 @@ describeLogTable('its last rows are removed', 'a service whose log is put back t
     const reset = await resetConsumers(pool);
     expect(reset.dropped).to.have.length(1);
     expect(reset.restarted).to.deep.equal(['holds', 'identities', 'chainWorker', 'chain']);
-    await migrateAll(pool);
+    await migrateAll(pool, CONTEXTS.definitions);
 
     const node = await startNode(world.databaseUrl, { environment: { COFFER_REACTION_GRACE_MS: '0' } });
     await eventually(

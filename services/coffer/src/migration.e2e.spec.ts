@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createPool, type Pool } from '@coffer/database';
+import { type AppPlace, createClient, requireStatus, setUpApp } from '@coffer/host/testing';
 import {
   createTestDatabase,
   eventually,
@@ -17,7 +18,6 @@ import {
 } from '@coffer/testing';
 import { expect } from 'chai';
 import { expectBooksToBalance } from './testing/books.ts';
-import { type AppPlace, createClient, requireStatus, setUpApp } from './testing/client.ts';
 import { delegatingClient } from './testing/delegatingClient.ts';
 import { writePlayedLog } from './testing/playedLog.ts';
 import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';

@@ -1,7 +1,8 @@
 /** The OpenAPI document of the composed service, as other people's tools take it. */
+
+import { requireStatus, setUpApp, type TestApp, textOf } from '@coffer/host/testing';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect } from 'chai';
-import { requireStatus, setUpApp, type TestApp, textOf } from './testing/client.ts';
 import { verdict } from './testing/ledger.ts';
 import {
   askByExample,

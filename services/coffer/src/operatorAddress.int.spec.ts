@@ -1,6 +1,7 @@
 /** Operator routes on an address of their own, and a word about it where they have none. */
+
+import { createClient, requireStatus, setUpApp } from '@coffer/host/testing';
 import { expect } from 'chai';
-import { createClient, requireStatus, setUpApp } from './testing/client.ts';
 import { startWorld } from './testing/world.ts';
 
 describe('operator routes', () => {

@@ -7,7 +7,8 @@ import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Config, Role } from './config.ts';
+import type { Role } from '@coffer/host';
+import type { Config } from './config.ts';
 
 /** Where a service was killed, its chain goes a moment after it. */
 const CHAIN_LEAVES_WITHIN_MS = 3_000;

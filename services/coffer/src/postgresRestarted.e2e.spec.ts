@@ -1,8 +1,9 @@
 /** A database server that is killed and started again under a service under load, all roles of it in one process. */
+
+import { type Client, createClient, setUpApp } from '@coffer/host/testing';
 import { type PrivateServer, startPrivateServer } from '@coffer/testing';
 import { expect } from 'chai';
 import { expectBooksToBalance } from './testing/books.ts';
-import { type Client, createClient, setUpApp } from './testing/client.ts';
 import { type Players, startPlayers } from './testing/players.ts';
 import { caughtUpRows, freshRows, holdsCaughtUp } from './testing/readModels.ts';
 import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';

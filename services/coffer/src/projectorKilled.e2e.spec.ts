@@ -5,10 +5,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { readCheckpoint } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
+import { createClient, setUpApp } from '@coffer/host/testing';
 import { liveReadSchema, READ_MODELS_CONSUMER } from '@coffer/read-models';
 import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
-import { createClient, setUpApp } from './testing/client.ts';
 import { type Players, startPlayers } from './testing/players.ts';
 import { caughtUpRows, expireLeases, freshRows } from './testing/readModels.ts';
 import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';

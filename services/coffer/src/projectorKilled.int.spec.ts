@@ -6,13 +6,13 @@
 import { type Consumer, type ConsumerAlarm, readCheckpoint } from '@coffer/consumers';
 import { createPool, type Pool, withTransaction } from '@coffer/database';
 import { createCommandHandler, type EventStore, type RecordedEvent } from '@coffer/event-store';
+import { setUpApp, textOf } from '@coffer/host/testing';
 import { createMoves, treasuryMovePlace } from '@coffer/moves';
 import { depositOf } from '@coffer/moves/testing';
 import { createReadSchema, READ_MODELS_CONSUMER, startReadModels } from '@coffer/read-models';
 import { eventually, patiently } from '@coffer/testing';
 import { expect } from 'chai';
-import { readModelProjections } from './contexts.ts';
-import { setUpApp, textOf } from './testing/client.ts';
+import { CONTEXTS } from './contexts.ts';
 import { type Death, doomedPool } from './testing/doomedPool.ts';
 import { expireLeases, freshRows, type Rows, rowsOf } from './testing/readModels.ts';
 import { openStoreOf, startWorld, type World } from './testing/world.ts';
@@ -67,7 +67,7 @@ describe('the consumer of the read models, killed at any statement', () => {
       pool: ofProcess,
       store,
       schema: SCHEMA,
-      projections: readModelProjections,
+      projections: CONTEXTS.facts.projections,
       pageSize: PAGE_SIZE,
       minPageIntervalMs: 0,
       // Renewals come between the statements when they like; none is due before the end.

@@ -3,10 +3,10 @@
  * architecture, Projections and reconcile; contract, The command line.
  */
 import { createPool, type Pool } from '@coffer/database';
+import { type AppPlace, type Client, createClient, requireStatus, setUpApp } from '@coffer/host/testing';
 import { createTestDatabase, eventually, isLogElsewhere, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { z } from 'zod';
-import { type AppPlace, type Client, createClient, requireStatus, setUpApp } from './testing/client.ts';
 import { delegatingClient } from './testing/delegatingClient.ts';
 import { type PlayedLog, writePlayedLog } from './testing/playedLog.ts';
 import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';

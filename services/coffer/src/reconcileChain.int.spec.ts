@@ -1,11 +1,11 @@
 /** What a comparison of the books with the chain proves, and what it finds. Source: docs/api.md, Reconciling. */
 import { randomUUID } from 'node:crypto';
+import { requireStatus } from '@coffer/host/testing';
 import { type MoveEvent, treasuryMovePlace } from '@coffer/moves';
 import { testWallet } from '@coffer/solana/testing';
 import { expect } from 'chai';
 import { type ChainedResult, sceneOfReconciling } from './testing/chainReconcile.ts';
 import { GEM, LAMPORTS_PER_SOL } from './testing/chainWorld.ts';
-import { requireStatus } from './testing/client.ts';
 
 const SOL = LAMPORTS_PER_SOL;
 

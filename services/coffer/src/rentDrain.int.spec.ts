@@ -2,11 +2,12 @@
  * Attacks on whoever pays for token accounts: what was paid for is closed, and its rent kept. Over HTTP and on a chain,
  * with a stranger who closes accounts. Source: docs/adr/0024-rent.md.
  */
+
+import { type Answer, requireStatus } from '@coffer/host/testing';
 import { associatedTokenAddress, referenceOf, signatureOf, TOKEN_PROGRAM } from '@coffer/solana';
 import { eventually } from '@coffer/testing';
 import { Keypair, PublicKey, SystemProgram, Transaction, TransactionInstruction } from '@solana/web3.js';
 import { expect } from 'chai';
-import { type Answer, requireStatus } from './testing/client.ts';
 import {
   GEM,
   moveIdOf,

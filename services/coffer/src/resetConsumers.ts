@@ -7,18 +7,19 @@ import { CHAIN_WORKER, pauseSigning } from '@coffer/chain-worker';
 import { type ConsumerKey, forgetPlace, leaseHolder } from '@coffer/consumers';
 import { type Client, type Pool, type Queryable, withTransaction } from '@coffer/database';
 import { forgetSnapshots } from '@coffer/event-store/postgres';
+import { migrateAll } from '@coffer/host';
 import { createLogger } from '@coffer/http';
 import { READ_MODELS_CONSUMER, readSchemas } from '@coffer/read-models';
 import { forgetScrubPass, verifiedSchemas } from '@coffer/reconcile';
 import { CommandFailure, EXIT } from './cli/failure.ts';
 import { configFrom } from './config.ts';
-import { HOLD_PROCESS, IDENTITY_PROCESS } from './contexts.ts';
+import { CONTEXTS } from './contexts.ts';
 import { openDatabase, withPool } from './run.ts';
-import { migrateAll } from './service.ts';
+
 import { startFailure } from './startFailure.ts';
 
 /** Each finishes what the log says is unfinished, by acts that are idempotent. */
-const PROCESSES = [HOLD_PROCESS, IDENTITY_PROCESS, CHAIN_WORKER].map(
+const PROCESSES = ['holds', 'identities', CHAIN_WORKER].map(
   (name): ConsumerKey => ({ schema: 'records', name }),
 );
 
@@ -37,7 +38,7 @@ export async function resetConsumersFrom(environment: NodeJS.ProcessEnv): Promis
     const database = await openDatabase(config, logger, (error) => logger.fatal({ err: error }, 'lost'));
     try {
       return await withPool(database.url, async (pool) => {
-        await migrateAll(pool);
+        await migrateAll(pool, CONTEXTS.definitions);
         return resetConsumers(pool);
       });
     } finally {

@@ -8,9 +8,6 @@ import { chmod, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describeLogTable } from '@coffer/testing';
-import { expect } from 'chai';
-import { expectBooksToBalance } from './testing/books.ts';
 import {
   type Answer,
   type AppPlace,
@@ -18,7 +15,10 @@ import {
   requireStatus,
   setUpApp,
   textOf,
-} from './testing/client.ts';
+} from '@coffer/host/testing';
+import { describeLogTable } from '@coffer/testing';
+import { expect } from 'chai';
+import { expectBooksToBalance } from './testing/books.ts';
 import { delegatingClient } from './testing/delegatingClient.ts';
 import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
 import { errorLines } from './testing/watch.ts';

@@ -5,13 +5,13 @@
 import { readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { createClient } from '@coffer/host/testing';
 import { bootstrapFilePath, operatorFilePath } from '@coffer/portal';
 import { createTestDatabase, eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import { z } from 'zod';
 import { withPool } from './run.ts';
 import { expectBooksToBalance } from './testing/books.ts';
-import { createClient } from './testing/client.ts';
 import { isRunning } from './testing/processTable.ts';
 import {
   type ProcessEnd,

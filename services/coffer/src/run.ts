@@ -4,6 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { createPool, NEWEST_POSTGRES, type Pool, requireSupportedPostgres } from '@coffer/database';
 import { requireUnownedDataFolder, startEmbeddedPostgres } from '@coffer/embedded-postgres';
+import { roles as allRoles, migrateAll, type Role } from '@coffer/host';
 import { createLogger, type Logger } from '@coffer/http';
 import { createSecretBox, systemClock } from '@coffer/kernel';
 import {
@@ -17,21 +18,14 @@ import {
 } from '@coffer/portal';
 import { createMasterKeys } from '@coffer/wallets';
 import { type Chains, openChains } from './chains.ts';
-import {
-  roles as allRoles,
-  type Config,
-  ConfigurationError,
-  configFrom,
-  needMasterKeys,
-  type Role,
-  unknownVariables,
-} from './config.ts';
+import { type Config, ConfigurationError, configFrom, needMasterKeys, unknownVariables } from './config.ts';
+import { CONTEXTS } from './contexts.ts';
 import { EMBEDDED_DATABASE } from './databaseUrl.ts';
 import { type EmbeddedTestChain, startEmbeddedTestChain } from './embeddedChain.ts';
 import { installationMasterKeys } from './installationMasterKeys.ts';
 import { installationSecrets } from './installationSecrets.ts';
 import { requirePorts } from './portsAtStart.ts';
-import { migrateAll, type Service, startService } from './service.ts';
+import { type Service, startService } from './service.ts';
 import { startFailure } from './startFailure.ts';
 import { gatewayUrl } from './storeGateway.ts';
 import { VERSION } from './version.ts';
@@ -97,7 +91,7 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
     const masterKeys = await unlessStopped(
       withPool(database.url, async (pool) => {
         await requirePostgres(pool, logger);
-        await migrateAll(pool);
+        await migrateAll(pool, CONTEXTS.definitions);
         // The other roles hold no key.
         return needMasterKeys(roles) ? installationMasterKeys(config, pool) : undefined;
       }),

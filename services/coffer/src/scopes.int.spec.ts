@@ -2,9 +2,10 @@
  * Apps in one scope share users, identities and wallets; everybody else sees nothing of them. Over the whole service.
  * Source: spec, What the service does; docs/api.md.
  */
+
+import { type AppPlace, requireStatus, setUpApp, type TestApp } from '@coffer/host/testing';
 import { createPlayerClient } from '@coffer/sdk';
 import { expect } from 'chai';
-import { type AppPlace, requireStatus, setUpApp, type TestApp } from './testing/client.ts';
 import { useLedger, verdict } from './testing/ledger.ts';
 import { allowSignIn, launchDataOf, newWallet } from './testing/signIns.ts';
 

@@ -1,8 +1,8 @@
 /** What is altered in the log or in the books is found in the background, although nobody asks. */
 import { createPool, type Pool } from '@coffer/database';
+import { requireStatus, setUpApp, type TestApp } from '@coffer/host/testing';
 import { eventually, itLogTable } from '@coffer/testing';
 import { expect } from 'chai';
-import { requireStatus, setUpApp, type TestApp } from './testing/client.ts';
 import { startWorld, type World } from './testing/world.ts';
 
 describe('the scrub', () => {

@@ -1,8 +1,8 @@
 /** A pass of the scrub outlives the processes that carry it out. */
 import { createPool, type Pool } from '@coffer/database';
+import { createClient, setUpApp } from '@coffer/host/testing';
 import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
-import { createClient, setUpApp } from './testing/client.ts';
 import { writePlayedLog } from './testing/playedLog.ts';
 import { OPERATOR_TOKEN, serviceProcesses } from './testing/serviceProcess.ts';
 import { errorLines } from './testing/watch.ts';

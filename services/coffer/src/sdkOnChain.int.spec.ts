@@ -1,5 +1,6 @@
 /** The SDK's calls about money on the chain, against the service over HTTP and the embedded chain. */
 import { generateKeyPairSync } from 'node:crypto';
+import { requireStatus, setUpApp, type TestApp } from '@coffer/host/testing';
 import {
   CofferError,
   createBackendClient,
@@ -14,7 +15,6 @@ import { testWallet } from '@coffer/solana/testing';
 import { eventually, PATIENCE_MS } from '@coffer/testing';
 import { expect } from 'chai';
 import { type ServiceOnChain, startServiceOnChain } from './testing/chainWorld.ts';
-import { requireStatus, setUpApp, type TestApp } from './testing/client.ts';
 import { allowSignIn, newWallet } from './testing/signIns.ts';
 
 const SOL = 1;

@@ -1,5 +1,6 @@
 /** The SDK's sign-in calls against the service over HTTP, from a first sign-in to a verified session. */
 import { createPool } from '@coffer/database';
+import { requireStatus } from '@coffer/host/testing';
 import {
   CofferError,
   createBackendClient,
@@ -10,7 +11,6 @@ import {
   type PlayerClient,
 } from '@coffer/sdk';
 import { expect } from 'chai';
-import { requireStatus } from './testing/client.ts';
 import { useLedger } from './testing/ledger.ts';
 import { allowSignIn, launchDataOf, newWallet } from './testing/signIns.ts';
 

@@ -11,16 +11,15 @@
  * - In one table, until it is used or has expired: the nonce of an open challenge, worthless without a signature.
  */
 import { randomBytes } from 'node:crypto';
-import { createSigningKeys } from '@coffer/auth';
+import { createSigningKeys, refreshKeyFrom } from '@coffer/auth';
 import { createPool, type Pool } from '@coffer/database';
 import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
+import { type Answer, type Client, createClient, requireStatus, setUpApp } from '@coffer/host/testing';
 import { createSecretBox, systemClock } from '@coffer/kernel';
 import { createTestDatabase, type MailServer, startMailServer, type TestDatabase } from '@coffer/testing';
 import { createMasterKeys, createSigner, parseMasterKeys } from '@coffer/wallets';
 import { seedOf } from '@coffer/wallets/testing';
 import { expect } from 'chai';
-import { refreshKeyFrom } from './signInSessions.ts';
-import { type Answer, type Client, createClient, requireStatus, setUpApp } from './testing/client.ts';
 import {
   FIRST_TOUCH,
   PLANTED_FIELD,

@@ -3,9 +3,9 @@
  * Source: architecture, Event store.
  */
 import { createPool, type Pool } from '@coffer/database';
+import { type AppPlace, requireStatus, setUpApp, type TestApp } from '@coffer/host/testing';
 import { createTestDatabase, eventually, startStoreGatewayProcess } from '@coffer/testing';
 import { expect } from 'chai';
-import { type AppPlace, requireStatus, setUpApp, type TestApp } from './testing/client.ts';
 import { delegatingClient } from './testing/delegatingClient.ts';
 import { OF_OTHERS, writeAllOfOthers } from './testing/sharedServer.ts';
 import { consumerMetric, errorLines } from './testing/watch.ts';

@@ -2,11 +2,12 @@
  * A service that dies at any step of a first sign-in, and two that are asked for the same one at once. Source:
  * architecture, Processes; contract, Sign-in and sessions.
  */
+
+import type { TestApp } from '@coffer/host/testing';
 import type { FailPointName } from '@coffer/kernel';
 import type { Session } from '@coffer/sdk';
 import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
-import type { TestApp } from './testing/client.ts';
 import {
   codeOf,
   dieDuring,

@@ -1,11 +1,16 @@
 /** Sign-in sessions in the whole service, on two nodes. Source: contract, Sign-in and sessions. */
-import { createSessions, createSigningKeys, type IssuedSession, type UserView } from '@coffer/auth';
+import {
+  createSessions,
+  createSigningKeys,
+  type IssuedSession,
+  refreshKeyFrom,
+  type UserView,
+} from '@coffer/auth';
 import { createPool, type Pool } from '@coffer/database';
+import { type Client, requireStatus, setUpApp, type TestApp } from '@coffer/host/testing';
 import { createSecretBox, systemClock } from '@coffer/kernel';
 import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
-import { refreshKeyFrom } from './signInSessions.ts';
-import { type Client, requireStatus, setUpApp, type TestApp } from './testing/client.ts';
 import { SECRETS, startNode, startWorld, type World } from './testing/world.ts';
 
 const USER = 'usr_1';

@@ -4,10 +4,10 @@ import { NewerDatabaseError, UnsupportedPostgresError } from '@coffer/database';
 import { EmbeddedChainError } from '@coffer/embedded-chain';
 import { DataFolderInUseError, EmbeddedPostgresError } from '@coffer/embedded-postgres';
 import { StoreRefusedError, StoreUnreachableError } from '@coffer/event-store';
+import { isDatabaseAway } from '@coffer/host';
 import { MasterKeysMismatchError } from '@coffer/wallets';
 import { CommandFailure, EXIT } from './cli/failure.ts';
 import { ConfigurationError } from './config.ts';
-import { isDatabaseAway } from './errorOf.ts';
 import { PortUnusableError } from './portsAtStart.ts';
 import { StoreGatewayStartError } from './storeGateway.ts';
 

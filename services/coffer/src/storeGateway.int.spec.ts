@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
+import { setUpApp } from '@coffer/host/testing';
 import { createLogger } from '@coffer/http';
 import { selfSignedCertificate } from '@coffer/store-gateway';
 import { AccessDeniedError, EventStoreDBClient, jsonEvent, streamNameFilter } from '@eventstore/db-client';
@@ -12,7 +13,6 @@ import { installationSecrets } from './installationSecrets.ts';
 import { withPool } from './run.ts';
 import { startFailure } from './startFailure.ts';
 import { gatewayCertificatePath, gatewayUrl, startStoreGateway } from './storeGateway.ts';
-import { setUpApp } from './testing/client.ts';
 import { GATEWAY_PASSWORD, startWorld, type World, type WorldOptions } from './testing/world.ts';
 
 const PASSWORD = 'the password of a spec';

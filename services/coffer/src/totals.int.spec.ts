@@ -1,6 +1,7 @@
 /** The books of an app and the funds of a player, now and as they were. Source: contract, Money model; The command line. */
+
+import { requireStatus, textOf } from '@coffer/host/testing';
 import { expect } from 'chai';
-import { requireStatus, textOf } from './testing/client.ts';
 import { useLedger, verdict } from './testing/ledger.ts';
 
 describe('The totals of an app', () => {

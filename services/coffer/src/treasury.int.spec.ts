@@ -8,6 +8,7 @@ import { chainOfLog } from '@coffer/audit';
 import { type Consumer, reacting, startConsumer } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
+import { type Answer, type Client, createClient } from '@coffer/host/testing';
 import {
   createApp,
   createLogger,
@@ -17,16 +18,16 @@ import {
   startServer,
 } from '@coffer/http';
 import { playSessionsProjection, transactionUseOf } from '@coffer/ledger';
+import { movesProjection } from '@coffer/moves';
 import { currencyBooks, startLiveReadModels } from '@coffer/read-models';
 import { createReconciler, type Reconciler } from '@coffer/reconcile';
 import { chainErrors } from '@coffer/solana';
 import { createTestDatabase, eventually, patiently, type TestDatabase } from '@coffer/testing';
-import { movesProjection, treasuryEndpoints, treasuryErrors } from '@coffer/treasury';
+import { treasuryEndpoints, treasuryErrors } from '@coffer/treasury';
 import { usersErrors } from '@coffer/users';
 import { walletsErrors } from '@coffer/wallets';
 import { expect } from 'chai';
-import { errorOf } from './errorOf.ts';
-import { type Answer, type Client, createClient } from './testing/client.ts';
+import { CONTEXTS } from './contexts.ts';
 import { createTreasuryWorld, SOL, TREASURY, type TreasuryWorld } from './testing/treasury.ts';
 import { openStoreOf, serviceTemplate } from './testing/world.ts';
 
@@ -73,7 +74,7 @@ describe('the treasury group', () => {
     const app = createApp({
       endpoints: treasuryEndpoints(world.treasury),
       catalog: { ...treasuryErrors, ...usersErrors, ...walletsErrors, ...chainErrors, ...accountsErrors },
-      errorOf,
+      errorOf: CONTEXTS.facts.errorOf,
       resolveKey: (token) => (token === KEY ? { kind: 'secret', keyId: 'key_1', ...world.place } : undefined),
       resolveSession: () => undefined,
       allowedOrigins: { ofApp: () => false, ofAnyApp: () => false },

@@ -3,9 +3,6 @@
  * Commands (what cached state may answer).
  */
 import { randomUUID } from 'node:crypto';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
-import { expect } from 'chai';
-import { expectBooksToBalance } from './testing/books.ts';
 import {
   type Answer,
   type AppPlace,
@@ -14,7 +11,10 @@ import {
   requireStatus,
   setUpApp,
   textOf,
-} from './testing/client.ts';
+} from '@coffer/host/testing';
+import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { expect } from 'chai';
+import { expectBooksToBalance } from './testing/books.ts';
 import { alternatingClient } from './testing/delegatingClient.ts';
 import { OPERATOR_TOKEN, serviceProcesses } from './testing/serviceProcess.ts';
 import { serviceTemplate } from './testing/world.ts';

@@ -2,10 +2,10 @@
 
 import { createPool, type Pool } from '@coffer/database';
 import { type EventStore, requestedBy } from '@coffer/event-store';
+import { requireStatus, setUpApp } from '@coffer/host/testing';
 import { newId } from '@coffer/kernel';
 import { eventually, patiently } from '@coffer/testing';
 import { expect } from 'chai';
-import { requireStatus, setUpApp } from './testing/client.ts';
 import { contextOf, type IdentityNode, identityNode, newPerson } from './testing/identities.ts';
 import { verdict } from './testing/ledger.ts';
 import { openStoreOf, startWorld, type World } from './testing/world.ts';

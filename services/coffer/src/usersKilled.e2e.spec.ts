@@ -2,11 +2,12 @@
  * A service that dies in the middle of what an operator does to a user. Source: architecture, Processes; contract,
  * The command line.
  */
+
+import { requireStatus, type TestApp } from '@coffer/host/testing';
 import type { FailPointName } from '@coffer/kernel';
 import { createBackendClient, type PlayerClient, type Session } from '@coffer/sdk';
 import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
-import { requireStatus, type TestApp } from './testing/client.ts';
 import {
   clientOf,
   codeOf,

@@ -5,10 +5,10 @@
 import { createHmac, createPublicKey, createSign, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createSigningKeys, type KeySet } from '@coffer/auth';
 import { createPool } from '@coffer/database';
+import { requireStatus, setUpApp, type TestApp } from '@coffer/host/testing';
 import { createSecretBox, systemClock } from '@coffer/kernel';
 import { createPlayerClient } from '@coffer/sdk';
 import { expect } from 'chai';
-import { requireStatus, setUpApp, type TestApp } from './testing/client.ts';
 import { useLedger, verdict } from './testing/ledger.ts';
 import { allowSignIn, newWallet } from './testing/signIns.ts';
 import { SECRETS } from './testing/world.ts';

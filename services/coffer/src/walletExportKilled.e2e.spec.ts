@@ -2,11 +2,12 @@
  * A service that dies in the middle of an export: the key is handed out to whoever asks again, and the user has another
  * wallet whether anybody asks or not. Source: docs/adr/0022-export-and-migration.md.
  */
+
+import { requireStatus, type TestApp } from '@coffer/host/testing';
 import { encodeBase58, type FailPointName } from '@coffer/kernel';
 import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import nacl from 'tweetnacl';
-import { requireStatus, type TestApp } from './testing/client.ts';
 import { newRecipient } from './testing/exportedKeys.ts';
 import { clientOf, newcomers, pageAt, typesOf, useMortalNodes } from './testing/mortalNodes.ts';
 import type { ServiceProcess } from './testing/serviceProcess.ts';

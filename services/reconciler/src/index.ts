@@ -1,3 +1,2 @@
-export * from './reconcilerRole.ts';
+export { reconcilerContext } from './context.ts';
 export { isCronExpression } from './schedule.ts';
-export * from './scrubRole.ts';

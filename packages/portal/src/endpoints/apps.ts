@@ -2,7 +2,7 @@ import { type Endpoint, endpoint, idempotencyKeyOf } from '@coffer/http';
 import { idText, longCallerId, trimmedText } from '@coffer/kernel';
 import { z } from 'zod';
 import { type App, createApp, listApps } from '../apps.ts';
-import type { PortalOptions } from './portalEndpoints.ts';
+import type { PortalOptions } from './options.ts';
 
 const appBody = z.object({
   appId: idText('app'),

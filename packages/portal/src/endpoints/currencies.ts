@@ -3,7 +3,7 @@ import { type Environment, environment } from '@coffer/kernel';
 import { z } from 'zod';
 import { addCurrency, type Currency, currency, hasCurrency, listCurrencies } from '../currencies.ts';
 import { reject } from '../errors.ts';
-import type { PortalOptions } from './portalEndpoints.ts';
+import type { Mints, PortalOptions } from './options.ts';
 import { appOf } from './subject.ts';
 
 const currencyBody = z.object({
@@ -17,12 +17,8 @@ export const currencyEndpoints = ({
   pool,
   directory,
   transaction,
-  onCurrency,
-  mintCheck,
-}: Pick<
-  PortalOptions,
-  'pool' | 'directory' | 'transaction' | 'onCurrency' | 'mintCheck'
->): readonly Endpoint[] => [
+  mints,
+}: Pick<PortalOptions, 'pool' | 'directory' | 'transaction' | 'mints'>): readonly Endpoint[] => [
   endpoint({
     method: 'POST',
     path: '/portal/app/:appId/currencies',
@@ -44,11 +40,11 @@ export const currencyEndpoints = ({
     handle: async ({ params, body, context }) => {
       const { appId } = await appOf(directory, params.appId);
       const isThere = await hasCurrency(pool, appId, body);
-      await onCurrency(body);
-      if (!isThere) await requireMints(body, mintCheck);
+      await mints.ensure(body);
+      if (!isThere) await requireMints(body, mints);
       const { replayed } = await transaction(context, (change) => addCurrency(change, appId, body));
       directory.forget(appId);
-      return { status: 200, body: { ...body, uncheckedMints: uncheckedMints(body, mintCheck) }, replayed };
+      return { status: 200, body: { ...body, uncheckedMints: uncheckedMints(body, mints) }, replayed };
     },
   }),
   endpoint({
@@ -65,8 +61,6 @@ export const currencyEndpoints = ({
   }),
 ];
 
-type MintCheck = PortalOptions['mintCheck'];
-
 /** What is on a chain otherwise than as its native currency. */
 const mintsOf = ({ mint }: Currency): readonly (readonly [Environment, string])[] =>
   environment.options.flatMap((one) => {
@@ -75,14 +69,14 @@ const mintsOf = ({ mint }: Currency): readonly (readonly [Environment, string])[
   });
 
 /** A currency never changes, so one that could never be moved is not added. */
-async function requireMints(wanted: Currency, mintCheck: MintCheck): Promise<void> {
+async function requireMints(wanted: Currency, mints: Mints): Promise<void> {
   for (const [of, mint] of mintsOf(wanted)) {
-    const reason = await mintCheck(of)?.(mint, wanted.decimals);
+    const reason = await mints.checkOn(of)?.(mint, wanted.decimals);
     if (reason !== undefined) {
       throw reject('portal/mint_not_supported', { environment: of, mint, reason });
     }
   }
 }
 
-const uncheckedMints = (wanted: Currency, mintCheck: MintCheck): readonly Environment[] =>
-  mintsOf(wanted).flatMap(([of]) => (mintCheck(of) ? [] : [of]));
+const uncheckedMints = (wanted: Currency, mints: Mints): readonly Environment[] =>
+  mintsOf(wanted).flatMap(([of]) => (mints.checkOn(of) ? [] : [of]));

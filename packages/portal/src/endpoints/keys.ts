@@ -2,7 +2,7 @@ import { type Endpoint, endpoint } from '@coffer/http';
 import { environment } from '@coffer/kernel';
 import { z } from 'zod';
 import { type ApiKey, createKey, type KeyChoice, listKeys, revokeKey, rotateKey } from '../keys.ts';
-import type { PortalOptions } from './portalEndpoints.ts';
+import type { PortalOptions } from './options.ts';
 import { appOf, PLACE_ERRORS, placeOf } from './subject.ts';
 
 const MAX_GRACE_SECONDS = 30 * 86_400;

@@ -8,32 +8,22 @@ import {
   type RunningServer,
   startServer,
 } from '@coffer/http';
-import { createSecretBox, newId, Rejection, rejecterFor } from '@coffer/kernel';
+import { createSecretBox, newId } from '@coffer/kernel';
 import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { createAppDirectory } from '../appDirectory.ts';
 import { portalErrors } from '../errors.ts';
 import {
   eventLog,
-  FEE_PAYER,
   foreignErrors,
-  MIGRATED,
   NOW,
   type PortalWorld,
   portalTemplate,
   startPortalWorld,
 } from '../testing.ts';
 import { portalEndpoints } from './portalEndpoints.ts';
-import type { PortalUsers } from './users.ts';
 
 const TOKEN = 'the-operators-token';
-
-const usersErrors = {
-  'users/not_found': { status: 404, message: 'No such user.' },
-  'users/idempotency_conflict': { status: 409, message: 'Another user.' },
-  'users/erased': { status: 409, message: 'Erased.' },
-} as const;
-const rejectUser = rejecterFor(usersErrors);
 
 const unasked = () => expect.fail('Nobody asked for it.');
 
@@ -41,23 +31,6 @@ describe('the admin API', () => {
   let world: PortalWorld;
   let server: RunningServer;
   const log: RecordedEvent[] = [];
-  const asked: unknown[] = [];
-
-  const unknownUser = () => Promise.reject(rejectUser('users/not_found'));
-  const users: PortalUsers = {
-    register: async (request) => {
-      asked.push(request);
-      const { appId, userId = newId('usr') } = request;
-      return {
-        answer: { userId, appId, registeredAt: NOW.toISOString(), status: 'active' },
-        replayed: false,
-      };
-    },
-    suspend: unknownUser,
-    reinstate: unknownUser,
-    erase: unknownUser,
-    show: unknownUser,
-  };
 
   before(async () => {
     world = startPortalWorld(await createTestDatabase(portalTemplate));
@@ -69,28 +42,11 @@ describe('the admin API', () => {
         secretBox,
         directory: createAppDirectory(world.pool, { secretBox }),
         eventStore: eventLog(log),
-        users,
-        wallets: {
-          migrate: async (place, ref) => {
-            asked.push({ ...place, ref });
-            return MIGRATED;
-          },
-          ofApp: async () => [FEE_PAYER],
-        },
-        reconcile: {
-          run: async ({ mode, chain }) => {
-            asked.push(chain ? `${mode} with the chain` : mode);
-            return { ok: true };
-          },
-          requireChain(environment) {
-            if (environment === 'live') throw new Rejection('chain/not_configured', { environment });
-          },
-        },
-        onCurrency: async ({ code }) => void added.push(code),
-        mintCheck: () => undefined,
-        projections: { list: async () => [], skip: unasked, rebuild: unasked },
+        mints: { ensure: async ({ code }) => void added.push(code), checkOn: () => undefined },
+        readModels: { listConsumers: async () => [], rebuild: unasked },
+        skips: { skip: unasked },
       }),
-      catalog: { ...portalErrors, ...usersErrors, ...foreignErrors },
+      catalog: { ...portalErrors, ...foreignErrors },
       resolveKey: () => undefined,
       resolveSession: () => undefined,
       allowedOrigins: { ofApp: () => false, ofAnyApp: () => false },
@@ -111,7 +67,6 @@ describe('the admin API', () => {
   const added: string[] = [];
   beforeEach(() => {
     added.length = 0;
-    asked.length = 0;
     log.length = 0;
   });
 
@@ -147,25 +102,6 @@ describe('the admin API', () => {
   it('is for the operator alone', async () => {
     const { status, body } = await call('/apps', { headers: { authorization: 'Bearer guessed' } });
     expect({ status, code: body.code }).to.deep.equal({ status: 401, code: 'auth/invalid_key' });
-  });
-
-  describe('wallets', () => {
-    it('of a user are replaced under a ref, and what they held is on its way', async () => {
-      const { body: app } = await post('/apps', { name: 'Wallets' });
-      const answer = await post(`/app/${app.appId}/test/users/usr_1/wallets/migrate`, { ref: 'leak-7' });
-      expect(answer.body).to.deep.equal({
-        ...MIGRATED,
-        sweeps: [{ moveId: 'mov_1', mint: 'native', amount: '1152921504606846976', status: 'pending' }],
-      });
-      const { appId, scopeId } = app;
-      expect(asked).to.deep.equal([{ appId, scopeId, environment: 'test', userId: 'usr_1', ref: 'leak-7' }]);
-    });
-
-    it('of the app itself are shown with what they hold', async () => {
-      const { body: app } = await post('/apps', { name: 'Own wallets' });
-      const { body } = await get(`/app/${app.appId}/live/wallets`);
-      expect(body.items).to.deep.equal([{ ...FEE_PAYER, lamports: '1152921504606846976' }]);
-    });
   });
 
   describe('apps', () => {
@@ -314,40 +250,6 @@ describe('the admin API', () => {
       expect((await post(path, { settings: { botToken: null } })).body.test).to.include({
         botToken: 'not set',
       });
-    });
-  });
-
-  describe('users', () => {
-    it('register under an id of the request, or one that follows from the Idempotency-Key', async () => {
-      const { appId, scopeId } = await world.newApp();
-      const userId = newId('usr');
-      expect((await post(`/app/${appId}/live/users`, { userId })).body).to.deep.equal({ userId });
-      expect(asked).to.deep.equal([{ environment: 'live', appId, scopeId, userId }]);
-
-      const headers = { 'idempotency-key': 'once' };
-      const [first, again] = [
-        await post(`/app/${appId}/test/users`, {}, headers),
-        await post(`/app/${appId}/test/users`, {}, headers),
-      ];
-      const elsewhere = await post(`/app/${appId}/live/users`, {}, headers);
-      expect(again.body).to.deep.equal(first.body);
-      expect(elsewhere.body).not.to.deep.equal(first.body);
-      expect((await post(`/app/${appId}/test/users`, {})).body).not.to.deep.equal(first.body);
-      expect((await post(`/app/${appId}/test/users`, {}, { 'idempotency-key': '?' })).status).to.equal(400);
-      // An id that is not the one of the key: the two name different users.
-      const both = await post(`/app/${appId}/test/users`, { userId: newId('usr') }, headers);
-      expect([both.status, both.body.code]).to.deep.equal([400, 'request/invalid']);
-      expect((await post(`/app/${appId}/test/users`, first.body, headers)).body).to.deep.equal(first.body);
-    });
-
-    it('answer what does not exist in the order app, environment, user', async () => {
-      const { appId } = await world.newApp();
-      const rows: readonly [path: string, code: string][] = [
-        [`/app/${newId('app')}/prod/users/usr_1`, 'portal/app_not_found'],
-        [`/app/${appId}/prod/users/usr_1`, 'portal/environment_not_found'],
-        [`/app/${appId}/test/users/usr_1`, 'users/not_found'],
-      ];
-      for (const [path, code] of rows) expect((await get(path)).body.code).to.equal(code);
     });
   });
 

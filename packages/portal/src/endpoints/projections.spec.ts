@@ -7,25 +7,24 @@ import {
   type RunningServer,
   startServer,
 } from '@coffer/http';
-import { Rejection } from '@coffer/kernel';
+import { Rejection, systemClock } from '@coffer/kernel';
 import { expect } from 'chai';
 import { portalErrors } from '../errors.ts';
-import { type PortalProjections, projectionEndpoints } from './projections.ts';
+import type { ReadModelTasks } from '../readModelTasks.ts';
+import { projectionEndpoints } from './projections.ts';
 
 const TOKEN = 'the-operators-token';
 
 describe('a rebuild of the read models, over HTTP', () => {
   let server: RunningServer;
-  let rebuild: PortalProjections['rebuild'];
+  let rebuild: ReadModelTasks['rebuild'];
 
   before(async () => {
     const app = createApp({
       endpoints: projectionEndpoints({
-        projections: {
-          list: async () => [],
-          skip: () => expect.fail('Nobody skips.'),
-          rebuild: (...asked) => rebuild(...asked),
-        },
+        clock: systemClock,
+        readModels: { listConsumers: async () => [], rebuild: (...asked) => rebuild(...asked) },
+        skips: { skip: () => expect.fail('Nobody skips.') },
       }),
       catalog: portalErrors,
       resolveKey: () => undefined,

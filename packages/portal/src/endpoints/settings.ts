@@ -2,7 +2,7 @@ import { type Endpoint, endpoint } from '@coffer/http';
 import { z } from 'zod';
 import { showSettings, storeSettings } from '../settingRecords.ts';
 import { parseSettingChange } from '../settings.ts';
-import type { PortalOptions } from './portalEndpoints.ts';
+import type { PortalOptions } from './options.ts';
 import { appOf } from './subject.ts';
 
 const values = z.record(z.string(), z.unknown());

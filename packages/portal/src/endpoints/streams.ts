@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { AppDirectory } from '../appDirectory.ts';
 import { reject } from '../errors.ts';
 import { storedEventLine, storedLine } from '../storedEventLine.ts';
-import type { LogReader, PortalOptions } from './portalEndpoints.ts';
+import type { LogReader, PortalOptions } from './options.ts';
 import { appOf } from './subject.ts';
 
 /** A position is opaque; this only bounds what the store is asked to read. */

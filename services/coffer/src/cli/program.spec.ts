@@ -4,9 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
+import { roles } from '@coffer/host';
 import { writeOperatorFile } from '@coffer/portal/operatorFile';
 import { expect } from 'chai';
-import { roles, variableNames } from '../config.ts';
+import { variableNames } from '../config.ts';
 import { VERSION } from '../version.ts';
 import { runProgram } from './program.ts';
 

@@ -1,6 +1,8 @@
 /** What `coffer run --help` says of roles and variables. The compiler holds both lists to the configuration. */
+
+import type { Role } from '@coffer/host';
 import type { Command } from 'commander';
-import type { Role, VariableName } from '../config.ts';
+import type { VariableName } from '../config.ts';
 
 const ROLES = {
   api: 'answers HTTP: checks, decides, appends',

@@ -13,9 +13,9 @@ import {
   parseAccountStream,
   postingsOf,
 } from '@coffer/accounts';
+import type { Client } from '@coffer/host/testing';
 import { fold, parseStreamName, type StoredEvent } from '@coffer/kernel';
 import { type KnownSession, type PlaySessionEvent, playSession, playSessionEvents } from '@coffer/ledger';
-import type { Client } from './client.ts';
 
 export type LogLine = Readonly<Record<string, unknown>>;
 

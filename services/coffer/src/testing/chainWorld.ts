@@ -2,11 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { createPool, type Pool } from '@coffer/database';
 import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
+import { requireStatus, setUpApp, type TestApp, textOf } from '@coffer/host/testing';
 import { buildTransfer, type Chain, createRpcChain, signatureOf, type TransferOrder } from '@coffer/solana';
 import { eventually } from '@coffer/testing';
 import { createMasterKeys, createSigner, operatorWalletIdOf, parseMasterKeys } from '@coffer/wallets';
 import { openChains } from '../chains.ts';
-import { requireStatus, setUpApp, type TestApp, textOf } from './client.ts';
 import { allowSignIn, launchDataOf } from './signIns.ts';
 import { SPEC_MASTER_KEYS, startWorld, type World, type WorldOptions } from './world.ts';
 

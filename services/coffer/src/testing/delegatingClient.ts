@@ -1,4 +1,4 @@
-import type { Client } from './client.ts';
+import type { Client } from '@coffer/host/testing';
 
 /** Each call goes to the client that is next: over several nodes, or to the one that runs just now. */
 export function delegatingClient(next: () => Client): Client {

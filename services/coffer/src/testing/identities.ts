@@ -1,17 +1,28 @@
 /** Sign-ins without HTTP: the identities on the real users, log and database, and real wallets. */
 
-import { createPersonalData, type PersonalData, type VerifiedIdentity } from '@coffer/auth';
+import {
+  createIdentityFlows,
+  createPersonalData,
+  type IdentityFlows,
+  type PersonalData,
+  type VerifiedIdentity,
+} from '@coffer/auth';
 import type { Pool } from '@coffer/database';
 import { type CommandContext, createCommandHandler, type EventStore } from '@coffer/event-store';
 import { createSecretBox, type FailPoint, newId, noFailPoint, systemClock } from '@coffer/kernel';
 import { patiently } from '@coffer/testing';
 import { createUsers, type Users } from '@coffer/users';
-import { adoptMasterKeys, createMasterKeys, createWallets, parseMasterKeys } from '@coffer/wallets';
-import { type WiredIdentities, wireIdentities } from '../identityPorts.ts';
+import {
+  adoptMasterKeys,
+  createMasterKeys,
+  createWallets,
+  identityWalletsOf,
+  parseMasterKeys,
+} from '@coffer/wallets';
 import { SPEC_MASTER_KEYS } from './world.ts';
 
 /** What one process has of the identities. */
-export interface IdentityNode extends WiredIdentities {
+export interface IdentityNode extends IdentityFlows {
   readonly personalData: PersonalData;
   readonly users: Users;
 }
@@ -34,8 +45,9 @@ export function identityNode({
   const users = createUsers({ handler, store, clock: systemClock });
   const wallets = createWallets({ pool, handler, masterKeys: MASTER_KEYS, clock: systemClock });
   const places = { pool, handler, store, secretBox, identityKey: IDENTITY_KEY };
-  const wired = wireIdentities({ ...places, users, wallets, failPoint });
-  return { ...wired, users, personalData: createPersonalData(pool, secretBox) };
+  const identityWallets = identityWalletsOf(wallets);
+  const flows = createIdentityFlows({ ...places, users, identityWallets, failPoint });
+  return { ...flows, users, personalData: createPersonalData(pool, secretBox) };
 }
 
 /** Once for each database, before any wallet is made. */

@@ -1,7 +1,8 @@
 /** For the suites of the ledger: a world with one app, and the words in which their rules are told. */
+
+import type { Answer, AppPlace, Client, TestApp } from '@coffer/host/testing';
+import { setUpApp } from '@coffer/host/testing';
 import { expect } from 'chai';
-import type { Answer, AppPlace, Client, TestApp } from './client.ts';
-import { setUpApp } from './client.ts';
 import { startWorld, type World, type WorldOptions } from './world.ts';
 
 export interface PlayedSession {

@@ -1,5 +1,5 @@
 /** Asks the service as its OpenAPI document says: with the examples, and along the links. */
-import type { Answer, Client } from './client.ts';
+import type { Answer, Client } from '@coffer/host/testing';
 
 type Values = Readonly<Record<string, unknown>>;
 

@@ -1,12 +1,12 @@
 /** For specs of players and of services that die: nodes on one database, and what is left of a sign-in in it. */
 import { createPool, type Pool } from '@coffer/database';
+import type { Role } from '@coffer/host';
+import { type Client, createClient, setUpApp, type TestApp } from '@coffer/host/testing';
 import { encodeBase58, type FailPointName } from '@coffer/kernel';
 import { CofferError, createPlayerClient, type PlayerClient, type Session } from '@coffer/sdk';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
-import type { Role } from '../config.ts';
 import type { LogLine } from './books.ts';
-import { type Client, createClient, setUpApp, type TestApp } from './client.ts';
 import {
   OPERATOR_TOKEN,
   type ServiceProcess,

@@ -1,5 +1,5 @@
 /** The OpenAPI documents of a service: what operators ask for has one of its own. */
-import { type Client, requireStatus } from './client.ts';
+import { type Client, requireStatus } from '@coffer/host/testing';
 
 type Document = Readonly<Record<string, unknown>>;
 

@@ -3,14 +3,21 @@
  * What was requested stays where it is until the spec lets a chain worker run.
  */
 import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
+import type { Role } from '@coffer/host';
+import {
+  type Answer,
+  type CallOptions,
+  requireStatus,
+  setUpApp,
+  type TestApp,
+  textOf,
+} from '@coffer/host/testing';
 import type { Clock } from '@coffer/kernel';
 import { createPlayerClient } from '@coffer/sdk';
 import { associatedTokenAddress, type Chain, createRpcChain, TOKEN_PROGRAM } from '@coffer/solana';
 import { eventually } from '@coffer/testing';
 import { Keypair, PublicKey, SystemProgram, Transaction, TransactionInstruction } from '@solana/web3.js';
 import { type Chains, openChains } from '../chains.ts';
-import type { Role } from '../config.ts';
-import { type Answer, type CallOptions, requireStatus, setUpApp, type TestApp, textOf } from './client.ts';
 import { allowSignIn, newWallet } from './signIns.ts';
 import { startNode, startWorld, type World, type WorldOptions } from './world.ts';
 

@@ -1,7 +1,7 @@
 /** Callers that play on while the service under them is broken, each repeating what was not answered. */
 import { randomUUID } from 'node:crypto';
+import { type Answer, type AppPlace, requireStatus, textOf } from '@coffer/host/testing';
 import { eventually } from '@coffer/testing';
-import { type Answer, type AppPlace, requireStatus, textOf } from './client.ts';
 
 export interface Players {
   /** Answers so far, all of them of success. */

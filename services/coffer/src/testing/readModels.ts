@@ -2,7 +2,7 @@
 import { createPool, type Pool, type Queryable, withTransaction } from '@coffer/database';
 import { createReadSchema, liveReadSchema, READ_MODELS_CONSUMER, startReadModels } from '@coffer/read-models';
 import { eventually } from '@coffer/testing';
-import { HOLD_PROCESS, readModelProjections } from '../contexts.ts';
+import { CONTEXTS } from '../contexts.ts';
 import { openStoreOf } from './world.ts';
 
 /** Every table of the schema, whatever tables it has: its rows as text, in order. */
@@ -44,7 +44,7 @@ export async function freshRows(databaseUrl: string): Promise<Rows> {
       pool,
       store,
       schema,
-      projections: readModelProjections,
+      projections: CONTEXTS.facts.projections,
       onAlarm: fail,
       onTrouble: fail,
     });
@@ -77,7 +77,7 @@ export async function caughtUpRows(databaseUrl: string): Promise<Rows> {
 export function holdsCaughtUp(databaseUrl: string): Promise<true> {
   return withSpecPool(databaseUrl, (pool) =>
     eventually('the process stands at the end of the log', () =>
-      isCaughtUp(pool, databaseUrl, 'records', HOLD_PROCESS),
+      isCaughtUp(pool, databaseUrl, 'records', 'holds'),
     ),
   );
 }

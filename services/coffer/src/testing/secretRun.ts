@@ -5,9 +5,16 @@
 import { randomInt } from 'node:crypto';
 import type { Pool } from '@coffer/database';
 import type { ChainWorld } from '@coffer/embedded-chain/testing';
+import {
+  type Answer,
+  type Client,
+  requireStatus,
+  setUpApp,
+  type TestApp,
+  textOf,
+} from '@coffer/host/testing';
 import { type Chain, createRpcChain } from '@coffer/solana';
 import { codeIn, eventually, type MailServer } from '@coffer/testing';
-import { type Answer, type Client, requireStatus, setUpApp, type TestApp, textOf } from './client.ts';
 import { newRecipient, secretKeyBytes } from './exportedKeys.ts';
 import { unsignedTransfer } from './playerWallets.ts';
 import type { Place, Secret } from './secretSearch.ts';

@@ -8,9 +8,9 @@ import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Role } from '@coffer/host';
 import { endEventStores, eventStoreUrlOf, eventually } from '@coffer/testing';
 import { z } from 'zod';
-import type { Role } from '../config.ts';
 
 const PROGRAM = fileURLToPath(import.meta.resolve('../../bin/coffer.mjs'));
 const GUARDIAN = fileURLToPath(import.meta.resolve('./dataFolderGuardian.ts'));

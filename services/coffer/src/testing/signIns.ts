@@ -1,7 +1,7 @@
 /** For specs: an app that players can sign in to with each method, and what a player brings. */
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
+import { type Client, requireStatus } from '@coffer/host/testing';
 import { encodeBase58 } from '@coffer/kernel';
-import { type Client, requireStatus } from './client.ts';
 
 export const BOT_TOKEN = '7000000001:AAspec-token-of-a-bot-that-never-was';
 

@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { type AccountKey, createAccounts, holdReactions } from '@coffer/accounts';
+import { type AccountKey, createAccounts, createHoldActs, settlesDue } from '@coffer/accounts';
 import type { Reaction } from '@coffer/consumers';
 import { createCommandHandler, type EventStore, type RecordedEvent, requestedBy } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
@@ -169,8 +169,11 @@ export async function createTreasuryWorld({
 
   const reactionsOf = (node: 0 | 1): readonly Reaction[] => {
     const { treasury } = nodes[node];
+    const holds = createHoldActs();
+    holds.register('cashout', cashOutHoldAct(treasury));
     return [
-      ...holdReactions({ cashout: cashOutHoldAct(treasury) }, treasuryDues(treasury)),
+      holds.reaction,
+      ...treasuryDues(treasury).map(settlesDue),
       ...admittedMoveReactions(nodes[node].moves),
     ];
   };

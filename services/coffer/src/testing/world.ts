@@ -5,14 +5,16 @@ import { createPool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import { createEventStoreDbEventStore } from '@coffer/event-store/eventstoredb';
 import { createPostgresEventStore } from '@coffer/event-store/postgres';
+import { roles as allRoles, migrateAll, type Role } from '@coffer/host';
+import { type Client, createClient } from '@coffer/host/testing';
 import { createLogger } from '@coffer/http';
 import type { Clock } from '@coffer/kernel';
 import { createTestDatabase, eventStoreUrlOf, type TestDatabaseTemplate } from '@coffer/testing';
 import { createMasterKeys, masterKeysText, newMasterKey } from '@coffer/wallets';
 import { type Chains, noChains } from '../chains.ts';
-import { roles as allRoles, configFrom, type Role } from '../config.ts';
-import { migrateAll, type ServiceOptions, startService } from '../service.ts';
-import { type Client, createClient } from './client.ts';
+import { configFrom } from '../config.ts';
+import { CONTEXTS } from '../contexts.ts';
+import { type ServiceOptions, startService } from '../service.ts';
 
 export interface World {
   /** `http://host:port`, without a path. */
@@ -74,7 +76,7 @@ export const serviceTemplate: TestDatabaseTemplate = {
         throw error;
       },
     });
-    await migrateAll(pool);
+    await migrateAll(pool, CONTEXTS.definitions);
     await pool.end();
   },
 };

@@ -1,0 +1,59 @@
+/** Finding, making and forgetting whom an identity stands for, and what finishes that when a request died. */
+import type { Reaction } from '@coffer/consumers';
+import type { Pool } from '@coffer/database';
+import type { CommandHandler, EventStore, RecordedEvent } from '@coffer/event-store';
+import type { FailPoint, SecretBox, UserPlace } from '@coffer/kernel';
+import type { Users } from '@coffer/users';
+import { createErasure, type Erasure } from './erasure.ts';
+import { createIdentities, type Identities, type IdentityWallets } from './identities.ts';
+import { finishesClaims, finishesErasures } from './identity.reactions.ts';
+import { createIdentityHash } from './identityHash.ts';
+import { createPersonalData } from './personalData.ts';
+
+export interface IdentityFlowNeeds {
+  readonly pool: Pool;
+  readonly handler: Pick<CommandHandler, 'execute'>;
+  readonly store: Pick<EventStore, 'readStream'>;
+  readonly secretBox: SecretBox;
+  /** 32 bytes, by which identities are hashed: the same for ever. */
+  readonly identityKey: Uint8Array;
+  readonly users: Users;
+  /** Every user has one in each environment. */
+  readonly identityWallets: IdentityWallets & {
+    /** Whose wallet was provisioned, if the event says so. */
+    readonly walletOwnerIn: (event: RecordedEvent) => UserPlace | undefined;
+  };
+  readonly failPoint: FailPoint;
+}
+
+export interface IdentityFlows {
+  readonly identities: Identities;
+  readonly erasure: Erasure;
+  /** Of the process that finishes what dead requests began. */
+  readonly reactions: readonly Reaction[];
+}
+
+export function createIdentityFlows(needs: IdentityFlowNeeds): IdentityFlows {
+  const { pool, handler, store, secretBox, users, identityWallets, failPoint } = needs;
+  const personalData = createPersonalData(pool, secretBox);
+  const erasure = createErasure({ handler, users, personalData, failPoint });
+  const identities = createIdentities({
+    handler,
+    store,
+    hashOf: createIdentityHash(needs.identityKey),
+    personalData,
+    erasure,
+    users,
+    wallets: identityWallets,
+    failPoint,
+  });
+  const { walletOwnerIn } = identityWallets;
+  return {
+    identities,
+    erasure,
+    reactions: [
+      finishesClaims({ finishClaim: identities.finishClaim, walletOwnerIn }),
+      finishesErasures(erasure),
+    ],
+  };
+}

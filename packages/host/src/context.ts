@@ -1,0 +1,119 @@
+/**
+ * What a context is: a value that says what it brings (errors, streams, tables, rows), and a function from what it needs
+ * to what it does (endpoints, reactions, work beside them). How contexts are put together: `contexts.ts`.
+ */
+import type { Consumer, ConsumerOptions, Reaction, SkipLookup } from '@coffer/consumers';
+import type { Migrations, Pool } from '@coffer/database';
+import type { CommandHandler, KeptSnapshots, LogPlace, OurLog } from '@coffer/event-store';
+import type { AllowedOrigins, Credentials, Endpoint, ErrorOf, Logger, Registry } from '@coffer/http';
+import type { Clock, ErrorCatalog, FailPoint, SecretBox, StreamType } from '@coffer/kernel';
+import type { ReadModelProjections } from '@coffer/read-models';
+import type { Role } from './roles.ts';
+
+export interface ContextDefinition<Needs, Provides extends object> {
+  readonly name: string;
+  readonly errors?: ErrorCatalog;
+  /** What the failures of its clients mean to a caller; undefined for one that it does not know. */
+  readonly errorOf?: ErrorOf;
+  readonly streams?: readonly SomeStream[];
+  readonly migrations?: readonly Migrations[];
+  readonly projections?: ReadModelProjections;
+  /** Its consumers that may pass over no event. */
+  readonly unskippable?: readonly string[];
+  /** Starts nothing: what runs beside requests is among the parts. */
+  readonly create?: (needs: Needs) => ContextParts<Provides>;
+}
+
+export interface ContextParts<Provides extends object> {
+  /** What later contexts may need. */
+  readonly provides?: Provides;
+  /** What all requests and consumers rest on. */
+  readonly serves?: Partial<Foundations>;
+  readonly endpoints?: readonly Endpoint[];
+  /** By the process that runs them. */
+  readonly reactions?: Reactions;
+  readonly workers?: readonly Worker[];
+}
+
+/** `holds` carries out what holds are for and what accounts are owed; `identities` what sign-ins and erasures began. */
+export type ProcessName = 'holds' | 'identities';
+export type Reactions = Readonly<Partial<Record<ProcessName, readonly Reaction[]>>>;
+
+/** What one context does for all of them. */
+export interface Foundations extends Pick<Credentials, 'resolveKey' | 'resolveSession'> {
+  readonly allowedOrigins: AllowedOrigins;
+  /** Whether an operator has told a consumer to pass over an event. */
+  readonly isSkipped: SkipLookup;
+}
+
+/** What runs beside requests. */
+export interface Worker {
+  /** Undefined: in every process. */
+  readonly role?: Role;
+  readonly start: (shared: SharedConsumerOptions) => RunningWorker | Promise<RunningWorker>;
+}
+
+export interface RunningWorker {
+  readonly consumers?: readonly Consumer[];
+  /** Gives up what requests wait for, so that the servers can stop: called before they do. */
+  readonly interrupt?: () => void;
+  readonly stop: () => Promise<unknown> | undefined;
+}
+
+/** What all consumers of a process have in common. */
+export type SharedConsumerOptions = Pick<
+  ConsumerOptions,
+  'pool' | 'store' | 'isSkipped' | 'onAlarm' | 'onTrouble'
+>;
+
+/** What every context may need. */
+export interface Platform {
+  readonly pool: Pool;
+  readonly store: OurLog;
+  readonly handler: CommandHandler;
+  /** Undefined where none are kept. */
+  readonly snapshots: KeptSnapshots | undefined;
+  /** The end of the log when the process started. */
+  readonly headAtStart: LogPlace | undefined;
+  readonly clock: Clock;
+  readonly failPoint: FailPoint;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  /** 32 bytes, the same on every node. */
+  readonly secretsKey: Uint8Array;
+  readonly secretBox: SecretBox;
+  /** Where others reach the service, as the operator says. */
+  readonly publicOrigin: string | undefined;
+  /** Where this process listens; undefined until it does, and where it does not. */
+  readonly ownOrigin: () => string | undefined;
+  readonly whole: Whole;
+}
+
+/** All contexts together, for those that look at all of them. */
+export interface Whole {
+  readonly catalog: ErrorCatalog;
+  readonly errorOf: ErrorOf;
+  readonly streams: readonly SomeStream[];
+  readonly projections: ReadModelProjections;
+  readonly unskippable: readonly string[];
+  /** Complete once all contexts are created. */
+  readonly reactionsOf: (process: ProcessName) => readonly Reaction[];
+}
+
+/** A stream type whose own types do not matter to whoever holds it: `stream(use)` hands it to a generic function. */
+export type SomeStream = <Result>(
+  use: <Command, Event, State, Answer>(type: StreamType<Command, Event, State, Answer>) => Result,
+) => Result;
+
+export const someStream =
+  <Command, Event, State, Answer>(type: StreamType<Command, Event, State, Answer>): SomeStream =>
+  (use) =>
+    use(type);
+
+/** What can be said of a context before it is created. */
+export type ContextFacts = Omit<ContextDefinition<never, object>, 'create'>;
+
+/** Infers what the context needs and provides. */
+export const defineContext = <Needs, Provides extends object>(
+  definition: ContextDefinition<Needs, Provides>,
+): ContextDefinition<Needs, Provides> => definition;

@@ -1,0 +1,112 @@
+/** Runs contexts in one process: what it starts it stops, in the reverse order. */
+import type { Consumer } from '@coffer/consumers';
+import type { Pool } from '@coffer/database';
+import { createCommandHandler, type OurLog } from '@coffer/event-store';
+import { createMetricsRegistry, type Logger } from '@coffer/http';
+import { type Clock, createSecretBox, type FailPointName, systemClock } from '@coffer/kernel';
+import { sharedConsumerOptions, startConsumers } from './consumers.ts';
+import type { Platform } from './context.ts';
+import type { Contexts } from './contexts.ts';
+import { failPointFrom } from './failPoints.ts';
+import { readinessOf } from './readiness.ts';
+import type { Role } from './roles.ts';
+import { type Servers, type ServersConfig, type ServersOptions, startServers } from './servers.ts';
+import { observeService } from './serviceMetrics.ts';
+import { keptSnapshots } from './snapshots.ts';
+
+export interface HostConfig extends ServersConfig {
+  /** About how much the cached states of streams may take. */
+  readonly cacheBytes: number;
+  /** For so long the process leaves what a request began to that request. */
+  readonly reactionGraceMs: number;
+  /** For crash specs. */
+  readonly failPoint: FailPointName | undefined;
+}
+
+export interface HostOptions<Given>
+  extends Pick<ServersOptions, 'operatorToken' | 'version' | 'onUndeclared'> {
+  readonly contexts: Contexts<Given, object>;
+  readonly given: Given;
+  readonly config: HostConfig;
+  readonly roles: readonly Role[];
+  /** Stays open when the host has stopped. */
+  readonly pool: Pool;
+  /** Stays open when the host has stopped. */
+  readonly store: OurLog;
+  readonly secretsKey: Uint8Array;
+  /** Undefined: no snapshots are kept or used. */
+  readonly snapshotSecret: Uint8Array | undefined;
+  readonly logger: Logger;
+  /** For specs: the time of day. Default: that of the machine. */
+  readonly clock?: Clock | undefined;
+  /** Done when everything listens; until its end nothing is ready. */
+  readonly beforeReady?: ((servers: Servers) => Promise<void>) | undefined;
+}
+
+export async function startHost<Given>(options: HostOptions<Given>): Promise<Servers> {
+  const { config, roles, pool, store, secretsKey, logger, clock = systemClock } = options;
+  const stops: (() => Promise<unknown> | undefined)[] = [];
+  const stop = async () => {
+    for (const stopOne of stops.splice(0).reverse()) await stopOne();
+  };
+  try {
+    const snapshots = keptSnapshots(options, pool);
+    const handler = createCommandHandler({
+      store,
+      cacheBytes: config.cacheBytes,
+      ...(snapshots && { snapshots: snapshots.store }),
+      onSnapshotError: (error) => logger.warn({ err: error }, 'a snapshot was not kept'),
+    });
+    let ownOrigin: string | undefined;
+    const platform: Omit<Platform, 'whole'> = {
+      pool,
+      store,
+      handler,
+      snapshots: snapshots?.store,
+      headAtStart: await store.head(),
+      clock,
+      failPoint: failPointFrom(config.failPoint),
+      logger,
+      registry: createMetricsRegistry(),
+      secretsKey,
+      secretBox: createSecretBox(secretsKey),
+      publicOrigin: config.publicOrigin,
+      ownOrigin: () => ownOrigin,
+    };
+    const composition = options.contexts.create({ ...platform, ...options.given });
+    const shared = sharedConsumerOptions(platform, composition);
+    const consumers: Consumer[] = [];
+    const interrupts: (() => void)[] = [];
+    for (const { role, start } of composition.workers) {
+      if (role !== undefined && !roles.includes(role)) continue;
+      const worker = await start(shared);
+      stops.push(worker.stop);
+      if (worker.interrupt) interrupts.push(worker.interrupt);
+      consumers.push(...(worker.consumers ?? []));
+    }
+    const ofRoles = await startConsumers(composition, shared, { ...config, roles });
+    stops.push(() => Promise.all(ofRoles.map((consumer) => consumer.stop())));
+    consumers.push(...ofRoles);
+    observeService(platform.registry, { handler, snapshots, consumers });
+
+    let isStarted = false;
+    const isApi = roles.includes('api');
+    const { headAtStart } = platform;
+    const servers = await startServers(composition, platform, {
+      ...options,
+      isApi,
+      readiness: () => readinessOf({ pool, store, headAtStart, consumers, isApi, isStarted }),
+    });
+    stops.push(servers.stop, () => {
+      for (const interrupt of interrupts) interrupt();
+    });
+    ownOrigin = servers.url;
+    const host = { ...servers, stop };
+    await options.beforeReady?.(host);
+    isStarted = true;
+    return host;
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

@@ -1,0 +1,130 @@
+/** Where a process is asked: the API, operator routes at an address of their own, or health and metrics alone. */
+import { timingSafeEqual } from 'node:crypto';
+import {
+  type AppOptions,
+  createApp,
+  type Endpoint,
+  type Readiness,
+  type RunningServer,
+  startServer,
+  type TrustProxy,
+} from '@coffer/http';
+import type { Platform } from './context.ts';
+import type { Composition } from './contexts.ts';
+import { type RatesPerMinute, rateLimitsOf } from './rateLimits.ts';
+
+/** Requests in flight may finish for so long after a SIGTERM. Source: architecture, Running it. */
+const STOP_GRACE_MS = 8_000;
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface ServersConfig extends Address, RatesPerMinute {
+  /** Undefined: operator routes stand beside the others. */
+  readonly operatorAddress: Address | undefined;
+  /** Of health and metrics where this process does not serve the API; undefined: nowhere. */
+  readonly systemPort: number | undefined;
+  readonly publicOrigin: string | undefined;
+  readonly trustProxy: TrustProxy;
+  readonly maxConcurrentRequests: number;
+  readonly requestTimeoutMs: number;
+  readonly metricsPublic: boolean;
+}
+
+export interface ServersOptions {
+  readonly config: ServersConfig;
+  readonly isApi: boolean;
+  readonly operatorToken: string;
+  readonly version: string;
+  readonly readiness: () => Promise<Readiness>;
+  readonly onUndeclared?: AppOptions['onUndeclared'];
+}
+
+/** Each `http://host:port`, without a path. */
+export interface Servers {
+  /** Undefined where this process does not serve the API. */
+  readonly url: string | undefined;
+  /** Of operator routes: that of the API, unless they have an address of their own. */
+  readonly operatorUrl: string | undefined;
+  /** Undefined where the API serves health and metrics, or nobody is told to. */
+  readonly systemUrl: string | undefined;
+  readonly stop: () => Promise<void>;
+}
+
+export async function startServers(
+  { endpoints, catalog, errorOf, foundations }: Composition,
+  { logger, registry: metrics }: Pick<Platform, 'logger' | 'registry'>,
+  options: ServersOptions,
+): Promise<Servers> {
+  const { config, isApi } = options;
+  const { host, port, operatorAddress, systemPort, publicOrigin } = config;
+  const running: RunningServer[] = [];
+  const stop = async () => {
+    // Together, as they have the grace together.
+    await Promise.all(running.map((server) => server.stop(STOP_GRACE_MS)));
+  };
+  const isOperatorToken = operatorTokenCheck(options.operatorToken);
+  try {
+    if (!isApi) {
+      const system = systemPort === undefined ? undefined : await serve([], { host, port: systemPort });
+      return { url: undefined, operatorUrl: undefined, systemUrl: system?.url, stop };
+    }
+    const apart = operatorAddress && (await serve(endpoints.filter(isForOperator), operatorAddress));
+    const others = apart ? endpoints.filter((endpoint) => !isForOperator(endpoint)) : endpoints;
+    const { url } = await serve(others, { host, port }, publicOrigin);
+    return { url, operatorUrl: apart?.url ?? url, systemUrl: undefined, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+
+  /** Without endpoints it serves health and metrics alone. */
+  async function serve(
+    served: readonly Endpoint[],
+    address: Address,
+    origin?: string,
+  ): Promise<RunningServer> {
+    let listening: string | undefined;
+    const { trustProxy, maxConcurrentRequests, requestTimeoutMs, metricsPublic } = config;
+    const { version, readiness, onUndeclared } = options;
+    const app = createApp({
+      endpoints: served,
+      catalog,
+      errorOf,
+      resolveKey: foundations.resolveKey ?? nobody,
+      resolveSession: foundations.resolveSession ?? nobody,
+      allowedOrigins: foundations.allowedOrigins ?? NO_ORIGINS,
+      isOperatorToken,
+      logger,
+      metrics,
+      readiness,
+      version,
+      origin: () => origin ?? listening,
+      trustProxy,
+      rateLimits: rateLimitsOf(config),
+      maxConcurrentRequests,
+      requestTimeoutMs,
+      openMetrics: metricsPublic,
+      ...(onUndeclared && { onUndeclared }),
+    });
+    const server = await startServer(app, { ...address, logger });
+    listening = server.url;
+    running.push(server);
+    return server;
+  }
+}
+
+const nobody = () => undefined;
+const NO_ORIGINS = { ofApp: () => false, ofAnyApp: () => false };
+
+const isForOperator = ({ credential }: Endpoint): boolean => credential === 'operator';
+
+function operatorTokenCheck(operatorToken: string): (token: string) => boolean {
+  const expected = Buffer.from(operatorToken);
+  return (token) => {
+    const given = Buffer.from(token);
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  };
+}

@@ -1,0 +1,35 @@
+/** Snapshots of long streams as the service keeps them, and what it tells of one that it did not write. */
+import type { Pool } from '@coffer/database';
+import { createPostgresSnapshotStore } from '@coffer/event-store/postgres';
+import type { Logger } from '@coffer/http';
+
+/** So many streams are told of by name; the metric counts all. */
+const MOST_NAMED = 1_000;
+
+/** Undefined where the installation's secret is not known here. */
+export function keptSnapshots(
+  { snapshotSecret, logger }: { readonly snapshotSecret: Uint8Array | undefined; readonly logger: Logger },
+  pool: Pool,
+) {
+  if (!snapshotSecret) {
+    logger.warn(
+      'COFFER_SECRETS_KEY is not given, and with a database elsewhere other nodes may have another one: no snapshots of long streams are kept or used here, so that they are slow to be met again. Set it to the same value on every node; the one that this node has made is in secrets.json',
+    );
+    return undefined;
+  }
+  const named = new Set<string>();
+  let forged = 0;
+  const store = createPostgresSnapshotStore(pool, {
+    secret: snapshotSecret,
+    onForged({ stream }) {
+      forged += 1;
+      if (named.has(stream) || named.size >= MOST_NAMED) return;
+      named.add(stream);
+      logger.warn(
+        { stream },
+        'a snapshot was not written by this service, or under another COFFER_SECRETS_KEY, and is not used: somebody may have changed cache.snapshots',
+      );
+    },
+  });
+  return { store, forged: () => forged };
+}

@@ -1,0 +1,94 @@
+/** Apps with their keys, currencies and settings; the log and its consumers, as an operator looks after them. */
+import { defineContext, type Platform, someStream } from '@coffer/host';
+import { environment as environments } from '@coffer/kernel';
+import { allConsumers } from '@coffer/read-models';
+import { createAllowedOrigins } from './allowedOrigins.ts';
+import { createAppDirectory } from './appDirectory.ts';
+import { listApps } from './apps.ts';
+import { skip } from './domain/skip.ts';
+import type { Mints } from './endpoints/options.ts';
+import { portalEndpoints } from './endpoints/portalEndpoints.ts';
+import { portalErrors } from './errors.ts';
+import { createKeyring } from './keyring.ts';
+import { portalMigrations } from './migrations.ts';
+import { createReadModelTasks } from './readModelTasks.ts';
+import { createSkips } from './skips.ts';
+
+/** What the installation gives. */
+export interface PortalGiven {
+  /** On an installation for trying out: pages that this machine serves itself may call every app. */
+  readonly acceptsLoopback: boolean;
+  readonly mints: Mints;
+}
+
+export const portalContext = defineContext({
+  name: 'portal',
+  errors: portalErrors,
+  migrations: [portalMigrations],
+  streams: [someStream(skip)],
+  create({
+    pool,
+    store,
+    handler,
+    clock,
+    secretBox,
+    logger,
+    whole,
+    acceptsLoopback,
+    mints,
+  }: Platform & PortalGiven) {
+    const directory = createAppDirectory(pool, { secretBox });
+    const keyring = createKeyring(pool, {
+      clock,
+      onWriteFailure: (error) => logger.warn({ err: error }, 'the time a key was last used was not kept'),
+    });
+    const skips = createSkips({
+      handler,
+      store,
+      clock,
+      consumers: () => allConsumers(pool),
+      owners: async () => [
+        ...new Set((await listApps(pool)).flatMap(({ appId, scopeId }) => [appId, scopeId])),
+      ],
+      neverSkip: whole.unskippable,
+    });
+    const readModels = createReadModelTasks({
+      pool,
+      store,
+      isSkipped: skips.isSkipped,
+      projections: whole.projections,
+      onTrouble: (error) =>
+        logger.warn({ err: error }, 'a rebuild of the read models is left to be cleared up'),
+    });
+    return {
+      provides: {
+        directory,
+        skips,
+        /** Every app in both environments. */
+        places: async () =>
+          (await listApps(pool)).flatMap(({ appId }) =>
+            environments.options.map((environment) => ({ appId, environment })),
+          ),
+      },
+      serves: {
+        resolveKey: keyring.resolveKey,
+        allowedOrigins: createAllowedOrigins(pool, { directory, acceptsLoopback }),
+        isSkipped: skips.isSkipped,
+      },
+      endpoints: portalEndpoints({
+        pool,
+        clock,
+        secretBox,
+        directory,
+        eventStore: store,
+        readModels,
+        skips,
+        mints,
+      }),
+      workers: [
+        { start: () => ({ stop: () => keyring.close() }) },
+        { start: () => ({ interrupt: readModels.interrupt, stop: readModels.stop }) },
+      ],
+    };
+  },
+});

@@ -1,0 +1,35 @@
+/** What each group of the portal's endpoints picks from. */
+import type { Pool } from '@coffer/database';
+import type { EventStore } from '@coffer/event-store';
+import type { Clock, Environment, SecretBox } from '@coffer/kernel';
+import type { AdminTransaction } from '../adminActions.ts';
+import type { AppDirectory } from '../appDirectory.ts';
+import type { Currency } from '../currencies.ts';
+import type { ReadModelTasks } from '../readModelTasks.ts';
+import type { EventSkips } from '../skips.ts';
+
+/** What the portal reads of the event store; it never writes to it. */
+export type LogReader = Pick<EventStore, 'readAll' | 'readStream' | 'parsePosition' | 'placeAt'>;
+
+/** The chain, as far as a currency must be on it. */
+export interface Mints {
+  /** Told of each currency before it is added, also again. Idempotent. */
+  readonly ensure: (currency: Currency) => Promise<void>;
+  /** Asks why a mint cannot be that of a currency of so many decimals; undefined where there is no chain to ask. */
+  readonly checkOn: (
+    environment: Environment,
+  ) => ((mint: string, decimals: number) => Promise<string | undefined>) | undefined;
+}
+
+export interface PortalOptions {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly secretBox: SecretBox;
+  /** The one that serves requests, so that a change is seen by them at once. */
+  readonly directory: AppDirectory;
+  readonly eventStore: LogReader;
+  readonly readModels: Pick<ReadModelTasks, 'listConsumers' | 'rebuild'>;
+  readonly skips: Pick<EventSkips, 'skip'>;
+  readonly mints: Mints;
+  readonly transaction: AdminTransaction;
+}

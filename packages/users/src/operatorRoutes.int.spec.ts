@@ -1,0 +1,60 @@
+import { contexts } from '@coffer/host';
+import { type Client, type ContextWorld, requireStatus, startContexts, textOf } from '@coffer/host/testing';
+import { newId } from '@coffer/kernel';
+import { type PortalGiven, portalContext } from '@coffer/portal';
+import { expect } from 'chai';
+import { usersContext } from './context.ts';
+
+const CONTEXTS = contexts<PortalGiven>().with(portalContext).with(usersContext);
+
+describe('users, as an operator registers and sees them,', () => {
+  let world: ContextWorld;
+  let client: Client;
+  let appId: string;
+
+  before(async () => {
+    const mints = { ensure: async () => undefined, checkOn: () => undefined };
+    world = await startContexts({ contexts: CONTEXTS, given: { acceptsLoopback: false, mints } });
+    client = world.client;
+  });
+  after(() => world.stop());
+  beforeEach(async () => {
+    appId = textOf(requireStatus(await client.post('/portal/apps', { name: 'Arcade' }), 200), 'appId');
+  });
+
+  const register = (environment: 'test' | 'live', body: unknown, idempotencyKey?: string) =>
+    client.post(
+      `/portal/app/${appId}/${environment}/users`,
+      body,
+      idempotencyKey === undefined ? {} : { headers: { 'idempotency-key': idempotencyKey } },
+    );
+
+  it('register under an id of the request', async () => {
+    const userId = newId('usr');
+    expect((await register('live', { userId })).json).to.deep.equal({ userId });
+    const { json } = await client.get(`/portal/app/${appId}/live/users/${userId}`);
+    expect(json).to.deep.include({ userId, appId, status: 'active' });
+    expect((await client.get(`/portal/app/${appId}/test/users/${userId}`)).status).to.equal(404);
+  });
+
+  it('register under an id that follows from the Idempotency-Key', async () => {
+    const first = await register('test', {}, 'once');
+    expect((await register('test', {}, 'once')).json).to.deep.equal(first.json);
+    expect((await register('live', {}, 'once')).json).not.to.deep.equal(first.json);
+    expect((await register('test', {})).json).not.to.deep.equal(first.json);
+    expect((await register('test', {}, '?')).status).to.equal(400);
+    // An id that is not the one of the key: the two name different users.
+    const both = await register('test', { userId: newId('usr') }, 'once');
+    expect([both.status, both.json.code]).to.deep.equal([400, 'request/invalid']);
+    expect((await register('test', first.json, 'once')).json).to.deep.equal(first.json);
+  });
+
+  it('that do not exist are refused in the order app, environment, user', async () => {
+    const rows: readonly [path: string, code: string][] = [
+      [`/portal/app/${newId('app')}/prod/users/usr_1`, 'portal/app_not_found'],
+      [`/portal/app/${appId}/prod/users/usr_1`, 'portal/environment_not_found'],
+      [`/portal/app/${appId}/test/users/usr_1`, 'users/not_found'],
+    ];
+    for (const [path, code] of rows) expect((await client.get(path)).json.code, path).to.equal(code);
+  });
+});

@@ -1,0 +1,62 @@
+/** What this installation gives its contexts, from its configuration and its secrets. */
+import { join } from 'node:path';
+import { fileTransport, type MailTransport, smtpTransport, type ViewUser } from '@coffer/auth';
+import type { Environment } from '@coffer/kernel';
+import type { MovePolicy } from '@coffer/moves';
+import type { Mints } from '@coffer/portal';
+import type { MasterKey, MasterKeys } from '@coffer/wallets';
+import type { Chains } from './chains.ts';
+import type { Config } from './config.ts';
+import type { ServiceOptions } from './service.ts';
+
+export interface Installation {
+  /** It is for trying out, on the machine of whoever tries it: pages that this machine serves itself may call. */
+  readonly acceptsLoopback: boolean;
+  readonly identityKey: Uint8Array;
+  readonly masterKeys: MasterKeys;
+  readonly makeNextMasterKey: ((environment: Environment) => Promise<MasterKey>) | undefined;
+  readonly chains: Chains;
+  readonly mints: Mints;
+  readonly fundFeePayer: Chains['fundFeePayer'];
+  readonly movePolicy: Partial<MovePolicy>;
+  readonly feePayerLowLamports: bigint;
+  readonly mail: MailTransport | undefined;
+  readonly reconcileSchedule: string;
+  readonly fullReconcileSchedule: string | undefined;
+  readonly scrubPassMs: number;
+  readonly bearOutEveryMs: number | undefined;
+  readonly viewUser: ViewUser | undefined;
+}
+
+export function installationOf(options: ServiceOptions): Installation {
+  const { config, chains, identityKey, masterKeys, makeNextMasterKey } = options;
+  const { reconcileSchedule, fullReconcileSchedule, scrubPassMs } = config;
+  return {
+    acceptsLoopback: config.databaseUrl === undefined,
+    identityKey,
+    masterKeys,
+    makeNextMasterKey,
+    chains,
+    mints: { ensure: chains.ensureMint, checkOn: chains.mintCheck },
+    fundFeePayer: chains.fundFeePayer,
+    movePolicy: config.chain.policy,
+    feePayerLowLamports: config.chain.feePayerLowLamports,
+    mail: mailTransport(config),
+    reconcileSchedule,
+    fullReconcileSchedule,
+    scrubPassMs,
+    bearOutEveryMs: options.bearOutEveryMs,
+    viewUser: options.viewUser,
+  };
+}
+
+/** Undefined where codes would only be written to a machine that no player's mail comes from. */
+export function mailTransport({
+  smtpUrl,
+  mailFrom: from,
+  dataFolder,
+  databaseUrl,
+}: Pick<Config, 'smtpUrl' | 'mailFrom' | 'dataFolder' | 'databaseUrl'>): MailTransport | undefined {
+  if (smtpUrl !== undefined) return smtpTransport({ url: smtpUrl, from });
+  return databaseUrl === undefined ? fileTransport({ folder: join(dataFolder, 'mail'), from }) : undefined;
+}

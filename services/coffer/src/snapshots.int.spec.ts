@@ -1,0 +1,109 @@
+/** A state that is believed is money: what somebody writes into the table of snapshots is not. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createPool, type Pool } from '@coffer/database';
+import { keptSnapshots, requireStatus, setUpApp } from '@coffer/host/testing';
+import { createLogger } from '@coffer/http';
+import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
+import { expect } from 'chai';
+import { configFrom } from './config.ts';
+import { installationSecrets } from './installationSecrets.ts';
+import { SECRETS, serviceTemplate, startNode, type World } from './testing/world.ts';
+
+describe('snapshots of long streams', () => {
+  let database: TestDatabase;
+  let pool: Pool;
+
+  before(async () => {
+    database = await createTestDatabase(serviceTemplate);
+    pool = createPool({ ...database, applicationName: 'spec', onIdleError() {} });
+  });
+  after(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  it('that somebody has changed give no false balance after a restart, and are told of and named', async () => {
+    const first = await startNode(database.connectionString);
+    const app = (await setUpApp(first.client)).test;
+    const { sessionId } = await app.newSession('10000');
+    const stream = `playSession-test.${app.appId}.${sessionId}`;
+    for (let start = 0; start < BETS; start += 200) {
+      const operations = Array.from({ length: 200 }, (_, index) => {
+        return { op: 'bet', transactionUuid: `bet-${start + index}`, amount: '1' };
+      });
+      requireStatus(await app.batch(sessionId, operations), 200);
+    }
+    await eventually('a snapshot is kept', async () => {
+      const { rowCount } = await pool.query('select from cache.snapshots where stream = $1', [stream]);
+      return rowCount === 1 || undefined;
+    });
+    expect(await verified(first)).to.deep.equal([]);
+    await first.stop();
+
+    // As if everything that was bet had never been, at the stream's last event.
+    await pool.query(
+      `update cache.snapshots s set revision = e.revision, event_id = e.id,
+              state = jsonb_set(jsonb_set(state::jsonb, '{balance}', '"10000"'), '{revision}', to_jsonb(e.revision))
+         from (select revision, id from log.events where stream = $1 order by revision desc limit 1) e
+        where s.stream = $1`,
+      [stream],
+    );
+    const second = await startNode(database.connectionString);
+    try {
+      const post = (path: string, body: unknown) => second.client.post(path, body, { key: app.secretKey });
+      const [fault, ...others] = await verified(second);
+      expect(fault).to.include({ kind: 'false_snapshot', stream, revision: BETS });
+      expect(others).to.deep.equal([]);
+
+      const { json } = requireStatus(await post('/ledger/balance', { sessionId }), 200);
+      expect(json.balance).to.equal('7800');
+      const told = second.logLines.filter((line) => line.includes('was not written by this service'));
+      expect(told.map((line) => JSON.parse(line))).to.have.length(1);
+      expect(JSON.parse(String(told[0]))).to.include({ stream });
+      const metrics = await (await fetch(`${second.url}/metrics`)).text();
+      expect(metrics).to.match(/^coffer_snapshots_forged_total [1-9]/m);
+
+      // The next one that is due takes its place.
+      requireStatus(await post('/ledger/bet', { sessionId, transactionUuid: 'one-more', amount: '1' }), 200);
+      await eventually(
+        "the snapshot is the service's own",
+        async () => (await verified(second)).length === 0 || undefined,
+      );
+    } finally {
+      await second.stop();
+    }
+  });
+
+  it('are neither kept nor used by a node that may not have the secret of the others, and it says so', async () => {
+    const databaseUrl = database.connectionString;
+    const secretsKey = Buffer.from(SECRETS.secretsKey).toString('base64');
+    const secretOf = async (variables: Readonly<Record<string, string>>) => {
+      const folder = await mkdtemp(join(tmpdir(), 'coffer-secrets-'));
+      const { snapshotSecret } = await installationSecrets(
+        configFrom({ COFFER_DATA_DIR: folder, ...variables }),
+      );
+      await rm(folder, { recursive: true });
+      return snapshotSecret;
+    };
+    expect(await secretOf({ DATABASE_URL: databaseUrl })).to.equal(undefined);
+    expect(await secretOf({ DATABASE_URL: databaseUrl, COFFER_SECRETS_KEY: secretsKey })).to.deep.equal(
+      Buffer.from(secretsKey, 'base64'),
+    );
+    expect(await secretOf({})).to.have.length(32);
+
+    const lines: string[] = [];
+    const logger = createLogger({ level: 'info', destination: { write: (line) => lines.push(line) } });
+    expect(keptSnapshots({ snapshotSecret: undefined, logger }, pool)).to.equal(undefined);
+    expect(lines.join()).to.include('COFFER_SECRETS_KEY is not given');
+  });
+});
+
+const BETS = 2_200;
+
+async function verified({ client }: Pick<World, 'client'>): Promise<readonly unknown[]> {
+  const result = (await client.lines('/portal/log/verification')).at(-1)?.result;
+  // The service checks its own lines against their schema.
+  return (result as { readonly faults: readonly unknown[] }).faults;
+}
