@@ -137,5 +137,4 @@ export const isDomain = (path: string) =>
   /^packages\/[^/]+\/src\/(?:[^/]+\/)?domain\//.test(path) && isSource(path) && !isTestCode(path);
 
 /** Files that react to what other contexts have published. */
-export const isReaction = (path: string) =>
-  /\.(process|projection|reactions)(\.int|\.e2e)?(\.spec)?\.ts$/.test(path);
+export const isReaction = (path: string) => /\.(projection|reactions)(\.int|\.e2e)?(\.spec)?\.ts$/.test(path);

@@ -77,7 +77,7 @@ const contextsApart: Rule = {
   title: 'keeps contexts out of each other',
   why: 'a context that calls another cannot be read, tested or changed alone.',
   instead:
-    'take what you need as a function argument that a service passes in; only *.process.ts, *.projection.ts and *.reactions.ts may import the published event types of another context.',
+    'take what you need as a function argument that a service passes in; only *.projection.ts and *.reactions.ts may import the published event types of another context.',
   find: eachImport(
     (path) => isSource(path) && CONTEXTS.includes(packageOf(path) ?? '') && !isReaction(path),
     (path, specifier) => {
@@ -90,7 +90,12 @@ const contextsApart: Rule = {
     [file('packages/wallets/src/index.ts', "export type { Moves } from '@coffer/treasury';\n")],
   ],
   accepts: [
-    [file('packages/custody/src/pools.process.ts', "import { playSessionEvents } from '@coffer/ledger';\n")],
+    [
+      file(
+        'packages/custody/src/pools.reactions.ts',
+        "import { playSessionEvents } from '@coffer/ledger';\n",
+      ),
+    ],
     [file('packages/ledger/src/routes.ts', "import { holdOpenedBy } from '@coffer/accounts';\n")],
   ],
 };

@@ -6,7 +6,7 @@ import { createAccounts } from './accounts.ts';
 import { booksProjection } from './books.projection.ts';
 import { account } from './domain/account.ts';
 import { accountsErrors } from './errors.ts';
-import { createHoldActs } from './hold.process.ts';
+import { createHoldActs } from './hold.reactions.ts';
 import { operatorAccountEndpoints } from './operatorRoutes.ts';
 import { accountEndpoints } from './routes.ts';
 import { operatorTotalsEndpoints } from './totalsRoute.ts';

@@ -18,6 +18,6 @@ export {
 } from './domain/account.ts';
 export * from './domain/accountIds.ts';
 export { accountsErrors } from './errors.ts';
-export * from './hold.process.ts';
+export * from './hold.reactions.ts';
 export * from './postings.ts';
 export { currencyTotals, totalsOfCurrencies } from './totalsOfCurrencies.ts';

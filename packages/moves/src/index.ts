@@ -9,7 +9,7 @@ export {
 } from './driver.ts';
 export type { MoveFailureCode } from './errors.ts';
 export type { MoveHooks } from './journey.ts';
-export { carriesMoves, MOVE_REACTOR } from './move.process.ts';
+export { carriesMoves, MOVE_REACTOR } from './move.reactions.ts';
 export * from './moveBody.ts';
 export { movesProjection } from './moves.projection.ts';
 export { createMoves } from './moves.ts';

@@ -1,6 +1,6 @@
 import type { Position, RecordedEvent } from '@coffer/event-store';
 import { expect } from 'chai';
-import { carriesMoves } from './move.process.ts';
+import { carriesMoves } from './move.reactions.ts';
 import { moveWorld } from './testing/moveWorld.ts';
 
 const STREAM = 'move-test.app_01h455vb4pex5vsknk084sn02q.mov_01h455vb4pex5vsknk084sn02q';

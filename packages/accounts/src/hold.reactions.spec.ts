@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { type AccountEvent, accountEvents } from './domain/account.events.ts';
 import { accountStreamOf } from './domain/account.ts';
 import { rollbackEntryId, sessionHoldId } from './domain/accountIds.ts';
-import { type AccountDue, createHoldActs, type HoldAct, settlesDue } from './hold.process.ts';
+import { type AccountDue, createHoldActs, type HoldAct, settlesDue } from './hold.reactions.ts';
 
 const APP = `app_${'0'.repeat(26)}`;
 const alice = accountStreamOf({
