@@ -5,7 +5,7 @@
 import { createHash, type KeyObject, sign } from 'node:crypto';
 import { buildTransfer } from '@coffer/solana';
 import type { EmbeddedChainClient } from './embeddedChain.ts';
-import { inParallel } from './players.ts';
+import { inParallel } from './inParallel.ts';
 import { newWallet, type Wallet } from './signIns.ts';
 
 /** As a move has them. */

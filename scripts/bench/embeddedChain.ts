@@ -1,7 +1,7 @@
 /** The embedded chain of the service under test, as any client of it sees it. */
 import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { inParallel } from './players.ts';
+import { inParallel } from './inParallel.ts';
 
 /** What the embedded chain has unless it is told otherwise. */
 const SLOT_MS = 400;

@@ -1,4 +1,5 @@
 /** Players with funds and their open sessions, made over HTTP as an operator and a game would. */
+import { inParallel } from './inParallel.ts';
 import type { ServiceUnderTest } from './service.ts';
 
 const CURRENCY = 'CHIP';
@@ -6,7 +7,6 @@ const CURRENCY = 'CHIP';
 const SESSIONS_PER_PLAYER = 20;
 const LOCK_AMOUNT = '1000000000000';
 const CREDIT_AMOUNT = '1000000000000000';
-const REQUESTS_IN_FLIGHT = 32;
 
 export interface PlayersOptions {
   readonly service: ServiceUnderTest;
@@ -71,20 +71,4 @@ export async function post(url: string, token: string, body: string, signal: Abo
     throw new Error(`POST ${new URL(url).pathname} answered ${response.status}: ${text}`);
   }
   return text;
-}
-
-export async function inParallel<Value>(
-  count: number,
-  work: (index: number) => Promise<Value>,
-): Promise<readonly Value[]> {
-  const values: Value[] = new Array(count);
-  let next = 0;
-  const worker = async () => {
-    while (next < count) {
-      const index = next++;
-      values[index] = await work(index);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(count, REQUESTS_IN_FLIGHT) }, worker));
-  return values;
 }

@@ -1,7 +1,8 @@
 /** Players who have signed in with a wallet of their own, and what their clients send. */
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { encodeBase58 } from '@coffer/kernel';
-import { inParallel, type PlayersOptions, post } from './players.ts';
+import { inParallel } from './inParallel.ts';
+import { type PlayersOptions, post } from './players.ts';
 
 export interface SignedInPlayers {
   /** Bodies of POST /sessions/verify, each with another session of another player. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Client, createClient } from '@coffer/host/testing';
 import { eventually, randomFrom } from '@coffer/testing';
 import { type Run, runNode } from '../bench/children.ts';
-import { inParallel } from '../bench/players.ts';
+import { inParallel } from '../bench/inParallel.ts';
 import { type ServiceUnderTest, startService, temporaryFolder } from '../bench/service.ts';
 import { createTally, type Tally } from '../faults/tally.ts';
 import { type Answered, createWire, curlOf } from './exchange.ts';

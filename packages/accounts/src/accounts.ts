@@ -16,7 +16,8 @@ import {
 } from '@coffer/event-store';
 import { fold } from '@coffer/kernel';
 import type { EntryReason } from './domain/account.events.ts';
-import { type AccountKey, account, accountStreamOf, type OpenHold } from './domain/account.ts';
+import type { OpenHold } from './domain/account.state.ts';
+import { type AccountKey, account, accountStreamOf } from './domain/account.ts';
 import {
   adjustmentEntryId,
   depositEntryId,

@@ -3,8 +3,8 @@ export * from './accounts.ts';
 export { booksProjection } from './books.projection.ts';
 export { accountsContext } from './context.ts';
 export * from './domain/account.events.ts';
+export type { Account, OpenHold } from './domain/account.state.ts';
 export {
-  type Account,
   type AccountAnswer,
   type AccountCommand,
   type AccountKey,
@@ -13,7 +13,6 @@ export {
   type CloseAnswer,
   type EntryAnswer,
   type HoldAnswer,
-  type OpenHold,
   parseAccountStream,
 } from './domain/account.ts';
 export * from './domain/accountIds.ts';

@@ -7,13 +7,13 @@ import { hostname } from 'node:os';
 import type { Pool } from '@coffer/database';
 import { type EventStore, LogRewrittenError } from '@coffer/event-store';
 import { type ConsumerKey, readCheckpoint, saveCheckpoint } from './consumersTable.ts';
-import { LostLeaseError, messageOf, PoisonEventError } from './errors.ts';
+import { type ConsumerStop, LostLeaseError, messageOf, PoisonEventError } from './errors.ts';
 import { type Lease, takeLease } from './lease.ts';
 import { backOffMs, pause } from './monotonicClock.ts';
 import { type ConsumerStatus, createProgress, type Progress } from './progress.ts';
 import { readLog } from './readLog.ts';
 import { nothingIsSkipped, type SkipLookup } from './skipLookup.ts';
-import { type ConsumerStop, recordStop } from './stopsTable.ts';
+import { recordStop } from './stopsTable.ts';
 import { type ConsumerWork, PAGE_SIZE, type RunningWork, type Session } from './work.ts';
 
 export interface ConsumerAlarm extends ConsumerStop {

@@ -4,8 +4,7 @@
  */
 import { type Pool, type Queryable, withTransaction } from '@coffer/database';
 import type { LogPlace, Position } from '@coffer/event-store';
-import { LostLeaseError } from './errors.ts';
-import type { ConsumerStop } from './stopsTable.ts';
+import { type ConsumerStop, LostLeaseError } from './errors.ts';
 
 /** Where a consumer's row stands. */
 export interface ConsumerKey {

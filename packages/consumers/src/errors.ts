@@ -24,6 +24,14 @@ export class PoisonEventError extends Error {
     stream === this.event.stream && revision === this.event.revision;
 }
 
+/** A consumer has stopped for good and someone must look: nothing was skipped, nothing more is done. */
+export interface ConsumerStop {
+  readonly code: 'store/log_rewritten' | 'consumer/poison_event';
+  readonly reason: string;
+  /** The event to blame, where it is one. */
+  readonly event: PoisonEventError['event'] | undefined;
+}
+
 /** What a thrown value says: not everything that is thrown is an error. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);

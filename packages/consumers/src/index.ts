@@ -12,7 +12,7 @@ export {
   readCheckpoint,
   retireConsumer,
 } from './consumersTable.ts';
-export { LostLeaseError, PoisonEventError } from './errors.ts';
+export { type ConsumerStop, LostLeaseError, PoisonEventError } from './errors.ts';
 export {
   type AdvanceOptions,
   type HeldProjections,
@@ -27,5 +27,5 @@ export { type ReactingOptions, reacting } from './reacting.ts';
 export { actDeadlineMs, type Reaction } from './reaction.ts';
 export type { ReactorOptions } from './reactor.ts';
 export type { SkipLookup } from './skipLookup.ts';
-export { type ConsumerStop, consumerMigrations } from './stopsTable.ts';
+export { consumerMigrations } from './stopsTable.ts';
 export type { ConsumerWork, RunningWork, Session } from './work.ts';

@@ -2,21 +2,13 @@
 import { join } from 'node:path';
 import type { Migrations, Queryable } from '@coffer/database';
 import type { ConsumerKey } from './consumersTable.ts';
-import type { PoisonEventError } from './errors.ts';
+import type { ConsumerStop } from './errors.ts';
 
 /** The tables that all consumers share. */
 export const consumerMigrations: Migrations = {
   schema: 'records',
   folder: join(import.meta.dirname, 'migrations'),
 };
-
-/** A consumer has stopped for good and someone must look: nothing was skipped, nothing more is done. */
-export interface ConsumerStop {
-  readonly code: 'store/log_rewritten' | 'consumer/poison_event';
-  readonly reason: string;
-  /** The event to blame, where it is one. */
-  readonly event: PoisonEventError['event'] | undefined;
-}
 
 /** Only for as long as nobody has taken the lease since. */
 export async function recordStop(

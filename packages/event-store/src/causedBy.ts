@@ -1,6 +1,6 @@
 /** With what a command is written that a request asks for, and one that follows from an event. */
 import { decodeMetadata, uuidFromParts } from '@coffer/kernel';
-import type { CommandContext, Deadline } from './commandHandler.ts';
+import type { CommandContext, Deadline } from './commands.ts';
 import type { EventStore, StreamEvent } from './port.ts';
 
 /** Who asks, under which request, and until when the answer is awaited. */

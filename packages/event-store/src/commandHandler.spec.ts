@@ -2,7 +2,8 @@ import { eventCodec, figure, Rejection, type StreamType } from '@coffer/kernel';
 import { patiently } from '@coffer/testing';
 import { expect } from 'chai';
 import { z } from 'zod';
-import { type CommandContext, type CommandHandlerOptions, createCommandHandler } from './commandHandler.ts';
+import { type CommandHandlerOptions, createCommandHandler } from './commandHandler.ts';
+import type { CommandContext } from './commands.ts';
 import {
   LogRewrittenError,
   OutcomeUnknownError,

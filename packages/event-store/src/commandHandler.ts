@@ -11,68 +11,15 @@
  * causes a false refusal.
  */
 import assert from 'node:assert/strict';
-import type { EventMetadata, StreamType } from '@coffer/kernel';
+import type { StreamType } from '@coffer/kernel';
 import { appendUntilKnown } from './appendUntilKnown.ts';
+import type { CommandHandler, Outcome, Settled } from './commands.ts';
 import { StoreOverloadedError } from './errors.ts';
-import type { EventStore, StreamEvent } from './port.ts';
+import type { EventStore } from './port.ts';
 import { decideRound, type Round } from './round.ts';
 import type { SnapshotStore } from './snapshots.ts';
 import { createStreamStates, stateOf } from './streamStates.ts';
 import { type AnyStreamType, advance, isInHand, type Lane, putBack, takeWorks, type Work } from './works.ts';
-
-export interface Outcome<Answer> {
-  readonly answer: Answer;
-  /** The answer repeats that of an earlier write. */
-  readonly replayed: boolean;
-  /** What this command appended; empty when nothing new happened. */
-  readonly appended: readonly StreamEvent[];
-}
-
-export type Settled<Answer> =
-  | ({ readonly status: 'decided' } & Outcome<Answer>)
-  | { readonly status: 'refused'; readonly reason: unknown };
-
-export interface CommandContext extends Deadline {
-  readonly metadata: EventMetadata;
-  /** Given where the event follows from a cause: the same ids on every path. Default: fresh ones. */
-  readonly eventIdOf?: (index: number) => string;
-}
-
-export interface Deadline {
-  /** Past this time (milliseconds of `performance.now()`) an unknown outcome is answered as such. */
-  readonly deadlineMs: number;
-}
-
-export interface CommandHandler {
-  /** Decides one command on one stream. Throws the decider's `Rejection` or a store error. */
-  execute<Command, Event, State, Answer>(
-    type: StreamType<Command, Event, State, Answer>,
-    stream: string,
-    command: Command,
-    context: CommandContext,
-  ): Promise<Outcome<Answer>>;
-
-  /** Decides the commands in order and appends what they decide at once; one result per command. */
-  executeAll<Command, Event, State, Answer>(
-    type: StreamType<Command, Event, State, Answer>,
-    stream: string,
-    commands: readonly Command[],
-    context: CommandContext,
-  ): Promise<readonly Settled<Answer>[]>;
-
-  /** The state of a stream, confirmed current. */
-  load<Command, Event, State, Answer>(
-    type: StreamType<Command, Event, State, Answer>,
-    stream: string,
-    context: Deadline,
-  ): Promise<State>;
-
-  /** Drops every cached state: the log is known to have been rewritten. Nothing in flight is disturbed. */
-  forget(): void;
-
-  /** For metrics. */
-  stats(): { readonly pending: number; readonly cachedBytes: number; readonly cachedStreams: number };
-}
 
 export interface CommandHandlerOptions {
   readonly store: EventStore;

@@ -4,12 +4,8 @@ import { patiently } from '@coffer/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { z } from 'zod';
-import {
-  type CommandContext,
-  type CommandHandler,
-  createCommandHandler,
-  type Settled,
-} from './commandHandler.ts';
+import { createCommandHandler } from './commandHandler.ts';
+import type { CommandContext, CommandHandler, Settled } from './commands.ts';
 import {
   EventTooLargeError,
   OutcomeUnknownError,

@@ -1,7 +1,7 @@
 /** What works in hand come to: each decided on the state that the one before it leaves, as many as one append carries. */
 import { randomUUID } from 'node:crypto';
 import { encodeMetadata } from '@coffer/kernel';
-import type { Settled } from './commandHandler.ts';
+import type { Settled } from './commands.ts';
 import type { EventToAppend, StreamEvent } from './port.ts';
 import type { StreamState } from './streamStates.ts';
 import type { Lane, Work } from './works.ts';

@@ -4,7 +4,7 @@
  * that it is no part of.
  */
 import { type Decision, type StreamType, transitionsOf } from '@coffer/kernel';
-import type { CommandContext, Settled } from './commandHandler.ts';
+import type { CommandContext, Settled } from './commands.ts';
 
 /**
  * `queued`: waits, nothing is decided. `deciding`: in hand, and nothing of it can be in the log. `appending`: what

@@ -1,6 +1,5 @@
 /** The codes that an endpoint can answer: its own, and those of whatever runs before and around its handler. */
-import type { Endpoint } from './endpoint.ts';
-import { takesBody } from './parseRequest.ts';
+import { type Endpoint, takesBody } from './endpoint.ts';
 
 export function declaredErrors(endpoint: Endpoint): readonly string[] {
   return [...new Set([...endpoint.errors, ...commonErrors(endpoint)])];

@@ -166,6 +166,11 @@ export interface Endpoint extends Omit<EndpointDefinition, 'handle' | 'query' | 
   ) => Promise<Reply> | Reply;
 }
 
+/** A body is looked at where one is expected, and on every write: a field that nobody reads is refused. */
+export function takesBody(endpoint: Pick<Endpoint, 'body' | 'method'>): boolean {
+  return endpoint.body !== undefined || endpoint.method === 'POST' || endpoint.method === 'PUT';
+}
+
 /** Checks an endpoint's types against each other, then forgets them. */
 export function endpoint<
   Credential extends CredentialKind,

@@ -12,7 +12,7 @@ import { DOCUMENT_MAX_AGE_SECONDS, type JsonDocument, jsonDocument } from './jso
 import { type JsonSchema, jsonSchemaOf, withoutNul } from './jsonSchema.ts';
 import { type LinkObject, linksOf } from './openApiLinks.ts';
 import { operationIdOf } from './operationId.ts';
-import { pathParameters } from './pathParameters.ts';
+import { type Parameter, pathParameters } from './pathParameters.ts';
 
 export interface OpenApiSource {
   readonly title: string;
@@ -35,14 +35,6 @@ interface ResponseObject {
   readonly headers?: Readonly<Record<string, unknown>>;
   readonly content?: Readonly<Record<string, MediaType>>;
   readonly links?: Readonly<Record<string, LinkObject>>;
-}
-
-export interface Parameter {
-  readonly name: string;
-  readonly in: 'path' | 'query' | 'header';
-  readonly required: boolean;
-  readonly description?: string;
-  readonly schema: JsonSchema;
 }
 
 interface Operation {

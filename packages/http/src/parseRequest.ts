@@ -1,7 +1,6 @@
 /** Query and body of a request, in the documented order: 415, 413, 400 malformed_json, 400 invalid. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
-import type { Endpoint } from './endpoint.ts';
 import { reject } from './errors.ts';
 import { type Issue, issuesOf, MAX_ISSUES } from './issues.ts';
 import {
@@ -38,11 +37,6 @@ export async function readJson(
     throw reject('request/invalid', { issues });
   }
   return parseJson(bytes);
-}
-
-/** A body is looked at where one is expected, and on every write: a field that nobody reads is refused. */
-export function takesBody(endpoint: Pick<Endpoint, 'body' | 'method'>): boolean {
-  return endpoint.body !== undefined || endpoint.method === 'POST' || endpoint.method === 'PUT';
 }
 
 /** Throws `request/invalid` with details `{ issues: [{ path, message }] }`. */

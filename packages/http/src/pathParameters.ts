@@ -1,8 +1,16 @@
 /** The parameters of paths. A text that is none of what is told here is that of something absent (404). */
 import { environment, idText } from '@coffer/kernel';
 import { z } from 'zod';
-import { jsonSchemaOf } from './jsonSchema.ts';
-import type { Parameter } from './openApi.ts';
+import { type JsonSchema, jsonSchemaOf } from './jsonSchema.ts';
+
+/** As OpenAPI describes it. */
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly description?: string;
+  readonly schema: JsonSchema;
+}
 
 const KNOWN: Readonly<Record<string, z.ZodType>> = {
   appId: idText('app'),

@@ -4,9 +4,10 @@
  * the same bytes. Source: contract, Ledger; ADR 0006.
  */
 import assert from 'node:assert/strict';
-import { type AccountKey, holdOpenedBy, sessionHoldId } from '@coffer/accounts';
+import { type AccountKey, type Accounts, holdOpenedBy, sessionHoldId } from '@coffer/accounts';
 import {
   afterFirstAppend,
+  type CommandHandler,
   causedBy,
   type Deadline,
   type Outcome,
@@ -14,13 +15,21 @@ import {
   requestedBy,
   type StreamEvent,
 } from '@coffer/event-store';
-import { type AppPlace, idFromParts, isoTimeOf, newId, type Rejection } from '@coffer/kernel';
+import {
+  type AppPlace,
+  type Clock,
+  type FailPoint,
+  idFromParts,
+  isoTimeOf,
+  newId,
+  type Rejection,
+} from '@coffer/kernel';
+import type { Users } from '@coffer/users';
 import { z } from 'zod';
 import type { OpenedAnswer } from './domain/playSession.answers.ts';
 import type { SessionTerms } from './domain/playSession.state.ts';
 import { openDifference, playSession, playSessionStream } from './domain/playSession.ts';
 import { reject } from './errors.ts';
-import type { PlaySessionDependencies } from './playSessions.ts';
 import { streamOf } from './sessionStreams.ts';
 
 export interface OpenRequest {
@@ -31,6 +40,18 @@ export interface OpenRequest {
   readonly transactionUuid?: string | undefined;
 }
 
+export interface OpeningDependencies {
+  readonly handler: CommandHandler;
+  readonly clock: Clock;
+  readonly failPoint: FailPoint;
+  readonly accounts: Pick<Accounts, 'hold' | 'closeHold'>;
+  readonly users: Pick<Users, 'show' | 'requireActive'>;
+  readonly currencyByCode: (
+    appId: string,
+    code: string,
+  ) => { readonly id: number } | undefined | Promise<{ readonly id: number } | undefined>;
+}
+
 export function createOpenings({
   handler,
   clock,
@@ -38,7 +59,7 @@ export function createOpenings({
   accounts,
   users,
   currencyByCode,
-}: PlaySessionDependencies) {
+}: OpeningDependencies) {
   return { open, openFromHold };
 
   /** Reserve on the account, then act on the session. Safe to repeat when it carries a `transactionUuid`. */

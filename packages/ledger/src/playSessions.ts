@@ -8,7 +8,6 @@ import { type Accounts, rollbackEntryId, sessionHoldId } from '@coffer/accounts'
 import {
   afterFirstAppend,
   type CommandContext,
-  type CommandHandler,
   type Deadline,
   type EventStore,
   type Outcome,
@@ -18,27 +17,18 @@ import {
   type Settled,
   type StreamEvent,
 } from '@coffer/event-store';
-import { type AppPlace, type Clock, type FailPoint, isoTimeOf, Rejection } from '@coffer/kernel';
-import type { Users } from '@coffer/users';
+import { type AppPlace, isoTimeOf, Rejection } from '@coffer/kernel';
 import type { PlaySessionAnswer, RollbackAnswer, SettledAnswer } from './domain/playSession.answers.ts';
 import { type PlaySessionEvent, playSessionEvents } from './domain/playSession.events.ts';
 import type { KnownSession } from './domain/playSession.state.ts';
 import { type PlaySessionCommand, playSession } from './domain/playSession.ts';
 import { reject } from './errors.ts';
-import { createOpenings } from './openings.ts';
+import { createOpenings, type OpeningDependencies } from './openings.ts';
 import { playSessionPlace, streamOf } from './sessionStreams.ts';
 
-export interface PlaySessionDependencies {
-  readonly handler: CommandHandler;
+export interface PlaySessionDependencies extends OpeningDependencies {
   readonly store: Pick<EventStore, 'readStream'>;
-  readonly clock: Clock;
-  readonly failPoint: FailPoint;
   readonly accounts: Pick<Accounts, 'hold' | 'closeHold' | 'creditLateRollback'>;
-  readonly users: Pick<Users, 'show' | 'requireActive'>;
-  readonly currencyByCode: (
-    appId: string,
-    code: string,
-  ) => { readonly id: number } | undefined | Promise<{ readonly id: number } | undefined>;
 }
 
 /** What a command on an open session asks for. */

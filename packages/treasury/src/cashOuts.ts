@@ -4,7 +4,7 @@
  * the same bytes. Source: ADR 0006.
  */
 import assert from 'node:assert/strict';
-import { type AccountKey, cashOutHoldId, holdOpenedBy } from '@coffer/accounts';
+import { type AccountKey, type Accounts, cashOutHoldId, holdOpenedBy } from '@coffer/accounts';
 import {
   afterFirstAppend,
   causedBy,
@@ -12,13 +12,31 @@ import {
   type Requester,
   type StreamEvent,
 } from '@coffer/event-store';
-import { type AppPlace, isoTimeOf, Rejection } from '@coffer/kernel';
-import { type MoveState, moveStreamName, treasuryMovePlace, withRentPaid } from '@coffer/moves';
+import { type AppPlace, type FailPoint, isoTimeOf, Rejection } from '@coffer/kernel';
+import {
+  type MoveState,
+  moveStreamName,
+  type RentSponsor,
+  treasuryMovePlace,
+  withRentPaid,
+} from '@coffer/moves';
 import { heldRequestOf, orderOf } from './cashOutOrder.ts';
 import { reject } from './errors.ts';
 import { requirePossible } from './onChain.ts';
-import { conflictOf, type Parties, type Subject, walletPlaceOf } from './parties.ts';
-import type { TransferRequest, TreasuryDependencies } from './treasury.ts';
+import {
+  conflictOf,
+  type Parties,
+  type PartiesDependencies,
+  type Subject,
+  type TransferRequest,
+  walletPlaceOf,
+} from './parties.ts';
+
+export interface CashOutDependencies extends PartiesDependencies {
+  readonly rentSponsor: RentSponsor;
+  readonly failPoint: FailPoint;
+  readonly accounts: Pick<Accounts, 'hold' | 'findHold' | 'closeHold'>;
+}
 
 /** The hold of a cash-out, which is there: by this request, by one before it, or by one beside it. */
 type BegunCashOut =
@@ -30,7 +48,7 @@ type BegunCashOut =
     }
   | { readonly standing: 'closed' };
 
-export function createCashOuts(dependencies: TreasuryDependencies, parties: Parties) {
+export function createCashOuts(dependencies: CashOutDependencies, parties: Parties) {
   const { moves, rentSponsor: sponsor, clock, failPoint, accounts } = dependencies;
 
   return { withdraw, carryOut };

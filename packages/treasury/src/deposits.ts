@@ -1,12 +1,15 @@
 /** From the user's wallet to the treasury; booked once the chain has confirmed it. */
 import type { Outcome, Requester } from '@coffer/event-store';
-import { type AppPlace, isoTimeOf, Rejection } from '@coffer/kernel';
+import { type AppPlace, type FailPoint, isoTimeOf, Rejection } from '@coffer/kernel';
 import { type MoveState, treasuryMovePlace } from '@coffer/moves';
 import { requirePossible } from './onChain.ts';
-import { type Parties, walletPlaceOf } from './parties.ts';
-import type { TransferRequest, TreasuryDependencies } from './treasury.ts';
+import { type Parties, type PartiesDependencies, type TransferRequest, walletPlaceOf } from './parties.ts';
 
-export function createDeposits({ moves, clock, failPoint }: TreasuryDependencies, parties: Parties) {
+export interface DepositDependencies extends PartiesDependencies {
+  readonly failPoint: FailPoint;
+}
+
+export function createDeposits({ moves, clock, failPoint }: DepositDependencies, parties: Parties) {
   return { deposit };
 
   /** Idempotent on `ref`. */

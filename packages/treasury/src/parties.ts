@@ -6,11 +6,52 @@ import {
   type Requester,
   requestedBy,
 } from '@coffer/event-store';
-import { type AppPlace, isoTimeOf, Rejection, type UserPlace } from '@coffer/kernel';
-import { asRequested, type MoveState, type PayingWallet, treasuryMovePlace } from '@coffer/moves';
-import type { Standing } from '@coffer/users';
+import {
+  type AppPlace,
+  type Clock,
+  type Environment,
+  isoTimeOf,
+  Rejection,
+  type UserPlace,
+} from '@coffer/kernel';
+import { asRequested, type MoveState, type Moves, type PayingWallet, treasuryMovePlace } from '@coffer/moves';
+import type { Chain } from '@coffer/solana';
+import type { Standing, Users } from '@coffer/users';
 import { reject } from './errors.ts';
-import type { TransferRequest, TreasuryCurrency, TreasuryDependencies } from './treasury.ts';
+
+export interface TreasuryCurrency {
+  readonly id: number;
+  readonly decimals: number;
+  /** `native`, a base58 mint address, or null where the currency is not on that chain. */
+  readonly mint: { readonly [Of in Environment]: string | null };
+}
+
+export interface TransferRequest {
+  readonly userId: string;
+  /** The id of one of the app's currencies. */
+  readonly currency: number;
+  readonly amount: bigint;
+  readonly ref: string;
+}
+
+export interface PartiesDependencies {
+  readonly moves: Moves;
+  readonly clock: Clock;
+  readonly users: Pick<Users, 'show' | 'requireActive'>;
+  readonly currencyById: (
+    appId: string,
+    currencyId: number,
+  ) => TreasuryCurrency | undefined | Promise<TreasuryCurrency | undefined>;
+  /** Throws `chain/not_configured`. */
+  readonly chainOf: (environment: Environment) => Chain;
+  /** The user's active wallet, confirmed current; undefined where there is none. */
+  readonly walletOf: (user: UserPlace, deadline: Deadline) => Promise<PayingWallet | undefined>;
+  /** The app's treasury; made where there is none. Throws `wallets/keys_unavailable`. */
+  readonly treasuryOf: (
+    place: Pick<AppPlace, 'appId' | 'environment'>,
+    context: CommandContext,
+  ) => Promise<PayingWallet>;
+}
 
 type Operation = 'deposit' | 'cashOut';
 
@@ -23,7 +64,7 @@ export interface Subject {
 
 export type Parties = ReturnType<typeof createParties>;
 
-export function createParties({ moves, clock, users, ...dependencies }: TreasuryDependencies) {
+export function createParties({ moves, clock, users, ...dependencies }: PartiesDependencies) {
   return { subjectOf, requestedBefore, partiesOf, onChainOf, contextOf };
 
   /** Throws `users/not_found`, `treasury/unknown_currency`. */

@@ -4,38 +4,15 @@
  */
 import assert from 'node:assert/strict';
 import { type Accounts, cashOutHoldId, depositEntryId } from '@coffer/accounts';
-import type { CommandContext, Deadline, Requester, StreamEvent } from '@coffer/event-store';
-import type { AppPlace, Clock, Environment, FailPoint, UserPlace } from '@coffer/kernel';
-import {
-  type MoveState,
-  type Moves,
-  type PayingWallet,
-  type RentSponsor,
-  treasuryMovePlace,
-} from '@coffer/moves';
-import type { Chain } from '@coffer/solana';
-import type { Users } from '@coffer/users';
-import { createCashOuts } from './cashOuts.ts';
+import type { Deadline, Requester, StreamEvent } from '@coffer/event-store';
+import type { AppPlace } from '@coffer/kernel';
+import { type MoveState, treasuryMovePlace } from '@coffer/moves';
+import { type CashOutDependencies, createCashOuts } from './cashOuts.ts';
 import { createDeposits } from './deposits.ts';
 import { reject } from './errors.ts';
 import { endOfMove } from './moveFacts.ts';
 import { finalFundsOf } from './onChain.ts';
-import { createParties } from './parties.ts';
-
-export interface TreasuryCurrency {
-  readonly id: number;
-  readonly decimals: number;
-  /** `native`, a base58 mint address, or null where the currency is not on that chain. */
-  readonly mint: { readonly [Of in Environment]: string | null };
-}
-
-export interface TransferRequest {
-  readonly userId: string;
-  /** The id of one of the app's currencies. */
-  readonly currency: number;
-  readonly amount: bigint;
-  readonly ref: string;
-}
+import { createParties, type TransferRequest } from './parties.ts';
 
 /** What the treasury owes in a currency, and what has left for the chain and is still in the books: of one moment. */
 export interface TreasuryBooks {
@@ -53,29 +30,11 @@ export interface TreasuryBalance {
   readonly treasury: TreasuryBooks & { readonly address: string; readonly onChain: bigint };
 }
 
-export interface TreasuryDependencies {
-  readonly moves: Moves;
-  readonly rentSponsor: RentSponsor;
-  readonly clock: Clock;
-  readonly failPoint: FailPoint;
+export interface TreasuryDependencies extends CashOutDependencies {
   readonly accounts: Pick<
     Accounts,
     'hold' | 'findHold' | 'closeHold' | 'creditDeposit' | 'isBooked' | 'external'
   >;
-  readonly users: Pick<Users, 'show' | 'requireActive'>;
-  readonly currencyById: (
-    appId: string,
-    currencyId: number,
-  ) => TreasuryCurrency | undefined | Promise<TreasuryCurrency | undefined>;
-  /** Throws `chain/not_configured`. */
-  readonly chainOf: (environment: Environment) => Chain;
-  /** The user's active wallet, confirmed current; undefined where there is none. */
-  readonly walletOf: (user: UserPlace, deadline: Deadline) => Promise<PayingWallet | undefined>;
-  /** The app's treasury; made where there is none. Throws `wallets/keys_unavailable`. */
-  readonly treasuryOf: (
-    place: Pick<AppPlace, 'appId' | 'environment'>,
-    context: CommandContext,
-  ) => Promise<PayingWallet>;
   readonly booksOf: (
     place: Pick<AppPlace, 'appId' | 'environment'> & { readonly currencyId: number },
   ) => Promise<TreasuryBooks>;

@@ -2,7 +2,8 @@
 import { type CommandHandler, causedBy, type Deadline } from '@coffer/event-store';
 import { type FailPoint, uuidFromParts } from '@coffer/kernel';
 import type { Moves } from '@coffer/moves';
-import { type AdmittedMove, type WalletState, wallet } from './domain/wallet.ts';
+import type { AdmittedMove, WalletState } from './domain/wallet.state.ts';
+import { wallet } from './domain/wallet.ts';
 import { type WalletPlace, walletStreamName } from './domain/walletIds.ts';
 
 export function createAdmissions({

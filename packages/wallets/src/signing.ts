@@ -19,8 +19,9 @@ import {
 import type { WalletPlace } from './domain/walletIds.ts';
 import { reject } from './errors.ts';
 import { checkSimulation, movesValueOut } from './policy/checkSimulation.ts';
-import { type Declared, inspect } from './policy/inspect.ts';
+import { inspect } from './policy/inspect.ts';
 import type { SigningLimits } from './policy/limits.ts';
+import type { Declared } from './policy/terms.ts';
 import { findKeysOf, type KeyOpening } from './sealedKeys.ts';
 import type { Signer } from './signer.ts';
 import {

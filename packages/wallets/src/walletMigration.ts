@@ -8,7 +8,8 @@ import { type Clock, type Environment, isoTimeOf, type UserPlace } from '@coffer
 import { isRentOfApp, type MoveState, type Moves, type RentSponsor, sweepPlace } from '@coffer/moves';
 import { type Chain, canSpare, mintDecimals, movableOf, NATIVE_DECIMALS, planTransfer } from '@coffer/solana';
 import type { ChainCurrency } from './chainWallets.ts';
-import { type ProvisionedWallet, wallet } from './domain/wallet.ts';
+import type { ProvisionedWallet } from './domain/wallet.state.ts';
+import { wallet } from './domain/wallet.ts';
 import { walletStreamName } from './domain/walletIds.ts';
 import { reject } from './errors.ts';
 import { placeOf, viewOf, type Wallets, type WalletView } from './wallets.ts';

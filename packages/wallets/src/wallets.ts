@@ -14,13 +14,8 @@ import {
   type UserPlace,
 } from '@coffer/kernel';
 import { walletEvents } from './domain/wallet.events.ts';
-import {
-  type ProvisionedWallet,
-  type Successor,
-  type WalletState,
-  type WalletStatus,
-  wallet,
-} from './domain/wallet.ts';
+import type { ProvisionedWallet, Successor, WalletState, WalletStatus } from './domain/wallet.state.ts';
+import { wallet } from './domain/wallet.ts';
 import { type WalletPlace, walletIdOf, walletStreamName } from './domain/walletIds.ts';
 import { retireKey } from './sealedKeys.ts';
 import { keyOf, type WalletKeyDependencies } from './walletKeys.ts';

@@ -3,7 +3,7 @@ import { figure } from '@coffer/kernel';
 import { Map as PersistentMap } from 'immutable';
 import { z } from 'zod';
 import { entryReason } from './account.events.ts';
-import type { Account } from './account.ts';
+import type { Account } from './account.state.ts';
 import { entryId, holdId, holdPurpose } from './accountIds.ts';
 
 const stored = z.object({

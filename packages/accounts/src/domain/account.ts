@@ -10,11 +10,11 @@ import {
   type StreamType,
   streamName,
 } from '@coffer/kernel';
-import { Map as PersistentMap } from 'immutable';
 import { z } from 'zod';
 import { reject } from '../errors.ts';
 import { type AccountEvent, accountEvents, type EntryReason } from './account.events.ts';
 import { decodeAccount, encodeAccount } from './account.snapshot.ts';
+import { type Account, type Entry, initialState, type OpenHold } from './account.state.ts';
 import { callerKeyOf, type EntryId, type HoldId, type HoldPurpose, purposeOf } from './accountIds.ts';
 
 // Stream
@@ -86,51 +86,6 @@ export interface CloseAnswer {
   readonly outcome: 'holdClosed';
   readonly payout: bigint;
 }
-
-// State
-
-export interface OpenHold {
-  readonly amount: bigint;
-  readonly purpose: HoldPurpose;
-  readonly request: Readonly<Record<string, string>>;
-  readonly heldAtRevision: number;
-}
-
-interface Entry {
-  readonly operation: 'credit' | 'debit';
-  readonly amount: bigint;
-  readonly reason: EntryReason;
-  readonly note: string | undefined;
-  readonly available: bigint;
-  readonly held: bigint;
-  readonly revision: number;
-}
-
-/** The maps are persistent: waiting commands are decided on tentative states that may be dropped. */
-export interface Account {
-  /** Of the last event folded; -1 before the first. */
-  readonly revision: number;
-  readonly available: bigint;
-  readonly held: bigint;
-  /** What deposits have brought in, and what cash-outs have taken out, since ever. */
-  readonly deposited: bigint;
-  readonly withdrawn: bigint;
-  readonly entries: PersistentMap<EntryId, Entry>;
-  readonly openHolds: PersistentMap<HoldId, OpenHold>;
-  /** Payouts of the holds that are gone. */
-  readonly closedHolds: PersistentMap<HoldId, bigint>;
-}
-
-const initialState: Account = {
-  revision: -1,
-  available: 0n,
-  held: 0n,
-  deposited: 0n,
-  withdrawn: 0n,
-  entries: PersistentMap(),
-  openHolds: PersistentMap(),
-  closedHolds: PersistentMap(),
-};
 
 // Decide
 

@@ -1,6 +1,7 @@
 /** What was asked of the ledger and what came back: what the checker is told of a run. */
 import assert from 'node:assert/strict';
 import { accountsErrors } from '@coffer/accounts';
+import type { StreamEvent } from '@coffer/event-store';
 import type { Environment, ErrorCatalog } from '@coffer/kernel';
 import { usersErrors } from '@coffer/users';
 import { ledgerErrors } from '../errors.ts';
@@ -45,6 +46,15 @@ export interface Attempt {
   readonly received: (Received & { readonly at: number }) | undefined;
   /** How long the log was when it was sent and when it was answered, where a run can tell. */
   readonly log?: { readonly from: number; readonly to: number };
+}
+
+export interface Run {
+  /** In the order of the log. */
+  readonly events: readonly StreamEvent[];
+  readonly attempts: readonly Attempt[];
+  readonly places: readonly Place[];
+  readonly users: readonly string[];
+  readonly currencies: readonly { readonly id: number; readonly code: string }[];
 }
 
 export function operationsOf({ call }: Attempt): readonly Asked[] {

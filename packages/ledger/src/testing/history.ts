@@ -11,20 +11,19 @@ import { accountEvents, parseAccountStream, postingsOf } from '@coffer/accounts'
 import type { StreamEvent } from '@coffer/event-store';
 import { decodeMetadata, idFromParts, parseStreamName } from '@coffer/kernel';
 import { z } from 'zod';
-import { type Asked, type Attempt, operationsOf, type Place, type Received, receivedOf } from './attempts.ts';
+import {
+  type Asked,
+  type Attempt,
+  operationsOf,
+  type Place,
+  type Received,
+  type Run,
+  receivedOf,
+} from './attempts.ts';
 import { logOperationOf } from './logOperations.ts';
 import { createModel, type Model } from './model/model.ts';
 import type { Answer, Books, Operation, Step } from './operations.ts';
 import { storyOfClaim, storyOfEvent } from './story.ts';
-
-export interface Run {
-  /** In the order of the log. */
-  readonly events: readonly StreamEvent[];
-  readonly attempts: readonly Attempt[];
-  readonly places: readonly Place[];
-  readonly users: readonly string[];
-  readonly currencies: readonly { readonly id: number; readonly code: string }[];
-}
 
 /** An event of the ledger, and the model's own account of it. */
 export interface Applied {
@@ -45,7 +44,7 @@ export interface Explained {
 }
 
 /** An attempt that was answered with what the rules say, or one currency of it. */
-export interface Claim {
+interface Claim {
   readonly attempt: Attempt & { readonly received: NonNullable<Attempt['received']> };
   readonly parts: readonly { readonly asked: Operation; readonly given: Given }[];
   /** Numbers of the parts for which the next event must be theirs, each of another way to explain the whole. */

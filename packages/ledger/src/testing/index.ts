@@ -1,4 +1,4 @@
-export type { Asked, Attempt, Call, Place, Received } from './attempts.ts';
-export { type Applied, type Explained, explain, type Run } from './history.ts';
+export type { Asked, Attempt, Call, Place, Received, Run } from './attempts.ts';
+export { type Applied, type Explained, explain } from './history.ts';
 export type { Books, Contents, Operation, Step } from './operations.ts';
 export { SEED } from './seed.ts';

@@ -1,7 +1,7 @@
 /** The small casino of the random histories: few players, currencies and sessions, so that all meet. */
 import { idFromParts } from '@coffer/kernel';
-import type { Place } from './attempts.ts';
-import { type Explained, explain, type Run } from './history.ts';
+import type { Place, Run } from './attempts.ts';
+import { type Explained, explain } from './history.ts';
 
 export const USERS = ['usr_00000000000000000000000001', 'usr_00000000000000000000000002'] as const;
 export const CURRENCIES = [

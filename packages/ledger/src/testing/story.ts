@@ -1,11 +1,17 @@
 /** What there is to read when a run does not fit: what was asked, and what the log has on it. */
 import { parseStreamName } from '@coffer/kernel';
-import { type Attempt, operationsOf } from './attempts.ts';
-import type { Claim, Run } from './history.ts';
+import { type Attempt, operationsOf, type Run } from './attempts.ts';
 
 const MOST_LINES = 40;
 
-export function storyOfClaim(run: Run, { attempt, possible, isMatched }: Claim, what: string): string {
+/** An answer that does not fit, and what the model would have answered. */
+interface UnfitAnswer {
+  readonly attempt: Attempt;
+  readonly possible: readonly { readonly ordinal: number; readonly answer: string }[];
+  readonly isMatched: boolean;
+}
+
+export function storyOfClaim(run: Run, { attempt, possible, isMatched }: UnfitAnswer, what: string): string {
   const subjects = subjectsOf(attempt);
   return [
     what + (isMatched ? ', whose money has not reached the player' : ''),

@@ -1,6 +1,6 @@
 /** A wallet's state as plain JSON and back. Disposable: another version of the stream type ignores it. */
 import { z } from 'zod';
-import type { WalletState } from './wallet.ts';
+import type { WalletState } from './wallet.state.ts';
 
 const facts = {
   walletId: z.string(),

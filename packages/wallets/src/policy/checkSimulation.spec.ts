@@ -12,7 +12,7 @@ import { expect } from 'chai';
 import { newAddress } from './attacks/liteSvmChain.contract.ts';
 import { PublicKey } from './attacks/scene.contract.ts';
 import { checkSimulation } from './checkSimulation.ts';
-import type { Declared } from './inspect.ts';
+import type { Declared } from './terms.ts';
 
 const [wallet, thief, mint, held, second, theirs] = Array.from({ length: 6 }, () =>
   newAddress().toBase58(),

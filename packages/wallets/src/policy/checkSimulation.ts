@@ -10,9 +10,9 @@ import {
   SYSTEM_PROGRAM,
   type TokenState,
 } from '@coffer/solana';
-import type { Declared } from './inspect.ts';
 import type { SigningLimits } from './limits.ts';
 import type { RefusalReason } from './reasons.ts';
+import type { Declared } from './terms.ts';
 
 /** The accounts that the transaction can write to, and our wallet; undefined where there is none. */
 export type ChainState = ReadonlyMap<Address, ChainAccount | undefined>;

@@ -16,7 +16,7 @@ import { verifySignature } from '../ed25519.ts';
 import { feeOf } from './fee.ts';
 import type { SigningLimits } from './limits.ts';
 import type { RefusalReason } from './reasons.ts';
-import { type Terms, termsOf } from './terms.ts';
+import { type Declared, type Terms, termsOf } from './terms.ts';
 
 export interface InspectionRules {
   /** The wallet that is asked to sign. */
@@ -26,24 +26,6 @@ export interface InspectionRules {
   /** The programs that the app lets its server call; undefined where a player signs for themselves. */
   readonly programAllowList: ReadonlySet<Address> | undefined;
   readonly limits: SigningLimits;
-}
-
-/** What the transaction says that it takes from our wallet. */
-export interface Declared {
-  /** For its signatures and its priority; 0 where somebody else pays. */
-  readonly feeLamports: bigint;
-  /** The part of it for its priority. */
-  readonly priorityLamports: bigint;
-  readonly lamports: readonly { readonly to: Address; readonly lamports: bigint }[];
-  readonly tokens: readonly {
-    readonly source: Address;
-    readonly destination: Address;
-    readonly amount: bigint;
-  }[];
-  /** Accounts that come to be, or grow, at our wallet's cost. */
-  readonly rentOf: readonly Address[];
-  /** Programs that are called and that we cannot read. */
-  readonly foreignPrograms: readonly Address[];
 }
 
 export type Inspection =

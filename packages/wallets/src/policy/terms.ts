@@ -1,7 +1,24 @@
 /** What one instruction means to our wallet: what it takes from it, or why it is refused. */
 import type { Address, DecodedInstruction, SingleTokenInstruction } from '@coffer/solana';
-import type { Declared } from './inspect.ts';
 import type { RefusalReason } from './reasons.ts';
+
+/** What the transaction says that it takes from our wallet. */
+export interface Declared {
+  /** For its signatures and its priority; 0 where somebody else pays. */
+  readonly feeLamports: bigint;
+  /** The part of it for its priority. */
+  readonly priorityLamports: bigint;
+  readonly lamports: readonly { readonly to: Address; readonly lamports: bigint }[];
+  readonly tokens: readonly {
+    readonly source: Address;
+    readonly destination: Address;
+    readonly amount: bigint;
+  }[];
+  /** Accounts that come to be, or grow, at our wallet's cost. */
+  readonly rentOf: readonly Address[];
+  /** Programs that are called and that we cannot read. */
+  readonly foreignPrograms: readonly Address[];
+}
 
 export interface Terms {
   readonly refused: readonly RefusalReason[];

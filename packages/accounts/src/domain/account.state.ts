@@ -1,0 +1,47 @@
+/** What a player's account comes to: its funds, its holds and the entries that it has seen. */
+import { Map as PersistentMap } from 'immutable';
+import type { EntryReason } from './account.events.ts';
+import type { EntryId, HoldId, HoldPurpose } from './accountIds.ts';
+
+export interface OpenHold {
+  readonly amount: bigint;
+  readonly purpose: HoldPurpose;
+  readonly request: Readonly<Record<string, string>>;
+  readonly heldAtRevision: number;
+}
+
+export interface Entry {
+  readonly operation: 'credit' | 'debit';
+  readonly amount: bigint;
+  readonly reason: EntryReason;
+  readonly note: string | undefined;
+  readonly available: bigint;
+  readonly held: bigint;
+  readonly revision: number;
+}
+
+/** The maps are persistent: waiting commands are decided on tentative states that may be dropped. */
+export interface Account {
+  /** Of the last event folded; -1 before the first. */
+  readonly revision: number;
+  readonly available: bigint;
+  readonly held: bigint;
+  /** What deposits have brought in, and what cash-outs have taken out, since ever. */
+  readonly deposited: bigint;
+  readonly withdrawn: bigint;
+  readonly entries: PersistentMap<EntryId, Entry>;
+  readonly openHolds: PersistentMap<HoldId, OpenHold>;
+  /** Payouts of the holds that are gone. */
+  readonly closedHolds: PersistentMap<HoldId, bigint>;
+}
+
+export const initialState: Account = {
+  revision: -1,
+  available: 0n,
+  held: 0n,
+  deposited: 0n,
+  withdrawn: 0n,
+  entries: PersistentMap(),
+  openHolds: PersistentMap(),
+  closedHolds: PersistentMap(),
+};
