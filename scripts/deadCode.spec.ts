@@ -1,4 +1,4 @@
-/** What nobody imports, what is imported undeclared or in a circle: knip looks, `knip.jsonc` says where. */
+/** What nobody imports, and what is imported undeclared: knip looks, `knip.jsonc` says where. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const knip = join(root, 'node_modules/knip/bin/knip.js');
 
 describe('the code and the manifests', () => {
-  it('hold no file, export or dependency that nobody uses, and declare what they import, in no circle', async () => {
+  it('hold no file, export or dependency that nobody uses, and declare what they import', async () => {
     const looking = promisify(execFile)(process.execPath, [knip, '--no-progress', '--reporter', 'compact'], {
       cwd: root,
     });

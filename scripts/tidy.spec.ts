@@ -7,21 +7,13 @@ import { expect } from 'chai';
 import { codeRules } from './tidy/codeRules.ts';
 import { documentRules } from './tidy/documentRules.ts';
 import { functionRules } from './tidy/functionRules.ts';
-import { importRules } from './tidy/importRules.ts';
 import { manifestRules } from './tidy/manifestRules.ts';
 import { patternRules } from './tidy/patternRules.ts';
-import { explain, file } from './tidy/rule.ts';
-import { codeOf, importsOf, packageNameOf } from './tidy/sourceText.ts';
+import { explain } from './tidy/rule.ts';
+import { codeOf } from './tidy/sourceText.ts';
 import { readTree } from './tidy/tree.ts';
 
-const rules = [
-  ...importRules,
-  ...codeRules,
-  ...functionRules,
-  ...manifestRules,
-  ...documentRules,
-  ...patternRules,
-];
+const rules = [...codeRules, ...functionRules, ...manifestRules, ...documentRules, ...patternRules];
 
 /** The rules must spell what they forbid, so they are not measured by themselves. */
 const isTidyItself = (path: string) => path.startsWith('scripts/tidy');
@@ -47,36 +39,6 @@ describe('the rules about the code', () => {
       for (const sample of rule.accepts) expect(rule.find(sample), JSON.stringify(sample)).to.deep.equal([]);
     });
   }
-
-  it('read every form of import, and none in a comment or a string', () => {
-    const text = [
-      "import 'side-effect';",
-      "import type { A } from '@scope/types';",
-      'import {',
-      '  b,',
-      "} from 'several-lines/deep';",
-      "export * from './re-exported.ts';",
-      "const lazy = await import('lazy');",
-      "const place = import.meta.resolve('resolved');",
-      "// import 'in-a-comment';",
-      'const words = "import \'in-a-string\'";',
-    ].join('\n');
-    expect(importsOf(file('a.ts', text)).map(({ specifier, line }) => `${line} ${specifier}`)).to.deep.equal([
-      '1 side-effect',
-      '2 @scope/types',
-      '5 several-lines/deep',
-      '6 ./re-exported.ts',
-      '7 lazy',
-      '8 resolved',
-    ]);
-  });
-
-  it('name the package of an import', () => {
-    expect(packageNameOf('@coffer/event-store/memory')).to.equal('@coffer/event-store');
-    expect(packageNameOf('uuid/v7')).to.equal('uuid');
-    expect(packageNameOf('node:path')).to.equal(undefined);
-    expect(packageNameOf('./a.ts')).to.equal(undefined);
-  });
 
   it('tell code from comments, strings and regular expressions', () => {
     const code = codeOf(

@@ -126,15 +126,14 @@ export function workspaceOf(path: string): string | undefined {
 export const isSource = (path: string) => /\.(ts|mts|mjs)$/.test(path);
 
 /** Specs, contract suites and benches: what runs only while testing or measuring. */
-export const isTestCode = (path: string) =>
-  /\.(spec|contract|bench)\.ts$/.test(path) ||
-  path.startsWith('packages/testing/') ||
-  /^(packages|services)\/[^/]+\/src\/testing\//.test(path) ||
-  path.startsWith('scripts/');
+export const TEST_CODE =
+  '\\.(spec|contract|bench)\\.ts$|^scripts/|^packages/testing/|^(packages|services)/[^/]+/src/testing(/|\\.ts$)';
+export const isTestCode = (path: string) => new RegExp(TEST_CODE).test(path);
 
-/** Pure code: `packages/<context>/src/domain/` or `…/src/<part>/domain/`, without its specs. */
+/** Pure code: `packages/<context>/src/domain/` or `…/src/<part>/domain/`. The group is what `domain/` stands in. */
+export const DOMAIN = '^(packages/[^/]+/src/|packages/[^/]+/src/[^/]+/)domain/';
 export const isDomain = (path: string) =>
-  /^packages\/[^/]+\/src\/(?:[^/]+\/)?domain\//.test(path) && isSource(path) && !isTestCode(path);
+  new RegExp(DOMAIN).test(path) && isSource(path) && !isTestCode(path);
 
-/** Files that react to what other contexts have published. */
-export const isReaction = (path: string) => /\.(projection|reactions)(\.int|\.e2e)?(\.spec)?\.ts$/.test(path);
+/** Files that react to what other contexts have published, and their specs. */
+export const REACTION = '\\.(projection|reactions)(\\.int|\\.e2e)?(\\.spec)?\\.ts$';

@@ -1,202 +1,135 @@
-/** Who may import whom. Source: `docs/architecture.md`, "Who imports whom". */
-import { posix } from 'node:path';
-import {
-  arrowsOf,
-  CONTEXTS,
-  DOORS,
-  isDomain,
-  isReaction,
-  isSource,
-  isTestCode,
-  OPEN_TO_TESTS,
-  packageOf,
-  workspaceOf,
-} from './architecture.ts';
-import { eachFile, type Finding, file, type Rule, type SourceFile } from './rule.ts';
-import { type Import, importsOf, packageNameOf } from './sourceText.ts';
+/** Who may import whom, in the words of dependency-cruiser. Source: `docs/architecture.md`, "Who imports whom". */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { IForbiddenRuleType } from 'dependency-cruiser';
+import { arrowsOf, CONTEXTS, DOMAIN, DOORS, OPEN_TO_TESTS, REACTION, TEST_CODE } from './architecture.ts';
 
-/** A rule about one import at a time. */
-function eachImport(
-  applies: (path: string) => boolean,
-  isForbidden: (path: string, specifier: string) => boolean,
-): Rule['find'] {
-  const finding = (path: string, { specifier, line }: Import): Finding => ({
-    path,
-    line,
-    found: `imports ${specifier}`,
-  });
-  return eachFile(applies, (source: SourceFile) =>
-    importsOf(source)
-      .filter(({ specifier }) => isForbidden(source.path, specifier))
-      .map((found) => finding(source.path, found)),
-  );
+const oneOf = (names: readonly string[]) => `(${names.join('|')})`;
+
+const installed = (name: string) => `(^|/)node_modules/${name}/`;
+
+const cycles: IForbiddenRuleType = {
+  name: 'no-cycles',
+  comment:
+    'Two files in a circle are one file that is hard to read. Move what both need into a file below them; types count too.',
+  from: {},
+  to: { circular: true },
+};
+
+const domainImports: IForbiddenRuleType = {
+  name: 'pure-domain',
+  comment:
+    'What decides about money must be readable and testable alone; one import of I/O and it is neither. It imports the kernel, zod, node:assert, immutable, domain/ and errors.ts of its own: fetch the fact in the route or the process and put it into the command.',
+  from: { path: DOMAIN, pathNot: TEST_CODE },
+  to: {
+    pathNot: [
+      '^packages/kernel/',
+      installed('(zod|immutable)'),
+      '^assert(/strict)?$',
+      '^$1domain/',
+      '^$1errors\\.ts$',
+    ],
+  },
+};
+
+const contextsApart: IForbiddenRuleType = {
+  name: 'contexts-apart',
+  comment:
+    'A context that calls another cannot be read, tested or changed alone. Take what you need as a function argument that a service passes in; only *.projection.ts and *.reactions.ts may import the published event types of another context.',
+  from: { path: `^packages/${oneOf(CONTEXTS)}/`, pathNot: REACTION },
+  to: { path: `^packages/${oneOf(CONTEXTS)}/`, pathNot: '^packages/$1/' },
+};
+
+interface Manifest {
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
 }
 
-const resolve = (path: string, specifier: string) => posix.join(posix.dirname(path), specifier);
+const ours = (dependencies: Manifest['dependencies'] = {}) =>
+  Object.keys(dependencies).flatMap((name) =>
+    name.startsWith('@coffer/') ? [name.slice('@coffer/'.length)] : [],
+  );
 
-const cofferPackageOf = (specifier: string) => /^@coffer\/([^/]+)/.exec(specifier)?.[1];
+/** Of one workspace: `packages/ledger`. What is declared for its specs is for its specs only. */
+function arrows(root: string, workspace: string): readonly IForbiddenRuleType[] {
+  const [folder, name = ''] = workspace.split('/');
+  const manifest: Manifest = JSON.parse(readFileSync(join(root, workspace, 'package.json'), 'utf8'));
+  const dependencies = ours(manifest.dependencies);
+  const allowed =
+    folder === 'services' ? dependencies : (arrowsOf(name) ?? []).filter((to) => dependencies.includes(to));
+  const rule = (from: IForbiddenRuleType['from'], targets: readonly string[]): IForbiddenRuleType => ({
+    name: 'arrows',
+    comment:
+      'The packages are layers: an arrow upwards makes a cycle, and soon nothing can be taken out alone. Move the shared part down, or pass a function in from the service. An arrow stands in scripts/tidy/architecture.ts and among the dependencies of package.json.',
+    from,
+    to: { path: '^(packages|services)/', pathNot: `^(packages|services)/${oneOf([name, ...targets])}/` },
+  });
+  const inSpecs = `^${workspace}/.*(\\.(spec|contract|bench)\\.ts$|/testing(/|\\.ts$))`;
+  return [
+    rule({ path: `^${workspace}/`, pathNot: [TEST_CODE, REACTION] }, allowed),
+    rule({ path: `^${workspace}/.*${REACTION}`, pathNot: TEST_CODE }, [
+      ...allowed,
+      ...CONTEXTS.filter((to) => dependencies.includes(to)),
+    ]),
+    rule({ path: inSpecs }, [...dependencies, ...ours(manifest.devDependencies)]),
+  ];
+}
 
-const DOMAIN_LIBRARIES = ['@coffer/kernel', 'zod', 'node:assert', 'node:assert/strict', 'immutable'];
-
-const domainImports: Rule = {
-  title: 'keeps domain code to the kernel, zod, node:assert, immutable and its own files',
-  why: 'what decides about money must be readable and testable alone; one import of I/O and it is neither.',
-  instead:
-    'fetch the fact in the route or the process and put it into the command; from the own package only domain/ and errors.ts are imported.',
-  find: eachImport(isDomain, (path, specifier) => {
-    if (!specifier.startsWith('.')) return !DOMAIN_LIBRARIES.includes(specifier);
-    const target = resolve(path, specifier);
-    const part = path.slice(0, path.indexOf('/domain/') + 1);
-    return !target.startsWith(`${part}domain/`) && target !== `${part}errors.ts`;
-  }),
-  refuses: [
-    [file('packages/ledger/src/domain/playSession.ts', "import { readFile } from 'node:fs/promises';\n")],
-    [file('packages/ledger/src/domain/playSession.ts', "import { Pool } from '@coffer/database';\n")],
-    [file('packages/ledger/src/domain/playSession.ts', "import { routes } from '../routes.ts';\n")],
-    [
-      file(
-        'packages/ledger/src/domain/playSession.ts',
-        "export * from '../../../users/src/domain/user.ts';\n",
-      ),
-    ],
-    [file('packages/auth/src/identities/domain/identity.ts', "import { clock } from '../../clock.ts';\n")],
-  ],
-  accepts: [
-    [
-      file(
-        'packages/ledger/src/domain/playSession.ts',
-        "import assert from 'node:assert/strict';\nimport {\n  amount,\n} from '@coffer/kernel';\nimport { Map } from 'immutable';\nimport { reject } from '../errors.ts';\nimport type { Opened } from './playSession.events.ts';\n",
-      ),
-    ],
-    [file('packages/ledger/src/domain/playSession.spec.ts', "import { expect } from 'chai';\n")],
-    [file('packages/auth/src/identities/domain/identity.ts', "import { reject } from '../errors.ts';\n")],
-  ],
+const facesOnly: IForbiddenRuleType = {
+  name: 'faces-only',
+  comment:
+    'A path into another package goes past its public face, so nobody sees what is used. Import @coffer/<name>, whose face is src/index.ts; move what two services share into a package.',
+  from: { path: '^(packages|services)/([^/]+)/' },
+  to: { path: '^(packages|services)/', pathNot: '^$1/$2/', dependencyTypesNot: ['aliased-workspace'] },
 };
 
-const contextsApart: Rule = {
-  title: 'keeps contexts out of each other',
-  why: 'a context that calls another cannot be read, tested or changed alone.',
-  instead:
-    'take what you need as a function argument that a service passes in; only *.projection.ts and *.reactions.ts may import the published event types of another context.',
-  find: eachImport(
-    (path) => isSource(path) && CONTEXTS.includes(packageOf(path) ?? '') && !isReaction(path),
-    (path, specifier) => {
-      const imported = cofferPackageOf(specifier);
-      return imported !== undefined && imported !== packageOf(path) && CONTEXTS.includes(imported);
-    },
-  ),
-  refuses: [
-    [file('packages/ledger/src/routes.ts', "import { deposit } from '@coffer/treasury';\n")],
-    [file('packages/wallets/src/index.ts', "export type { Moves } from '@coffer/treasury';\n")],
-  ],
-  accepts: [
-    [
-      file(
-        'packages/custody/src/pools.reactions.ts',
-        "import { playSessionEvents } from '@coffer/ledger';\n",
-      ),
-    ],
-    [file('packages/ledger/src/routes.ts', "import { holdOpenedBy } from '@coffer/accounts';\n")],
-  ],
+const noProgramImported: IForbiddenRuleType = {
+  name: 'no-program-imported',
+  comment: 'services/coffer is wiring: move what two services share into a package.',
+  from: { path: '^(packages|services)/', pathNot: '^services/coffer/' },
+  to: { path: '^services/coffer/' },
 };
 
-const arrows: Rule = {
-  title: 'follows the arrows between packages',
-  why: 'the packages are layers: an arrow upwards makes a cycle, and soon nothing can be taken out alone.',
-  instead:
-    'move the shared part down, or pass a function in from the service; a new package is listed in scripts/tidy/architecture.ts with its arrows.',
-  find: eachImport(
-    (path) => isSource(path) && packageOf(path) !== undefined && !isTestCode(path),
-    (path, specifier) => {
-      const imported = cofferPackageOf(specifier);
-      const name = packageOf(path) ?? '';
-      if (imported === undefined || imported === name) return false;
-      if (CONTEXTS.includes(imported) && isReaction(path)) return false;
-      return !arrowsOf(name)?.includes(imported);
-    },
-  ),
-  refuses: [
-    [file('packages/kernel/src/amounts.ts', "import { Pool } from '@coffer/database';\n")],
-    [file('packages/http/src/app.ts', "import type { EventStore } from '@coffer/event-store';\n")],
-    [file('packages/brandnew/src/index.ts', "export * from '@coffer/kernel';\n")],
-  ],
-  accepts: [
-    [file('packages/consumers/src/runner.ts', "import { withTransaction } from '@coffer/database';\n")],
-    [file('packages/event-store/src/memory/store.spec.ts', "import { given } from '@coffer/testing';\n")],
-  ],
+const doors: readonly IForbiddenRuleType[] = Object.entries(DOORS).map(([name, folders]) => ({
+  name: 'doors',
+  comment:
+    'A driver or framework that is imported everywhere can never be replaced, guarded or upgraded in one place. Use the types and functions of @coffer/database, @coffer/http and @coffer/event-store; the doors are listed in scripts/tidy/architecture.ts.',
+  from: {
+    pathNot: [...folders.map((folder) => `^${folder}`), ...(OPEN_TO_TESTS.includes(name) ? [TEST_CODE] : [])],
+  },
+  to: { path: installed(name) },
+}));
+
+const MEMORY = '^packages/(event-store|solana)/src/memory/';
+
+const testTools: IForbiddenRuleType = {
+  name: 'testing-tools-in-tests',
+  comment:
+    'What a service imports, it ships: a memory store or a test world must never be reachable in production. Import them from *.spec.ts, *.contract.ts, *.bench.ts, scripts/, packages/testing or the src/testing of a package.',
+  from: { pathNot: [TEST_CODE, MEMORY] },
+  to: { path: [TEST_CODE, MEMORY, installed('(chai|mocha|fast-check)')] },
 };
 
-const noServiceImported: Rule = {
-  title: 'lets nothing import a service or reach into another package by path',
-  why: 'services are wiring; and a path into another package goes past its public face, so nobody sees what is used.',
-  instead: 'import @coffer/<name>, whose face is src/index.ts; move what two services share into a package.',
-  find: eachImport(
-    (path) => isSource(path) && workspaceOf(path) !== undefined,
-    (path, specifier) => {
-      if (specifier === 'coffer' || specifier.startsWith('coffer/')) return true;
-      return specifier.startsWith('.') && !resolve(path, specifier).startsWith(`${workspaceOf(path)}/`);
-    },
-  ),
-  refuses: [
-    [file('packages/http/src/app.ts', "import { config } from 'coffer/config';\n")],
-    [file('packages/http/src/app.ts', "import { config } from '../../../services/coffer/src/config.ts';\n")],
-    [file('services/coffer/src/run.ts', "import { pool } from '../../../packages/database/src/pool.ts';\n")],
-  ],
-  accepts: [[file('services/coffer/src/run.ts', "import { createPool } from '@coffer/database';\n")]],
+const declared: IForbiddenRuleType = {
+  name: 'declared',
+  comment:
+    'An undeclared import works only while another package happens to install it. Add it to the dependencies of that package.json; devDependencies are for test code.',
+  from: { pathNot: TEST_CODE },
+  to: {
+    dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'],
+    dependencyTypesNot: ['npm'],
+  },
 };
 
-const doors: Rule = {
-  title: 'keeps each client behind its door',
-  why: 'a driver or framework that is imported everywhere can never be replaced, guarded or upgraded in one place.',
-  instead:
-    'use the types and functions of @coffer/database, @coffer/http and @coffer/event-store; the doors are listed in scripts/tidy/architecture.ts.',
-  find: eachImport(isSource, (path, specifier) => {
-    const name = packageNameOf(specifier) ?? '';
-    if (OPEN_TO_TESTS.includes(name) && isTestCode(path)) return false;
-    const door = DOORS[name];
-    return door !== undefined && !door.some((folder) => path.startsWith(folder));
-  }),
-  refuses: [
-    [file('packages/ledger/src/sessions.projection.ts', "import pg from 'pg';\n")],
-    [file('packages/event-store/src/port.ts', "import type { Pool } from 'pg';\n")],
-    [file('services/coffer/src/run.ts', "import express from 'express';\n")],
-    [file('packages/wallets/src/signer.ts', "import { Keypair } from '@solana/web3.js';\n")],
-    [file('packages/ledger/src/a.spec.ts', "import pg from 'pg';\n")],
-  ],
-  accepts: [
-    [file('packages/event-store/src/postgres/store.ts', "import pg from 'pg';\n")],
-    [file('packages/http/src/app.ts', "import express from 'express';\n")],
-    [file('packages/wallets/src/signer.spec.ts', "import { Keypair } from '@solana/web3.js';\n")],
-  ],
-};
-
-const TEST_ONLY =
-  /^(@coffer\/testing|@coffer\/[a-z-]+\/(contract|memory|testing)|chai|mocha|fast-check)(\/|$)/;
-
-const testToolsInTests: Rule = {
-  title: 'uses testing tools in tests only',
-  why: 'what a service imports, it ships: a memory store or a test world must never be reachable in production.',
-  instead:
-    'import them from *.spec.ts, *.contract.ts, *.bench.ts, scripts/, packages/testing or the src/testing of a package.',
-  find: eachImport(
-    (path) => isSource(path) && !isTestCode(path),
-    (path, specifier) =>
-      TEST_ONLY.test(specifier) || (specifier.startsWith('.') && isTestCode(resolve(path, specifier))),
-  ),
-  refuses: [
-    [file('services/coffer/src/run.ts', "import { memoryEventStore } from '@coffer/event-store/memory';\n")],
-    [file('packages/users/src/index.ts', "export { given } from '@coffer/testing';\n")],
-    [file('services/coffer/src/service.ts', "import { seedOf } from '@coffer/wallets/testing';\n")],
-    [file('packages/ledger/src/routes.ts', "import { explain } from './testing/history.ts';\n")],
-  ],
-  accepts: [[file('packages/users/src/domain/user.spec.ts', "import { given } from '@coffer/testing';\n")]],
-};
-
-export const importRules: readonly Rule[] = [
+/** `workspaces` are the folders of all packages and services below the root. */
+export const importRules = (root: string, workspaces: readonly string[]): readonly IForbiddenRuleType[] => [
+  cycles,
   domainImports,
   contextsApart,
-  arrows,
-  noServiceImported,
-  doors,
-  testToolsInTests,
+  ...workspaces.flatMap((workspace) => arrows(root, workspace)),
+  facesOnly,
+  noProgramImported,
+  ...doors,
+  testTools,
+  declared,
 ];

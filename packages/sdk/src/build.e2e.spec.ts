@@ -12,7 +12,7 @@ import { build } from 'esbuild';
 const run = promisify(execFile);
 const PACKAGE = join(import.meta.dirname, '..');
 const { resolve: find } = createRequire(import.meta.url);
-const COMPILER = join(dirname(find('typescript/package.json')), 'bin/tsc');
+const COMPILER = join(dirname(find('@typescript/native/package.json')), 'bin/tsc');
 
 /** A program that uses types and values, and nothing that a platform may lack. */
 const USER = `
