@@ -7,7 +7,21 @@ import type { Mints } from '@coffer/portal';
 import type { MasterKey, MasterKeys } from '@coffer/wallets';
 import type { Chains } from './chains.ts';
 import type { Config } from './config.ts';
-import type { ServiceOptions } from './service.ts';
+
+export interface InstallationOptions {
+  readonly config: Config;
+  readonly identityKey: Uint8Array;
+  /** Those that this process may use; none where it has no need of them. */
+  readonly masterKeys: MasterKeys;
+  /** Where money moves on a chain. */
+  readonly chains: Chains;
+  /** Given where the installation keeps its own. */
+  readonly makeNextMasterKey: ((environment: Environment) => Promise<MasterKey>) | undefined;
+  /** How often the ends of moves are looked for on the chain. Default: every 15 seconds. */
+  readonly bearOutEveryMs?: number;
+  /** For specs: who a user is, for sign-in sessions. Default: the one behind the identity. */
+  readonly viewUser?: ViewUser;
+}
 
 export interface Installation {
   /** It is for trying out, on the machine of whoever tries it: pages that this machine serves itself may call. */
@@ -28,7 +42,7 @@ export interface Installation {
   readonly viewUser: ViewUser | undefined;
 }
 
-export function installationOf(options: ServiceOptions): Installation {
+export function installationOf(options: InstallationOptions): Installation {
   const { config, chains, identityKey, masterKeys, makeNextMasterKey } = options;
   const { reconcileSchedule, fullReconcileSchedule, scrubPassMs } = config;
   return {

@@ -11,27 +11,19 @@ import type { Chains } from './chains.ts';
 import { type Config, needMasterKeys } from './config.ts';
 import { CONTEXTS } from './contexts.ts';
 import { gatewayStoreOf, openEventStore, watchAppends } from './eventStore.ts';
-import { installationOf } from './installation.ts';
+import { type InstallationOptions, installationOf } from './installation.ts';
 import { startStoreGateway } from './storeGateway.ts';
 import { VERSION } from './version.ts';
 
-export interface ServiceOptions {
-  readonly config: Config;
+export interface ServiceOptions extends InstallationOptions {
   readonly roles: readonly Role[];
   readonly databaseUrl: string;
   readonly secretsKey: Uint8Array;
-  readonly identityKey: Uint8Array;
   /** Undefined: no snapshots are kept or used. */
   readonly snapshotSecret: Uint8Array | undefined;
   readonly operatorToken: string;
   /** Undefined where the store gateway is not asked for. */
   readonly storeGatewayPassword: string | undefined;
-  /** Those that this process may use; none where it has no need of them. */
-  readonly masterKeys: MasterKeys;
-  /** Where money moves on a chain. */
-  readonly chains: Chains;
-  /** Given where the installation keeps its own. */
-  readonly makeNextMasterKey: ((environment: Environment) => Promise<MasterKey>) | undefined;
   readonly logger: Logger;
   /** Done when everything listens; until its end nothing is ready. */
   readonly beforeReady?: (service: Service) => Promise<void>;
@@ -39,10 +31,6 @@ export interface ServiceOptions {
   readonly onUndeclared?: (problem: string) => never;
   /** For specs: the time of day. Default: that of the machine. */
   readonly clock?: Clock;
-  /** How often the ends of moves are looked for on the chain. Default: every 15 seconds. */
-  readonly bearOutEveryMs?: number;
-  /** For specs: who a user is, for sign-in sessions. Default: the one behind the identity. */
-  readonly viewUser?: ViewUser;
   /** For specs: stands between the service and its event store. */
   readonly wrapStore?: (store: EventStore) => EventStore;
 }
