@@ -51,7 +51,7 @@ export const consumerFigures = z.object({
     .nullable(),
 });
 
-export type ConsumerFigures = z.infer<typeof consumerFigures>;
+type ConsumerFigures = z.infer<typeof consumerFigures>;
 
 export interface ReadModelTasks {
   readonly listConsumers: () => Promise<readonly ConsumerFigures[]>;

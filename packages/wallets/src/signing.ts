@@ -37,7 +37,7 @@ interface SigningWallet {
   readonly address: Address;
 }
 
-export interface SigningRequest {
+interface SigningRequest {
   readonly wallet: SigningWallet;
   readonly operation: SigningKey['operation'];
   readonly askedBy: string;
@@ -61,7 +61,7 @@ interface SignedTransaction {
   readonly publicKey: Address;
 }
 
-export interface SigningReply {
+interface SigningReply {
   readonly body: SignedTransaction;
   readonly replayed: boolean;
 }

@@ -14,7 +14,7 @@ import { walletStreamName } from './domain/walletIds.ts';
 import { reject } from './errors.ts';
 import { placeOf, viewOf, type Wallets, type WalletView } from './wallets.ts';
 
-export interface Migrated {
+interface Migrated {
   readonly from: WalletView;
   readonly to: WalletView;
   /** One for each thing the old wallet holds: just requested, or not at its end yet. */

@@ -1,12 +1,2 @@
-export {
-  type OperatorWalletEvent,
-  type OperatorWalletRole,
-  operatorWalletEvents,
-} from './domain/operatorWallet.events.ts';
-export {
-  type OperatorWalletOwner,
-  operatorWallet,
-  operatorWalletIdOf,
-  operatorWalletStreamName,
-} from './domain/operatorWallet.ts';
-export { createOperatorWallets, type OperatorWallet, type OperatorWallets } from './operatorWallets.ts';
+export { operatorWallet, operatorWalletIdOf } from './domain/operatorWallet.ts';
+export { createOperatorWallets, type OperatorWallets } from './operatorWallets.ts';

@@ -15,7 +15,7 @@ import {
   operatorWalletStreamName,
 } from './domain/operatorWallet.ts';
 
-export interface OperatorWallet {
+interface OperatorWallet {
   readonly walletId: string;
   /** The app, under which the signer finds the key. */
   readonly ownerId: string;
