@@ -8,7 +8,7 @@ export const accountsErrors = {
   },
   'accounts/insufficient_funds': {
     status: 409,
-    message: 'The amount exceeds the available funds of the account.',
+    message: "The amount exceeds the account's available funds.",
   },
 } as const satisfies ErrorCatalog;
 

@@ -13,17 +13,17 @@ export const auditErrors = {
   },
   'audit/chain_broken': {
     status: 409,
-    message: 'The log does not extend the head that was noted: an event up to it is not the one of then.',
+    message: 'The log does not extend the noted head: an event up to it has changed.',
   },
   'audit/other_than_chained': {
     status: 409,
     message:
-      'The event to import is not the one that was chained at its ordinal. Nothing of it or behind it was imported. Verify the log that it comes from.',
+      'The event to import is not the one that was chained at its ordinal. Neither it nor anything after it was imported. Verify the log that it comes from.',
   },
   'audit/chained_events_missing': {
     status: 409,
     message:
-      'The events to import end before the chain does. Export the whole log, and import that: the import goes on where it was.',
+      'The events to import end before the chain does. Export the whole log and import that: the import continues where it stopped.',
   },
   'audit/log_corrupt': {
     status: 409,

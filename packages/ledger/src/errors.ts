@@ -4,7 +4,7 @@ import { type ErrorCatalog, rejecterFor } from '@coffer/kernel';
 export const ledgerErrors = {
   'ledger/unknown_currency': {
     status: 404,
-    message: 'The app has no currency of this code.',
+    message: 'The app has no currency with this code.',
   },
   'ledger/session_not_found': {
     status: 404,
@@ -16,11 +16,11 @@ export const ledgerErrors = {
   },
   'ledger/not_a_bet': {
     status: 409,
-    message: 'The betTransactionUuid names a write of this session that is not a bet.',
+    message: 'The betTransactionUuid names a write in this session that is not a bet.',
   },
   'ledger/bet_rolled_back': {
     status: 409,
-    message: 'The bet was rolled back, or its rollback came before it: it does not count, nor does a win.',
+    message: 'The bet was rolled back, or its rollback came first: neither the bet nor a win for it counts.',
   },
   'ledger/bet_already_won': {
     status: 409,
@@ -32,11 +32,11 @@ export const ledgerErrors = {
   },
   'ledger/bet_not_found': {
     status: 404,
-    message: 'The session has no such bet. Nothing was kept: the same win may be sent again after its bet.',
+    message: 'The session has no such bet. Nothing was recorded: send the same win again after its bet.',
   },
   'ledger/session_full': {
     status: 409,
-    message: 'The play session has reached its number of writes. Settle it and open another.',
+    message: 'The play session has reached its limit of writes. Settle it and open another.',
   },
   'ledger/insufficient_balance': {
     status: 409,

@@ -4,31 +4,31 @@ import { rejecterFor } from '@coffer/kernel';
 export const portalErrors = {
   'portal/app_not_found': {
     status: 404,
-    message: 'There is no such app. `coffer apps list` shows those there are.',
+    message: 'There is no such app. `coffer apps list` lists the apps.',
   },
   'portal/environment_not_found': {
     status: 404,
-    message: 'The environment in the path is "test" or "live".',
+    message: 'The environment in the path must be "test" or "live".',
   },
   'portal/scope_not_found': {
     status: 404,
-    message: 'No app has this scope. Name the scope of an existing app, or none for a scope of its own.',
+    message: 'No app has this scope. Name the scope of an existing app, or none to create a new scope.',
   },
   'portal/key_not_found': {
     status: 404,
-    message: 'The app has no such key in this environment. `coffer keys list` shows those there are.',
+    message: 'The app has no such key in this environment. `coffer keys list` lists its keys.',
   },
   'portal/key_ambiguous': {
     status: 409,
-    message: 'Several keys are meant by this. Name one of those in the details.',
+    message: 'Several keys match. Name one of those in the details.',
   },
   'portal/key_inactive': {
     status: 409,
-    message: 'The key is revoked or was rotated before, so it cannot be rotated. Create a new one.',
+    message: 'The key is revoked or was already rotated, so it cannot be rotated. Create a new one.',
   },
   'portal/unknown_currency': {
     status: 404,
-    message: 'The app has no such currency. `coffer currencies list` shows those there are.',
+    message: 'The app has no such currency. `coffer currencies list` lists its currencies.',
   },
   'portal/currency_exists': {
     status: 409,
@@ -43,7 +43,7 @@ export const portalErrors = {
   'portal/unknown_setting': {
     status: 400,
     message:
-      'There is no such setting. The details list those there are; "test." and "live." may stand before.',
+      'There is no such setting. The details list the settings; a name may be prefixed with "test." or "live.".',
   },
   'portal/invalid_setting': {
     status: 400,
@@ -55,7 +55,7 @@ export const portalErrors = {
   },
   'portal/stream_not_found': {
     status: 404,
-    message: 'There is no such stream. `coffer streams list` shows those there are.',
+    message: 'There is no such stream. `coffer streams list` lists the streams.',
   },
   'portal/invalid_position': {
     status: 400,
@@ -63,16 +63,17 @@ export const portalErrors = {
   },
   'portal/consumer_not_found': {
     status: 404,
-    message: 'There is no such consumer. `coffer consumers list` shows those there are.',
+    message: 'There is no such consumer. `coffer consumers list` lists the consumers.',
   },
   'portal/consumer_not_skippable': {
     status: 409,
     message:
-      'The hash chain holds every event of the log, or it proves nothing: it skips none. See docs/operating/auditing.md.',
+      'The hash chain skips nothing: it proves something only if it covers every event. See docs/operating/auditing.md.',
   },
   'portal/already_skipped': {
     status: 409,
-    message: 'The event is skipped already, for another reason: the details have it. Nothing was changed.',
+    message:
+      'The event is already skipped, with another reason, which is in the details. Nothing was changed.',
   },
   'portal/not_stopped_there': {
     status: 409,
@@ -81,36 +82,36 @@ export const portalErrors = {
   },
   'portal/rebuild_under_way': {
     status: 409,
-    message: 'The read models are being rebuilt already. Wait for the end of that.',
+    message: 'The read models are already being rebuilt. Wait for that to end.',
   },
   'portal/poison_event': {
     status: 409,
-    message: 'The read models cannot take an event of the log. Nothing was changed; the live rows stay.',
+    message: 'The read models cannot process an event in the log. Nothing was changed; the live rows stay.',
   },
   'portal/log_rewritten': {
     status: 409,
     message:
-      'The live read models were made of another log than the one there is. Nothing was changed. See docs/operating/restore.md.',
+      'The live read models were derived from another log. Nothing was changed. See docs/operating/restore.md.',
   },
   'portal/log_not_empty': {
     status: 409,
     message:
-      'The log holds another event than the one to import, or more of them. Nothing was changed. Import into an empty log, or all that the log holds and what follows.',
+      'The log holds other events than those to import, or more of them. Nothing was changed. Import into an empty log, or into one that the export continues.',
   },
   'portal/invalid_line': {
     status: 400,
     message:
-      'This line is not one that `coffer streams export` printed, or does not follow from those before it. Nothing of it or behind it was imported.',
+      'This line is not one that `coffer streams export` printed, or does not follow the lines before it. Neither it nor anything after it was imported.',
   },
   'portal/read_models_differ': {
     status: 409,
     message:
-      'Rows of the live read models are not what the log says; nothing was changed. Without --verify the new ones take their place.',
+      'Rows of the live read models are not what the log says; nothing was changed. Without --verify, the new ones replace them.',
   },
   'portal/read_models_behind': {
     status: 503,
     message:
-      'The read models have not reached the event asked for. Is the projector running? Ask again later.',
+      'The read models have not reached the requested event. Is the projector running? Ask again later.',
   },
 } as const;
 

@@ -10,7 +10,7 @@ export const reconcileErrors = {
   'ledger/coverage_incomplete': {
     status: 503,
     message:
-      'Not everything could be compared, so nothing is said; details give the reason. Ask again later.',
+      'Not everything could be compared, so there is no result; details give the reason. Ask again later.',
   },
   'chain/integrity_failed': {
     status: 409,

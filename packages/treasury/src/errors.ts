@@ -4,7 +4,7 @@ import { type ErrorCatalog, rejecterFor } from '@coffer/kernel';
 export const treasuryErrors = {
   'treasury/unknown_currency': {
     status: 404,
-    message: 'The app has no currency of this id.',
+    message: 'The app has no currency with this id.',
   },
   'treasury/move_not_found': {
     status: 404,
@@ -16,15 +16,15 @@ export const treasuryErrors = {
   },
   'treasury/currency_not_on_chain': {
     status: 409,
-    message: 'The currency has no mint in this environment: it is played with and never moved.',
+    message: 'The currency has no mint in this environment: it can be played with, but not moved.',
   },
   'treasury/recipient_refused': {
     status: 409,
-    message: 'The wallet that would be paid is no wallet on the chain; `reason` says what it is.',
+    message: 'The address that would be paid is not a wallet on the chain; `reason` says what it is.',
   },
   'treasury/mint_not_supported': {
     status: 409,
-    message: 'Tokens of the mint of this currency are not moved; `reason` says why.',
+    message: "Tokens of this currency's mint cannot be moved; `reason` says why.",
   },
   'treasury/account_frozen': {
     status: 409,
@@ -36,12 +36,13 @@ export const treasuryErrors = {
   },
   'treasury/insufficient_treasury': {
     status: 409,
-    message: 'The treasury holds less than the amount on the chain. Fund it and send the same request again.',
+    message:
+      'On the chain, the treasury holds less than the amount. Fund it and send the same request again.',
   },
   'treasury/below_rent_minimum': {
     status: 409,
     message:
-      'The transfer would leave one of the wallets with less than the chain asks of an account, which is `minimum`, and more than nothing.',
+      'The transfer would leave one of the wallets with more than nothing but less than `minimum`, which the chain requires of an account.',
   },
   'treasury/insufficient_funds': {
     status: 409,

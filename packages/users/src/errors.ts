@@ -4,11 +4,11 @@ import { rejecterFor } from '@coffer/kernel';
 export const usersErrors = {
   'users/not_found': {
     status: 404,
-    message: 'There is no such user in the scope and environment of this app. Check the id and the key used.',
+    message: "There is no such user in this app's scope and environment. Check the id and the key used.",
   },
   'users/idempotency_conflict': {
     status: 409,
-    message: 'This user id is registered already, through another app. Register under another id.',
+    message: 'This user id is already registered, through another app. Register under another id.',
   },
   'users/erased': {
     status: 409,
@@ -16,7 +16,7 @@ export const usersErrors = {
   },
   'users/suspended': {
     status: 403,
-    message: 'The user is suspended. Play already open may be finished; an operator can reinstate the user.',
+    message: 'The user is suspended. Open play sessions may be finished; an operator can reinstate the user.',
   },
 } as const;
 

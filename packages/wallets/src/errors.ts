@@ -8,8 +8,7 @@ export const walletsErrors = {
   },
   'wallets/not_found': {
     status: 404,
-    message:
-      'There is no such wallet in the scope and environment of this app. Check the id and the key used.',
+    message: "There is no such wallet in this app's scope and environment. Check the id and the key used.",
   },
   'wallets/withdrawal_not_found': {
     status: 404,
@@ -17,7 +16,7 @@ export const walletsErrors = {
   },
   'wallets/unknown_currency': {
     status: 404,
-    message: 'The app has no such currency. Currencies are named by their integer ids here.',
+    message: 'The app has no such currency. Name it by its integer id here.',
   },
   'wallets/idempotency_conflict': {
     status: 409,
@@ -25,16 +24,16 @@ export const walletsErrors = {
   },
   'wallets/export_expired': {
     status: 409,
-    message: 'This export was more than 24 hours ago: the key was destroyed here and is only with its user.',
+    message: 'This export was more than 24 hours ago: the key was destroyed here, and only its user has it.',
   },
   'wallets/not_active': {
     status: 409,
-    message: 'This wallet is no longer in use. GET /wallets/me answers the one that is.',
+    message: 'This wallet is no longer in use. GET /wallets/me returns the one that is.',
   },
   'wallets/invalid_recipient_key': {
     status: 400,
     message:
-      'The recipientPublicKey is no X25519 public key that anything can be sealed for. Make a fresh key pair.',
+      'The recipientPublicKey is not an X25519 public key that can be sealed for. Make a new key pair.',
   },
   'wallets/export_not_allowed': {
     status: 409,
@@ -42,24 +41,24 @@ export const walletsErrors = {
   },
   'wallets/no_wallet': {
     status: 409,
-    message: 'The user has no active wallet in this environment. It comes with the first sign-in.',
+    message: 'The user has no active wallet in this environment. The first sign-in creates it.',
   },
   'wallets/currency_not_on_chain': {
     status: 409,
-    message: 'The currency has no mint in this environment, so nothing of it can be moved on the chain.',
+    message: 'The currency has no mint in this environment, so it cannot be moved on the chain.',
   },
   'wallets/own_address': {
     status: 400,
     message:
-      "The address is one of the app itself: what a player sends there is in nobody's books. To deposit, the app asks for POST /treasury/deposit.",
+      'The address belongs to the app itself: what a player sends there is credited to nobody. To make a deposit, the app calls POST /treasury/deposit.',
   },
   'wallets/invalid_address': {
     status: 400,
-    message: 'The address is no wallet that can be paid; `reason` says what it is.',
+    message: 'The address is not a wallet that can be paid; `reason` says what it is.',
   },
   'wallets/mint_not_supported': {
     status: 409,
-    message: 'Tokens of this mint are not moved; `reason` says why.',
+    message: 'Tokens of this mint cannot be moved; `reason` says why.',
   },
   'wallets/account_frozen': {
     status: 409,
@@ -72,17 +71,16 @@ export const walletsErrors = {
   'wallets/below_rent_minimum': {
     status: 409,
     message:
-      'The transfer would leave the wallet or the recipient with less than the chain asks of an account, which is `minimum`. Send all of it, or leave more.',
+      'The transfer would leave the wallet or the recipient with less than `minimum`, which the chain requires of an account. Send everything, or leave more.',
   },
   'wallets/rent_not_sponsored': {
     status: 409,
     message:
-      'The recipient has no account for this token, and the app pays for no more of them today. Send `lamports` of SOL to the wallet, which then pays for it, or come back tomorrow (UTC). Nothing was kept.',
+      'The recipient has no account for this token, and the app pays for no more today. Send `lamports` of SOL to the wallet, which then pays for it, or try again tomorrow (UTC). Nothing was recorded.',
   },
   'wallets/invalid_transaction': {
     status: 400,
-    message:
-      'This is no legacy or version 0 transaction that could be executed; details say what is wrong with it.',
+    message: 'This is not an executable legacy or version 0 transaction; details say what is wrong with it.',
   },
   'wallets/transaction_refused': {
     status: 403,
@@ -90,22 +88,21 @@ export const walletsErrors = {
   },
   'wallets/program_not_allowed': {
     status: 403,
-    message:
-      'The transaction calls programs that are not in the programAllowList of this app; details list them.',
+    message: "The transaction calls programs that are not in this app's programAllowList; details list them.",
   },
   'wallets/simulation_failed': {
     status: 409,
-    message: 'The transaction would fail as things are now; details carry the reason. Nothing was signed.',
+    message: 'The transaction would fail in the current state; details give the reason. Nothing was signed.',
   },
   'wallets/keys_unavailable': {
     status: 503,
     message:
-      'This service does not hold the master key that is needed for this environment. Set COFFER_MASTER_KEYS with every version in use and start it again.',
+      'This service does not have the master key for this environment. Set COFFER_MASTER_KEYS with every version in use, and restart it.',
   },
   'wallets/no_newer_master_key': {
     status: 409,
     message:
-      'There is no newer master key to rotate to. Add one with a higher version to COFFER_MASTER_KEYS of every process, start them again and repeat.',
+      'There is no newer master key to rotate to. Add one with a higher version to COFFER_MASTER_KEYS of every process, restart them and repeat.',
   },
 } as const;
 

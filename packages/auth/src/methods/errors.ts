@@ -13,11 +13,11 @@ export const authMethodsErrors = {
   'auth/signature_invalid': {
     status: 401,
     message:
-      'The signature is not one of this key over the message of the challenge. Ask for a new challenge.',
+      "The signature is not this key's signature over the challenge's message. Ask for a new challenge.",
   },
   'auth/launch_data_invalid': {
     status: 401,
-    message: 'The launch data is not what the messenger made for this app, or it is too old.',
+    message: 'The launch data was not made by the messenger for this app, or is too old.',
   },
   'auth/code_invalid': {
     status: 401,

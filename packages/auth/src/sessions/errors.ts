@@ -12,12 +12,12 @@ export const sessionsErrors = {
   },
   'auth/reauthentication_required': {
     status: 403,
-    message: 'The sign-in is too long ago for this. Sign in again, then repeat.',
+    message: 'This needs a more recent sign-in. Sign in again, then repeat.',
   },
   'auth/standby_key_too_young': {
     status: 409,
     message:
-      'Whoever keeps our public keys may not have the next one yet. Rotate at the time in the details, or at once if the key in use is compromised.',
+      'Those who cache our public keys may not have the next one yet. Rotate at the time in the details, or at once if the key in use is compromised.',
   },
 } as const;
 
