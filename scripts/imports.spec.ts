@@ -75,7 +75,7 @@ const SAMPLES: readonly (readonly [broken: readonly string[], path: string, impo
   [[], 'packages/ledger/src/domain/part.spec.ts', 'chai'],
 
   [['contexts-apart', 'arrows'], 'packages/ledger/src/deposits.ts', '@coffer/treasury'],
-  [['contexts-apart'], 'packages/ledger/src/deposits.spec.ts', '@coffer/treasury'],
+  [[], 'packages/ledger/src/deposits.spec.ts', '@coffer/treasury'],
   [[], 'packages/ledger/src/deposits.reactions.ts', '@coffer/treasury'],
 
   [['arrows'], 'packages/kernel/src/upwards.ts', '@coffer/database'],

@@ -35,8 +35,8 @@ const domainImports: IForbiddenRuleType = {
 const contextsApart: IForbiddenRuleType = {
   name: 'contexts-apart',
   comment:
-    'A context that calls another cannot be read, tested or changed alone. Take what you need as a function argument that a service passes in; only *.projection.ts and *.reactions.ts may import the published event types of another context.',
-  from: { path: `^packages/${oneOf(CONTEXTS)}/`, pathNot: REACTION },
+    'A context that calls another cannot be read, tested or changed alone. Take what you need as a function argument that a service passes in; only *.projection.ts and *.reactions.ts may import the published event types of another context, and specs may start other contexts.',
+  from: { path: `^packages/${oneOf(CONTEXTS)}/`, pathNot: [REACTION, TEST_CODE] },
   to: { path: `^packages/${oneOf(CONTEXTS)}/`, pathNot: '^packages/$1/' },
 };
 
