@@ -95,9 +95,8 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   ],
   '@grpc/grpc-js': [
     'packages/store-gateway/',
-    // A node that does not lead, and one that has users, for specs.
-    'packages/event-store/src/eventstoredb/followerNode.contract.ts',
-    'packages/event-store/src/eventstoredb/userServer.contract.ts',
+    // A node that does not lead, and one with users, for specs.
+    'packages/event-store/src/testing/',
   ],
   // It could sign, so it is kept where no secret key comes.
   '@solana/web3.js': ['packages/solana/src/web3/'],
@@ -105,6 +104,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   '@eventstore/db-client': [
     'packages/store-gateway/',
     'packages/event-store/src/eventstoredb/',
+    'packages/event-store/src/testing/',
     // The service is met there as any client meets it.
     'services/coffer/src/storeGateway.int.spec.ts',
   ],

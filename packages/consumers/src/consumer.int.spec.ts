@@ -8,7 +8,7 @@ import { type Projection, projecting } from './projecting.ts';
 import { reacting } from './reacting.ts';
 import type { Reaction } from './reaction.ts';
 import { consumerWorld, NAME, POISONS, SCHEMA } from './testing/consumerWorld.ts';
-import { placeOf } from './testing.ts';
+import { placeOf } from './testing/testLog.ts';
 
 describe('a consumer', () => {
   const world = consumerWorld();

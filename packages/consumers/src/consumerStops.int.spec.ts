@@ -8,7 +8,7 @@ import { reacting } from './reacting.ts';
 import type { Reaction } from './reaction.ts';
 import type { SkipLookup } from './skipLookup.ts';
 import { consumerWorld, NAME, POISONS, SCHEMA } from './testing/consumerWorld.ts';
-import { placeOf } from './testing.ts';
+import { placeOf } from './testing/testLog.ts';
 
 describe('a consumer that has stopped for good', () => {
   const world = consumerWorld();

@@ -10,8 +10,8 @@ import { fileURLToPath } from 'node:url';
 import { Keypair, PublicKey } from '@solana/web3.js';
 import { expect } from 'chai';
 import { type ChainProcess, EmbeddedChainError, startEmbeddedChain } from './startEmbeddedChain.ts';
-import { callRpc } from './testing.ts';
-import { connectionTo, failureOf, LAMPORTS_PER_SOL, signed, transfer } from './web3Client.contract.ts';
+import { callRpc } from './testing/chainWorld.ts';
+import { connectionTo, failureOf, LAMPORTS_PER_SOL, signed, transfer } from './testing/web3Client.ts';
 
 const POLL_MS = 10;
 

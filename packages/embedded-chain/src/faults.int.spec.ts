@@ -1,6 +1,6 @@
 import { type Connection, Keypair } from '@solana/web3.js';
 import { expect } from 'chai';
-import { type ChainWorld, callRpc, startChainWorld } from './testing.ts';
+import { type ChainWorld, callRpc, startChainWorld } from './testing/chainWorld.ts';
 import {
   connectionTo,
   failureOf,
@@ -9,7 +9,7 @@ import {
   signed,
   statusOf,
   transfer,
-} from './web3Client.contract.ts';
+} from './testing/web3Client.ts';
 
 describe('faults of the embedded chain', () => {
   let world: ChainWorld;

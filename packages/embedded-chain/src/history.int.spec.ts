@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Connection, Keypair } from '@solana/web3.js';
 import { expect } from 'chai';
-import { type ChainWorld, startChainWorld } from './testing.ts';
+import { type ChainWorld, startChainWorld } from './testing/chainWorld.ts';
 import {
   connectionTo,
   failureOf,
@@ -11,7 +11,7 @@ import {
   LAMPORTS_PER_SOL,
   signed,
   transfer,
-} from './web3Client.contract.ts';
+} from './testing/web3Client.ts';
 
 const FIRST_SLOT = 447_552_000;
 const MILLION = 1_000_000;

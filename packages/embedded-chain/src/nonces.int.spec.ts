@@ -10,7 +10,7 @@ import {
   type TransactionInstruction,
 } from '@solana/web3.js';
 import { expect } from 'chai';
-import { type ChainWorld, startChainWorld } from './testing.ts';
+import { type ChainWorld, startChainWorld } from './testing/chainWorld.ts';
 import {
   connectionTo,
   failureOf,
@@ -19,7 +19,7 @@ import {
   signed,
   statusOf,
   transfer,
-} from './web3Client.contract.ts';
+} from './testing/web3Client.ts';
 
 describe('durable nonces of the embedded chain', () => {
   let folder: string;

@@ -12,8 +12,8 @@ import {
   TransactionInstruction,
 } from '@solana/web3.js';
 import { expect } from 'chai';
-import { type ChainWorld, startChainWorld } from './testing.ts';
-import { connectionTo, fundedKeypair, MEMO_PROGRAM, signed, statusOf } from './web3Client.contract.ts';
+import { type ChainWorld, startChainWorld } from './testing/chainWorld.ts';
+import { connectionTo, fundedKeypair, MEMO_PROGRAM, signed, statusOf } from './testing/web3Client.ts';
 
 const OLD_MEMO_PROGRAM = new PublicKey('Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo');
 

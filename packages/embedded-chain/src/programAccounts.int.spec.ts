@@ -14,8 +14,8 @@ import {
   type TransactionInstruction,
 } from '@solana/web3.js';
 import { expect } from 'chai';
-import { type ChainWorld, startChainWorld } from './testing.ts';
-import { connectionTo, failureOf, fundedKeypair, LAMPORTS_PER_SOL, signed } from './web3Client.contract.ts';
+import { type ChainWorld, startChainWorld } from './testing/chainWorld.ts';
+import { connectionTo, failureOf, fundedKeypair, LAMPORTS_PER_SOL, signed } from './testing/web3Client.ts';
 
 const TOKEN_ACCOUNT_BYTES = 165;
 /** Where a token account names its owner. */

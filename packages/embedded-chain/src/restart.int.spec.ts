@@ -6,7 +6,7 @@ import { type Connection, Keypair } from '@solana/web3.js';
 import { expect } from 'chai';
 import { createEmbeddedChain } from './embeddedChain.ts';
 import { openStore } from './ledger/store.ts';
-import { type ChainWorld, startChainWorld } from './testing.ts';
+import { type ChainWorld, startChainWorld } from './testing/chainWorld.ts';
 import {
   connectionTo,
   failureOf,
@@ -15,7 +15,7 @@ import {
   signed,
   statusOf,
   transfer,
-} from './web3Client.contract.ts';
+} from './testing/web3Client.ts';
 
 const AT_FINALIZED = { maxSupportedTransactionVersion: 0, commitment: 'finalized' } as const;
 const chip = Keypair.generate().publicKey;

@@ -10,7 +10,7 @@ import {
   VersionedTransaction,
 } from '@solana/web3.js';
 import { expect } from 'chai';
-import { type ChainWorld, startChainWorld } from './testing.ts';
+import { type ChainWorld, startChainWorld } from './testing/chainWorld.ts';
 import {
   closeSocket,
   connectionTo,
@@ -21,7 +21,7 @@ import {
   signed,
   statusOf,
   transfer,
-} from './web3Client.contract.ts';
+} from './testing/web3Client.ts';
 
 const AT_CONFIRMED = { maxSupportedTransactionVersion: 0, commitment: 'confirmed' } as const;
 

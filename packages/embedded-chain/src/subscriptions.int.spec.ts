@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type Connection, Keypair, SystemProgram } from '@solana/web3.js';
 import { expect } from 'chai';
 import { WebSocket } from 'ws';
-import { type ChainWorld, startChainWorld } from './testing.ts';
+import { type ChainWorld, startChainWorld } from './testing/chainWorld.ts';
 import {
   closeSocket,
   connectionTo,
@@ -11,7 +11,7 @@ import {
   memo,
   signed,
   transfer,
-} from './web3Client.contract.ts';
+} from './testing/web3Client.ts';
 
 describe('subscriptions of the embedded chain', () => {
   let world: ChainWorld;

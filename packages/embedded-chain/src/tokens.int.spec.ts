@@ -23,7 +23,7 @@ import {
   VersionedTransaction,
 } from '@solana/web3.js';
 import { expect } from 'chai';
-import { type ChainWorld, startChainWorld } from './testing.ts';
+import { type ChainWorld, startChainWorld } from './testing/chainWorld.ts';
 import {
   closeSocket,
   connectionTo,
@@ -33,7 +33,7 @@ import {
   memo,
   signed,
   transfer,
-} from './web3Client.contract.ts';
+} from './testing/web3Client.ts';
 
 const AT_CONFIRMED = { maxSupportedTransactionVersion: 0, commitment: 'confirmed' } as const;
 const CHIP = Keypair.generate().publicKey;

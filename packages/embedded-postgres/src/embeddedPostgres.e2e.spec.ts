@@ -8,7 +8,7 @@ import { findEmbeddedPostgres } from './embeddedPostgres.ts';
 import { DataFolderInUseError, EmbeddedPostgresError } from './errors.ts';
 import { statIfThere } from './files.ts';
 import { commandLineOf } from './processes.ts';
-import { failureOf, query, until, Workbench } from './specHelpers.ts';
+import { failureOf, query, until, Workbench } from './testing/workbench.ts';
 
 describe('the embedded Postgres', () => {
   const bench = new Workbench();

@@ -8,7 +8,7 @@ import { findBinaries, platformPackageFolder } from './binaries.ts';
 import { statIfThere } from './files.ts';
 import { silentLogger } from './logger.ts';
 import { SYSTEM_FOLDER } from './place.ts';
-import { query, until, Workbench } from './specHelpers.ts';
+import { query, until, Workbench } from './testing/workbench.ts';
 
 /** Undefined for an ordinary user, who is the server's user too. What a spec expects follows from it. */
 const unprivileged = await unprivilegedAccount();

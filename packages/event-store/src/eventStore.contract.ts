@@ -2,17 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import {
-  allOf,
-  type ContractOptions,
-  type EventStoreHarness,
-  idsOf,
-  type MakeHarness,
-  newEvent,
-  newEvents,
-  rejectionOf,
-  streamName,
-} from './contractTools.contract.ts';
-import {
   EventTooLargeError,
   InvalidAppendError,
   LogRewrittenError,
@@ -21,11 +10,10 @@ import {
 } from './errors.ts';
 import { type AppendRequest, type EventStore, MAX_APPEND_BYTES, type Position } from './port.ts';
 import { readingContract, wholeLogContract } from './reading.contract.ts';
-import { type AppendRule, appendRules } from './rules.ts';
 import { rewindingContract, subscriptionContract } from './subscription.contract.ts';
-
-export * from './contractTools.contract.ts';
-export { type AppendRule, appendRules } from './rules.ts';
+import { type AppendRule, appendRules } from './testing/appendRules.ts';
+import type { ContractOptions, EventStoreHarness, MakeHarness } from './testing/eventStoreHarness.ts';
+import { allOf, idsOf, newEvent, newEvents, rejectionOf, streamName } from './testing/events.ts';
 
 export function eventStoreContract(
   name: string,

@@ -1,24 +1,13 @@
 /** A log that others write to as well: what we are given of it is ours, on every backend. */
+
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import {
-  allOf,
-  type EventStoreHarness,
-  idsOf,
-  newEvent,
-  newEvents,
-  rejectionOf,
-  streamName,
-} from './contractTools.contract.ts';
 import { InvalidAppendError } from './errors.ts';
 import { ourLog } from './ourLog.ts';
 import type { EventStore, EventToAppend, RecordedEvent } from './port.ts';
-import { follow } from './subscription.contract.ts';
-
-export interface SharedLogHarness extends Pick<EventStoreHarness, 'store' | 'close'> {
-  /** Puts an event at the end of a stream past every check of ours, as another user's client does. */
-  writeAsAnother(stream: string, event: EventToAppend): Promise<void>;
-}
+import { allOf, idsOf, newEvent, newEvents, rejectionOf, streamName } from './testing/events.ts';
+import { follow } from './testing/follow.ts';
+import type { SharedLogHarness } from './testing/sharedLogHarness.ts';
 
 const APP = `app_${'0'.repeat(26)}`;
 

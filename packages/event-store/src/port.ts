@@ -110,7 +110,7 @@ export type EventPages = AsyncIterable<readonly RecordedEvent[]>;
 export interface EventStore {
   /**
    * Appends to one stream, if its revision is the expected one. A retry is recognized by the events' ids at
-   * the expected place, for ever; see `rules.ts` for every case.
+   * the expected place, for ever; see `testing/appendRules.ts` for every case.
    *
    * Throws `WrongExpectedRevisionError`, `EventTooLargeError`, `StoreOverloadedError`,
    * `StoreUnreachableError` (surely nothing written), `OutcomeUnknownError` (retry the same request),

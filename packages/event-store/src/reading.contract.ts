@@ -1,14 +1,8 @@
 /** The part of the contract that is about reading: heads, a stream, the whole log. */
 import { expect } from 'chai';
-import {
-  allOf,
-  type EventStoreHarness,
-  idsOf,
-  type MakeHarness,
-  newEvents,
-  streamName,
-} from './contractTools.contract.ts';
 import type { EventStore, EventToAppend, RecordedEvent } from './port.ts';
+import type { EventStoreHarness, MakeHarness } from './testing/eventStoreHarness.ts';
+import { allOf, idsOf, newEvents, streamName } from './testing/events.ts';
 
 export function readingContract(storeOf: () => EventStore): void {
   let store: EventStore;

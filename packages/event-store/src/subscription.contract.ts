@@ -1,51 +1,12 @@
 /** The part of the contract that is about following the log. */
+
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import {
-  type EventStoreHarness,
-  type MakeHarness,
-  newEvents,
-  rejectionOf,
-  streamName,
-} from './contractTools.contract.ts';
 import { LogRewrittenError } from './errors.ts';
-import type { EventStore, LogPlace, RecordedEvent, SubscribeOptions } from './port.ts';
-
-/** A subscription that notes what it is told, and can be waited for. */
-export function follow(store: EventStore, options: Omit<SubscribeOptions, 'signal'> = {}) {
-  const stopping = new AbortController();
-  const told: (RecordedEvent | 'caughtUp')[] = [];
-  const pageSizes: number[] = [];
-  let change = Promise.withResolvers<void>();
-  const ended = (async () => {
-    for await (const message of store.subscribeToAll({ ...options, signal: stopping.signal })) {
-      if (message.kind === 'events') {
-        told.push(...message.events);
-        pageSizes.push(message.events.length);
-      } else told.push(message.kind);
-      const { resolve } = change;
-      change = Promise.withResolvers<void>();
-      resolve();
-    }
-  })();
-  // Met by whoever waits for it.
-  ended.catch(() => undefined);
-  return {
-    told,
-    pageSizes,
-    ended,
-    events: () => told.filter((entry) => entry !== 'caughtUp'),
-    ids: () => told.filter((entry) => entry !== 'caughtUp').map(({ id }) => id),
-    async until(isReached: () => boolean): Promise<void> {
-      const endedEarly = ended.then(() => Promise.reject(new Error('The subscription ended before that.')));
-      while (!isReached()) await Promise.race([change.promise, endedEarly]);
-    },
-    async stop(): Promise<void> {
-      stopping.abort();
-      await ended;
-    },
-  };
-}
+import type { EventStore, LogPlace } from './port.ts';
+import type { EventStoreHarness, MakeHarness } from './testing/eventStoreHarness.ts';
+import { newEvents, rejectionOf, streamName } from './testing/events.ts';
+import { follow } from './testing/follow.ts';
 
 const writeTo = async (store: EventStore, count: number): Promise<string[]> => {
   const events = newEvents(count);

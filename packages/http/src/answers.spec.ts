@@ -2,7 +2,8 @@ import { Rejection } from '@coffer/kernel';
 import { expect } from 'chai';
 import { z } from 'zod';
 import { type Endpoint, endpoint } from './endpoint.ts';
-import { asJson, ask, bearer, buy, rejectShop, SECRET_KEY, simpleEndpoint, startWorld } from './testing.ts';
+import { buy, rejectShop, SECRET_KEY, simpleEndpoint } from './testing/shop.ts';
+import { asJson, ask, bearer, startWorld } from './testing/world.ts';
 
 class StoreAwayError extends Error {}
 

@@ -1,17 +1,8 @@
 import { expect } from 'chai';
 import { actorOf } from './authenticate.ts';
 import type { CredentialKind, SessionCaller } from './endpoint.ts';
-import {
-  ACCESS_TOKEN,
-  ask,
-  bearer,
-  OPERATOR_TOKEN,
-  PUBLISHABLE_KEY,
-  SECRET_KEY,
-  simpleEndpoint,
-  startWorld,
-  type World,
-} from './testing.ts';
+import { ACCESS_TOKEN, OPERATOR_TOKEN, PUBLISHABLE_KEY, SECRET_KEY, simpleEndpoint } from './testing/shop.ts';
+import { ask, bearer, startWorld, type World } from './testing/world.ts';
 
 const KINDS = ['sk', 'pk', 'session', 'operator'] as const;
 const TOKENS: Readonly<Record<(typeof KINDS)[number], string>> = {

@@ -1,20 +1,9 @@
 import { expect } from 'chai';
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
-import {
-  asJson,
-  ask,
-  bearer,
-  buy,
-  openSocket,
-  purchaseBody,
-  readToEnd,
-  readUntil,
-  SECRET_KEY,
-  simpleEndpoint,
-  startWorld,
-  type World,
-} from './testing.ts';
+import { buy, purchaseBody, SECRET_KEY, simpleEndpoint } from './testing/shop.ts';
+import { openSocket, readToEnd, readUntil } from './testing/sockets.ts';
+import { asJson, ask, bearer, startWorld, type World } from './testing/world.ts';
 
 const good = '{"item":"a","price":"7"}';
 

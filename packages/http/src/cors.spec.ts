@@ -1,15 +1,7 @@
 import { expect } from 'chai';
 import type { Endpoint } from './endpoint.ts';
-import {
-  ACCESS_TOKEN,
-  ask,
-  bearer,
-  PUBLISHABLE_KEY,
-  SECRET_KEY,
-  simpleEndpoint,
-  startWorld,
-  type World,
-} from './testing.ts';
+import { ACCESS_TOKEN, PUBLISHABLE_KEY, SECRET_KEY, simpleEndpoint } from './testing/shop.ts';
+import { ask, bearer, startWorld, type World } from './testing/world.ts';
 
 const OURS = 'https://play.example';
 const OF_ANOTHER_APP = 'https://other.example';

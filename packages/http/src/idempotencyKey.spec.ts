@@ -4,7 +4,8 @@ import { expect } from 'chai';
 import { z } from 'zod';
 import { type Endpoint, endpoint } from './endpoint.ts';
 import { openApiDocument } from './openApi.ts';
-import { asJson, ask, shopErrors, startWorld } from './testing.ts';
+import { shopErrors } from './testing/shop.ts';
+import { asJson, ask, startWorld } from './testing/world.ts';
 
 const order: Endpoint = endpoint({
   method: 'POST',

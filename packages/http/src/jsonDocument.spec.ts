@@ -1,6 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { ask, openSocket, readToEnd, startWorld, type World } from './testing.ts';
+import { openSocket, readToEnd } from './testing/sockets.ts';
+import { ask, startWorld, type World } from './testing/world.ts';
 
 for (const path of ['/openapi.json', '/errors']) {
   describe(`GET ${path}, which is the same for everybody`, () => {

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
 import type { Reply } from './endpoint.ts';
-import { ask, openSocket, readUntil, rejectShop, simpleEndpoint, startWorld } from './testing.ts';
+import { rejectShop, simpleEndpoint } from './testing/shop.ts';
+import { openSocket, readUntil } from './testing/sockets.ts';
+import { ask, startWorld } from './testing/world.ts';
 
 const streaming = (lines: (signal: AbortSignal) => AsyncIterable<unknown>) =>
   simpleEndpoint({

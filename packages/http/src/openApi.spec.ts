@@ -4,7 +4,8 @@ import { z } from 'zod';
 import { type Endpoint, endpoint } from './endpoint.ts';
 import { httpErrors } from './errors.ts';
 import { openApiDocument } from './openApi.ts';
-import { ask, buy, shopErrors, startWorld } from './testing.ts';
+import { buy, shopErrors } from './testing/shop.ts';
+import { ask, startWorld } from './testing/world.ts';
 
 const thing = z.strictObject({ id: z.string(), price: positiveAmount }).meta({ id: 'Thing' });
 const show = endpoint({

@@ -1,17 +1,7 @@
 import { expect } from 'chai';
 import { type Endpoint, endpoint } from './endpoint.ts';
-import {
-  asJson,
-  ask,
-  bearer,
-  OPERATOR_TOKEN,
-  PUBLISHABLE_KEY,
-  purchaseBody,
-  rejectShop,
-  SECRET_KEY,
-  startWorld,
-  type World,
-} from './testing.ts';
+import { OPERATOR_TOKEN, PUBLISHABLE_KEY, purchaseBody, rejectShop, SECRET_KEY } from './testing/shop.ts';
+import { asJson, ask, bearer, startWorld, type World } from './testing/world.ts';
 
 /** A request that breaks every rule from one check on; each row repairs one more than the row before. */
 interface Row {

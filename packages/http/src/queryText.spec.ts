@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
 import { parseQuery } from './queryText.ts';
-import { ask, simpleEndpoint, startWorld } from './testing.ts';
+import { simpleEndpoint } from './testing/shop.ts';
+import { ask, startWorld } from './testing/world.ts';
 
 describe('a query', () => {
   it('is flat text', () => {

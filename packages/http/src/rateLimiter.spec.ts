@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { createRateLimiter, rateKeyOfAddress } from './rateLimiter.ts';
-import { ask, bearer, PUBLISHABLE_KEY, SECRET_KEY, simpleEndpoint, startWorld } from './testing.ts';
+import { PUBLISHABLE_KEY, SECRET_KEY, simpleEndpoint } from './testing/shop.ts';
+import { ask, bearer, startWorld } from './testing/world.ts';
 import { parseTrustProxy } from './trustProxy.ts';
 
 describe('a rate limit', () => {

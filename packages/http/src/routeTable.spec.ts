@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { createRouteTable } from './routeTable.ts';
-import { ask, simpleEndpoint, startWorld } from './testing.ts';
+import { simpleEndpoint } from './testing/shop.ts';
+import { ask, startWorld } from './testing/world.ts';
 
 describe('the route table', () => {
   const table = createRouteTable<string>();

@@ -1,17 +1,9 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { startServer } from './server.ts';
-import {
-  asJson,
-  ask,
-  bearer,
-  openSocket,
-  readToEnd,
-  readUntil,
-  SECRET_KEY,
-  simpleEndpoint,
-  startWorld,
-} from './testing.ts';
+import { SECRET_KEY, simpleEndpoint } from './testing/shop.ts';
+import { openSocket, readToEnd, readUntil } from './testing/sockets.ts';
+import { asJson, ask, bearer, startWorld } from './testing/world.ts';
 
 const quick = simpleEndpoint({ path: '/quick', handle: () => ({ status: 200, body: { quick: true } }) });
 

@@ -2,7 +2,8 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { expect } from 'chai';
 import { isLocalPeer } from './system.ts';
-import { ask, buy, startWorld } from './testing.ts';
+import { buy } from './testing/shop.ts';
+import { ask, startWorld } from './testing/world.ts';
 
 describe('beside the API', () => {
   it('/healthz says that the process is up', async () => {

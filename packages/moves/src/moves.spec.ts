@@ -3,10 +3,10 @@ import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { Rejection } from '@coffer/kernel';
 import { patiently } from '@coffer/testing';
 import { expect } from 'chai';
-import { attempt, deposit } from './domain/move.builders.ts';
 import { move } from './domain/move.ts';
 import { moveStreamName, treasuryMovePlace } from './domain/moveIds.ts';
 import { createMoves } from './moves.ts';
+import { attempt, deposit } from './testing/moveBuilders.ts';
 import type { MoveOrder } from './types.ts';
 
 const place = treasuryMovePlace('test', 'app_01h455vb4pex5vsknk084sn02q', 'ref-1');

@@ -9,7 +9,8 @@ import { listPlaySessions } from './playSessions.ts';
 import { caughtUpSince, READ_MODELS_CONSUMER } from './readModels.ts';
 import { rebuildReadModels } from './rebuild.ts';
 import { beginFilling, createReadSchema, dropSuperseded, liveReadSchema, READ_SHAPE } from './schema.ts';
-import { APP, type Game, migrateReadModels, startGame } from './testing.ts';
+import { APP, type Game, startGame } from './testing/game.ts';
+import { migrateReadModels } from './testing/migrateReadModels.ts';
 
 describe('the live read models', () => {
   let database: TestDatabase;

@@ -3,7 +3,7 @@ import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { currencyBooks, movesUnderWay, movesUnderWayOfWallet } from './moves.ts';
 import { liveReadSchema } from './schema.ts';
-import { migrateReadModels } from './testing.ts';
+import { migrateReadModels } from './testing/migrateReadModels.ts';
 
 const PLACE = { appId: 'app_1', environment: 'test', currencyId: 2 } as const;
 

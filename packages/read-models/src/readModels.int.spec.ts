@@ -10,7 +10,7 @@ import { listPlaySessions, type PlaySessionRow } from './playSessions.ts';
 import { caughtUpSince, READ_MODELS_CONSUMER, readModelsWork } from './readModels.ts';
 import type { RowProjection } from './rowProjection.ts';
 import { createReadSchema, liveReadSchema, READ_SHAPE } from './schema.ts';
-import { migrateReadModels } from './testing.ts';
+import { migrateReadModels } from './testing/migrateReadModels.ts';
 
 const APP = `app_${'0'.repeat(26)}`;
 const OTHER_APP = `app_${'0'.repeat(25)}1`;

@@ -8,7 +8,9 @@ import { READ_TABLES } from './compare.ts';
 import { listPlaySessions } from './playSessions.ts';
 import { type RebuildOptions, type RebuildProgress, rebuildReadModels } from './rebuild.ts';
 import { liveReadSchema, READ_SHAPE } from './schema.ts';
-import { APP, type Game, migrateReadModels, type Statement, startGame, watchedPool } from './testing.ts';
+import { APP, type Game, startGame } from './testing/game.ts';
+import { migrateReadModels } from './testing/migrateReadModels.ts';
+import { type Statement, watchedPool } from './testing/watchedPool.ts';
 
 describe('a rebuild', () => {
   let database: TestDatabase;

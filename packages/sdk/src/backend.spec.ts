@@ -14,7 +14,7 @@ import {
   type SentRequest,
   type Step,
   UUID,
-} from './scriptedService.contract.ts';
+} from './testing/scriptedService.ts';
 
 /** Answers a bet as the service does. */
 const accepts: Step = ({ body }) => {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { createBackendClient } from './backend.ts';
 import type { RetryOptions } from './retry.ts';
-import { failureOf, rejectionOf, UUID } from './scriptedService.contract.ts';
+import { failureOf, rejectionOf, UUID } from './testing/scriptedService.ts';
 
 async function listening(answer: (response: ServerResponse) => void): Promise<[Server, string]> {
   const server = createServer((_request, response) => answer(response)).listen(0, '127.0.0.1');

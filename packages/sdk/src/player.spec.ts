@@ -10,7 +10,7 @@ import {
   rejectionOf,
   type Step,
   scriptedService,
-} from './scriptedService.contract.ts';
+} from './testing/scriptedService.ts';
 import { memoryTokenStore, type TokenStore, type Tokens } from './tokens.ts';
 
 const NOW = Date.parse('2030-01-01T12:00:00.000Z');

@@ -8,7 +8,7 @@ import {
   rejectionOf,
   type Step,
   UUID,
-} from './scriptedService.contract.ts';
+} from './testing/scriptedService.ts';
 
 const requested = {
   moveId: 'mov_a',

@@ -12,7 +12,7 @@ import {
   type Step,
   scriptedService,
   UUID,
-} from './scriptedService.contract.ts';
+} from './testing/scriptedService.ts';
 import { memoryTokenStore } from './tokens.ts';
 
 const NOW = Date.parse('2030-01-01T12:00:00.000Z');

@@ -5,7 +5,7 @@ import type { Chain, ExecutedTransaction, Signature, TransactionStatus } from '.
 import { MEMO_PROGRAM, SYSTEM_PROGRAM } from './programs/ids.ts';
 import { decodeMint, mintProblem } from './programs/mint.ts';
 import { referenceOf } from './reference.ts';
-import { signedTransfer, type TestWallet, testWallet } from './testing.ts';
+import { signedTransfer, type TestWallet, testWallet } from './testing/testWallet.ts';
 import { planTransfer } from './transferPlan.ts';
 import { associatedTokenAddress } from './web3/addresses.ts';
 import { signatureOf, type TransferMint } from './web3/buildTransfer.ts';

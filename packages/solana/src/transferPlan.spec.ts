@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { planTransfer } from './index.ts';
 import { tokenAccountData } from './memory/accounts.ts';
 import { SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs/ids.ts';
-import { type MemoryChain, memoryChain, testWallet } from './testing.ts';
+import { type MemoryChain, memoryChain } from './testing/index.ts';
+import { testWallet } from './testing/testWallet.ts';
 import { associatedTokenAddress } from './web3/addresses.ts';
 
 const from = testWallet('payer').address;

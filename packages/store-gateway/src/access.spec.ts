@@ -7,7 +7,8 @@ import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { credentials as channel, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { type Certificate, createStoreGateway, selfSignedCertificate } from './index.ts';
-import { credentials, eventsOf, happened, openWorld, type World } from './testTools.contract.ts';
+import { eventsOf, happened } from './testing/events.ts';
+import { credentials, openWorld, type World } from './testing/gatewayWorld.ts';
 
 const STREAM = 'spec-test.app.1';
 const encoded = encodeURIComponent(credentials.password);

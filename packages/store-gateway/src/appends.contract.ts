@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { EventStore } from '@coffer/event-store';
-import { type AppendRule, appendRules, streamName } from '@coffer/event-store/contract';
+import { type AppendRule, appendRules, streamName } from '@coffer/event-store/testing';
 import {
   type AppendExpectedRevision,
   binaryEvent,
@@ -11,15 +11,8 @@ import {
   WrongExpectedVersionError,
 } from '@eventstore/db-client';
 import { expect } from 'chai';
-import {
-  credentials,
-  eventsOf,
-  happened,
-  happenedTimes,
-  openWorld,
-  revisionsOf,
-  type World,
-} from './testTools.contract.ts';
+import { eventsOf, happened, happenedTimes, revisionsOf } from './testing/events.ts';
+import { credentials, openWorld, type World } from './testing/gatewayWorld.ts';
 
 const WORDS = { noStream: 'no_stream', streamExists: 'stream_exists', any: 'any' } as const;
 

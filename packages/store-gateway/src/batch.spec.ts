@@ -8,7 +8,8 @@ import { credentials as channel, status } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import duration from 'google-protobuf/google/protobuf/duration_pb.js';
 import empty from 'google-protobuf/google/protobuf/empty_pb.js';
-import { numbers, openWorld } from './testTools.contract.ts';
+import { numbers } from './testing/events.ts';
+import { openWorld } from './testing/gatewayWorld.ts';
 import { streamIdentifier, wireId } from './wire.ts';
 
 const STREAM = 'spec-test.app.1';

@@ -1,14 +1,14 @@
 /** Appends of which only a part has come when their client is gone: nothing of them is written. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { newEvents, streamName } from '@coffer/event-store/contract';
 import { createMemoryEventStore, createMemoryLog } from '@coffer/event-store/memory';
+import { newEvents, streamName } from '@coffer/event-store/testing';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { credentials as channel } from '@grpc/grpc-js';
 import { expect } from 'chai';
-import { openWorld, type World } from './testTools.contract.ts';
+import { openWorld, type World } from './testing/gatewayWorld.ts';
 import { streamIdentifier, wireId } from './wire.ts';
 
 const ATTEMPTS = 30;

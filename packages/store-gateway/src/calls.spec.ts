@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { connect, createServer, type Socket } from 'node:net';
 import type { EventStore } from '@coffer/event-store';
-import { newEvents, streamName } from '@coffer/event-store/contract';
 import { type AppendFault, createMemoryEventStore, createMemoryLog } from '@coffer/event-store/memory';
+import { newEvents, streamName } from '@coffer/event-store/testing';
 import { until } from '@coffer/testing';
 import {
   DeadlineExceededError,
@@ -13,15 +13,9 @@ import {
 } from '@eventstore/db-client';
 import { expect } from 'chai';
 import { createStoreGateway } from './index.ts';
-import {
-  credentials,
-  eventsOf,
-  happened,
-  numbers,
-  openWorld,
-  revisionsOf,
-  watch,
-} from './testTools.contract.ts';
+import { eventsOf, happened, numbers, revisionsOf } from './testing/events.ts';
+import { credentials, openWorld } from './testing/gatewayWorld.ts';
+import { watch } from './testing/watch.ts';
 
 /** Chooses the method Append. */
 const perCall = { credentials: { username: credentials.user, password: credentials.password } };

@@ -7,7 +7,7 @@ import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import empty from 'google-protobuf/google/protobuf/empty_pb.js';
 import { type HoldLimits, holdAnswers } from './heldAnswers.ts';
-import { openWorld, type World } from './testTools.contract.ts';
+import { openWorld, type World } from './testing/gatewayWorld.ts';
 import { streamIdentifier, wireId } from './wire.ts';
 
 const ID = '01234567-89ab-4cde-8f01-23456789abcd';

@@ -11,7 +11,7 @@ import type { FailedLogins } from './access.ts';
 import { selfSignedCertificate } from './certificate.ts';
 import { MAX_READS } from './reads.ts';
 import { MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS } from './storeGateway.ts';
-import { credentials, openWorld, type World } from './testTools.contract.ts';
+import { credentials, openWorld, type World } from './testing/gatewayWorld.ts';
 
 type Streams = InstanceType<typeof streamsService.StreamsClient>;
 

@@ -1,6 +1,6 @@
 import type { EventPages, EventStore, RecordedEvent } from '@coffer/event-store';
-import { newEvents, streamName } from '@coffer/event-store/contract';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
+import { newEvents, streamName } from '@coffer/event-store/testing';
 import { expect } from 'chai';
 import { createTurns, inTurns, PAGE_BYTES, PAGE_SIZE } from './readTurns.ts';
 

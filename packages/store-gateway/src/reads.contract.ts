@@ -1,5 +1,5 @@
 import type { EventStore } from '@coffer/event-store';
-import { newEvents, streamName } from '@coffer/event-store/contract';
+import { newEvents, streamName } from '@coffer/event-store/testing';
 import { type ReadStreamOptions, StreamNotFoundError } from '@eventstore/db-client';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
@@ -12,11 +12,10 @@ import {
   happened,
   happenedTimes,
   numbers,
-  openWorld,
   positionsOf,
   revisionsOf,
-  type World,
-} from './testTools.contract.ts';
+} from './testing/events.ts';
+import { openWorld, type World } from './testing/gatewayWorld.ts';
 import { streamIdentifier } from './wire.ts';
 
 export function readsContract(makeStore: () => Promise<EventStore>): void {

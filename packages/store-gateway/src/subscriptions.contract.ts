@@ -1,5 +1,5 @@
 import type { EventStore } from '@coffer/event-store';
-import { streamName } from '@coffer/event-store/contract';
+import { streamName } from '@coffer/event-store/testing';
 import { until } from '@coffer/testing';
 import {
   eventTypeFilter,
@@ -10,16 +10,9 @@ import {
   streamNameFilter,
 } from '@eventstore/db-client';
 import { expect } from 'chai';
-import {
-  at,
-  happenedTimes,
-  numbers,
-  openWorld,
-  positionsOf,
-  revisionsOf,
-  type World,
-  watch,
-} from './testTools.contract.ts';
+import { at, happenedTimes, numbers, positionsOf, revisionsOf } from './testing/events.ts';
+import { openWorld, type World } from './testing/gatewayWorld.ts';
+import { watch } from './testing/watch.ts';
 
 export function subscriptionsContract(makeStore: () => Promise<EventStore>): void {
   let world: World;

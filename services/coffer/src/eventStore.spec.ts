@@ -1,6 +1,6 @@
 import type { Position } from '@coffer/event-store';
-import { newEvents, streamName } from '@coffer/event-store/contract';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
+import { newEvents, streamName } from '@coffer/event-store/testing';
 import { createLogger } from '@coffer/http';
 import { expect } from 'chai';
 import { ConfigurationError, configFrom } from './config.ts';

@@ -5,8 +5,8 @@ import { type Consumer, type ConsumerAlarm, type ConsumerOptions, startConsumer 
 import { createConsumersTable, readCheckpoint } from '../consumersTable.ts';
 import type { Projection } from '../projecting.ts';
 import { consumerMigrations } from '../stopsTable.ts';
-import { type TestLog, testLog } from '../testing.ts';
 import type { ConsumerWork } from '../work.ts';
+import { type TestLog, testLog } from './testLog.ts';
 
 export const SCHEMA = 'read_v1';
 export const NAME = 'counting';

@@ -1,7 +1,6 @@
 /** Every way in which an append through the client can go wrong, and what the store makes of it. ADR 0014. */
 import { startStoreGatewayProcess } from '@coffer/testing';
 import { expect } from 'chai';
-import { allOf, idsOf, newEvent, newEvents, rejectionOf, streamName } from '../contractTools.contract.ts';
 import {
   EventTooLargeError,
   OutcomeUnknownError,
@@ -10,9 +9,10 @@ import {
 } from '../errors.ts';
 import type { AppendFault } from '../memory/index.ts';
 import type { AppendRequest } from '../port.ts';
-import { follow } from '../subscription.contract.ts';
+import { onceServed, openWorld, type World, type WorldOptions } from '../testing/eventStoreDbWorld.ts';
+import { allOf, idsOf, newEvent, newEvents, rejectionOf, streamName } from '../testing/events.ts';
+import { follow } from '../testing/follow.ts';
 import { createEventStoreDbEventStore } from './index.ts';
-import { onceServed, openWorld, type World, type WorldOptions } from './testTools.contract.ts';
 
 const request = (): AppendRequest => ({
   stream: streamName(),

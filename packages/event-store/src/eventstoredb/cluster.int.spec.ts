@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { selfSignedCertificate } from '@coffer/store-gateway';
 import { expect } from 'chai';
-import { allOf, idsOf, newEvents, rejectionOf, streamName } from '../contractTools.contract.ts';
 import { StoreUnreachableError } from '../errors.ts';
 import type { AppendRequest } from '../port.ts';
-import { follow } from '../subscription.contract.ts';
-import { type FollowerNode, startFollowerNode } from './followerNode.contract.ts';
-import { CREDENTIALS, openWorld, type World, type WorldOptions } from './testTools.contract.ts';
+import { CREDENTIALS, openWorld, type World, type WorldOptions } from '../testing/eventStoreDbWorld.ts';
+import { allOf, idsOf, newEvents, rejectionOf, streamName } from '../testing/events.ts';
+import { follow } from '../testing/follow.ts';
+import { type FollowerNode, startFollowerNode } from '../testing/followerNode.ts';
 
 const request = (): AppendRequest => ({
   stream: streamName(),

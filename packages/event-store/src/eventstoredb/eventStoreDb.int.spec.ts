@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { allOf, eventStoreContract, newEvent, streamName } from '../eventStore.contract.ts';
+import { eventStoreContract } from '../eventStore.contract.ts';
 import { ourLogContract } from '../ourLog.contract.ts';
 import type { EventStore, Position } from '../port.ts';
+import { openWorld, type World } from '../testing/eventStoreDbWorld.ts';
+import { allOf, newEvent, streamName } from '../testing/events.ts';
 import { createEventStoreDbEventStore } from './eventStoreDbEventStore.ts';
-import { openWorld, type World } from './testTools.contract.ts';
 
 /** A real EventStoreDB or KurrentDB: `esdb://…`. The specs write streams of their own into its log. */
 const REAL_SERVER = process.env.EVENTSTORE_TEST_URL;

@@ -7,10 +7,10 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { allOf, streamName } from '../contractTools.contract.ts';
-import { follow } from '../subscription.contract.ts';
-import { type Acknowledged, appendUntilKnown, faultsIn } from './acknowledged.contract.ts';
-import { openWorld, type World } from './testTools.contract.ts';
+import { type Acknowledged, appendUntilKnown, faultsIn } from '../testing/acknowledged.ts';
+import { openWorld, type World } from '../testing/eventStoreDbWorld.ts';
+import { allOf, streamName } from '../testing/events.ts';
+import { follow } from '../testing/follow.ts';
 
 const APPENDS = Number(process.env.COFFER_FAULT_RUN_APPENDS ?? 2_000);
 const SEED = Number(process.env.COFFER_FAULT_RUN_SEED ?? randomInt(2 ** 31));

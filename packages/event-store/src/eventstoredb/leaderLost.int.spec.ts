@@ -4,16 +4,16 @@
  */
 import { createStoreGateway } from '@coffer/store-gateway';
 import { expect } from 'chai';
-import { allOf, newEvents, rejectionOf, streamName } from '../contractTools.contract.ts';
 import { StoreAbsentError } from '../errors.ts';
 import { createMemoryEventStore } from '../memory/index.ts';
 import type { EventStore } from '../port.ts';
-import { follow } from '../subscription.contract.ts';
+import { type Acknowledged, appendUntilKnown, faultsIn } from '../testing/acknowledged.ts';
+import { CREDENTIALS, onceServed } from '../testing/eventStoreDbWorld.ts';
+import { allOf, newEvents, rejectionOf, streamName } from '../testing/events.ts';
 import { createFaultProxy, type FaultProxy } from '../testing/faultProxy.ts';
-import { type Acknowledged, appendUntilKnown, faultsIn } from './acknowledged.contract.ts';
-import { startFollowerNode } from './followerNode.contract.ts';
+import { follow } from '../testing/follow.ts';
+import { startFollowerNode } from '../testing/followerNode.ts';
 import { createEventStoreDbEventStore } from './index.ts';
-import { CREDENTIALS, onceServed } from './testTools.contract.ts';
 
 const NEVER_MS = 1_000_000;
 

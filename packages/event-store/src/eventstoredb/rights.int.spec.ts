@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RefusalError, selfSignedCertificate } from '@coffer/store-gateway';
 import { expect } from 'chai';
-import { allOf, newEvents, rejectionOf, streamName } from '../contractTools.contract.ts';
 import { StoreRefusedError, StoreUnreachableError } from '../errors.ts';
 import type { AppendRequest, EventStore } from '../port.ts';
+import { CREDENTIALS, openWorld, type World, type WorldOptions } from '../testing/eventStoreDbWorld.ts';
+import { allOf, newEvents, rejectionOf, streamName } from '../testing/events.ts';
+import { startUserServer } from '../testing/userServer.ts';
 import { grantReading } from './index.ts';
-import { CREDENTIALS, openWorld, type World, type WorldOptions } from './testTools.contract.ts';
-import { startUserServer } from './userServer.contract.ts';
 
 /** As the server answers a user of no group. */
 const refusingTheLog = (store: EventStore): EventStore => ({

@@ -1,11 +1,11 @@
 /** Every way in which a subscription of the client can end, fail or stop, and what its reader sees of it. ADR 0014. */
 import { until } from '@coffer/testing';
 import { expect } from 'chai';
-import { newEvents, rejectionOf, streamName } from '../contractTools.contract.ts';
 import { LogRewrittenError, StoreUnreachableError } from '../errors.ts';
 import type { EventStore, ReadAllOptions, SubscribeOptions } from '../port.ts';
-import { follow } from '../subscription.contract.ts';
-import { openWorld, type World, type WorldOptions } from './testTools.contract.ts';
+import { openWorld, type World, type WorldOptions } from '../testing/eventStoreDbWorld.ts';
+import { newEvents, rejectionOf, streamName } from '../testing/events.ts';
+import { follow } from '../testing/follow.ts';
 
 /** Notes from where each subscription and each read of the server began, and lets a spec end or block them. */
 function watched() {

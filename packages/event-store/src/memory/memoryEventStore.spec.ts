@@ -1,12 +1,13 @@
 import { expect } from 'chai';
-import type { EventStoreHarness } from '../contractTools.contract.ts';
 import { OutcomeUnknownError, StoreUnreachableError } from '../errors.ts';
-import { allOf, eventStoreContract, newEvents, rejectionOf, streamName } from '../eventStore.contract.ts';
+import { eventStoreContract } from '../eventStore.contract.ts';
 import { ourLogContract } from '../ourLog.contract.ts';
 import { ourLog } from '../ourLog.ts';
 import type { AppendRequest, EventStore, Position } from '../port.ts';
 import { readingContract, wholeLogContract } from '../reading.contract.ts';
 import { rewindingContract, subscriptionContract } from '../subscription.contract.ts';
+import type { EventStoreHarness } from '../testing/eventStoreHarness.ts';
+import { allOf, newEvents, rejectionOf, streamName } from '../testing/events.ts';
 import { type AppendFault, createMemoryEventStore } from './memoryEventStore.ts';
 import { createMemoryLog } from './memoryLog.ts';
 

@@ -7,7 +7,7 @@ export interface MemoryLog {
   readonly events: readonly RecordedEvent[];
   /** The events of a stream, by revision. */
   stream(name: string): readonly RecordedEvent[];
-  /** Appends by the rules of `rules.ts`. */
+  /** Appends by the rules of `testing/appendRules.ts`. */
   append(request: AppendRequest): AppendResult;
   /** Puts the log back to its first events, as the restore of an old backup does. */
   rewindTo(length: number): void;

@@ -5,7 +5,7 @@ import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import type { PoolClient } from 'pg';
 import type { EventStore } from '../port.ts';
-import { follow } from '../subscription.contract.ts';
+import { follow } from '../testing/follow.ts';
 import { faultsOf } from '../testing/logCheck.ts';
 import { logTemplate, waitingAppends } from '../testing/logDatabase.ts';
 import { startWriter, type Writer } from '../testing/writers.ts';

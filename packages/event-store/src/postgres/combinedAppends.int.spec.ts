@@ -3,8 +3,8 @@ import { createPool, type Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { WrongExpectedRevisionError } from '../errors.ts';
-import { allOf, idsOf, newEvents, streamName } from '../eventStore.contract.ts';
 import type { AppendRequest, EventStore, ExpectedRevision } from '../port.ts';
+import { allOf, idsOf, newEvents, streamName } from '../testing/events.ts';
 import { logTemplate } from '../testing/logDatabase.ts';
 import { createPostgresEventStore } from './postgresEventStore.ts';
 

@@ -9,8 +9,8 @@ import {
   StoreOverloadedError,
   StoreUnreachableError,
 } from '../errors.ts';
-import { allOf, newEvent, newEvents, rejectionOf, streamName } from '../eventStore.contract.ts';
 import type { AppendRequest, EventStore, EventToAppend } from '../port.ts';
+import { allOf, newEvent, newEvents, rejectionOf, streamName } from '../testing/events.ts';
 import { logTemplate, waitingAppends, whileAppendsWait } from '../testing/logDatabase.ts';
 import { createReplySwallower } from '../testing/replySwallower.ts';
 import {

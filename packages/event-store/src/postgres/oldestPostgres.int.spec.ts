@@ -6,7 +6,7 @@ import { eventStoreContract } from '../eventStore.contract.ts';
 import { ourLogContract } from '../ourLog.contract.ts';
 import { logTemplate, withPool } from '../testing/logDatabase.ts';
 import { oldestPostgresPrograms } from '../testing/oldestPostgres.ts';
-import { postgresHarness, sharedLogHarness } from './postgresHarness.contract.ts';
+import { postgresHarness, sharedLogHarness } from '../testing/postgresHarness.ts';
 
 const programs = oldestPostgresPrograms();
 

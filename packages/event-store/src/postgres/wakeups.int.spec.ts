@@ -1,6 +1,6 @@
 import { createPool, type Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
-import { newEvents, streamName } from '../eventStore.contract.ts';
+import { newEvents, streamName } from '../testing/events.ts';
 import { logTemplate } from '../testing/logDatabase.ts';
 import { createPostgresEventStore } from './postgresEventStore.ts';
 import { createWakeups } from './wakeups.ts';

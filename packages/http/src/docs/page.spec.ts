@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { buy, simpleEndpoint, startWorld } from '../testing.ts';
+import { buy, simpleEndpoint } from '../testing/shop.ts';
+import { startWorld } from '../testing/world.ts';
 
 const operators = simpleEndpoint({
   path: '/portal/things',

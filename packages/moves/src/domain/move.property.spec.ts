@@ -1,7 +1,14 @@
 import { randomFrom } from '@coffer/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { confirm, fail, recordExpired, recordSigned, recordSubmitted, request } from './move.builders.ts';
+import {
+  confirm,
+  fail,
+  recordExpired,
+  recordSigned,
+  recordSubmitted,
+  request,
+} from '../testing/moveBuilders.ts';
 import type { MoveEvent } from './move.events.ts';
 import { type Move, type MoveCommand, move } from './move.ts';
 

@@ -17,7 +17,7 @@ import {
   signed,
   submitted,
   withdrawal,
-} from './move.builders.ts';
+} from '../testing/moveBuilders.ts';
 import { move } from './move.ts';
 
 const given = givenWhenThen(move);

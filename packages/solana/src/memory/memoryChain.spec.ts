@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { itIsAChain } from '../chain.contract.ts';
 import { ChainUnreachableError } from '../port.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs/ids.ts';
-import { signedTransfer, testWallet } from '../testing.ts';
+import { signedTransfer, testWallet } from '../testing/testWallet.ts';
 import { signatureOf, type TransferMint } from '../web3/buildTransfer.ts';
 import { type MemoryChain, memoryChain } from './memoryChain.ts';
 

@@ -8,8 +8,8 @@ import { encodeBase58 } from '@coffer/kernel';
 import { expect } from 'chai';
 import { itIsAChain } from '../chain.contract.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs/ids.ts';
+import { rpcWorld } from '../testing/rpcWorld.ts';
 import { createRpcChain } from './rpcChain.ts';
-import { rpcWorld } from './rpcWorld.contract.ts';
 
 for (const program of [TOKEN_PROGRAM, TOKEN_2022_PROGRAM])
   itIsAChain(`The embedded chain with a token of ${program.slice(0, 6)}`, async () => {

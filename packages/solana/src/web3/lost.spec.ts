@@ -2,8 +2,8 @@
 import { encodeBase58 } from '@coffer/kernel';
 import { expect } from 'chai';
 import { type Chain, ChainUnreachableError } from '../port.ts';
+import { type Manner, type ScriptedNode, scriptedNode } from '../testing/scriptedNode.ts';
 import { createRpcChain } from './rpcChain.ts';
-import { type Manner, type ScriptedNode, scriptedNode } from './scriptedNode.contract.ts';
 
 const SIGNATURE = encodeBase58(Buffer.alloc(64, 1));
 const LAST_VALID = 1_000n;

@@ -1,7 +1,7 @@
 /** The adapter on a real node with a faucet, where one is named. */
 import { itIsAChain } from '../chain.contract.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs/ids.ts';
-import { rpcWorld } from './rpcWorld.contract.ts';
+import { rpcWorld } from '../testing/rpcWorld.ts';
 
 const { SOLANA_RPC_TEST_URL: url } = process.env;
 

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { ChainUnreachableError } from '../port.ts';
 import { SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs/ids.ts';
-import { createRpcChain } from './rpcChain.ts';
 import {
   ABOVE_2_53,
   address,
@@ -9,8 +8,9 @@ import {
   REST_MS,
   signature,
   useScriptedChain,
-} from './scriptedChain.contract.ts';
-import { type Manner, scriptedNode } from './scriptedNode.contract.ts';
+} from '../testing/scriptedChain.ts';
+import { type Manner, scriptedNode } from '../testing/scriptedNode.ts';
+import { createRpcChain } from './rpcChain.ts';
 
 const blockhash = JSON.stringify({
   context: { slot: 5 },

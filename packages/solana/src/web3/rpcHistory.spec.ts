@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { ChainUnreachableError, TransactionUnreadableError } from '../port.ts';
 import { NATIVE_MINT, TOKEN_PROGRAM } from '../programs/ids.ts';
-import { ABOVE_2_53, address, failureOf, signature, useScriptedChain } from './scriptedChain.contract.ts';
-import type { Scripted } from './scriptedNode.contract.ts';
+import { ABOVE_2_53, address, failureOf, signature, useScriptedChain } from '../testing/scriptedChain.ts';
+import type { Scripted } from '../testing/scriptedNode.ts';
 
 describe('The RPC chain, asked for the past,', () => {
   const world = useScriptedChain();

@@ -6,7 +6,7 @@ import {
   type Position,
   type RecordedEvent,
 } from '@coffer/event-store';
-import type { ConsumerOptions } from './consumer.ts';
+import type { ConsumerOptions } from '../consumer.ts';
 
 export interface TestLog {
   readonly store: ConsumerOptions['store'];

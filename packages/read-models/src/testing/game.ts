@@ -1,14 +1,14 @@
 /** A small game for the specs of this package: the rules of the real one are the ledger's and the accounts'. */
 import { randomUUID } from 'node:crypto';
 import { type HeldProjections, holdProjections } from '@coffer/consumers';
-import { type Client, migrate, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
-import type { AccountRow, BooksProjection } from './books.ts';
-import type { MoveRow } from './moves.ts';
-import type { PlaySessionRow } from './playSessions.ts';
-import { READ_MODELS_CONSUMER, type ReadModelProjections, readModelsOf } from './readModels.ts';
-import type { RowProjection } from './rowProjection.ts';
-import { createReadModels, liveReadSchema, readModelMigrations } from './schema.ts';
+import type { AccountRow, BooksProjection } from '../books.ts';
+import type { MoveRow } from '../moves.ts';
+import type { PlaySessionRow } from '../playSessions.ts';
+import { READ_MODELS_CONSUMER, type ReadModelProjections, readModelsOf } from '../readModels.ts';
+import type { RowProjection } from '../rowProjection.ts';
+import { liveReadSchema } from '../schema.ts';
 
 export const APP = `app_${'0'.repeat(26)}`;
 const OCCURRED_AT = '2026-01-01T00:00:00.000Z';
@@ -180,67 +180,3 @@ const NEW_SESSION: PlaySessionRow = {
   openedAt: OCCURRED_AT,
   settledAt: null,
 };
-
-/** A statement on its way to the database, and the connection that it is for. */
-export interface Statement {
-  readonly text: string;
-  readonly client: Client;
-}
-
-type PooledClient = Client & { readonly release: (failure?: Error) => void };
-
-/** The pool, with `before` awaited ahead of every statement; what it throws the statement comes to. */
-export function watchedPool(pool: Pool, before: (statement: Statement) => Promise<void>): Pool {
-  const connect = async (): Promise<PooledClient> => {
-    const client = await pool.connect();
-    return watching(client, async (...args: readonly unknown[]) => {
-      await before({ text: textOf(args[0]), client });
-      // The arguments that the watched client was given.
-      return Reflect.apply(client.query, client, args);
-    });
-  };
-  const query = async (...args: readonly unknown[]) => {
-    const client = await connect();
-    let failure: Error | undefined;
-    const noteFailure = (error: Error) => {
-      failure = error;
-    };
-    client.on('error', noteFailure);
-    try {
-      return await Reflect.apply(client.query, client, args);
-    } catch (error) {
-      failure = error instanceof Error ? error : new Error(String(error));
-      throw error;
-    } finally {
-      if (!failure) client.off('error', noteFailure);
-      client.release(failure);
-    }
-  };
-  return new Proxy(watching(pool, query), {
-    get: (target, name) => (name === 'connect' ? connect : Reflect.get(target, name)),
-  });
-}
-
-/** The same object with another `query`. */
-function watching<Target extends object>(target: Target, query: unknown): Target {
-  return new Proxy(target, {
-    get(_, name) {
-      if (name === 'query') return query;
-      const value: unknown = Reflect.get(target, name);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-}
-
-/** With the versions left out, so that the same statement of two runs has the same text. */
-function textOf(query: unknown): string {
-  const text =
-    typeof query === 'object' && query !== null && 'text' in query ? String(query.text) : String(query);
-  return text.replace(/read_v\d+/g, 'read_v').replace(/\s+/g, ' ');
-}
-
-/** On a database of its own: the service has more parts in the same schema. */
-export async function migrateReadModels(pool: Pool): Promise<void> {
-  await migrate(pool, [readModelMigrations]);
-  await createReadModels(pool);
-}

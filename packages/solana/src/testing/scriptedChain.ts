@@ -2,8 +2,8 @@
 import { encodeBase58 } from '@coffer/kernel';
 import { expect } from 'chai';
 import type { Chain } from '../port.ts';
-import { createRpcChain } from './rpcChain.ts';
-import { type ScriptedNode, scriptedNode } from './scriptedNode.contract.ts';
+import { createRpcChain } from '../web3/rpcChain.ts';
+import { type ScriptedNode, scriptedNode } from './scriptedNode.ts';
 
 /** A whole number that a JavaScript number cannot hold: it would be read as ...992. */
 export const ABOVE_2_53 = 9_007_199_254_740_993n;

@@ -4,7 +4,7 @@
  *
  * Events go by letters: the same letter is the same event id, in whichever stream it stands.
  */
-import type { ExpectedRevision } from './port.ts';
+import type { ExpectedRevision } from '../port.ts';
 
 type AppendOutcome =
   /** Written; the last event has this revision. */

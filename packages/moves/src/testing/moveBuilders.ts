@@ -1,6 +1,6 @@
 /** Words for the specs of moves: `requested()`, `signed(1)`, `expired(1)`, `recordSigned(2)`. */
-import type { MoveEvent } from './move.events.ts';
-import type { MoveCommand, MoveTerms, OnChain, SignedAttempt } from './move.ts';
+import type { MoveEvent } from '../domain/move.events.ts';
+import type { MoveCommand, MoveTerms, OnChain, SignedAttempt } from '../domain/move.ts';
 
 export const deposit = (change: Partial<MoveTerms> = {}): MoveTerms => ({
   moveId: 'mov_1',

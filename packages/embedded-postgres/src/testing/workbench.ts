@@ -7,15 +7,15 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { type Account, firstClosedFolder, unprivilegedAccount } from './account.ts';
+import { type Account, firstClosedFolder, unprivilegedAccount } from '../account.ts';
 import {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
   startEmbeddedPostgres,
-} from './embeddedPostgres.ts';
-import { silentLogger } from './logger.ts';
-import { findPlace, removeDataFolder } from './place.ts';
-import { findPostmaster, stopPostmaster } from './postmaster.ts';
+} from '../embeddedPostgres.ts';
+import { silentLogger } from '../logger.ts';
+import { findPlace, removeDataFolder } from '../place.ts';
+import { findPostmaster, stopPostmaster } from '../postmaster.ts';
 
 export interface OwnerProcess {
   readonly process: ChildProcess;

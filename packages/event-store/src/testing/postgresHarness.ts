@@ -1,9 +1,9 @@
 /** What the contracts are held against on a database of PostgreSQL, which each drops with its `close`. */
 import type { TestDatabase } from '@coffer/testing';
-import type { SharedLogHarness } from '../ourLog.contract.ts';
 import type { EventStore, Position } from '../port.ts';
-import { withPool } from '../testing/logDatabase.ts';
-import { createPostgresEventStore } from './postgresEventStore.ts';
+import { createPostgresEventStore } from '../postgres/postgresEventStore.ts';
+import { withPool } from './logDatabase.ts';
+import type { SharedLogHarness } from './sharedLogHarness.ts';
 
 export function postgresHarness({ connectionString, drop }: TestDatabase) {
   const stores: EventStore[] = [];

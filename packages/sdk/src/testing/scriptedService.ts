@@ -1,9 +1,9 @@
 /** For the specs: a service that answers by a script, and a clock that moves only when somebody sleeps. */
-import { isRecord } from './answers.ts';
-import { createBackendClient } from './backend.ts';
-import { CofferError } from './cofferError.ts';
-import type { Fetch } from './platform.ts';
-import type { RetryOptions, Timing } from './retry.ts';
+import { isRecord } from '../answers.ts';
+import { createBackendClient } from '../backend.ts';
+import { CofferError } from '../cofferError.ts';
+import type { Fetch } from '../platform.ts';
+import type { RetryOptions, Timing } from '../retry.ts';
 
 export interface SentRequest {
   readonly method: string;

@@ -1,6 +1,6 @@
-/** A chain for specs: in this process, at a free port, its slots moved by hand. */
-import { createEmbeddedChain, type EmbeddedChain, type EmbeddedChainOptions } from './embeddedChain.ts';
-import { parseJson, writeJson } from './json.ts';
+/** A chain for specs: in this process, on a free port, with slots that the spec advances. */
+import { createEmbeddedChain, type EmbeddedChain, type EmbeddedChainOptions } from '../embeddedChain.ts';
+import { parseJson, writeJson } from '../json.ts';
 
 /** As on a cluster: after this many slots a block can no longer be taken back. */
 const FINALIZED_AFTER_SLOTS = 32;

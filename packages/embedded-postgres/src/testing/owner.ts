@@ -1,6 +1,6 @@
 /** For specs: a service of its own process, to be killed. Prints its server as one line of JSON, then waits. */
 import { parseArgs } from 'node:util';
-import { startEmbeddedPostgres } from './embeddedPostgres.ts';
+import { startEmbeddedPostgres } from '../embeddedPostgres.ts';
 
 const { values } = parseArgs({
   options: { folder: { type: 'string' }, fragile: { type: 'boolean', default: false } },

@@ -8,7 +8,7 @@ import {
   Transaction,
   TransactionInstruction,
 } from '@solana/web3.js';
-import type { ChainWorld } from './testing.ts';
+import type { ChainWorld } from './chainWorld.ts';
 
 export const LAMPORTS_PER_SOL = 1_000_000_000n;
 export const MEMO_PROGRAM = new PublicKey('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr');

@@ -1,8 +1,8 @@
 /** Appends that are repeated until they are acknowledged, and what the log has to hold of them. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { newEvents } from '../contractTools.contract.ts';
 import { OutcomeUnknownError, StoreUnreachableError, WrongExpectedRevisionError } from '../errors.ts';
 import type { AppendRequest, AppendResult, EventStore, RecordedEvent } from '../port.ts';
+import { newEvents } from './events.ts';
 
 const RETRY_MS = 5;
 

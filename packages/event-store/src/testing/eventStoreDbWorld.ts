@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createStoreGateway, type StoreGateway, type StoreGatewayOptions } from '@coffer/store-gateway';
 import { StoreAbsentError } from '../errors.ts';
+import { createEventStoreDbEventStore, type EventStoreDbEventStoreOptions } from '../eventstoredb/index.ts';
 import {
   type AppendFault,
   createMemoryEventStore,
@@ -9,8 +10,7 @@ import {
   type MemoryLog,
 } from '../memory/index.ts';
 import type { AppendRequest, EventStore } from '../port.ts';
-import { createFaultProxy, type FaultProxy } from '../testing/faultProxy.ts';
-import { createEventStoreDbEventStore, type EventStoreDbEventStoreOptions } from './index.ts';
+import { createFaultProxy, type FaultProxy } from './faultProxy.ts';
 
 export interface World {
   readonly log: MemoryLog;

@@ -7,10 +7,10 @@ import type { ChainWorld } from '../chain.contract.ts';
 import type { Address, Chain } from '../port.ts';
 import type { Instruction } from '../programs/instruction.ts';
 import { createAssociatedAccountIdempotent } from '../programs/token.ts';
-import { type TestWallet, testWallet } from '../testing.ts';
-import { associatedTokenAddress } from './addresses.ts';
-import { compile, signatureOf } from './buildTransfer.ts';
-import { createRpcChain } from './rpcChain.ts';
+import { associatedTokenAddress } from '../web3/addresses.ts';
+import { compile, signatureOf } from '../web3/buildTransfer.ts';
+import { createRpcChain } from '../web3/rpcChain.ts';
+import { type TestWallet, testWallet } from './testWallet.ts';
 
 const POLL_MS = 100;
 const DECIMALS = 6;

@@ -1,10 +1,8 @@
-/** For specs of this package and of others: the chain in memory, and keys to sign with. */
+/** Wallets for specs, and what they sign. */
 import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import { encodeBase58 } from '@coffer/kernel';
-import type { Address } from './port.ts';
-import { buildTransfer, type TransferOrder } from './web3/buildTransfer.ts';
-
-export * from './memory/memoryChain.ts';
+import type { Address } from '../port.ts';
+import { buildTransfer, type TransferOrder } from '../web3/buildTransfer.ts';
 
 export interface TestWallet {
   readonly address: Address;

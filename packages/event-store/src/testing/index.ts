@@ -1,0 +1,3 @@
+/** For specs of other packages: events to append, and the rules that every store follows. */
+export { type AppendRule, appendRules } from './appendRules.ts';
+export { newEvents, streamName } from './events.ts';
