@@ -85,7 +85,7 @@ function mayInsert(databaseUrl: string): Promise<LogRight> {
     if (given === null) {
       throw new CommandFailure(
         EXIT.refused,
-        'This database holds no log yet, or hides it: the first start of the service makes it.',
+        'This database has no log yet, or this user may not see it. The first start of the service creates it.',
       );
     }
     return {
@@ -93,7 +93,7 @@ function mayInsert(databaseUrl: string): Promise<LogRight> {
       given,
       reason: given
         ? ''
-        : 'The user of DATABASE_URL has to own the schema "log", or be granted insert on log.events.',
+        : 'The user of DATABASE_URL must own the schema "log", or be granted insert on log.events.',
     };
   });
 }
@@ -105,7 +105,7 @@ export async function grantLogFrom(environment: NodeJS.ProcessEnv) {
     const { eventStoreUrl: connectionString } = configFrom(environment);
     if (connectionString === undefined || administrator === undefined) {
       throw new ConfigurationError(
-        'EVENTSTORE_URL names the user that is to be, EVENTSTORE_ADMIN_URL an administrator of the same server.',
+        'Set EVENTSTORE_URL with the user to create, and EVENTSTORE_ADMIN_URL with an administrator of the same server.',
       );
     }
     const { grantReading } = await import('@coffer/event-store/eventstoredb');
@@ -114,6 +114,6 @@ export async function grantLogFrom(environment: NodeJS.ProcessEnv) {
     const failure = startFailure(error);
     if (failure) throw failure;
     const message = error instanceof Error ? error.message : String(error);
-    throw new CommandFailure(EXIT.refused, `The log does not grant it: ${message}`, { cause: error });
+    throw new CommandFailure(EXIT.refused, `The log refused to grant it: ${message}`, { cause: error });
   }
 }

@@ -80,7 +80,7 @@ describe('the configuration', () => {
     const same = 's3cret'.repeat(8);
     const problems = problemsOf({ COFFER_OPERATOR_TOKEN: same, COFFER_STORE_GATEWAY_PASSWORD: same });
     expect(problems)
-      .to.match(/^ {2}COFFER_STORE_GATEWAY_PASSWORD: must be another one/m)
+      .to.match(/^ {2}COFFER_STORE_GATEWAY_PASSWORD: must differ from/m)
       .and.not.include('s3cret');
   });
 

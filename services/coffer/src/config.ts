@@ -81,15 +81,16 @@ const key32 = z
 const rpcUrls = z
   .string()
   .transform((text) => text.split(',').map((url) => url.trim()))
-  .pipe(z.array(z.url({ protocol: /^https?$/, error: 'must be http(s)://…, several with commas' })).min(1));
+  .pipe(
+    z
+      .array(z.url({ protocol: /^https?$/, error: 'must be http(s)://…, several separated by commas' }))
+      .min(1),
+  );
 
 const origin = z
   .url({ protocol: /^https?$/, error: 'must be an origin, such as https://wallets.example' })
   .transform((text) => new URL(text))
-  .refine(
-    ({ href, origin }) => href === `${origin}/`,
-    'must be an origin alone, without a path or a password',
-  )
+  .refine(({ href, origin }) => href === `${origin}/`, 'must be only an origin, without a path or a password')
   .transform((url) => url.origin);
 
 const plainVariables = z.object({
@@ -150,14 +151,14 @@ export const variableNames: readonly string[] = Object.keys(plainVariables.shape
 const withTheRest = { when: () => true };
 
 /** Whoever reads the log need not be let into the admin API, and the other way round. */
-export const NOT_THE_OPERATORS = 'must be another one than the operator token';
+export const NOT_THE_OPERATORS = 'must differ from the operator token';
 
 const environmentVariables = plainVariables
   .refine(
     ({ COFFER_OPERATOR_HOST: host, COFFER_OPERATOR_PORT: port }) => host === undefined || port !== undefined,
     {
       path: ['COFFER_OPERATOR_HOST'],
-      message: 'needs COFFER_OPERATOR_PORT, without which operator routes stand beside the others',
+      message: 'needs COFFER_OPERATOR_PORT, without which operator routes share the port of the API',
       ...withTheRest,
     },
   )
@@ -165,7 +166,7 @@ const environmentVariables = plainVariables
     ({ COFFER_STORE_GATEWAY_TLS: hasTls, COFFER_STORE_GATEWAY_HOST: host }) => hasTls || isLoopback(host),
     {
       path: ['COFFER_STORE_GATEWAY_HOST'],
-      message: 'must be a loopback address where there is no TLS',
+      message: 'must be a loopback address without TLS',
       ...withTheRest,
     },
   )
@@ -175,7 +176,7 @@ const environmentVariables = plainVariables
     {
       path: ['COFFER_STORE_GATEWAY_WRITABLE'],
       message:
-        'needs TLS: in plain text no password is asked for, so anybody could write (COFFER_STORE_GATEWAY_TLS)',
+        'needs TLS: in plain text no password is required, so anybody could write (COFFER_STORE_GATEWAY_TLS)',
       ...withTheRest,
     },
   )
@@ -188,7 +189,7 @@ const environmentVariables = plainVariables
     ({ EVENTSTORE_URL: url, COFFER_STORE_GATEWAY_PORT: port }) => url === undefined || port === undefined,
     {
       path: ['COFFER_STORE_GATEWAY_PORT'],
-      message: 'there is no log here to serve with EVENTSTORE_URL set; clients connect to that server',
+      message: 'cannot be set with EVENTSTORE_URL: clients connect to that server',
       ...withTheRest,
     },
   );

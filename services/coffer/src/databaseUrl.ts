@@ -17,7 +17,9 @@ export async function databaseUrlFrom(variables: Variables, workingFolder: strin
     throw startFailure(error) ?? error;
   });
   if (connectionString) return connectionString(EMBEDDED_DATABASE);
-  throw noService(`No database runs in ${dataFolder}. Start one with "npm start", or set COFFER_DATA_DIR.`);
+  throw noService(
+    `No database is running in ${dataFolder}. Start one with "npm start", or set COFFER_DATA_DIR.`,
+  );
 }
 
 /** Where the embedded database is kept, running or not. Throws a `CommandFailure` when there is none. */
@@ -25,7 +27,7 @@ export async function databaseFolderFrom(variables: Variables, workingFolder: st
   if (variables.DATABASE_URL) {
     throw new CommandFailure(
       EXIT.refused,
-      'The database is that of DATABASE_URL: it is kept by its own server.',
+      'The database is the one in DATABASE_URL: its own server decides where it is kept.',
     );
   }
   const dataFolder = dataFolderFrom(variables, workingFolder);

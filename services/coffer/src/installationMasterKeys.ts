@@ -56,7 +56,7 @@ async function keptKeys(path: string): Promise<readonly MasterKey[] | undefined>
   if (text === undefined) return undefined;
   if (((await stat(path)).mode & 0o077) !== 0) {
     throw new ConfigurationError(
-      `${path} holds the master keys and is open to others. Run: chmod 600 ${path}`,
+      `${path} holds the master keys and can be read by others. Run: chmod 600 ${path}`,
     );
   }
   try {
@@ -71,7 +71,7 @@ async function keptKeys(path: string): Promise<readonly MasterKey[] | undefined>
 async function firstKeys(path: string, pool: Pool): Promise<readonly MasterKey[]> {
   if (await hasMasterKeysInUse(pool)) {
     throw new ConfigurationError(
-      `${path} is missing, and without its master keys the keys of all wallets stay sealed. Put the file back from your backup, or set COFFER_MASTER_KEYS to what it held.`,
+      `${path} is missing, and without its master keys all wallets' keys stay sealed. Restore the file from your backup, or set COFFER_MASTER_KEYS to its content.`,
     );
   }
   const first = environments.options.map((environment) => newMasterKey(environment, 1));

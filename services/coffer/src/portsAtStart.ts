@@ -106,14 +106,14 @@ async function listen({ host, port, waitMs = 0 }: Listener): Promise<Server> {
 function whyNot({ code, message }: NodeJS.ErrnoException, listener: Listener, rival?: Listener): string {
   const { variable, hostVariable, host, port, isOfChain } = listener;
   if (code === 'EADDRINUSE') {
-    const why = rival ? `is ${rival.variable}'s as well` : 'is taken';
+    const why = rival ? `is also set in ${rival.variable}` : 'is taken';
     return isOfChain
-      ? `The port ${port} ${why}, which the embedded chain needs.\n` +
-          `Set ${variable} to another one, whose next one is free as well, or to 0 for any.`
-      : `The port ${port} ${why}. Set ${variable} to another one, or to 0 for any free one.`;
+      ? `The port ${port} ${why}, and the embedded chain needs it.\n` +
+          `Set ${variable} to another port whose next port is free as well, or to 0 for any.`
+      : `The port ${port} ${why}. Set ${variable} to another port, or to 0 for any free one.`;
   }
   if (code === 'EACCES') {
-    return `The port ${port} may not be used by this user. Set ${variable} to one from 1024 on, or to 0 for any free one.`;
+    return `This user may not use port ${port}. Set ${variable} to 1024 or above, or to 0 for any free port.`;
   }
-  return `There is no listening on ${host}, port ${port}: ${message}\nSet ${hostVariable} to an address of this machine.`;
+  return `Cannot listen on ${host}, port ${port}: ${message}\nSet ${hostVariable} to an address of this machine.`;
 }

@@ -98,6 +98,6 @@ async function refuseWhileRun(db: Queryable, key: ConsumerKey): Promise<void> {
   if (owner === undefined) return;
   throw new CommandFailure(
     EXIT.refused,
-    `${key.name} is run by ${owner}. Stop every service first; the lease of a killed one runs out in 10 s.`,
+    `${key.name} is run by ${owner}. Stop every service first; the lease of a killed one expires in 10 s.`,
   );
 }

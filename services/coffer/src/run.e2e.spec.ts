@@ -71,7 +71,7 @@ describe('coffer run, with nothing but a data folder', () => {
   it('makes the app "Demo" and leaves its keys in a file that is only for its owner', async () => {
     const { baseUrl, appId, keys, chainUrl } = await readBootstrap();
     expect(baseUrl).to.equal(`${service.url}/v1`);
-    expect(service.logs()).to.include(`Its own Solana chain: ${chainUrl}\n`);
+    expect(service.logs()).to.include(`Solana chain of test: ${chainUrl}\n`);
     expect(await modeOf(bootstrapFilePath(dataFolder))).to.equal('600');
     expect(await modeOf(operatorFilePath(dataFolder))).to.equal('600');
     for (const environment of ['test', 'live'] as const) {

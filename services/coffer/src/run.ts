@@ -294,16 +294,16 @@ function welcome(
   },
   demo: BootstrapContent | undefined,
 ): string {
-  const lines = ['', `  Coffer ${VERSION} is ready at ${url}/v1`, `  The API to read: ${url}/docs`];
-  if (chainUrl !== undefined) lines.push(`  Its own Solana chain: ${chainUrl}`);
+  const lines = ['', `  Coffer ${VERSION} is ready at ${url}/v1`, `  API documentation: ${url}/docs`];
+  if (chainUrl !== undefined) lines.push(`  Solana chain of test: ${chainUrl}`);
   if (databaseFolder !== undefined) {
-    lines.push(`  Its database: ${databaseFolder}`, `  (not in ${dataFolder}, which only root may enter)`);
+    lines.push(`  Database: ${databaseFolder}`, `  (not in ${dataFolder}, which only root may enter)`);
   }
   if (demo) {
     lines.push(
       '',
-      `  The app "Demo" (${demo.appId}) was made for you. Its secret keys are shown this once;`,
-      `  all of its keys are kept in ${join(dataFolder, 'bootstrap.json')}`,
+      `  The app "Demo" (${demo.appId}) was created for you. Its secret keys are shown only now;`,
+      `  all its keys are kept in ${join(dataFolder, 'bootstrap.json')}`,
       '',
       `    test  ${demo.keys.test.publishable}`,
       `          ${demo.keys.test.secret}`,

@@ -52,14 +52,19 @@ describe('coffer run, with something in its way', () => {
   it('says that the port beside that of the chain is taken', async () => {
     const beside = String(Number(taken) - 1);
     const variables = { COFFER_CHAIN_PORT: beside };
-    await expectRefusal('run', variables, `The port ${taken} is taken`, 'whose next one is free as well');
+    await expectRefusal('run', variables, `The port ${taken} is taken`, 'whose next port is free as well');
   });
 
   it('says that it was given one port twice', async () => {
     squatter.close();
     await once(squatter, 'close');
     const variables = { PORT: taken, COFFER_STORE_GATEWAY_PORT: taken };
-    await expectRefusal('run', variables, `The port ${taken} is PORT's as well`, 'COFFER_STORE_GATEWAY_PORT');
+    await expectRefusal(
+      'run',
+      variables,
+      `The port ${taken} is also set in PORT`,
+      'COFFER_STORE_GATEWAY_PORT',
+    );
   });
 
   it('says that it was given an address of another machine', async () => {

@@ -1,4 +1,4 @@
-/** A start that cannot work, in words for whoever started it; a stack trace is for our own mistakes only. */
+/** Says in words why a start cannot work; a stack trace is only for our own mistakes. */
 import { IdentityKeyMismatchError } from '@coffer/auth';
 import { NewerDatabaseError, UnsupportedPostgresError } from '@coffer/database';
 import { EmbeddedChainError } from '@coffer/embedded-chain';
@@ -14,7 +14,7 @@ import { StoreGatewayStartError } from './storeGateway.ts';
 /** Of files, of a quota, and of PostgreSQL. */
 const DISK_FULL = /^(ENOSPC|EDQUOT|53100)$/;
 
-/** Undefined for what is no circumstance of the start but a mistake of ours. */
+/** Undefined if it is not a circumstance of the start but a mistake of ours. */
 export function startFailure(error: unknown): CommandFailure | undefined {
   if (error instanceof ConfigurationError) return failure(EXIT.wrongUsage, error.message, error);
   if (error instanceof DataFolderInUseError || error instanceof EmbeddedPostgresError) {
@@ -35,12 +35,12 @@ export function startFailure(error: unknown): CommandFailure | undefined {
     const place = 'port' in error ? `The port ${error.port}` : 'The port';
     return failure(
       EXIT.refused,
-      `${place} is taken. Set PORT, or the variable that names it, to another one, or to 0 for any free one.`,
+      `${place} is taken. Set PORT, or the variable that names this port, to another port, or to 0 for any free one.`,
       error,
     );
   }
   if ('code' in error && DISK_FULL.test(String(error.code))) {
-    return failure(EXIT.refused, `The disk is full: ${error.message}\nMake room, and start again.`, error);
+    return failure(EXIT.refused, `The disk is full: ${error.message}\nMake room and start again.`, error);
   }
   if (
     'code' in error &&
@@ -54,7 +54,7 @@ export function startFailure(error: unknown): CommandFailure | undefined {
     const message = `${error.message}\nWhat this user may and may not do: coffer log check`;
     return failure(EXIT.refused, message, error);
   }
-  // The log in PostgreSQL is away because its database is, which its own failure says.
+  // A log in PostgreSQL is unreachable because its database is; the database's own failure says so.
   const { cause } = error;
   const absent = error instanceof StoreUnreachableError && isDatabaseAway(cause) ? cause : error;
   if (absent instanceof StoreUnreachableError) {
@@ -71,8 +71,8 @@ export function startFailure(error: unknown): CommandFailure | undefined {
 function chainFailure({ takenPort, message }: EmbeddedChainError): string {
   if (takenPort === undefined) return message;
   return [
-    `The port ${takenPort} is taken, which the embedded chain needs.`,
-    'Set COFFER_CHAIN_PORT to another one, whose next one is free as well, or to 0 for any.',
+    `The port ${takenPort} is taken, and the embedded chain needs it.`,
+    'Set COFFER_CHAIN_PORT to another port whose next port is free as well, or to 0 for any.',
   ].join('\n');
 }
 

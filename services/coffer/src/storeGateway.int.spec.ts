@@ -150,7 +150,7 @@ describe('the store gateway of the service', () => {
       expect(storeGatewayPassword).to.equal(PASSWORD);
       expect(await readdir(dataFolder)).not.to.include('store-gateway-password.json');
       const same = secretsOf({ ...given, COFFER_STORE_GATEWAY_PASSWORD: operatorToken });
-      expect(await refusalOf(same)).to.match(/COFFER_STORE_GATEWAY_PASSWORD: must be another one/);
+      expect(await refusalOf(same)).to.match(/COFFER_STORE_GATEWAY_PASSWORD: must differ from/);
     });
 
     it('stands in what a client on this machine connects with', () => {

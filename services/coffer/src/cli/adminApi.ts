@@ -18,13 +18,13 @@ interface PostOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** What a long task came to. With `ok` false it says what is wrong in a code of the catalogue. */
+/** The result of a long task. If `ok` is false, `code` says what is wrong, as in the catalogue. */
 type TaskResult = Readonly<Record<string, unknown>> &
   ({ readonly ok: true } | { readonly ok: false; readonly code: string; readonly message: string });
 
 export interface TaskOptions {
   readonly query?: Query;
-  /** With a body it is a POST. */
+  /** With a body, the call is a POST. */
   readonly body?: unknown;
   readonly onProgress: (progress: TaskProgress) => void;
 }
@@ -46,17 +46,17 @@ const taskLine = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** Every call throws a `CommandFailure` for a refusal and where no service answers. */
+/** Every call throws a `CommandFailure` for a refusal, and if no service answers. */
 export interface AdminApi {
   readonly get: (path: string, query?: Query) => Promise<unknown>;
   readonly post: (path: string, body: unknown, options?: PostOptions) => Promise<unknown>;
   /** The text of each JSON line, as it was sent. */
   readonly lines: (path: string, query?: Query) => AsyncIterable<string>;
-  /** Runs for as long as it takes; the service tells how far it is and at last what it came to. */
+  /** Runs for as long as it takes; the service reports its progress, and finally the result. */
   readonly longTask: (path: string, options: TaskOptions) => Promise<TaskResult>;
 }
 
-/** A path from parts that may hold anything. */
+/** A path from parts that may contain any character. */
 export const pathOf = (...segments: readonly string[]): string =>
   `/portal/${segments.map(encodeURIComponent).join('/')}`;
 
@@ -88,9 +88,9 @@ export function createAdminApi(connect: () => Promise<Connection>): AdminApi {
     },
     longTask: async (path, { query = {}, body, onProgress }) => {
       const response = await call(path, query, body === undefined ? {} : posted(body));
-      for await (const text of linesOf(response.body ?? [], () => ' The task did not come to its end.')) {
+      for await (const text of linesOf(response.body ?? [], () => ' The task did not finish.')) {
         const line = taskLine.safeParse(parsedJson(text));
-        if (!line.success) throw noService('What answers is not the service that this command belongs to.');
+        if (!line.success) throw noService('What answers is not a service that this command can talk to.');
         if (line.data.kind === 'result') return line.data.result;
         onProgress(line.data);
       }
@@ -109,7 +109,7 @@ async function send(url: URL, baseUrl: string, init: RequestInit): Promise<Respo
   try {
     return await fetch(url, init);
   } catch (error) {
-    throw connectionFailure(error, `No running service answers at ${baseUrl}. Start it with "npm start".`);
+    throw connectionFailure(error, `No service answers at ${baseUrl}. Start it with "npm start".`);
   }
 }
 
@@ -147,7 +147,7 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** `consequence` says what it means that the lines end after the one given. */
+/** `consequence` says what it means that the lines ended after the given one. */
 async function* linesOf(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   consequence: (last: string | undefined) => string,
@@ -170,8 +170,8 @@ async function* linesOf(
   if (rest !== '') throw noService(`The last line is cut off.${consequence(last)}`);
 }
 
-/** The service breaks the connection rather than end a part as if it were the whole. */
+/** If it cannot send everything, the service breaks the connection rather than end the answer normally. */
 function resumption(line: string | undefined): string {
   const seen = z.object({ position: z.string() }).safeParse(parsedJson(line ?? ''));
-  return ` What was printed is not all.${seen.success ? ` Resume with --after ${seen.data.position}` : ''}`;
+  return ` The output is incomplete.${seen.success ? ` Resume with --after ${seen.data.position}` : ''}`;
 }

@@ -1,4 +1,4 @@
-/** What every command works with: the admin API, and where it prints. */
+/** What every command uses: the admin API, and where it prints. */
 import type { Writable } from 'node:stream';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type AdminApi, createAdminApi, type TaskOptions } from './adminApi.ts';
@@ -7,7 +7,7 @@ import { CommandFailure, EXIT } from './failure.ts';
 import { tableOf, write } from './output.ts';
 import { displayProgress, type ProgressDisplay } from './progress.ts';
 
-/** What the process gives to the command line; a spec gives its own. */
+/** What the process passes to the command line; a spec passes its own. */
 export interface CliSurroundings {
   readonly variables: Variables;
   readonly workingFolder: string;
@@ -18,13 +18,13 @@ export interface CliSurroundings {
 export interface Cli {
   readonly api: AdminApi;
   readonly stdout: Writable;
-  /** Prints the answer as `--json` says; the table is made of it unless given. */
+  /** Prints the answer as JSON with `--json`, otherwise as a table. */
   readonly print: (command: Command, answer: unknown, table?: (answer: unknown) => string) => Promise<void>;
-  /** How far a long task is, on standard error. */
+  /** Shows a long task's progress on standard error. */
   readonly progress: () => ProgressDisplay;
   /**
-   * Runs a long task of the service with its progress on standard error and prints what it came to. Throws
-   * a `CommandFailure` with the result's code where that is not ok.
+   * Runs a long task of the service, with its progress on standard error, and prints the result. Throws a
+   * `CommandFailure` with the result's code if that is not ok.
    */
   readonly runTask: (
     command: Command,

@@ -1,4 +1,4 @@
-/** Where the running service is, and the token that proves the operator to it. */
+/** Where the running service is, and the token that identifies the operator. */
 import { resolve } from 'node:path';
 import { operatorFilePath, readOperatorFile } from '@coffer/portal/operatorFile';
 import { CommandFailure, EXIT, noService } from './failure.ts';
@@ -11,9 +11,9 @@ export interface Connection {
   readonly token: string;
 }
 
-/** `COFFER_URL` and `COFFER_OPERATOR_TOKEN`, and what of them is not set from the data folder. */
+/** From `COFFER_URL` and `COFFER_OPERATOR_TOKEN`; whichever is not set comes from the data folder. */
 export async function findConnection(variables: Variables, workingFolder: string): Promise<Connection> {
-  // A variable that is set to nothing is one that is not set.
+  // An empty variable counts as not set.
   const url = variables.COFFER_URL || undefined;
   const token = variables.COFFER_OPERATOR_TOKEN || undefined;
   if (url && token) return { baseUrl: baseUrlOf(url), token };
@@ -22,7 +22,7 @@ export async function findConnection(variables: Variables, workingFolder: string
   const operator = await operatorIn(dataFolder);
   if (!operator) {
     throw noService(
-      `No running service: there is no ${operatorFilePath(dataFolder)}. Start one with "npm start", or set COFFER_DATA_DIR, or COFFER_URL and COFFER_OPERATOR_TOKEN.`,
+      `No service is running: there is no ${operatorFilePath(dataFolder)}. Start one with "npm start", or set COFFER_DATA_DIR, or COFFER_URL and COFFER_OPERATOR_TOKEN.`,
     );
   }
   return { baseUrl: url ? baseUrlOf(url) : operator.baseUrl, token: token ?? operator.token };
@@ -39,7 +39,7 @@ async function operatorIn(dataFolder: string): Promise<Connection | undefined> {
 
 function baseUrlOf(url: string): string {
   if (!URL.canParse(url) || !/^https?:/.test(url)) {
-    throw new CommandFailure(EXIT.wrongUsage, `This is not the http address of a service: ${url}`);
+    throw new CommandFailure(EXIT.wrongUsage, `This is not a service's http address: ${url}`);
   }
   const trimmed = url.replace(/\/+$/, '');
   return trimmed.endsWith('/v1') ? trimmed : `${trimmed}/v1`;

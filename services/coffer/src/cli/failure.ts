@@ -2,7 +2,7 @@
 
 export const EXIT = { done: 0, refused: 1, wrongUsage: 2, noService: 3 } as const;
 
-/** A command that did not do what it was asked to. */
+/** A command that did not do what was asked. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
   readonly exitCode: number;

@@ -81,7 +81,7 @@ describe('a long task', () => {
     ]);
   });
 
-  it('that comes to no good is printed all the same, and refused with its code', async () => {
+  it('that fails prints its result all the same, and is refused with its code', async () => {
     lines = [{ kind: 'result', result: { ok: false, code: 'audit/log_corrupt', message: 'No.', faults: 2 } }];
     const { failure, stdout } = await run();
     expect(JSON.parse(stdout)).to.include({ ok: false, faults: 2 });
@@ -104,7 +104,7 @@ describe('a long task', () => {
 });
 
 describe('the progress of a long task', () => {
-  it('is a line for each stage and one every five seconds, where there is no terminal', () => {
+  it('is a line for each stage and one every five seconds, without a terminal', () => {
     let nowMs = 1_000_000;
     const stderr = collector();
     const display = displayProgress(stderr.stream, () => nowMs);

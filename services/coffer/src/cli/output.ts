@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import Table from 'cli-table3';
 
-/** Waits while whoever reads is slower. */
+/** Waits while the reader is slower. */
 export async function write(stream: Writable, text: string): Promise<void> {
   if (!stream.write(text)) await once(stream, 'drain');
 }
@@ -13,7 +13,7 @@ export type Row = Readonly<Record<string, unknown>>;
 export const isRow = (value: unknown): value is Row =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Rows for `{ items: [row] }`, else names and values. */
+/** Rows for `{ items: [row] }`, otherwise names and values. */
 export function tableOf(document: unknown): string {
   if (!isRow(document)) return cellOf(document);
   if (Array.isArray(document.items)) return rowsTable(document.items.filter(isRow));

@@ -213,12 +213,12 @@ describe('the command line', () => {
   });
 
   describe('prints', () => {
-    it('in words which mint of a new currency nobody has looked at', async () => {
+    it('in words which mint of a new currency nobody has checked', async () => {
       const add = 'currencies add --app app_1 --id 2 --code CHIP --decimals 6';
       answers({ id: 2, uncheckedMints: ['live'] });
-      expect((await run(add)).stdout).to.include('The mint in live was not looked at');
+      expect((await run(add)).stdout).to.include('The mint in live was not checked');
       answers({ id: 2, uncheckedMints: [] });
-      expect((await run(add)).stdout).not.to.include('not looked at');
+      expect((await run(add)).stdout).not.to.include('not checked');
     });
 
     it('a table, or with --json one document, before or after the command', async () => {
@@ -234,7 +234,7 @@ describe('the command line', () => {
       }
     });
 
-    it('the settings of both environments beside each other', async () => {
+    it('the settings of both environments side by side', async () => {
       answers({ test: { poolEscrowEnabled: true }, live: { poolEscrowEnabled: false }, stored: [] });
       expect((await run('settings show --app app_1')).stdout).to.match(/poolEscrowEnabled.*true.*false/);
     });
@@ -311,7 +311,7 @@ describe('the command line', () => {
       expect(await run('--version')).to.include({ exitCode: 0, stdout: `${VERSION}\n` });
     });
 
-    it('3 without a service: none ever started here, none answers, or something else does', async () => {
+    it('3 without a service: none was ever started here, none answers, or something else does', async () => {
       const nowhere = await run('apps list', {});
       expect(nowhere.exitCode).to.equal(3);
       expect(nowhere.stderr).to.include('operator.json').and.include('npm start');

@@ -23,10 +23,14 @@ import { CommandFailure, EXIT } from './failure.ts';
 import { write } from './output.ts';
 import { runHelp } from './runHelp.ts';
 
-/** Runs the service until it is told to stop. Loaded only when called for, so that the rest starts quickly. */
+/**
+ * Runs the service until it is told to stop. Loaded only when needed, so that other commands start quickly.
+ */
 export type RunService = (roles: readonly string[]) => Promise<void>;
 
-/** Tells of a misspelt option first; commander would name the required one that is missing for it. */
+/**
+ * Reports a misspelt option first; commander would name the required option that is missing because of it.
+ */
 class CofferCommand extends Command {
   override createCommand(name?: string): Command {
     return new CofferCommand(name);
@@ -63,7 +67,7 @@ export function buildProgram(surroundings: CliSurroundings, runService: RunServi
     .description('A custodial wallet and off-chain play ledger for games.')
     .option('--json', 'print one JSON document instead of a table')
     .version(VERSION, '--version', 'print the version')
-    .showHelpAfterError('What there is: add --help')
+    .showHelpAfterError('Add --help to see what is available.')
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
       writeErr: (text) => void stderr.write(text),
@@ -72,8 +76,8 @@ export function buildProgram(surroundings: CliSurroundings, runService: RunServi
 
   program
     .command('run')
-    .description('run the service: all roles unless some are named')
-    .argument('[roles...]', 'what this process does: see below')
+    .description('run the service; without arguments, in every role')
+    .argument('[roles...]', 'the roles of this process; listed below')
     .addHelpText('after', ({ command }) => runHelp(command))
     .action((roles: readonly string[]) => runService(roles));
 
@@ -98,7 +102,7 @@ export function buildProgram(surroundings: CliSurroundings, runService: RunServi
   return program;
 }
 
-/** Runs one command and returns the exit code. Only a mistake of ours is thrown. */
+/** Runs one command and returns the exit code. Throws only for a mistake of ours. */
 export async function runProgram(
   argv: readonly string[],
   surroundings: CliSurroundings,
@@ -112,7 +116,7 @@ export async function runProgram(
       await write(surroundings.stderr, `${error.message}\n`);
       return error.exitCode;
     }
-    // Commander has already said what is wrong; asking for help is not wrong.
+    // Commander has already said what is wrong. Asking for help is not an error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.wrongUsage;
     throw error;
   }

@@ -1,25 +1,25 @@
 /**
- * How far a long task is, for people: a bar on a terminal, now and then a line elsewhere. It goes to standard
- * error, so that standard output stays clean for the result.
+ * A long task's progress, for people: a bar on a terminal, otherwise an occasional line. It goes to standard
+ * error, so that standard output holds only the result.
  */
 import type { Writable } from 'node:stream';
 import { type Options, SingleBar } from 'cli-progress';
 
 export interface TaskProgress {
-  /** What is being done now, in a few words. */
+  /** What is being done, in a few words. */
   readonly stage: string;
   readonly done: number;
-  /** Null where nobody knows how much there is. */
+  /** Null if the total is unknown. */
   readonly of: number | null;
 }
 
 export interface ProgressDisplay {
   readonly show: (progress: TaskProgress) => void;
-  /** Takes the bar away. Nothing may be written to the terminal before. */
+  /** Removes the bar. Until then, nothing else may be written to the terminal. */
   readonly end: () => void;
 }
 
-/** Between two lines of one stage, where there is no terminal. */
+/** Between two lines of one stage, without a terminal. */
 const LINE_INTERVAL_MS = 5_000;
 
 export function displayProgress(stderr: Writable, nowMs = () => performance.now()): ProgressDisplay {

@@ -21,7 +21,7 @@ interface TotalsOptions {
   readonly at?: string;
 }
 
-const AT = 'an ordinal (as `audit head` prints it), a time (ISO 8601) or a position of the log';
+const AT = 'an ordinal (as `audit head` prints it), a time (ISO 8601) or a position in the log';
 
 export function registerAccounts(program: Command, { api, print }: Cli): void {
   const accounts = program.command('accounts').description("players' off-chain funds");
@@ -31,10 +31,10 @@ export function registerAccounts(program: Command, { api, print }: Cli): void {
       .addOption(appOption())
       .addOption(environmentOption().makeOptionMandatory())
       .addOption(userOption().makeOptionMandatory())
-      .requiredOption('--currency <code>', 'the code of the currency');
+      .requiredOption('--currency <code>', "the currency's code");
 
   accountCommand('show')
-    .description("show a player's funds, now or as they were")
+    .description("show a player's funds, now or at a past moment")
     .option('--at <moment>', AT)
     .action(async ({ at, ...account }: AccountOptions & { readonly at?: string }, command: Command) => {
       const { app, env, user, currency } = account;
@@ -44,7 +44,7 @@ export function registerAccounts(program: Command, { api, print }: Cli): void {
 
   accounts
     .command('totals')
-    .description("show the trial balance of an app's books, now or as it was")
+    .description("show the trial balance of an app's books, now or at a past moment")
     .addOption(appOption())
     .addOption(environmentOption().makeOptionMandatory())
     .option('--at <moment>', AT)
@@ -56,7 +56,7 @@ export function registerAccounts(program: Command, { api, print }: Cli): void {
     accountCommand(direction)
       .description(`adjust a player's funds: ${direction}; once per --ref`)
       .requiredOption('--amount <units>', 'in base units')
-      .requiredOption('--ref <ref>', 'the same adjustment under the same ref is made once')
+      .requiredOption('--ref <ref>', 'your key: the same adjustment under the same ref is made only once')
       .option('--reason <text>', 'why, without personal data: it is kept for ever')
       .action(async ({ app, env, user, ...adjustment }: AdjustOptions, command: Command) => {
         const { currency, amount, ref, reason } = adjustment;

@@ -9,12 +9,12 @@ interface CreateOptions {
 }
 
 export function registerApps(program: Command, { api, print }: Cli): void {
-  const apps = program.command('apps').description('apps and whose users they share');
+  const apps = program.command('apps').description('apps, and the scopes in which they share users');
 
   apps
     .command('create')
     .description('create an app')
-    .requiredOption('--name <name>', 'what people call it')
+    .requiredOption('--name <name>', 'its name, for people')
     .option('--scope <id>', 'the scope of an existing app, to share its users and wallets')
     .option('--idempotency-key <key>', 'makes it safe to repeat the command')
     .action(async ({ name, scope, idempotencyKey }: CreateOptions, command: Command) => {

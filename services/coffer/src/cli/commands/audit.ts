@@ -8,14 +8,14 @@ export function registerAudit(program: Command, { api, print, runTask }: Cli): v
 
   audit
     .command('head')
-    .description('the latest ordinal of the chain and its hash, to be kept elsewhere')
+    .description('print the latest ordinal of the hash chain and its hash, to be kept elsewhere')
     .action(async (_options: unknown, command: Command) => {
       await print(command, await api.get(pathOf('audit', 'head')));
     });
 
   audit
     .command('verify')
-    .description('prove that the log still extends a head that was noted')
+    .description('prove that the log still extends a noted head')
     .requiredOption('--since <ordinal>', 'the ordinal that was noted', ordinal)
     .requiredOption('--hash <hash>', 'the hash that was noted, in hexadecimal', sha256)
     .action(({ since, hash }: { readonly since: number; readonly hash: string }, command: Command) =>
@@ -28,7 +28,7 @@ export function registerAudit(program: Command, { api, print, runTask }: Cli): v
 
 function ordinal(text: string): number {
   const number = wholeNumber(text);
-  if (number === 0) throw new InvalidArgumentError('Ordinals count from 1.');
+  if (number === 0) throw new InvalidArgumentError('Ordinals start at 1.');
   return number;
 }
 

@@ -18,7 +18,7 @@ interface KeyOptions {
 const kindOption = () => new Option('--kind <kind>', 'the kind of key').choices(['secret', 'publishable']);
 
 export function registerKeys(program: Command, { api, print }: Cli): void {
-  const keys = program.command('keys').description('API keys; a secret one is printed once');
+  const keys = program.command('keys').description('API keys; a secret key is printed once');
   const keyCommand = (name: string) =>
     keys
       .command(name)
@@ -28,7 +28,7 @@ export function registerKeys(program: Command, { api, print }: Cli): void {
 
   keys
     .command('list')
-    .description('list the keys of an app, with when each was last used')
+    .description("list an app's keys, and when each was last used")
     .addOption(appOption())
     .addOption(environmentOption())
     .action(async ({ app, env }: ListOptions, command: Command) => {
@@ -36,13 +36,13 @@ export function registerKeys(program: Command, { api, print }: Cli): void {
     });
 
   keyCommand('create')
-    .description('create a key: a secret one unless --kind says otherwise')
+    .description('create a key; a secret one by default')
     .action(async ({ app, env, kind }: KeyOptions, command: Command) => {
       await print(command, await api.post(pathOf('app', app, env, 'keys'), { kind }));
     });
 
   keyCommand('rotate')
-    .description('replace a key: the only secret one in use unless --key or --kind says otherwise')
+    .description('replace a key; by default the only secret key in use')
     .option('--key <id>', 'the key to replace')
     .option('--grace <seconds>', 'how long the old key still works', wholeNumber, 0)
     .action(async ({ app, env, kind, key, grace }: KeyOptions, command: Command) => {
@@ -51,7 +51,7 @@ export function registerKeys(program: Command, { api, print }: Cli): void {
     });
 
   keyCommand('revoke')
-    .description('refuse a key from now on: the only secret one in use unless --key or --kind says otherwise')
+    .description('refuse a key from now on; by default the only secret key in use')
     .option('--key <id>', 'the key to revoke')
     .action(async ({ app, env, kind, key }: KeyOptions, command: Command) => {
       await print(command, await api.post(pathOf('app', app, env, 'keys', 'revoke'), { keyId: key, kind }));

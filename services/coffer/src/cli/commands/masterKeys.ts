@@ -2,14 +2,14 @@ import type { Command } from 'commander';
 import { pathOf } from '../adminApi.ts';
 import { type Cli, environmentOption } from '../cli.ts';
 
-/** `master-keys` and, beside the other keys, `keys rotate-master`. */
+/** `master-keys`, and `keys rotate-master` among the other keys. */
 export function registerMasterKeys(program: Command, { api, print }: Cli): void {
   const masterKeys = program
     .command('master-keys')
-    .description('the keys under which the keys of wallets are sealed; none is ever shown');
+    .description("the keys under which wallets' keys are sealed; none is ever shown");
   masterKeys
     .command('status')
-    .description('show the versions, and how many keys of wallets stand under each')
+    .description('show the versions, and how many wallet keys each one seals')
     .action(async (_options: unknown, command: Command) => {
       await print(command, await api.get(pathOf('master-keys')));
     });
@@ -17,7 +17,7 @@ export function registerMasterKeys(program: Command, { api, print }: Cli): void 
   const rotate = async ({ env }: { readonly env?: string }, command: Command) => {
     await print(command, await api.post(pathOf('master-keys', 'rotate'), { environment: env }));
   };
-  const described = 'put the next version to use; the keys of wallets are brought under it in the background';
+  const described = 'start using the next version; wallet keys are brought under it in the background';
   masterKeys.command('rotate').description(described).addOption(environmentOption()).action(rotate);
 
   const keys = program.commands.find((command) => command.name() === 'keys');

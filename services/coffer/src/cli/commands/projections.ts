@@ -6,7 +6,7 @@ import { isRow, type Row, rowsTable, tableOf } from '../output.ts';
 export function registerProjections(program: Command, { api, print, runTask }: Cli): void {
   const projections = program
     .command('projections')
-    .description('what is made of the log, and how far it is');
+    .description('what is derived from the log, and how far it is');
 
   projections
     .command('status')
@@ -17,17 +17,19 @@ export function registerProjections(program: Command, { api, print, runTask }: C
 
   projections
     .command('rebuild')
-    .description('fill the read models anew beside the live ones, compare row by row, and move to them')
-    .option('--verify', 'leave the live ones when a row differs, with exit code 1', false)
+    .description(
+      'fill the read models again beside the live ones, compare row by row, and switch to the new ones',
+    )
+    .option('--verify', 'keep the live ones if a row differs, with exit code 1', false)
     .action(({ verify }: { readonly verify: boolean }, command: Command) =>
       runTask(command, pathOf('projections', 'rebuild'), { body: { verify }, table: rebuildTable }),
     );
 }
 
-/** The figures, below them the tables, and below those every row that differs. */
+/** The figures, then the tables, then every row that differs. */
 function rebuildTable(result: unknown): string {
   if (!isRow(result)) return tableOf(result);
-  // The refusal's code and words stand on standard error.
+  // The refusal's code and message go to standard error.
   const { tables, code: _code, message: _message, ...figures } = result;
   const compared = Array.isArray(tables) ? tables.filter(isRow) : [];
   const counts = compared.map(({ table, examined, differing }) => ({ table, examined, differing }));

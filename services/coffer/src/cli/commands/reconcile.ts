@@ -13,13 +13,13 @@ interface ReconcileOptions {
 export function registerReconcile(program: Command, { runTask }: Cli): void {
   program
     .command('reconcile')
-    .description("compare an app's rows and books with the log; ends with 1 where they differ")
+    .description("compare an app's rows and books with the log; exits with 1 if they differ")
     .addOption(appOption())
     .addOption(environmentOption().makeOptionMandatory())
-    .option('--full', 'derive the books anew, from the first event on, and not from what was derived before')
+    .option('--full', 'derive the books again from the first event, instead of continuing from the last run')
     .option(
       '--chain',
-      'also compare the books with the chain; ends with 1 where money is missing, or nodes can no longer tell',
+      'also compare the books with the chain; exits with 1 if money is missing or nodes can no longer tell',
     )
     .action(async ({ app, env, full = false, chain = false }: ReconcileOptions, command: Command) => {
       const path = pathOf('app', app, env, 'reconcile');
@@ -27,7 +27,7 @@ export function registerReconcile(program: Command, { runTask }: Cli): void {
     });
 }
 
-/** The parts of a report that hold something, one under the other. */
+/** The parts of a report that are not empty, one below the other. */
 function reportTables(report: unknown): string {
   if (!isRow(report)) return '';
   const { position, mode, verifiedFrom, checkedAt } = report;
@@ -41,7 +41,7 @@ function reportTables(report: unknown): string {
   return lines.join('\n');
 }
 
-/** What could not be covered has no figures: its code and why. */
+/** Without figures, if the chain could not be covered: the code and why. */
 function chainLines(chain: Row): readonly string[] {
   const { treasury, mode, checkedAt, code, message, reason } = chain;
   const notCovered = `\nThe chain: ${code}: ${message} (${reason})`;

@@ -19,7 +19,9 @@ interface SettleOptions {
 }
 
 export function registerSessions(program: Command, { api, print }: Cli): void {
-  const sessions = program.command('sessions').description('play sessions, also stranded ones');
+  const sessions = program
+    .command('sessions')
+    .description('play sessions, including those that a game left open');
   const sessionCommand = (name: string) =>
     sessions.command(name).addOption(appOption()).addOption(environmentOption().makeOptionMandatory());
 
@@ -27,8 +29,8 @@ export function registerSessions(program: Command, { api, print }: Cli): void {
     .description('list play sessions')
     .addOption(userOption())
     .addOption(new Option('--status <status>', 'only these').choices(['open', 'settled']))
-    .option('--limit <number>', 'at most so many (1 to 200)', wholeNumber)
-    .option('--cursor <cursor>', 'the nextCursor of the page before')
+    .option('--limit <number>', 'at most this many (1 to 200)', wholeNumber)
+    .option('--cursor <cursor>', 'the nextCursor of the previous page')
     .action(async ({ app, env, user, limit, ...options }: ListOptions, command: Command) => {
       const { status, cursor } = options;
       const query = { userId: user, status, limit: limit?.toString(), cursor };

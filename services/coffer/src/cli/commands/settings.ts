@@ -9,11 +9,11 @@ interface SetOptions {
 }
 
 export function registerSettings(program: Command, { api, print }: Cli): void {
-  const settings = program.command('settings').description('the settings of an app');
+  const settings = program.command('settings').description("an app's settings");
 
   settings
     .command('show')
-    .description('show what holds in each environment')
+    .description('show what applies in each environment')
     .addOption(appOption())
     .action(async ({ app }: { readonly app: string }, command: Command) => {
       await print(command, await api.get(pathOf('app', app, 'settings')), settingsTable);
@@ -24,7 +24,7 @@ export function registerSettings(program: Command, { api, print }: Cli): void {
     .description('set settings: KEY=VALUE for both environments, test.KEY=VALUE or live.KEY=VALUE for one')
     .argument('[assignments...]', 'KEY=VALUE; lists are separated by commas, objects are JSON')
     .addOption(appOption())
-    .option('--unset <key>', 'take the stored value away; may be repeated', collected, [])
+    .option('--unset <key>', 'remove the stored value; may be repeated', collected, [])
     .action(async (assignments: readonly string[], { app, unset }: SetOptions, command: Command) => {
       if (assignments.length + unset.length === 0) command.error('error: nothing to set');
       const values = assignments.map((text) => assignmentOf(text, command));
@@ -42,7 +42,7 @@ function assignmentOf(text: string, command: Command): readonly [string, string]
   return [text.slice(0, equals), text.slice(equals + 1)];
 }
 
-/** One row a setting, the environments beside each other. */
+/** One row per setting, the environments side by side. */
 function settingsTable(answer: unknown): string {
   if (!isRow(answer) || !isRow(answer.test) || !isRow(answer.live)) return tableOf(answer);
   const { test, live } = answer;

@@ -10,11 +10,11 @@ interface RotateOptions {
 export function registerSigningKeys(program: Command, { api, print }: Cli): void {
   const signingKeys = program
     .command('signing-keys')
-    .description("the keys that sign players' access tokens, one in use and one that is next");
+    .description("the keys that sign players' access tokens: one in use, and the next one");
 
   signingKeys
     .command('list')
-    .description('list the keys with their states')
+    .description('list the keys and their states')
     .addOption(environmentOption())
     .action(async ({ env }: { readonly env?: string }, command: Command) => {
       await print(command, await api.get(pathOf('signing-keys'), { environment: env }));
@@ -22,10 +22,10 @@ export function registerSigningKeys(program: Command, { api, print }: Cli): void
 
   signingKeys
     .command('rotate')
-    .description('sign with the next key; the one before verifies for as long as its tokens live')
+    .description('sign with the next key; the previous one still verifies until its tokens expire')
     .addOption(environmentOption().makeOptionMandatory())
     .addOption(
-      new Option('--compromised', 'the key in use verifies nothing from now on: players refresh').default(
+      new Option('--compromised', 'the key in use no longer verifies anything: players refresh').default(
         false,
       ),
     )

@@ -11,16 +11,16 @@ interface LogOptions {
 }
 
 export function registerStreams(program: Command, { api, stdout, print, runTask, progress }: Cli): void {
-  const streams = program.command('streams').description('the events as they are stored');
+  const streams = program.command('streams').description('the events, as they are stored');
   const logCommand = (name: string) =>
     streams
       .command(name)
       .addOption(environmentOption())
       .option('--app <id>', 'only what belongs to this app or its scope')
-      .option('--after <position>', 'only what stands after this position of the log');
+      .option('--after <position>', 'only what comes after this position in the log');
   const queryOf = ({ env, app, after }: LogOptions) => ({ environment: env, app, after });
 
-  /** Lines go through as they are sent: reading and writing them again could change a stored text. */
+  /** Lines are passed through unchanged: parsing and serializing them could change a stored text. */
   const printLines = async (command: Command, lines: AsyncIterable<string>): Promise<void> => {
     if (!wantsJson(command)) {
       for await (const line of lines) await write(stdout, `${line}\n`);
@@ -35,7 +35,7 @@ export function registerStreams(program: Command, { api, stdout, print, runTask,
   };
 
   logCommand('list')
-    .description('list the streams in the order of their first events')
+    .description('list the streams, in the order of their first events')
     .action(async (options: LogOptions, command: Command) => {
       const lines = api.lines(pathOf('streams'), queryOf(options));
       if (wantsJson(command)) return printLines(command, lines);
@@ -46,7 +46,7 @@ export function registerStreams(program: Command, { api, stdout, print, runTask,
 
   streams
     .command('show')
-    .description('print the events of one stream, as JSON lines')
+    .description('print the events of a stream, as JSON lines')
     .argument('<name>', 'the name of the stream')
     .action((name: string, _options: unknown, command: Command) =>
       printLines(command, api.lines(pathOf('streams', name))),
@@ -61,11 +61,11 @@ export function registerStreams(program: Command, { api, stdout, print, runTask,
   streams
     .command('import')
     .description(
-      'with every service stopped: append the lines of an export to the store that the service is configured to use, in the process of this command; what is there already is compared, so a killed import goes on where it was',
+      'with every service stopped: append the lines of an export to the store that the service is configured to use; what is already there is compared, so a killed import continues where it was',
     )
     .argument('[file]', 'the JSON lines; default: standard input')
     .action(async (path: string | undefined, _options: unknown, command: Command) => {
-      // Loaded only when called for: every other command starts without a database driver.
+      // Loaded only when needed: every other command starts without a database driver.
       const { importStreamsFrom } = await import('../../importStreams.ts');
       const display = progress();
       const onProgress = (done: number) => display.show({ stage: 'importing', done, of: null });
@@ -77,7 +77,10 @@ export function registerStreams(program: Command, { api, stdout, print, runTask,
     .command('verify')
     .description('verify the stored events: order, content, rules and chain')
     .addOption(environmentOption())
-    .option('--app <id>', 'look at the events of this app or its scope alone; the chain is always compared')
+    .option(
+      '--app <id>',
+      'check only the events of this app or its scope; the chain is always compared as a whole',
+    )
     .action(({ env, app }: LogOptions, command: Command) =>
       runTask(command, pathOf('log', 'verification'), {
         query: { environment: env, app },

@@ -31,7 +31,7 @@ export function registerUsers(program: Command, { api, print }: Cli): void {
     });
 
   userCommand('show')
-    .description('show how a user stands')
+    .description("show a user's standing")
     .addOption(userOption().makeOptionMandatory())
     .action(async ({ app, env, user }: UserOptions, command: Command) => {
       await print(command, await api.get(pathOf('app', app, env, 'users', user)));
