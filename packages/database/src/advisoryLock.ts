@@ -1,15 +1,15 @@
 import type { Pool } from './pool.ts';
 
-/** Whoever held a lock on a connection that is gone holds it no longer. */
+/** The connection that held the lock is gone, and the lock with it. */
 export class LockLostError extends Error {
   override readonly name = 'LockLostError';
-  /** PostgreSQL's own for a connection that has failed: https://www.postgresql.org/docs/18/errcodes-appendix.html */
+  /** PostgreSQL's own code for a failed connection: https://www.postgresql.org/docs/18/errcodes-appendix.html */
   readonly code = '08006';
 }
 
 /**
- * Runs the work while this process alone has the lock; undefined when another has it. The lock lives as long
- * as its connection, so it is gone with a process that dies; a process that outlives it is told by the signal.
+ * Runs the work while this process alone holds the lock; undefined when another holds it. The lock lives as long as its
+ * connection, so it dies with the process; if the connection is lost first, the signal aborts.
  */
 export async function withAdvisoryLock<Result>(
   pool: Pool,
@@ -30,7 +30,7 @@ export async function withAdvisoryLock<Result>(
     try {
       return { result: await work(lost.signal) };
     } finally {
-      // A connection that cannot let go of it is not given back to the pool.
+      // A connection that fails to unlock is not returned to the pool.
       await client.query('select pg_advisory_unlock($1)', [lock]).catch(noteLoss);
     }
   } finally {

@@ -1,4 +1,4 @@
-/** Migrations on a real database, whoever dies, waits or comes from another release. */
+/** Migrations on a real database, when processes die, wait or come from another release. */
 import { fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -70,7 +70,7 @@ describe('migrations', () => {
   };
   const shape = () => dumpSchemas(pool, ['one', 'two']);
 
-  /** As the releases before knex have left it, after the first file. */
+  /** The state in which releases before knex left the database, after the first file. */
   async function beAsTheFormerRelease(): Promise<void> {
     const sha256 = createHash('sha256').update(FIRST).digest('hex');
     await pool.query(
@@ -96,7 +96,7 @@ describe('migrations', () => {
     expect(await recorded()).to.have.length(3);
   });
 
-  it('keep those before the one that fails, and of that one nothing', async () => {
+  it('keep everything before a failed one, and nothing of it', async () => {
     await write('wares/0003-broken.sql', 'create table one.half (a text);\nselect 1 from one.nothing;\n');
     expect(await failureOf(migrate(pool, parts))).to.have.property('code', '42P01');
     expect(await recorded()).to.deep.equal(['0001-wares.sql', '0002-prices.sql']);
@@ -113,7 +113,7 @@ describe('migrations', () => {
     expect(message).to.include('Migration one/0001-wares.sql was changed after it ran.');
   });
 
-  it('of a later release are refused by an earlier one, which changes nothing', async () => {
+  it('from a later release are refused, and nothing is changed', async () => {
     await migrate(pool, parts);
     await write('wares/0003-not-there-yet.sql', 'select 1;\n');
     const failure = await failureOf(migrate(pool, parts.slice(0, 2)));
@@ -122,7 +122,7 @@ describe('migrations', () => {
     expect(await recorded()).to.have.length(3);
   });
 
-  it('wait for nobody who is gone: the lock that knex was left with is freed', async () => {
+  it('free a knex lock that a dead process left behind', async () => {
     await migrate(pool, parts);
     await pool.query('update one.knex_migrations_lock set is_locked = 1');
     await write('wares/0003-more.sql', 'create table one.more (a text);\n');
@@ -131,14 +131,14 @@ describe('migrations', () => {
     expect(await isLocked()).to.deep.equal([0]);
   });
 
-  it('need no right to change anything where nothing is left to apply', async () => {
+  it('need no privileges when there is nothing to apply', async () => {
     await migrate(pool, parts);
     const reader = open('?options=-crole%3Dpg_read_all_data');
     await migrate(reader, parts);
     await reader.end();
   });
 
-  it('of a release before knex are taken over, and its own table stays for it', async () => {
+  it('from releases before knex are taken over, and their table stays', async () => {
     await beAsTheFormerRelease();
     await migrate(pool, parts);
     await migrate(pool, parts);
@@ -150,7 +150,7 @@ describe('migrations', () => {
     expect((await pool.query('select name from one.migrations')).rows).to.have.length(1);
   });
 
-  it('go on after a start that was killed, whichever statement was the next', async function () {
+  it('resume after a start that was killed before any of its statements', async function () {
     this.timeout(120_000);
     parts = parts.slice(0, 2);
     await beAsTheFormerRelease();

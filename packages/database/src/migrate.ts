@@ -1,5 +1,5 @@
 /**
- * Numbered, immutable migrations: plain SQL files `0001-what.sql`, applied once each and in order by knex. All of it
+ * Numbered, immutable migrations: SQL files named `0001-what.sql`, which knex applies once each and in order. All of it
  * happens on one connection that holds an advisory lock: several services may start at once, and a killed one leaves
  * nothing half done and nothing locked. ADR 0031.
  */
@@ -9,26 +9,26 @@ import { join } from 'node:path';
 import knex, { type Knex } from 'knex';
 import { type Client, type Pool, withConnection } from './pool.ts';
 
-/** What one part of the service brings: a folder of SQL files, and the schema in which they make its tables. */
+/** One part of the service: a folder of SQL files, and the schema in which they create its tables. */
 export interface Migrations {
   readonly schema: string;
   readonly folder: string;
 }
 
-/** A later release has migrated the database: what this one would write to it, nobody has tried. */
+/** A later release has migrated the database; nobody has tested what this one would write to it. */
 export class NewerDatabaseError extends Error {
   override readonly name = 'NewerDatabaseError';
 }
 
-/** Any constant: every process that migrates this database takes the same lock, as every release has. */
+/** An arbitrary constant, the same in every release: all processes that migrate this database take this lock. */
 const MIGRATION_LOCK = 7_263_001;
 
 const TABLE = 'knex_migrations';
 
 /**
  * Brings the schemas up to date. Each file runs in the transaction that records it. Throws when an applied file has
- * changed since: migrations are never edited, only followed by another. Of a schema, all parts are given at once:
- * what is applied and not among them, a later release has brought.
+ * changed: migrations are never edited, only followed by another. All parts of a schema are given at once: an applied
+ * file that is in none of them comes from a later release.
  */
 export async function migrate(pool: Pool, parts: readonly Migrations[]): Promise<void> {
   await withConnection(pool, async (client) => {
@@ -44,7 +44,7 @@ export async function migrate(pool: Pool, parts: readonly Migrations[]): Promise
 interface File {
   readonly name: string;
   readonly sql: string;
-  /** Under which it is recorded. */
+  /** The name under which it is recorded. */
   readonly record: string;
 }
 
@@ -65,31 +65,31 @@ async function migrateSchema(client: Client, schema: string, files: File[]): Pro
   const config: Knex.MigratorConfig = {
     schemaName: schema,
     tableName: TABLE,
-    // It would call a database of a later release a corrupt folder.
+    // Knex would call the database of a later release a corrupt folder.
     disableMigrationsListValidation: true,
     migrationSource: {
       getMigrations: async () => files,
       getMigrationName: ({ record }: File) => record,
-      // Past knex, which reads a question mark in SQL as a parameter; the connection is the one of its transaction.
+      // Bypasses knex, which takes a question mark in SQL for a parameter; this is the connection of its transaction.
       getMigration: async ({ sql }: File) => ({ up: () => client.query(sql), down: neverDown }),
     },
   };
   await createSchema(client, schema);
-  // Makes knex's own tables as well.
+  // Creates knex's own tables as well.
   const listed = async (): Promise<[{ name: string }[], File[]]> => migrator.list(config);
   let [applied, pending] = await listed();
   if (await takeOver(client, schema)) [applied, pending] = await listed();
   for (const { name } of applied) requireKnown(schema, files, name);
   if (pending.length === 0) return;
-  // Whoever left knex's lock behind is gone: only this connection holds the advisory one.
+  // Nobody alive holds knex's lock: only this connection has the advisory lock.
   await migrator.forceFreeMigrationsLock(config);
   for (const _ of pending) await migrator.up(config);
 }
 
-/** A knex whose only connection is this one, so that what it runs is under the lock that the connection holds. */
+/** A knex with this connection only, so that everything it runs is under the connection's lock. */
 function knexOn(client: Client): Knex {
   const silent = () => undefined;
-  // What it would write to the console, it throws as well.
+  // Whatever it would print, it also throws.
   const builder = knex({ client: 'pg', log: { warn: silent, error: silent, debug: silent } });
   Object.assign(builder.client, {
     acquireConnection: async () => client,
@@ -98,9 +98,9 @@ function knexOn(client: Client): Knex {
   return builder;
 }
 
-const neverDown = () => Promise.reject(new Error('Migrations are followed by others, never taken back.'));
+const neverDown = () => Promise.reject(new Error('Migrations are never undone, only followed by others.'));
 
-/** "If not exists" asks for the right to create schemas even where there is nothing to create. */
+/** `if not exists` needs the privilege to create schemas even when there is nothing to create. */
 async function createSchema(client: Client, schema: string): Promise<void> {
   const { rows } = await client.query<{ exists: boolean }>(
     'select to_regnamespace($1) is not null as exists',
@@ -110,8 +110,8 @@ async function createSchema(client: Client, schema: string): Promise<void> {
 }
 
 /**
- * Records what releases before knex have applied, from the table in which they recorded it; whether there was something.
- * That table stays, for a node of such a release that starts again while the others are replaced.
+ * Records what releases before knex have applied, from their own table; true if there was any. That table stays for a
+ * node of such a release that restarts while the others are being replaced.
  */
 async function takeOver(client: Client, schema: string): Promise<boolean> {
   const { rows } = await client.query<{ exists: boolean }>('select to_regclass($1) is not null as exists', [
@@ -136,8 +136,8 @@ function requireKnown(schema: string, files: readonly File[], record: string): v
   }
   throw new NewerDatabaseError(
     [
-      `The database was migrated by a later release of Coffer: this one does not know ${schema}/${name}.`,
-      'Start that release or a later one on it, or give this one a database of its own.',
+      `The database was migrated by a later release of Coffer: this release does not know ${schema}/${name}.`,
+      'Start that release or a later one, or use another database.',
     ].join('\n'),
   );
 }

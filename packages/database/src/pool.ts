@@ -1,9 +1,9 @@
-/** Connections to Postgres: one pool a process, and transactions that cannot leak a connection. */
+/** Connections to Postgres: pools, and transactions that cannot leak a connection. */
 import pg from 'pg';
 
 export type Pool = pg.Pool;
 export type Client = pg.ClientBase;
-/** A pool or a client in a transaction: whoever only runs a query takes this. */
+/** A pool, or a client in a transaction: for code that only runs queries. */
 export type Queryable = Pick<pg.Pool, 'query'>;
 
 export interface PoolOptions {
@@ -11,11 +11,11 @@ export interface PoolOptions {
   readonly maxConnections?: number;
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
-  /** Told of errors on idle connections (a server restart), which the pool itself survives. */
+  /** Called for errors on idle connections (a server restart), which the pool itself survives. */
   readonly onIdleError: (error: Error) => void;
 }
 
-/** `numeric` and `int8` come back as strings: the caller decides between bigint and number. */
+/** `numeric` and `int8` come back as strings; the caller chooses bigint or number. */
 export function createPool(options: PoolOptions): Pool {
   const pool = new pg.Pool({
     connectionString: options.connectionString,
@@ -37,7 +37,7 @@ export async function withTransaction<Result>(
   const noteLoss = (error: Error) => {
     failure = error;
   };
-  // A connection that is lost fails the query in flight or the next one; unheard, it would end the process.
+  // A lost connection fails the current query or the next; without a listener its error would end the process.
   client.on('error', noteLoss);
   try {
     await client.query('begin');
@@ -51,15 +51,15 @@ export async function withTransaction<Result>(
     });
     throw error;
   } finally {
-    // One that is lost may say so again while it is taken down.
+    // A lost connection may emit again while it is closed.
     if (!failure) client.off('error', noteLoss);
     client.release(failure);
   }
 }
 
 /**
- * Runs `work` with a connection of its own, for what belongs to one (temporary tables). When it throws the
- * connection is ended, and with it whatever transaction was under way.
+ * Runs `work` with a dedicated connection, for things that belong to one (temporary tables). When it throws, the
+ * connection is closed, and any open transaction with it.
  */
 export async function withConnection<Result>(
   pool: Pool,

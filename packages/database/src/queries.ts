@@ -1,9 +1,9 @@
-/** Queries whose shape depends on the caller (filters that may be absent, an order, a cursor), put together by knex. */
+/** Queries whose shape depends on the caller (optional filters, an order, a cursor), built by knex. */
 import knex, { type Knex } from 'knex';
 import type pg from 'pg';
 import type { Queryable } from './pool.ts';
 
-/** Builds SQL and has no connection of its own: `rowsOf` runs what it builds. */
+/** Builds SQL only, without a connection: `rowsOf` runs it. */
 export const sql: Knex = knex({ client: 'pg' });
 
 export async function rowsOf<Row extends pg.QueryResultRow>(
@@ -14,6 +14,6 @@ export async function rowsOf<Row extends pg.QueryResultRow>(
   return (await db.query<Row>(text, [...bindings])).rows;
 }
 
-/** For `where`: those of the columns that the caller has given a value. */
+/** For `where`: the columns for which the caller gave a value. */
 export const given = (columns: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));

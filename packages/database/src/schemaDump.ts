@@ -1,7 +1,7 @@
-/** The shape of a database as text, in one fixed order, so that a change of it shows as a difference. */
+/** The shape of a database as text in a fixed order, so that a change shows as a difference. */
 import type { Queryable } from './pool.ts';
 
-/** Tables with columns, constraints, indexes and triggers, and functions, of the schemas given. */
+/** Tables with columns, constraints, indexes and triggers, and functions, in the given schemas. */
 export async function dumpSchemas(db: Queryable, schemas: readonly string[]): Promise<string> {
   const { rows } = await db.query<{ line: string }>(
     `select line from (${TABLES} union all ${COLUMNS} union all ${CONSTRAINTS} union all ${INDEXES}
@@ -13,7 +13,7 @@ export async function dumpSchemas(db: Queryable, schemas: readonly string[]): Pr
   return `${rows.map(({ line }) => line).join('\n')}\n`;
 }
 
-// Each gives: schema, subject, kind (its order within the subject), place within the kind, line.
+// Each query returns: schema, subject, kind (its order within the subject), place within the kind, line.
 
 const TABLES = `
 select n.nspname, c.relname, 1, 0, format(E'\\ntable %I.%I', n.nspname, c.relname)
@@ -31,7 +31,7 @@ select n.nspname, c.relname, 2, a.attnum::integer,
   from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
  where c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped`;
 
-/** Postgres 18 lists "not null" as a constraint of its own; the columns say it already. */
+/** Postgres 18 lists "not null" as a separate constraint; the columns show it already. */
 const CONSTRAINTS = `
 select n.nspname, c.relname, 3, 0, format('  constraint %I %s', k.conname, pg_get_constraintdef(k.oid))
   from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_namespace n on n.oid = c.relnamespace

@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import type { Queryable } from './pool.ts';
 import { requireSupportedPostgres, UnsupportedPostgresError } from './serverVersion.ts';
 
-/** As much of a server as is asked. */
+/** Just enough of a server. */
 function server(number: string, text: string): Queryable {
   const query = async () => ({ rows: [{ number, text }] });
-  // Every form of a query is answered alike here, which the driver's overloads cannot say.
+  // It answers every form of query alike, which the driver's overloads cannot express.
   return { query } as unknown as Queryable;
 }
 
@@ -16,7 +16,7 @@ describe('the version of PostgreSQL', () => {
     ['180001', '18.1', 18],
     ['190000', '19beta1', 19],
   ] as const) {
-    it(`${text} serves`, async () =>
+    it(`${text} is accepted`, async () =>
       expect(await requireSupportedPostgres(server(number, text))).to.deep.equal({ major, text }));
   }
 
@@ -24,7 +24,7 @@ describe('the version of PostgreSQL', () => {
     ['140019', '14.19'],
     ['90624', '9.6.24'],
   ] as const) {
-    it(`${text} is refused, with what to do`, async () => {
+    it(`${text} is refused, with advice`, async () => {
       const error = await requireSupportedPostgres(server(number, text)).catch((refusal) => refusal);
       expect(error).to.be.instanceOf(UnsupportedPostgresError);
       expect(error.message).to.include(text).and.include('15 to 18').and.include('DATABASE_URL');

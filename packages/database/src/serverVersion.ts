@@ -1,22 +1,22 @@
-/** Which versions of PostgreSQL serve, and what is said of the others. */
+/** The versions of PostgreSQL that Coffer runs on, and the message for all others. */
 import type { Queryable } from './pool.ts';
 
-/** The oldest and the newest major version that serve: on both the specs were run. */
+/** The oldest and newest major versions: the specs run on both. */
 export const OLDEST_POSTGRES = 15;
 export const NEWEST_POSTGRES = 18;
 
-/** The server is too old: a start on it is refused. */
+/** The server is too old to start on. */
 export class UnsupportedPostgresError extends Error {
   override readonly name = 'UnsupportedPostgresError';
 }
 
 export interface PostgresVersion {
   readonly major: number;
-  /** As the server tells it: "18.1". */
+  /** As the server reports it: "18.1". */
   readonly text: string;
 }
 
-/** Throws `UnsupportedPostgresError`. A newer server than we know is taken: whoever starts on it is to be told. */
+/** Throws `UnsupportedPostgresError`. A server newer than we know is accepted; the operator should be warned. */
 export async function requireSupportedPostgres(db: Queryable): Promise<PostgresVersion> {
   const { rows } = await db.query<{ number: string; text: string }>(
     `select current_setting('server_version_num') as number, current_setting('server_version') as text`,

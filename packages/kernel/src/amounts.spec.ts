@@ -5,7 +5,7 @@ import { amount, figure, MAX_AMOUNT, positiveAmount, signedFigure } from './amou
 
 const accepts = (schema: z.ZodType, text: unknown) => schema.safeParse(text).success;
 
-/** Every form that somebody's parser has once taken for a number. */
+/** Forms that some parser somewhere reads as a number. */
 const NOT_CANONICAL: readonly unknown[] = [
   '',
   ' ',
@@ -61,10 +61,10 @@ describe('an amount', () => {
     expect(accepts(amount, '100000000000000000000')).to.equal(false);
   });
 
-  it('refuses an endless text without reading it as a number', () =>
+  it('refuses a very long text without parsing it as a number', () =>
     expect(accepts(amount, '9'.repeat(1_000_000))).to.equal(false));
 
-  it('comes back as it went in, for every amount there is', () =>
+  it('survives a round trip, whatever its value', () =>
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: MAX_AMOUNT }), (value) => {
         expect(amount.decode(z.encode(amount, value))).to.equal(value);
@@ -80,12 +80,12 @@ describe('an amount', () => {
       }),
     ));
 
-  it('is never written when it is negative or too large', () => {
+  it('is not encoded when it is negative or too large', () => {
     expect(() => z.encode(amount, -1n)).to.throw();
     expect(() => z.encode(amount, MAX_AMOUNT + 1n)).to.throw();
   });
 
-  it('says what a caller must send instead', () => {
+  it('tells the caller what to send instead', () => {
     const messages = (text: string) => amount.safeParse(text).error?.issues.map(({ message }) => message);
     expect(messages('1e3')).to.deep.equal([
       'must be a base-unit integer as a string, without sign, leading zeros or exponent',
@@ -108,7 +108,7 @@ describe('a positive amount', () => {
 });
 
 describe('a figure', () => {
-  it('may be wider than one amount, and comes back as it went in', () =>
+  it('may exceed one amount, and survives a round trip', () =>
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 2n ** 200n }), (value) => {
         expect(figure.decode(z.encode(figure, value))).to.equal(value);
@@ -122,14 +122,14 @@ describe('a figure', () => {
 });
 
 describe('a signed figure', () => {
-  it('may be negative, and comes back as it went in', () =>
+  it('may be negative, and survives a round trip', () =>
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 200n), max: 2n ** 200n }), (value) => {
         expect(signedFigure.decode(z.encode(signedFigure, value))).to.equal(value);
       }),
     ));
 
-  it('has one zero, and no leading zeros behind a sign', () => {
+  it('has one spelling of zero, and no leading zeros after a sign', () => {
     for (const text of ['-0', '-01', '--1', '- 1']) expect(accepts(signedFigure, text), text).to.equal(false);
   });
 });

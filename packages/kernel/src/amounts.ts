@@ -1,12 +1,12 @@
 /**
  * Amounts are bigint base units inside and canonical decimal strings at every edge
- * (HTTP, events). Source: contract "Common rules", row Amounts: an SPL amount, so at most 2^64 - 1.
+ * (HTTP, events). Source: contract "Common rules", row Amounts: an SPL amount is at most 2^64 - 1.
  */
 import { z } from 'zod';
 
 export const MAX_AMOUNT = 2n ** 64n - 1n;
 
-/** The whole numbers from 1 on to the largest, as one pattern: for schemas, which know no bounds of a text. */
+/** One pattern for the whole numbers from 1 to the largest: JSON Schema has no numeric bounds for text. */
 function patternUpTo(largest: bigint): string {
   const digits = [...largest.toString()].map(Number);
   const shorter = `[1-9][0-9]{0,${digits.length - 2}}`;
@@ -32,20 +32,20 @@ const integerText = (pattern: RegExp, message: string) =>
 
 const AMOUNT_MESSAGE = 'must be a base-unit integer as a string, without sign, leading zeros or exponent';
 
-/** "0" to 2^64 - 1: what callers may send where zero is meaningful (lock, bet, win, rake, payout). */
+/** "0" to 2^64 - 1: amounts from callers where zero is meaningful (lock, bet, win, rake, payout). */
 export const amount = integerText(CANONICAL_AMOUNT, AMOUNT_MESSAGE)
   .refine((value) => value <= MAX_AMOUNT, { message: `must be at most ${MAX_AMOUNT}` })
   .meta({ pattern: `^(?:0|${UP_TO_MAX})$`, example: '100000' });
 
-/** "1" to 2^64 - 1: every other amount of a caller. */
+/** "1" to 2^64 - 1: every other amount from a caller. */
 export const positiveAmount = amount
   .refine((value) => value >= 1n, { message: 'must be at least "1"' })
   .meta({ pattern: `^(?:${UP_TO_MAX})$` });
 
-/** A sum that we answer or store: never negative, but it may be wider than one amount. */
+/** A sum that we answer or store: never negative, but it may exceed one amount. */
 export const figure = integerText(CANONICAL_FIGURE, 'must be a non-negative integer as a string');
 
-/** The same as they are answered by those who write them as text already. */
+/** A figure that is text already when it is answered. */
 export const figureText = z
   .string()
   .regex(CANONICAL_FIGURE)
@@ -55,5 +55,5 @@ export const signedFigureText = z
   .regex(CANONICAL_SIGNED_FIGURE)
   .meta({ description: 'Base units, as a signed decimal string.', example: '-2500000' });
 
-/** A difference that we answer or store: may be negative. */
+/** A difference that we answer or store. */
 export const signedFigure = integerText(CANONICAL_SIGNED_FIGURE, 'must be an integer as a string');

@@ -43,10 +43,10 @@ describe('base58', () => {
     });
   }
 
-  it('reads any 32 bytes it has written', () => {
+  it('reads back any 32 bytes', () => {
     for (let length = 0; length < 200; length++) {
       const bytes = randomBytes(32);
-      // Leading zeros are written apart from the number.
+      // Leading zeros are encoded separately from the number.
       bytes.fill(0, 0, length % 33);
       expect(decodeBase58Address(encodeBase58(bytes))).to.deep.equal(bytes);
     }

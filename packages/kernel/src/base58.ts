@@ -9,7 +9,7 @@ export function encodeBase58(bytes: Uint8Array): string {
   let value = bytes.length === 0 ? 0n : BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
   let text = '';
   for (; value > 0n; value /= 58n) text = ALPHABET.charAt(Number(value % 58n)) + text;
-  // Each leading zero byte is written as a leading "1": the number alone would lose them.
+  // Each leading zero byte becomes a leading "1"; the number alone would lose them.
   for (const byte of bytes) {
     if (byte !== 0) break;
     text = `1${text}`;
@@ -17,7 +17,7 @@ export function encodeBase58(bytes: Uint8Array): string {
   return text;
 }
 
-/** The bytes of which the text is the one base58 writing; undefined for any other text. Of bounded text alone. */
+/** The bytes that the text encodes; undefined unless it is their only base58 spelling. The text must be of bounded length. */
 export function decodeBase58(text: string): Uint8Array | undefined {
   let value = 0n;
   for (const character of text) {
@@ -33,10 +33,10 @@ export function decodeBase58(text: string): Uint8Array | undefined {
   ]);
 }
 
-/** Whether the text is the one base58 writing of 32 bytes. */
+/** Whether the text is the base58 spelling of 32 bytes. */
 export const isBase58Address = (text: string): boolean => decodeBase58Address(text) !== undefined;
 
-/** What a schema can tell of it: of the texts that fit, a few stand for fewer or more than 32 bytes. */
+/** As close as a schema gets: some texts that match decode to fewer or more than 32 bytes. */
 export const ADDRESS_SCHEMA = {
   pattern: `^[${ALPHABET}]{32,${ADDRESS_MAX_LENGTH}}$`,
   example: '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T',
@@ -52,9 +52,9 @@ export const mintText = z
   .refine((text) => text === 'native' || isBase58Address(text), 'must be "native" or a base58 mint address')
   .meta({ pattern: `^(?:native|[${ALPHABET}]{32,${ADDRESS_MAX_LENGTH}})$`, example: 'native' });
 
-/** The 32 bytes of which the text is the one base58 writing; undefined for any other text. */
+/** The 32 bytes that the text encodes; undefined unless it is their only base58 spelling. */
 export function decodeBase58Address(text: string): Uint8Array | undefined {
-  // Decoding takes time that grows with the square of the length.
+  // Decoding takes time quadratic in the length.
   if (text.length > ADDRESS_MAX_LENGTH) return undefined;
   const bytes = decodeBase58(text);
   return bytes?.length === ADDRESS_BYTES ? bytes : undefined;

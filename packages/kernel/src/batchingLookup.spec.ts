@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createBatchingLookup } from './batchingLookup.ts';
 
-describe('a batching look-up', () => {
+describe('a batching lookup', () => {
   const setUp = (maximumKeys = 10) => {
     const questions: { readonly keys: readonly string[]; readonly answer: PromiseWithResolvers<string[]> }[] =
       [];
@@ -20,7 +20,7 @@ describe('a batching look-up', () => {
     const question = async (index: number) => {
       while (questions.length <= index) await asked.changed.promise;
       const found = questions[index];
-      if (!found) throw new Error('There is no such question.');
+      if (!found) throw new Error('No such query.');
       return found;
     };
     const upper = ({ keys, answer }: Awaited<ReturnType<typeof question>>) =>
@@ -28,7 +28,7 @@ describe('a batching look-up', () => {
     return { find, question, questions, upper };
   };
 
-  it('asks once for what comes together, and gives each its own answer', async () => {
+  it('sends one query for simultaneous callers, and gives each its own answer', async () => {
     const { find, question, questions, upper } = setUp();
     const found = Promise.all(['a', 'b', 'a'].map(find));
     const first = await question(0);
@@ -38,12 +38,12 @@ describe('a batching look-up', () => {
     expect(questions).to.have.length(1);
   });
 
-  it('has one question under way, and never answers from one that was asked before', async () => {
+  it('has one query in flight, and never answers a caller from an earlier one', async () => {
     const { find, question, questions, upper } = setUp();
     const early = find('a');
     const first = await question(0);
     const late = ['a', 'b'].map(find);
-    // A question of their own would be asked by then.
+    // A query of its own would have been sent by now.
     await setImmediate();
     expect(questions).to.have.length(1);
     first.answer.resolve(['before']);
@@ -55,7 +55,7 @@ describe('a batching look-up', () => {
     expect(questions).to.have.length(2);
   });
 
-  it('asks for so many at most, the rest in the next question', async () => {
+  it('limits the keys of a query and leaves the rest to the next', async () => {
     const { find, question, upper } = setUp(2);
     const found = Promise.all(['a', 'b', 'c'].map(find));
     for (const [index, keys] of [['a', 'b'], ['c']].entries()) {
@@ -66,7 +66,7 @@ describe('a batching look-up', () => {
     expect(await found).to.deep.equal(['A', 'B', 'C']);
   });
 
-  it('fails for those whose question failed, and works again', async () => {
+  it('fails the callers of a failed query only', async () => {
     const { find, question, upper } = setUp();
     const refused = Promise.allSettled(['a', 'b'].map(find));
     (await question(0)).answer.reject(new Error('away'));
@@ -76,7 +76,7 @@ describe('a batching look-up', () => {
     expect(await found).to.equal('C');
   });
 
-  it('takes no answer that has another number of values', async () => {
+  it('refuses an answer with the wrong number of values', async () => {
     const { find, question } = setUp();
     const refused = Promise.allSettled(['a', 'b'].map(find));
     (await question(0)).answer.resolve(['A']);

@@ -1,12 +1,12 @@
 /**
- * A look-up that many ask at the same time: one question is under way at most, and whoever asks meanwhile shares
- * the next one. Alone, nobody waits; under load, one question costs what one answer did.
+ * A lookup for many simultaneous callers: at most one query is in flight, and callers who arrive meanwhile share the
+ * next one. A lone caller does not wait; under load, one query costs what one lookup did.
  */
 
 export interface BatchingLookupOptions<Key, Value> {
-  /** One answer for each key, in their order. */
+  /** One value for each key, in their order. */
   readonly findAll: (keys: readonly Key[]) => Promise<readonly Value[]>;
-  /** At most so many keys in one question. */
+  /** The most keys in one query. */
   readonly maximumKeys: number;
 }
 
@@ -16,7 +16,7 @@ interface Waiting<Key, Value> {
   readonly reject: (reason: unknown) => void;
 }
 
-/** The answer is never older than the call: a question that is under way already does not answer it. */
+/** The answer is never older than the call: a query already in flight does not serve it. */
 export function createBatchingLookup<Key, Value>(
   options: BatchingLookupOptions<Key, Value>,
 ): (key: Key) => Promise<Value> {
@@ -28,7 +28,7 @@ export function createBatchingLookup<Key, Value>(
     try {
       const values = await findAll(asked.map(({ key }) => key));
       if (values.length !== asked.length) {
-        throw new Error(`${asked.length} were looked up and ${values.length} answered.`);
+        throw new Error(`${asked.length} keys were looked up, but ${values.length} values came back.`);
       }
       for (const [index, { resolve }] of asked.entries()) resolve(values[index] as Value);
     } catch (error) {
@@ -46,7 +46,7 @@ export function createBatchingLookup<Key, Value>(
       waiting.push({ key, resolve, reject });
       if (asking) return;
       asking = true;
-      // After what has come in together: the first of it would else ask alone.
+      // Runs after all callers of this turn have arrived; otherwise the first would be queried alone.
       setImmediate(askAll);
     });
 }

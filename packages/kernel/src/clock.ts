@@ -1,9 +1,9 @@
-/** The time, given to whoever needs it. Deciders get instants in their commands instead. */
+/** The current time, passed to whatever needs it. Deciders get instants in their commands instead. */
 export type Clock = () => Date;
 
 export const systemClock: Clock = () => new Date();
 
-/** The instant as we write it, ISO 8601 UTC with milliseconds; requests of one millisecond share the text. */
+/** The instant as ISO 8601 UTC with milliseconds; calls within one millisecond share the text. */
 export function isoTimeOf(clock: Clock): string {
   const now = clock();
   const ms = now.getTime();

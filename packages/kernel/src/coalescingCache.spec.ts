@@ -17,7 +17,7 @@ describe('a coalescing cache', () => {
     return { cache, world, answer };
   };
 
-  it('counts the age of an answer from the moment it was asked for', async () => {
+  it('counts the age of a value from the start of its lookup', async () => {
     const { cache, world, answer } = setUp();
     const first = cache.get('a');
     world.nowMs = 90;
@@ -29,7 +29,7 @@ describe('a coalescing cache', () => {
     expect(cache.get('a')).to.be.instanceOf(Promise);
   });
 
-  it('joins a look-up under way, but none that is older than an answer may be', async () => {
+  it('joins a lookup in flight unless it is older than the lifetime', async () => {
     const { cache, world, answer } = setUp();
     const first = cache.get('a');
     world.nowMs = 99;
@@ -44,7 +44,7 @@ describe('a coalescing cache', () => {
     expect(cache.get('a')).to.equal('new');
   });
 
-  it('does not keep what was being looked up when it was told to forget', async () => {
+  it('does not keep the value of a lookup that was in flight when the key was forgotten', async () => {
     const { cache, world, answer } = setUp();
     const before = cache.get('a');
     cache.forget('a');
@@ -54,7 +54,7 @@ describe('a coalescing cache', () => {
     expect(world.asked).to.deep.equal(['a', 'a']);
   });
 
-  it('makes room by leaving out what was asked for longest ago', async () => {
+  it('evicts the oldest lookup first', async () => {
     const { cache, world, answer } = setUp({ maximumEntries: 2 });
     for (const key of ['a', 'b', 'c']) {
       const value = cache.get(key);

@@ -1,21 +1,21 @@
 /**
- * A bounded cache in front of a slow look-up: a fresh value is returned as it is, without a promise, and
- * callers who miss at the same time share one look-up.
+ * A bounded cache in front of a slow lookup. A fresh value is returned synchronously, and callers who miss at the same
+ * time share one lookup.
  */
 
 export interface CoalescingCache<Value> {
   readonly get: (key: string) => Value | Promise<Value>;
-  /** The next `get` looks up again, also when a look-up is under way now. */
+  /** The next `get` looks up again, even if a lookup is in flight now. */
   readonly forget: (key: string) => void;
 }
 
 export interface CoalescingCacheOptions<Value> {
   readonly load: (key: string) => Promise<Value>;
-  /** How old an answer may be, counted from the moment it was asked for. */
+  /** The maximum age of a value, counted from the start of its lookup. */
   readonly lifetimeMs: number;
-  /** The oldest entry makes room. */
+  /** Beyond this the oldest entry is evicted. */
   readonly maximumEntries: number;
-  /** Must never go back: `performance.now` outside of specs. */
+  /** Must be monotonic: `performance.now` outside specs. */
   readonly nowMs: () => number;
 }
 
@@ -31,7 +31,7 @@ export function createCoalescingCache<Value>(options: CoalescingCacheOptions<Val
     const askedAtMs = nowMs();
     const loading = load(key).then(
       (value) => {
-        // Only while nobody has forgotten the key or asked again since.
+        // Unless the key has been forgotten or looked up again since.
         if (entries.get(key) === entry) entries.set(key, { askedAtMs, loading: undefined, value });
         return value;
       },
@@ -41,7 +41,7 @@ export function createCoalescingCache<Value>(options: CoalescingCacheOptions<Val
       },
     );
     const entry: Entry<Value> = { askedAtMs, loading };
-    // Deleted first, so that the order of the map is the order of asking.
+    // Deleted first, so that the map is ordered by the start of the lookup.
     entries.delete(key);
     entries.set(key, entry);
     if (entries.size > maximumEntries) {
@@ -56,7 +56,7 @@ export function createCoalescingCache<Value>(options: CoalescingCacheOptions<Val
   return {
     get: (key) => {
       const entry = entries.get(key);
-      // A look-up that takes longer than an answer may be old is not joined.
+      // A lookup older than the lifetime is not joined.
       if (!entry || nowMs() - entry.askedAtMs >= lifetimeMs) return ask(key);
       return entry.loading ?? entry.value;
     },

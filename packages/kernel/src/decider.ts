@@ -1,6 +1,6 @@
 /**
- * The pure trio of an event-sourced stream. `decide` and `evolve` take everything as arguments: time,
- * ids and facts of other streams come in the command.
+ * The pure trio of an event-sourced stream. `decide` and `evolve` take everything as arguments: time, ids and facts of
+ * other streams arrive in the command.
  */
 import type { EventCodec, StoredEvent } from './eventCodec.ts';
 
@@ -9,13 +9,13 @@ export interface Decision<Event, Answer> {
   readonly events: readonly Event[];
   readonly answer: Answer;
   /**
-   * True when the answer repeats that of a write that is already in the stream. Such an answer may be
-   * given from cached state; every other answer without an event is first confirmed to be current.
+   * True when the answer repeats one whose write is already in the stream. Such an answer may come from cached state;
+   * any other answer without an event is first confirmed to be current.
    */
   readonly replayed?: boolean;
   /**
-   * True for a replay that a later write can take back (a bet, by its rollback): it is confirmed current, too,
-   * since another process may have taken it back.
+   * True for a replay that a later write can undo (a bet, by its rollback). It is confirmed current as well, since
+   * another process may have undone it.
    */
   readonly revocable?: boolean;
 }
@@ -24,21 +24,21 @@ export interface Decider<Command, Event, State, Answer> {
   readonly initialState: State;
   /** Throws a `Rejection` when the rules refuse the command. */
   readonly decide: (state: State, command: Command) => Decision<Event, Answer>;
-  /** Copies facts into the state; asserts, never rejects, so that old streams always fold. */
+  /** Copies facts into the state. Asserts, never rejects, so that old streams always fold. */
   readonly evolve: (state: State, event: Event) => State;
 }
 
-/** A decider with what its stream needs to be stored, cached and snapshotted. */
+/** A decider, and what is needed to store, cache and snapshot its streams. */
 export interface StreamType<Command, Event, State, Answer> extends Decider<Command, Event, State, Answer> {
   readonly category: string;
   /** Raised when `evolve` or the state's shape changes: snapshots of another version are ignored. */
   readonly version: number;
   readonly codec: EventCodec<Event>;
-  /** About how many bytes the state takes in memory. */
+  /** Approximate size of the state in memory, in bytes. */
   readonly sizeOf: (state: State) => number;
   /**
-   * Present when the streams can grow long enough that a cold fold hurts. `encode` gives plain JSON, in which an
-   * array is a map or a set: its order says nothing.
+   * Present when streams can grow so long that a cold fold is slow. `encode` gives plain JSON in which every array is a
+   * map or a set: its order means nothing.
    */
   readonly snapshot?: {
     readonly encode: (state: State) => unknown;

@@ -30,7 +30,7 @@ const chips = eventCodec({
     version: 3,
     data: z.object({ amount, to: z.string() }),
     upcasts: {
-      // Version 1 knew no buyer, version 2 called it `buyer`.
+      // Version 1 had no buyer; version 2 called it `buyer`.
       1: (data) => ({ ...z.object({ amount: z.string() }).parse(data), buyer: 'house' }),
       2: (data) => {
         const { buyer, ...rest } = z.object({ amount: z.string(), buyer: z.string() }).parse(data);
@@ -44,7 +44,7 @@ type ChipsEvent = EventIn<typeof chips>;
 describe('an event codec', () => {
   it('lists its types', () => expect(chips.types).to.deep.equal(['ChipsBought', 'ChipsSold']));
 
-  it('writes money as text and says which version it wrote', () => {
+  it('writes money as text, and the schema version into the metadata', () => {
     const bought: ChipsEvent = { type: 'ChipsBought', data: { amount: MAX_AMOUNT } };
     expect(chips.encode(bought)).to.deep.equal({
       type: 'ChipsBought',
@@ -64,7 +64,7 @@ describe('an event codec', () => {
       }),
     ));
 
-  it('reads an event from before an optional field existed', () =>
+  it('reads an event older than an optional field', () =>
     expect(chips.decode(stored('ChipsBought', { amount: '5' }))).to.deep.equal({
       type: 'ChipsBought',
       data: { amount: 5n },
@@ -82,29 +82,29 @@ describe('an event codec', () => {
       }));
   }
 
-  it('never guesses at a version of a later release', () =>
+  it('refuses a version from a later release', () =>
     expect(() => chips.decode(stored('ChipsSold', { amount: '5', to: 'p' }, 4))).to.throw(
       UnknownEventError,
       'This release reads ChipsSold up to version 3, not 4.',
     ));
 
-  it('never guesses at a later version of an event that still is in its first', () =>
+  it('refuses a later version of an event that has only its first here', () =>
     expect(() => chips.decode(stored('ChipsBought', { amount: '5' }, 2))).to.throw(UnknownEventError));
 
-  it('never guesses at a type of a later release', () => {
+  it('refuses a type from a later release', () => {
     expect(() => chips.decode(stored('ChipsBurnt', {}))).to.throw(UnknownEventError, 'ChipsBurnt');
     for (const inherited of ['constructor', '__proto__', 'toString']) {
       expect(() => chips.decode(stored(inherited, {})), inherited).to.throw(UnknownEventError);
     }
   });
 
-  it('refuses data that is not what the schema says, rather than fold it', () => {
+  it('refuses data that does not match the schema', () => {
     expect(() => chips.decode(stored('ChipsBought', { amount: 5 }))).to.throw();
     expect(() => chips.decode(stored('ChipsBought', {}))).to.throw();
     expect(() => chips.decode({ ...stored('ChipsBought', {}), data: 'no JSON' })).to.throw();
   });
 
-  it('never writes what it could not read', () =>
+  it('does not write what it could not read', () =>
     expect(() => chips.encode({ type: 'ChipsBought', data: { amount: -1n } })).to.throw());
 });
 

@@ -1,10 +1,10 @@
 /**
- * Between domain events (bigint, typed) and what is on disk (JSON text). Stored names and shapes are for
- * ever: add optional fields, upcast an old version beside its schema, or use a new name.
+ * Converts between domain events (typed, bigint) and what is on disk (JSON text). Stored names and shapes are for ever:
+ * add optional fields, upcast an old version beside its schema, or use a new name.
  */
 import { z } from 'zod';
 
-/** What a codec needs of a stored event. `data` and `metadata` are JSON texts. */
+/** The parts of a stored event that a codec needs. `data` and `metadata` are JSON texts. */
 export interface StoredEvent {
   readonly type: string;
   readonly data: string;
@@ -14,29 +14,29 @@ export interface StoredEvent {
 export interface EncodedEvent {
   readonly type: string;
   readonly data: string;
-  /** Goes into the metadata as `v`. */
+  /** Becomes `v` in the metadata. */
   readonly schemaVersion: number;
 }
 
 export interface EventCodec<Event> {
   readonly types: readonly string[];
   readonly encode: (event: Event) => EncodedEvent;
-  /** Throws `UnknownEventError` on a type or version this release does not know: never a guess. */
+  /** Throws `UnknownEventError` on a type or version that this release does not know; it never guesses. */
   readonly decode: (stored: StoredEvent) => Event;
 }
 
-/** A stream holds an event that this release cannot read; deciding on it would be a guess. */
+/** A stream holds an event that this release cannot read, so any decision on it would be a guess. */
 export class UnknownEventError extends Error {
   override readonly name = 'UnknownEventError';
 }
 
-/** Facts about an event that are not the event: kept as flat JSON beside it. */
+/** Facts about an event that are not part of it: kept as flat JSON beside it. */
 export interface EventMetadata {
-  /** The request that led to it; the same for all that follows from one request. */
+  /** The request that led to it, shared by everything that follows from that request. */
   readonly correlationId: string;
-  /** Id of the event that led to it, when a process wrote it. */
+  /** Id of the event that led to it, when a reaction wrote it. */
   readonly causationId?: string;
-  /** Who: `key:<id>`, `operator`. An act that follows from a cause keeps the cause's actor. */
+  /** Who acted: `key:<id>`, `operator`. What follows from a cause keeps the cause's actor. */
   readonly actor: string;
   /** ISO 8601 UTC with milliseconds. */
   readonly occurredAt: string;
@@ -61,7 +61,7 @@ export function decodeMetadata(text: string): StoredMetadata {
 
 const LEADING_VERSION = /^\{"v":([1-9][0-9]{0,8})[,}]/;
 
-/** We write the version first, so that a fold need not parse the metadata of every event. */
+/** The version is written first, so that a fold need not parse the metadata of every event. */
 function schemaVersionOf(metadata: string): number {
   const version = LEADING_VERSION.exec(metadata)?.[1];
   return version === undefined ? decodeMetadata(metadata).v : Number(version);
@@ -71,7 +71,7 @@ interface EventDefinition {
   /** The current version; 1 unless said otherwise. */
   readonly version?: number;
   readonly data: z.ZodType<unknown, unknown>;
-  /** From the JSON of version n (the key) to that of version n + 1. */
+  /** From the JSON of version n (the key) to the JSON of version n + 1. */
   readonly upcasts?: Readonly<Record<number, (data: unknown) => unknown>>;
 }
 
@@ -117,7 +117,7 @@ export function eventCodec<const Definitions extends Readonly<Record<string, Eve
       }
       let data: unknown = JSON.parse(stored.data);
       for (let from = version; from < current; from++) data = definition.upcasts?.[from]?.(data);
-      // The definition was found by the type, so its schema is that of this member of the union.
+      // The definition was found by type, so its schema is the one for this member of the union.
       return { type: stored.type, data: z.decode(definition.data, data) } as EventOf<Definitions>;
     },
   };

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Named places where a crash would be worst. In production every call is to `noFailPoint`; the crash specs
- * start the service with `COFFER_FAIL_POINT=<name>`, and it kills itself there.
+ * Named places where a crash would be worst. In production every call goes to `noFailPoint`; the crash specs start the
+ * service with `COFFER_FAIL_POINT=<name>`, and it kills itself there.
  */
 export type FailPoint = (name: FailPointName) => void;
 

@@ -7,12 +7,12 @@ describe('an id of ours', () => {
   it('is its prefix, an underscore and 26 characters of lower-case base32', () =>
     expect(newId('ses')).to.match(/^ses_[0-7][0-9a-hjkmnp-tv-z]{25}$/));
 
-  it('is a fresh one each time', () => {
+  it('is different each time', () => {
     const ids = Array.from({ length: 1_000 }, () => newId('usr'));
     expect(new Set(ids).size).to.equal(ids.length);
   });
 
-  it('is told by its form', () => {
+  it('is recognized by its form', () => {
     const id = newId('app');
     const suffix = id.slice('app_'.length);
     expect(isId('app', id)).to.equal(true);
@@ -40,8 +40,8 @@ describe('an id of ours', () => {
   });
 });
 
-describe('an id that follows from its parts', () => {
-  it('is on disk: these very values, for ever', () => {
+describe('an id derived from its parts', () => {
+  it('keeps its value for ever, because it is on disk', () => {
     expect(uuidFromParts('account', 'deposit:r1')).to.equal('b39b5d9e-ef2c-5357-bfc0-08e64e315f72');
     expect(idFromParts('ses', 'app_1', 'test', 'open-1')).to.equal('ses_5t8ehp73r8a3pbwf2fzbcs4ewg');
   });
@@ -61,13 +61,13 @@ describe('an id that follows from its parts', () => {
       }),
     ));
 
-  it('differs when the same characters are divided otherwise', () => {
+  it('differs when the same characters are split differently', () => {
     expect(idFromParts('ses', 'ab', 'c')).not.to.equal(idFromParts('ses', 'a', 'bc'));
     expect(idFromParts('ses', 'a,b')).not.to.equal(idFromParts('ses', 'a', 'b'));
     expect(idFromParts('ses', 'a', '')).not.to.equal(idFromParts('ses', 'a'));
   });
 
-  it('differs whenever a part differs', () =>
+  it('differs when any part differs', () =>
     fc.assert(
       fc.property(fc.array(fc.string()), fc.array(fc.string()), (left, right) => {
         const isSame = JSON.stringify(left) === JSON.stringify(right);

@@ -10,7 +10,7 @@ import { z } from 'zod';
 /** `sid` is a sign-in session; `ses` is a play session. */
 export type IdPrefix = 'app' | 'scp' | 'usr' | 'idn' | 'wlt' | 'whk' | 'ses' | 'sid' | 'mov' | 'evt' | 'key';
 
-/** The namespace of every name-based id in Coffer. On disk for ever: another value would break retries. */
+/** The namespace of every name-based id in Coffer. It is on disk for ever: another value would break retries. */
 const NAMESPACE = parse('6f6b1f0e-8f57-5d0c-9c0e-3c1f7d2a4b61');
 
 /** A fresh, time-ordered id. Not for `domain/`: it reads the clock and the random source. */
@@ -18,17 +18,17 @@ export function newId(prefix: IdPrefix): string {
   return TypeID.fromUUID(prefix, v7()).toString();
 }
 
-/** The id that follows from the parts, the same for ever (UUIDv5). The parts are joined unambiguously. */
+/** The id derived from the parts, the same for ever (UUIDv5). The parts are joined unambiguously. */
 export function idFromParts(prefix: IdPrefix, ...parts: readonly string[]): string {
   return TypeID.fromUUIDBytes(prefix, bytesFromParts(parts)).toString();
 }
 
-/** The UUID that follows from the parts, the same for ever (UUIDv5): ids of events that follow from a cause. */
+/** The UUID derived from the parts, the same for ever (UUIDv5): ids of events that follow from a cause. */
 export function uuidFromParts(...parts: readonly string[]): string {
   return stringify(bytesFromParts(parts));
 }
 
-/** RFC 9562, UUIDv5, by OpenSSL: on the path of every write and sign-in, where the library takes several times as long. */
+/** UUIDv5 (RFC 9562) by OpenSSL: it is on the path of every write and sign-in, and the library takes several times as long. */
 function bytesFromParts(parts: readonly string[]): Uint8Array {
   const named = Buffer.concat([NAMESPACE, Buffer.from(JSON.stringify(parts))]);
   const bytes = hash('sha1', named, 'buffer').subarray(0, 16);
@@ -39,19 +39,19 @@ function bytesFromParts(parts: readonly string[]): Uint8Array {
 
 const SUFFIX = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
-/** An id of ours in a request. Any text will do, as one of the wrong form is an absent one: schemas tell the form. */
+/** An id of ours in a request. Any text is accepted, since an id of the wrong form is simply not found; schemas show the form. */
 export const idText = (prefix: IdPrefix) =>
   z.string().meta({
     pattern: `^${prefix}_${SUFFIX.source.slice(1)}`,
     example: `${prefix}_01j9zq7m5vfx8t3k2c4b6d8e0g`,
   });
 
-/** Whether the text has the form of one of our ids. An id of the wrong form is an absent one, not an error. */
+/** Whether the text has the form of one of our ids. An id of the wrong form is not found, not an error. */
 export function isId(prefix: IdPrefix, text: string): boolean {
   return text.startsWith(`${prefix}_`) && SUFFIX.test(text.slice(prefix.length + 1));
 }
 
-/** How an app's currencies are named. A name that none has is refused as unknown, whatever its form. */
+/** A currency code of an app. A code that no currency has is refused as unknown, whatever its form. */
 export const currencyCode = z.string().meta({ pattern: '^[A-Z][A-Z0-9_]{1,15}$', example: 'CHIP' });
 
 const callerIdOf = (maximum: number) =>

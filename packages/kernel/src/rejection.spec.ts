@@ -8,17 +8,17 @@ const errors = {
 describe('a rejection', () => {
   const reject = rejecterFor(errors);
 
-  it('carries its code and its details, with bigint inside', () => {
+  it('carries its code and its details, with amounts as bigint', () => {
     const rejection = reject('ledger/insufficient_balance', { balance: 100n, amount: 150n });
     expect(rejection).to.be.instanceOf(Rejection).and.to.be.instanceOf(Error);
     expect(rejection.code).to.equal('ledger/insufficient_balance');
     expect(rejection.details).to.deep.equal({ balance: 100n, amount: 150n });
   });
 
-  it('has empty details when there is nothing to say', () =>
+  it('has empty details by default', () =>
     expect(reject('ledger/insufficient_balance').details).to.deep.equal({}));
 
-  it('can be told from a mistake of ours by its name, also across copies of the class', () => {
+  it('is told apart from other errors by its name, even across copies of the class', () => {
     expect(reject('ledger/insufficient_balance').name).to.equal('Rejection');
     expect(reject('ledger/insufficient_balance').message).to.equal('ledger/insufficient_balance');
   });

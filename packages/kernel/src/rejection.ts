@@ -1,18 +1,18 @@
 /**
- * A rejection is a command that the rules refuse: a stable code and its details. The status and the
- * message stand in the context's `errors.ts` table, so that a domain knows no HTTP.
+ * A command refused by the rules: a stable code and its details. Status and message are in the context's `errors.ts`,
+ * so that the domain knows nothing of HTTP.
  */
 
 export interface ErrorEntry {
   readonly status: number;
-  /** Says what is wrong and, where the caller can do something, what to do. */
+  /** Says what is wrong and, where the caller can do something about it, what to do. */
   readonly message: string;
 }
 
 /** Codes have the form `<area>/<reason>`; the area is the package's folder and the URL segment. */
 export type ErrorCatalog = Readonly<Record<`${string}/${string}`, ErrorEntry>>;
 
-/** Bigint inside; base-unit strings on the wire. */
+/** Bigint here; base-unit strings on the wire. */
 export type RejectionDetails = Readonly<Record<string, unknown>>;
 
 export class Rejection extends Error {
@@ -27,7 +27,7 @@ export class Rejection extends Error {
   }
 }
 
-/** Makes the `reject` function of a context: only codes of its own table compile. */
+/** Makes the `reject` function of a context: only the codes of its catalogue compile. */
 export function rejecterFor<Catalog extends ErrorCatalog>(_catalog: Catalog) {
   return (code: keyof Catalog & string, details?: RejectionDetails): Rejection =>
     new Rejection(code, details);

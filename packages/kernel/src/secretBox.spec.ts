@@ -13,7 +13,7 @@ describe('a secret box', () => {
     expect(JSON.stringify(sealed)).not.to.include('bot-token');
   });
 
-  it('does not open in another place, with another key, or after a change', () => {
+  it('does not open in another place, with another key or after a change', () => {
     const sealed = box.seal('123:bot-token', 'here');
     const changed = Buffer.from(sealed.ciphertext, 'base64');
     changed.writeUInt8(changed.readUInt8(0) ^ 1, 0);
@@ -24,7 +24,7 @@ describe('a secret box', () => {
     expect(() => box.open({ ...sealed, tag: sealed.tag.slice(0, 8) }, 'here')).to.throw();
   });
 
-  it('wants a key of 32 bytes', () => {
+  it('requires a key of 32 bytes', () => {
     expect(() => createSecretBox(randomBytes(16))).to.throw('32 bytes; this one has 16');
   });
 });

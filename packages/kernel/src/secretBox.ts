@@ -1,6 +1,6 @@
 /**
- * Secrets at rest: AES-256-GCM, each value with its own random nonce and bound to its place, so that a row
- * copied to another app, environment, key or person does not open.
+ * Secrets at rest: AES-256-GCM. Each value has its own random nonce and is bound to its place, so that a row copied to
+ * another app, environment, key or person does not open.
  */
 import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto';
 import { z } from 'zod';
@@ -18,9 +18,9 @@ export const sealedValue = z.strictObject({
 export type SealedValue = z.infer<typeof sealedValue>;
 
 export interface SecretBox {
-  /** `place` is kept nowhere: who opens the value must name the same one. */
+  /** `place` is not stored: whoever opens the value must give the same one. */
   readonly seal: (text: string, place: string) => SealedValue;
-  /** Throws when the key or the place is another, or a byte was changed. */
+  /** Throws when the key or the place differs, or a byte was changed. */
   readonly open: (sealed: unknown, place: string) => string;
 }
 
@@ -29,7 +29,7 @@ export function createSecretBox(key: Uint8Array): SecretBox {
   if (key.length !== KEY_BYTES) {
     throw new Error(`The key of a secret box must have ${KEY_BYTES} bytes; this one has ${key.length}.`);
   }
-  // Made once: from bytes, each use would make it anew, which costs several times what the cipher does.
+  // Made once: building the key object from bytes at each use costs several times what the cipher does.
   const secret = createSecretKey(key);
   return {
     seal: (text, place) => {

@@ -1,16 +1,16 @@
 import { expect } from 'chai';
 import { transitionsOf } from './states.ts';
 
-describe('what has named states', () => {
+describe('a state machine', () => {
   const turn = transitionsOf<'shut' | 'open'>('a door', { shut: ['open'], open: [] });
 
-  it('goes from one to the next', () => {
+  it('follows a listed transition', () => {
     const door = { state: 'shut' as 'shut' | 'open' };
     turn(door, 'open');
     expect(door.state).to.equal('open');
   });
 
-  it('goes nowhere that its present state does not lead to, and stays what it is', () => {
+  it('refuses any other transition and keeps its state', () => {
     const door = { state: 'open' as 'shut' | 'open' };
     expect(() => turn(door, 'shut')).to.throw('a door that is open cannot be shut next');
     expect(door.state).to.equal('open');

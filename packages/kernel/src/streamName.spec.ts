@@ -9,10 +9,10 @@ const scope = 'scp_01h455vb4pex5vsknk084sn02q';
 const SCOPED: readonly string[] = ['user', 'identity', 'wallet'];
 
 describe('a stream name', () => {
-  it('says category, environment, owner and id', () =>
+  it('has a category, an environment, an owner and an id', () =>
     expect(streamName('account', 'test', owner, 'usr_1.2')).to.equal(`account-test.${owner}.usr_1.2`));
 
-  it("is read back, whatever the caller's id is", () =>
+  it("parses back, whatever the caller's id is", () =>
     fc.assert(
       fc.property(
         fc.stringMatching(/^[A-Za-z]{1,20}$/).filter((category) => !SCOPED.includes(category)),
@@ -25,7 +25,7 @@ describe('a stream name', () => {
       ),
     ));
 
-  it('is never the name of the same id in the other environment or of another owner', () => {
+  it('differs for the same id in the other environment or of another owner', () => {
     const names = [
       streamName('pool', 'test', owner, 'p'),
       streamName('pool', 'live', owner, 'p'),
@@ -34,7 +34,7 @@ describe('a stream name', () => {
     expect(new Set(names).size).to.equal(names.length);
   });
 
-  it('is undefined for every other name', () => {
+  it('parses to undefined for any other name', () => {
     for (const name of [
       '',
       '$stats',
@@ -46,7 +46,7 @@ describe('a stream name', () => {
       'account-test.app_short.1',
       `account.test.${owner}.1`,
       `account-test.${owner.toUpperCase()}.1`,
-      // As other users of a server name theirs.
+      // Names that other users of a shared server may choose.
       'bank-1',
       'crm',
       'order-2',
@@ -71,7 +71,7 @@ describe('a stream name', () => {
     }
   });
 
-  it('has the owner that its category has; those of other categories have either', () => {
+  it('has the kind of owner that its category requires; an unknown category may have either', () => {
     for (const category of ['account', 'playSession', 'operatorWallet']) {
       expect(isOurStream(`${category}-test.${owner}.1`), category).to.equal(true);
       expect(isOurStream(`${category}-test.${scope}.1`), category).to.equal(false);

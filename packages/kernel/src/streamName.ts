@@ -8,8 +8,8 @@ export interface StreamNameParts {
 }
 
 /**
- * Whose streams of a category are: an app's or a scope's. Of any other category they may be of either: moves are, and
- * one that this release does not know is that of a later one, whose events count here as well.
+ * The owner that a category requires: an app or a scope. Other categories may have either: moves do, and a category
+ * that this release does not know belongs to a later one, whose events count here as well.
  */
 const OWNERS: ReadonlyMap<string, string> = new Map([
   ['account', 'app'],
@@ -20,12 +20,12 @@ const OWNERS: ReadonlyMap<string, string> = new Map([
   ['wallet', 'scp'],
 ]);
 
-/** An owner is one of our ids. What callers choose of an id is restricted to these characters; the rest is ours. */
+/** An owner is one of our ids. The part of an id that callers choose is restricted to these characters. */
 const NAME = /^([A-Za-z]+)-(test|live)\.((app|scp)_[0-7][0-9a-hjkmnp-tv-z]{25})\.([A-Za-z0-9._:-]+)$/;
 
 /**
- * `<category>-<environment>.<owner>.<id>`: the owner is the scope for users, identities and wallets, else
- * the app. Every part is one of our ids or of a caller's restricted charset, so the name is unambiguous.
+ * `<category>-<environment>.<owner>.<id>`: the owner is the scope for users, identities and wallets, otherwise the app.
+ * Every part is one of our ids or in a caller's restricted character set, so the name is unambiguous.
  */
 export function streamName(category: string, environment: Environment, owner: string, id: string): string {
   return `${category}-${environment}.${owner}.${id}`;
@@ -41,7 +41,7 @@ export function parseStreamName(name: string): StreamNameParts | undefined {
 }
 
 /**
- * Whether the events of a stream are ours: a server may be shared, and a stream is ours only if its whole name parses.
- * Which names do is for ever, since the events of the log are counted by it.
+ * Whether a stream is ours: a server may be shared, and a stream is ours only if its whole name parses. Which names do
+ * is fixed for ever, since the count of the log's events depends on it.
  */
 export const isOurStream = (name: string): boolean => parseStreamName(name) !== undefined;

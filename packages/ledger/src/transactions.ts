@@ -60,7 +60,7 @@ function firstRevision(cursor: string | undefined, session: KnownSession): numbe
   const [sessionId, text = ''] = Buffer.from(cursor, 'base64url').toString().split('.');
   const revision = /^(0|[1-9][0-9]{0,8})$/.test(text) ? Number(text) : Number.NaN;
   if (sessionId === session.terms.sessionId && revision <= session.revision) return revision;
-  const issues = [{ path: 'cursor', message: 'is no cursor of this list; begin without one' }];
+  const issues = [{ path: 'cursor', message: 'is not a cursor of this list; begin without one' }];
   throw new Rejection('request/invalid', { issues });
 }
 

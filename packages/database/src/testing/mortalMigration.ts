@@ -1,11 +1,11 @@
-/** A start of a service up to its migrations, as a process that kills itself before one of its statements. */
+/** A service start as far as its migrations, in a process that kills itself before one of its statements. */
 import { type Migrations, migrate } from '../migrate.ts';
 import { createPool } from '../pool.ts';
 
 export interface MortalMigration {
   readonly connectionString: string;
   readonly parts: readonly Migrations[];
-  /** The number of the statement, without those that only read: to die before one is to die before the next. */
+  /** The index of the statement, counting only those that write. */
   readonly diesBefore: number;
 }
 
