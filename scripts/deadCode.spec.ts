@@ -1,4 +1,4 @@
-/** What nobody imports, and what is imported undeclared: knip looks, `knip.jsonc` says where. */
+/** Unused code and undeclared imports, found by knip as `knip.jsonc` says. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const knip = join(root, 'node_modules/knip/bin/knip.js');
 
 describe('the code and the manifests', () => {
-  it('hold no file, export or dependency that nobody uses, and declare what they import', async () => {
+  it('have no unused file, export or dependency, and declare what they import', async () => {
     const looking = promisify(execFile)(process.execPath, [knip, '--no-progress', '--reporter', 'compact'], {
       cwd: root,
     });
@@ -19,7 +19,7 @@ describe('the code and the manifests', () => {
     );
     expect(
       found,
-      'Delete it, or drop its "export"; what is used unseen goes into knip.jsonc, with the reason',
+      'Delete it, or drop its "export"; what knip cannot see used goes into knip.jsonc, with the reason',
     ).to.equal('');
   });
 });

@@ -1,4 +1,7 @@
-/** What the documents say to ask for is asked of the running service: nothing it serves answers that there is none. */
+/**
+ * Every endpoint that the documents name is called on a running service, which must not answer that it is
+ * unknown.
+ */
 
 import { createClient } from '@coffer/host/testing';
 import { expect } from 'chai';
@@ -17,7 +20,7 @@ describe('every document', () => {
   });
   after(() => world.stop());
 
-  /** The endpoints among these that are neither below /v1 nor at the root. */
+  /** Those of these endpoints that exist neither below /v1 nor at the root. */
   const absent = async (documents: Parameters<typeof endpointsIn>[0]) => {
     const root = createClient({ baseUrl: world.url, operatorToken: '' });
     const places = Map.groupBy(endpointsIn(documents), ({ endpoint }) => endpoint);
@@ -36,8 +39,8 @@ describe('every document', () => {
     return found;
   };
 
-  it('names only endpoints that are there', async () => {
-    // The examples serve endpoints of their own.
+  it('names only endpoints that exist', async () => {
+    // The examples serve their own endpoints.
     const documents = documentsOf(readTree(ROOT)).filter(({ path }) => !path.startsWith('docs/examples/'));
     expect(await absent(documents)).to.deep.equal([]);
   });

@@ -1,4 +1,6 @@
-/** The lists in docs/ say what the code says, in both directions: a row without code is as wrong as code without a row. */
+/**
+ * The lists in docs/ match the code in both directions: a row without code is as wrong as code without a row.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BOOK_ACCOUNTS, READ_TABLES } from '@coffer/read-models';
@@ -28,7 +30,7 @@ const program = buildProgram(
 const page = (name: string) => readFileSync(join(ROOT, 'docs', name), 'utf8');
 
 describe('docs/errors.md', () => {
-  it('lists every error of the code, and no other, with its status and message', async () => {
+  it('lists every error in the code, and no other, with its status and message', async () => {
     expect(
       readErrorTable(page('errors.md')),
       'Run: node scripts/writeErrorDocs.ts (and read the difference before you commit it).',
@@ -37,11 +39,11 @@ describe('docs/errors.md', () => {
 
   it('names each code once, in the form <area>/<reason>', async () => {
     const codes = errorRows(await errorCatalogues()).map(({ code }) => code);
-    expect(new Set(codes).size, 'a code stands in two catalogues').to.equal(codes.length);
+    expect(new Set(codes).size, 'a code is in two catalogues').to.equal(codes.length);
     for (const code of codes) expect(code).to.match(/^[a-z]+(?:_[a-z]+)*\/[a-z]+(?:_[a-z]+)*$/);
   });
 
-  it('says in whole sentences what is wrong', async () => {
+  it('says what is wrong in full sentences', async () => {
     for (const { code, message } of errorRows(await errorCatalogues())) {
       expect(message, code).to.match(/^[A-Z].*\.$/);
     }
@@ -70,7 +72,7 @@ describe('docs/events.md', () => {
     expect(documented.map(({ category, type }) => `${category} ${type}`)).to.have.members(inCode);
   });
 
-  it('has a fixture of every event type, as it stands on disk', () => {
+  it('has a fixture of every event type, as it is on disk', () => {
     const fixtures = new Set(eventFixtures().map(({ type }) => type));
     const missing = documented.map(({ type }) => type).filter((type) => !fixtures.has(type));
     expect(missing, 'Add src/domain/fixtures/<Event>.v1.json to the package.').to.deep.equal([]);
@@ -81,7 +83,7 @@ describe('docs/events.md', () => {
     for (const { type, required, optional } of documented) {
       const versions = fixtures.filter((fixture) => fixture.type === type);
       if (versions.length === 0) continue;
-      // The page tells today's shape; older ones live on in the upcasts.
+      // The page has today's shape; older ones live on in the upcasts.
       const newest = Math.max(...versions.map(({ metadata }) => metadata.v));
       const stored = versions
         .filter(({ metadata }) => metadata.v === newest)
@@ -129,7 +131,7 @@ describe('docs/commands.md', () => {
     expect(listed.flatMap(({ names }) => names)).to.have.members([...commandNames(program)]);
   });
 
-  it('lists options that the commands of the row take', () => {
+  it('lists only options that the commands in the row accept', () => {
     for (const { names, options } of listed) {
       const dead = options.filter((option) =>
         names.every((name) => deadCommand(program, `${name} ${option}`).length > 0),
@@ -150,7 +152,7 @@ describe('every document', () => {
   };
 
   for (const [kind, dead] of Object.entries(deadIn)) {
-    it(`names only ${kind} that are there`, () => {
+    it(`names only ${kind} that exist`, () => {
       expect(deadNames(documents, dead)).to.deep.equal([]);
     });
   }

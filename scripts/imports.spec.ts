@@ -1,4 +1,4 @@
-/** Who imports whom, and nobody in a circle: dependency-cruiser looks, `scripts/tidy/importRules.ts` has the rules. */
+/** Who imports whom, without cycles: dependency-cruiser checks the rules in `scripts/tidy/importRules.ts`. */
 import { globSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ async function violationsIn(baseDir: string, folders: string[]): Promise<readonl
       validate: true,
       doNotFollow: { path: 'node_modules' },
       exclude: { path: '(^|/)(dist|\\.data)/' },
-      // TypeScript's parser, and imports of types alone as well.
+      // TypeScript's parser, including type-only imports.
       parser: 'tsc',
       tsPreCompilationDeps: true,
       // Specs use the testing tools of the root.
@@ -45,15 +45,17 @@ function explain(violations: readonly IViolation[]): string {
 }
 
 describe('imports', () => {
-  it('go where the architecture lets them, and in no circle', async () => {
+  it('go only where the architecture allows, and form no cycle', async () => {
     const violations = await violationsIn(root, ['packages', 'services', 'scripts', 'docs/examples']);
     if (violations.length > 0) expect.fail(`\n${explain(violations)}`);
   });
 });
 
-/** A repository in which each file imports one thing: the rules that it breaks, its path, what it imports. */
+/**
+ * A repository in which each file imports one thing: the rules that it breaks, its path, and what it imports.
+ */
 const SAMPLES: readonly (readonly [broken: readonly string[], path: string, imported: string])[] = [
-  // A circle is told once.
+  // A cycle is reported once.
   [['no-cycles'], 'packages/kernel/src/egg.ts', './hen.ts'],
   [[], 'packages/kernel/src/hen.ts', './egg.ts'],
 
@@ -80,7 +82,7 @@ const SAMPLES: readonly (readonly [broken: readonly string[], path: string, impo
 
   [['arrows'], 'packages/kernel/src/upwards.ts', '@coffer/database'],
   [['arrows'], 'packages/brandnew/src/unlisted.ts', '@coffer/kernel'],
-  // Both have the arrow; the second lacks it in its manifest.
+  // Both may import it; the manifest of the second does not declare it.
   [[], 'packages/ledger/src/rows.ts', '@coffer/database'],
   [['arrows'], 'packages/auth/src/rows.ts', '@coffer/database'],
   [[], 'packages/ledger/src/given.spec.ts', '@coffer/testing'],
@@ -165,7 +167,7 @@ async function writeSamples(folder: string): Promise<void> {
     'packages/ledger/src/routes.ts',
   ])
     await write(path, 'export {};\n');
-  // By turns a value and a type, which count alike.
+  // Alternately a value and a type, which count the same.
   for (const [index, [, path, imported]] of SAMPLES.entries())
     await write(path, `import ${index % 2 ? 'type ' : ''}* as it from '${imported}';\nexport { it };\n`);
 }

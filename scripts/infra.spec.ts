@@ -1,6 +1,6 @@
 /**
- * No container engine is asked here. What can be known without one is checked instead: that infra/ agrees with
- * itself and with the code. Every rule is also tried against files that break it.
+ * No container engine runs here. What can be checked without one is checked: that infra/ agrees with itself
+ * and with the code. Every rule is also tried against files that break it.
  */
 import { expect } from 'chai';
 import { EXAMPLE_VALUES, findingsOf } from './infra/checks.ts';
@@ -12,7 +12,7 @@ const code = readCodeFacts();
 
 type Spoiling = readonly [name: keyof InstallationFiles, from: string, to: string];
 
-/** The files with one text in one of them replaced wherever it stands. */
+/** The files, with a text in one of them replaced everywhere. */
 function spoilt([name, from, to]: Spoiling): InstallationFiles {
   expect(files[name], `${name} no longer has what this spoils`).to.include(from);
   return { ...files, [name]: files[name].replaceAll(from, to) };
@@ -41,8 +41,8 @@ describe('infra/', () => {
     ['the volume old is not used', 'compose.yaml', '  postgres: {}\n', '  postgres: {}\n  old: {}\n'],
     ['the network font is not declared', 'compose.yaml', 'database, front]', 'database, font]'],
     ['the network front is not used', 'compose.yaml', ', front]', ']'],
-    ['./certs.sh is mounted and is not there', 'compose.yaml', './certificates.sh:', './certs.sh:'],
-    ['api depends on pg, which is no service', 'compose.yaml', 'postgres: { cond', 'pg: { cond'],
+    ['./certs.sh is mounted but does not exist', 'compose.yaml', './certificates.sh:', './certs.sh:'],
+    ['api depends on pg, which is not a service', 'compose.yaml', 'postgres: { cond', 'pg: { cond'],
     [
       'api waits for the health of certificates, which has no health check',
       'compose.yaml',
@@ -85,7 +85,7 @@ describe('infra/', () => {
       '{COFFER_SECRETS_KEY:-}',
     ],
     [
-      'projector makes a COFFER_IDENTITY_KEY of its own at each start',
+      'projector makes its own COFFER_IDENTITY_KEY at each start',
       'compose.yaml',
       '  COFFER_IDENTITY_KEY:',
       '  COFFER_IDENTITY:',
@@ -103,25 +103,25 @@ describe('infra/', () => {
       "COFFER_MASTER_KEYS: ''",
     ],
     [
-      'reconciler is told of 0 chains',
+      'reconciler is given 0 chains',
       'compose.yaml',
       '    environment:\n      <<: [*coffer-system-environment, *chain-environment]\n    networks',
       '    environment: *coffer-system-environment\n    networks',
     ],
-    ['api is told of 1 chains', 'compose.yaml', 'SOLANA_LIVE_RPC_URL: $', 'SOLANA_LIFE_RPC_URL: $'],
+    ['api is given 1 chains', 'compose.yaml', 'SOLANA_LIVE_RPC_URL: $', 'SOLANA_LIFE_RPC_URL: $'],
+    ['chain-worker does not reach the outside', 'compose.yaml', '[log, database, chain]', '[log, database]'],
     [
-      'chain-worker does not reach what is outside',
-      'compose.yaml',
-      '[log, database, chain]',
-      '[log, database]',
-    ],
-    [
-      'projector reaches what is outside',
+      'projector reaches the outside',
       'compose.yaml',
       'networks: [log, database]',
       'networks: [log, database, front]',
     ],
-    ['reconciler runs reconcile, which is no role', 'compose.yaml', '[run, reconciler]', '[run, reconcile]'],
+    [
+      'reconciler runs reconcile, which is not a role',
+      'compose.yaml',
+      '[run, reconciler]',
+      '[run, reconcile]',
+    ],
     ['no container runs the role reconciler', 'compose.yaml', '[run, reconciler]', '[run, projector]'],
     ['two containers run the same role', 'compose.yaml', '[run, reconciler]', '[run, projector]'],
     ['api does not run one role', 'compose.yaml', '[run, api]', '[run]'],
@@ -137,10 +137,10 @@ describe('infra/', () => {
     ['the image postgres has no version', 'compose.yaml', 'image: postgres:18.4', 'image: postgres'],
     ['the image node:24-slim has no version', 'Dockerfile', `node:${code.nodeVersion}-slim`, 'node:24-slim'],
     ['the image is not of Node', 'Dockerfile', `node:${code.nodeVersion}-slim`, 'node:22.1.0-slim'],
-    ['the Dockerfile copies service, which is not there', 'Dockerfile', 'COPY services ', 'COPY service '],
+    ['the Dockerfile copies service, which does not exist', 'Dockerfile', 'COPY services ', 'COPY service '],
     ['the Dockerfile copies package.json, ', 'Dockerfile.dockerignore', '!services\n', ''],
     [
-      'the entry point services/coffer/coffer.mjs is not there',
+      'the entry point services/coffer/coffer.mjs does not exist',
       'Dockerfile',
       '/bin/coffer.mjs',
       '/coffer.mjs',
@@ -166,12 +166,7 @@ describe('infra/', () => {
       'ADVERTISE_AS: eventstore2',
       'ADVERTISE_AS: eventstore1',
     ],
-    [
-      'eventstore2 keeps its data in no volume of its own',
-      'compose.yaml',
-      '- eventstore2:/',
-      '- eventstore1:/',
-    ],
+    ['eventstore2 has no volume for its data', 'compose.yaml', '- eventstore2:/', '- eventstore1:/'],
     [
       'certificates are made for eventstore1, node2',
       'compose.yaml',
@@ -180,7 +175,7 @@ describe('infra/', () => {
     ],
     ['certificates.sh does not put the name', 'certificates.sh', '"$node,localhost"', 'localhost'],
     [
-      'eventstore3 has not its own certificate',
+      'eventstore3 does not have its own certificate',
       'compose.yaml',
       'certificate-eventstore3:/certificates/own',
       'certificate-eventstore1:/certificates/own',
@@ -271,21 +266,16 @@ describe('infra/', () => {
       'networks: [log]\n\n  # Apps',
       'networks: [database]\n\n  # Apps',
     ],
-    [
-      'the health of eventstore1 is asked for elsewhere',
-      'compose.yaml',
-      'localhost:2113/',
-      'localhost:2114/',
-    ],
+    ['the health check of eventstore1 asks elsewhere', 'compose.yaml', 'localhost:2113/', 'localhost:2114/'],
     ['api listens on 8081; published is 8080, 8080', 'compose.yaml', "PORT: '8080'", "PORT: '8081'"],
     ['api listens on 8080; published is 8080, 80', 'Dockerfile', 'EXPOSE 8080', 'EXPOSE 80'],
-    ['the health of api is not asked for at /readyz', 'compose.yaml', '8080/readyz', '8080/ready'],
-    ['api listens on no address that others reach', 'compose.yaml', 'HOST: 0.0.0.0', 'HOST: 127.0.0.1'],
+    ['the health check of api does not ask /readyz', 'compose.yaml', '8080/readyz', '8080/ready'],
+    ['api listens on no address that others can reach', 'compose.yaml', 'HOST: 0.0.0.0', 'HOST: 127.0.0.1'],
     ['api is open to other machines', 'compose.yaml', 'host_ip: 127.0.0.1', 'host_ip: 0.0.0.0'],
   ];
 
   for (const [finding, ...spoiling] of spoilings) {
-    it(`would be told: ${finding.split('\n')[0]}`, () => {
+    it(`would be found: ${finding.split('\n')[0]}`, () => {
       const found = findingsOf(spoilt(spoiling), code);
       expect(
         found.some((one) => one.startsWith(finding)),
@@ -294,7 +284,7 @@ describe('infra/', () => {
     });
   }
 
-  it('has no word in the compose file that compose would not understand, and no variable without a value', () => {
+  it('has nothing in the compose file that compose would not understand, and no variable without a value', () => {
     const unreadable: readonly Spoiling[] = [
       ['compose.yaml', 'restart: unless-stopped', 'restarts: unless-stopped'],
       ['compose.yaml', 'retries: 24', 'retries: many'],

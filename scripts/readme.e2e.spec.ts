@@ -1,4 +1,6 @@
-/** After a change of what the tour prints: run this spec with COFFER_WRITE_README=1 and read the difference. */
+/**
+ * After a change to what the tour prints, run this spec with COFFER_WRITE_README=1 and read the difference.
+ */
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,11 +10,11 @@ import { runTour, tourSteps, withOutputs, withoutChance } from './readme/tour.ts
 
 const ROOT = join(import.meta.dirname, '..');
 const README = join(ROOT, 'README.md');
-/** Where it is when nobody says otherwise; here it is at any free port. */
+/** The default address; here the service is at any free port. */
 const HOST = '127.0.0.1:8080';
 
 describe('the README', () => {
-  // The first start makes a database cluster, and transfers on the chain take seconds to be final.
+  // The first start creates a database cluster, and transfers on the chain take seconds to become final.
   const processes = serviceProcesses();
 
   it('shows what the tour prints', async () => {

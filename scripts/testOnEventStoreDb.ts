@@ -1,9 +1,9 @@
 /**
- * Runs on EventStoreDB what has to run on it: the adapter's own specs, and every spec of the service with its log behind
- * the protocol. By default a store gateway serves it. EVENTSTORE_TEST_SERVER is a command that serves on a port and in a
- * folder which it is called with, without TLS and without a password, until SIGTERM: each database of a spec gets a
- * server of its own, and what edits the log by SQL says that it is left out. With EVENTSTORE_TEST_URL (`esdb://…`) the
- * contract is held against that server as well.
+ * Runs what has to run on EventStoreDB: the adapter's own specs, and every spec of the service with its log
+ * behind the protocol. By default a store gateway serves it. EVENTSTORE_TEST_SERVER is a command that serves
+ * on the port and in the folder that it is called with, without TLS or password, until SIGTERM: then each
+ * database of a spec gets its own server, and specs that edit the log by SQL report that they are left out.
+ * With EVENTSTORE_TEST_URL (`esdb://…`) the contract runs against that server as well.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ const LEFT_OUT = {
 };
 
 const { require, timeout } = JSON.parse(readFileSync(new URL('../.mocharc.json', import.meta.url), 'utf8'));
-// Mocha would add the specs of its configuration file to these.
+// Mocha would add the specs from its configuration file to these.
 const config = ['--no-config', '--require', ...require, '--timeout', `${timeout}`];
 const mocha = fileURLToPath(import.meta.resolve('mocha/bin/mocha.js'));
 const asked = process.argv.slice(2);

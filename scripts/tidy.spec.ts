@@ -1,6 +1,6 @@
 /**
- * A test about the code itself. When it is red, its message says what is wrong, why, and what to do instead.
- * Every rule is also tried against samples that break it, so that no rule can go blind unnoticed.
+ * A test of the code itself. When it fails, its message says what is wrong, why, and what to do instead.
+ * Every rule is also tried against samples that break it, so that no rule goes blind unnoticed.
  */
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
@@ -15,7 +15,7 @@ import { readTree } from './tidy/tree.ts';
 
 const rules = [...codeRules, ...functionRules, ...manifestRules, ...documentRules, ...patternRules];
 
-/** The rules must spell what they forbid, so they are not measured by themselves. */
+/** The rules must spell out what they forbid, so they are not checked themselves. */
 const isTidyItself = (path: string) => path.startsWith('scripts/tidy');
 
 describe('the code', () => {

@@ -1,4 +1,6 @@
-/** Writes the table of `docs/errors.md` anew from the catalogues. Run it after adding or rewording an error. */
+/**
+ * Regenerates the table in `docs/errors.md` from the catalogues. Run it after adding or rewording an error.
+ */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCatalogues, ROOT } from './docs/contexts.ts';

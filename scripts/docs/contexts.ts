@@ -1,4 +1,4 @@
-/** What the packages publish about errors and events, found by the names of their files. */
+/** What the packages publish about errors and events, found by file names. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -30,7 +30,7 @@ async function exportsOf(pattern: string): Promise<readonly { path: string; valu
   return found;
 }
 
-/** The error catalogues: the exported tables of every `errors.ts`. */
+/** The error catalogues: the tables exported by every `errors.ts`. */
 export async function errorCatalogues(): Promise<readonly Catalogue[]> {
   return (await exportsOf('packages/*/src/**/errors.ts'))
     .filter(({ value }) => typeof value === 'object' && value !== null)

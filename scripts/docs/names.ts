@@ -1,9 +1,9 @@
-/** The names in the documents that stand for something in the repository: paths, commands, variables, endpoints. */
+/** The names in the documents of things in the repository: paths, commands, variables, endpoints. */
 import { posix } from 'node:path';
 import type { Command } from 'commander';
 import { lineAt, type SourceFile } from '../tidy/rule.ts';
 
-/** Records of their time, and the interface as it was asked for, name what need not be there. */
+/** Historical records and the specification may name what does not exist. */
 const isCurrent = (path: string) =>
   path.endsWith('.md') && !/^CHANGELOG|^docs\/adr\/\d|^docs\/specification|\/fixtures\//.test(path);
 
@@ -15,7 +15,7 @@ interface Code {
   readonly line: number;
 }
 
-/** What is set as code: blocks and spans. A bar in a table is written with a backslash. */
+/** What is marked as code: blocks and spans. A bar in a table is escaped with a backslash. */
 function codesOf({ text }: SourceFile): readonly Code[] {
   const lines = text.split('\n');
   let inBlock = false;
@@ -39,7 +39,7 @@ export const deadNames = (documents: readonly SourceFile[], deadIn: Checked): re
     ),
   );
 
-/** Files of the repository by their path or the end of it, in a package's README those of the package. */
+/** Files by their path or the end of it; in a package's README, files of that package. */
 export function deadPaths(tree: readonly SourceFile[]): Checked {
   const folders = tree.flatMap(({ path }) => ancestorsOf(path));
   const paths = [...tree.map(({ path }) => path), ...new Set(folders)];
@@ -48,7 +48,8 @@ export function deadPaths(tree: readonly SourceFile[]): Checked {
   return (text, { path: document }) => {
     const home = /^(?:packages|services)\/[^/]+\//.exec(document)?.[0] ?? '';
     return namesOfPaths(text).filter((name) => {
-      // What a start or an example makes is in no checkout; the program that makes it names it.
+      // Files that a start or an example creates are in no checkout, but the program that creates them names
+      // them.
       const base = posix.basename(name);
       if (/\.(?:json|env)$/.test(base) && programs.some((program) => program.text.includes(base)))
         return false;
@@ -66,7 +67,7 @@ function ancestorsOf(path: string): readonly string[] {
   return parts.map((_part, index) => parts.slice(0, index + 1).join('/'));
 }
 
-/** Whether some end of the path, within the home, is the name. */
+/** Whether the name matches some end of the path within the home. */
 function endsLike(path: string, home: string, name: RegExp): boolean {
   if (!path.startsWith(home)) return false;
   const parts = path.split('/');
@@ -83,7 +84,7 @@ function namesOfPaths(text: string): readonly string[] {
   );
 }
 
-/** A star and a `<word>` stand for a part of a name. */
+/** A star or a `<word>` stands for a part of a name. */
 const patternOf = (name: string): RegExp =>
   new RegExp(
     `^${name
@@ -92,7 +93,7 @@ const patternOf = (name: string): RegExp =>
       .replaceAll(/\*|<\w+>/g, '[^/]*')}$`,
   );
 
-/** Commands of `coffer` with their options, and the scripts of npm. */
+/** Commands of `coffer` with their options, and npm scripts. */
 export function deadCommands(program: Command, scripts: ReadonlySet<string>): Checked {
   return (text) => [
     ...[...text.matchAll(/\bcoffer ([a-z][^|>;&()#]*)/g)].flatMap(([, line = '']) =>
@@ -104,7 +105,7 @@ export function deadCommands(program: Command, scripts: ReadonlySet<string>): Ch
   ];
 }
 
-/** The names of a written command that the program does not know. */
+/** The names in a written command that the program does not know. */
 export function deadCommand(program: Command, line: string): readonly string[] {
   const words = line.split(/\s+/).filter((word) => word !== '');
   const found: string[] = [];
@@ -125,7 +126,7 @@ export function deadCommand(program: Command, line: string): readonly string[] {
 const optionsIn = (line: string): readonly string[] =>
   [...line.matchAll(/(?<=^|[\s[|])--[a-z][a-z-]*/g)].map(([option]) => option);
 
-/** Every command with an action, as `streams verify`. */
+/** Every command with an action, such as `streams verify`. */
 export const commandNames = (program: Command): readonly string[] =>
   program.commands.flatMap((command) =>
     command.commands.length === 0
@@ -133,18 +134,18 @@ export const commandNames = (program: Command): readonly string[] =>
       : commandNames(command).map((name) => `${command.name()} ${name}`),
   );
 
-/** Names in capitals that nothing but documents has. */
+/** Names in capitals that appear only in documents. */
 export function deadVariables(tree: readonly SourceFile[]): Checked {
   const programs = tree.filter(({ path }) => !path.endsWith('.md')).map(({ text }) => text);
   const known = new Set(programs.flatMap((text) => text.match(/\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/g) ?? []));
-  // A shell block may set one of its own.
+  // A shell block may set its own.
   return (text, document) =>
     (text.match(/\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/g) ?? []).filter(
       (name) => !known.has(name) && !document.text.includes(`${name}=`),
     );
 }
 
-/** `GET /path` of the documents, with the place where it stands; `:name` and `{name}` are the same. */
+/** Each `GET /path` in the documents, with its place; `:name` and `{name}` are the same. */
 export function endpointsIn(
   documents: readonly SourceFile[],
 ): readonly { endpoint: string; place: string }[] {
@@ -156,7 +157,7 @@ export function endpointsIn(
   );
 }
 
-/** The path without its version, a full stop behind it, and the names of its parameters. */
+/** The path without its version, a full stop after it, and the names of its parameters. */
 const withoutNames = (path: string): string =>
   path
     .replace(/^\/v1(?=\/)/, '')
@@ -166,11 +167,11 @@ const withoutNames = (path: string): string =>
 export interface ListedCommands {
   /** In the form of `commandNames`. */
   readonly names: readonly string[];
-  /** Of all of them together. */
+  /** The options of all of them together. */
   readonly options: readonly string[];
 }
 
-/** The rows of `docs/commands.md`, whose spans are written as `keys list\\|create --app A [--kind K]`. */
+/** The rows of `docs/commands.md`, with spans such as `keys list\\|create --app A [--kind K]`. */
 export function listedCommands(page: string): readonly ListedCommands[] {
   const cells = [...page.matchAll(/^\| (`.*?) \| /gm)].map(([, cell = '']) => cell);
   return cells
@@ -178,7 +179,7 @@ export function listedCommands(page: string): readonly ListedCommands[] {
     .map(([, span = '']) => ({ names: alternativesOf(span), options: optionsIn(span) }));
 }
 
-/** Names stand before the first option; words in capitals and brackets are arguments. */
+/** Names come before the first option; words in capitals and brackets are arguments. */
 function alternativesOf(span: string): readonly string[] {
   const [names = ''] = span.replaceAll('\\|', '|').split(/ (?:--|\[|…)/);
   const isName = (word: string) => /^[a-z-]+$/.test(word);

@@ -1,4 +1,4 @@
-/** The tables of `docs/errors.md` and `docs/events.md`: how they are written and how they are read. */
+/** The tables of `docs/errors.md` and `docs/events.md`: writing and reading them. */
 import type { Catalogue } from './contexts.ts';
 
 export interface ErrorRow {
@@ -16,11 +16,11 @@ export function errorRows(catalogues: readonly Catalogue[]): readonly ErrorRow[]
     .sort((left, right) => (left.code < right.code ? -1 : 1));
 }
 
-/** The page with its table replaced; what stands above the table stays. */
+/** The page with its table replaced; what is above the table stays. */
 export function withErrorTable(page: string, rows: readonly ErrorRow[]): string {
   const start = page.indexOf(ERROR_HEADER);
   if (start < 0) throw new Error('docs/errors.md has no table "| code | status | message |".');
-  // In a table, a bar inside a message would begin another cell.
+  // In a table, a bar in a message would begin another cell.
   const line = ({ code, status, message }: ErrorRow) =>
     `| \`${code}\` | ${status} | ${message.replaceAll('|', '\\|')} |\n`;
   return page.slice(0, start) + ERROR_HEADER + rows.map(line).join('');
@@ -40,7 +40,7 @@ export interface EventRow {
   readonly category: string;
   readonly type: string;
   readonly required: readonly string[];
-  /** Written with a question mark. */
+  /** Marked with a question mark. */
   readonly optional: readonly string[];
 }
 

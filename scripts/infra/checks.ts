@@ -1,10 +1,12 @@
-/** What has to agree in `infra/`, with itself and with the code. Each check names all that does not. */
+/**
+ * What has to agree in `infra/`, within itself and with the code. Each check names everything that does not.
+ */
 import { posix } from 'node:path';
 import { type ComposeFile, type ComposeService, interpolationsOf, parseCompose } from './composeFile.ts';
 import type { CodeFacts, InstallationFiles } from './installation.ts';
 import { SERVER_SETTINGS } from './serverSettings.ts';
 
-/** All that is wrong, one sentence each. Throws where the compose file cannot be read at all. */
+/** Everything that is wrong, one sentence each. Throws if the compose file cannot be read at all. */
 export function findingsOf(files: InstallationFiles, code: CodeFacts): readonly string[] {
   const compose = parseCompose(files['compose.yaml'], EXAMPLE_VALUES);
   const clusterNodes = Object.entries(compose.services).filter(
@@ -41,11 +43,11 @@ interface Parts {
   readonly compose: ComposeFile;
   readonly nodes: Named;
   readonly roles: Named;
-  /** Our image for what is done once. */
+  /** Our image, for one-off tasks. */
   readonly setUps: Named;
 }
 
-/** What an operator would fill in, in the form that `.env.example` asks for. */
+/** What an operator would fill in, in the form that `.env.example` requires. */
 export const EXAMPLE_VALUES: Readonly<Record<string, string>> = {
   POSTGRES_PASSWORD: '0b'.repeat(32),
   EVENTSTORE_ADMIN_PASSWORD: '1c'.repeat(32),
@@ -57,7 +59,7 @@ export const EXAMPLE_VALUES: Readonly<Record<string, string>> = {
   COFFER_OPERATOR_TOKEN: '4e'.repeat(32),
 };
 
-/** What a service that is not given it makes once, and keeps in its data folder. */
+/** What a service makes once and keeps in its data folder unless it is given. */
 const KEPT_IN_DATA_FOLDER = ['COFFER_SECRETS_KEY', 'COFFER_IDENTITY_KEY', 'COFFER_OPERATOR_TOKEN'];
 
 /** They read balances, send, or compare the books with the chain. */
@@ -67,7 +69,7 @@ const without = (all: readonly string[], some: readonly string[]) => all.filter(
 const sameMembers = (some: readonly string[], others: readonly string[]) =>
   some.length === others.length && without(some, others).length === 0;
 
-/** A name that leads nowhere, and one that nobody uses. */
+/** Names that lead nowhere, and names that nobody uses. */
 function* dangling({ compose, code }: Parts): Iterable<string> {
   const services = Object.entries(compose.services);
   const isPath = (source: string) => source.startsWith('.');
@@ -85,19 +87,19 @@ function* dangling({ compose, code }: Parts): Iterable<string> {
   for (const name of without(Object.keys(compose.networks), networks))
     yield `the network ${name} is not used`;
   for (const path of sources.filter(isPath)) {
-    if (!code.exists(posix.join('infra', path))) yield `${path} is mounted and is not there`;
+    if (!code.exists(posix.join('infra', path))) yield `${path} is mounted but does not exist`;
   }
   for (const [name, { depends_on }] of services) {
     for (const [other, { condition }] of Object.entries(depends_on)) {
       const depended = compose.services[other];
-      if (!depended) yield `${name} depends on ${other}, which is no service`;
+      if (!depended) yield `${name} depends on ${other}, which is not a service`;
       else if (condition === 'service_healthy' && !depended.healthcheck)
         yield `${name} waits for the health of ${other}, which has no health check`;
     }
   }
 }
 
-/** Settings that nobody reads are misspelt ones. */
+/** A setting that nobody reads is a misspelt one. */
 function* variables({ compose, code, nodes, roles, setUps }: Parts): Iterable<string> {
   for (const [name, { environment }] of roles) {
     for (const variable of without(Object.keys(environment), code.variables))
@@ -119,7 +121,7 @@ function* variables({ compose, code, nodes, roles, setUps }: Parts): Iterable<st
   }
 }
 
-/** `.env.example` is all that one has to know before the first start, and holds no secret. */
+/** `.env.example` is everything one has to know before the first start, and contains no secret. */
 function* examples({ files }: Parts): Iterable<string> {
   const lines = files['.env.example'].split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   const examples = new Map(
@@ -141,26 +143,26 @@ function* examples({ files }: Parts): Iterable<string> {
   }
 }
 
-/** Every role runs, in a container of its own that is given as little as it needs. */
+/** Every role runs in its own container, which is given only what it needs. */
 function* roleContainers({ compose, roles, code }: Parts): Iterable<string> {
   const run: string[] = [];
   for (const [name, service] of roles) {
     const [verb, ...named] = service.command ?? [];
     if (verb !== 'run' || named.length !== 1) yield `${name} does not run one role`;
-    for (const role of without(named, code.roles)) yield `${name} runs ${role}, which is no role`;
+    for (const role of without(named, code.roles)) yield `${name} runs ${role}, which is not a role`;
     run.push(...named);
     const given = Object.keys(service.environment);
     for (const variable of without(KEPT_IN_DATA_FOLDER, given))
-      yield `${name} makes a ${variable} of its own at each start`;
+      yield `${name} makes its own ${variable} at each start`;
     const hasMasterKeys = given.includes('COFFER_MASTER_KEYS');
     if (hasMasterKeys !== code.needsMasterKeys(named))
       yield `${name} ${hasMasterKeys ? 'is given' : 'lacks'} the master keys`;
     const addresses = ['SOLANA_TEST_RPC_URL', 'SOLANA_LIVE_RPC_URL'].filter((one) => given.includes(one));
     if (addresses.length !== (named.some((role) => ASK_A_CHAIN.includes(role)) ? 2 : 0))
-      yield `${name} is told of ${addresses.length} chains`;
+      yield `${name} is given ${addresses.length} chains`;
     const reachesOut = service.networks.some((network) => compose.networks[network]?.internal !== true);
     if (reachesOut !== addresses.length > 0)
-      yield `${name} ${reachesOut ? 'reaches' : 'does not reach'} what is outside`;
+      yield `${name} ${reachesOut ? 'reaches' : 'does not reach'} the outside`;
     if (service.read_only !== true) yield `${name} can write to its file system`;
     const folder = service.environment.COFFER_DATA_DIR;
     if (!service.tmpfs?.some((mount) => mount.split(':')[0] === folder))
@@ -172,7 +174,7 @@ function* roleContainers({ compose, roles, code }: Parts): Iterable<string> {
   if (new Set(run).size !== run.length) yield 'two containers run the same role';
 }
 
-/** A tag that moves is another program tomorrow. */
+/** A tag that moves means another program tomorrow. */
 function* images({ compose, files, roles, setUps }: Parts): Iterable<string> {
   const ours = [...roles, ...setUps].map(([, { image }]) => image);
   const bases = [...files.Dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image = '']) => image);
@@ -180,10 +182,10 @@ function* images({ compose, files, roles, setUps }: Parts): Iterable<string> {
   for (const image of new Set(used)) {
     if (!/:v?\d+\.\d+(\.\d+)?(-[\w.]+)?$/.test(image)) yield `the image ${image} has no version`;
   }
-  if (new Set(ours).size > 1) yield 'the roles are of several images';
+  if (new Set(ours).size > 1) yield 'the roles have different images';
 }
 
-/** The image is made of what is there, and runs as nobody in particular. */
+/** The image is built from existing files, and does not run as root. */
 function* dockerfile({ files, code, roles }: Parts): Iterable<string> {
   const instructions = files.Dockerfile.replaceAll('\\\n', ' ')
     .split('\n')
@@ -197,14 +199,14 @@ function* dockerfile({ files, code, roles }: Parts): Iterable<string> {
     .flatMap((line) => /^!(.+)$/.exec(line)?.[1] ?? []);
   const copied = ofKind('COPY').flatMap((words) => words.slice(0, -1));
   for (const source of copied) {
-    if (!code.exists(source)) yield `the Dockerfile copies ${source}, which is not there`;
+    if (!code.exists(source)) yield `the Dockerfile copies ${source}, which does not exist`;
   }
   if (!sameMembers(copied, admitted))
     yield `the Dockerfile copies ${copied.join(', ')}; .dockerignore admits ${admitted.join(', ')}`;
 
   const program: readonly string[] = JSON.parse(ofKind('ENTRYPOINT')[0]?.join(' ') ?? '[]');
   if (program[0] !== 'node') yield 'the entry point is not node';
-  if (!program[1] || !code.exists(program[1])) yield `the entry point ${program[1]} is not there`;
+  if (!program[1] || !code.exists(program[1])) yield `the entry point ${program[1]} does not exist`;
   else if (!copied.some((source) => program[1]?.startsWith(`${source}/`)))
     yield `the entry point ${program[1]} is not copied`;
   if ((ofKind('USER').at(-1)?.[0] ?? 'root') === 'root') yield 'the image runs as root';
@@ -220,7 +222,7 @@ function* dockerfile({ files, code, roles }: Parts): Iterable<string> {
 function* cluster({ nodes }: Parts): Iterable<string> {
   const names = nodes.map(([name]) => name);
   if (names.length < 3 || names.length % 2 === 0)
-    yield `${names.length} nodes are no cluster with a majority`;
+    yield `${names.length} nodes cannot form a cluster with a majority`;
   for (const [name, { environment, volumes }] of nodes) {
     const { KURRENTDB_NODE_PORT: port, KURRENTDB_GOSSIP_SEED: seed = '' } = environment;
     if (environment.KURRENTDB_CLUSTER_SIZE !== String(names.length))
@@ -230,12 +232,11 @@ function* cluster({ nodes }: Parts): Iterable<string> {
     for (const setting of ['KURRENTDB_NODE_HOST_ADVERTISE_AS', 'KURRENTDB_REPLICATION_HOST_ADVERTISE_AS']) {
       if (environment[setting] !== name) yield `${name} tells others that it is ${environment[setting]}`;
     }
-    if (!volumes.includes(`${name}:/var/lib/kurrentdb`))
-      yield `${name} keeps its data in no volume of its own`;
+    if (!volumes.includes(`${name}:/var/lib/kurrentdb`)) yield `${name} has no volume for its data`;
   }
 }
 
-/** Each node has the certificate with its name, and nobody but the generator has the key of the authority. */
+/** Each node has the certificate with its name, and only the generator has the authority's key. */
 function* certificates({ compose, files, nodes, roles }: Parts): Iterable<string> {
   const generator = compose.services.certificates;
   if (!generator) {
@@ -245,14 +246,14 @@ function* certificates({ compose, files, nodes, roles }: Parts): Iterable<string
   const names = nodes.map(([name]) => name);
   if (!sameMembers(generator.command ?? [], names))
     yield `certificates are made for ${generator.command?.join(', ')}; the nodes are ${names.join(', ')}`;
-  // In the script's words: the name that it is given, and the one that the health check asks for.
+  // In the script: the name it is given, and the one that the health check uses.
   if (!files['certificates.sh'].includes('-dns-names "$node,localhost"'))
     yield 'certificates.sh does not put the name of the node into its certificate';
   for (const [name, { environment, volumes, depends_on }] of nodes) {
     if (!generator.volumes.includes(`certificate-${name}:/certificates/${name}`))
       yield `the certificate of ${name} is not kept`;
     if (!volumes.includes(`certificate-${name}:/certificates/own:ro`))
-      yield `${name} has not its own certificate`;
+      yield `${name} does not have its own certificate`;
     if (volumes.filter((volume) => volume.startsWith('certificate-')).length !== 2)
       yield `${name} is given more certificates than its own and that of the authority`;
     if (environment.KURRENTDB_CERTIFICATE_FILE !== '/certificates/own/node.crt')
@@ -275,7 +276,7 @@ function* certificates({ compose, files, nodes, roles }: Parts): Iterable<string
 
 const LOG_ADDRESS = /^esdb:\/\/([^:]+):([^@]+)@([^/?]+)\?(.+)$/;
 
-/** One container makes the user that all roles are, as the administrator, whom no role is. */
+/** One container creates the user of all roles, as the administrator, which no role is. */
 function* logUser({ nodes, roles, setUps }: Parts): Iterable<string> {
   const [setUp] = setUps;
   if (!setUp || setUps.length > 1) {
@@ -284,10 +285,10 @@ function* logUser({ nodes, roles, setUps }: Parts): Iterable<string> {
   }
   const [name, { command, environment, networks, restart }] = setUp;
   if (command?.join(' ') !== 'log grant') yield `${name} does not make the user of the log`;
-  // To begin again after it is done would be for ever.
+  // It would be started again for ever after it is done.
   if (restart !== 'on-failure') yield `${name} does not end`;
   for (const variable of without(Object.keys(environment), ['EVENTSTORE_URL', 'EVENTSTORE_ADMIN_URL']))
-    yield `${name} is given ${variable}, which it has no need of`;
+    yield `${name} is given ${variable}, which it does not need`;
   const [, administrator, secret, hosts, settings] =
     LOG_ADDRESS.exec(environment.EVENTSTORE_ADMIN_URL ?? '') ?? [];
   const [, , , ownHosts, ownSettings] = LOG_ADDRESS.exec(environment.EVENTSTORE_URL ?? '') ?? [];
@@ -306,7 +307,7 @@ function* logUser({ nodes, roles, setUps }: Parts): Iterable<string> {
   }
 }
 
-/** Who is called is there, at that port, in a network that both are in, and under the password that it has. */
+/** What is called exists, at that port, in a shared network, and with that password. */
 function* addresses({ compose, files, nodes, roles }: Parts): Iterable<string> {
   const { postgres } = compose.services;
   for (const [name, { environment, networks }] of roles) {
@@ -332,7 +333,7 @@ function* addresses({ compose, files, nodes, roles }: Parts): Iterable<string> {
   for (const [name, { healthcheck, environment }] of nodes) {
     const test = healthcheck?.test.join(' ') ?? '';
     if (!test.includes(`https://localhost:${environment.KURRENTDB_NODE_PORT}/`))
-      yield `the health of ${name} is asked for elsewhere`;
+      yield `the health check of ${name} asks elsewhere`;
   }
   const { api } = compose.services;
   const port = api?.environment.PORT;
@@ -341,8 +342,8 @@ function* addresses({ compose, files, nodes, roles }: Parts): Iterable<string> {
   if (inside.some((target) => target !== port))
     yield `api listens on ${port}; published is ${inside.join(', ')}`;
   if (!api?.healthcheck?.test.some((word) => word.includes(`http://127.0.0.1:${port}/readyz`)))
-    yield 'the health of api is not asked for at /readyz';
-  if (api?.environment.HOST !== '0.0.0.0') yield 'api listens on no address that others reach';
+    yield 'the health check of api does not ask /readyz';
+  if (api?.environment.HOST !== '0.0.0.0') yield 'api listens on no address that others can reach';
   for (const [name, { ports }] of Object.entries(compose.services)) {
     if (ports.some(({ host_ip }) => host_ip !== '127.0.0.1')) yield `${name} is open to other machines`;
     if (name !== 'api' && ports.length > 0) yield `${name} is open to this machine`;

@@ -1,4 +1,4 @@
-/** The compose file as we use it: a part of the compose specification, anything else is a mistake of writing. */
+/** The compose file as we use it: a subset of the compose specification; anything else is a mistake. */
 import { parse } from 'yaml';
 import { z } from 'zod';
 
@@ -64,11 +64,11 @@ const composeFile = z.strictObject({
 export type ComposeFile = z.infer<typeof composeFile>;
 
 /**
- * The file with its variables filled in. Throws, with every problem, for a text that is no YAML or not of this shape,
- * and for a variable that has to be set. Parts named `x-…` are there to be used by others.
+ * The file with its variables filled in. Throws, with every problem, for a text that is not YAML or not of
+ * this shape, and for a required variable that is not set. Parts named `x-…` exist to be reused by others.
  */
 export function parseCompose(text: string, values: Readonly<Record<string, string>>): ComposeFile {
-  // Compose fills in what it has parsed: a value cannot change the structure.
+  // Compose fills values in after parsing, so a value cannot change the structure.
   const fill = (_key: unknown, value: unknown) =>
     typeof value === 'string' ? interpolated(value, values) : value;
   const document: unknown = parse(text, fill, { merge: true });
@@ -78,7 +78,7 @@ export function parseCompose(text: string, values: Readonly<Record<string, strin
 
 export interface Interpolation {
   readonly name: string;
-  /** What stands in for a variable that is not set or empty; undefined where the start is refused instead. */
+  /** The default of a variable that is empty or not set; undefined if the start is refused instead. */
   readonly otherwise: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What `infra/` is made of, and what of the code it names. */
+/** The files of `infra/`, and what they name in the code. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { roles } from '@coffer/host';
@@ -7,7 +7,7 @@ import { configFrom, needMasterKeys } from '../../services/coffer/src/config.ts'
 import { ROOT } from '../docs/contexts.ts';
 import { configuredVariables } from '../docs/variables.ts';
 
-/** The files by their names below `infra/`: what a spec can spoil. */
+/** The files, by their names below `infra/`: what a spec can break. */
 export interface InstallationFiles {
   readonly 'compose.yaml': string;
   readonly Dockerfile: string;
@@ -16,14 +16,14 @@ export interface InstallationFiles {
   readonly 'certificates.sh': string;
 }
 
-/** What the code has. */
+/** The facts about the code. */
 export interface CodeFacts {
   readonly roles: readonly string[];
   readonly variables: readonly string[];
   readonly needsMasterKeys: (roles: readonly string[]) => boolean;
-  /** Of the packaged Node, `24.1.2`. */
+  /** The version of the packaged Node, as `24.1.2`. */
   readonly nodeVersion: string;
-  /** Whether a path from the root of the repository is there. */
+  /** Whether a path from the root of the repository exists. */
   readonly exists: (path: string) => boolean;
   /** Throws with every problem of an environment, as a start does. */
   readonly checkEnvironment: (environment: Readonly<Record<string, string>>) => void;

@@ -1,6 +1,6 @@
 /**
- * The settings of KurrentDB that we know to exist. The server refuses to start over one that it does not know, and
- * no engine runs in the specs to tell us. Source: the documentation of version 26.0, docs/server/configuration,
+ * The KurrentDB settings that we know to exist. The server refuses to start with an unknown one, and no
+ * engine runs in the specs to tell us. Source: the documentation of version 26.0, docs/server/configuration,
  * docs/server/security and docs/server/usage-telemetry.md of its repository.
  */
 export const SERVER_SETTINGS: readonly string[] = [

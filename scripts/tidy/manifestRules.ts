@@ -21,13 +21,13 @@ const lineOf = (source: SourceFile, text: string) => lineAt(source.text, source.
 const manifest = (name: string, dependencies: Record<string, string> = {}) =>
   JSON.stringify({ name, dependencies }, null, 2);
 
-/** By its own name, or under another: `npm:typescript@7.0.2`. */
+/** Under its own name or an alias: `npm:typescript@7.0.2`. */
 const EXACT_VERSION = /^(?:npm:(?:@[\w-]+\/)?[\w-]+@)?\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
 
 const exactVersions: Rule = {
   title: 'pins every version exactly',
-  why: 'with a range, the same commit is another program tomorrow.',
-  instead: 'write the version that is installed, as npm install --save-exact does.',
+  why: 'with a range, the same commit is a different program tomorrow.',
+  instead: 'write the installed version, as npm install --save-exact does.',
   find: eachFile(isManifest, (source) => {
     const { dependencies, devDependencies } = manifestOf(source);
     return Object.entries({ ...dependencies, ...devDependencies })
@@ -50,9 +50,9 @@ const exactVersions: Rule = {
 
 const oneLockfile: Rule = {
   title: 'keeps one lockfile that names no host',
-  why: 'two lockfiles disagree one day; and a host in it ties every install to one network.',
+  why: 'two lockfiles will disagree one day, and a host in one ties every install to one network.',
   instead:
-    'keep the package-lock.json of the root only, written with omit-lockfile-registry-resolved, so that the integrity hashes decide and each machine asks its own registry.',
+    'keep only the package-lock.json of the root, written with omit-lockfile-registry-resolved, so that the integrity hashes decide and each machine uses its own registry.',
   find: (files) => [
     ...files
       .filter(({ path }) =>
@@ -71,7 +71,9 @@ const oneLockfile: Rule = {
   accepts: [[file('package-lock.json', '"resolved": "packages/http", "link": true')]],
 };
 
-/** Whether some alternative of a range of Node versions, as `^18.12 || >=20`, begins at 20 or takes it in. */
+/**
+ * Whether some alternative of a Node version range, such as `^18.12 || >=20`, begins at 20 or includes it.
+ */
 const takesNode20 = (range: string): boolean =>
   range.split('||').some((alternative) => {
     const [, operator = '', major = '0'] = /^\s*([<>=^~]*)\s*v?(\d+)/.exec(alternative) ?? [];
@@ -80,9 +82,9 @@ const takesNode20 = (range: string): boolean =>
 
 const installsOnNode20: Rule = {
   title: 'locks only packages that install on Node 20',
-  why: 'npm may run on a Node of 20, and warns of each package that asks for a newer one: the first command of a newcomer prints screens of it.',
+  why: 'npm may run on Node 20, and warns about each package that needs a newer one: the first command of a newcomer prints screens of warnings.',
   instead:
-    'take a version of the package that takes Node 20, by "overrides" in the root manifest where others ask for it.',
+    'use a version of the package that supports Node 20, through "overrides" in the root manifest if others require it.',
   find: eachFile(
     (path) => path === 'package-lock.json',
     ({ path, text }) =>

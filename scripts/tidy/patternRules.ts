@@ -1,4 +1,4 @@
-/** How regular expressions grow: what a stranger may send must not cost more than its length. */
+/** How the time of regular expressions grows: what a stranger sends must not cost more than its length. */
 import { analyse } from 'scslre';
 import { isSource, isTestCode, workspaceOf } from './architecture.ts';
 import { eachFile, type Finding, file, matches, type Rule } from './rule.ts';
@@ -6,11 +6,11 @@ import { codeOf, patternsOf } from './sourceText.ts';
 
 const isProduct = (path: string) => isSource(path) && workspaceOf(path) !== undefined && !isTestCode(path);
 
-/** These never meet what comes from outside: who writes them is who runs the service. */
+/** These never meet outside input: only those who run the service write what they match. */
 const OURS: Readonly<Record<string, readonly string[]>> = {
-  // The digits of a balance: 255 at most.
+  // The digits of a balance: at most 255.
   'packages/embedded-chain/src/tokens.ts': ['0+$'],
-  // The name of a file in our own folder; what the operating system lists.
+  // A file name in our own folder; what the operating system lists.
   'packages/embedded-postgres/src/place.ts': ['^postgres\\.json\\..*?(\\d+)$'],
   'packages/embedded-postgres/src/processes.ts': ['^\\s*(\\S+)\\s+(.*)$'],
   // Settings, read once.
@@ -22,11 +22,11 @@ const OURS: Readonly<Record<string, readonly string[]>> = {
   'services/coffer/src/config.ts': ['^[^\\r\\n]+@[^\\r\\n]+$'],
 };
 
-/** These build an expression while they run, and say there what bounds it. */
+/** These build an expression at run time, and say there what bounds it. */
 const BUILDERS: readonly string[] = [
-  // Of schemas of our own, for the examples in the documentation.
+  // From our own schemas, for the examples in the documentation.
   'packages/http/src/exampleOf.ts',
-  // One for each list of names; the spec of the log measures them.
+  // One per list of names; the spec of the log measures them.
   'packages/http/src/redact.ts',
   // One repetition with an upper limit.
   'packages/kernel/src/identifiers.ts',
@@ -36,8 +36,8 @@ const BUILDERS: readonly string[] = [
 
 const linearPatterns: Rule = {
   title: 'matches what comes from outside in linear time',
-  why: 'where two repetitions can take the same characters, the time grows with the square of the text or worse: a stranger stops the service with a few headers.',
-  instead: 'cut the text (split, trim) and compare the parts, or let no two repetitions meet.',
+  why: 'if two repetitions can match the same characters, the time grows with the square of the text or worse: a stranger can stop the service with a few headers.',
+  instead: 'cut the text (split, trim) and compare the parts, or keep repetitions apart.',
   find: eachFile(isProduct, (source) =>
     patternsOf(source).flatMap((pattern): readonly Finding[] => {
       if (OURS[source.path]?.includes(pattern.source)) return [];
@@ -60,8 +60,8 @@ const linearPatterns: Rule = {
 
 const writtenPatterns: Rule = {
   title: 'writes its regular expressions down',
-  why: 'one that is built while the service runs is measured by nobody.',
-  instead: 'write it between slashes; or say in scripts/tidy/patternRules.ts what bounds it.',
+  why: 'nobody measures one that is built while the service runs.',
+  instead: 'write it between slashes, or say in scripts/tidy/patternRules.ts what bounds it.',
   find: eachFile(
     (path) => isProduct(path) && !BUILDERS.includes(path),
     ({ path, text }) => matches(path, codeOf(text), /\bRegExp\(/g),

@@ -1,6 +1,6 @@
 /** A rule about the code: what it finds, why that is wrong, what to do instead, and samples that prove it works. */
 
-/** A file of the repository: its path from the root, with forward slashes, and its text. */
+/** A file in the repository: its path from the root, with forward slashes, and its text. */
 export interface SourceFile {
   readonly path: string;
   readonly text: string;
@@ -14,11 +14,11 @@ export interface Finding {
 }
 
 export interface Rule {
-  /** Reads after "it": "it keeps domain code pure". */
+  /** Reads on from "it": "it keeps domain code pure". */
   readonly title: string;
   readonly why: string;
   readonly instead: string;
-  /** Pure: the findings follow from the files given. */
+  /** Pure: the findings depend only on the given files. */
   readonly find: (files: readonly SourceFile[]) => readonly Finding[];
   /** Small trees in which the rule must find something. */
   readonly refuses: readonly (readonly SourceFile[])[];

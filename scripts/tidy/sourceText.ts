@@ -1,13 +1,16 @@
 /** Reads TypeScript text just far enough to tell code from comments and strings. */
 import { lineAt, type SourceFile } from './rule.ts';
 
-/** A comment, a string, a template or a regular expression: whichever begins first wins the text up to its end. */
+/**
+ * A comment, a string, a template or a regular expression: whichever begins first takes the text up to its
+ * end.
+ */
 const TOKEN =
   /(?<comment>\/\/.*|\/\*[\s\S]*?\*\/)|(?<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|`(?:\\[\s\S]|[^`\\])*`|(?<=(?:[=(,:[!&|?{};>]|\breturn)\s*)\/(?<pattern>(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+)\/(?<flags>[dgimsuvy]*)/g;
 
 const blank = (text: string) => text.replace(/[^\n]/g, ' ');
 
-/** The text with comments and quoted strings blanked out. Templates stay, because they may hold code. */
+/** The text with comments and quoted strings blanked out. Templates stay, because they may contain code. */
 export function codeOf(text: string): string {
   return text.replace(TOKEN, (token, comment?: string, string?: string) =>
     comment || string ? blank(token) : token,
