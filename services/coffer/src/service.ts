@@ -1,14 +1,13 @@
 /** The composition root: opens what the contexts stand on, and runs them. What it starts it stops, in the reverse order. */
-import { requireIdentityKey, type ViewUser } from '@coffer/auth';
+import { requireIdentityKey } from '@coffer/auth';
 import { createPool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import { type Role, type Servers, startHost } from '@coffer/host';
 import type { Logger } from '@coffer/http';
-import { type Clock, type Environment, systemClock } from '@coffer/kernel';
+import { type Clock, systemClock } from '@coffer/kernel';
 import { isLoopback } from '@coffer/store-gateway/loopback';
-import { adoptMasterKeys, type MasterKey, type MasterKeys } from '@coffer/wallets';
-import type { Chains } from './chains.ts';
-import { type Config, needMasterKeys } from './config.ts';
+import { adoptMasterKeys } from '@coffer/wallets';
+import { needMasterKeys } from './config.ts';
 import { CONTEXTS } from './contexts.ts';
 import { gatewayStoreOf, openEventStore, watchAppends } from './eventStore.ts';
 import { type InstallationOptions, installationOf } from './installation.ts';
