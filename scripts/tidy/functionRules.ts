@@ -12,7 +12,6 @@ const isTableOfCases = (path: string) => isTestCode(path) || /^packages\/ledger\
 
 /** Allowed to be longer, each for a reason. */
 const LONG_FOR_A_REASON: { readonly [place: string]: string } = {
-  'packages/http/src/api.ts createApi': 'the steps of a request, in order',
   'packages/ledger/src/routes.ts ledgerEndpoints': 'a table of endpoints',
   'packages/moves/src/driver.ts createMoveDriver': 'one journey, from start to end',
   'packages/solana/src/memory/memoryChain.ts memoryChain': "a whole chain: one method for each of the port's",

@@ -3,7 +3,7 @@
  * handler, answers. Source: contract, Order of checks.
  */
 import type { ErrorCatalog } from '@coffer/kernel';
-import type { Request, Response } from 'express';
+import type { Request, Response, Router } from 'express';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { actorOf, authenticate, type Credentials } from './authenticate.ts';
@@ -22,6 +22,7 @@ import { createRateGate, type RateLimits } from './rateLimits.ts';
 import { ClientGoneError } from './readBody.ts';
 import { apiHeaders, sendFailure, sendJson } from './reply.ts';
 import { HttpRequestContext, requestIdOf } from './requestContext.ts';
+import { createRoutes, type Found } from './routes.ts';
 
 export interface ApiOptions extends Credentials {
   readonly endpoints: readonly Endpoint[];
@@ -47,9 +48,6 @@ export function failOnUndeclared(problem: string): never {
   throw new Error(problem);
 }
 
-/** Serves one request. `path` is below the base address, still percent-encoded. Never rejects. */
-export type Serve = (request: Request, response: Response, path: string, queryText: string) => Promise<void>;
-
 /** A handler should keep its deadline by itself; this long after it the caller is answered anyway. */
 const OVERRUN_MS = 1_000;
 const CLIENT_GONE_STATUS = 499;
@@ -58,7 +56,6 @@ interface Call {
   readonly request: Request;
   readonly response: Response;
   readonly requestId: string;
-  readonly queryText: string;
   /** Whether the handler has begun: from then on we cannot tell what has been done. */
   phase: 'before' | 'receiving' | 'handling';
   timer: NodeJS.Timeout | undefined;
@@ -68,40 +65,23 @@ interface Call {
 
 const NO_CORS: CorsHeaders = {};
 
-export function createApi(options: ApiOptions): Serve {
+/** Answers every request below the base address. */
+export function createApi(options: ApiOptions): Router {
   const { catalog, errorOf, maxConcurrentRequests } = options;
   let inFlight = 0;
   const metrics = createHttpMetrics(options.metrics, () => inFlight);
-  const table = mount(options.endpoints, catalog, metrics, options.requestTimeoutMs);
   const observeUnmatched = metrics.forRoute('any', 'unmatched');
   const observePreflight = metrics.forRoute('OPTIONS', 'preflight');
   const cors = createCors(options.allowedOrigins);
   const rateGate = createRateGate(options.rateLimits, options.nowMs ?? (() => performance.now()));
   const failureLog = createFailureLog(options.logger);
 
-  return async (request, response, path, queryText) => {
+  const mounted = mount(options.endpoints, catalog, metrics, options.requestTimeoutMs);
+  return createRoutes(mounted, { serve: answer, preflight: answerPreflight, refuse: refuseRoute });
+
+  async function answer(request: Request, response: Response, { mounted: target, params }: Found) {
     const startedMs = performance.now();
-    const requestId = requestIdOf(request);
-    const call: Call = {
-      request,
-      response,
-      requestId,
-      queryText,
-      phase: 'before',
-      timer: undefined,
-      cors: NO_CORS,
-    };
-    if (request.method === 'OPTIONS' && (await answerPreflight(call, path))) {
-      observePreflight(response.statusCode, secondsSince(startedMs));
-      return;
-    }
-    const found = table.find(request.method, path);
-    if (found.kind !== 'found') {
-      refuseRoute(call, found.kind === 'otherMethod' ? found.allow : undefined);
-      observeUnmatched(response.statusCode, secondsSince(startedMs));
-      return;
-    }
-    const { target, params } = found;
+    const call = callOf(request, response);
     const isTaken = inFlight < maxConcurrentRequests;
     if (isTaken) inFlight++;
     call.timer = setTimeout(onOverrun, target.timeoutMs + OVERRUN_MS, call, target);
@@ -122,7 +102,7 @@ export function createApi(options: ApiOptions): Serve {
         response.destroyed && !response.writableFinished ? CLIENT_GONE_STATUS : response.statusCode;
       target.observe(status, secondsSince(startedMs));
     }
-  };
+  }
 
   async function serve(call: Call, mounted: MountedEndpoint, params: Readonly<Record<string, string>>) {
     const { request, response, requestId } = call;
@@ -139,7 +119,7 @@ export function createApi(options: ApiOptions): Serve {
     const json = takesBody(endpoint) ? await readJson(request, response, mounted.bodyLimitBytes) : undefined;
     const { query, body } = parseRequest(
       mounted,
-      call.queryText,
+      queryTextOf(request.url),
       withHeaderKey(endpoint, request.headers, json),
     );
 
@@ -183,30 +163,32 @@ export function createApi(options: ApiOptions): Serve {
     if (!response.headersSent && !response.destroyed) send(call, failure);
   }
 
-  function refuseRoute(call: Call, allow: readonly string[] | undefined): void {
+  function refuseRoute(request: Request, response: Response, allow: readonly string[] | undefined): void {
+    const startedMs = performance.now();
+    const call = callOf(request, response);
     const error = allow ? reject('request/method_not_allowed', { allow }) : reject('request/not_found');
-    if (allow) call.response.setHeader('Allow', allow.join(', '));
+    if (allow) response.setHeader('Allow', allow.join(', '));
     const failure = failureOf(error, catalog, errorOf);
-    failureLog.refused(failure, { requestId: call.requestId, route: `${call.request.method} unmatched` });
+    failureLog.refused(failure, { requestId: call.requestId, route: `${request.method} unmatched` });
     send(call, failure);
+    observeUnmatched(response.statusCode, secondsSince(startedMs));
   }
 
-  /** A browser's question before a request. False when it is none, or about what no page may call. */
-  async function answerPreflight(call: Call, path: string): Promise<boolean> {
-    const { request, response, requestId } = call;
-    const { origin, 'access-control-request-method': method } = request.headers;
-    if (origin === undefined || method === undefined) return false;
-    const found = table.find(method, path);
-    if (found.kind !== 'found' || !takesBrowsers(found.target.endpoint)) return false;
+  async function answerPreflight(request: Request, response: Response, target: MountedEndpoint) {
+    const { origin } = request.headers;
+    if (origin === undefined || !takesBrowsers(target.endpoint)) return false;
+    const startedMs = performance.now();
+    const call = callOf(request, response);
     try {
       const headers = {
-        ...apiHeaders(requestId),
-        ...(await cors.preflightHeaders(found.target.endpoint, origin)),
+        ...apiHeaders(call.requestId),
+        ...(await cors.preflightHeaders(target.endpoint, origin)),
       };
       sendJson(response, 204, headers, undefined);
     } catch (error) {
-      fail(call, found.target, error);
+      fail(call, target, error);
     }
+    observePreflight(response.statusCode, secondsSince(startedMs));
     return true;
   }
 
@@ -219,6 +201,22 @@ export function createApi(options: ApiOptions): Serve {
     const isUnknown = call.phase === 'handling' && mounted.endpoint.method !== 'GET';
     fail(call, mounted, reject(isUnknown ? 'service/outcome_unknown' : 'service/unavailable'));
   }
+}
+
+function callOf(request: Request, response: Response): Call {
+  return {
+    request,
+    response,
+    requestId: requestIdOf(request),
+    phase: 'before',
+    timer: undefined,
+    cors: NO_CORS,
+  };
+}
+
+function queryTextOf(url: string): string {
+  const mark = url.indexOf('?');
+  return mark < 0 ? '' : url.slice(mark + 1);
 }
 
 function send({ request, response, requestId, cors }: Call, failure: Failure): void {

@@ -67,7 +67,7 @@ export function createApp(options: AppOptions): Express {
     return itself;
   });
   const endpoints: readonly Endpoint[] = [...options.endpoints, common, ...documents];
-  const serve = createApi({
+  const api = createApi({
     rateLimits: DEFAULT_RATE_LIMITS,
     maxConcurrentRequests: 1_000,
     requestTimeoutMs: 10_000,
@@ -83,8 +83,12 @@ export function createApp(options: AppOptions): Express {
   app.enable('case sensitive routing');
   app.enable('strict routing');
   app.set('trust proxy', options.trustProxy ?? false);
-  app.use(apiBelow('/v1', serve));
-  app.use(wellKnownOf(endpoints, serve));
+  app.use('/v1', api);
+  // What has a well-known path is looked for at the root of the origin too (RFC 8615).
+  app.all(
+    endpoints.map(({ path }) => path).filter((path) => path.includes('/.well-known/')),
+    api,
+  );
   app.use(securityHeaders);
   app.route('/healthz').get(healthz(options.version)).all(onlyGet);
   app.route('/readyz').get(readyz(options.readiness)).all(onlyGet);
@@ -104,34 +108,6 @@ export function createApp(options: AppOptions): Express {
   app.use(nothingHere);
   app.use(envelope(options, catalog));
   return app;
-}
-
-/** Mounted without a pattern: the first and only thing that a request to the API passes in Express. */
-function apiBelow(base: string, serve: ReturnType<typeof createApi>): RequestHandler {
-  return (request, response, next) => {
-    const target = originForm(request.url);
-    if (!target.startsWith(base)) return next();
-    const mark = target.indexOf('?');
-    const path = target.slice(base.length, mark < 0 ? undefined : mark);
-    if (path !== '' && !path.startsWith('/')) return next();
-    serve(request, response, path, mark < 0 ? '' : target.slice(mark + 1)).catch(next);
-  };
-}
-
-/** What has a well-known path is looked for at the root of the origin too (RFC 8615). */
-function wellKnownOf(endpoints: readonly Endpoint[], serve: ReturnType<typeof createApi>): RequestHandler {
-  const paths = new Set(endpoints.map(({ path }) => path).filter((path) => path.includes('/.well-known/')));
-  return (request, response, next) => {
-    const [path = '', ...query] = originForm(request.url).split('?');
-    if (!paths.has(path)) return next();
-    serve(request, response, path, query.join('?')).catch(next);
-  };
-}
-
-/** Proxies may send `GET http://host/path`; anything else without a slash in front is at no address of ours. */
-function originForm(target: string): string {
-  if (target.startsWith('/')) return target;
-  return /^https?:\/\/[^/?#]*(\/.*)$/i.exec(target)?.[1] ?? '';
 }
 
 const securityHeaders: RequestHandler = (request, response, next) => {

@@ -5,7 +5,6 @@ import { declaredErrors } from './declaredErrors.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { HttpMetrics } from './metrics.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from './readBody.ts';
-import { createRouteTable, type RouteTable } from './routeTable.ts';
 
 export interface MountedEndpoint {
   readonly endpoint: Endpoint;
@@ -18,15 +17,14 @@ export interface MountedEndpoint {
   readonly observe: (status: number, seconds: number) => void;
 }
 
-/** Throws on a code that the catalogue does not have and on two endpoints at one place: found at the start, not by a caller. */
+/** Throws on a code that the catalogue does not have: found at the start, not by a caller. */
 export function mount(
   endpoints: readonly Endpoint[],
   catalog: ErrorCatalog,
   metrics: HttpMetrics,
   requestTimeoutMs: number,
-): RouteTable<MountedEndpoint> {
-  const table = createRouteTable<MountedEndpoint>();
-  for (const endpoint of endpoints) {
+): readonly MountedEndpoint[] {
+  return endpoints.map((endpoint) => {
     const { method, path } = endpoint;
     const unlisted = endpoint.errors.filter((code) => !Object.hasOwn(catalog, code));
     if (unlisted.length > 0) {
@@ -35,7 +33,7 @@ export function mount(
     if (endpoint.browsers && endpoint.credential !== 'none') {
       throw new Error(`${method} ${path} says "browsers", which its credential decides.`);
     }
-    table.add(method, path, {
+    return {
       endpoint,
       query: endpoint.query && z.compile(endpoint.query),
       body: endpoint.body && z.compile(endpoint.body),
@@ -43,7 +41,6 @@ export function mount(
       timeoutMs: endpoint.timeoutMs ?? requestTimeoutMs,
       declared: new Set(declaredErrors(endpoint)),
       observe: metrics.forRoute(method, path),
-    });
-  }
-  return table;
+    };
+  });
 }

@@ -1,0 +1,85 @@
+/**
+ * Which endpoint stands at a path: Express's router, with the paths in an order by which literal segments win over
+ * `:name` ones. Paths are exact (case, trailing slash), and a known path with another method is told from an unknown one.
+ */
+import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
+import type { MountedEndpoint } from './mount.ts';
+
+export interface Answers {
+  readonly serve: (request: Request, response: Response, found: Found) => Promise<void>;
+  /** Of a browser, before it sends the request. False when it is none, or about what no page may call. */
+  readonly preflight: (request: Request, response: Response, found: MountedEndpoint) => Promise<boolean>;
+  /** `allow` are the methods that the path has; undefined where nothing is at it. */
+  readonly refuse: (request: Request, response: Response, allow: readonly string[] | undefined) => void;
+}
+
+export interface Found {
+  readonly mounted: MountedEndpoint;
+  /** Decoded. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** What routes that did not take the request note for the refusal behind them. */
+type Noting = Response<unknown, { allow?: readonly string[] }>;
+
+const VERBS = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as const;
+
+/** Throws on two endpoints at one place, and on a path that has one parameter twice. */
+export function createRoutes(endpoints: readonly MountedEndpoint[], answers: Answers): Router {
+  const router = express.Router({ caseSensitive: true, strict: true });
+  requireDistinct(endpoints);
+  const inOrder = endpoints.toSorted((left, right) => rankOf(left).localeCompare(rankOf(right)));
+  for (const [path, ofPath] of Map.groupBy(inOrder, ({ endpoint }) => endpoint.path)) {
+    const route = router.route(path);
+    for (const mounted of ofPath) {
+      route[VERBS[mounted.endpoint.method]]((request: Request<Record<string, string>>, response) => {
+        const { params } = request;
+        // Nothing can have such a name.
+        if (Object.values(params).some((value) => value.includes('\0'))) {
+          answers.refuse(request, response, undefined);
+          return undefined;
+        }
+        return answers.serve(request, response, { mounted, params });
+      });
+    }
+    route.options(async (request, response, next) => {
+      const method = request.headers['access-control-request-method'];
+      const asked = ofPath.find(({ endpoint }) => endpoint.method === (method === 'HEAD' ? 'GET' : method));
+      if (!asked || !(await answers.preflight(request, response, asked))) next();
+    });
+    const allowed = ofPath.flatMap(({ endpoint: { method } }) =>
+      method === 'GET' ? ['GET', 'HEAD'] : [method],
+    );
+    route.all((_request, { locals }: Noting, next) => {
+      locals.allow = [...new Set([...(locals.allow ?? []), ...allowed])];
+      next();
+    });
+  }
+  router.use((request, response: Noting) => answers.refuse(request, response, response.locals.allow));
+  // A parameter that is no percent-encoded UTF-8.
+  const undecodable: ErrorRequestHandler = (error, request, response, next) =>
+    error instanceof URIError ? answers.refuse(request, response, undefined) : next(error);
+  router.use(undecodable);
+  return router;
+}
+
+/** Sorted by it, of two paths that fit one request the first has a literal segment where they first differ. */
+const rankOf = ({ endpoint: { path } }: MountedEndpoint): string =>
+  path
+    .split('/')
+    .map((segment) => (segment.startsWith(':') ? 1 : 0))
+    .join('');
+
+function requireDistinct(endpoints: readonly MountedEndpoint[]): void {
+  const places = new Set<string>();
+  for (const {
+    endpoint: { method, path },
+  } of endpoints) {
+    const names = [...path.matchAll(/:[^/]+/g)].map(([name]) => name);
+    const twice = names.find((name, index) => names.indexOf(name) < index);
+    if (twice !== undefined) throw new Error(`The path ${path} has the parameter ${twice} twice.`);
+    const place = `${method} ${path.replace(/:[^/]+/g, ':')}`;
+    if (places.has(place)) throw new Error(`${method} ${path} is mounted twice.`);
+    places.add(place);
+  }
+}
