@@ -6,7 +6,7 @@ import { createPool } from '@coffer/database';
 import { createApp, createLogger, createMetricsRegistry, endpoint, startServer } from '@coffer/http';
 import { systemClock } from '@coffer/kernel';
 import { createKeyring } from '@coffer/portal';
-import { betBody, placedBet } from '../../packages/ledger/src/schemas.ts';
+import { betBody, placedBet } from '../../packages/ledger/src/domain/playSession.resource.ts';
 import { NOOP_PATH } from './noop.ts';
 
 const STOP_GRACE_MS = 1_000;

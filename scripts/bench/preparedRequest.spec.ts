@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { batchBody, betBody } from '../../packages/ledger/src/schemas.ts';
+import { batchBody, betBody } from '../../packages/ledger/src/domain/playSession.resource.ts';
 import {
   createUuidSource,
   cycle,

@@ -5,6 +5,7 @@ import {
   type AppPlace,
   type Clock,
   currencyCode,
+  encoderOf,
   figure,
   isoTimeOf,
   longCallerId,
@@ -22,7 +23,7 @@ import {
   placeOf,
 } from '@coffer/portal';
 import { z } from 'zod';
-import { type AccountFigures, type Accounts, ADJUSTMENT_ERRORS } from './accounts.ts';
+import { type Accounts, ADJUSTMENT_ERRORS } from './accounts.ts';
 import type { AccountKey } from './domain/account.ts';
 
 export interface OperatorAccountDependencies {
@@ -40,8 +41,7 @@ const shownBody = fundsBody.extend({
   ordinal: z.int().optional().meta({ description: 'With `at`: the last event that counts.' }),
   position: z.string().optional().meta({ description: 'Where it stands in the log.' }),
 });
-const rendered = (funds: AccountFigures) =>
-  z.encode(fundsBody, { available: funds.available, held: funds.held });
+const rendered = encoderOf(fundsBody);
 
 const ACCOUNT_ERRORS = [...PLACE_ERRORS, 'portal/unknown_currency', 'users/not_found'];
 

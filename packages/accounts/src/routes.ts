@@ -1,7 +1,7 @@
 /** A player's funds in each of the app's currencies. Source: contract, Ledger, GET /users/:userId/accounts. */
 import type { Deadline } from '@coffer/event-store';
 import { type AppCaller, type Endpoint, endpoint } from '@coffer/http';
-import { figureText } from '@coffer/kernel';
+import { encoderOf, figure } from '@coffer/kernel';
 import { z } from 'zod';
 import type { Accounts } from './accounts.ts';
 
@@ -20,10 +20,9 @@ export interface AccountRouteDependencies {
 }
 
 const accountList = z.object({
-  items: z.array(
-    z.object({ currency: z.string(), currencyId: z.int(), available: figureText, held: figureText }),
-  ),
+  items: z.array(z.object({ currency: z.string(), currencyId: z.int(), available: figure, held: figure })),
 });
+const listBody = encoderOf(accountList);
 
 export function accountEndpoints(dependencies: AccountRouteDependencies): readonly Endpoint[] {
   const { accounts, currencies, requireUser } = dependencies;
@@ -38,10 +37,10 @@ export function accountEndpoints(dependencies: AccountRouteDependencies): readon
       handle: async ({ caller, params: { userId }, context }) => {
         await requireUser({ ...caller, userId }, context);
         const items = (await currencies(caller.appId)).map(async ({ id, code }) => {
-          const { available, held } = await accounts.figures({ ...caller, userId, currencyId: id }, context);
-          return { currency: code, currencyId: id, available: available.toString(), held: held.toString() };
+          const funds = await accounts.figures({ ...caller, userId, currencyId: id }, context);
+          return { currency: code, currencyId: id, ...funds };
         });
-        return { status: 200, body: { items: await Promise.all(items) } };
+        return { status: 200, body: listBody({ items: await Promise.all(items) }) };
       },
     }),
   ];

@@ -1,10 +1,8 @@
 /** The books of an app as they are answered: one item for each of its currencies. */
-import { signedFigureText } from '@coffer/kernel';
+import { encoderOf, signedFigure as figure } from '@coffer/kernel';
 import type { Currency } from '@coffer/portal';
-import type { BookAccount, TrialBalance } from '@coffer/read-models';
+import type { TrialBalance } from '@coffer/read-models';
 import { z } from 'zod';
-
-const figure = signedFigureText;
 
 /** The trial balance of one currency, as it is answered. */
 export const currencyTotals = z.object({
@@ -18,20 +16,21 @@ export const currencyTotals = z.object({
   adjustments: figure,
 });
 
+const EMPTY = {
+  available: 0n,
+  held: 0n,
+  pools: 0n,
+  house: 0n,
+  referrals: 0n,
+  external: 0n,
+  adjustments: 0n,
+};
+const totalsBody = encoderOf(currencyTotals);
+
 /** A currency in which nothing has happened has books, too: they are empty. */
 export function totalsOfCurrencies(currencies: readonly Currency[], balances: readonly TrialBalance[]) {
   return currencies.map(({ id, code }) => {
     const balance = balances.find(({ currencyId }) => currencyId === id);
-    const figure = (account: BookAccount) => (balance?.[account] ?? 0n).toString();
-    return {
-      currency: code,
-      available: figure('available'),
-      held: figure('held'),
-      pools: figure('pools'),
-      house: figure('house'),
-      referrals: figure('referrals'),
-      external: figure('external'),
-      adjustments: figure('adjustments'),
-    };
+    return totalsBody({ ...EMPTY, ...balance, currency: code });
   });
 }

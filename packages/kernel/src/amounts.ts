@@ -43,17 +43,13 @@ export const positiveAmount = amount
   .meta({ pattern: `^(?:${UP_TO_MAX})$` });
 
 /** A sum that we answer or store: never negative, but it may exceed one amount. */
-export const figure = integerText(CANONICAL_FIGURE, 'must be a non-negative integer as a string');
-
-/** A figure that is text already when it is answered. */
-export const figureText = z
-  .string()
-  .regex(CANONICAL_FIGURE)
-  .meta({ description: 'Base units, as a decimal string.', example: '2500000' });
-export const signedFigureText = z
-  .string()
-  .regex(CANONICAL_SIGNED_FIGURE)
-  .meta({ description: 'Base units, as a signed decimal string.', example: '-2500000' });
+export const figure = integerText(CANONICAL_FIGURE, 'must be a non-negative integer as a string').meta({
+  description: 'Base units, as a decimal string.',
+  example: '2500000',
+});
 
 /** A difference that we answer or store. */
-export const signedFigure = integerText(CANONICAL_SIGNED_FIGURE, 'must be an integer as a string');
+export const signedFigure = integerText(CANONICAL_SIGNED_FIGURE, 'must be an integer as a string').meta({
+  description: 'Base units, as a signed decimal string.',
+  example: '-2500000',
+});

@@ -4,6 +4,7 @@ export * from './batchingLookup.ts';
 export * from './clock.ts';
 export * from './coalescingCache.ts';
 export * from './decider.ts';
+export * from './encoderOf.ts';
 export * from './environment.ts';
 export * from './eventCodec.ts';
 export * from './failPoint.ts';

@@ -1,6 +1,5 @@
 export { ledgerContext } from './context.ts';
 export * from './domain/playSession.answers.ts';
-export * from './domain/playSession.bodies.ts';
 export * from './domain/playSession.events.ts';
 export type * from './domain/playSession.state.ts';
 export {

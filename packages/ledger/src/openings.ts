@@ -26,19 +26,12 @@ import {
 } from '@coffer/kernel';
 import type { Users } from '@coffer/users';
 import { z } from 'zod';
-import type { OpenedAnswer } from './domain/playSession.answers.ts';
+import { type OpenedAnswer, openedAnswer } from './domain/playSession.answers.ts';
+import type { OpenRequest } from './domain/playSession.resource.ts';
 import type { SessionTerms } from './domain/playSession.state.ts';
 import { openDifference, playSession, playSessionStream } from './domain/playSession.ts';
 import { reject } from './errors.ts';
 import { streamOf } from './sessionStreams.ts';
-
-export interface OpenRequest {
-  readonly userId: string;
-  readonly gameCode: string;
-  readonly currency: string;
-  readonly lockAmount: bigint;
-  readonly transactionUuid?: string | undefined;
-}
 
 export interface OpeningDependencies {
   readonly handler: CommandHandler;
@@ -151,8 +144,7 @@ export function createOpenings({
     if (session.status === 'unknown') return undefined;
     const field = openDifference(session.terms, request);
     if (field) throw conflictOf(request.transactionUuid, field);
-    const { transactionUuid: _, ...terms } = session.terms;
-    return { answer: { outcome: 'opened', ...terms }, replayed: true, appended: [] };
+    return { answer: openedAnswer(session.terms), replayed: true, appended: [] };
   }
 }
 

@@ -3,10 +3,10 @@ import { type Endpoint, endpoint } from '@coffer/http';
 import { callerId } from '@coffer/kernel';
 import { type AppDirectory, PLACE_ERRORS, placeOf } from '@coffer/portal';
 import { z } from 'zod';
-import { answerBody } from './domain/playSession.bodies.ts';
+import { answerBody } from './domain/playSession.answers.ts';
+import { sessionPage, sessionsQuery, settledSession } from './domain/playSession.resource.ts';
 import type { PlaySessions } from './playSessions.ts';
 import { SETTLE_ERRORS } from './routes.ts';
-import { sessionPage, sessionsQuery, settledSession } from './schemas.ts';
 import type { ListSessions } from './sessionList.ts';
 
 export const operatorSessionEndpoints = ({

@@ -1,10 +1,14 @@
 /** The ledger group. Source: specification, Ledger; contract, Ledger. */
 import type { Settled } from '@coffer/event-store';
 import { type AppCaller, type Endpoint, endpoint, type RequestContext } from '@coffer/http';
-import type { PlaySessionAnswer } from './domain/playSession.answers.ts';
-import { answerBody, balanceBody, sessionBody as detailsBody } from './domain/playSession.bodies.ts';
+import {
+  answerBody,
+  balanceBody,
+  detailsBody,
+  type PlaySessionAnswer,
+} from './domain/playSession.answers.ts';
+import * as schemas from './domain/playSession.resource.ts';
 import type { PlaySessions, WriteCommand } from './playSessions.ts';
-import * as schemas from './schemas.ts';
 import type { ListSessions } from './sessionList.ts';
 import type { ListTransactions } from './transactions.ts';
 

@@ -4,49 +4,39 @@
  */
 import type { EventStore, StreamEvent } from '@coffer/event-store';
 import { type AppPlace, decodeMetadata, Rejection } from '@coffer/kernel';
+import type { z } from 'zod';
 import { playSessionEvents } from './domain/playSession.events.ts';
+import {
+  type Transaction,
+  type transactionPage,
+  transactionPageBody,
+} from './domain/playSession.resource.ts';
 import type { KnownSession } from './domain/playSession.state.ts';
 import { streamOf } from './sessionStreams.ts';
-
-interface TransactionItem {
-  readonly transactionUuid: string;
-  readonly kind: 'bet' | 'win' | 'rollback';
-  readonly amount: string;
-  readonly betTransactionUuid: string | null;
-  readonly roundId: string | null;
-  /** What became of it: a bet that was rolled back later says so. */
-  readonly status: 'accepted' | 'rolled_back' | 'remembered';
-  readonly balance: string;
-  readonly at: string;
-}
-
-interface TransactionPage {
-  readonly items: readonly TransactionItem[];
-  readonly nextCursor: string | null;
-}
 
 export type ListTransactions = (
   place: AppPlace,
   session: KnownSession,
   page: { readonly limit: number; readonly cursor?: string | undefined },
-) => Promise<TransactionPage>;
+) => Promise<z.input<typeof transactionPage>>;
 
 export function createListTransactions(store: Pick<EventStore, 'readStream'>): ListTransactions {
   return async (place, session, { limit, cursor }) => {
     const stream = streamOf(place, session.terms.sessionId);
-    const items: TransactionItem[] = [];
+    const items: Transaction[] = [];
     let revision = firstRevision(cursor, session);
     // One more than asked for tells whether there is a next page; what is no transaction is passed over.
     for await (const page of store.readStream(stream, { fromRevision: revision })) {
       for (const event of page) {
-        if (event.revision > session.revision) return { items, nextCursor: null };
+        if (event.revision > session.revision) return transactionPageBody({ items, nextCursor: null });
         const item = itemOf(event, session);
-        if (item && items.length === limit) return { items, nextCursor: cursorAt(revision, session) };
+        if (item && items.length === limit)
+          return transactionPageBody({ items, nextCursor: cursorAt(revision, session) });
         if (item) items.push(item);
         revision = event.revision + 1;
       }
     }
-    return { items, nextCursor: null };
+    return transactionPageBody({ items, nextCursor: null });
   };
 }
 
@@ -64,53 +54,26 @@ function firstRevision(cursor: string | undefined, session: KnownSession): numbe
   throw new Rejection('request/invalid', { issues });
 }
 
-function itemOf(stored: StreamEvent, session: KnownSession): TransactionItem | undefined {
+function itemOf(stored: StreamEvent, session: KnownSession): Transaction | undefined {
   const event = playSessionEvents.decode(stored);
   const at = decodeMetadata(stored.metadata).occurredAt;
+  const unnamed = { betTransactionUuid: null, roundId: null, at } as const;
   switch (event.type) {
     case 'BetPlaced': {
-      const { transactionUuid, amount, roundId, balance } = event.data;
+      const { transactionUuid, roundId = null } = event.data;
       const bet = session.transactions.get(transactionUuid);
       const rolledBack = bet?.kind === 'bet' && bet.fate === 'rolledBack';
-      return {
-        transactionUuid,
-        kind: 'bet',
-        amount: amount.toString(),
-        betTransactionUuid: null,
-        roundId: roundId ?? null,
-        status: rolledBack ? 'rolled_back' : 'accepted',
-        balance: balance.toString(),
-        at,
-      };
+      const status = rolledBack ? 'rolled_back' : 'accepted';
+      return { ...unnamed, ...event.data, roundId, kind: 'bet', status };
     }
     case 'WinCredited': {
-      const { transactionUuid, betTransactionUuid, amount, roundId, balance } = event.data;
-      return {
-        transactionUuid,
-        kind: 'win',
-        amount: amount.toString(),
-        betTransactionUuid,
-        roundId: roundId ?? null,
-        status: 'accepted',
-        balance: balance.toString(),
-        at,
-      };
+      const { roundId = null } = event.data;
+      return { ...unnamed, ...event.data, roundId, kind: 'win', status: 'accepted' };
     }
     case 'BetRolledBack':
-    case 'RollbackRemembered': {
-      const { transactionUuid, betTransactionUuid, balance } = event.data;
-      const rolledBack = event.type === 'BetRolledBack';
-      return {
-        transactionUuid,
-        kind: 'rollback',
-        amount: rolledBack ? event.data.amount.toString() : '0',
-        betTransactionUuid,
-        roundId: null,
-        status: rolledBack ? 'rolled_back' : 'remembered',
-        balance: balance.toString(),
-        at,
-      };
-    }
+      return { ...unnamed, ...event.data, kind: 'rollback', status: 'rolled_back' };
+    case 'RollbackRemembered':
+      return { ...unnamed, ...event.data, kind: 'rollback', amount: 0n, status: 'remembered' };
     default:
       return undefined;
   }

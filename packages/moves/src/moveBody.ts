@@ -1,5 +1,5 @@
 /** A move as callers see it, of the treasury as of the wallets. Source: docs/api.md, Treasury. */
-import { figureText, idText, mintText } from '@coffer/kernel';
+import { encoderOf, figure, idText, mintText } from '@coffer/kernel';
 import { z } from 'zod';
 import { movesErrors } from './errors.ts';
 import type { MoveState } from './types.ts';
@@ -11,7 +11,7 @@ const common = {
   kind: z.enum(['deposit', 'withdraw']),
   userId: idText('usr'),
   currency: z.int().nullable().meta({ description: "The app's currency id; null for a mint that is none." }),
-  amount: figureText,
+  amount: figure,
   toAddress: z.string().meta({ description: 'The wallet that is paid, in base58.' }),
   status: z.enum(['pending', 'submitted', 'confirmed', 'failed']),
   signature: z.string().nullable().meta({ description: 'Of the latest transaction, in base58.' }),
@@ -40,34 +40,25 @@ export const asRequested = (move: MoveState): MoveState => ({
   updatedAt: move.requestedAt,
 });
 
-export const treasuryMoveBody = (move: MoveState): z.infer<typeof treasuryMove> => ({
-  ref: move.key,
-  ...commonBody(move),
-});
+const treasuryBody = encoderOf(treasuryMove);
+const walletBody = encoderOf(walletMove);
 
-export const walletMoveBody = (move: MoveState): z.infer<typeof walletMove> => ({
-  idempotencyKey: move.key,
-  mint: move.mint,
-  ...commonBody(move),
-});
+export const treasuryMoveBody = (move: MoveState) => treasuryBody({ ref: move.key, ...commonOf(move) });
+
+export const walletMoveBody = (move: MoveState) =>
+  walletBody({ idempotencyKey: move.key, ...commonOf(move), mint: move.mint });
 
 const messages: Readonly<Record<string, { readonly message: string }>> = movesErrors;
 
-function commonBody(move: MoveState) {
+function commonOf(move: MoveState) {
   const { errorCode: code } = move;
   return {
-    moveId: move.moveId,
+    ...move,
     kind: move.operation === 'deposit' ? ('deposit' as const) : ('withdraw' as const),
-    userId: move.userId,
     currency: move.currencyId,
-    amount: move.amount.toString(),
-    toAddress: move.toAddress,
-    status: move.status,
-    signature: move.signature,
     // Slots count up from 0 by about 2.5 a second: far below what a JSON number holds.
     slot: move.slot === null ? null : Number(move.slot),
     error: code === null ? null : { code, message: messages[code]?.message ?? 'The move failed for good.' },
     createdAt: move.requestedAt,
-    updatedAt: move.updatedAt,
   };
 }

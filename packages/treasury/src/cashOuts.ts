@@ -28,9 +28,9 @@ import {
   type Parties,
   type PartiesDependencies,
   type Subject,
-  type TransferRequest,
   walletPlaceOf,
 } from './parties.ts';
+import type { TransferRequest } from './schemas.ts';
 
 export interface CashOutDependencies extends PartiesDependencies {
   readonly rentSponsor: RentSponsor;

@@ -3,7 +3,8 @@ import type { Outcome, Requester } from '@coffer/event-store';
 import { type AppPlace, type FailPoint, isoTimeOf, Rejection } from '@coffer/kernel';
 import { type MoveState, treasuryMovePlace } from '@coffer/moves';
 import { requirePossible } from './onChain.ts';
-import { type Parties, type PartiesDependencies, type TransferRequest, walletPlaceOf } from './parties.ts';
+import { type Parties, type PartiesDependencies, walletPlaceOf } from './parties.ts';
+import type { TransferRequest } from './schemas.ts';
 
 export interface DepositDependencies extends PartiesDependencies {
   readonly failPoint: FailPoint;

@@ -18,20 +18,13 @@ import { asRequested, type MoveState, type Moves, type PayingWallet, treasuryMov
 import type { Chain } from '@coffer/solana';
 import type { Standing, Users } from '@coffer/users';
 import { reject } from './errors.ts';
+import type { TransferRequest } from './schemas.ts';
 
 export interface TreasuryCurrency {
   readonly id: number;
   readonly decimals: number;
   /** `native`, a base58 mint address, or null where the currency is not on that chain. */
   readonly mint: { readonly [Of in Environment]: string | null };
-}
-
-export interface TransferRequest {
-  readonly userId: string;
-  /** The id of one of the app's currencies. */
-  readonly currency: number;
-  readonly amount: bigint;
-  readonly ref: string;
 }
 
 export interface PartiesDependencies {

@@ -2,7 +2,7 @@
 import { type Endpoint, endpoint } from '@coffer/http';
 import { treasuryMove, treasuryMoveBody } from '@coffer/moves';
 import * as schemas from './schemas.ts';
-import type { Treasury, TreasuryBalance } from './treasury.ts';
+import type { Treasury } from './treasury.ts';
 
 const SUBJECT_ERRORS = ['users/not_found', 'treasury/unknown_currency'] as const;
 const CHAIN_ERRORS = [
@@ -90,28 +90,11 @@ export function treasuryEndpoints(treasury: Treasury): readonly Endpoint[] {
       success: { status: 200, schema: schemas.treasuryBalance },
       errors: [...SUBJECT_ERRORS, ...CHAIN_ERRORS],
       handle: async ({ caller, body, context }) => {
-        return { status: 200, body: balanceBody(await treasury.balance(caller, body, context)) };
+        return {
+          status: 200,
+          body: schemas.treasuryBalanceBody(await treasury.balance(caller, body, context)),
+        };
       },
     }),
   ];
-}
-
-function balanceBody({ userId, currency, deposited, withdrawn, available, held, treasury }: TreasuryBalance) {
-  const { address, onChain, liabilities, inFlight } = treasury;
-  return {
-    userId,
-    currency,
-    deposited: deposited.toString(),
-    withdrawn: withdrawn.toString(),
-    net: (deposited - withdrawn).toString(),
-    available: available.toString(),
-    held: held.toString(),
-    treasury: {
-      address,
-      onChain: onChain.toString(),
-      liabilities: liabilities.toString(),
-      inFlight: inFlight.toString(),
-      surplus: (onChain + inFlight - liabilities).toString(),
-    },
-  };
 }

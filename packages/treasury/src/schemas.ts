@@ -1,11 +1,12 @@
-/** Request and answer shapes of the treasury group. Source: docs/api.md, Treasury. */
+/** What the treasury group takes and answers: money is bigint here and text in requests and bodies. Source: docs/api.md, Treasury. */
 import {
   addressText,
-  figureText,
+  encoderOf,
+  figure,
   idText,
   longCallerId,
   positiveAmount,
-  signedFigureText as signedText,
+  signedFigure,
 } from '@coffer/kernel';
 import { z } from 'zod';
 
@@ -21,24 +22,28 @@ const amount = positiveAmount.meta({
   example: '2500000',
 });
 export const transferBody = z.strictObject({ userId, currency, amount, ref });
+export type TransferRequest = Readonly<z.output<typeof transferBody>>;
 export const statusBody = z.strictObject({ ref });
 export const balanceBody = z.strictObject({ userId, currency });
 
 export const treasuryBalance = z.object({
   userId,
   currency,
-  deposited: figureText,
-  withdrawn: figureText,
-  net: signedText,
-  available: figureText,
-  held: figureText,
+  deposited: figure,
+  withdrawn: figure,
+  net: signedFigure,
+  available: figure,
+  held: figure,
   treasury: z.object({
     address: addressText,
-    onChain: figureText.meta({ description: 'In finalized blocks.' }),
-    liabilities: signedText.meta({
+    onChain: figure.meta({ description: 'In finalized blocks.' }),
+    liabilities: signedFigure.meta({
       description: "All players' available and held funds, pools and referrals in the currency.",
     }),
-    inFlight: figureText.meta({ description: 'Cash-outs that are signed and not booked yet.' }),
-    surplus: signedText.meta({ description: 'onChain and inFlight less liabilities.' }),
+    inFlight: figure.meta({ description: 'Cash-outs that are signed and not booked yet.' }),
+    surplus: signedFigure.meta({ description: 'onChain and inFlight less liabilities.' }),
   }),
 });
+
+export type TreasuryBalance = Readonly<z.output<typeof treasuryBalance>>;
+export const treasuryBalanceBody = encoderOf(treasuryBalance);

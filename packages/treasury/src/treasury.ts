@@ -12,22 +12,13 @@ import { createDeposits } from './deposits.ts';
 import { reject } from './errors.ts';
 import { endOfMove } from './moveFacts.ts';
 import { finalFundsOf } from './onChain.ts';
-import { createParties, type TransferRequest } from './parties.ts';
+import { createParties } from './parties.ts';
+import type { TransferRequest, TreasuryBalance } from './schemas.ts';
 
 /** What the treasury owes in a currency, and what has left for the chain and is still in the books: of one moment. */
 export interface TreasuryBooks {
   readonly liabilities: bigint;
   readonly inFlight: bigint;
-}
-
-export interface TreasuryBalance {
-  readonly userId: string;
-  readonly currency: number;
-  readonly deposited: bigint;
-  readonly withdrawn: bigint;
-  readonly available: bigint;
-  readonly held: bigint;
-  readonly treasury: TreasuryBooks & { readonly address: string; readonly onChain: bigint };
 }
 
 export interface TreasuryDependencies extends CashOutDependencies {
@@ -103,7 +94,13 @@ export function createTreasury(dependencies: TreasuryDependencies) {
     // Before the chain: what the books have of a deposit then, the chain has had for longer.
     const books = await dependencies.booksOf({ environment, appId, currencyId: currency.id });
     const onChain = await finalFundsOf(chain, address, mint);
-    return { userId, currency: currency.id, ...player, treasury: { address, onChain, ...books } };
+    return {
+      userId,
+      currency: currency.id,
+      ...player,
+      net: player.deposited - player.withdrawn,
+      treasury: { address, onChain, ...books, surplus: onChain + books.inFlight - books.liabilities },
+    };
   }
 }
 

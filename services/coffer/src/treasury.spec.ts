@@ -458,9 +458,10 @@ describe('the treasury', () => {
         currency: SOL.id,
         deposited: AMOUNT * 2n,
         withdrawn: AMOUNT,
+        net: AMOUNT,
         available: AMOUNT - 3n,
         held: 3n,
-        treasury: { address: TREASURY, onChain: 50n, liabilities: 70n, inFlight: 4n },
+        treasury: { address: TREASURY, onChain: 50n, liabilities: 70n, inFlight: 4n, surplus: -16n },
       });
     });
 

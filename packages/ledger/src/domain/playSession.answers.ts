@@ -1,11 +1,16 @@
-/** What a decision on a play session answers. Each is made of the state alone, so a repeat finds it again. */
-import {
-  type AccountOwner,
-  type KnownSession,
-  ownerOf,
-  type Rollback,
-  type SessionTerms,
-  type SettledSession,
+/**
+ * What a decision on a play session answers, and the bodies that follow. Each is made of the state alone, so a repeat
+ * finds it again.
+ */
+import { encoderOf } from '@coffer/kernel';
+import type { z } from 'zod';
+import * as resource from './playSession.resource.ts';
+import type {
+  AccountOwner,
+  KnownSession,
+  Rollback,
+  SessionTerms,
+  SettledSession,
 } from './playSession.state.ts';
 
 export type PlaySessionAnswer =
@@ -16,16 +21,13 @@ export type PlaySessionAnswer =
   | RollbackAnswer
   | SettledAnswer;
 
-export interface OpenedAnswer {
-  readonly outcome: 'opened';
-  readonly sessionId: string;
-  readonly userId: string;
-  readonly gameCode: string;
-  readonly currency: string;
-  readonly currencyId: number;
-  readonly lockAmount: bigint;
-  readonly openedAt: string;
-}
+type Answer<Outcome extends string, Resource extends z.ZodType> = Readonly<z.output<Resource>> & {
+  readonly outcome: Outcome;
+};
+
+export type OpenedAnswer = Answer<'opened', typeof resource.openedSession> & { readonly currencyId: number };
+export type BetAnswer = Answer<'betAccepted', typeof resource.placedBet>;
+export type WinAnswer = Answer<'winAccepted', typeof resource.creditedWin>;
 
 /** Another request opened the session first. No event; the caller makes the conflict of it. */
 export interface LostAnswer {
@@ -36,85 +38,54 @@ export interface LostAnswer {
   readonly owner: AccountOwner;
 }
 
-export interface BetAnswer {
-  readonly outcome: 'betAccepted';
-  readonly sessionId: string;
-  readonly transactionUuid: string;
-  readonly amount: bigint;
-  readonly balance: bigint;
-}
-
-export interface WinAnswer {
-  readonly outcome: 'winAccepted';
-  readonly sessionId: string;
-  readonly transactionUuid: string;
-  readonly betTransactionUuid: string;
-  readonly amount: bigint;
-  readonly balance: bigint;
-}
-
-export interface RollbackAnswer {
-  readonly outcome: 'rollback';
-  readonly sessionId: string;
-  readonly transactionUuid: string;
-  readonly betTransactionUuid: string;
-  /** Zero unless rolled back. */
-  readonly amount: bigint;
-  readonly balance: bigint;
-  readonly status: 'rolled_back' | 'remembered' | 'already_rolled_back';
+export type RollbackAnswer = Answer<'rollback', typeof resource.rolledBackBet> & {
   /**
    * After the settlement, also when repeated: the account to credit because of the event at the revision. Undefined
    * where the stake was nothing: what moves nothing makes no entry.
    */
   readonly late: (AccountOwner & { readonly revision: number }) | undefined;
-}
+};
 
-export interface SettledAnswer {
-  readonly outcome: 'settled';
-  readonly sessionId: string;
-  readonly userId: string;
-  readonly currency: string;
+export type SettledAnswer = Answer<'settled', typeof resource.settledSession> & {
   readonly currencyId: number;
-  readonly lockAmount: bigint;
-  readonly totalBet: bigint;
-  readonly totalWin: bigint;
-  readonly payout: bigint;
-  readonly net: bigint;
-  readonly settledAt: string;
   /** Of the event that settled: the cause of closing the hold. */
   readonly revision: number;
-}
+};
 
 export function openedAnswer({ transactionUuid: _, ...terms }: SessionTerms): OpenedAnswer {
-  return { outcome: 'opened', ...terms };
+  return { outcome: 'opened', ...terms, balance: terms.lockAmount, status: 'open' };
 }
 
 export function betAnswer(
   { terms }: KnownSession,
-  { transactionUuid, amount }: Pick<BetAnswer, 'transactionUuid' | 'amount'>,
+  { transactionUuid, amount }: resource.BetContent,
   balance: bigint,
 ): BetAnswer {
-  return { outcome: 'betAccepted', sessionId: terms.sessionId, transactionUuid, amount, balance };
+  const { sessionId } = terms;
+  return { outcome: 'betAccepted', sessionId, transactionUuid, amount, balance, status: 'accepted' };
 }
 
 export function winAnswer(
   { terms }: KnownSession,
-  { transactionUuid, betTransactionUuid, amount }: Pick<WinAnswer, keyof BetReference | 'amount'>,
+  { transactionUuid, betTransactionUuid, amount }: resource.WinContent,
   balance: bigint,
 ): WinAnswer {
   const { sessionId } = terms;
-  return { outcome: 'winAccepted', sessionId, transactionUuid, betTransactionUuid, amount, balance };
-}
-
-interface BetReference {
-  readonly transactionUuid: string;
-  readonly betTransactionUuid: string;
+  return {
+    outcome: 'winAccepted',
+    sessionId,
+    transactionUuid,
+    betTransactionUuid,
+    amount,
+    balance,
+    status: 'accepted',
+  };
 }
 
 export function rolledBackAnswer(
   { terms }: KnownSession,
-  { transactionUuid, betTransactionUuid }: BetReference,
-  { amount, balance, late, revision }: Omit<Rollback, 'kind' | 'betTransactionUuid'>,
+  { transactionUuid, betTransactionUuid }: resource.RollbackContent,
+  { amount, balance, late, revision }: Pick<Rollback, 'amount' | 'balance' | 'late' | 'revision'>,
 ): RollbackAnswer {
   return {
     outcome: 'rollback',
@@ -124,14 +95,14 @@ export function rolledBackAnswer(
     amount,
     balance,
     status: 'rolled_back',
-    late: late && amount > 0n ? { ...ownerOf(terms), revision } : undefined,
+    late: late && amount > 0n ? { ...late, revision } : undefined,
   };
 }
 
 /** A rollback that moved nothing. */
 export function unmovedAnswer(
   { terms }: KnownSession,
-  { transactionUuid, betTransactionUuid }: BetReference,
+  { transactionUuid, betTransactionUuid }: resource.RollbackContent,
   status: 'remembered' | 'already_rolled_back',
   balance: bigint,
 ): RollbackAnswer {
@@ -152,5 +123,53 @@ export function settledAnswer({
   settlement,
 }: Pick<SettledSession, 'terms' | 'settlement'>): SettledAnswer {
   const { sessionId, userId, currency, currencyId, lockAmount } = terms;
-  return { outcome: 'settled', sessionId, userId, currency, currencyId, lockAmount, ...settlement };
+  return {
+    outcome: 'settled',
+    sessionId,
+    userId,
+    currency,
+    currencyId,
+    lockAmount,
+    ...settlement,
+    status: 'settled',
+  };
+}
+
+// Bodies
+
+const opened = encoderOf(resource.openedSession);
+const placed = encoderOf(resource.placedBet);
+const credited = encoderOf(resource.creditedWin);
+const rolledBack = encoderOf(resource.rolledBackBet);
+const settled = encoderOf(resource.settledSession);
+const balanced = encoderOf(resource.sessionBalance);
+const detailed = encoderOf(resource.sessionDetails);
+
+/** The body of any answer that has one. */
+export function answerBody(answer: Exclude<PlaySessionAnswer, LostAnswer>) {
+  switch (answer.outcome) {
+    case 'opened':
+      return opened(answer);
+    case 'betAccepted':
+      return placed(answer);
+    case 'winAccepted':
+      return credited(answer);
+    case 'rollback':
+      return rolledBack(answer);
+    case 'settled':
+      return settled(answer);
+  }
+}
+
+/** `POST /ledger/balance`: after the settlement the payout. */
+export function balanceBody({ terms, balance, status }: KnownSession) {
+  return balanced({ ...terms, balance, status });
+}
+
+/** A session as it is now: the body of the opening, with totals; the settlement's are null before it. */
+export function detailsBody(session: KnownSession) {
+  const { terms, balance, status, totalBet, totalWin } = session;
+  const { payout, net, settledAt } =
+    session.status === 'settled' ? session.settlement : { payout: null, net: null, settledAt: null };
+  return detailed({ ...terms, balance, status, totalBet, totalWin, payout, net, settledAt });
 }

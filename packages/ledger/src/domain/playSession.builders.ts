@@ -17,6 +17,7 @@ const settledAt = '2026-01-31T13:00:00.000Z';
 
 // Commands
 
+const round = (roundId: string | undefined) => (roundId === undefined ? {} : { roundId });
 export const open = (change: Partial<ReturnType<typeof terms>> = {}): PlaySessionCommand => ({
   type: 'OpenSession',
   ...terms(100n),
@@ -26,14 +27,20 @@ export const placeBet = (transactionUuid: string, amount: bigint, roundId?: stri
   type: 'PlaceBet',
   transactionUuid,
   amount,
-  roundId,
+  ...round(roundId),
 });
 export const creditWin = (
   transactionUuid: string,
   betTransactionUuid: string,
   amount: bigint,
   roundId?: string,
-): PlaySessionCommand => ({ type: 'CreditWin', transactionUuid, betTransactionUuid, amount, roundId });
+): PlaySessionCommand => ({
+  type: 'CreditWin',
+  transactionUuid,
+  betTransactionUuid,
+  amount,
+  ...round(roundId),
+});
 export const rollBack = (transactionUuid: string, betTransactionUuid: string): PlaySessionCommand => ({
   type: 'RollBackBet',
   transactionUuid,
@@ -51,7 +58,6 @@ export const opened = (lockAmount: bigint): PlaySessionEvent => ({
   type: 'SessionOpened',
   data: terms(lockAmount),
 });
-const round = (roundId: string | undefined) => (roundId === undefined ? {} : { roundId });
 export const betPlaced = (
   transactionUuid: string,
   amount: bigint,
@@ -124,6 +130,7 @@ export const accepted = (transactionUuid: string, amount: bigint, balance: bigin
   transactionUuid,
   amount,
   balance,
+  status: 'accepted',
 });
 export const won = (
   transactionUuid: string,
@@ -137,6 +144,7 @@ export const won = (
   betTransactionUuid,
   amount,
   balance,
+  status: 'accepted',
 });
 export const reversed = (
   transactionUuid: string,
@@ -176,6 +184,7 @@ export const settlement = (figures: Figures, revision: number): PlaySessionAnswe
   currency: 'SOL',
   lockAmount: 100n,
   ...figures,
+  status: 'settled',
   settledAt,
   revision,
 });
@@ -186,5 +195,7 @@ export const openedWith100: PlaySessionAnswer = {
   gameCode: 'dice',
   currency: 'SOL',
   lockAmount: 100n,
+  balance: 100n,
+  status: 'open',
   openedAt: '2026-01-31T12:00:00.000Z',
 };

@@ -1,5 +1,5 @@
 import { holdsEventFixtures } from '@coffer/testing';
-import { answerBody } from './playSession.bodies.ts';
+import { answerBody } from './playSession.answers.ts';
 import type { PlaySessionEvent } from './playSession.events.ts';
 import { type PlaySessionCommand, playSession } from './playSession.ts';
 

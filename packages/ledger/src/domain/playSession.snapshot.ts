@@ -1,58 +1,23 @@
 /** A play session as plain JSON and back. Disposable: another version of the stream type ignores it. */
-import { figure, signedFigure } from '@coffer/kernel';
+import { figure } from '@coffer/kernel';
 import { Map as PersistentMap, Set as PersistentSet } from 'immutable';
 import { z } from 'zod';
+import { stored as facts } from './playSession.events.ts';
 import type { PlaySession, Transaction } from './playSession.state.ts';
 
-const common = { uuid: z.string(), revision: z.int() };
-const roundId = z.string().optional();
+const kept = { revision: z.int() };
 
 const storedTransaction = z.discriminatedUnion('kind', [
-  z.object({
-    kind: z.literal('bet'),
-    ...common,
-    amount: figure,
-    roundId,
-    balance: figure,
-    fate: z.enum(['open', 'won', 'rolledBack']),
-  }),
-  z.object({
-    kind: z.literal('win'),
-    ...common,
-    betTransactionUuid: z.string(),
-    amount: figure,
-    roundId,
-    balance: figure,
-  }),
-  z.object({
-    kind: z.literal('rollback'),
-    ...common,
-    betTransactionUuid: z.string(),
-    amount: figure,
-    balance: figure,
-    late: z.boolean(),
-  }),
-  z.object({
-    kind: z.literal('rememberedRollback'),
-    ...common,
-    betTransactionUuid: z.string(),
-    balance: figure,
-  }),
-  z.object({ kind: z.literal('settle'), ...common }),
+  facts.BetPlaced.extend({ kind: z.literal('bet'), ...kept, fate: z.enum(['open', 'won', 'rolledBack']) }),
+  facts.WinCredited.extend({ kind: z.literal('win'), ...kept }),
+  facts.BetRolledBack.extend({ kind: z.literal('rollback'), ...kept }),
+  facts.RollbackRemembered.extend({ kind: z.literal('rememberedRollback'), ...kept }),
+  z.object({ kind: z.literal('settle'), transactionUuid: z.string(), ...kept }),
 ]);
 
 const knownFacts = {
   revision: z.int(),
-  terms: z.object({
-    sessionId: z.string(),
-    userId: z.string(),
-    gameCode: z.string(),
-    currency: z.string(),
-    currencyId: z.int(),
-    lockAmount: figure,
-    transactionUuid: z.string().optional(),
-    openedAt: z.string(),
-  }),
+  terms: facts.SessionOpened,
   balance: figure,
   totalBet: figure,
   totalWin: figure,
@@ -66,14 +31,13 @@ const stored = z.discriminatedUnion('status', [
   z.object({
     status: z.literal('settled'),
     ...knownFacts,
-    settlement: z.object({
-      totalBet: figure,
-      totalWin: figure,
-      payout: figure,
-      net: signedFigure,
-      settledAt: z.string(),
-      revision: z.int(),
-    }),
+    settlement: facts.SessionSettled.pick({
+      totalBet: true,
+      totalWin: true,
+      payout: true,
+      net: true,
+      settledAt: true,
+    }).extend({ revision: z.int() }),
   }),
 ]);
 
@@ -87,9 +51,7 @@ export function encodePlaySession(session: PlaySession): z.input<typeof stored> 
     balance: balance.toString(),
     totalBet: totalBet.toString(),
     totalWin: totalWin.toString(),
-    transactions: Array.from(session.transactions, ([uuid, transaction]) =>
-      encodeTransaction(uuid, transaction),
-    ),
+    transactions: Array.from(session.transactions.values(), encodeTransaction),
     rememberedBets: [...session.rememberedBets],
   };
   if (session.status === 'open') return { status: 'open', ...facts };
@@ -107,21 +69,20 @@ export function encodePlaySession(session: PlaySession): z.input<typeof stored> 
   };
 }
 
-function encodeTransaction(uuid: string, transaction: Transaction): z.input<typeof storedTransaction> {
+function encodeTransaction(transaction: Transaction): z.input<typeof storedTransaction> {
   switch (transaction.kind) {
     case 'bet':
     case 'win':
     case 'rollback':
       return {
-        uuid,
         ...transaction,
         amount: transaction.amount.toString(),
         balance: transaction.balance.toString(),
       };
     case 'rememberedRollback':
-      return { uuid, ...transaction, balance: transaction.balance.toString() };
+      return { ...transaction, balance: transaction.balance.toString() };
     case 'settle':
-      return { uuid, ...transaction };
+      return transaction;
   }
 }
 
@@ -130,18 +91,7 @@ export function decodePlaySession(snapshot: unknown): PlaySession {
   if (session.status === 'unknown') return session;
   return {
     ...session,
-    transactions: PersistentMap(session.transactions.map(transactionEntry)),
+    transactions: PersistentMap(session.transactions.map((kept) => [kept.transactionUuid, kept])),
     rememberedBets: PersistentSet(session.rememberedBets),
   };
-}
-
-function transactionEntry({
-  uuid,
-  ...transaction
-}: z.output<typeof storedTransaction>): readonly [string, Transaction] {
-  // An absent round is absent in JSON and undefined in the state, where every bet has the same shape.
-  if (transaction.kind === 'bet' || transaction.kind === 'win') {
-    return [uuid, { ...transaction, roundId: transaction.roundId }];
-  }
-  return [uuid, transaction];
 }

@@ -1,20 +1,10 @@
 /** What a play session remembers of its events: enough to decide, and to answer every repeat as before. */
 import assert from 'node:assert/strict';
 import { Map as PersistentMap, Set as PersistentSet } from 'immutable';
-import type { PlaySessionEvent } from './playSession.events.ts';
+import type { PlaySessionEvent, PlaySessionFact } from './playSession.events.ts';
 
 /** What the session was opened with. */
-export interface SessionTerms {
-  readonly sessionId: string;
-  readonly userId: string;
-  readonly gameCode: string;
-  readonly currency: string;
-  readonly currencyId: number;
-  readonly lockAmount: bigint;
-  readonly transactionUuid?: string | undefined;
-  /** ISO 8601 UTC with milliseconds. */
-  readonly openedAt: string;
-}
+export type SessionTerms = PlaySessionFact<'SessionOpened'>;
 
 /** Where the stake of a late rollback goes, and where the funds of a session came from. */
 export interface AccountOwner {
@@ -25,56 +15,37 @@ export interface AccountOwner {
 /** A write that was kept, under its `transactionUuid`. `revision` is that of its event. */
 export type Transaction = Bet | Win | Rollback | RememberedRollback | Settling;
 
-export interface Bet {
+/** What the event says. */
+type Kept<Fact> = Fact & { readonly revision: number };
+
+export interface Bet extends Kept<PlaySessionFact<'BetPlaced'>> {
   readonly kind: 'bet';
-  readonly revision: number;
-  readonly amount: bigint;
-  readonly roundId: string | undefined;
-  readonly balance: bigint;
   readonly fate: 'open' | 'won' | 'rolledBack';
 }
 
-export interface Win {
+export interface Win extends Kept<PlaySessionFact<'WinCredited'>> {
   readonly kind: 'win';
-  readonly revision: number;
-  readonly betTransactionUuid: string;
-  readonly amount: bigint;
-  readonly roundId: string | undefined;
-  readonly balance: bigint;
 }
 
-export interface Rollback {
+export interface Rollback extends Kept<PlaySessionFact<'BetRolledBack'>> {
   readonly kind: 'rollback';
-  readonly revision: number;
-  readonly betTransactionUuid: string;
-  readonly amount: bigint;
-  readonly balance: bigint;
-  readonly late: boolean;
 }
 
-export interface RememberedRollback {
+export interface RememberedRollback extends Kept<PlaySessionFact<'RollbackRemembered'>> {
   readonly kind: 'rememberedRollback';
-  readonly revision: number;
-  readonly betTransactionUuid: string;
-  readonly balance: bigint;
 }
 
 export interface Settling {
   readonly kind: 'settle';
+  readonly transactionUuid: string;
   readonly revision: number;
 }
 
-export interface Settlement {
-  readonly totalBet: bigint;
-  readonly totalWin: bigint;
-  readonly payout: bigint;
-  /** The player's result, negative when the house won: payout less lockAmount. */
-  readonly net: bigint;
-  /** ISO 8601 UTC with milliseconds. */
-  readonly settledAt: string;
-  /** Of the event. */
-  readonly revision: number;
-}
+/** What the event says of the money; `net` is the player's result, negative when the house won. */
+export type Settlement = Pick<
+  PlaySessionFact<'SessionSettled'>,
+  'totalBet' | 'totalWin' | 'payout' | 'net' | 'settledAt'
+> & { readonly revision: number };
 
 /** Nothing was ever written to the stream. */
 export interface UnknownSession {
@@ -135,7 +106,7 @@ export function evolve(session: PlaySession, event: PlaySessionEvent): PlaySessi
   const revision = session.revision + 1;
   switch (event.type) {
     case 'BetPlaced': {
-      const { transactionUuid, amount, roundId, balance } = event.data;
+      const { transactionUuid, amount, balance } = event.data;
       assertOpen(session);
       assert(balance === session.balance - amount);
       return {
@@ -144,17 +115,15 @@ export function evolve(session: PlaySession, event: PlaySessionEvent): PlaySessi
         balance,
         totalBet: session.totalBet + amount,
         transactions: session.transactions.set(transactionUuid, {
+          ...event.data,
           kind: 'bet',
           revision,
-          amount,
-          roundId,
-          balance,
           fate: 'open',
         }),
       };
     }
     case 'WinCredited': {
-      const { transactionUuid, betTransactionUuid, amount, roundId, balance } = event.data;
+      const { transactionUuid, betTransactionUuid, amount, balance } = event.data;
       assertOpen(session);
       assert(balance === session.balance + amount);
       return {
@@ -163,12 +132,9 @@ export function evolve(session: PlaySession, event: PlaySessionEvent): PlaySessi
         balance,
         totalWin: session.totalWin + amount,
         transactions: withFate(session, betTransactionUuid, 'won').set(transactionUuid, {
+          ...event.data,
           kind: 'win',
           revision,
-          betTransactionUuid,
-          amount,
-          roundId,
-          balance,
         }),
       };
     }
@@ -186,12 +152,9 @@ export function evolve(session: PlaySession, event: PlaySessionEvent): PlaySessi
         balance,
         totalBet: late ? session.totalBet : session.totalBet - amount,
         transactions: withFate(session, betTransactionUuid, 'rolledBack').set(transactionUuid, {
+          ...event.data,
           kind: 'rollback',
           revision,
-          betTransactionUuid,
-          amount,
-          balance,
-          late,
         }),
       };
     }
@@ -202,10 +165,9 @@ export function evolve(session: PlaySession, event: PlaySessionEvent): PlaySessi
         ...session,
         revision,
         transactions: session.transactions.set(transactionUuid, {
+          ...event.data,
           kind: 'rememberedRollback',
           revision,
-          betTransactionUuid,
-          balance,
         }),
         rememberedBets: session.rememberedBets.add(betTransactionUuid),
       };
@@ -229,7 +191,7 @@ export function evolve(session: PlaySession, event: PlaySessionEvent): PlaySessi
         transactions:
           transactionUuid === undefined
             ? session.transactions
-            : session.transactions.set(transactionUuid, { kind: 'settle', revision }),
+            : session.transactions.set(transactionUuid, { kind: 'settle', transactionUuid, revision }),
       };
     }
     default:

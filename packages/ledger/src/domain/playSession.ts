@@ -15,6 +15,16 @@ import {
   winAnswer,
 } from './playSession.answers.ts';
 import { type PlaySessionEvent, playSessionEvents } from './playSession.events.ts';
+import {
+  type BetContent,
+  betCompared,
+  type OpenRequest,
+  openCompared,
+  type RollbackContent,
+  rollbackCompared,
+  type WinContent,
+  winCompared,
+} from './playSession.resource.ts';
 import { decodePlaySession, encodePlaySession } from './playSession.snapshot.ts';
 import {
   type Bet,
@@ -41,20 +51,9 @@ export function playSessionStream(environment: Environment, appId: string, sessi
 
 export type PlaySessionCommand =
   | ({ readonly type: 'OpenSession' } & SessionTerms)
-  | {
-      readonly type: 'PlaceBet';
-      readonly transactionUuid: string;
-      readonly amount: bigint;
-      readonly roundId?: string | undefined;
-    }
-  | {
-      readonly type: 'CreditWin';
-      readonly transactionUuid: string;
-      readonly betTransactionUuid: string;
-      readonly amount: bigint;
-      readonly roundId?: string | undefined;
-    }
-  | { readonly type: 'RollBackBet'; readonly transactionUuid: string; readonly betTransactionUuid: string }
+  | ({ readonly type: 'PlaceBet' } & BetContent)
+  | ({ readonly type: 'CreditWin' } & WinContent)
+  | ({ readonly type: 'RollBackBet' } & RollbackContent)
   | {
       readonly type: 'SettleSession';
       readonly transactionUuid?: string | undefined;
@@ -105,28 +104,22 @@ function openSession(session: PlaySession, command: CommandOf<'OpenSession'>): P
  * The first field in which a request to open differs from what the session was opened with. The time is
  * none of it: a repeat has a later one.
  */
-export function openDifference(
-  opened: SessionTerms,
-  request: Omit<SessionTerms, 'sessionId' | 'currencyId' | 'openedAt'>,
-): string | undefined {
-  return (['userId', 'gameCode', 'currency', 'lockAmount', 'transactionUuid'] as const).find(
-    (field) => opened[field] !== request[field],
-  );
+export function openDifference(opened: SessionTerms, request: OpenRequest): string | undefined {
+  return openCompared.find((field) => opened[field] !== request[field]);
 }
 
-function placeBet(session: KnownSession, command: CommandOf<'PlaceBet'>): PlaySessionDecision {
-  const { transactionUuid, amount, roundId } = command;
+function placeBet(session: KnownSession, { type: _, ...bet }: CommandOf<'PlaceBet'>): PlaySessionDecision {
+  const { transactionUuid, amount } = bet;
   const { balance, transactions, rememberedBets } = session;
   const seen = transactions.get(transactionUuid);
   if (seen) {
     if (seen.kind !== 'bet') throw conflict(transactionUuid, 'operation');
-    if (seen.amount !== amount) throw conflict(transactionUuid, 'amount');
-    if (seen.roundId !== roundId) throw conflict(transactionUuid, 'roundId');
+    requireSame(betCompared, seen, bet);
     // Its stake was given back: to answer "accepted" again would start an unpaid round.
     if (seen.fate === 'rolledBack') throw reject('ledger/bet_rolled_back', { balance });
     return {
       events: [],
-      answer: betAnswer(session, command, seen.balance),
+      answer: betAnswer(session, bet, seen.balance),
       replayed: true,
       // Another process may have rolled it back meanwhile.
       revocable: true,
@@ -139,27 +132,20 @@ function placeBet(session: KnownSession, command: CommandOf<'PlaceBet'>): PlaySe
 
   const after = balance - amount;
   return {
-    events: [
-      {
-        type: 'BetPlaced',
-        data: { transactionUuid, amount, ...(roundId === undefined ? {} : { roundId }), balance: after },
-      },
-    ],
-    answer: betAnswer(session, command, after),
+    events: [{ type: 'BetPlaced', data: { ...bet, balance: after } }],
+    answer: betAnswer(session, bet, after),
   };
 }
 
-function creditWin(session: KnownSession, command: CommandOf<'CreditWin'>): PlaySessionDecision {
-  const { transactionUuid, betTransactionUuid, amount, roundId } = command;
+function creditWin(session: KnownSession, { type: _, ...win }: CommandOf<'CreditWin'>): PlaySessionDecision {
+  const { transactionUuid, betTransactionUuid, amount } = win;
   assert.notEqual(transactionUuid, betTransactionUuid);
   const { balance } = session;
   const seen = session.transactions.get(transactionUuid);
   if (seen) {
     if (seen.kind !== 'win') throw conflict(transactionUuid, 'operation');
-    if (seen.betTransactionUuid !== betTransactionUuid) throw conflict(transactionUuid, 'betTransactionUuid');
-    if (seen.amount !== amount) throw conflict(transactionUuid, 'amount');
-    if (seen.roundId !== roundId) throw conflict(transactionUuid, 'roundId');
-    return { events: [], answer: winAnswer(session, command, seen.balance), replayed: true };
+    requireSame(winCompared, seen, win);
+    return { events: [], answer: winAnswer(session, win, seen.balance), replayed: true };
   }
   const bet = betNamed(session, betTransactionUuid);
   if (bet?.fate === 'rolledBack' || session.rememberedBets.has(betTransactionUuid)) {
@@ -170,19 +156,8 @@ function creditWin(session: KnownSession, command: CommandOf<'CreditWin'>): Play
 
   const after = balance + amount;
   return {
-    events: [
-      {
-        type: 'WinCredited',
-        data: {
-          transactionUuid,
-          betTransactionUuid,
-          amount,
-          ...(roundId === undefined ? {} : { roundId }),
-          balance: after,
-        },
-      },
-    ],
-    answer: winAnswer(session, command, after),
+    events: [{ type: 'WinCredited', data: { ...win, balance: after } }],
+    answer: winAnswer(session, win, after),
   };
 }
 
@@ -195,7 +170,7 @@ function rollBackBet(session: KnownSession, command: CommandOf<'RollBackBet'>): 
     if (seen.kind !== 'rollback' && seen.kind !== 'rememberedRollback') {
       throw conflict(transactionUuid, 'operation');
     }
-    if (seen.betTransactionUuid !== betTransactionUuid) throw conflict(transactionUuid, 'betTransactionUuid');
+    requireSame(rollbackCompared, seen, command);
     const answer =
       seen.kind === 'rollback'
         ? rolledBackAnswer(session, command, seen)
@@ -219,7 +194,7 @@ function rollBackBet(session: KnownSession, command: CommandOf<'RollBackBet'>): 
     };
   }
   const { amount } = bet;
-  const late = session.status === 'settled';
+  const late = session.status === 'settled' ? ownerOf(session.terms) : undefined;
   const after = late ? balance : balance + amount;
   return {
     events: [
@@ -230,7 +205,7 @@ function rollBackBet(session: KnownSession, command: CommandOf<'RollBackBet'>): 
           betTransactionUuid,
           amount,
           balance: after,
-          ...(late ? { late: ownerOf(session.terms) } : {}),
+          ...(late ? { late } : {}),
         },
       },
     ],
@@ -283,6 +258,16 @@ function betNamed({ transactions }: KnownSession, betTransactionUuid: string): B
   return named;
 }
 
+/** Throws the conflict that names the first of the fields in which a request differs from what was kept. */
+function requireSame<Field extends string>(
+  fields: readonly Field[],
+  kept: { readonly [Name in Field]?: unknown },
+  request: { readonly [Name in Field]?: unknown } & { readonly transactionUuid: string },
+): void {
+  const field = fields.find((name) => kept[name] !== request[name]);
+  if (field !== undefined) throw conflict(request.transactionUuid, field);
+}
+
 function conflict(transactionUuid: string, field: string): Error {
   return reject('ledger/transaction_conflict', { transactionUuid, field });
 }
@@ -297,7 +282,7 @@ function sizeOf(session: PlaySession): number {
 
 export const playSession: StreamType<PlaySessionCommand, PlaySessionEvent, PlaySession, PlaySessionAnswer> = {
   category: CATEGORY,
-  version: 1,
+  version: 2,
   codec: playSessionEvents,
   initialState,
   decide,

@@ -17,8 +17,7 @@ import {
 } from '@coffer/accounts';
 import type { StreamEvent } from '@coffer/event-store';
 import { encodeMetadata, fold, Rejection, type StreamType } from '@coffer/kernel';
-import type { PlaySessionAnswer } from '../domain/playSession.answers.ts';
-import { answerBody, balanceBody } from '../domain/playSession.bodies.ts';
+import { answerBody, balanceBody, type PlaySessionAnswer } from '../domain/playSession.answers.ts';
 import type { PlaySession } from '../domain/playSession.state.ts';
 import {
   openDifference,

@@ -15,8 +15,7 @@ import {
 import { createMemoryEventStore, createMemoryLog, type MemoryLog } from '@coffer/event-store/memory';
 import { Rejection } from '@coffer/kernel';
 import type { KnownUser } from '@coffer/users';
-import type { PlaySessionAnswer } from '../domain/playSession.answers.ts';
-import { answerBody, balanceBody } from '../domain/playSession.bodies.ts';
+import { answerBody, balanceBody, type PlaySessionAnswer } from '../domain/playSession.answers.ts';
 import { playSessionEvents } from '../domain/playSession.events.ts';
 import { createPlaySessions, type WriteCommand } from '../playSessions.ts';
 import { type Asked, type Attempt, type Received, receivedOf } from './attempts.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { balanceBody, sessionBody } from './playSession.bodies.ts';
+import { balanceBody, detailsBody } from './playSession.answers.ts';
 import { betPlaced, opened, rolledBackLate, settledOf100, winCredited } from './playSession.builders.ts';
 import type { PlaySessionEvent } from './playSession.events.ts';
 import { playSession } from './playSession.ts';
@@ -30,14 +30,14 @@ describe('play session: bodies', () => {
     ));
 
   it('show an open session with its totals and no settlement', () =>
-    expect(JSON.stringify(sessionBody(open))).to.equal(
+    expect(JSON.stringify(detailsBody(open))).to.equal(
       '{"sessionId":"ses_1","userId":"usr_1","gameCode":"dice","currency":"SOL","lockAmount":"100",' +
         '"balance":"150","status":"open","openedAt":"2026-01-31T12:00:00.000Z","totalBet":"40",' +
         '"totalWin":"90","payout":null,"net":null,"settledAt":null}',
     ));
 
   it('show a settled session with the figures of its settlement', () =>
-    expect(JSON.stringify(sessionBody(settled))).to.equal(
+    expect(JSON.stringify(detailsBody(settled))).to.equal(
       '{"sessionId":"ses_1","userId":"usr_1","gameCode":"dice","currency":"SOL","lockAmount":"100",' +
         '"balance":"60","status":"settled","openedAt":"2026-01-31T12:00:00.000Z","totalBet":"40",' +
         '"totalWin":"0","payout":"60","net":"-40","settledAt":"2026-01-31T13:00:00.000Z"}',

@@ -1,14 +1,19 @@
-/** Request and answer shapes of the ledger group. Source: contract, Ledger. */
+/**
+ * Play sessions and their writes as callers see them: what is sent, answered and listed. Money is bigint here; requests
+ * and bodies hold it as text. A body never changes: a repeat years later is answered with the very same bytes. Source:
+ * contract, Ledger.
+ */
 import {
   amount,
-  figureText as amountText,
   boundedText,
   callerId,
   currencyCode,
+  encoderOf,
+  figure,
   idText,
   pageCursor,
   pageSize,
-  signedFigureText as signedText,
+  signedFigure,
 } from '@coffer/kernel';
 import { z } from 'zod';
 
@@ -30,23 +35,38 @@ const stake = amount.meta({
 });
 const timestamp = z.iso.datetime({ precision: 3 }).meta({ description: 'ISO 8601 UTC with milliseconds.' });
 const currency = currencyCode.meta({ description: "The app's currency code." });
+const status = z.enum(['open', 'settled']);
 
 // Requests
 
-export const openSessionBody = z.strictObject({
-  userId,
-  gameCode,
-  currency,
-  lockAmount: stake,
-  transactionUuid: transactionUuid.optional(),
-});
+type Content<Fields extends z.ZodRawShape> = Readonly<z.output<z.ZodObject<Fields>>>;
+
+/** The fields that a repeat must have the same, in the order in which a difference is named. */
+const comparedOf = <Field extends string>(fields: Readonly<Record<Field, unknown>>) =>
+  // The keys of an object literal are those of its type.
+  (Object.keys(fields) as Field[]).filter((field) => field !== 'transactionUuid') as Exclude<
+    Field,
+    'transactionUuid'
+  >[];
+
+const open = { userId, gameCode, currency, lockAmount: stake };
+export const openSessionBody = z.strictObject({ ...open, transactionUuid: transactionUuid.optional() });
+export type OpenRequest = Readonly<z.output<typeof openSessionBody>>;
+export const openCompared = [...comparedOf(open), 'transactionUuid'] as const;
 
 const bet = { transactionUuid, amount: stake, roundId: roundId.optional() };
-const win = { transactionUuid, betTransactionUuid, amount: stake, roundId: roundId.optional() };
-const rollback = { transactionUuid, betTransactionUuid };
+export type BetContent = Content<typeof bet>;
+export const betCompared = comparedOf(bet);
 
-const namesAnotherWrite = (write: { transactionUuid: string; betTransactionUuid: string }) =>
-  write.transactionUuid !== write.betTransactionUuid;
+const win = { transactionUuid, betTransactionUuid, amount: stake, roundId: roundId.optional() };
+export type WinContent = Content<typeof win>;
+export const winCompared = comparedOf(win);
+
+const rollback = { transactionUuid, betTransactionUuid };
+export type RollbackContent = Content<typeof rollback>;
+export const rollbackCompared = comparedOf(rollback);
+
+const namesAnotherWrite = (write: RollbackContent) => write.transactionUuid !== write.betTransactionUuid;
 const SAME_UUID = {
   path: ['betTransactionUuid'],
   message: 'must name another write than transactionUuid does',
@@ -73,7 +93,7 @@ export const transactionsQuery = z.strictObject({
 });
 export const sessionsQuery = z.strictObject({
   userId: boundedText(64).optional(),
-  status: z.enum(['open', 'settled']).optional(),
+  status: status.optional(),
   limit: pageSize,
   cursor: pageCursor.optional(),
 });
@@ -85,50 +105,44 @@ export const openedSession = z.object({
   userId,
   gameCode: z.string(),
   currency,
-  lockAmount: amountText,
-  balance: amountText,
+  lockAmount: figure,
+  balance: figure,
   status: z.literal('open'),
   openedAt: timestamp,
 });
 export const placedBet = z.object({
   sessionId,
   transactionUuid: z.string(),
-  amount: amountText,
-  balance: amountText,
+  amount: figure,
+  balance: figure,
   status: z.literal('accepted'),
 });
 export const creditedWin = z.object({
   sessionId,
   transactionUuid: z.string(),
   betTransactionUuid: z.string(),
-  amount: amountText,
-  balance: amountText,
+  amount: figure,
+  balance: figure,
   status: z.literal('accepted'),
 });
 export const rolledBackBet = z.object({
   sessionId,
   transactionUuid: z.string(),
   betTransactionUuid: z.string(),
-  amount: amountText,
-  balance: amountText,
+  amount: figure,
+  balance: figure,
   status: z.enum(['rolled_back', 'remembered', 'already_rolled_back']),
 });
-export const sessionBalance = z.object({
-  sessionId,
-  userId,
-  currency,
-  balance: amountText,
-  status: z.enum(['open', 'settled']),
-});
+export const sessionBalance = z.object({ sessionId, userId, currency, balance: figure, status });
 export const settledSession = z.object({
   sessionId,
   userId,
   currency,
-  lockAmount: amountText,
-  totalBet: amountText,
-  totalWin: amountText,
-  payout: amountText,
-  net: signedText,
+  lockAmount: figure,
+  totalBet: figure,
+  totalWin: figure,
+  payout: figure,
+  net: signedFigure,
   status: z.literal('settled'),
   settledAt: timestamp,
 });
@@ -140,29 +154,33 @@ export const sessionDetails = z.object({
   userId,
   gameCode: z.string(),
   currency,
-  lockAmount: amountText,
-  balance: amountText,
-  status: z.enum(['open', 'settled']),
+  lockAmount: figure,
+  balance: figure,
+  status,
   openedAt: timestamp,
-  totalBet: amountText,
-  totalWin: amountText,
-  payout: amountText.nullable(),
-  net: signedText.nullable(),
+  totalBet: figure,
+  totalWin: figure,
+  payout: figure.nullable(),
+  net: signedFigure.nullable(),
   settledAt: timestamp.nullable(),
 });
-export const sessionPage = z.object({ items: z.array(sessionDetails), nextCursor: z.string().nullable() });
-export const transactionPage = z.object({
-  items: z.array(
-    z.object({
-      transactionUuid: z.string(),
-      kind: z.enum(['bet', 'win', 'rollback']),
-      amount: amountText,
-      betTransactionUuid: z.string().nullable(),
-      roundId: z.string().nullable(),
-      status: z.enum(['accepted', 'rolled_back', 'remembered']),
-      balance: amountText,
-      at: timestamp,
-    }),
-  ),
-  nextCursor: z.string().nullable(),
+const transaction = z.object({
+  transactionUuid: z.string(),
+  kind: z.enum(['bet', 'win', 'rollback']),
+  amount: figure,
+  betTransactionUuid: z.string().nullable(),
+  roundId: z.string().nullable(),
+  status: z.enum(['accepted', 'rolled_back', 'remembered']),
+  balance: figure,
+  at: timestamp,
 });
+export type Transaction = Readonly<z.output<typeof transaction>>;
+
+const nextCursor = z.string().nullable();
+export const sessionPage = z.object({ items: z.array(sessionDetails), nextCursor });
+export const transactionPage = z.object({ items: z.array(transaction), nextCursor });
+
+// Bodies
+
+export const sessionPageBody = encoderOf(sessionPage);
+export const transactionPageBody = encoderOf(transactionPage);
