@@ -2,12 +2,12 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { allowSignIn } from '@coffer/auth/testing';
 import { encodeBase58 } from '@coffer/kernel';
 import { createPlayerClient } from '@coffer/sdk';
 import { expect } from 'chai';
 import { openKeypair } from '../../docs/examples/player/signIn.ts';
 import { useLedger } from '../../services/coffer/src/testing/ledger.ts';
-import { allowSignIn } from '../../services/coffer/src/testing/signIns.ts';
 
 describe('the example of a player', () => {
   const ledger = useLedger();

@@ -2,11 +2,11 @@
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
+import { allowSignIn, newWallet } from '@coffer/auth/testing';
 import { createBackendClient, createPlayerClient } from '@coffer/sdk';
 import { expect } from 'chai';
 import { createGameBackend } from '../../docs/examples/relying-party/gameBackend.ts';
 import { useLedger } from '../../services/coffer/src/testing/ledger.ts';
-import { allowSignIn, newWallet } from '../../services/coffer/src/testing/signIns.ts';
 
 const TOKEN_SECRET = 'a secret of the game, of more than 32 bytes';
 const FIFTEEN_MINUTES_MS = 15 * 60 * 1_000;

@@ -1,8 +1,9 @@
 /** One app, and users with wallets that hold SOL and GOLD on the chain. */
+
+import { allowSignIn, launchDataOf } from '@coffer/auth/testing';
 import { callRpc } from '@coffer/embedded-chain/testing';
 import { type Client, requireStatus, setUpApp, textOf } from '@coffer/host/testing';
 import { eventually } from '@coffer/testing';
-import { allowSignIn, launchDataOf } from '../../services/coffer/src/testing/signIns.ts';
 import { type FaultyChain, GOLD_DECIMALS } from './faultyChain.ts';
 
 /** What the wallets of users begin with, in base units. */

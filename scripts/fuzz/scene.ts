@@ -1,7 +1,7 @@
 /** One app with funded players who are signed in, made good again from time to time: requests at random break things. */
 
+import { allowSignIn, launchDataOf, newWallet } from '@coffer/auth/testing';
 import { type Client, placeOf, requireStatus, textOf } from '@coffer/host/testing';
-import { allowSignIn, launchDataOf, newWallet } from '../../services/coffer/src/testing/signIns.ts';
 import { embeddedChainClient } from '../bench/embeddedChain.ts';
 import type { ServiceUnderTest } from '../bench/service.ts';
 import type { Known } from './known.ts';

@@ -1,5 +1,5 @@
 export type { MoveSigner } from './attempt.ts';
-export { movesContext } from './context.ts';
+export { chainContext, movesContext } from './context.ts';
 export { type MoveEvent, type MoveOperation, moveEvents, moveOperation } from './domain/move.events.ts';
 export * from './domain/moveIds.ts';
 export {

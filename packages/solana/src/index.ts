@@ -1,4 +1,4 @@
-export type { Chains } from './chains.ts';
+export * from './chains.ts';
 export { chainErrors, chainNotConfigured } from './errors.ts';
 export * from './mintDecimals.ts';
 export * from './port.ts';

@@ -5,14 +5,13 @@ import { authContext } from '@coffer/auth';
 import { chainWorkerContext, rentContext } from '@coffer/chain-worker';
 import { contexts } from '@coffer/host';
 import { ledgerContext } from '@coffer/ledger';
-import { movesContext } from '@coffer/moves';
+import { chainContext, movesContext } from '@coffer/moves';
 import { portalContext } from '@coffer/portal';
 import { reconcileContext } from '@coffer/reconcile';
 import { reconcilerContext } from '@coffer/reconciler';
 import { treasuryContext } from '@coffer/treasury';
 import { usersContext } from '@coffer/users';
 import { walletsContext } from '@coffer/wallets';
-import { chainContext } from './chains.ts';
 import type { Installation } from './installation.ts';
 
 export const CONTEXTS = contexts<Installation>()

@@ -1,4 +1,6 @@
 /** What pages of which origins can read, over the whole service. Source: docs/api.md; ADR 0017, Pages. */
+
+import { allowSignIn, newWallet } from '@coffer/auth/testing';
 import { createPool, type Pool } from '@coffer/database';
 import { type Answer, requireStatus, setUpApp, type TestApp, textOf } from '@coffer/host/testing';
 import { eventually } from '@coffer/testing';
@@ -6,7 +8,6 @@ import { expect } from 'chai';
 import { operationsOf } from './testing/documentedOperations.ts';
 import { verdict } from './testing/ledger.ts';
 import { openApiPaths } from './testing/openApiDocuments.ts';
-import { allowSignIn, newWallet } from './testing/signIns.ts';
 import { startNode, startWorld, type World } from './testing/world.ts';
 
 /** As `allowSignIn` sets it. */

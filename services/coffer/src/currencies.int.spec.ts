@@ -1,10 +1,9 @@
 /** What a chain says of a currency before it is added for ever. Source: docs/api.md, Apps, keys and currencies. */
 import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
 import { requireStatus } from '@coffer/host/testing';
-import { type Chain, createRpcChain, TOKEN_2022_PROGRAM } from '@coffer/solana';
+import { type Chain, createRpcChain, type OpenChains, openChains, TOKEN_2022_PROGRAM } from '@coffer/solana';
 import { Keypair, PublicKey, SystemProgram, Transaction, TransactionInstruction } from '@solana/web3.js';
 import { expect } from 'chai';
-import { type Chains, openChains } from './chains.ts';
 import { verdict } from './testing/ledger.ts';
 import { newAddress } from './testing/playerWallets.ts';
 import { startWorld, type World } from './testing/world.ts';
@@ -12,7 +11,7 @@ import { startWorld, type World } from './testing/world.ts';
 describe('a currency', () => {
   let node: ChainWorld;
   let chain: Chain;
-  let chains: Chains;
+  let chains: OpenChains;
   let world: World;
   let path: string;
   let nextId = 10;

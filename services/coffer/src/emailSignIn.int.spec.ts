@@ -1,11 +1,11 @@
 /** Sign-in by email through the whole service, with a mail server and the SDK. Source: spec, Sign-in. */
 
+import { allowSignIn } from '@coffer/auth/testing';
 import { type Answer, type Client, requireStatus, setUpApp, type TestApp } from '@coffer/host/testing';
 import { createPlayerClient, type PlayerClient } from '@coffer/sdk';
 import { codeIn, eventually, type MailServer, startMailServer } from '@coffer/testing';
 import { expect } from 'chai';
 import { verdict } from './testing/ledger.ts';
-import { allowSignIn } from './testing/signIns.ts';
 import { type StatementWatch, watchStatements } from './testing/statements.ts';
 import { startNode, startWorld, type World } from './testing/world.ts';
 

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '@coffer/http';
+import { openChains } from '@coffer/solana';
 import { testWallet } from '@coffer/solana/testing';
 import { expect } from 'chai';
-import { openChains } from './chains.ts';
 import { type EmbeddedTestChain, startEmbeddedTestChain } from './embeddedChain.ts';
 
 describe('the embedded chain of an installation', () => {

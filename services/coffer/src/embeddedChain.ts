@@ -3,12 +3,13 @@
  * by itself. What the embedded chain offers beyond a cluster, SOL for whoever pays fees and mints of currencies, is
  * asked for over its RPC, as anybody may.
  */
+
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ChainProcess, startEmbeddedChain } from '@coffer/embedded-chain';
 import type { Logger } from '@coffer/http';
 import { createCoalescingCache } from '@coffer/kernel';
-import { createRpcChain } from '@coffer/solana';
+import { createRpcChain, type OwnTestChain } from '@coffer/solana';
 import type { Config } from './config.ts';
 
 /** Between two starts of a chain that ended by itself. */
@@ -21,12 +22,7 @@ const MOST_FEE_PAYERS = 1_000;
 const FEE_PAYER_MINIMUM_LAMPORTS = 1_000_000_000n;
 const FEE_PAYER_GIFT_LAMPORTS = 10_000_000_000n;
 
-export interface EmbeddedTestChain {
-  readonly url: string;
-  /** Sees to it that the address can pay fees. */
-  readonly fundFeePayer: (address: string) => Promise<void>;
-  /** Makes a mint where there is none. */
-  readonly ensureMint: (mint: { readonly address: string; readonly decimals: number }) => Promise<void>;
+export interface EmbeddedTestChain extends OwnTestChain {
   readonly stop: () => Promise<void>;
 }
 

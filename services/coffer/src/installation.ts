@@ -4,8 +4,8 @@ import { fileTransport, type MailTransport, smtpTransport, type ViewUser } from 
 import type { Environment } from '@coffer/kernel';
 import type { MovePolicy } from '@coffer/moves';
 import type { Mints } from '@coffer/portal';
+import type { OpenChains } from '@coffer/solana';
 import type { MasterKey, MasterKeys } from '@coffer/wallets';
-import type { Chains } from './chains.ts';
 import type { Config } from './config.ts';
 
 export interface InstallationOptions {
@@ -14,7 +14,7 @@ export interface InstallationOptions {
   /** Those that this process may use; none where it has no need of them. */
   readonly masterKeys: MasterKeys;
   /** Where money moves on a chain. */
-  readonly chains: Chains;
+  readonly chains: OpenChains;
   /** Given where the installation keeps its own. */
   readonly makeNextMasterKey: ((environment: Environment) => Promise<MasterKey>) | undefined;
   /** How often the ends of moves are looked for on the chain. Default: every 15 seconds. */
@@ -29,9 +29,9 @@ export interface Installation {
   readonly identityKey: Uint8Array;
   readonly masterKeys: MasterKeys;
   readonly makeNextMasterKey: ((environment: Environment) => Promise<MasterKey>) | undefined;
-  readonly chains: Chains;
+  readonly chains: OpenChains;
   readonly mints: Mints;
-  readonly fundFeePayer: Chains['fundFeePayer'];
+  readonly fundFeePayer: OpenChains['fundFeePayer'];
   readonly movePolicy: Partial<MovePolicy>;
   readonly feePayerLowLamports: bigint;
   readonly mail: MailTransport | undefined;

@@ -1,5 +1,6 @@
 /** The OpenAPI document of the composed service, as other people's tools take it. */
 
+import { allowSignIn, newWallet } from '@coffer/auth/testing';
 import { requireStatus, setUpApp, type TestApp, textOf } from '@coffer/host/testing';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect } from 'chai';
@@ -12,7 +13,6 @@ import {
   type Step,
 } from './testing/linkWalk.ts';
 import { openApiDocuments } from './testing/openApiDocuments.ts';
-import { allowSignIn, newWallet } from './testing/signIns.ts';
 import { startWorld, type World } from './testing/world.ts';
 
 describe('The OpenAPI document', () => {

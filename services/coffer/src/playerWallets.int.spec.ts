@@ -1,9 +1,8 @@
 /** What a player does with the own wallet, over HTTP and on a chain. Source: docs/api.md, Wallets. */
 
-import { type Answer, requireStatus, textOf } from '@coffer/host/testing';
+import { type Answer, requireStatus, textOf, verdict } from '@coffer/host/testing';
 import { referenceOf } from '@coffer/solana';
 import { expect } from 'chai';
-import { verdict } from './testing/ledger.ts';
 import {
   GEM,
   moveIdOf,

@@ -16,8 +16,8 @@ import {
   listCurrencies,
   writeOperatorFile,
 } from '@coffer/portal';
+import { type OpenChains, openChains } from '@coffer/solana';
 import { createMasterKeys } from '@coffer/wallets';
-import { type Chains, openChains } from './chains.ts';
 import { type Config, ConfigurationError, configFrom, needMasterKeys, unknownVariables } from './config.ts';
 import { CONTEXTS } from './contexts.ts';
 import { EMBEDDED_DATABASE } from './databaseUrl.ts';
@@ -77,7 +77,7 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
   );
   if (!database) return;
   let embeddedChain: EmbeddedTestChain | undefined;
-  let chains: Chains | undefined;
+  let chains: OpenChains | undefined;
   let service: Service | undefined;
   try {
     if (stopping.aborted) return;
@@ -139,7 +139,7 @@ async function requirePostgres(pool: Pool, logger: Logger): Promise<void> {
 }
 
 /** For currencies that were there before the chain was. */
-async function ensureMints(databaseUrl: string, chains: Chains): Promise<void> {
+async function ensureMints(databaseUrl: string, chains: OpenChains): Promise<void> {
   await withPool(databaseUrl, async (pool) => {
     for (const { appId } of await listApps(pool)) {
       for (const currency of await listCurrencies(pool, appId)) await chains.ensureMint(currency);

@@ -2,6 +2,7 @@
 import { access, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { newWallet } from '@coffer/auth/testing';
 import { callRpc } from '@coffer/embedded-chain/testing';
 import { bootstrapFilePath } from '@coffer/portal';
 import {
@@ -15,7 +16,6 @@ import { eventually, PATIENCE_MS } from '@coffer/testing';
 import { expect } from 'chai';
 import { childrenOf, isRunning } from './testing/processTable.ts';
 import { type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
-import { newWallet } from './testing/signIns.ts';
 
 const SOL = 1;
 const ONE_SOL = 1_000_000_000n;

@@ -3,11 +3,11 @@
  * Source: spec, What the service does; docs/api.md.
  */
 
+import { allowSignIn, launchDataOf, newWallet } from '@coffer/auth/testing';
 import { type AppPlace, requireStatus, setUpApp, type TestApp } from '@coffer/host/testing';
 import { createPlayerClient } from '@coffer/sdk';
 import { expect } from 'chai';
 import { useLedger, verdict } from './testing/ledger.ts';
-import { allowSignIn, launchDataOf, newWallet } from './testing/signIns.ts';
 
 const ABSENT = 'usr_01h455vb4pex5vsknk084sn02q';
 

@@ -1,5 +1,6 @@
 /** The SDK's calls about money on the chain, against the service over HTTP and the embedded chain. */
 import { generateKeyPairSync } from 'node:crypto';
+import { allowSignIn, newWallet } from '@coffer/auth/testing';
 import { requireStatus, setUpApp, type TestApp } from '@coffer/host/testing';
 import {
   CofferError,
@@ -15,7 +16,6 @@ import { testWallet } from '@coffer/solana/testing';
 import { eventually, PATIENCE_MS } from '@coffer/testing';
 import { expect } from 'chai';
 import { type ServiceOnChain, startServiceOnChain } from './testing/chainWorld.ts';
-import { allowSignIn, newWallet } from './testing/signIns.ts';
 
 const SOL = 1;
 const ONE_SOL = 1_000_000_000n;

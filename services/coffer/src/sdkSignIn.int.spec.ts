@@ -1,4 +1,6 @@
 /** The SDK's sign-in calls against the service over HTTP, from a first sign-in to a verified session. */
+
+import { allowSignIn, launchDataOf, newWallet } from '@coffer/auth/testing';
 import { createPool } from '@coffer/database';
 import { requireStatus } from '@coffer/host/testing';
 import {
@@ -12,7 +14,6 @@ import {
 } from '@coffer/sdk';
 import { expect } from 'chai';
 import { useLedger } from './testing/ledger.ts';
-import { allowSignIn, launchDataOf, newWallet } from './testing/signIns.ts';
 
 async function codeOf(promise: Promise<unknown>): Promise<string> {
   try {

@@ -12,6 +12,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { createSigningKeys, refreshKeyFrom } from '@coffer/auth';
+import { allowSignIn } from '@coffer/auth/testing';
 import { createPool, type Pool } from '@coffer/database';
 import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
 import { type Answer, type Client, createClient, requireStatus, setUpApp } from '@coffer/host/testing';
@@ -29,7 +30,6 @@ import {
 } from './testing/secretRun.ts';
 import { findCodes, findSecrets, type Place, type Secret } from './testing/secretSearch.ts';
 import { type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
-import { allowSignIn } from './testing/signIns.ts';
 import { SPEC_MASTER_KEYS, serviceTemplate } from './testing/world.ts';
 
 const SECRETS_KEY = randomBytes(32);

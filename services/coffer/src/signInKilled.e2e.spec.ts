@@ -3,6 +3,7 @@
  * architecture, Processes; contract, Sign-in and sessions.
  */
 
+import { newWallet } from '@coffer/auth/testing';
 import type { TestApp } from '@coffer/host/testing';
 import type { FailPointName } from '@coffer/kernel';
 import type { Session } from '@coffer/sdk';
@@ -19,7 +20,6 @@ import {
 } from './testing/mortalNodes.ts';
 import { expireLeases } from './testing/readModels.ts';
 import type { ServiceProcess } from './testing/serviceProcess.ts';
-import { newWallet } from './testing/signIns.ts';
 
 const FIRST_SIGN_IN = ['IdentityClaimed', 'UserRegistered', 'IdentityLinked', 'WalletProvisioned'];
 const AT_ONCE = 50;

@@ -4,13 +4,13 @@
  */
 import { createHmac, createPublicKey, createSign, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createSigningKeys, type KeySet } from '@coffer/auth';
+import { allowSignIn, newWallet } from '@coffer/auth/testing';
 import { createPool } from '@coffer/database';
 import { requireStatus, setUpApp, type TestApp } from '@coffer/host/testing';
 import { createSecretBox, systemClock } from '@coffer/kernel';
 import { createPlayerClient } from '@coffer/sdk';
 import { expect } from 'chai';
 import { useLedger, verdict } from './testing/ledger.ts';
-import { allowSignIn, newWallet } from './testing/signIns.ts';
 import { SECRETS } from './testing/world.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -5,14 +5,13 @@
 
 import { createPool, type Pool } from '@coffer/database';
 import { createCommandHandler } from '@coffer/event-store';
-import { type Answer, type Client, requireStatus, textOf } from '@coffer/host/testing';
+import { type Answer, type Client, requireStatus, textOf, verdict } from '@coffer/host/testing';
 import { decodeBase58Address, encodeBase58 } from '@coffer/kernel';
 import { createMoves, treasuryMovePlace } from '@coffer/moves';
 import { eventually, patiently } from '@coffer/testing';
 import { expect } from 'chai';
 import nacl from 'tweetnacl';
 import { newRecipient, secretKeyBytes } from './testing/exportedKeys.ts';
-import { verdict } from './testing/ledger.ts';
 import {
   GEM,
   newAddress,

@@ -3,11 +3,10 @@
  * exported when it has ended, and not before. Source: docs/adr/0026-admitted-moves.md.
  */
 import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
-import { type Answer, requireStatus, textOf } from '@coffer/host/testing';
+import { type Answer, requireStatus, textOf, verdict } from '@coffer/host/testing';
 import type { FailPointName } from '@coffer/kernel';
 import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
-import { verdict } from './testing/ledger.ts';
 import { clientOf, newcomers, pageAt, useMortalNodes } from './testing/mortalNodes.ts';
 import { newAddress } from './testing/playerWallets.ts';
 import type { ServiceProcess } from './testing/serviceProcess.ts';

@@ -75,6 +75,11 @@ export function requireStatus(answer: Answer, status: number): Answer {
   throw new Error(`Answered ${answer.status} where ${status} was expected: ${answer.text}`);
 }
 
+/** "200", or "409 ledger/session_settled". */
+export function verdict({ status, json }: Answer): string {
+  return typeof json.code === 'string' ? `${status} ${json.code}` : String(status);
+}
+
 /** A text field of an answer. Fails with what was answered when it is not there. */
 export function textOf(answer: Answer, field: string): string {
   const value = answer.json[field];

@@ -13,23 +13,29 @@ import { type HostConfig, startHost } from '../host.ts';
 import { roles as allRoles, type Role } from '../roles.ts';
 import { type Client, createClient } from './client.ts';
 
-export interface ContextWorld {
+export interface ContextNode {
   /** `http://host:port`, without a path. */
   readonly url: string;
   /** As the operator, unless a call says otherwise. */
   readonly client: Client;
   readonly operatorToken: string;
-  readonly databaseUrl: string;
-  readonly pool: Pool;
-  readonly store: EventStore;
   /** One JSON object each, from level `info` on. */
   readonly logLines: readonly string[];
-  /** Stops it and drops its database. Fails where an answer was given that its endpoint does not declare. */
+  /** Fails where an answer was given that its endpoint does not declare. */
   readonly stop: () => Promise<void>;
 }
 
-export interface ContextWorldOptions<Given> {
-  readonly contexts: Contexts<Given, object>;
+export interface ContextWorld<Given = never> extends ContextNode {
+  readonly databaseUrl: string;
+  readonly pool: Pool;
+  readonly store: EventStore;
+  /** Another process with the same contexts; stopped with the world at the latest. */
+  readonly startNode: (differently?: Partial<NodeOptions<Given>>) => Promise<ContextNode>;
+  /** Stops its nodes and drops its database. */
+  readonly stop: () => Promise<void>;
+}
+
+export interface NodeOptions<Given> {
   readonly given: Given;
   /** Default: all of them. */
   readonly roles?: readonly Role[];
@@ -39,6 +45,10 @@ export interface ContextWorldOptions<Given> {
   readonly clock?: Clock;
   /** Puts something between the contexts and their event store, to hold appends or to make them fail. */
   readonly wrapStore?: (store: EventStore) => EventStore;
+}
+
+export interface ContextWorldOptions<Given> extends NodeOptions<Given> {
+  readonly contexts: Contexts<Given, object>;
 }
 
 const ORDINARY: HostConfig = {
@@ -59,34 +69,67 @@ const ORDINARY: HostConfig = {
   failPoint: undefined,
 };
 
-export async function startContexts<Given>(options: ContextWorldOptions<Given>): Promise<ContextWorld> {
-  const { contexts, given, roles = allRoles, config, clock, wrapStore = (one) => one } = options;
+export async function startContexts<Given>({
+  contexts,
+  ...ordinarily
+}: ContextWorldOptions<Given>): Promise<ContextWorld<Given>> {
   const database = await createTestDatabase(templateOf(contexts));
   const databaseUrl = database.connectionString;
   const pool = openPool(databaseUrl, 10);
-  const store = ourLog(wrapStore(await openStore(databaseUrl)));
+  const store = await openStoreOf(databaseUrl);
+  const secrets = { secretsKey: randomBytes(32), snapshotSecret: randomBytes(32) };
+  const stops: (() => Promise<void>)[] = [database.drop, () => pool.end(), store.close];
+  const stop = async () => {
+    const failures: unknown[] = [];
+    for (const stopOne of stops.splice(0).reverse()) await stopOne().catch((error) => failures.push(error));
+    if (failures.length > 0) throw failures[0];
+  };
+  const startNode = async (differently: Partial<NodeOptions<Given>> = {}) => {
+    const node = await startNodeOn(databaseUrl, { contexts, ...secrets, ...ordinarily, ...differently });
+    let stopped: Promise<void> | undefined;
+    const once = () => {
+      stopped ??= node.stop();
+      return stopped;
+    };
+    stops.push(once);
+    return { ...node, stop: once };
+  };
+  try {
+    return { ...(await startNode()), databaseUrl, pool, store, startNode, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function startNodeOn<Given>(
+  databaseUrl: string,
+  {
+    roles = allRoles,
+    config,
+    wrapStore = (store) => store,
+    ...options
+  }: ContextWorldOptions<Given> & { readonly secretsKey: Uint8Array; readonly snapshotSecret: Uint8Array },
+): Promise<ContextNode> {
+  const pool = openPool(databaseUrl, 10);
+  const store = ourLog(wrapStore(await openStoreOf(databaseUrl)));
   const operatorToken = `op_${randomBytes(32).toString('base64url')}`;
   const logLines: string[] = [];
   const undeclared = new Set<string>();
   const close = async () => {
     await store.close();
     await pool.end();
-    await database.drop();
   };
   try {
     const host = await startHost({
-      contexts,
-      given,
+      ...options,
       config: { ...ORDINARY, ...config },
       roles,
       pool,
       store,
-      secretsKey: randomBytes(32),
-      snapshotSecret: randomBytes(32),
       operatorToken,
       version: '0.0.0',
       logger: createLogger({ level: 'info', destination: { write: (line) => logLines.push(line) } }),
-      clock,
       onUndeclared(problem) {
         undeclared.add(problem);
         throw new Error(problem);
@@ -97,9 +140,6 @@ export async function startContexts<Given>(options: ContextWorldOptions<Given>):
       url,
       client: createClient({ baseUrl: `${url}/v1`, operatorToken }),
       operatorToken,
-      databaseUrl,
-      pool,
-      store,
       logLines,
       async stop() {
         await host.stop();
@@ -136,7 +176,8 @@ function openPool(connectionString: string, maxConnections: number): Pool {
   });
 }
 
-async function openStore(databaseUrl: string): Promise<EventStore> {
+/** The log beside the process that runs on it, for a spec's own use; whoever opens it closes it. */
+export async function openStoreOf(databaseUrl: string): Promise<EventStore> {
   const connectionString = await eventStoreUrlOf(databaseUrl);
   return connectionString === undefined
     ? createPostgresEventStore({ connectionString: databaseUrl, applicationName: 'spec-log' })

@@ -1,13 +1,19 @@
 /** The service on a chain of its own, in this process, with players who have wallets, and an intruder with keys. */
 import { randomUUID } from 'node:crypto';
+import { allowSignIn, launchDataOf } from '@coffer/auth/testing';
 import { createPool, type Pool } from '@coffer/database';
 import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
 import { requireStatus, setUpApp, type TestApp, textOf } from '@coffer/host/testing';
-import { buildTransfer, type Chain, createRpcChain, signatureOf, type TransferOrder } from '@coffer/solana';
+import {
+  buildTransfer,
+  type Chain,
+  createRpcChain,
+  openChains,
+  signatureOf,
+  type TransferOrder,
+} from '@coffer/solana';
 import { eventually } from '@coffer/testing';
 import { createMasterKeys, createSigner, operatorWalletIdOf, parseMasterKeys } from '@coffer/wallets';
-import { openChains } from '../chains.ts';
-import { allowSignIn, launchDataOf } from './signIns.ts';
 import { SPEC_MASTER_KEYS, startWorld, type World, type WorldOptions } from './world.ts';
 
 export const LAMPORTS_PER_SOL = 1_000_000_000n;
@@ -31,7 +37,6 @@ export async function startServiceOnChain({
       url: node.url,
       fundFeePayer: (address) => fund(node, rpc, address, 10n * LAMPORTS_PER_SOL),
       ensureMint: node.ensureMint,
-      stop: async () => {},
     },
   );
   const world = await startWorld({ ...options, chains });

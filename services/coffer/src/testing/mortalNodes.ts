@@ -1,4 +1,6 @@
 /** For specs of players and of services that die: nodes on one database, and what is left of a sign-in in it. */
+
+import { allowSignIn, launchDataOf, newWallet } from '@coffer/auth/testing';
 import { createPool, type Pool } from '@coffer/database';
 import type { Role } from '@coffer/host';
 import { type Client, createClient, setUpApp, type TestApp } from '@coffer/host/testing';
@@ -14,7 +16,6 @@ import {
   type ServiceStart,
   serviceProcesses,
 } from './serviceProcess.ts';
-import { allowSignIn, launchDataOf, newWallet } from './signIns.ts';
 import { SPEC_MASTER_KEYS, serviceTemplate } from './world.ts';
 
 /** The same identity each time. */

@@ -2,6 +2,8 @@
  * For specs of players' wallets: the service over HTTP on a chain of its own, whose slots go by when the spec says so.
  * What was requested stays where it is until the spec lets a chain worker run.
  */
+
+import { allowSignIn, newWallet } from '@coffer/auth/testing';
 import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
 import type { Role } from '@coffer/host';
 import {
@@ -14,11 +16,16 @@ import {
 } from '@coffer/host/testing';
 import type { Clock } from '@coffer/kernel';
 import { createPlayerClient } from '@coffer/sdk';
-import { associatedTokenAddress, type Chain, createRpcChain, TOKEN_PROGRAM } from '@coffer/solana';
+import {
+  associatedTokenAddress,
+  type Chain,
+  createRpcChain,
+  type OpenChains,
+  openChains,
+  TOKEN_PROGRAM,
+} from '@coffer/solana';
 import { eventually } from '@coffer/testing';
 import { Keypair, PublicKey, SystemProgram, Transaction, TransactionInstruction } from '@solana/web3.js';
-import { type Chains, openChains } from '../chains.ts';
-import { allowSignIn, newWallet } from './signIns.ts';
 import { startNode, startWorld, type World, type WorldOptions } from './world.ts';
 
 /** A currency of the app, whose tokens the faucet of the chain gives away. */
@@ -40,7 +47,7 @@ export interface PlayerWallets {
   readonly node: ChainWorld;
   readonly chain: Chain;
   /** For another node. */
-  readonly chains: Chains;
+  readonly chains: OpenChains;
   readonly clock: Clock;
   readonly settings: (settings: Readonly<Record<string, unknown>>) => Promise<void>;
   readonly newPlayer: () => Promise<Player>;
@@ -83,7 +90,6 @@ export async function startPlayerWallets({
     {
       url: node.url,
       ensureMint: node.ensureMint,
-      stop: node.stop,
       async fundFeePayer(address) {
         if ((await lamportsOf(address)) < FEES_LAMPORTS / 2n) await node.fund(address, FEES_LAMPORTS);
       },

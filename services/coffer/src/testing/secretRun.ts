@@ -3,6 +3,7 @@
  * for the spec that looks for the secrets afterwards.
  */
 import { randomInt } from 'node:crypto';
+import { allowSignIn, BOT_TOKEN, launchDataOf, newWallet } from '@coffer/auth/testing';
 import type { Pool } from '@coffer/database';
 import type { ChainWorld } from '@coffer/embedded-chain/testing';
 import {
@@ -18,7 +19,6 @@ import { codeIn, eventually, type MailServer } from '@coffer/testing';
 import { newRecipient, secretKeyBytes } from './exportedKeys.ts';
 import { unsignedTransfer } from './playerWallets.ts';
 import type { Place, Secret } from './secretSearch.ts';
-import { allowSignIn, BOT_TOKEN, launchDataOf, newWallet } from './signIns.ts';
 
 const PERSON = {
   id: 7_312_554_981_204_733,

@@ -3,18 +3,18 @@ import { randomBytes } from 'node:crypto';
 import type { ViewUser } from '@coffer/auth';
 import { createPool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
-import { createEventStoreDbEventStore } from '@coffer/event-store/eventstoredb';
-import { createPostgresEventStore } from '@coffer/event-store/postgres';
 import { roles as allRoles, migrateAll, type Role } from '@coffer/host';
 import { type Client, createClient } from '@coffer/host/testing';
 import { createLogger } from '@coffer/http';
 import type { Clock } from '@coffer/kernel';
+import { noChains, type OpenChains } from '@coffer/solana';
 import { createTestDatabase, eventStoreUrlOf, type TestDatabaseTemplate } from '@coffer/testing';
 import { createMasterKeys, masterKeysText, newMasterKey } from '@coffer/wallets';
-import { type Chains, noChains } from '../chains.ts';
 import { configFrom } from '../config.ts';
 import { CONTEXTS } from '../contexts.ts';
 import { type ServiceOptions, startService } from '../service.ts';
+
+export { openStoreOf } from '@coffer/host/testing';
 
 export interface World {
   /** `http://host:port`, without a path. */
@@ -43,7 +43,7 @@ export interface WorldOptions {
   /** Puts something between the service and its event store, to hold appends or to make them fail. */
   readonly wrapStore?: (store: EventStore) => EventStore;
   /** Default: none. */
-  readonly chains?: Chains;
+  readonly chains?: OpenChains;
   /** Who a user is, for sign-in sessions. */
   readonly viewUser?: ViewUser;
   /** Default: that of the machine. */
@@ -161,12 +161,4 @@ export async function startNode(
     if (undeclared.size > 0) throw new Error([...undeclared].sort().join('\n'));
   };
   return { url, operatorUrl, client, operatorToken, storeGatewayPort, logLines, stop };
-}
-
-/** The store of the services that run on a database, for a spec's own use; whoever opens it closes it. */
-export async function openStoreOf(databaseUrl: string): Promise<EventStore> {
-  const connectionString = await eventStoreUrlOf(databaseUrl);
-  return connectionString === undefined
-    ? createPostgresEventStore({ connectionString: databaseUrl, applicationName: 'spec-log' })
-    : createEventStoreDbEventStore({ connectionString });
 }
