@@ -1,4 +1,4 @@
-/** One append, tried until the store has said what became of it, or until nobody waits for that any more. */
+/** One append, retried until its outcome is known or nobody waits for it any longer. */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   LogRewrittenError,
@@ -13,8 +13,8 @@ import type { StreamState } from './streamStates.ts';
 import { advance, isInHand, type Lane, type Work } from './works.ts';
 
 /**
- * `conflict`: somebody else was first. `rewritten`: the stream is not the one that was decided on. `unwritten`: nothing
- * was written, and some were told so. `timeUp`: every work was told why not, or that the outcome is unknown.
+ * `conflict`: another process was first. `rewritten`: the stream is not the one that was decided on. `unwritten`: nothing
+ * was written, and some callers were told so. `timeUp`: every work was refused, or told that the outcome is unknown.
  */
 export type AppendOutcome = 'accepted' | 'conflict' | 'rewritten' | 'unwritten' | 'timeUp';
 
@@ -22,18 +22,18 @@ export interface RoundAppend {
   readonly store: Pick<EventStore, 'append'>;
   readonly lane: Lane;
   readonly round: Round;
-  /** What the round was decided on. */
+  /** The state that the round was decided on. */
   readonly current: StreamState;
-  /** Tells a work whose time is up. */
+  /** Answers a work whose time is up. */
   readonly refuse: (work: Work, reason: unknown) => void;
 }
 
 const RETRY_DELAYS_MS = [10, 50, 100, 250, 500];
 
 /**
- * An unknown outcome is retried with the same events at the same revision, which the store recognizes; each work whose
- * time is up meanwhile is told so. Where some were told that nothing was written, their events are not sent again.
- * Throws what the store refuses for good.
+ * An unknown outcome is retried with the same events at the same revision, which the store recognizes; works whose time
+ * is up meanwhile are told that it is unknown. Once a caller was told that nothing was written, its events are not sent
+ * again. Throws what the store refuses for good.
  */
 export async function appendUntilKnown(append: RoundAppend): Promise<AppendOutcome> {
   const { store, lane, round, current, refuse } = append;

@@ -1,15 +1,15 @@
-/** With what a command is written that a request asks for, and one that follows from an event. */
+/** The write context of a command: one that a request asks for, or one that follows from an event. */
 import { decodeMetadata, uuidFromParts } from '@coffer/kernel';
 import type { CommandContext, Deadline } from './commands.ts';
 import type { EventStore, StreamEvent } from './port.ts';
 
-/** Who asks, under which request, and until when the answer is awaited. */
+/** Who asks, in which request, and how long the answer is awaited. */
 export interface Requester extends Deadline {
   readonly requestId: string;
   readonly actor: string;
 }
 
-/** Context of a command that a request asks for. */
+/** The context of a command that a request asks for. */
 export const requestedBy = (
   { requestId, actor, deadlineMs }: Requester,
   /** ISO 8601 UTC with milliseconds. */
@@ -17,9 +17,9 @@ export const requestedBy = (
 ): CommandContext => ({ metadata: { correlationId: requestId, actor, occurredAt }, deadlineMs });
 
 /**
- * Context of a command on `targetStream` that follows from `cause`. Ids, time, actor and correlation are a
- * pure function of the cause, so that the request and the process that finishes it after a crash write the
- * very same events, and the store recognizes the second of them.
+ * The context of a command on `targetStream` that follows from `cause`. Ids, time, actor and correlation are a pure
+ * function of the cause, so the request and the reaction that finishes it after a crash write identical events, and the
+ * store recognizes the second write.
  */
 export function causedBy(cause: StreamEvent, targetStream: string, deadlineMs: number): CommandContext {
   const { correlationId, actor, occurredAt } = decodeMetadata(cause.metadata);
@@ -30,7 +30,7 @@ export function causedBy(cause: StreamEvent, targetStream: string, deadlineMs: n
   };
 }
 
-/** The event at a revision that is known to be there. */
+/** The event at a revision that is known to exist. */
 export async function readEvent(
   store: Pick<EventStore, 'readStream'>,
   stream: string,

@@ -25,7 +25,7 @@ interface Spent {
 }
 interface Purse {
   readonly left: bigint;
-  /** The newest first: shared between states, as a copy for each event would be slow. */
+  /** Newest first; shared between states, because a copy per event would be slow. */
   readonly spent: Spent | undefined;
 }
 function* allSpent({ spent }: Purse): Generator<Spent> {
@@ -70,7 +70,7 @@ const context = (options: Partial<CommandContext> = {}): CommandContext => ({
 });
 const spend = (key: string, amount: bigint): Spend => ({ key, amount });
 
-/** The memory store, counting what it is asked and failing where the spec says. */
+/** The memory store, counting its calls and failing where the spec says so. */
 function watched(store: EventStore = createMemoryEventStore()) {
   const appends: AppendRequest[] = [];
   const probes: (readonly string[])[] = [];
@@ -140,7 +140,7 @@ describe('command handler', () => {
     expect(appends[1]?.expectedLastEventId).to.equal(appends[0]?.events[0]?.id);
   });
 
-  it('appends at once what waited for the append in flight, each decided on the state before it', async () => {
+  it('appends together what waited for the append in flight, each decided on the state before it', async () => {
     const { store, appends, holdAppends } = watched();
     const handler = handlerOn(store);
     const open = holdAppends();
@@ -153,7 +153,7 @@ describe('command handler', () => {
     expect(appends.map(({ events }) => events.length)).to.deep.equal([1, 3]);
   });
 
-  it('answers no one before the append has committed, the refused and the replayed included', async () => {
+  it('answers nobody before the append has committed, not even refusals and replays', async () => {
     const { store, holdAppends } = watched();
     const handler = handlerOn(store);
     const open = holdAppends();
@@ -172,7 +172,7 @@ describe('command handler', () => {
     expect(refused).to.have.nested.property('reason.code', 'purse/empty');
   });
 
-  it('confirms a refusal: a stale state of another process is never the reason for one', async () => {
+  it('confirms a refusal: a stale state never causes one', async () => {
     const shared = createMemoryEventStore();
     const [one, other] = [handlerOn(shared), handlerOn(shared)];
     await one.execute(purse, STREAM, spend('a', 60n), context());
@@ -181,7 +181,7 @@ describe('command handler', () => {
     expect(error).to.have.deep.property('details', { left: 0n });
   });
 
-  it('confirms a query, and reads on from where its state was', async () => {
+  it('confirms a query by reading only what is newer than its state', async () => {
     const shared = createMemoryEventStore();
     const [one, other] = [handlerOn(shared), handlerOn(shared)];
     await one.execute(purse, STREAM, spend('a', 1n), context());
@@ -198,7 +198,7 @@ describe('command handler', () => {
     expect([appends.length, probes.length]).to.deep.equal([1, 0]);
   });
 
-  it('confirms a replay that a later write could have taken back', async () => {
+  it('confirms a replay that a later write could have undone', async () => {
     const { store, probes } = watched();
     const revocable = {
       ...purse,
@@ -219,7 +219,7 @@ describe('command handler', () => {
     expect(await storedKeys(shared)).to.deep.equal(['a', 'b', 'c']);
   });
 
-  it('retries an unknown outcome with the same events, so that it is written once', async () => {
+  it('retries an unknown outcome with the same events, so that they are written once', async () => {
     const { store, appends, faults } = watched();
     const handler = handlerOn(store);
     faults.push('loseReply', 'unreachable');
@@ -228,7 +228,7 @@ describe('command handler', () => {
     expect(await storedKeys(store)).to.deep.equal(['a']);
   });
 
-  it('says that the outcome is unknown when time is up, and a retry of the request converges', async () => {
+  it('reports an unknown outcome when time is up, and a retry of the request converges', async () => {
     const { store, faults } = watched();
     const handler = handlerOn(store);
     faults.push('loseReply');
@@ -241,7 +241,7 @@ describe('command handler', () => {
     expect(await storedKeys(store)).to.deep.equal(['a']);
   });
 
-  it('never says that nothing was written once an attempt may have been', async () => {
+  it('never reports that nothing was written once an attempt may have been', async () => {
     const { store, faults } = watched();
     const handler = handlerOn(store);
     faults.push('loseReply', 'unreachable', 'unreachable', 'unreachable', 'unreachable');
@@ -251,7 +251,7 @@ describe('command handler', () => {
     expect(await storedKeys(store)).to.deep.equal(['a']);
   });
 
-  it('says at once that a store is absent, unless an attempt may have been written', async () => {
+  it('fails at once when the store is absent, unless an attempt may have been written', async () => {
     const { store, appends, faults } = watched();
     const handler = handlerOn(store);
     faults.push('absent');
@@ -263,7 +263,7 @@ describe('command handler', () => {
     expect(await storedKeys(store)).to.deep.equal(['b']);
   });
 
-  it('drops a state whose stream was rewritten and decides on what is there', async () => {
+  it('drops the state of a rewritten stream and decides on the new one', async () => {
     const { store, faults } = watched();
     const handler = handlerOn(store);
     await handler.execute(purse, STREAM, spend('a', 10n), context());
@@ -271,7 +271,7 @@ describe('command handler', () => {
     expect((await handler.execute(purse, STREAM, spend('b', 10n), context())).answer).to.equal(80n);
   });
 
-  it('forgets every state when one stream was rewritten: no replay of what the log has lost', async () => {
+  it('forgets every state when one stream was rewritten, so that nothing the log has lost is replayed', async () => {
     let log = createMemoryEventStore();
     const handler = handlerOn({
       ...log,
@@ -319,7 +319,7 @@ describe('command handler', () => {
     expect(appends.map(({ events }) => events.length)).to.deep.equal([2]);
   });
 
-  it('refuses a command when too many wait already', async () => {
+  it('refuses a command when too many are already waiting', async () => {
     const { store, holdAppends } = watched();
     const handler = handlerOn(store, { maxPending: 1 });
     const open = holdAppends();
@@ -331,14 +331,14 @@ describe('command handler', () => {
     expect((await handler.execute(purse, STREAM, spend('b', 1n), context())).answer).to.equal(98n);
   });
 
-  it('uses the ids given for what follows from a cause', async () => {
+  it('uses the given ids for events that follow from a cause', async () => {
     const { store, appends } = watched();
     const id = '11111111-1111-5111-8111-111111111111';
     await handlerOn(store).execute(purse, STREAM, spend('a', 1n), context({ eventIdOf: () => id }));
     expect(appends[0]?.events[0]?.id).to.equal(id);
   });
 
-  it('keeps its cache within its bytes and answers the same without it', async () => {
+  it('keeps its cache within its limit, and answers the same without it', async () => {
     const handler = handlerOn(createMemoryEventStore(), { cacheBytes: 2_500 });
     for (const stream of ['purse-a', 'purse-b', 'purse-c', 'purse-a']) {
       await handler.execute(purse, stream, spend(`k-${stream}`, 1n), context());
@@ -366,7 +366,7 @@ describe('command handler', () => {
       }
     };
 
-    it('are taken on the way and give the very state that a whole fold gives', async () => {
+    it('are taken along the way and give the same state as a full fold', async () => {
       const { store } = watched();
       const { kept, snapshots } = memorySnapshots();
       await spendMany(store, snapshots, 3_000);
@@ -378,7 +378,7 @@ describe('command handler', () => {
       );
     });
 
-    it('that cannot be taken are told of, and refuse nobody', async () => {
+    it('that cannot be taken are reported and do not fail the command', async () => {
       const { snapshots } = memorySnapshots();
       const told: unknown[] = [];
       const handler = handlerOn(createMemoryEventStore(), {
@@ -401,7 +401,7 @@ describe('command handler', () => {
       expect(told).to.have.length(1);
     });
 
-    it('are ignored when the log no longer holds the event they were taken at', async () => {
+    it('are ignored when the log no longer holds the event at which they were taken', async () => {
       const { store } = watched();
       const { kept, snapshots } = memorySnapshots();
       await spendMany(store, snapshots, 3_000);

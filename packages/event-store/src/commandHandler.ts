@@ -1,14 +1,14 @@
 /**
  * The path of every write: state from the cache, decide, append at the revision decided on.
  *
- * Commands for one stream queue in its lane, so one process never races itself. While an append is in
- * flight the next commands wait; then all that wait are decided together, each on the state that the one
- * before it left, and appended once. No answer leaves before that append has committed.
+ * Commands for one stream queue in its lane, so a process never races itself. While an append is in flight the next
+ * commands wait; then all that wait are decided together, each on the state that the one before it left, and appended
+ * at once. No answer leaves before that append has committed.
  *
- * What cached state may answer: an append accepted at its revision, and the replay of a committed write that
- * no later one can take back. A refusal, an answer without an event and a query are confirmed current first,
- * by the append that went with them or by asking the store for the stream's head: so a second process never
- * causes a false refusal.
+ * Cached state alone may answer two things: an append accepted at its revision, and the replay of a committed write that
+ * no later write can undo. A refusal, an answer without an event and a query are first confirmed to be current, by the
+ * append they were decided with or by asking the store for the stream's head. So a second process never causes a false
+ * refusal.
  */
 import assert from 'node:assert/strict';
 import type { StreamType } from '@coffer/kernel';
@@ -24,14 +24,14 @@ import { type AnyStreamType, advance, isInHand, type Lane, putBack, takeWorks, t
 export interface CommandHandlerOptions {
   readonly store: EventStore;
   readonly cacheBytes?: number;
-  /** Commands that may wait, over all streams, before the next one is refused. */
+  /** The most commands that may wait, over all streams; the next is refused. */
   readonly maxPending?: number;
   readonly snapshots?: SnapshotStore;
-  /** A snapshot that cannot be saved costs time on a later cold fold, nothing else. */
+  /** A snapshot that cannot be saved only makes a later cold fold slower. */
   readonly onSnapshotError?: (error: unknown) => void;
 }
 
-/** Another process won the revision so many times in a row: give up with "try again". */
+/** How often in a row another process may win the revision before the caller is told to try again. */
 const MAX_CONFLICTS = 100;
 const CACHE_BYTES = 64 * 1024 * 1024;
 const MAX_PENDING = 10_000;
@@ -77,7 +77,7 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
     work: Pick<Work, 'decides' | 'context' | 'deadlineMs'>,
   ): Promise<readonly Settled<unknown>[]> {
     if (pending >= maxPending) {
-      return Promise.reject(new StoreOverloadedError(`${pending} commands are waiting already.`));
+      return Promise.reject(new StoreOverloadedError(`${pending} commands are already waiting.`));
     }
     return new Promise((resolve, reject) => {
       pending += 1;
@@ -100,14 +100,14 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
         await settle(lane, works);
         assert(!works.some(isInHand), 'every work was answered or put back');
       } catch (error) {
-        // Those put back are none of this append's, and are decided for one of their own.
+        // Works put back are not part of this append; they are decided again for the next.
         for (const work of works) if (isInHand(work)) refuse(work, error);
       }
     }
     lanes.delete(lane.stream);
   }
 
-  /** Decides the works and appends what they decided, again and again until it stands or time is up. */
+  /** Decides the works and appends what they decided, repeatedly, until the append stands or time is up. */
   async function settle(lane: Lane, taken: readonly Work[]): Promise<void> {
     let works = taken;
     let current = states.remembered(lane.stream) ?? (await states.read(lane));
@@ -123,7 +123,7 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
         current = await states.read(lane, current);
         continue;
       }
-      // Whatever can throw comes before the append: behind it, a work that is refused would be in the log.
+      // Whatever can throw comes before the append: after it, the events of a refused work would be in the log.
       const next = stateOf(
         lane,
         round.state,
@@ -140,7 +140,7 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
       }
       works = works.filter(isInHand);
       if (works.length === 0) {
-        // What was decided may be in the log all the same.
+        // What was decided may still be in the log.
         states.drop(lane.stream);
         return;
       }
@@ -171,8 +171,8 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
 }
 
 /**
- * Lanes hold streams of every type side by side. A stream's name begins with its type's category, so all
- * that meets in one lane has one type, and what its caller is given back is what that type made.
+ * Lanes hold streams of every type side by side. A stream's name begins with its type's category, so all works of one
+ * lane have one type, and each caller gets back what that type made.
  */
 function untyped<Command, Event, State, Answer>(
   type: StreamType<Command, Event, State, Answer>,

@@ -16,7 +16,7 @@ import { createMemoryEventStore } from './memory/memoryEventStore.ts';
 import { createMemoryLog } from './memory/memoryLog.ts';
 import { type AppendRequest, type EventStore, MAX_APPEND_BYTES } from './port.ts';
 
-// A shelf of parcels of any size: what one append carries is a matter of bytes.
+// A shelf of parcels of any size: how many fit into one append depends on their bytes.
 
 const KIB = 1024;
 const STREAM = 'shelf-test.app_1.one';
@@ -51,14 +51,14 @@ const shelf: StreamType<Put, Stored, ReadonlySet<string>, number> = {
 type Fault =
   | 'overloaded'
   | 'unreachable'
-  /** Written, and the answer lost. */
+  /** Written, but the answer is lost. */
   | 'replyLost'
-  /** Not written, which nobody can know. */
+  /** Not written, but nobody can know. */
   | 'neverArrived'
   /** Another process takes the revision first. */
   | 'overtaken';
 
-/** The memory store, with what goes wrong in the order given; nothing does once that is used up. */
+/** The memory store, with the given faults in order; afterwards it works. */
 function faultyStore(faults: readonly (Fault | undefined)[]) {
   const log = createMemoryLog();
   const memory = createMemoryEventStore({ log });
@@ -101,7 +101,7 @@ const context = (options: Partial<CommandContext> = {}): CommandContext => ({
   ...options,
 });
 
-/** What becomes of the puts, which wait in the lane together while a query has it. */
+/** The outcome of puts that wait in the lane together while a query holds it. */
 async function putTogether(
   handler: CommandHandler,
   puts: readonly (Put & { readonly deadlineMs?: number })[],
@@ -122,7 +122,7 @@ const isOurs = (key: string) => !key.startsWith('another');
 describe('works of a command handler', () => {
   const fiveLargeOnes = ['a', 'b', 'c', 'd', 'e'].map((key) => ({ key, bytes: 100 * KIB }));
 
-  it('are not refused by an append that they did not fit in: what is refused is not in the log', async () => {
+  it('are not refused by an append that had no room for them: what is refused is not in the log', async () => {
     const { store, storedKeys } = faultyStore(['overloaded']);
     const handler = createCommandHandler({ store });
     const outcomes = await putTogether(handler, fiveLargeOnes);
@@ -156,7 +156,7 @@ describe('works of a command handler', () => {
     });
   }
 
-  it('that were told "unreachable" are not sent with their neighbours, whose time is not up', async () => {
+  it('that were told "unreachable" are not sent with neighbours whose time is not up', async () => {
     const { store, storedKeys } = faultyStore(['unreachable']);
     const handler = createCommandHandler({ store });
     const outcomes = await putTogether(handler, [
@@ -167,7 +167,7 @@ describe('works of a command handler', () => {
     expect(storedKeys()).to.deep.equal(['patient']);
   });
 
-  it('that were told of an unknown outcome are not decided again when another process was faster', async () => {
+  it('whose outcome was reported unknown are not decided again when another process was faster', async () => {
     const { store, storedKeys } = faultyStore(['neverArrived', 'overtaken']);
     const handler = createCommandHandler({ store });
     const outcomes = await putTogether(handler, [
@@ -178,14 +178,14 @@ describe('works of a command handler', () => {
     expect(storedKeys().filter(isOurs)).to.deep.equal(['patient']);
   });
 
-  it('are written each once when another process is faster than an append that not all fitted in', async () => {
+  it('are each written once when another process overtakes an append that had no room for all', async () => {
     const { store, storedKeys } = faultyStore(['overtaken', undefined, 'overtaken']);
     const handler = createCommandHandler({ store });
     await putTogether(handler, fiveLargeOnes);
     expect(storedKeys().filter(isOurs)).to.deep.equal(['a', 'b', 'c', 'd', 'e']);
   });
 
-  it('that throw, or are refused, leave those that did not fit to the next append', async () => {
+  it('that throw or are refused leave the ones without room to the next append', async () => {
     const { store, storedKeys } = faultyStore([]);
     const handler = createCommandHandler({ store });
     const outcomes = await putTogether(handler, [
@@ -227,7 +227,7 @@ describe('works of a command handler', () => {
     expect(storedKeys()).to.deep.equal(['a']);
   });
 
-  describe('whatever goes wrong, and in whatever order they come', () => {
+  describe('whatever goes wrong, in whatever order they arrive', () => {
     const call = fc.record({
       /** Few keys, so that some calls repeat others. */
       puts: fc.array(
@@ -239,7 +239,7 @@ describe('works of a command handler', () => {
         { minLength: 1, maxLength: 3 },
       ),
       patienceMs: fc.constantFrom(0, 0, 20, 30_000, 30_000, 30_000),
-      /** So many turns of the event loop after the one before it. */
+      /** The number of event loop turns after the one before it. */
       pause: fc.constantFrom(0, 0, 0, 1, 2, 5),
     });
     const fault = fc.constantFrom<Fault | undefined>(
@@ -252,7 +252,7 @@ describe('works of a command handler', () => {
       'overtaken',
     );
 
-    it('are answered once, and those answered as refused are never in the log', () =>
+    it('are answered once, and refused ones are never in the log', () =>
       fc.assert(
         fc.asyncProperty(
           fc.array(call, { minLength: 1, maxLength: 14 }),

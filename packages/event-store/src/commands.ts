@@ -1,4 +1,4 @@
-/** What the command handler is asked, and what it answers. */
+/** The requests to the command handler, and its answers. */
 import type { EventMetadata, StreamType } from '@coffer/kernel';
 import type { StreamEvent } from './port.ts';
 
@@ -16,12 +16,12 @@ export type Settled<Answer> =
 
 export interface CommandContext extends Deadline {
   readonly metadata: EventMetadata;
-  /** Given where the event follows from a cause: the same ids on every path. Default: fresh ones. */
+  /** For an event that follows from a cause: the same ids on every path. Default: fresh ones. */
   readonly eventIdOf?: (index: number) => string;
 }
 
 export interface Deadline {
-  /** Past this time (milliseconds of `performance.now()`) an unknown outcome is answered as such. */
+  /** After this time (milliseconds of `performance.now()`) an unknown outcome is reported as such. */
   readonly deadlineMs: number;
 }
 
@@ -34,7 +34,7 @@ export interface CommandHandler {
     context: CommandContext,
   ): Promise<Outcome<Answer>>;
 
-  /** Decides the commands in order and appends what they decide at once; one result per command. */
+  /** Decides the commands in order and appends all their events at once; one result per command. */
   executeAll<Command, Event, State, Answer>(
     type: StreamType<Command, Event, State, Answer>,
     stream: string,
@@ -49,7 +49,7 @@ export interface CommandHandler {
     context: Deadline,
   ): Promise<State>;
 
-  /** Drops every cached state: the log is known to have been rewritten. Nothing in flight is disturbed. */
+  /** Drops every cached state because the log was rewritten. Does not disturb anything in flight. */
   forget(): void;
 
   /** For metrics. */

@@ -1,11 +1,11 @@
 import type { ExpectedRevision } from './port.ts';
 
-/** The stream is not at the revision expected, and the events are not those of a retry. Nothing written. */
+/** The stream is not at the expected revision, and this is not a retry. Nothing written. */
 export class WrongExpectedRevisionError extends Error {
   override readonly name = 'WrongExpectedRevisionError';
   readonly stream: string;
   readonly expected: ExpectedRevision;
-  /** The revision of the last event, undefined when there is no such stream. */
+  /** The revision of the last event; undefined when the stream does not exist. */
   readonly actual: number | undefined;
 
   constructor(stream: string, expected: ExpectedRevision, actual: number | undefined) {
@@ -16,7 +16,7 @@ export class WrongExpectedRevisionError extends Error {
   }
 }
 
-/** The connection failed after the request was sent: it may or may not be durable. Retry the same request. */
+/** The connection failed after the request was sent: the append may or may not be durable. Retry the same request. */
 export class OutcomeUnknownError extends Error {
   override readonly name = 'OutcomeUnknownError';
 }
@@ -26,12 +26,12 @@ export class StoreUnreachableError extends Error {
   override readonly name: string = 'StoreUnreachableError';
 }
 
-/** It is known that the store cannot be reached: to ask again before something has changed is of no use. */
+/** The store is known to be unreachable: asking again is pointless until something changes. */
 export class StoreAbsentError extends StoreUnreachableError {
   override readonly name = 'StoreAbsentError';
 }
 
-/** The store answers and refuses its user; the message says what is missing, and who gives it. Nothing was written. */
+/** The store answers but refuses its user; the message says which right is missing and who grants it. Nothing was written. */
 export class StoreRefusedError extends StoreUnreachableError {
   override readonly name = 'StoreRefusedError';
 }
@@ -41,7 +41,7 @@ export class StoreOverloadedError extends Error {
   override readonly name = 'StoreOverloadedError';
 }
 
-/** One append is larger than `MAX_APPEND_BYTES`. Nothing written. */
+/** The append is larger than `MAX_APPEND_BYTES`. Nothing written. */
 export class EventTooLargeError extends Error {
   override readonly name = 'EventTooLargeError';
   readonly bytes: number;
@@ -51,13 +51,13 @@ export class EventTooLargeError extends Error {
   }
 }
 
-/** The log no longer holds what was read from it: a restore or a fail-over put an older one in its place. */
+/** The log no longer holds what was read from it: a restore or a fail-over replaced it with an older one. */
 export class LogRewrittenError extends Error {
   override readonly name = 'LogRewrittenError';
   readonly code = 'store/log_rewritten';
 }
 
-/** The request itself is not one that a store can take: a mistake of the calling code. */
+/** The request itself is invalid: a mistake of the calling code. */
 export class InvalidAppendError extends Error {
   override readonly name = 'InvalidAppendError';
 }

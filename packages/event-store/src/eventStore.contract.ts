@@ -1,4 +1,4 @@
-/** What every event store must do, whatever it stands on: each adapter's spec runs this suite. */
+/** What every event store must do on any backend: each adapter's spec runs this suite. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import {
@@ -51,7 +51,7 @@ export function eventStoreContract(
         expect(store.comparePositions(two.position, one.position)).to.be.greaterThan(0);
         expect(store.comparePositions(one.position, one.position)).to.equal(0);
         for (const { recordedAt } of events) {
-          // The store's clock may be another one than ours.
+          // The store's clock may differ from ours.
           expect(Math.abs(recordedAt.getTime() - before)).to.be.lessThan(60_000);
         }
       });
@@ -86,7 +86,7 @@ export function eventStoreContract(
         );
       });
 
-      it('never changes a text that JSON.stringify would have written otherwise: it is kept or refused', async () => {
+      it('keeps or refuses a text that JSON.stringify would write differently, but never changes it', async () => {
         const texts = [
           '{"b":1,"a":2,"b":3}',
           '{"b":1,"1":2}',
@@ -116,7 +116,7 @@ export function eventStoreContract(
         }
       });
 
-      it('knows an event id in either case of its letters', async () => {
+      it('recognizes an event id in upper or lower case', async () => {
         const stream = streamName();
         const id = 'ABCDEF12-3456-4789-8ABC-DEF012345678';
         const request: AppendRequest = { stream, expectedRevision: 'noStream', events: [newEvent({ id })] };
@@ -126,7 +126,7 @@ export function eventStoreContract(
         await store.append({ stream, expectedRevision: 0, expectedLastEventId: id, events: newEvents(1) });
       });
 
-      it('keeps streams apart whose names differ by case, accent or length only', async () => {
+      it('keeps apart streams whose names differ only by case, accent or length', async () => {
         const stem = streamName();
         const names = [stem, `${stem}a`, `${stem}A`, `${stem}á`, `${stem}aa`];
         for (const stream of names) {
@@ -135,7 +135,7 @@ export function eventStoreContract(
         expect((await store.heads(names)).map((head) => head?.revision)).to.deep.equal([0, 0, 0, 0, 0]);
       });
 
-      it('takes one as large as the limit, and refuses a larger one with nothing written', async () => {
+      it('accepts one as large as the limit, and refuses a larger one with nothing written', async () => {
         const stream = streamName();
         const empty = newEvent({ data: '{"text":""}' });
         const rest =
@@ -196,14 +196,14 @@ export function eventStoreContract(
         }
       });
 
-      it('to a stream without a name, or with half a character in it, is a mistake', async () => {
+      it('to a stream with an empty name, or half a character in its name, is invalid', async () => {
         for (const stream of ['', 'nul\0', 'half \ud800']) {
           const request: AppendRequest = { stream, expectedRevision: 'any', events: newEvents(1) };
           expect(await rejectionOf(store.append(request))).to.be.instanceOf(InvalidAppendError);
         }
       });
 
-      it('that is refused decides nothing for those sent with it', async () => {
+      it('that is refused does not affect those sent with it', async () => {
         const taken = streamName();
         await store.append({ stream: taken, expectedRevision: 'noStream', events: newEvents(1) });
         const results = await Promise.allSettled(
@@ -220,7 +220,7 @@ export function eventStoreContract(
         );
       });
 
-      it('is found again however much came after it, in whichever process it is retried', async () => {
+      it('is found again however much came after it, whichever process retries it', async () => {
         const stream = streamName();
         const request: AppendRequest = { stream, expectedRevision: 'noStream', events: newEvents(2) };
         const { revision, position } = await store.append(request);
@@ -232,7 +232,7 @@ export function eventStoreContract(
         expect(await store.append(request)).to.deep.equal(found);
       });
 
-      it('that the queue has no room for is refused at once with nothing written', async () => {
+      it('is refused at once, with nothing written, when the queue has no room', async () => {
         const small = harness.another({ maxQueuedAppends: 4 });
         const streams = Array.from({ length: 64 }, streamName);
         const results = await Promise.allSettled(
@@ -252,8 +252,8 @@ export function eventStoreContract(
       });
     });
 
-    describe('appends at the same time', () => {
-      it('let exactly one win each revision, from whichever process', async () => {
+    describe('simultaneous appends', () => {
+      it('have exactly one winner per revision, from whichever process', async () => {
         const stream = streamName();
         const stores = [store, harness.another(), harness.another()];
         for (const expectedRevision of ['noStream', 0, 1, 2] as const) {
@@ -278,7 +278,7 @@ export function eventStoreContract(
         }
       });
 
-      it('to one stream in one process are written in the order they were asked for', async () => {
+      it('to one stream in one process are written in the order of the calls', async () => {
         const stream = streamName();
         const events = newEvents(300);
         await Promise.all(
@@ -287,7 +287,7 @@ export function eventStoreContract(
         expect(await contentsOf(stream)).to.deep.equal(idsOf(events));
       });
 
-      it('have positions in the order of their commits: one that began later stands later', async () => {
+      it('have positions in commit order: one that began after another has a later position', async () => {
         const other = harness.another();
         let last: Position | undefined;
         for (let round = 0; round < 10; round++) {
@@ -334,7 +334,7 @@ export function eventStoreContract(
       rewindingContract(makeHarness);
     }
 
-    it('finishes what is queued before it closes, and takes nothing afterwards', async () => {
+    it('finishes what is queued before it closes, and accepts nothing afterwards', async () => {
       const closing = harness.another();
       const streams = Array.from({ length: 300 }, streamName);
       const appends = streams.map((stream) =>

@@ -11,7 +11,7 @@ import type { SharedLogHarness } from './testing/sharedLogHarness.ts';
 
 const APP = `app_${'0'.repeat(26)}`;
 
-/** As other users call theirs, and what is in them; each was seen to stop a consumer, or is near to it. */
+/** Names and contents of other users' events; each has stopped a consumer, or nearly. */
 const OF_OTHERS: readonly (readonly [stream: string, event: Partial<EventToAppend>])[] = [
   ['bank-1', { type: 'AccountCredited', data: '{"iban":"DE00"}' }],
   ['crm', { type: 'UserErased', data: '{"id":7}' }],
@@ -53,7 +53,7 @@ export function ourLogContract(name: string, makeHarness: () => Promise<SharedLo
         events: newEvents(count),
       });
     };
-    /** Ours before, between and behind those of others. */
+    /** Ours before, between and after those of others. */
     const mixed = async (): Promise<string[]> => {
       const ids: string[] = [];
       for (const count of [2, 1, 3]) {
@@ -63,7 +63,7 @@ export function ourLogContract(name: string, makeHarness: () => Promise<SharedLo
       return ids;
     };
 
-    it('is read without theirs, in both directions, from every place and to every limit', async () => {
+    it('is read without theirs, in both directions, from every place and with every limit', async () => {
       const ids = await mixed();
       const log = ourLog(whole);
       const all: readonly RecordedEvent[] = await allOf(log.readAll());
@@ -83,7 +83,7 @@ export function ourLogContract(name: string, makeHarness: () => Promise<SharedLo
       expect((await allOf(log.whole.readAll())).length).to.equal(ids.length + 3 * OF_OTHERS.length);
     });
 
-    it('is read past more of theirs than a page holds', async () => {
+    it('is read past more of theirs than fit into a page', async () => {
       const ids = await writeOurs(1);
       await writeManyOfOthers(1_200);
       ids.push(...(await writeOurs(1)));
@@ -93,7 +93,7 @@ export function ourLogContract(name: string, makeHarness: () => Promise<SharedLo
       expect((await log.head())?.eventId).to.equal(ids.at(-1));
     });
 
-    it('ends with our last event, however it is asked and whatever comes', async () => {
+    it('ends with our last event, however it is read and whatever arrives', async () => {
       const log = ourLog(whole);
       expect(await log.head()).to.equal(undefined);
       await writeAllOfOthers();
@@ -126,7 +126,7 @@ export function ourLogContract(name: string, makeHarness: () => Promise<SharedLo
       }
     });
 
-    it('goes on to be followed while others write', async () => {
+    it('is followed while others write', async () => {
       const log = ourLog(whole);
       const followed = follow(log);
       await followed.until(() => followed.told.includes('caughtUp'));
@@ -140,19 +140,19 @@ export function ourLogContract(name: string, makeHarness: () => Promise<SharedLo
       await followed.stop();
     });
 
-    it('has been followed to its end before all of theirs behind it was looked at', async () => {
+    it('is caught up before all of theirs after it have been read', async () => {
       await writeOurs(1);
       await writeManyOfOthers(1_500);
       const [only] = await allOf(ourLog(whole).readAll());
       const after = only && { position: only.position, eventId: only.id };
       const followed = follow(ourLog(whole), { after, pageSize: 10 });
       await followed.until(() => followed.told.includes('caughtUp'));
-      // Pages without an event of ours: at the first of them the end is known.
+      // Pages without an event of ours: the first of them tells that this is the end.
       expect(followed.pageSizes.length).to.be.at.most(2);
       await followed.stop();
     });
 
-    it('takes nothing into a stream that nobody of us would read', async () => {
+    it('refuses an append to a stream that no consumer would read', async () => {
       const log = ourLog(whole);
       for (const stream of ['bank-1', `account-live.${APP}`]) {
         const refused = await rejectionOf(

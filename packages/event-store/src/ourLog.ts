@@ -1,7 +1,7 @@
 /**
- * Our part of a log that others may write to as well: of all that is given of the log as a whole only what stands in
- * streams of ours, by their names. Every consumer, every fold and every count of events goes by it; so whatever others
- * call their events, whatever is in them and however often they are deleted, nothing of ours is touched.
+ * Our part of a log that others may write to as well: of the whole log, it gives only the events of our streams, told by
+ * their names. Every consumer, fold and count of events uses it, so whatever others call their events, write in them or
+ * delete, nothing of ours is affected.
  */
 import { isOurStream } from '@coffer/kernel';
 import { InvalidAppendError, StoreUnreachableError } from './errors.ts';
@@ -17,20 +17,20 @@ import type {
 } from './port.ts';
 
 export interface OurLog extends EventStore {
-  /** With what others have written, and the same positions: for what looks at the log as it lies there. */
+  /** With the events of others, at the same positions: for tools that look at the log as it is. */
   readonly whole: EventStore;
 }
 
 const isOurs = ({ stream }: RecordedEvent): boolean => isOurStream(stream);
 
 export function ourLog(whole: EventStore): OurLog {
-  /** The end of the whole log when it was last looked at, and that of ours. */
+  /** The end of the whole log when it was last checked, and the end of our part. */
   let known: { readonly end: LogPlace; readonly ours: LogPlace | undefined } | undefined;
 
   async function* readAll({ from, limit = Infinity, ...options }: ReadAllOptions = {}): EventPages {
     let left = limit;
     if (left <= 0) return;
-    // Of the whole log more is read where others stand in between; never more than is wanted where none do.
+    // When events of others lie in between, more of the whole log is read; otherwise never more than is wanted.
     let size = limit;
     let reached = from;
     for (;;) {
@@ -51,7 +51,7 @@ export function ourLog(whole: EventStore): OurLog {
   async function* subscribeToAll(options: SubscribeOptions): AsyncIterable<SubscriptionMessage> {
     const { after, signal } = options;
     let place = after;
-    /** Where the end was told of; undefined before the first time. */
+    /** The end last reported; undefined before the first time. */
     let told: { readonly at: LogPlace | undefined } | undefined;
     for await (const message of whole.subscribeToAll(options)) {
       if (message.kind === 'caughtUp') {
@@ -63,16 +63,16 @@ export function ourLog(whole: EventStore): OurLog {
       const events = message.events.filter(isOurs);
       const last = events.at(-1);
       if (last) place = { position: last.position, eventId: last.id };
-      // An empty page, too: whoever resumes learns by it that the log still holds the place.
+      // Even an empty page: it tells a reader who resumes that the log still holds the place.
       yield { kind: 'events', events };
-      // Others may have written a great deal behind our last event: nobody waits until that is passed over.
+      // Others may have written a great deal after our last event: readers do not wait until that is skipped.
       if (last || told || signal.aborted || !(await isOurEnd(place, signal))) continue;
       told = { at: place };
       yield { kind: 'caughtUp' };
     }
   }
 
-  /** False as well where the log does not answer: its subscription tells of that. */
+  /** False also when the log does not answer: its subscription reports that. */
   async function isOurEnd(place: LogPlace | undefined, signal: AbortSignal): Promise<boolean> {
     const looking = head().then(
       (end) => !end || (place !== undefined && whole.comparePositions(place.position, end.position) >= 0),
@@ -84,7 +84,7 @@ export function ourLog(whole: EventStore): OurLog {
     return Promise.race([looking, aborted(signal)]);
   }
 
-  /** From the end back to an event of ours, or to where the end was when it was last looked for. */
+  /** From the end back to an event of ours, or to where the end was at the last check. */
   async function head(): Promise<LogPlace | undefined> {
     const before = known;
     let end: LogPlace | undefined;
@@ -103,7 +103,7 @@ export function ourLog(whole: EventStore): OurLog {
     return undefined;
   }
 
-  /** Nearly always the last event is one of ours, or the one that it was before. */
+  /** Nearly always the last event is one of ours, or the same as before. */
   async function* backwards(): EventPages {
     let from: Position | undefined;
     for await (const page of whole.readAll({ direction: 'backwards', limit: 1 })) {
@@ -118,7 +118,9 @@ export function ourLog(whole: EventStore): OurLog {
     whole,
     async append(request) {
       if (isOurStream(request.stream)) return whole.append(request);
-      throw new InvalidAppendError(`${request.stream} is no name of ours: nobody would read its events.`);
+      throw new InvalidAppendError(
+        `${request.stream} is not a name of one of our streams: nobody would read its events.`,
+      );
     },
     readAll,
     subscribeToAll,
@@ -126,11 +128,11 @@ export function ourLog(whole: EventStore): OurLog {
   };
 }
 
-/** Says no as soon as nobody wants to know any more. */
+/** Resolves to false as soon as the signal aborts. */
 const aborted = (signal: AbortSignal): Promise<false> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(false), { once: true }));
 
-/** Events of others between two of ours are read in pages of at least so many. */
+/** The least page size for reading past events of others. */
 const MOST_PASSED_OVER = 500;
 
 function pageOf(

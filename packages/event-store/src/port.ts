@@ -1,16 +1,16 @@
 /**
- * The event store port: what every backend offers, with one contract suite that holds them to it.
+ * The event store port: what every backend offers, and one contract suite holds them all to.
  *
- * A stream is the list of all events of one thing; a revision is an event's number in its stream, from 0;
- * a position is an event's place in the log, in commit order, and opaque above the port.
+ * A stream is the list of all events of one thing; a revision is an event's number in its stream, from 0; a position is
+ * an event's place in the log, in commit order, and opaque above the port.
  */
 
 /** A position in the log. Opaque text: only the store that gave it can read and compare it. */
 export type Position = string & { readonly __brand: 'Position' };
 
-/** An event on its way into a stream. `data` and `metadata` are the texts of JSON objects. */
+/** An event to be appended. `data` and `metadata` are the texts of JSON objects. */
 export interface EventToAppend {
-  /** A UUID, minted once per command and kept over every retry. */
+  /** A UUID, created once per command and kept across retries. */
   readonly id: string;
   readonly type: string;
   readonly data: string;
@@ -29,7 +29,7 @@ export interface RecordedEvent extends StreamEvent {
   readonly recordedAt: Date;
 }
 
-/** The revision the stream must have: that of its last event, or one of these words. */
+/** The revision that the stream must have: that of its last event, or one of these words. */
 export type ExpectedRevision = number | 'noStream' | 'streamExists' | 'any';
 
 export interface AppendRequest {
@@ -38,8 +38,8 @@ export interface AppendRequest {
   /** At least one. All of them are written, or none. */
   readonly events: readonly EventToAppend[];
   /**
-   * The id of the event at the expected revision, where the caller knows it. A stream with another event
-   * there was rewritten under the caller: `LogRewrittenError`, nothing written.
+   * The id of the event at the expected revision, if the caller knows it. A stream with another event there was
+   * rewritten: `LogRewrittenError`, nothing written.
    */
   readonly expectedLastEventId?: string;
 }
@@ -50,8 +50,8 @@ export interface AppendResult {
   /** Position of the last event appended (or found). */
   readonly position: Position;
   /**
-   * True when the very events were already there: a retry of an append that had succeeded. Of two that are under
-   * way at the same time in two processes, a store may say false of both; the events stand there once all the same.
+   * True when these events were already there: the retry of an append that had succeeded. When two processes send the
+   * same append at the same time, a store may say false to both; the events are written once all the same.
    */
   readonly alreadyAppended: boolean;
 }
@@ -62,7 +62,7 @@ export interface StreamHead {
   readonly eventId: string;
 }
 
-/** The place a consumer has reached: resumed from only while the log still holds that very event. */
+/** The place a consumer has reached. It can resume only while the log still holds that very event. */
 export interface LogPlace {
   readonly position: Position;
   readonly eventId: string;
@@ -72,13 +72,13 @@ export interface ReadStreamOptions {
   readonly direction?: 'forwards' | 'backwards';
   /** The first revision to read, inclusive. Default: the first (backwards: the last). */
   readonly fromRevision?: number;
-  /** At most so many events. Default: all. */
+  /** The most events to read. Default: all. */
   readonly limit?: number;
 }
 
 export interface ReadAllOptions {
   readonly direction?: 'forwards' | 'backwards';
-  /** Read on after (backwards: before) this position. Default: from the beginning (backwards: the end). */
+  /** Reads after (backwards: before) this position. Default: from the beginning (backwards: the end). */
   readonly from?: Position;
   readonly limit?: number;
 }
@@ -88,37 +88,36 @@ export interface SubscribeOptions {
   readonly after?: LogPlace | undefined;
   /** Ends the iteration. */
   readonly signal: AbortSignal;
-  /** At most so many events in a page. */
+  /** The most events in a page. */
   readonly pageSize?: number;
-  /** While behind, the next page is on its way before this one is taken. Default: it is. */
+  /** While behind, fetches the next page before this one is taken. Default true. */
   readonly readAhead?: boolean;
   /**
-   * Once live, a page comes at most this often: what arrives meanwhile comes with the next one. For a reader
-   * whose work costs by the page. Default 0: as soon as there is something.
+   * Once live, the least time between pages: what arrives meanwhile comes in the next one. For a reader whose work costs
+   * by the page. Default 0: as soon as there is something.
    */
   readonly minPageIntervalMs?: number;
 }
 
 export type SubscriptionMessage =
   | { readonly kind: 'events'; readonly events: readonly RecordedEvent[] }
-  /** Everything that was in the log at some moment since the subscription began has been delivered. */
+  /** Everything in the log at some moment since the subscription began has been delivered. */
   | { readonly kind: 'caughtUp' };
 
-/** Events come in pages, so that a reader pays for a page and not for each event. */
+/** Events come in pages, so that a reader pays per page and not per event. */
 export type EventPages = AsyncIterable<readonly RecordedEvent[]>;
 
 export interface EventStore {
   /**
-   * Appends to one stream, if its revision is the expected one. A retry is recognized by the events' ids at
-   * the expected place, for ever; see `testing/appendRules.ts` for every case.
+   * Appends to one stream if it is at the expected revision. A retry is recognized by the events' ids at the expected
+   * place, for ever; `testing/appendRules.ts` lists every case.
    *
-   * Throws `WrongExpectedRevisionError`, `EventTooLargeError`, `StoreOverloadedError`,
-   * `StoreUnreachableError` (surely nothing written), `OutcomeUnknownError` (retry the same request),
-   * `LogRewrittenError`.
+   * Throws `WrongExpectedRevisionError`, `EventTooLargeError`, `StoreOverloadedError`, `StoreUnreachableError` (nothing
+   * was written), `OutcomeUnknownError` (retry the same request), `LogRewrittenError`.
    */
   append(request: AppendRequest): Promise<AppendResult>;
 
-  /** The newest event of each stream, undefined where there is none; in the order of the streams given. */
+  /** The newest event of each stream, undefined if it does not exist; in the order given. */
   heads(streams: readonly string[]): Promise<readonly (StreamHead | undefined)[]>;
 
   readStream(stream: string, options?: ReadStreamOptions): EventPages;
@@ -129,27 +128,27 @@ export interface EventStore {
   head(): Promise<LogPlace | undefined>;
 
   /**
-   * Every event after the place, in order, without gap or repeat, then live. `caughtUp` is told when the end
-   * is reached for the first time and again after each time it had fallen behind. Survives a store that is
-   * away for a while. Throws `LogRewrittenError` when the log no longer holds the place reached.
+   * Every event after the place, in order, without gap or repeat, then live. `caughtUp` comes when the end is first
+   * reached, and again each time after falling behind. Survives a store that is away for a while. Throws
+   * `LogRewrittenError` when the log no longer holds the place reached.
    */
   subscribeToAll(options: SubscribeOptions): AsyncIterable<SubscriptionMessage>;
 
-  /** The position that a text from outside stands for; undefined for one that is none in this store's writing. */
+  /** The position that a text from outside denotes; undefined if it is not one of this store. */
   parsePosition(text: string): Position | undefined;
 
-  /** The event at the very position; undefined where none stands. */
+  /** The event at exactly this position, if any. */
   placeAt(position: Position): Promise<LogPlace | undefined>;
 
-  /** Negative, zero or positive, as sorting wants it. */
+  /** Negative, zero or positive, for sorting. */
   comparePositions(left: Position, right: Position): number;
 
-  /** How many events stand after `from` up to `to`; undefined where the backend cannot tell exactly. */
+  /** The number of events after `from` up to `to`; undefined where the backend cannot tell exactly. */
   distance(from: Position | undefined, to: Position): number | undefined;
 
-  /** Finishes what is queued, then lets go of every connection. */
+  /** Finishes what is queued, then closes every connection. */
   close(): Promise<void>;
 }
 
-/** One append, all its events together, in bytes of id, type, data and metadata. */
+/** The limit of one append: id, type, data and metadata of all its events. */
 export const MAX_APPEND_BYTES = 1024 * 1024;

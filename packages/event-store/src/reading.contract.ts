@@ -1,4 +1,4 @@
-/** The part of the contract that is about reading: heads, a stream, the whole log. */
+/** The part of the contract about reading: heads, a stream, the whole log. */
 import { expect } from 'chai';
 import type { EventStore, EventToAppend, RecordedEvent } from './port.ts';
 import type { EventStoreHarness, MakeHarness } from './testing/eventStoreHarness.ts';
@@ -81,14 +81,14 @@ export function readingContract(storeOf: () => EventStore): void {
       });
     }
 
-    it('that is not there, or beyond its end, gives nothing', async () => {
+    it('that does not exist, or beyond its end, gives nothing', async () => {
       expect(await allOf(store.readStream(streamName()))).to.deep.equal([]);
       expect(await allOf(store.readStream(stream, { fromRevision: 2_500 }))).to.deep.equal([]);
       const backwards = store.readStream(stream, { fromRevision: 9_999, direction: 'backwards', limit: 1 });
       expect(idsOf(await allOf(backwards))).to.deep.equal([events.at(-1)?.id]);
     });
 
-    it('may be given up in the middle', async () => {
+    it('may be stopped in the middle', async () => {
       for await (const page of store.readStream(stream)) {
         expect(page[0]?.id).to.equal(events[0]?.id);
         break;
@@ -114,7 +114,7 @@ export function wholeLogContract(makeHarness: MakeHarness): void {
       expect(await allOf(fresh.store.readAll({ direction: 'backwards' }))).to.deep.equal([]);
     });
 
-    it('gives every event in the order of positions, which is that of the appends', async () => {
+    it('gives every event in the order of positions, which is the order of the appends', async () => {
       const written: EventToAppend[] = [];
       for (let append = 0; append < 30; append++) {
         const batch = newEvents(77);
@@ -129,7 +129,7 @@ export function wholeLogContract(makeHarness: MakeHarness): void {
       });
     });
 
-    it('is read on after a position, or backwards from before it', async () => {
+    it('is read after a position, or backwards from before it', async () => {
       const middle = events[1_200];
       const after = await allOf(fresh.store.readAll(middle ? { from: middle.position } : {}));
       expect(idsOf(after)).to.deep.equal(idsOf(events.slice(1_201)));
@@ -145,7 +145,7 @@ export function wholeLogContract(makeHarness: MakeHarness): void {
       expect(await allOf(fresh.store.readAll({ limit: 1 }))).to.deep.equal(events.slice(0, 1));
     });
 
-    it('has at each position the one event, and nothing beyond its end', async () => {
+    it('has one event at each position, and nothing beyond its end', async () => {
       for (const event of [events[0], events[1_200], events.at(-1)]) {
         if (!event) continue;
         const { position, id } = event;
@@ -154,7 +154,7 @@ export function wholeLogContract(makeHarness: MakeHarness): void {
       expect(await fresh.store.placeAt(fresh.positionBeyondEnd)).to.equal(undefined);
     });
 
-    it('reads the positions that it writes, and no other text', () => {
+    it('parses the positions that it writes, and no other text', () => {
       const { parsePosition } = fresh.store;
       for (const { position } of events.slice(0, 3)) expect(parsePosition(position)).to.equal(position);
       expect(parsePosition(fresh.positionBeyondEnd)).to.equal(fresh.positionBeyondEnd);
@@ -177,7 +177,7 @@ export function wholeLogContract(makeHarness: MakeHarness): void {
         expect(parsePosition(text), text).to.equal(undefined);
     });
 
-    it('ends with its head, and knows how far it is to it or that it cannot tell', async () => {
+    it('ends with its head, and knows the distance to it or that it cannot tell', async () => {
       const last = events.at(-1);
       const head = await fresh.store.head();
       expect(head).to.deep.equal({ position: last?.position, eventId: last?.id });

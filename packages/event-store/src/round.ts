@@ -1,4 +1,4 @@
-/** What works in hand come to: each decided on the state that the one before it leaves, as many as one append carries. */
+/** Decides works in turn, each on the state that the one before it left, as many as one append can carry. */
 import { randomUUID } from 'node:crypto';
 import { encodeMetadata } from '@coffer/kernel';
 import type { Settled } from './commands.ts';
@@ -6,17 +6,17 @@ import type { EventToAppend, StreamEvent } from './port.ts';
 import type { StreamState } from './streamStates.ts';
 import type { Lane, Work } from './works.ts';
 
-/** What was decided for some works: to be appended at once, then answered. */
+/** The decisions on some works: to be appended at once, then answered. */
 export interface Round {
   readonly works: readonly Work[];
   readonly results: readonly (readonly Settled<unknown>[])[];
   readonly events: readonly EventToAppend[];
   readonly state: unknown;
-  /** Nothing but replays that no later write can take back: answered without asking the store. */
+  /** Only replays that no later write can undo: answered without asking the store. */
   readonly onlyReplays: boolean;
 }
 
-/** What was decided for a work. */
+/** The decision on one work. */
 interface Decided {
   readonly results: readonly Settled<unknown>[];
   readonly events: readonly StreamEvent[];
@@ -25,7 +25,7 @@ interface Decided {
   readonly onlyReplays: boolean;
 }
 
-/** Works are added to an append up to so many bytes, well below what the store takes in one; a larger one goes alone. */
+/** Works are added to an append up to this size, well below what the store accepts; a larger work goes alone. */
 const MAX_BYTES_PER_APPEND = 256 * 1024;
 
 export function decideRound(lane: Lane, works: readonly Work[], current: StreamState): Round {
@@ -36,7 +36,7 @@ export function decideRound(lane: Lane, works: readonly Work[], current: StreamS
   let onlyReplays = true;
   for (const work of works) {
     const decided = decideWork(lane, work, state, current.revision + 1 + events.length);
-    // Nothing of it is kept: the next append decides it anew.
+    // Nothing of it is kept: the next append decides it again.
     if (results.length > 0 && bytes + decided.bytes > MAX_BYTES_PER_APPEND) break;
     for (const event of decided.events) events.push(event);
     results.push(decided.results);
@@ -56,7 +56,7 @@ function decideWork(lane: Lane, work: Work, from: unknown, firstRevision: number
   for (const decide of work.decides) {
     try {
       const decision = decide(state);
-      // Everything that can throw comes before anything of this command is kept.
+      // Everything that can throw comes before any result of this command is kept.
       let next = state;
       for (const event of decision.events) next = lane.type.evolve(next, event);
       const appended = encode(lane, work, decision.events, firstRevision + events.length);

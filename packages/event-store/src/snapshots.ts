@@ -1,30 +1,29 @@
 /**
- * Snapshots spare a cold fold of a long stream. They are disposable: the log is the truth, a snapshot is
- * used only while the log still holds the very event it was taken at and where the service wrote it, and all of
- * them may be deleted.
+ * Snapshots spare a cold fold of a long stream. They are disposable: the log is the truth. A snapshot is used only if the
+ * service wrote it and the log still holds the very event at which it was taken; all of them may be deleted.
  */
 
 export interface Snapshot {
   readonly revision: number;
   /** Id of the event at that revision. */
   readonly eventId: string;
-  /** As the stream type's `snapshot.encode` gave it. */
+  /** The output of the stream type's `snapshot.encode`. */
   readonly state: unknown;
 }
 
 export interface SnapshotStore {
-  /** The newest snapshot of this decider version; undefined as well for one that the service did not write. */
+  /** The newest snapshot of this decider version; undefined also for one that the service did not write. */
   load(stream: string, deciderVersion: number): Promise<Snapshot | undefined>;
   save(stream: string, deciderVersion: number, snapshot: Snapshot): Promise<void>;
 }
 
-/** Which snapshot: there is one of each. */
+/** The key of a snapshot. */
 export interface SnapshotPlace {
   readonly stream: string;
   readonly deciderVersion: number;
 }
 
-/** Snapshots as they are kept, whoever wrote them: for a verification, which compares them with the fold. */
+/** Snapshots as stored, whoever wrote them: for a verification, which compares them with the fold. */
 export interface KeptSnapshots {
   readonly placesAmong: (streams: readonly string[]) => Promise<readonly SnapshotPlace[]>;
   readonly read: (place: SnapshotPlace) => Promise<(Omit<Snapshot, 'state'> & KeptState) | undefined>;
@@ -33,16 +32,16 @@ export interface KeptSnapshots {
 interface KeptState {
   /** The JSON of the state. */
   readonly text: string;
-  /** False for one that the service did not write: it is not used. */
+  /** False if the service did not write it; it is then not used. */
   readonly isAuthentic: boolean;
 }
 
-/** No stream shorter than this has a snapshot. */
+/** Shorter streams have no snapshot. */
 export const SNAPSHOT_MIN_EVENTS = 2_000;
 
 /**
- * The first at 2,000 events, then whenever half as many again have come: taking one costs as much as the
- * state is large, so a fixed distance would make the cost of a long stream grow with its square.
+ * The first at 2,000 events, then whenever the stream has grown by half: a snapshot costs as much as the state is large,
+ * so a fixed interval would make the cost of a long stream quadratic.
  */
 export function isSnapshotDue(revision: number, lastSnapshotRevision: number): boolean {
   return revision - lastSnapshotRevision >= Math.max(SNAPSHOT_MIN_EVENTS, lastSnapshotRevision / 2);

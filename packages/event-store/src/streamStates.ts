@@ -1,6 +1,6 @@
 /**
- * The states of streams as this process has folded them: the most recently used ones are remembered, gone on with from
- * the log where it is longer, and now and then saved as snapshots, which make a long stream quick to fold again.
+ * The states of streams as this process has folded them: the most recently used are cached, brought up to date from the
+ * log, and now and then saved as snapshots, which make a long stream quick to fold again.
  */
 import { createBatchingLookup, fold } from '@coffer/kernel';
 import { LRUCache } from 'lru-cache';
@@ -13,24 +13,24 @@ export interface StreamState {
   readonly state: unknown;
   /** Revision of the last event folded; -1 when the stream has none. */
   readonly revision: number;
-  /** Id of that event, by which a rewritten stream is told apart. */
+  /** Id of that event, by which a rewritten stream is detected. */
   readonly lastEventId: string | undefined;
   readonly bytes: number;
 }
 
-/** Whose state: a stream and the type that it is of. */
+/** Whose state: a stream and its type. */
 type Folded = Pick<Lane, 'type' | 'stream'>;
 
 export interface StreamStates {
   /** May be older than the log. */
   remembered(stream: string): StreamState | undefined;
-  /** As the log is now, from the state given where that is still in it. */
+  /** As the log is now, starting from the given state if the log still holds it. */
   read(of: Folded, known?: StreamState): Promise<StreamState>;
   isCurrent(of: Folded, known: StreamState): Promise<boolean>;
-  /** The state behind an append of this process. A snapshot of it is saved in the background when it is due. */
+  /** Caches the state after an append of this process. Saves a snapshot in the background when one is due. */
   keep(of: Folded, state: StreamState): void;
   drop(stream: string): void;
-  /** One stream that was rewritten is a log that was: no other state may answer a replay from memory. */
+  /** One rewritten stream means a rewritten log: no other cached state may answer a replay. */
   forget(): void;
   readonly bytes: number;
   readonly count: number;
@@ -38,7 +38,7 @@ export interface StreamStates {
 
 export interface StreamStatesOptions {
   readonly store: Pick<EventStore, 'readStream' | 'heads'>;
-  /** A session of 10,000 bets takes what a thousand short ones do, so a bound in entries would bound nothing. */
+  /** A session of 10,000 bets is as large as a thousand short ones, so the bound is in bytes, not entries. */
   readonly cacheBytes: number;
   readonly snapshots: SnapshotStore | undefined;
   readonly onSnapshotError: ((error: unknown) => void) | undefined;
@@ -104,7 +104,7 @@ export function createStreamStates(options: StreamStatesOptions): StreamStates {
       state = fold(of.type, state, page);
       revision += page.length;
       lastEventId = page.at(-1)?.id;
-      // Only a stream with many pages is worth the question.
+      // Only a long stream is worth the query.
       if (mayHaveSnapshot && revision + 1 >= SNAPSHOT_MIN_EVENTS / 2) {
         mayHaveSnapshot = false;
         const folded = await foldFromSnapshot(of, revision);
@@ -138,7 +138,7 @@ export function createStreamStates(options: StreamStatesOptions): StreamStates {
   }
 
   function remember({ stream }: Folded, state: StreamState): StreamState {
-    // A stream that does not exist is not worth its room, and ids that nobody opened are without number.
+    // Streams that do not exist are not cached: callers can invent any number of ids.
     if (state.revision >= 0) cache.set(stream, state);
     return state;
   }
@@ -149,14 +149,14 @@ export function createStreamStates(options: StreamStatesOptions): StreamStates {
     if (!snapshots || !snapshot || eventId === undefined || revision < SNAPSHOT_MIN_EVENTS) return;
     if (!isSnapshotDue(revision, lastSnapshots.get(stream) ?? 0)) return;
     lastSnapshots.set(stream, revision);
-    // The encoding, too, is inside: a state that cannot be encoded is told of like one that cannot be saved.
+    // Encoding happens inside: a state that cannot be encoded is reported like one that cannot be saved.
     const save = async () =>
       snapshots.save(stream, version, { revision, eventId, state: snapshot.encode(state) });
     save().catch((error: unknown) => onSnapshotError?.(error));
   }
 }
 
-/** The state of a stream at a revision, with what it takes in memory. */
+/** The state of a stream at a revision, with its size in memory. */
 export function stateOf(
   { type, stream }: Folded,
   state: unknown,

@@ -1,4 +1,4 @@
-/** The part of the contract that is about following the log. */
+/** The part of the contract about following the log. */
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
@@ -29,7 +29,7 @@ export function subscriptionContract(harnessOf: () => EventStoreHarness): void {
       await writeTo(store, 1);
     });
 
-    it('after a place gives what stands behind it', async () => {
+    it('after a place gives what follows it', async () => {
       const after = await headOf(store);
       const written = await writeTo(store, 3);
       const reader = follow(store, { after });
@@ -38,14 +38,14 @@ export function subscriptionContract(harnessOf: () => EventStoreHarness): void {
       await reader.stop();
     });
 
-    it('after the head has caught up before anything comes', async () => {
+    it('after the head has caught up before anything arrives', async () => {
       const reader = follow(store, { after: await headOf(store) });
       await reader.until(() => reader.told.length > 0);
       expect(reader.told).to.deep.equal(['caughtUp']);
       await reader.stop();
     });
 
-    it('goes on live, woken by appends of this process and of others, and does not catch up again', async () => {
+    it('continues live, woken by appends of this process and of others, without catching up again', async () => {
       const other = harness.another();
       const reader = follow(store, { after: await headOf(store) });
       await reader.until(() => reader.told.includes('caughtUp'));
@@ -59,7 +59,7 @@ export function subscriptionContract(harnessOf: () => EventStoreHarness): void {
       await reader.stop();
     });
 
-    it('that fell behind says so by catching up again', async () => {
+    it('that fell behind catches up again', async () => {
       const after = await headOf(store);
       const stopping = new AbortController();
       let events = 0;
@@ -67,7 +67,7 @@ export function subscriptionContract(harnessOf: () => EventStoreHarness): void {
       for await (const message of store.subscribeToAll({ after, signal: stopping.signal, pageSize: 10 })) {
         if (message.kind === 'events') events += message.events.length;
         else caughtUpAt.push(events);
-        // While the consumer is at it the log grows by several pages.
+        // While the consumer works, the log grows by several pages.
         if (caughtUpAt.length === 1 && events === 0) await writeTo(store, 35);
         if (caughtUpAt.length === 2) stopping.abort();
       }
@@ -91,7 +91,7 @@ export function subscriptionContract(harnessOf: () => EventStoreHarness): void {
 
     it('ends when it is aborted: before it begins, while it waits, and in the middle of the events', async () => {
       const aborted = store.subscribeToAll({ signal: AbortSignal.abort() });
-      for await (const message of aborted) expect.fail(`It went on with ${message.kind}.`);
+      for await (const message of aborted) expect.fail(`It continued with ${message.kind}.`);
 
       const waiting = follow(store, { after: await headOf(store) });
       await waiting.until(() => waiting.told.includes('caughtUp'));
@@ -108,7 +108,7 @@ export function subscriptionContract(harnessOf: () => EventStoreHarness): void {
       expect(pages).to.equal(1);
     });
 
-    it('may be left in the middle', async () => {
+    it('may be stopped in the middle', async () => {
       await writeTo(store, 30);
       for await (const message of store.subscribeToAll({
         signal: new AbortController().signal,
@@ -127,14 +127,14 @@ export function subscriptionContract(harnessOf: () => EventStoreHarness): void {
       await reader.ended;
     });
 
-    it('refuses a place whose position holds another event, for the log was rewritten', async () => {
+    it('refuses a place whose position holds another event, because the log was rewritten', async () => {
       const { position } = await headOf(store);
       const reader = follow(store, { after: { position, eventId: randomUUID() } });
       expect(await rejectionOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
       expect(reader.told).to.deep.equal([]);
     });
 
-    it('refuses a place beyond the end, for the log was rewritten', async () => {
+    it('refuses a place beyond the end, because the log was rewritten', async () => {
       const { eventId } = await headOf(store);
       const reader = follow(store, { after: { position: harness.positionBeyondEnd, eventId } });
       expect(await rejectionOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
@@ -143,11 +143,11 @@ export function subscriptionContract(harnessOf: () => EventStoreHarness): void {
   });
 }
 
-/** For a log that is empty at first, and can be put back to an older state. */
+/** For a log that is empty at first, and can be rewound. */
 export function rewindingContract(makeHarness: MakeHarness): void {
-  describe('a subscription to a log of its own', () => {
+  describe('a subscription to a fresh log', () => {
     const freshOnes: EventStoreHarness[] = [];
-    /** A log of its own, which is let go of also when the spec fails. */
+    /** A new log, which is released even when the spec fails. */
     const makeFresh = async (): Promise<EventStoreHarness> => {
       const fresh = await makeHarness();
       freshOnes.push(fresh);
@@ -157,7 +157,7 @@ export function rewindingContract(makeHarness: MakeHarness): void {
       for (const fresh of freshOnes.splice(0)) await fresh.close();
     });
 
-    it('from the start gives every event in order, then says that it has caught up', async () => {
+    it('from the start gives every event in order, then catches up', async () => {
       const fresh = await makeFresh();
       const written = [...(await writeTo(fresh.store, 500)), ...(await writeTo(fresh.store, 750))];
       const reader = follow(fresh.store, { pageSize: 100 });
@@ -179,7 +179,7 @@ export function rewindingContract(makeHarness: MakeHarness): void {
     });
 
     for (const appendedSince of [0, 7]) {
-      it(`ends when the log is put back under it and ${appendedSince} other events were appended`, async () => {
+      it(`ends when the log is rewound and ${appendedSince} other events were appended`, async () => {
         const fresh = await makeFresh();
         await writeTo(fresh.store, 5);
         const reader = follow(fresh.store);

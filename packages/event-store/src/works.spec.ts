@@ -34,7 +34,7 @@ describe('a work of the command handler', () => {
     }
   }
 
-  it('is taken in order, and put back in front of those that came meanwhile', () => {
+  it('is taken in order, and put back before those that arrived meanwhile', () => {
     const [first, second, third] = [workIn('queued'), workIn('queued'), workIn('queued')];
     const queue = [first, second];
     expect(takeWorks(queue)).to.deep.equal([first, second]);
@@ -44,7 +44,7 @@ describe('a work of the command handler', () => {
     expect([first, second, third].map(({ state }) => state)).to.deep.equal(['deciding', 'queued', 'queued']);
   });
 
-  it('waits when those before it are as many commands as one append carries, and is never split', () => {
+  it('waits when the works before it fill an append, and is never split', () => {
     const queue = [workIn('queued', 1_000), workIn('queued', 100), workIn('queued', 28), workIn('queued')];
     expect(takeWorks(queue).map(({ decides }) => decides.length)).to.deep.equal([1_000]);
     expect(takeWorks(queue).map(({ decides }) => decides.length)).to.deep.equal([100, 28]);

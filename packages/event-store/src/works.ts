@@ -1,20 +1,19 @@
 /**
- * A work is one call of the command handler on its way through its stream's lane. It is in exactly one of four
- * states, so that a work that was answered is never carried out, and one that waits is never answered by an append
- * that it is no part of.
+ * A work is one call of the command handler on its way through its stream's lane. It is in exactly one of four states, so
+ * an answered work is never carried out, and a waiting work is never answered by an append that it is not part of.
  */
 import { type Decision, type StreamType, transitionsOf } from '@coffer/kernel';
 import type { CommandContext, Settled } from './commands.ts';
 
 /**
- * `queued`: waits, nothing is decided. `deciding`: in hand, and nothing of it can be in the log. `appending`: what
- * was decided is on its way to the log. `answered`: its caller was told, once.
+ * `queued`: waits, nothing is decided. `deciding`: in hand, and nothing of it can be in the log. `appending`: its events
+ * are on their way to the log. `answered`: its caller was told, once.
  */
 export type WorkState = 'queued' | 'deciding' | 'appending' | 'answered';
 
 export const advance = transitionsOf<WorkState>('a work', {
   queued: ['deciding'],
-  // Back to the queue when it does not fit the append of the works before it.
+  // Back to the queue when it does not fit into the append of the works before it.
   deciding: ['queued', 'appending', 'answered'],
   // Decided again when nothing of the append was written.
   appending: ['deciding', 'answered'],
@@ -45,10 +44,10 @@ export function isInHand({ state }: Work): boolean {
   return state === 'deciding' || state === 'appending';
 }
 
-/** So many commands are decided for one append at most; a call of several is never split. */
+/** The most commands decided for one append; a call with several is never split. */
 const MAX_COMMANDS_PER_APPEND = 128;
 
-/** Works that wait, in order, as many as one append should carry: in hand now. */
+/** Takes from the queue as many waiting works as one append should carry, in order: they are now in hand. */
 export function takeWorks(queue: Work[]): readonly Work[] {
   let commands = 0;
   let count = 0;
@@ -62,7 +61,7 @@ export function takeWorks(queue: Work[]): readonly Work[] {
   return works;
 }
 
-/** Works that have no room in the append of those before them wait for the next one, and go first in it. */
+/** Works that do not fit into this append are first in the next one. */
 export function putBack(queue: Work[], works: readonly Work[]): void {
   for (const work of works) advance(work, 'queued');
   queue.unshift(...works);

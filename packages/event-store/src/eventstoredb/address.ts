@@ -1,4 +1,4 @@
-/** What a connection string says of the nodes; all else in it is the client's to understand. */
+/** The nodes in a connection string; everything else in it is for the client to interpret. */
 
 export interface Node {
   readonly address: string;
@@ -7,11 +7,11 @@ export interface Node {
 
 export interface Address {
   readonly user: { readonly name: string; readonly password: string } | undefined;
-  /** Those that are named. */
+  /** The nodes named in the connection string. */
   readonly seeds: readonly Node[];
-  /** One node is named by itself, not as one of many: it is used as it is, wherever it says that it stands. */
+  /** A single node, not a cluster: it is used as it is, whatever address it reports. */
   readonly isOneNode: boolean;
-  /** The connection string for one node, with the same settings and the same user. */
+  /** The connection string for one node, with the same settings and user. */
   of(node: Node): string;
 }
 
@@ -19,17 +19,17 @@ export const nameOf = ({ address, port }: Node): string => `${address}:${port}`;
 
 const DEFAULT_PORT = 2113;
 
-/** Throws for what is no connection string of EventStoreDB, without quoting it. */
+/** Throws when this is not a connection string of EventStoreDB, without quoting it. */
 export function addressFrom(connectionString: string): Address {
   const [, discover, user = '', hosts, settings = ''] =
     /^esdb(\+discover)?:\/\/([^/?@]+@)?([^/?@]+?)[,/]*(\?.*)?$/.exec(
       connectionString.trim().replace(/\/+$/, ''),
     ) ?? [];
-  if (hosts === undefined) throw new Error('This is no connection string of EventStoreDB.');
+  if (hosts === undefined) throw new Error('This is not a connection string of EventStoreDB.');
   const seeds = hosts.split(',').map((host) => {
     const [address = '', port = `${DEFAULT_PORT}`, ...rest] = host.trim().split(':');
     if (address === '' || !/^\d{1,5}$/.test(port) || rest.length > 0) {
-      throw new Error('A node of EventStoreDB is named as host or host:port.');
+      throw new Error('A node of EventStoreDB must be host or host:port.');
     }
     return { address, port: Number(port) };
   });

@@ -1,4 +1,4 @@
-/** Every way in which an append through the client can go wrong, and what the store makes of it. ADR 0014. */
+/** Every way in which an append through the client can fail, and what the store makes of it. ADR 0014. */
 import { startStoreGatewayProcess } from '@coffer/testing';
 import { expect } from 'chai';
 import {
@@ -39,7 +39,7 @@ describe('an append to EventStoreDB', () => {
     const append = request();
     world.onNextAppend(() => {
       world.proxy.swallowReplies();
-      // The connection ends once the events stand.
+      // The connection ends once the events are in the log.
       world.log.changed().then(() => world.proxy.cut());
     });
     expect(await store.append(append)).to.deep.equal({
@@ -50,7 +50,7 @@ describe('an append to EventStoreDB', () => {
     expect(await stored(world, append)).to.deep.equal(idsOf(append.events));
   });
 
-  it('that was lost on its way is unknown, and its retry writes it', async () => {
+  it('that was lost on its way has an unknown outcome, and its retry writes it', async () => {
     const world = await makeWorld();
     const store = world.open();
     const append = request();
@@ -76,10 +76,10 @@ describe('an append to EventStoreDB', () => {
     expect((await store.append(append)).alreadyAppended).to.equal(true);
   });
 
-  it('over a connection that goes silent under it is found over another one', async () => {
+  it('over a connection that goes silent is found over another one', async () => {
     const world = await makeWorld();
     const store = world.open({ appendTimeoutMs: 200, readSilenceMs: 200 });
-    // It has the silent server for its own connection too, and keeps it.
+    // The silent server has this connection too, and keeps it.
     const reader = follow(store);
     await reader.until(() => reader.told.includes('caughtUp'));
     const append = request();
@@ -91,7 +91,7 @@ describe('an append to EventStoreDB', () => {
     await reader.stop();
   });
 
-  it('is settled when the server half closes the connection under it', async () => {
+  it('is settled when the server half-closes the connection', async () => {
     const world = await makeWorld();
     const store = world.open({ appendTimeoutMs: 500 });
     const append = request();
@@ -104,7 +104,7 @@ describe('an append to EventStoreDB', () => {
     expect(await stored(world, append)).to.deep.equal(idsOf(append.events));
   });
 
-  it('is not decided by the failure of another client in the process', async () => {
+  it('is not affected by the failure of another client in the process', async () => {
     const world = await makeWorld();
     const failing = world.open();
     const healthy = world.open({ connectionString: `esdb://127.0.0.1:${world.port}?tls=false` });
@@ -157,7 +157,7 @@ describe('an append to EventStoreDB', () => {
     }
   });
 
-  it('goes on after a restart of the server, over the same store', async () => {
+  it('works again after a restart of the server, through the same store', async () => {
     const world = await makeWorld();
     const store = world.open();
     await store.append(request());
@@ -168,7 +168,7 @@ describe('an append to EventStoreDB', () => {
     expect((await onceServed(() => store.append(append))).revision).to.equal(1);
   });
 
-  it('that no server can be found for is surely not written, and the next one finds the server', async () => {
+  it('is not written when no server can be found, and the next one finds the server', async () => {
     const world = await makeWorld();
     for (const nodes of [
       `esdb+discover://127.0.0.1:${world.proxy.port}`,
@@ -184,14 +184,14 @@ describe('an append to EventStoreDB', () => {
     }
   });
 
-  it('is refused with the revision that is there, whatever the connection string asks for', async () => {
+  it('is refused with the actual revision, whatever the connection string asks for', async () => {
     const world = await makeWorld();
     const store = world.open({
       connectionString: `esdb://127.0.0.1:${world.port}?tls=false&throwOnAppendFailure=false`,
     });
     const stream = streamName();
     await store.append({ stream, expectedRevision: 'noStream', events: newEvents(42) });
-    // Between the look and the append somebody else writes, so that it is the server that refuses.
+    // Between the look and the append another client writes, so the server itself refuses.
     world.onNextAppend(() => {
       world.log.append({ stream, expectedRevision: 41, events: newEvents(1) });
     });
@@ -204,7 +204,7 @@ describe('an append to EventStoreDB', () => {
     ['an hour behind', -3_600_000],
     ['an hour ahead', 3_600_000],
   ] as const) {
-    it(`does not depend on the clocks: that of the server is ${skew}`, async () => {
+    it(`does not depend on the clocks: the server's is ${skew}`, async () => {
       const gateway = await startStoreGatewayProcess({ clockAheadMs });
       const store = createEventStoreDbEventStore({ connectionString: gateway.connectionString });
       try {
@@ -216,7 +216,7 @@ describe('an append to EventStoreDB', () => {
     });
   }
 
-  it('is counted as the server counts it, where types are long', async () => {
+  it('with long types is measured as the server measures it', async () => {
     const world = await makeWorld();
     const store = world.open();
     const events = Array.from({ length: 1_100 }, () => newEvent({ type: 'T'.repeat(800) }));
@@ -225,7 +225,7 @@ describe('an append to EventStoreDB', () => {
     expect(world.log.events).to.deep.equal([]);
   });
 
-  it('that is not allowed is told with what the server says', async () => {
+  it("that is not allowed fails with the server's reason", async () => {
     const world = await makeWorld({ allowWrites: false });
     const error = await rejectionOf(world.open().append(request()));
     expect(error).to.be.instanceOf(StoreUnreachableError);

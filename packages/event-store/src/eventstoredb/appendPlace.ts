@@ -1,4 +1,4 @@
-/** What stands in the log where an append is to stand. */
+/** What the log already holds where an append should go. */
 import { LogRewrittenError, WrongExpectedRevisionError } from '../errors.ts';
 import type { AppendRequest, AppendResult, ExpectedRevision } from '../port.ts';
 import type { LogReader } from './logReader.ts';
@@ -6,13 +6,13 @@ import type { LogReader } from './logReader.ts';
 export type PlaceReader = Pick<LogReader, 'readStream' | 'heads'>;
 
 export interface PlaceBefore {
-  /** These very events. */
+  /** The append's own events. */
   readonly found?: AppendResult;
-  /** Of the stream, for an append without an exact revision; undefined where there is none. */
+  /** Of the stream, for an append without an exact revision; undefined if it does not exist. */
   readonly lastRevision?: number;
 }
 
-/** What stands at the expected place already. Throws what the port says of a place that is not as expected. */
+/** Looks for the append's events at the expected place. Throws the port's errors if the place is not as expected. */
 export async function lookAt(reader: PlaceReader, request: AppendRequest): Promise<PlaceBefore> {
   const { stream, expectedRevision, expectedLastEventId, events } = request;
   if (typeof expectedRevision !== 'number' && expectedRevision !== 'noStream') {
@@ -30,7 +30,7 @@ export async function lookAt(reader: PlaceReader, request: AppendRequest): Promi
   if (behind.length === 0) {
     if (expectedLastEventId !== undefined && expected?.id !== expectedLastEventId.toLowerCase()) {
       throw new LogRewrittenError(
-        `Stream ${stream} holds another event at ${expectedRevision} than was read from it.`,
+        `Stream ${stream} holds a different event at ${expectedRevision} than was read from it.`,
       );
     }
     return {};
@@ -42,7 +42,7 @@ export async function lookAt(reader: PlaceReader, request: AppendRequest): Promi
   throw await wrongRevision(reader, stream, expectedRevision);
 }
 
-/** The event at the revision, undefined when there is none, and at most so many behind it. */
+/** The event at the revision, undefined if there is none, and the events after it, up to a limit. */
 async function readPlace(reader: PlaceReader, stream: string, revision: number | undefined, count: number) {
   const found = [];
   const range = { fromRevision: revision ?? 0, limit: revision === undefined ? count : count + 1 };

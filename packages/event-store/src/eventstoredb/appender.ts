@@ -1,10 +1,9 @@
 /**
- * Appends, each a call of its own, those of one stream one after the other.
+ * Appends, one call each; those of one stream go one at a time.
  *
- * The server answers a repeat as if it had been the first time, and looks at no event that stands before an append.
- * So what stands at the expected place is read first: a repeat is found there, and a log that was rewritten is
- * noticed. What the call itself fails with is an unknown outcome unless the server has said what it refuses; then
- * the place is read again.
+ * The server answers a repeated append as if it were the first, and does not check the event before an append. So the
+ * expected place is read first: this finds a repeat and notices a rewritten log. If the call fails, the outcome is
+ * unknown unless the server said what it refuses; then the place is read again.
  */
 import { checkAppend } from '../appendRequest.ts';
 import {
@@ -21,14 +20,14 @@ import { type ClientEvents, createSender, type SendOptions, serverBytesOf } from
 import { clientEvent } from './wire.ts';
 
 export interface AppenderOptions extends SendOptions {
-  /** Appends that may wait or be under way, and their bytes. */
+  /** Limits on appends that wait or are in flight, and on their bytes. */
   readonly maxQueuedAppends: number;
   readonly maxQueuedBytes: number;
 }
 
 export interface Appender {
   append(request: AppendRequest): Promise<AppendResult>;
-  /** Finishes what it has taken, and takes nothing more. */
+  /** Finishes what was accepted, and accepts nothing more. */
   close(): Promise<void>;
 }
 
@@ -64,7 +63,7 @@ export function createAppender(options: AppenderOptions): Appender {
     if (before.found) return before.found;
     const sent = await send(request, events);
     if ('position' in sent) {
-      // Without an exact revision the server looks among its recent events for a repeat.
+      // Without an exact revision the server looks for a repeat among its recent events.
       return {
         ...sent,
         alreadyAppended: before.lastRevision !== undefined && sent.revision <= before.lastRevision,
@@ -100,7 +99,7 @@ export function createAppender(options: AppenderOptions): Appender {
       }
       if (isClosing) throw new StoreUnreachableError('The store is closed.');
       if (queuedAppends >= options.maxQueuedAppends || queuedBytes + bytes > options.maxQueuedBytes) {
-        throw new StoreOverloadedError(`${queuedAppends} appends are waiting already.`);
+        throw new StoreOverloadedError(`${queuedAppends} appends are already waiting.`);
       }
       return inTurn(request, bytes, events);
     },
@@ -111,6 +110,6 @@ export function createAppender(options: AppenderOptions): Appender {
   };
 }
 
-/** Others stand where these events were to stand: they never will. */
+/** Other events are where these should have gone, so these can never be written. */
 const isPassed = ({ expected, actual }: WrongExpectedRevisionError) =>
   actual !== undefined && (expected === 'noStream' || (typeof expected === 'number' && actual > expected));

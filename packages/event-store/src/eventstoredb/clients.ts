@@ -1,4 +1,4 @@
-/** The clients in use: each of the node that leads, replaced when another one does or when it is of no use any more. */
+/** The clients in use: always of the leading node, replaced when another node leads or the connection is unusable. */
 import type { EventStoreDBClient } from '@eventstore/db-client';
 import { type Address, type Node, nameOf } from './address.ts';
 import type { Cluster } from './cluster.ts';
@@ -8,16 +8,16 @@ import { type Guarded, guarded } from './guardedClient.ts';
 export interface Connection {
   readonly client: EventStoreDBClient;
   readonly node: Node;
-  /** Another node leads now, or none is found: whoever still waits here may wait for ever. */
+  /** Aborts when another node leads or none is found: waiting here could take for ever. */
   readonly left: AbortSignal;
 }
 
 export interface Clients {
   /** To the leader. Throws `StoreAbsentError`. */
   current(): Promise<Connection>;
-  /** Nothing has come for a while: the next caller is given another connection, and all nodes are asked who leads. */
+  /** Nothing arrived for a while: the next caller gets a new connection, and all nodes are asked who leads. */
   silent(connection: Connection): void;
-  /** Takes from a failure what it says of the connection and of the leader. */
+  /** Learns from a failure about the connection and the leader. */
   failed(connection: Connection, error: unknown): void;
   close(): Promise<void>;
 }
@@ -29,7 +29,7 @@ interface Held {
 
 export function createClients(address: Address, cluster: Cluster): Clients {
   let held: Held | undefined;
-  /** The node in use; its end is told to those as well who wait on a connection that was given up before. */
+  /** The node in use; callers on a connection given up earlier learn of its end as well. */
   let used: { readonly node: Node; readonly leaving: AbortController } | undefined;
   const ending = new Set<Promise<void>>();
 

@@ -35,7 +35,7 @@ describe('a cluster of EventStoreDB nodes', () => {
     for (const node of nodes.splice(0)) node.stop();
   });
 
-  it('is written to and read from at the leader, which a node that does not lead has named', async () => {
+  it('is written and read at the leader, which a follower has named', async () => {
     const world = await makeWorld();
     const node = await follower(() => world.port);
     const store = world.open({ connectionString: `esdb://127.0.0.1:${node.port}?tls=false` });
@@ -48,11 +48,11 @@ describe('a cluster of EventStoreDB nodes', () => {
     await reader.until(() => reader.told.includes('caughtUp'));
     expect(reader.ids()).to.deep.equal(idsOf(append.events));
     await reader.stop();
-    // What one was told is known to all.
+    // What one caller learnt, all know.
     expect(node.refusals()).to.equal(1);
   });
 
-  it('has a leader that steps down while it is in use', async () => {
+  it('may have its leader step down while in use', async () => {
     const world = await makeWorld();
     const node = await follower(() => world.port);
     const store = world.open();
@@ -65,7 +65,7 @@ describe('a cluster of EventStoreDB nodes', () => {
     expect(node.refusals()).to.be.at.least(1);
   });
 
-  it('whose nodes name one another as the leader takes nothing, and says so in time', async () => {
+  it('whose nodes name one another as leader accepts nothing, and fails in time', async () => {
     const world = await makeWorld();
     const one: FollowerNode = await follower(() => other.port);
     const other = await follower(() => one.port);
@@ -84,7 +84,7 @@ describe('a cluster of EventStoreDB nodes', () => {
     expect((await store.append(request())).revision).to.equal(1);
   });
 
-  it('is spoken to over TLS with a password, and refuses a wrong one', async () => {
+  it('works over TLS with a password, and refuses a wrong one', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'coffer-spec-'));
     try {
       const tls = await selfSignedCertificate(['localhost'], new Date());

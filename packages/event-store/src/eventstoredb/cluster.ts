@@ -1,8 +1,8 @@
 /**
- * Where the leader is: asked once for all callers, and asked anew when a node is gone or says nothing. While nobody
- * can say who leads, callers are told so at once, and one search goes on for all of them.
+ * Finds the leader: one search serves all callers, and a new one starts when a node is gone or silent. While no leader
+ * is known, callers fail at once and one search continues for all of them.
  *
- * The client's own search is not used: each of its callers would search for himself, one node after the other.
+ * The client's own search is not used: each caller would search separately, one node after the other.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import gossipService from '@eventstore/db-client/generated/gossip_grpc_pb.js';
@@ -14,22 +14,22 @@ import { explained } from './failures.ts';
 import { guarded } from './guardedClient.ts';
 
 export interface Cluster {
-  /** Where the leader is. Throws `StoreAbsentError`, at once while the search has found nobody. */
+  /** The leader. Throws `StoreAbsentError`, at once if the search has found none so far. */
   leader(): Promise<Node>;
-  /** A node has said that another one leads. */
+  /** A node said that another one leads. */
   told(leader: Node): void;
-  /** The node does not answer: unless it is known that another one leads, all of them are asked. */
+  /** The node does not answer: all nodes are asked, unless another one is known to lead. */
   doubt(node: Node): void;
-  /** Called when another node leads than before, or none is found. */
+  /** Called when the leader changes or is lost. */
   onMoved(listener: (leader: Node | undefined) => void): void;
   close(): Promise<void>;
 }
 
-/** A node that says nothing in so long is none that leads. */
+/** A node that does not answer within this time does not count. */
 const ANSWER_WITHIN_MS = 1_000;
-/** Between two rounds of a search that finds nobody. */
+/** Pauses between rounds of a search that finds no leader. */
 const PAUSES_MS = [50, 100, 200, 400, 1_000];
-/** What was just found is not doubted again for so long, however many callers fail. */
+/** A leader just found is not doubted again for this long, however many callers fail. */
 const TRUSTED_FOR_MS = 200;
 
 type GossipRead = (
@@ -43,15 +43,15 @@ const { LEADER } = gossip.MemberInfo.VNodeState;
 export function createCluster(address: Address): Cluster {
   const closing = new AbortController();
   const listeners: ((leader: Node | undefined) => void)[] = [];
-  /** Besides those that the connection string names. */
+  /** In addition to those in the connection string. */
   let members: readonly Node[] = [];
-  // One node by its name is taken at its word until it fails, whatever it calls itself.
+  // A single node is trusted until it fails, whatever state it reports.
   let leader: Node | undefined = address.isOneNode ? address.seeds[0] : undefined;
   let previous = leader;
   let foundAtMs = Number.NEGATIVE_INFINITY;
   let searching: Promise<void> | undefined;
   let doubted: Node | undefined;
-  /** The first round of the search that is under way; what it and later ones have come to. */
+  /** The first round of the current search; the result of it and of later rounds. */
   let firstRound = Promise.withResolvers<void>();
   let absence: StoreAbsentError | undefined;
 
@@ -80,7 +80,7 @@ export function createCluster(address: Address): Cluster {
   async function rounds(): Promise<void> {
     for (let failures = 0; leader === undefined && !closing.signal.aborted; failures++) {
       const outcome = await round();
-      // Somebody may have been told meanwhile.
+      // A leader may have been reported meanwhile.
       if (leader !== undefined) return;
       if ('leader' in outcome) return found(outcome.leader);
       absence = new StoreAbsentError(outcome.reason);
@@ -90,7 +90,7 @@ export function createCluster(address: Address): Cluster {
     }
   }
 
-  /** All are asked at the same time; who is named counts when he answers himself, for others may not know yet. */
+  /** Asks all nodes at once. A node named as leader counts once it confirms, since others may be out of date. */
   async function round(): Promise<{ readonly leader: Node } | { readonly reason: string }> {
     const answers = new Map<string, Promise<readonly gossip.MemberInfo[]>>();
     const ask = (node: Node) => {
@@ -112,7 +112,7 @@ export function createCluster(address: Address): Cluster {
         }
         if (told.length > 1) members = told.map(nodeOf).filter((member) => member !== undefined);
         await ask(named);
-        // Who was silent a moment ago is believed last.
+        // The node that was just silent is the last resort.
         if (doubted && nameOf(named) === nameOf(doubted)) lastResort = named;
         else first.resolve({ leader: named });
       } catch (error) {
@@ -125,14 +125,14 @@ export function createCluster(address: Address): Cluster {
     return Promise.race([first.promise, none]);
   }
 
-  /** What a node says of the cluster, over a connection of its own. */
+  /** The cluster as a node sees it, over a separate connection. */
   async function membersAt(node: Node): Promise<readonly gossip.MemberInfo[]> {
     const { stubOf, end } = guarded(address.of(node));
     try {
       const stub = await stubOf(gossipService.GossipClient, 'gossip');
       const info = await new Promise<gossip.ClusterInfo>((resolve, reject) => {
         const deadline = Date.now() + ANSWER_WITHIN_MS;
-        // The library takes options in the place of metadata too, which the generated types leave out.
+        // The library also accepts options in place of metadata, which the generated types omit.
         const read = stub.read.bind(stub) as unknown as GossipRead;
         const call = read(new shared.Empty(), { deadline }, (error, answer) => {
           closing.signal.removeEventListener('abort', cancel);
@@ -159,7 +159,7 @@ export function createCluster(address: Address): Cluster {
       throw absence ?? new StoreUnreachableError('The store is closed.');
     },
     told(node) {
-      // One who names him that is being doubted does not know yet.
+      // A node that names the doubted one is out of date.
       if (!leader && doubted && nameOf(doubted) === nameOf(node)) return;
       found(node);
     },
@@ -188,7 +188,7 @@ function nodeOf(member: gossip.MemberInfo): Node | undefined {
   return endpoint && { address: endpoint.getAddress(), port: endpoint.getPort() };
 }
 
-/** Ends early, without a word, when the signal says so. */
+/** Ends early, without an error, when the signal aborts. */
 async function pause(waitMs: number, signal: AbortSignal): Promise<void> {
   try {
     await delay(waitMs, undefined, { signal });

@@ -8,7 +8,7 @@ import { openWorld, type World } from '../testing/eventStoreDbWorld.ts';
 import { allOf, newEvent, streamName } from '../testing/events.ts';
 import { createEventStoreDbEventStore } from './eventStoreDbEventStore.ts';
 
-/** A real EventStoreDB or KurrentDB: `esdb://…`. The specs write streams of their own into its log. */
+/** A real EventStoreDB or KurrentDB: `esdb://…`. The specs write new streams into its log. */
 const REAL_SERVER = process.env.EVENTSTORE_TEST_URL;
 
 const traits = { refusesOtherJsonTexts: true, tellsSimultaneousRetriesApart: false } as const;
@@ -40,7 +40,7 @@ ourLogContract('eventstoredb, over a log in memory', async () => {
 
 if (REAL_SERVER === undefined) {
   describe('eventstoredb, over a real server', () => {
-    it('was not asked: EVENTSTORE_TEST_URL is not set', () => {
+    it('was not run: EVENTSTORE_TEST_URL is not set', () => {
       expect(REAL_SERVER).to.equal(undefined);
     });
   });
@@ -59,7 +59,7 @@ if (REAL_SERVER === undefined) {
         store: open(),
         another: open,
         positionBeyondEnd: '4611686018427387904/4611686018427387904' as Position,
-        rewindTo: () => expect.fail('The log of others is not put back.'),
+        rewindTo: () => expect.fail('The log of an existing server is not rewound.'),
         async close() {
           await Promise.all(stores.map((store) => store.close()));
         },
@@ -69,21 +69,21 @@ if (REAL_SERVER === undefined) {
   );
 }
 
-describe('what a hash is made of', () => {
+describe('the bytes that are hashed', () => {
   let world: World;
   before(async () => {
     world = await openWorld();
   });
   after(() => world.close());
 
-  /** Keys that look like numbers are sorted to the front when JSON is parsed: no event has any. */
+  /** JSON.parse sorts keys that look like numbers to the front: no event has any. */
   const key = fc.string({ unit: 'binary' }).filter((text) => !/^(0|[1-9]\d*)$/.test(text));
   const value = fc.letrec((tie) => ({
     any: fc.oneof({ maxDepth: 3 }, fc.jsonValue({ maxDepth: 0 }), fc.array(tie('any')), tie('object')),
     object: fc.dictionary(key, tie('any')),
   })).object;
 
-  it('survives the client, which parses every event and writes it anew', async () => {
+  it('survive the client, which parses every event and writes it again', async () => {
     const stream = streamName();
     const store = world.open();
     const written: { readonly data: string; readonly metadata: string }[] = [];

@@ -13,34 +13,34 @@ import { comparePositions, parsePosition } from './wire.ts';
 export interface EventStoreDbEventStoreOptions {
   /** `esdb://…` or `esdb+discover://…`, with nodes, credentials and TLS as the client's documentation has them. */
   readonly connectionString: string;
-  /** Appends that may wait. Default 10,000. */
+  /** The most appends that may wait. Default 10,000. */
   readonly maxQueuedAppends?: number;
-  /** Their bytes. Default 64 MiB. */
+  /** The most bytes they may have. Default 64 MiB. */
   readonly maxQueuedBytes?: number;
-  /** An append or a read that is not answered for so long asks all nodes who leads. Default 2,000. */
+  /** After this long without an answer, an append or a read makes the cluster look for the leader. Default 2,000. */
   readonly patienceMs?: number;
-  /** After so long without an answer the outcome of an append is unknown. Default 5,000. */
+  /** After this long without an answer, the outcome of an append is unknown. Default 5,000. */
   readonly appendTimeoutMs?: number;
-  /** A read that hears nothing for so long is given up and made again. Default 5,000. */
+  /** A read that receives nothing for this long is retried. Default 5,000. */
   readonly readSilenceMs?: number;
-  /** While a subscription hears nothing, the end of the log is looked at this often. Default 15,000. */
+  /** While a subscription receives nothing, the end of the log is checked this often. Default 15,000. */
   readonly watchMs?: number;
-  /** Told of each trouble after which a subscription begins again. */
+  /** Called for each problem after which a subscription restarts. */
   readonly onTrouble?: (message: string) => void;
 }
 
-/** A connection carries 100 calls at a time by the server's default; the others would wait where nobody sees them. */
+/** By the server's default a connection carries 100 calls; more would wait invisibly. */
 const MAX_APPENDS_AT_ONCE = 48;
 const MAX_READS_AT_ONCE = 48;
-/** Those of subscriptions have a connection of their own, which a burst of commands does not fill. */
+/** Subscriptions read over a separate connection, which a burst of commands does not fill. */
 const MAX_WATCHING_READS_AT_ONCE = 8;
 
-/** Connects when it is first used. Throws for a connection string that the client does not understand. */
+/** Connects on first use. Throws for a connection string that the client does not understand. */
 export function createEventStoreDbEventStore(options: EventStoreDbEventStoreOptions): EventStore {
   const { connectionString, appendTimeoutMs = 5_000, readSilenceMs: silenceMs = 5_000 } = options;
   const patienceMs = Math.min(options.patienceMs ?? 2_000, appendTimeoutMs, silenceMs);
   const address = addressFrom(connectionString);
-  // What the client does not understand is told at once.
+  // A setting that the client does not understand fails here.
   for (const node of address.seeds) void guarded(address.of(node)).end();
   const cluster = createCluster(address);
   const clients = createClients(address, cluster);
@@ -71,7 +71,7 @@ export function createEventStoreDbEventStore(options: EventStoreDbEventStoreOpti
     try {
       options.onTrouble?.(message);
     } catch {
-      // Trouble of the one who is told is no trouble of the subscription, which goes on.
+      // An error of the listener must not end the subscription.
     }
   };
 
@@ -95,7 +95,7 @@ export function createEventStoreDbEventStore(options: EventStoreDbEventStoreOpti
     parsePosition,
     placeAt: reader.placeAt,
     comparePositions,
-    // A position is a place in bytes: of two that differ nobody can tell how many events lie between.
+    // A position is a byte offset, so nobody can tell how many events lie between two positions.
     distance: (from, to) => (from === to ? 0 : undefined),
     async close() {
       closing.abort();

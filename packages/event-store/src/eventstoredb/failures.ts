@@ -1,4 +1,4 @@
-/** What an error of the client says about what was done. */
+/** What an error of the client says about the outcome of a call. */
 import {
   AccessDeniedError,
   CancelledError,
@@ -13,9 +13,9 @@ import {
 } from '@eventstore/db-client';
 import { StoreRefusedError } from '../errors.ts';
 
-export const ANOTHER_LEADS = 'The node that was asked does not lead any more.';
+export const ANOTHER_LEADS = 'The node does not lead any longer.';
 
-/** Nothing came from the server in time; the connection may be dead without knowing it. */
+/** Nothing arrived from the server in time; the connection may be dead without having noticed. */
 export class SilenceError extends Error {
   override readonly name = 'SilenceError';
 }
@@ -24,30 +24,30 @@ export const isNotLeader = (error: unknown) => error instanceof NotLeaderError;
 export const isNotFound = (error: unknown) => error instanceof StreamNotFoundError;
 export const isWrongRevision = (error: unknown) => error instanceof WrongExpectedVersionError;
 export const isTooLarge = (error: unknown) => error instanceof MaxAppendSizeExceededError;
-/** The server has answered, with a failure that the client has no word for. */
+/** The server answered with a failure that the client does not know. */
 export const isUnknownFailure = (error: unknown) => error instanceof UnknownError;
 export const isDeleted = (error: unknown) => error instanceof StreamDeletedError;
 
-/** No connection stood when the request was to be sent: nothing of it has left this process. */
+/** There was no connection when the request should have gone out: it has not left this process. */
 export const isNeverSent = (error: unknown) =>
   error instanceof UnavailableError && /No connection established|Name resolution failed/.test(error.message);
 
-/** Whether the connection itself is of no use any more: the next call gets a new one. */
+/** Whether the connection is unusable, so that the next call gets a new one. */
 export const spoilsClient = (error: unknown) =>
   error instanceof SilenceError || error instanceof DeadlineExceededError;
 
-/** Whether the node may be gone, so that it is worth asking who leads. */
+/** Whether the node may be gone, so that it is worth looking for the leader. */
 export const isDoubtful = (error: unknown) =>
   spoilsClient(error) || error instanceof UnavailableError || error instanceof CancelledError;
 
-/** Where the node says that the leader is. */
+/** The leader's address, if the node gives it. */
 export const leaderNamedBy = (error: unknown) => (error instanceof NotLeaderError ? error.leader : undefined);
 
-/** What the user of the connection string wants to do. */
+/** The operation that the user of the connection string attempts. */
 export type Wanted = { readonly read: string } | { readonly append: string };
 
 /**
- * What the server has refused this user, with what is missing and how it is given; undefined for any other failure.
+ * The server's refusal of this user, with the missing right and how to grant it; undefined for any other failure.
  * `PERMISSION_DENIED` is 7, `UNAUTHENTICATED` 16.
  */
 export function refusalOf(error: unknown, wanted: Wanted): StoreRefusedError | undefined {
@@ -60,22 +60,22 @@ export function refusalOf(error: unknown, wanted: Wanted): StoreRefusedError | u
 }
 
 const UNKNOWN_USER =
-  'there is no such user with this password. EVENTSTORE_URL names both; without TLS no password is sent.';
+  'no user has this name and password. EVENTSTORE_URL gives both; without TLS no password is sent.';
 
 function missingRight(wanted: Wanted): string {
   if ('append' in wanted)
-    return `it may not write to ${wanted.append}; $w in the $acl of a stream says who may.`;
-  if (wanted.read !== ALL) return `it may not read ${wanted.read}; $r in the $acl of a stream says who may.`;
-  return 'it may not read $all; the metadata of the stream $all has to name it in $acl, $r ("coffer log grant").';
+    return `it may not write to ${wanted.append}; $w in the $acl of a stream lists who may.`;
+  if (wanted.read !== ALL) return `it may not read ${wanted.read}; $r in the $acl of a stream lists who may.`;
+  return 'it may not read $all; the metadata of the stream $all must list it in $acl, $r ("coffer log grant").';
 }
 
 export const ALL = '$all';
 
-/** A failure in words that say what to do about it. */
+/** A failure, with advice. */
 export function explained(error: unknown): string {
   const message = messageOf(error);
   if (!/certificate|self.signed|altnames/i.test(message)) return message;
-  return `${message} The certificate is none of an authority that is trusted here: tlsCAFile in EVENTSTORE_URL names it.`;
+  return `${message} The certificate is not from an authority trusted here: set tlsCAFile in EVENTSTORE_URL.`;
 }
 
 export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

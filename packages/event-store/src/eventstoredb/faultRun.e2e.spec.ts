@@ -1,6 +1,6 @@
 /**
- * Many conditional appends through a network and a server that fail all the time: nothing is lost, nothing doubled,
- * and every append that was acknowledged stands where that was said.
+ * Many conditional appends through a network and a server that fail all the time: nothing is lost, nothing is doubled,
+ * and every acknowledged append is where the acknowledgement said.
  *
  * COFFER_FAULT_RUN_APPENDS sets how many, COFFER_FAULT_RUN_SEED repeats the faults of a run.
  */
@@ -15,9 +15,9 @@ import { follow } from '../testing/follow.ts';
 const APPENDS = Number(process.env.COFFER_FAULT_RUN_APPENDS ?? 2_000);
 const SEED = Number(process.env.COFFER_FAULT_RUN_SEED ?? randomInt(2 ** 31));
 const LANES = 32;
-/** Streams that all lanes write to, so that conflicts are among the answers that get lost. */
+/** Streams that all lanes write to, so that conflicts are among the lost answers. */
 const SHARED_STREAMS = 8;
-/** One fault after so many appends have arrived at the server. */
+/** One fault after this many appends have arrived at the server. */
 const ARRIVALS_PER_FAULT = 40;
 
 /** Mulberry32: small, and the same everywhere. */
@@ -71,8 +71,8 @@ describe('conditional appends to EventStoreDB under faults', () => {
     await world.close();
   });
 
-  it(`are kept, ${APPENDS} of them, each once (seed ${SEED})`, async function () {
-    // Ten a second on a machine with eight other things to do for each core.
+  it(`are each kept once, all ${APPENDS} of them (seed ${SEED})`, async function () {
+    // Ten a second, on a machine with eight other things to do per core.
     this.timeout(APPENDS * 300);
     const random = randomOf(SEED);
     const store = world.open({ appendTimeoutMs: 150, readSilenceMs: 150 });

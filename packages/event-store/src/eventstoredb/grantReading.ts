@@ -1,6 +1,6 @@
 /**
- * What an administrator of the server gives to our user, once: that it is there, and that it reads the log as a whole,
- * which by itself only administrators may. Streams of ours need nothing else.
+ * What an administrator of the server grants our user, once: that it exists, and that it may read the log as a whole,
+ * which by default only administrators may. Our own streams need nothing else.
  */
 import usersService from '@eventstore/db-client/generated/users_grpc_pb.js';
 import users from '@eventstore/db-client/generated/users_pb.js';
@@ -11,15 +11,15 @@ import { guarded } from './guardedClient.ts';
 
 export interface Granted {
   readonly user: string;
-  /** False for one that was there: its password is left alone. */
+  /** False if the user existed: its password is left alone. */
   readonly created: boolean;
-  /** Who reads the log as a whole now. */
+  /** Everyone who may now read the log as a whole. */
   readonly readers: readonly string[];
 }
 
 const ADMINISTRATORS = '$admins';
 
-/** May be repeated. Throws `StoreAbsentError`, and what the server refuses the administrator. */
+/** May be repeated. Throws `StoreAbsentError`, and whatever the server refuses the administrator. */
 export async function grantReading(options: {
   /** The connection string of the service. */
   readonly connectionString: string;
@@ -51,7 +51,7 @@ export async function grantReading(options: {
   }
 }
 
-/** False when there is such a user already. */
+/** False if there is such a user already. */
 async function create(
   { name, password }: { readonly name: string; readonly password: string },
   { stubOf, callArguments }: ReturnType<typeof guarded>,

@@ -1,17 +1,17 @@
 /**
- * The client of EventStoreDB, of one node, with guards around it. What is guarded against, and why so, is in
- * ADR 0014; the names below are those of `@eventstore/db-client` 6.2.1.
+ * The client of EventStoreDB for one node, with guards. ADR 0014 says what they guard against and why; the names below
+ * are those of `@eventstore/db-client` 6.2.1.
  */
 import { EventStoreDBClient } from '@eventstore/db-client';
 import type { UsersClient } from '@eventstore/db-client/generated/users_grpc_pb.js';
 
 export interface Guarded {
   readonly client: EventStoreDBClient;
-  /** Another service of the node, over the client's own connection. */
+  /** Another service of the node, over the client's connection. */
   readonly stubOf: <Stub>(Service: new (...args: never[]) => Stub, name: string) => Promise<Stub>;
-  /** What goes with a call of such a service: the credentials of the connection string. */
+  /** The arguments of a call to such a service: the credentials of the connection string. */
   readonly callArguments: () => CallArguments;
-  /** Lets go of its connections. What is under way on them comes to its own end. */
+  /** Closes its connections. Calls in flight end on their own. */
   readonly end: () => Promise<void>;
 }
 
@@ -20,7 +20,7 @@ type CallArguments = readonly [
   options: Parameters<UsersClient['create']>[2],
 ];
 
-/** What the guards take hold of inside the client. */
+/** The internals that the guards replace. */
 interface Internals {
   getGRPCClient: Guarded['stubOf'];
   callArguments: (options: object) => CallArguments;
@@ -30,20 +30,20 @@ interface Internals {
 }
 
 const DEFAULT_KEEP_ALIVE_MS = 10_000;
-/** Clients with equal settings would share one connection, and a new one be given the broken connection again. */
+/** Clients with equal settings would share one connection, and a new one would get the broken connection again. */
 let clientsMade = 0;
 
 export function guarded(connectionString: string): Guarded {
   const client = EventStoreDBClient.connectionString(withOwnSettings(connectionString));
-  // Instance properties of this very version, which the package pins and a spec holds in place.
+  // Instance properties of this exact version, which the package pins and a spec checks.
   const internals = client as unknown as Internals;
 
-  // Appends in batches share one table of waiting callers in the whole process: the failure of one connection is
-  // told to all of them, and a reply that comes after that ends the process. Without batches each append is a call
-  // of its own, and the client does not ask for the server's features, whose failure it would remember for ever.
+  // Batched appends share one table of waiting callers in the whole process: all of them see the failure of one
+  // connection, and a reply that arrives later ends the process. Without batches each append is a separate call, and the
+  // client does not query the server's features, whose failure it would remember for ever.
   internals.supports = () => Promise.resolve(false);
 
-  // It is called without being waited for, and waits for a channel that may fail to be made.
+  // Nobody awaits it, and it awaits a channel that may fail to open.
   const { handleError, createChannel } = internals;
   internals.handleError = (...failed) => handleError(...failed).catch(() => undefined);
 
@@ -58,14 +58,14 @@ export function guarded(connectionString: string): Guarded {
     client,
     callArguments: () => internals.callArguments({}),
     stubOf: (Service, name) => internals.getGRPCClient(Service, name),
-    // The client ends calls, and lets the connection stand.
+    // The client cancels its calls but leaves the connection open.
     end: async () => {
       for (const channel of channels) channel.close();
     },
   };
 }
 
-/** Failures are always thrown, for what the other way returns is wrong; and no two clients have equal settings. */
+/** Failures always throw, because the alternative returns wrong results; and no two clients have equal settings. */
 function withOwnSettings(connectionString: string): string {
   const asked = /[?&]keepAliveInterval=(\d+)/i.exec(connectionString)?.[1];
   clientsMade += 1;

@@ -1,8 +1,8 @@
-/** Takes out of a stream of the client what is there, in batches, and notices when nothing comes. */
+/** Takes the available items from a client stream in batches, and notices silence. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ANOTHER_LEADS, SilenceError } from './failures.ts';
 
-/** What is needed of a stream of the client. */
+/** The parts of a client stream that are used. */
 export interface Source<Item> {
   read(): Item | null;
   on(event: 'error', listener: (error: Error) => void): unknown;
@@ -10,16 +10,16 @@ export interface Source<Item> {
 }
 
 export interface Inlet<Item> {
-  /** At most so many: what is there now, and what follows right behind it. None is an answer. */
+  /** Up to `limit` items: what is there now, and what follows immediately. May be empty. */
   take(limit: number): Promise<Item[]>;
-  /** How often something has happened: more came, or the end. To be asked for before looking. */
+  /** A counter of arrivals, including the end. Read it before looking. */
   changes(): number;
-  /** Resolves when more than so many changes have happened, or after so long. */
+  /** Resolves when the counter exceeds `seen`, or on timeout. */
   moreThan(seen: number, timeoutMs: number): Promise<'changed' | 'silence'>;
   /** Counts as a change. */
   wake(): void;
   isEnded(): boolean;
-  /** The first error. What came before it can still be taken. */
+  /** The first error. Items from before it can still be taken. */
   failure(): { readonly error: unknown } | undefined;
 }
 
@@ -34,7 +34,7 @@ export function createInlet<Item>(stream: Source<Item>): Inlet<Item> {
     change = Promise.withResolvers<void>();
     resolve();
   };
-  // The listener stays: an error that comes after we are done would end the process without one.
+  // The listener stays: without one, a late error would end the process.
   stream.on('error', (error) => {
     failure ??= { error };
     wake();
@@ -50,7 +50,7 @@ export function createInlet<Item>(stream: Source<Item>): Inlet<Item> {
   return {
     async take(limit) {
       const items: Item[] = [];
-      // They come one by one, also where many have arrived at once: whoever looks once finds few.
+      // Items arrive one by one even when many are there at once: a single look finds few.
       for (;;) {
         const before = items.length;
         while (items.length < limit) {
@@ -83,15 +83,15 @@ export function createInlet<Item>(stream: Source<Item>): Inlet<Item> {
 
 export interface BatchOptions {
   readonly batchSize: number;
-  /** A stream that says nothing for so long is told of. */
+  /** Silence of this length is reported. */
   readonly patienceMs: number;
   readonly onSilence: () => void;
-  /** After so long, or with the signal, it is given up. */
+  /** After this long, or when the signal aborts, the stream is given up. */
   readonly silenceMs: number;
   readonly left: AbortSignal;
 }
 
-/** All that a stream of the client gives. Throws what it fails with, or `SilenceError`. */
+/** Everything that a client stream yields. Throws its failure, or `SilenceError`. */
 export async function* batchesOf<Item>(
   stream: Source<Item>,
   { batchSize, patienceMs, onSilence, silenceMs, left }: BatchOptions,

@@ -1,6 +1,6 @@
 /**
- * A cluster of three nodes, of which the leader is lost: killed, or frozen, so that it takes connections and says
- * nothing. Whoever leads serves the log; the others refuse what is the leader's and tell who that is.
+ * A cluster of three nodes that loses its leader: killed, or frozen, so that it accepts connections and stays silent.
+ * Whichever node leads serves the log; the others refuse and name the leader.
  */
 import { createStoreGateway } from '@coffer/store-gateway';
 import { expect } from 'chai';
@@ -18,11 +18,11 @@ import { createEventStoreDbEventStore } from './index.ts';
 const NEVER_MS = 1_000_000;
 
 interface ScriptedCluster {
-  /** The network before each node. */
+  /** The network in front of each node. */
   readonly nodes: readonly [FaultProxy, FaultProxy, FaultProxy];
   readonly served: EventStore;
   readonly store: EventStore;
-  /** The nodes name another leader from now on, and that one leads. */
+  /** From now on this node leads, and the nodes name it. */
   elect(node: FaultProxy): void;
   close(): Promise<void>;
 }
@@ -47,7 +47,7 @@ async function openCluster(): Promise<ScriptedCluster> {
   const hosts = nodes.map(({ port }) => `127.0.0.1:${port}`).join(',');
   const store = createEventStoreDbEventStore({
     connectionString: `esdb://${hosts}?tls=false&keepAliveInterval=${NEVER_MS}`,
-    // None of them ends: whoever waits for the lost leader goes on because another one was found.
+    // None of these expires: callers proceed because another leader was found.
     appendTimeoutMs: NEVER_MS,
     readSilenceMs: NEVER_MS,
     watchMs: NEVER_MS,
@@ -88,7 +88,7 @@ describe('a cluster of EventStoreDB nodes whose leader', () => {
     ({ stream: streamName(), expectedRevision: 'noStream', events: newEvents(1) }) as const;
 
   for (const [loss, lose] of Object.entries(losses)) {
-    it(`${loss} is left for the one that leads, and each append stands once`, async () => {
+    it(`${loss} is abandoned for the new leader, and each append is written once`, async () => {
       const { nodes, served, store, elect } = cluster;
       const [first, second] = nodes;
       const reader = follow(store);
@@ -108,18 +108,18 @@ describe('a cluster of EventStoreDB nodes whose leader', () => {
       const events = await allOf(served.readAll());
       expect(faultsIn(events, acknowledged)).to.deep.equal([]);
       expect(acknowledged).to.have.length(LANES * APPENDS_A_LANE);
-      // Those who follow the log have left the lost node as well, and miss nothing.
+      // Subscribers have left the lost node as well, and miss nothing.
       await reader.until(() => reader.ids().length >= events.length);
       expect(reader.ids()).to.deep.equal(events.map(({ id }) => id));
       await reader.stop();
     });
   }
 
-  it('is not yet chosen refuses all at once, by one search for all, and serves all once it is', async () => {
+  it('is not yet elected fails all callers at once with one search, and serves them once it is', async () => {
     const { nodes, store, elect } = cluster;
     const [first, second] = nodes;
     await store.append(request());
-    // The others still name him who is frozen.
+    // The others still name the frozen node.
     first.holdRequests();
     const unanswered = store.append(request());
     unanswered.catch(() => undefined);
@@ -131,7 +131,7 @@ describe('a cluster of EventStoreDB nodes whose leader', () => {
     };
     let errors = await refused();
     while (![...errors].every((error) => error instanceof StoreAbsentError)) errors = await refused();
-    // What they are told is what one search has found.
+    // All are told the result of the same search.
     expect(errors.size).to.equal(1);
     expect(String([...errors][0])).to.include('No node leads');
     expect(await rejectionOf(store.head())).to.be.instanceOf(StoreAbsentError);
@@ -142,7 +142,7 @@ describe('a cluster of EventStoreDB nodes whose leader', () => {
     expect(results.every(({ alreadyAppended }) => !alreadyAppended)).to.equal(true);
   });
 
-  it('is away with all the others serves again when they are back', async () => {
+  it('is away with all other nodes serves again when they are back', async () => {
     const { nodes, store } = cluster;
     await store.append(request());
     for (const node of nodes) await node.goAway();

@@ -1,6 +1,6 @@
-/** Lets so many in at a time, in the order they came. */
+/** Admits a limited number at a time, in order of arrival. */
 export interface Limiter {
-  /** Resolves to what lets the next one in. */
+  /** Resolves to the function that releases the place. */
   enter(): Promise<() => void>;
 }
 

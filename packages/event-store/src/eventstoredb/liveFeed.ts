@@ -1,4 +1,4 @@
-/** One subscription of the client to all streams, taken from in batches. */
+/** One subscription of the client to all streams, read in batches. */
 import {
   type AllStreamResolvedEvent,
   type EventStoreDBClient,
@@ -11,15 +11,15 @@ import { positionOf, wirePosition } from './wire.ts';
 
 export interface LiveFeed extends Inlet<AllStreamResolvedEvent> {
   isConfirmed(): boolean;
-  /** How far the server has looked since this was asked last, once everything up to there has been taken. */
+  /** How far the server has scanned since the last call, once everything up to there has been taken. */
   takeCheckpoint(): Position | undefined;
-  /** Ends the call. Errors that come after it are nobody's. */
+  /** Ends the call. Later errors are ignored. */
   close(): void;
 }
 
-/** The server says how far it has looked after so many times its window, which is 32 events. */
+/** The server reports how far it has scanned after this many windows of 32 events. */
 const CHECKPOINT_INTERVAL = 8;
-/** The streams that the server keeps for itself begin with `$`: it does not even send them. */
+/** The server's own streams begin with `$`: this filter keeps it from sending them. */
 const OURS = '^[^$]';
 
 export function openLiveFeed(
@@ -35,7 +35,7 @@ export function openLiveFeed(
       filter: streamNameFilter({
         regex: OURS,
         checkpointInterval: CHECKPOINT_INTERVAL,
-        // Whatever this throws nobody catches; so it only takes note, and nothing in it can throw.
+        // Nobody would catch an error here, so it only takes note, which cannot throw.
         checkpointReached: (_subscription, position) => {
           if (subscribed.readableLength > 0) return;
           checkpoint = positionOf(position);
@@ -57,7 +57,7 @@ export function openLiveFeed(
     isConfirmed: () => isConfirmed,
     async take(limit) {
       const items = await inlet.take(limit);
-      // What was looked at before these came is no news any more.
+      // A checkpoint from before these items is out of date.
       if (items.length > 0) checkpoint = undefined;
       return items;
     },
@@ -67,7 +67,7 @@ export function openLiveFeed(
       return taken;
     },
     close() {
-      // There may never have been a call to end.
+      // The call may never have been made.
       subscribed.unsubscribe().catch(() => undefined);
     },
   };

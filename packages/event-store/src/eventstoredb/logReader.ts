@@ -1,8 +1,8 @@
 /**
- * Reads: of a stream, of heads, of the whole log. All of them from the leader, so that a command sees what stands.
+ * Reads: a stream, heads, the whole log. All from the leader, so that a command sees the current state.
  *
- * A page is one call, read to its end before anybody sees it: a reader that takes its time holds no call open, of
- * which a connection has only so many.
+ * A page is one call, read to its end before it is passed on: a slow reader holds no call open, and a connection has
+ * only so many.
  */
 import { BACKWARDS, type RecordedEvent as ClientEvent, END, FORWARDS, START } from '@eventstore/db-client';
 import type {
@@ -70,7 +70,7 @@ export function createLogReader(options: PageFetcherOptions) {
     const sign = direction === 'forwards' ? 1 : -1;
     let reached = from;
     let left = limit;
-    // The first event may be that at the place reached.
+    // The first event may be the one at the place already reached.
     let size = Math.min(left + 1, PAGE_SIZE);
     while (left > 0) {
       const found = await logPage(direction, reached === undefined ? undefined : wirePosition(reached), size);
@@ -84,14 +84,14 @@ export function createLogReader(options: PageFetcherOptions) {
       const last = found.at(-1)?.position;
       if (!last || found.length < size || positionOf(last) === reached) return;
       reached = positionOf(last);
-      // Events of the server's own were among them; there may be many more.
+      // The server's own events were among them, and there may be many more.
       size = PAGE_SIZE;
     }
   }
 
   /**
-   * A position is a place in bytes: where no event begins, the server fails in a way of its own, again and again. One
-   * that can read its end in between has nothing there.
+   * A position is a byte offset: if no event begins there, the server fails repeatedly with an error of its own. If the
+   * end of the log can still be read meanwhile, there is nothing at the position.
    */
   async function readAt(position: Position): Promise<readonly ClientEvent[]> {
     for (let hasFailedBefore = false; ; hasFailedBefore = true) {
@@ -122,7 +122,7 @@ export function createLogReader(options: PageFetcherOptions) {
         }),
       ),
 
-    /** What stands exactly at the position, be it ours or the server's own; undefined when nothing does. */
+    /** The event exactly at the position, ours or the server's; undefined if there is none. */
     async placeAt(position: Position): Promise<LogPlace | undefined> {
       const [event] = await readAt(position);
       if (!event?.position || positionOf(event.position) !== position) return undefined;

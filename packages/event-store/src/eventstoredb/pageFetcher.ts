@@ -1,4 +1,4 @@
-/** One page as a call to the server, read to its end and asked for again where it fails. */
+/** One page as one call to the server, read to its end and retried on failure. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RecordedEvent as ClientEvent, EventStoreDBClient, ResolvedEvent } from '@eventstore/db-client';
 import { StoreAbsentError, StoreUnreachableError } from '../errors.ts';
@@ -9,16 +9,16 @@ import type { Limiter } from './limiter.ts';
 
 export interface PageFetcherOptions {
   readonly clients: Clients;
-  /** Calls at the same time. */
+  /** Bounds the simultaneous calls. */
   readonly limiter: Limiter;
-  /** A read that hears nothing for so long asks who leads. */
+  /** After this long without data, a read makes the cluster look for the leader. */
   readonly patienceMs: number;
-  /** After so long it is given up. */
+  /** After this long it is given up. */
   readonly silenceMs: number;
 }
 
 export const PAGE_SIZE = 500;
-/** A page that cannot be read is asked for again, so many times. */
+/** A page that cannot be read is retried after these delays. */
 const RETRY_DELAYS_MS = [20, 200];
 
 type Read = ReturnType<EventStoreDBClient['readStream']> | ReturnType<EventStoreDBClient['readAll']>;
@@ -26,7 +26,7 @@ type Read = ReturnType<EventStoreDBClient['readStream']> | ReturnType<EventStore
 export function createPageFetcher({ clients, limiter, patienceMs, silenceMs }: PageFetcherOptions) {
   return fetchPage;
 
-  /** All that one call gives; none of a stream that is not there. */
+  /** Everything one call yields; nothing for a stream that does not exist. */
   async function once(connection: Connection, open: (client: EventStoreDBClient) => Read) {
     let read: Read | undefined;
     try {
@@ -42,7 +42,7 @@ export function createPageFetcher({ clients, limiter, patienceMs, silenceMs }: P
     } catch (error) {
       if (isNotFound(error)) return [];
       clients.failed(connection, error);
-      // There may never have been a call to cancel.
+      // The call may never have been made.
       read?.cancel().catch(() => undefined);
       throw error;
     }
@@ -54,7 +54,7 @@ export function createPageFetcher({ clients, limiter, patienceMs, silenceMs }: P
     open: (client: EventStoreDBClient) => Read,
   ): Promise<readonly ClientEvent[]> {
     for (let attempt = 0; ; attempt++) {
-      // Refused at once where nobody leads, and not behind others that wait.
+      // Fails at once when there is no leader, instead of queueing behind others.
       await clients.current();
       const release = await limiter.enter();
       try {
@@ -67,7 +67,7 @@ export function createPageFetcher({ clients, limiter, patienceMs, silenceMs }: P
         if (delayMs === undefined) {
           throw new StoreUnreachableError(`The log cannot be read: ${explained(error)}`, { cause: error });
         }
-        // Told of another leader, the client has turned to it already.
+        // If the error named another leader, the client has switched to it already.
         if (!isNotLeader(error)) await delay(delayMs);
       } finally {
         release();

@@ -1,4 +1,4 @@
-/** What a server refuses is told with the right that is missing, and how it is given. */
+/** A server's refusal is reported with the missing right and how to grant it. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { allOf, newEvents, rejectionOf, streamName } from '../testing/events.ts'
 import { startUserServer } from '../testing/userServer.ts';
 import { grantReading } from './index.ts';
 
-/** As the server answers a user of no group. */
+/** The server's answer to a user without groups. */
 const refusingTheLog = (store: EventStore): EventStore => ({
   ...store,
   readAll() {
@@ -33,7 +33,7 @@ describe('the user of an EventStoreDB', () => {
   };
   afterEach(() => world?.close());
 
-  it('that may not read the log as a whole is told so at once, and reads and writes streams', async () => {
+  it('who may not read the log as a whole learns it at once, and can read and write streams', async () => {
     const store = (await makeWorld({ wrap: refusingTheLog })).open();
     const error = await rejectionOf(store.head());
     expect(error).to.be.instanceOf(StoreRefusedError);
@@ -43,7 +43,7 @@ describe('the user of an EventStoreDB', () => {
     expect(await allOf(store.readStream(append.stream))).to.have.length(1);
   });
 
-  it('that may not write is told which stream, and who says so', async () => {
+  it('who may not write learns which stream, and where that is set', async () => {
     const store = (await makeWorld({ allowWrites: false })).open();
     const append = request();
     const error = await rejectionOf(store.append(append));
@@ -51,7 +51,7 @@ describe('the user of an EventStoreDB', () => {
     expect(String(error)).to.include(append.stream).and.to.include('$w');
   });
 
-  it('that is none, or whose server shows a certificate of nobody, is told what to set', async () => {
+  it('who does not exist, or whose server has an untrusted certificate, learns what to set', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'coffer-spec-'));
     try {
       const tls = await selfSignedCertificate(['localhost'], new Date());
@@ -63,7 +63,7 @@ describe('the user of an EventStoreDB', () => {
       const ca = `?tlsCAFile=${encodeURIComponent(file)}`;
       const unknown = await rejectionOf(open({ connectionString: at('wrong', ca) }).head());
       expect(unknown).to.be.instanceOf(StoreRefusedError);
-      expect(String(unknown)).to.include('no such user with this password');
+      expect(String(unknown)).to.include('no user has this name and password');
       const untrusted = await rejectionOf(open({ connectionString: at('wrong', '') }).head());
       expect(untrusted).to.be.instanceOf(StoreUnreachableError);
       expect(String(untrusted)).to.include('tlsCAFile');
@@ -72,7 +72,7 @@ describe('the user of an EventStoreDB', () => {
     }
   });
 
-  it('is made by an administrator, and is among those who read the log, however often that is asked for', async () => {
+  it('is created by an administrator and added to the readers of the log, however often that is repeated', async () => {
     const server = await startUserServer();
     try {
       const addressOf = (user: string) => `esdb://${user}@127.0.0.1:${server.port}?tls=false`;

@@ -1,4 +1,4 @@
-/** One append as a call to the server, and what is known when it has ended. */
+/** One append as one call to the server, and what is known after it. */
 import { ANY, NO_STREAM, STREAM_EXISTS } from '@eventstore/db-client';
 import { EventTooLargeError, LogRewrittenError, StoreUnreachableError } from '../errors.ts';
 import { type AppendRequest, type AppendResult, type ExpectedRevision, MAX_APPEND_BYTES } from '../port.ts';
@@ -22,30 +22,30 @@ export interface SendOptions {
   readonly clients: Clients;
   readonly reader: PlaceReader;
   readonly limiter: Limiter;
-  /** An append that is not answered for so long asks who leads. */
+  /** After this long without an answer, the cluster looks for the leader. */
   readonly patienceMs: number;
-  /** After so long without an answer the outcome is unknown. */
+  /** After this long without an answer, the outcome is unknown. */
   readonly appendTimeoutMs: number;
 }
 
 export type ClientEvents = ReturnType<typeof clientEvent>[];
 
-/** `unknown`: why it is not known whether it was written. */
+/** `unknown`: why it is unknown whether the append was written. */
 type Sent = Pick<AppendResult, 'revision' | 'position'> | { readonly unknown: unknown };
 
-/** Nodes of a cluster may tell of one another as leaders while they elect one. */
+/** During an election, nodes of a cluster may name one another as leader. */
 const MAX_LEADER_CHANGES = 3;
-/** The call ends itself first, so that nothing of it is left behind. */
+/** The call's own deadline comes first, so that it leaves nothing behind. */
 const OWN_TIMER_GRACE_MS = 250;
 
 export function createSender({ clients, reader, limiter, patienceMs, appendTimeoutMs }: SendOptions) {
   return send;
 
-  /** Throws what the server has refused for sure; returns any other failure. */
+  /** Throws what the server certainly refused; returns any other failure. */
   async function send(request: AppendRequest, events: ClientEvents): Promise<Sent> {
     const { stream, expectedRevision } = request;
     for (let leaderChanges = 0; ; leaderChanges++) {
-      // Refused at once where nobody leads, and not behind others that wait.
+      // Fails at once when there is no leader, instead of queueing behind others.
       await clients.current();
       const release = await limiter.enter();
       let connection: Connection | undefined;
@@ -76,7 +76,7 @@ export function createSender({ clients, reader, limiter, patienceMs, appendTimeo
     }
   }
 
-  /** The client itself waits for ever on a server that says nothing. */
+  /** The client itself would wait for ever on a silent server. */
   async function withTimer<Result>(connection: Connection, call: Promise<Result>): Promise<Result> {
     const timeoutMs = appendTimeoutMs + OWN_TIMER_GRACE_MS;
     const { promise: silence, reject } = Promise.withResolvers<never>();
@@ -96,7 +96,7 @@ export function createSender({ clients, reader, limiter, patienceMs, appendTimeo
   }
 }
 
-/** Throws what the server, or nobody at all, has refused for sure. */
+/** Throws what was certainly not written. */
 async function throwRefusal(reader: PlaceReader, request: AppendRequest, error: unknown): Promise<void> {
   const { stream, expectedRevision } = request;
   if (isWrongRevision(error)) throw await wrongRevision(reader, stream, expectedRevision);

@@ -1,6 +1,6 @@
 /**
- * Follows the log. A subscription of the client ends with every trouble, and some end without a word: this one begins
- * again from the last event delivered, which the log must still hold.
+ * Follows the log. A subscription of the client ends on any problem, sometimes silently: this one restarts from the last
+ * event delivered, which the log must still hold.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { LogRewrittenError } from '../errors.ts';
@@ -17,9 +17,9 @@ export interface SubscriptionDependencies {
   readonly reader: Pick<LogReader, 'head' | 'placeAt'>;
   /** The server confirms a subscription within this time. */
   readonly silenceMs: number;
-  /** While nothing comes, the end of the log is looked at this often. */
+  /** While nothing arrives, the end of the log is checked this often. */
   readonly watchMs: number;
-  /** Told of each trouble after which a subscription begins again. */
+  /** Called for each problem after which the subscription restarts. */
   readonly onTrouble: (message: string) => void;
 }
 
@@ -29,11 +29,11 @@ export async function* subscription(
   { clients, reader, silenceMs, watchMs, onTrouble }: SubscriptionDependencies,
   { after, signal, pageSize = PAGE_SIZE, minPageIntervalMs = 0 }: SubscribeOptions,
 ): AsyncIterable<SubscriptionMessage> {
-  /** Of the last event delivered. */
+  /** The last event delivered. */
   let place = after;
-  /** Behind it, what the server has looked at without finding anything for us: to begin there saves its work. */
+  /** Beyond it, how far the server has scanned without finding anything for us: restarting there saves work. */
   let lookedAt: LogPlace | undefined;
-  /** The end that the log had when we were found to be behind; undefined until it was asked for. */
+  /** The end of the log when we turned out to be behind; undefined before it was asked for. */
   let target: { readonly end: LogPlace | undefined } | undefined;
   let isBehind = true;
   let troubles = 0;
@@ -41,7 +41,7 @@ export async function* subscription(
   while (!signal.aborted) {
     try {
       yield* followOnce();
-      if (!signal.aborted) onTrouble('The server has ended the subscription.');
+      if (!signal.aborted) onTrouble('The server ended the subscription.');
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof LogRewrittenError) throw error;
@@ -62,7 +62,7 @@ export async function* subscription(
     try {
       await confirmed(feed, left, signal, silenceMs);
       if (signal.aborted) return;
-      // Asked while the subscription stands: a log that was replaced since it began would have ended it.
+      // Checked while the subscription is open: replacing the log since it began would have ended it.
       if (place && !(await stillHolds(place))) {
         throw rewrittenAt(place);
       }
@@ -73,7 +73,7 @@ export async function* subscription(
       yield* deliver(feed, left);
     } catch (error) {
       clients.failed(connection, error);
-      // A position that the log has not got ends the subscription before it has begun.
+      // A position that the log does not have ends the subscription before it begins.
       if (place && !(error instanceof LogRewrittenError) && !(await isPlausible(place))) {
         throw rewrittenAt(place);
       }
@@ -89,12 +89,12 @@ export async function* subscription(
     return (await unlessAborted(reader.placeAt(position), signal))?.eventId === eventId.toLowerCase();
   }
 
-  /** False when the log can be asked and does not hold the place. */
+  /** False when the log answers and does not hold the place. */
   async function isPlausible(at: LogPlace): Promise<boolean> {
     try {
       return await stillHolds(at);
     } catch {
-      // Whoever cannot be asked has told nothing; the subscription's own failure is what is reported.
+      // Unable to check: the subscription's own failure is reported instead.
       return true;
     }
   }
@@ -133,10 +133,10 @@ export async function* subscription(
       if (feed.isEnded()) return;
       if (left.aborted) throw new SilenceError(ANOTHER_LEADS);
       if ((await feed.moreThan(seen, watchMs)) === 'changed') continue;
-      // A quiet log is silent, and so is a subscription that is stuck.
+      // A quiet log is silent, and so is a stuck subscription.
       if (!(await isBehindHead())) stalled = undefined;
       else if (stalled && stalled.at === place) {
-        throw new SilenceError('The log goes on, and the subscription does not.');
+        throw new SilenceError('The log has new events, but the subscription delivers none.');
       } else stalled = { at: place };
     }
   }
@@ -152,7 +152,7 @@ export async function* subscription(
     return end !== undefined && (!place || comparePositions(place.position, end.position) < 0);
   }
 
-  /** Keeps how far the server has looked, with the event that stands there, so that it can be verified. */
+  /** Keeps how far the server has scanned, with the event there, so that it can be verified. */
   async function notedCheckpoint(feed: LiveFeed): Promise<boolean> {
     const checkpoint = feed.takeCheckpoint();
     if (checkpoint === undefined || checkpoint === place?.position) return false;
@@ -161,7 +161,7 @@ export async function* subscription(
   }
 }
 
-/** Returns when the server has confirmed the subscription or ended it, or when the reader leaves. */
+/** Returns when the server has confirmed or ended the subscription, or when the reader leaves. */
 async function confirmed(
   feed: LiveFeed,
   left: AbortSignal,
@@ -175,12 +175,12 @@ async function confirmed(
     if (failure) throw failure.error;
     if (left.aborted) throw new SilenceError(ANOTHER_LEADS);
     if ((await feed.moreThan(seen, silenceMs)) === 'silence') {
-      throw new SilenceError('The server does not confirm the subscription.');
+      throw new SilenceError('The server did not confirm the subscription.');
     }
   }
 }
 
-/** A server that begins an event early sends it a second time: what was delivered is not delivered again. */
+/** A server may resend an event near the start: what was delivered is not delivered again. */
 function unseen(
   events: readonly (RecordedEvent | undefined)[],
   reached: Position | undefined,
@@ -191,7 +191,7 @@ function unseen(
   return ours.filter(({ position }) => comparePositions(position, reached) > 0);
 }
 
-/** A server that is silent does not hold up whoever wants to leave. Throws when the signal says so. */
+/** A silent server does not hold up a reader who leaves. Throws when the signal aborts. */
 function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);
@@ -201,7 +201,7 @@ function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Prom
   });
 }
 
-/** Ends early, without a word, when the signal says so. */
+/** Ends early, without an error, when the signal aborts. */
 async function pause(waitMs: number, signal: AbortSignal): Promise<void> {
   try {
     await delay(waitMs, undefined, { signal });
@@ -211,4 +211,4 @@ async function pause(waitMs: number, signal: AbortSignal): Promise<void> {
 }
 
 const rewrittenAt = ({ position, eventId }: LogPlace) =>
-  new LogRewrittenError(`The log does not hold event ${eventId} at ${position} any more.`);
+  new LogRewrittenError(`The log does not hold event ${eventId} at ${position} any longer.`);

@@ -1,4 +1,4 @@
-/** Every way in which a subscription of the client can end, fail or stop, and what its reader sees of it. ADR 0014. */
+/** Every way in which a subscription of the client can end, fail or hang, and what its reader sees of it. ADR 0014. */
 import { until } from '@coffer/testing';
 import { expect } from 'chai';
 import { LogRewrittenError, StoreUnreachableError } from '../errors.ts';
@@ -7,7 +7,7 @@ import { openWorld, type World, type WorldOptions } from '../testing/eventStoreD
 import { newEvents, rejectionOf, streamName } from '../testing/events.ts';
 import { follow } from '../testing/follow.ts';
 
-/** Notes from where each subscription and each read of the server began, and lets a spec end or block them. */
+/** Records where each subscription and each read of the server began, and lets a spec end or block them. */
 function watched() {
   const begun: (string | undefined)[] = [];
   const looks: ReadAllOptions[] = [];
@@ -84,7 +84,7 @@ describe('a subscription to EventStoreDB', () => {
     ],
   ];
   for (const [trouble, make] of troubles) {
-    it(`goes on where it was when ${trouble}`, async () => {
+    it(`continues where it was when ${trouble}`, async () => {
       const world = await makeWorld();
       const reader = follow(world.open(), { pageSize: 7 });
       const ids: string[] = [];
@@ -101,7 +101,7 @@ describe('a subscription to EventStoreDB', () => {
     });
   }
 
-  it('goes on when it breaks in the middle of old events, and catches up once', async () => {
+  it('continues after breaking in the middle of old events, and catches up once', async () => {
     const world = await makeWorld();
     const ids = write(world, 20_000);
     let taken = 0;
@@ -117,7 +117,7 @@ describe('a subscription to EventStoreDB', () => {
     expect(world.troubles).not.to.deep.equal([]);
   });
 
-  it('goes on when the server ends it without a word', async () => {
+  it('continues when the server ends it silently', async () => {
     const server = watched();
     const world = await makeWorld({ wrap: server.wrap });
     const ids = write(world, 50);
@@ -127,11 +127,11 @@ describe('a subscription to EventStoreDB', () => {
     server.noMore();
     await reader.until(() => reader.told.includes('caughtUp'));
     expect(reader.ids()).to.deep.equal(ids);
-    expect(world.troubles).to.include('The server has ended the subscription.');
+    expect(world.troubles).to.include('The server ended the subscription.');
     await reader.stop();
   });
 
-  it('is begun again when it stands still while the log goes on', async () => {
+  it('is restarted when it stands still while the log grows', async () => {
     const server = watched();
     const world = await makeWorld({ wrap: server.wrap });
     const ids = write(world, 50);
@@ -141,7 +141,7 @@ describe('a subscription to EventStoreDB', () => {
     server.noMore();
     await reader.until(() => reader.told.includes('caughtUp'));
     expect(reader.ids()).to.deep.equal(ids);
-    expect(world.troubles).to.include('The log goes on, and the subscription does not.');
+    expect(world.troubles).to.include('The log has new events, but the subscription delivers none.');
     await reader.stop();
   });
 
@@ -170,7 +170,7 @@ describe('a subscription to EventStoreDB', () => {
     await reader.stop();
   });
 
-  it('ends at once when it is told to, also while the server is silent', async () => {
+  it('ends at once when told to, even while the server is silent', async () => {
     const server = watched();
     const world = await makeWorld({ wrap: server.wrap });
     write(world, 5);
@@ -182,7 +182,7 @@ describe('a subscription to EventStoreDB', () => {
     await reader.stop();
   });
 
-  it('survives whom it tells of trouble', async () => {
+  it('survives an error of its trouble listener', async () => {
     const world = await makeWorld();
     const ids = write(world, 5);
     const store = world.open({
@@ -199,7 +199,7 @@ describe('a subscription to EventStoreDB', () => {
     await reader.stop();
   });
 
-  it('ends with what its reader throws, and leaves nothing open', async () => {
+  it("ends with its reader's error, and leaves nothing open", async () => {
     const world = await makeWorld();
     write(world, 50);
     const store = world.open();
@@ -214,7 +214,7 @@ describe('a subscription to EventStoreDB', () => {
     await world.proxy.untilConnections(0);
   });
 
-  it('begins again behind events of the server itself that it was not sent', async () => {
+  it("restarts after the server's own events, which it was not sent", async () => {
     const server = watched();
     const world = await makeWorld({ wrap: server.wrap });
     const ids = write(world, 3);
@@ -223,7 +223,7 @@ describe('a subscription to EventStoreDB', () => {
     for (let portion = 0; portion < 2; portion++) {
       const before = server.looks.length;
       write(world, 600, '$stats');
-      // What stands where the server has come to is read; the second read means that the first was answered.
+      // The event at the checkpoint is read; the second read means that the first was answered.
       await server.until(() => server.looks.length > before);
     }
     world.proxy.cut();
@@ -235,7 +235,7 @@ describe('a subscription to EventStoreDB', () => {
     await reader.stop();
   });
 
-  it('ends when the log was put back to an older one while the server was away', async () => {
+  it('ends when the log was replaced with an older one while the server was away', async () => {
     const world = await makeWorld();
     write(world, 20);
     const reader = follow(world.open());
@@ -248,7 +248,7 @@ describe('a subscription to EventStoreDB', () => {
     expect(reader.ids()).to.have.length(20);
   });
 
-  it('ends when where it was there is no event any more, and the server fails when it is asked', async () => {
+  it('ends when there is no event left at its place, for which the server only reports a failure', async () => {
     let isReplaced = false;
     const world = await makeWorld({
       wrap: (store) => ({
@@ -268,7 +268,7 @@ describe('a subscription to EventStoreDB', () => {
     expect(await rejectionOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
   });
 
-  it('goes on when the server fails for a while in ways of its own', async () => {
+  it('continues when the server fails for a while in unknown ways', async () => {
     let failures = 6;
     const world = await makeWorld({
       wrap: (store) => ({
@@ -287,7 +287,7 @@ describe('a subscription to EventStoreDB', () => {
     await reader.stop();
   });
 
-  it('finds the head behind any number of events of the server itself', async () => {
+  it("finds the head before any number of the server's own events", async () => {
     const server = watched();
     const world = await makeWorld({ wrap: server.wrap });
     const ids = write(world, 3);
@@ -295,11 +295,11 @@ describe('a subscription to EventStoreDB', () => {
     for (let count = 0; count < 2; count++) write(world, 1_000, '$stats');
     const before = server.looks.length;
     expect((await store.head())?.eventId).to.equal(ids.at(-1));
-    // In pages, of the client's size or of the server's, and not one by one.
+    // In pages, the client's or the server's size, and not one by one.
     expect(server.looks.length - before).to.be.at.most(100);
   });
 
-  it('whose failure is found out about while the cluster is looked for in vain harms nobody', async () => {
+  it('that fails during a vain search for the cluster harms nobody', async () => {
     const failure = Promise.withResolvers<never>();
     let begun = 0;
     const world = await makeWorld({
@@ -327,7 +327,7 @@ describe('a subscription to EventStoreDB', () => {
     try {
       failure.reject(new StoreUnreachableError('The spec ends it.'));
       await until(() => world.troubles.length > 0);
-      // The client looks for the cluster, which says nothing; then the other subscription fails, and then the search.
+      // The client searches for the cluster, which stays silent; then the other subscription fails, and then the search.
       world.proxy.holdReplies();
       await world.proxy.untilConnections(2);
       world.proxy.cut();
@@ -344,7 +344,7 @@ describe('a subscription to EventStoreDB', () => {
     }
   });
 
-  it('and many others share a connection, and survive in a cluster that cannot be found for a while', async () => {
+  it('shares a connection with many others, and survives while the cluster cannot be found', async () => {
     const world = await makeWorld();
     const ids = write(world, 10);
     const settings = 'tls=false&maxDiscoverAttempts=1&discoveryInterval=1';

@@ -1,9 +1,9 @@
-/** Positions and events as the client of EventStoreDB has them, and as the port has them. */
+/** Converts positions and events between EventStoreDB's client and the port. */
 import { type RecordedEvent as ClientEvent, type EventData, jsonEvent } from '@eventstore/db-client';
 import { InvalidAppendError } from '../errors.ts';
 import type { EventToAppend, Position, RecordedEvent } from '../port.ts';
 
-/** A place in EventStoreDB's log is a pair of numbers; both are kept, for only the pair is accepted again. */
+/** A place in EventStoreDB's log is a pair of numbers; both are kept, because only the pair is accepted again. */
 export interface WirePosition {
   readonly commit: bigint;
   readonly prepare: bigint;
@@ -12,7 +12,7 @@ export interface WirePosition {
 /** Positions of this store are written `commit/prepare`. */
 export const positionOf = ({ commit, prepare }: WirePosition) => `${commit}/${prepare}` as Position;
 
-/** Undefined for a text that is no position of this store. */
+/** Undefined for a text that is not a position of this store. */
 export function parsePosition(text: string): Position | undefined {
   const position = wirePositionIn(text);
   return position && positionOf(position);
@@ -20,11 +20,11 @@ export function parsePosition(text: string): Position | undefined {
 
 export function wirePosition(position: Position): WirePosition {
   const found = wirePositionIn(position);
-  if (!found) throw new Error(`${position} is no position of an EventStoreDB log.`);
+  if (!found) throw new Error(`${position} is not a position of an EventStoreDB log.`);
   return found;
 }
 
-/** The server counts bytes in a signed number of 64 bits. */
+/** The server stores byte offsets as signed 64-bit numbers. */
 const MAX_PLACE = 2n ** 63n - 1n;
 
 function wirePositionIn(text: string): WirePosition | undefined {
@@ -44,9 +44,8 @@ export function comparePositions(left: Position, right: Position): number {
 const compare = (left: bigint, right: bigint) => (left < right ? -1 : left > right ? 1 : 0);
 
 /**
- * The client takes objects and writes them with `JSON.stringify`, and what it reads it has parsed. So a text stays
- * what it is only when it is what `JSON.stringify` writes; any other is refused rather than changed. Throws
- * `InvalidAppendError`.
+ * The client takes objects and writes them with `JSON.stringify`, and parses what it reads. So a text survives only if
+ * it is what `JSON.stringify` writes; any other is refused rather than changed. Throws `InvalidAppendError`.
  */
 export function clientEvent({ id, type, data, metadata }: EventToAppend): EventData {
   return jsonEvent({
@@ -62,21 +61,21 @@ function parsed(text: string, what: string): Record<string, unknown> {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new InvalidAppendError(`The ${what} of an event is JSON.`);
+    throw new InvalidAppendError(`The ${what} of an event must be JSON.`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new InvalidAppendError(`The ${what} of an event is a JSON object.`);
+    throw new InvalidAppendError(`The ${what} of an event must be a JSON object.`);
   }
   if (JSON.stringify(value) !== text) {
     throw new InvalidAppendError(
-      `The ${what} of an event is as JSON.stringify writes it; this store keeps no other.`,
+      `The ${what} of an event must be written as JSON.stringify does; this store cannot keep any other form.`,
     );
   }
-  // An object that is no array.
+  // An object, not an array.
   return value as Record<string, unknown>;
 }
 
-/** Undefined for what is none of ours: the events that EventStoreDB keeps for itself begin with `$`. */
+/** Undefined for the server's own events, whose types begin with `$`. */
 export function recordedEvent(event: ClientEvent | undefined): RecordedEvent | undefined {
   if (!event || event.streamId.startsWith('$')) return undefined;
   if (!event.position) throw new Error(`Event ${event.id} of ${event.streamId} came without its position.`);
@@ -92,7 +91,7 @@ export function recordedEvent(event: ClientEvent | undefined): RecordedEvent | u
   };
 }
 
-/** Bytes and texts are what others have written that is no JSON: they are given as they are. */
+/** Bytes and texts are what others wrote that is not JSON: they are returned unchanged. */
 function textOf(value: unknown): string {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8');
   return typeof value === 'string' ? value : JSON.stringify(value);

@@ -75,7 +75,7 @@ describe('the faults of the memory store', () => {
     expect((await store.append(append)).alreadyAppended).to.equal(false);
   });
 
-  it('"loseReply" writes all, and the retry finds it', async () => {
+  it('"loseReply" writes everything, and the retry finds it', async () => {
     const store = faulty('loseReply');
     const append = request();
     expect(await rejectionOf(store.append(append))).to.be.instanceOf(OutcomeUnknownError);
@@ -89,7 +89,7 @@ describe('the faults of the memory store', () => {
     expect(await rejectionOf(append)).to.be.instanceOf(OutcomeUnknownError);
   });
 
-  it('a promise holds back its append and those behind it in the stream, no other', async () => {
+  it('a promise delays its append and later ones to the stream, but no others', async () => {
     const gate = Promise.withResolvers<AppendFault>();
     const store = faulty(gate.promise);
     const first = request();

@@ -21,17 +21,17 @@ import type {
 import { createMemoryLog, type MemoryLog, parsePosition } from './memoryLog.ts';
 
 /**
- * `fail`: nothing is written, `StoreUnreachableError`. `loseReply`: whatever the append comes to is done, and
- * the caller is told `OutcomeUnknownError`.
+ * `fail`: nothing is written, `StoreUnreachableError`. `loseReply`: the append takes its course, but the caller gets
+ * `OutcomeUnknownError`.
  */
 export type AppendFault = 'fail' | 'loseReply' | undefined;
 
 export interface MemoryEventStoreOptions {
-  /** Given to several stores, they are as several processes on one database. Default: one of its own. */
+  /** Stores that share a log are like processes on one database. Default: a new log. */
   readonly log?: MemoryLog;
-  /** Appends that may wait. Default 10,000. */
+  /** The most appends that may wait. Default 10,000. */
   readonly maxQueuedAppends?: number;
-  /** Asked for each append, before anything is written; a promise delays it and those behind it in its stream. */
+  /** Asked before each append is written; a promise delays it and those after it in its stream. */
   readonly faults?: (request: AppendRequest) => AppendFault | Promise<AppendFault>;
 }
 
@@ -43,7 +43,7 @@ export function createMemoryEventStore(options: MemoryEventStoreOptions = {}): E
   const closing = new AbortController();
   let waiting = 0;
 
-  /** Appends of one stream take place one after the other, in the order they came. */
+  /** Runs the appends of one stream one at a time, in order of arrival. */
   async function inTurn(request: AppendRequest): Promise<AppendResult> {
     const { stream } = request;
     const turn = (lastOfStream.get(stream) ?? Promise.resolve()).then(() => attempt(request));
@@ -75,7 +75,7 @@ export function createMemoryEventStore(options: MemoryEventStoreOptions = {}): E
       checkAppend(request);
       if (closing.signal.aborted) throw new StoreUnreachableError('The store is closed.');
       if (waiting >= maxQueuedAppends) {
-        throw new StoreOverloadedError(`${waiting} appends are waiting already.`);
+        throw new StoreOverloadedError(`${waiting} appends are already waiting.`);
       }
       return inTurn(request);
     },
@@ -150,7 +150,7 @@ async function* follow(
     const next = Number(place?.position ?? 0);
     if (place && log.events[next - 1]?.id !== place.eventId) {
       throw new LogRewrittenError(
-        `The log does not hold event ${place.eventId} at ${place.position} any more.`,
+        `The log does not hold event ${place.eventId} at ${place.position} any longer.`,
       );
     }
     const events = log.events.slice(next, next + pageSize);

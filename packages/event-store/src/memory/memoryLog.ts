@@ -1,17 +1,17 @@
-/** A log in memory: what one or several memory stores share, as several processes share a database. */
+/** A log in memory, shared by one or more memory stores as processes share a database. */
 import { LogRewrittenError, WrongExpectedRevisionError } from '../errors.ts';
 import type { AppendRequest, AppendResult, Position, RecordedEvent } from '../port.ts';
 
 export interface MemoryLog {
-  /** Every event, the one at position n at index n - 1. */
+  /** All events: the one at position n has index n - 1. */
   readonly events: readonly RecordedEvent[];
   /** The events of a stream, by revision. */
   stream(name: string): readonly RecordedEvent[];
   /** Appends by the rules of `testing/appendRules.ts`. */
   append(request: AppendRequest): AppendResult;
-  /** Puts the log back to its first events, as the restore of an old backup does. */
+  /** Truncates the log to its first events, as restoring an old backup does. */
   rewindTo(length: number): void;
-  /** Resolves when the log has changed after this call. */
+  /** Resolves at the next change of the log. */
   changed(): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ export function createMemoryLog(): MemoryLog {
   };
 }
 
-// A position is the decimal text of a number.
+// A position is a number in decimal.
 const positionOf = (number: number) => `${number}` as Position;
 
 export function parsePosition(text: string): Position | undefined {
@@ -81,7 +81,7 @@ export function parsePosition(text: string): Position | undefined {
     : undefined;
 }
 
-/** The last of the request's events, where all of them stand where a retry left them. */
+/** The last of the request's events, if all of them are where a retry would find them. */
 function findAppended(
   existing: readonly RecordedEvent[],
   { stream, expectedRevision, events }: AppendRequest,
@@ -95,7 +95,7 @@ function findAppended(
     return known.at(-1);
   }
   const first = expectedRevision === 'noStream' ? 0 : expectedRevision + 1;
-  // At the current revision ids are not looked at: nothing stands behind it yet.
+  // At the current revision ids are not compared: nothing follows it yet.
   const isThere = events.every(({ id }, index) => existing[first + index]?.id === id.toLowerCase());
   return isThere ? existing[first + events.length - 1] : undefined;
 }
@@ -112,6 +112,8 @@ function refuseWrongRevision(
     expectedRevision === actual;
   if (!isExpected) throw new WrongExpectedRevisionError(stream, expectedRevision, actual);
   if (expectedLastEventId !== undefined && existing.at(-1)?.id !== expectedLastEventId.toLowerCase()) {
-    throw new LogRewrittenError(`Stream ${stream} holds another event at ${actual} than was read from it.`);
+    throw new LogRewrittenError(
+      `Stream ${stream} holds a different event at ${actual} than was read from it.`,
+    );
   }
 }

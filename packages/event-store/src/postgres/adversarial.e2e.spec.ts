@@ -1,4 +1,4 @@
-/** Writers and other transactions that do everything which makes readers of other logs skip or invert events. */
+/** Writers and other transactions that do everything that makes readers of other logs skip or reorder events. */
 import { randomUUID } from 'node:crypto';
 import { createPool, type Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
@@ -14,7 +14,7 @@ import { createPostgresEventStore } from './postgresEventStore.ts';
 const LANES = 16;
 const APPENDS_PER_LANE = 50;
 
-/** One event, written in the transaction that the session is in. */
+/** One event, written in the session's transaction. */
 async function appendIn(session: PoolClient, stream: string): Promise<string> {
   const id = randomUUID();
   await session.query(
@@ -56,9 +56,9 @@ describe('a log under adverse transactions', () => {
 
   it('gives a subscriber every acknowledged event once, in one order without gaps', async () => {
     const [pool, poolElsewhere] = pools;
-    if (!pool || !poolElsewhere) return expect.fail('There are two databases.');
+    if (!pool || !poolElsewhere) return expect.fail('There should be two databases.');
 
-    // Each holds back the horizon that a reader would wait for, had it to wait for one.
+    // Each holds back the horizon, which matters to a reader that waits for it.
     for (const session of [await sessionIn(poolElsewhere), await sessionIn(pool)]) {
       await session.query('begin; create table held as select 1 as one');
     }
@@ -76,7 +76,7 @@ describe('a log under adverse transactions', () => {
     });
     written.catch(() => undefined);
 
-    // Slow appends that others wait for; by turns committed and rolled back, so that their positions come again.
+    // Slow appends that others wait for, alternately committed and rolled back, so that positions are reused.
     const slow = await sessionIn(pool);
     const ids = { commit: [] as string[], rollback: [] as string[] };
     for (let round = 0; areWriting && round < 40; round++) {

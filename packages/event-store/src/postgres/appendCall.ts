@@ -1,9 +1,9 @@
-/** How a batch of appends is told to the database, and how its answer reads. */
+/** How a batch of appends is passed to the database, and how its answer is read. */
 import type { AppendResult, ExpectedRevision, Position } from '../port.ts';
 import type { AppendEntry, AppendGroup } from './appendQueue.ts';
 import { int4Array, int8Array, textArray, uuidArray } from './binaryArrays.ts';
 
-/** What became of each group, in their order. The base is the position before the first event that was written. */
+/** The outcome of each group, in order. The base is the position before the first event written. */
 export type BatchRow = readonly [
   base: string,
   verdicts: readonly number[],
@@ -24,7 +24,7 @@ const APPEND = {
                             $4::int[], $5::int[], $6::uuid[], $7::text[], $8::text[], $9::text[])`,
   rowMode: 'array',
 } as const;
-/** For batches in which appends without an exact revision are combined. */
+/** For batches with combined appends without an exact revision. */
 const APPEND_FRESH = {
   name: 'coffer-append-v2',
   text: `select base, verdicts, current_revisions, found_revisions, found_positions
@@ -78,14 +78,14 @@ export function appendCall(batch: readonly AppendGroup[]) {
     : { ...APPEND_FRESH, values: [...values, int4Array(freshNumbers), uuidArray(freshIds)] };
 }
 
-/** `undecided`: its group was not written as one, which is no answer to any of its appends. */
+/** `undecided`: its group was not written as one, which decides none of its appends. */
 export type EntryOutcome = { readonly entry: AppendEntry } & (
   | { readonly outcome: 'stands'; readonly result: AppendResult }
   | { readonly outcome: 'rewritten' | 'undecided' }
   | { readonly outcome: 'denied'; readonly currentRevision: number }
 );
 
-/** What the database's answer is to each append of the batch. */
+/** The database's answer to each append of the batch. */
 export function* outcomesOf(batch: readonly AppendGroup[], row: BatchRow): Generator<EntryOutcome> {
   const [base, verdicts, currentRevisions, foundRevisions, foundPositions] = row;
   let position = BigInt(base);

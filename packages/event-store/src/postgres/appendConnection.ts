@@ -1,18 +1,18 @@
-/** The one connection over which a process appends: made when it is needed, and anew when it is lost. */
+/** The one connection over which a process appends: opened when needed, and again when lost. */
 import pg from 'pg';
 import type { BatchRow } from './appendCall.ts';
 import { APPEND_SESSION } from './appendSession.ts';
 
 export interface AppendConnection {
-  /** The connection in use, or the one being made. Rejects where none can be. */
+  /** The connection in use, or the one being opened. Rejects if none can be opened. */
   client(): Promise<pg.Client>;
-  /** Of no more use: the next one is made anew. */
+  /** The connection is unusable: the next call opens another. */
   drop(client: pg.Client): void;
-  /** One that could not be made needs no end. */
+  /** A connection that failed to open needs no closing. */
   end(): Promise<void>;
 }
 
-/** A reply that has not come by then will not come. */
+/** A reply that has not arrived by then will not arrive. */
 const REPLY_TIMEOUT_MS = 15_000;
 
 export function createAppendConnection(options: {
@@ -51,7 +51,7 @@ export function createAppendConnection(options: {
       pipeline: true,
       options: '-c default_transaction_isolation=read\\ committed',
     });
-    // A lost connection is met by the batches in flight, and by the next one, which makes another.
+    // A lost connection fails the batches in flight; the next batch opens another.
     client.on('error', () => drop(client));
     await client.connect();
     await client.query(APPEND_SESSION);
@@ -68,7 +68,7 @@ export function createAppendConnection(options: {
   }
 }
 
-/** A server that stays silent is as good as a lost connection: the outcome is unknown. */
+/** A silent server is as good as a lost connection: the outcome is unknown. */
 export async function withinReplyTime(reply: Promise<pg.QueryArrayResult<BatchRow[]>>): Promise<BatchRow> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(
@@ -77,11 +77,11 @@ export async function withinReplyTime(reply: Promise<pg.QueryArrayResult<BatchRo
   );
   try {
     const { rows } = await Promise.race([reply, late]);
-    // One call, one row of this very shape.
+    // One call gives one row of this shape.
     return rows[0] as unknown as BatchRow;
   } finally {
     clearTimeout(timer);
-    // Of a reply that comes too late nobody wants to know any more: the outcome was told as unknown.
+    // A late reply is ignored: the outcome was already reported as unknown.
     reply.catch(() => undefined);
   }
 }

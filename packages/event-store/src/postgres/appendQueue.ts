@@ -1,4 +1,4 @@
-/** Appends that wait, bounded, and the batches that are made of them: those of one stream keep their order. */
+/** A bounded queue of appends, and the batches made from it: the appends of one stream keep their order. */
 import { StoreOverloadedError } from '../errors.ts';
 import type { AppendRequest, AppendResult } from '../port.ts';
 import { type Combined, canJoin, combinedOf, join } from './combinedAppends.ts';
@@ -10,12 +10,12 @@ export interface AppendEntry {
   readonly reject: (reason: unknown) => void;
 }
 
-/** What a batch holds of one stream. */
+/** The part of a batch for one stream. */
 export type AppendGroup = Combined<AppendEntry>;
 
-/** One batch carries at most so many events; a larger single append goes alone. */
+/** The most events in a batch; a larger single append goes alone. */
 const MAX_BATCH_EVENTS = 128;
-/** And so many bytes, so that a few large appends do not hold up the small ones of a whole batch. */
+/** The most bytes, so that a few large appends do not hold up a batch of small ones. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 
 export function createAppendQueue({
@@ -27,7 +27,7 @@ export function createAppendQueue({
 }) {
   const waiting: AppendEntry[] = [];
   let queuedBytes = 0;
-  /** In batches that were taken and not given back. */
+  /** Streams in batches that were taken and not given back. */
   const streamsInFlight = new Set<string>();
 
   return {
@@ -35,15 +35,15 @@ export function createAppendQueue({
     push(entry: AppendEntry, beside: number): void {
       const count = waiting.length + beside;
       if (count >= maxQueuedEntries || queuedBytes + entry.bytes > maxQueuedBytes) {
-        throw new StoreOverloadedError(`${count} appends are waiting already.`);
+        throw new StoreOverloadedError(`${count} appends are already waiting.`);
       }
       waiting.push(entry);
       queuedBytes += entry.bytes;
     },
 
     /**
-     * The oldest entries, none of a stream that is in flight. Those of one stream are combined where they can be, and
-     * else wait for the next batch.
+     * The oldest entries, none of a stream that is in flight. Entries of one stream are combined where possible; the others
+     * wait for the next batch.
      */
     takeBatch(): readonly AppendGroup[] {
       const batch = new Map<string, AppendGroup>();
@@ -75,7 +75,7 @@ export function createAppendQueue({
       return [...batch.values()];
     },
 
-    /** The batch is decided: its streams may be in the next one. */
+    /** The batch is decided: the next one may include its streams. */
     giveBack(batch: readonly AppendGroup[]): void {
       for (const { stream } of batch) streamsInFlight.delete(stream);
     },

@@ -4,8 +4,8 @@ import { expect } from 'chai';
 import { withPool } from '../testing/logDatabase.ts';
 import { APPEND_SESSION } from './appendSession.ts';
 
-describe('a connection that appends', () => {
-  it('ends what a frozen client keeps open, and waits for the disk whatever the default is', async () => {
+describe('the append connection', () => {
+  it('ends the transaction of a frozen client, and waits for the disk whatever the default', async () => {
     const database = await createTestDatabase();
     await withPool(database.connectionString, async (pool) => {
       const client = await pool.connect();

@@ -1,7 +1,7 @@
 /**
- * Group commit: appends that wait are sent together, one call of the database a batch, over a connection of
- * their own, the next batch on its way while one is carried out. Batches of several processes take turns in the
- * database, by the lock in the function; nothing here has to be right for the log to be.
+ * Group commit: waiting appends are sent together, one database call per batch, over a dedicated connection, the next
+ * batch on its way while one is executed. Batches of several processes take turns in the database through the lock in
+ * the function; the log stays correct whatever happens here.
  */
 import type pg from 'pg';
 import { checkAppend } from '../appendRequest.ts';
@@ -25,7 +25,7 @@ export interface AppenderOptions {
   readonly maxQueuedBytes: number;
   /** Called after a batch in which something was written. */
   readonly onAppended: () => void;
-  /** Finds the events of a retry: the position of the last where all stand at the place expected. */
+  /** Finds the events of a retry: the position of the last, if all are at the expected place. */
   readonly findAppended: (request: AppendRequest) => Promise<Position | undefined>;
 }
 
@@ -36,9 +36,9 @@ export interface Appender {
 }
 
 /**
- * The second waits in the server's socket, so that it begins when the first has committed. Two connections
- * would hand the lock from one process to the other instead: 28,000 to 33,000 appends/s where this has 36,000
- * to 41,000, and one batch at a time 20,000 to 24,000.
+ * The second batch waits in the server's socket, so that it begins when the first has committed. With two connections
+ * the lock would pass between processes instead: 28,000 to 33,000 appends/s, against 36,000 to 41,000 here, and 20,000
+ * to 24,000 with one batch at a time.
  */
 const BATCHES_IN_FLIGHT = 2;
 export function createAppender(options: AppenderOptions): Appender {
@@ -46,7 +46,7 @@ export function createAppender(options: AppenderOptions): Appender {
   const connection = createAppendConnection(options);
   let inFlight = 0;
   let pumpScheduled = false;
-  /** Entries that were denied and may be retries: looked up meanwhile, they hold up no batch. */
+  /** Denied entries that may be retries are looked up on the side, so that they hold up no batch. */
   let lookups = 0;
   let closing: Promise<unknown> | undefined;
   let onIdle: () => void = () => undefined;
@@ -91,7 +91,7 @@ export function createAppender(options: AppenderOptions): Appender {
   }
 
   function pump(): void {
-    // While a batch is on its way, only a full one follows it: many small ones would cost more than they gain.
+    // While a batch is on its way, only a full one follows: many small ones would cost more than they gain.
     while (inFlight === 0 || (inFlight < BATCHES_IN_FLIGHT && queue.hasFullBatch())) {
       const batch = queue.takeBatch();
       if (batch.length === 0) break;
@@ -118,7 +118,7 @@ export function createAppender(options: AppenderOptions): Appender {
     } catch (cause) {
       const error = new StoreUnreachableError('The event store cannot be reached.', { cause });
       for (const { reject } of entriesOf(batch)) reject(error);
-      // What waits is told now, instead of each batch after a connection attempt of its own.
+      // Fails what waits now, instead of each batch after its own connection attempt.
       queue.refuseAll(error);
       return;
     }
@@ -147,9 +147,9 @@ export function createAppender(options: AppenderOptions): Appender {
       for (const { reject } of entries) reject(error);
       return;
     }
-    // A server that became a standby stays one for this connection; the next may find the one that writes.
+    // On this connection a server that became a standby stays one; the next connection may reach the primary.
     if (isReadOnly(cause)) connection.drop(client);
-    // The whole batch was rolled back. One entry's data must not decide its neighbours': each goes alone.
+    // The whole batch was rolled back. One entry's data must not decide its neighbours' outcome: each goes alone.
     if (entries.length > 1) {
       await sendAlone(entries);
       return;
@@ -157,7 +157,7 @@ export function createAppender(options: AppenderOptions): Appender {
     entries[0]?.reject(refusalOf(cause));
   }
 
-  /** Answers what is decided; the appends of a group that was not written as one are given back. */
+  /** Answers what is decided; the appends of a group that was not written as one are returned. */
   function settle(batch: readonly AppendGroup[], row: BatchRow): readonly AppendEntry[] {
     const undecided: AppendEntry[] = [];
     let wroteSome = false;
@@ -169,7 +169,7 @@ export function createAppender(options: AppenderOptions): Appender {
           break;
         case 'rewritten': {
           const { stream } = entry.request;
-          entry.reject(new LogRewrittenError(`Stream ${stream} holds another event than was read from it.`));
+          entry.reject(new LogRewrittenError(`Stream ${stream} holds another event than was read.`));
           break;
         }
         case 'denied':
@@ -194,7 +194,7 @@ export function createAppender(options: AppenderOptions): Appender {
 const entriesOf = (batch: readonly AppendGroup[]): readonly AppendEntry[] =>
   batch.flatMap(({ entries }) => entries);
 
-/** Not at the revision expected: a retry whose events stand there already, or a conflict. Never rejects. */
+/** Not at the expected revision: a retry whose events are already there, or a conflict. Never rejects. */
 async function answerDenied(
   { request, resolve, reject }: AppendEntry,
   currentRevision: number,
@@ -211,8 +211,8 @@ async function answerDenied(
       resolve({ revision: first + events.length - 1, position, alreadyAppended: true });
     }
   } catch (cause) {
-    // Nothing was written now; but if this is a retry, the append before it may stand in the log.
-    const message = 'It could not be looked up whether the append had succeeded before.';
+    // Nothing was written now; but if this is a retry, the earlier attempt may be in the log.
+    const message = 'Whether it had succeeded before is unknown.';
     reject(new OutcomeUnknownError(message, { cause }));
   }
 }

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { int4Array, int8Array, textArray, uuidArray } from './binaryArrays.ts';
 
-describe('arrays in binary', () => {
+describe('binary arrays', () => {
   let database: TestDatabase;
   let pool: Pool;
   before(async () => {
@@ -17,7 +17,7 @@ describe('arrays in binary', () => {
     await database.drop();
   });
 
-  /** What Postgres understood, element by element, as text. */
+  /** Each element as Postgres understood it, as text. */
   async function understood(type: string, array: Buffer): Promise<readonly (string | null)[]> {
     const { rows } = await pool.query<{ element: string | null }>(
       `select element::text from unnest($1::${type}[]) with ordinality as given(element, number) order by number`,

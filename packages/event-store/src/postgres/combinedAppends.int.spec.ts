@@ -1,4 +1,4 @@
-/** Appends to one stream that wait at the same time go as one, and each is answered as if it had come alone. */
+/** Simultaneous appends to one stream go as one, and each is answered as if it had been sent alone. */
 import { createPool, type Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
@@ -8,7 +8,7 @@ import { allOf, idsOf, newEvents, streamName } from '../testing/events.ts';
 import { logTemplate } from '../testing/logDatabase.ts';
 import { createPostgresEventStore } from './postgresEventStore.ts';
 
-describe('appends to one stream that wait at the same time', () => {
+describe('simultaneous appends to one stream', () => {
   let database: TestDatabase;
   let pool: Pool;
   let store: EventStore;
@@ -24,7 +24,7 @@ describe('appends to one stream that wait at the same time', () => {
     await database.drop();
   });
 
-  /** Each batch has a time of its own. */
+  /** Each batch has its own time. */
   async function batchesOf(stream: string): Promise<number> {
     const text = 'select count(distinct created)::int as batches from log.events where stream = $1';
     const { rows } = await pool.query<{ batches: number }>(text, [stream]);
@@ -54,7 +54,7 @@ describe('appends to one stream that wait at the same time', () => {
     });
   }
 
-  it('go on with a stream in one transaction, and name the event they have seen', async () => {
+  it('continue a stream in one transaction, and name the event they have seen', async () => {
     const stream = streamName();
     const events = newEvents(4);
     await store.append({ stream, expectedRevision: 'noStream', events: events.slice(0, 1) });
@@ -70,7 +70,7 @@ describe('appends to one stream that wait at the same time', () => {
     expect(await batchesOf(stream)).to.equal(2);
   });
 
-  it('come to what they would have come to one after the other, retries and refusals among them', async () => {
+  it('have the same outcomes as one after the other, including retries and refusals', async () => {
     for (let round = 0; round < 60; round++) {
       const [together, inTurn] = [streamName(), streamName()];
       const requests = randomRequests();
@@ -104,7 +104,7 @@ function randomRequests(): readonly Append[] {
       3,
     ]);
     if (expectedRevision === 'noStream') return first;
-    // A refused one is looked up later, when others may have brought the same ids to the very place.
+    // A refused one is looked up later, when others may have brought the same ids to that very place.
     if (typeof expectedRevision === 'number') return { expectedRevision, events: newEvents(1) };
     return { expectedRevision, events: pick([[pick(known)], [pick(known), pick(known)]]) };
   });

@@ -1,6 +1,6 @@
 /**
- * Appends to one stream that wait at the same time go to the database as one, where that comes to the same as one after
- * the other. A group that is not written as one is no answer to any of its appends: each is then sent alone.
+ * Simultaneous appends to one stream go to the database as one, where the result is the same as one after the other. A
+ * group that is not written as one decides none of its appends: each is then sent alone.
  */
 import type { AppendRequest, ExpectedRevision } from '../port.ts';
 
@@ -14,12 +14,12 @@ export interface Combined<Entry extends Waiting> {
   readonly expectedRevision: ExpectedRevision;
   readonly expectedLastEventId: string | undefined;
   readonly entries: Entry[];
-  /** The revision behind the last event, as the first append expects it; of words it is not known. */
+  /** The revision after the last event, as the first append expects it; unknown if it expects one of the words. */
   nextRevision: number | undefined;
-  /** The ids of all events, in small letters, and that of the last one. */
+  /** The ids of all events, in lower case, and the last one. */
   readonly ids: Set<string>;
   lastEventId: string | undefined;
-  /** Ids by which the appends are known, where the database has to find that none of them stands there. */
+  /** The ids that identify the appends, where the database must check that none of them is in the stream. */
   freshIds(): readonly string[];
 }
 
@@ -34,7 +34,7 @@ export function combinedOf<Entry extends Waiting>(entry: Entry): Combined<Entry>
     nextRevision: lastRevisionOf(expectedRevision),
     ids: new Set(),
     lastEventId: undefined,
-    // Behind an exact revision ids mean nothing, and one append alone is decided by the rules for it.
+    // With an exact revision ids mean nothing, and a single append is decided by its own rules.
     freshIds: () =>
       isExact(expectedRevision) || entries.length === 1
         ? []
@@ -54,7 +54,7 @@ export function join<Entry extends Waiting>(group: Combined<Entry>, entry: Entry
   }
 }
 
-/** Whether the append, sent alone behind the written group, would be written as well for all that is known here. */
+/** Whether the append would also be written if it were sent alone after the group, as far as is known here. */
 export function canJoin<Entry extends Waiting>(group: Combined<Entry>, { request }: Entry): boolean {
   const { expectedRevision, expectedLastEventId, events } = request;
   if (isExact(expectedRevision)) {
@@ -63,7 +63,7 @@ export function canJoin<Entry extends Waiting>(group: Combined<Entry>, { request
       (expectedLastEventId === undefined || expectedLastEventId.toLowerCase() === group.lastEventId)
     );
   }
-  // A retry is told by its first id.
+  // A retry is identified by its first id.
   return !isExact(group.expectedRevision) && !group.ids.has(`${events[0]?.id.toLowerCase()}`);
 }
 

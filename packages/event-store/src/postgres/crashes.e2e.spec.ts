@@ -1,4 +1,4 @@
-/** Processes that are killed while they write: what was acknowledged stands, what was not converges. */
+/** Processes killed while they write: what was acknowledged is kept, everything else converges. */
 import { createPool, type Pool } from '@coffer/database';
 import { type PrivateServer, startPrivateServer } from '@coffer/testing';
 import { expect } from 'chai';
@@ -11,7 +11,7 @@ import { type Acknowledged, startWriter, type Writer } from '../testing/writers.
 import { createPostgresEventStore, migrateLog } from './postgresEventStore.ts';
 
 const LANES = 16;
-/** More than a writer can do in the time of a spec: each is stopped or killed. */
+/** More than a writer can do during a spec: each is stopped or killed. */
 const ENDLESS = 1_000_000;
 
 describe('the log', () => {
@@ -63,7 +63,7 @@ describe('the log', () => {
     await reader.until(() => reader.events().at(-1)?.id === head?.eventId);
     const acknowledged = writers.flatMap((writer) => writer.acknowledged);
     expect(faultsOf(reader.events(), acknowledged)).to.deep.equal([]);
-    // No one was killed but the server: every attempt came to its end, and nothing else is there.
+    // Only the server was killed: every attempt reached its end, and there is nothing else in the log.
     const sent = acknowledged.flatMap(({ request }) => request.events.map(({ id }) => id));
     expect(reader.ids()).to.have.length(sent.length).and.to.have.members(sent);
     await reader.stop();
@@ -77,12 +77,12 @@ describe('the log', () => {
     const unknown = killed.unacknowledged();
     expect(unknown).not.to.deep.equal([]);
 
-    // As its successor does, while the other writer goes on.
+    // As its successor does, while the other writer continues.
     const retried: Acknowledged[] = [];
     for (const request of unknown) {
       const result = await resultOrConflict(store, request);
       if (result) retried.push({ request, result });
-      // Only a stream that the other writer writes to as well can have gone on without this append.
+      // Only a stream that the other writer shares can have grown without this append.
       else expect(request.stream).to.match(/^shared-/);
       const again = await resultOrConflict(store, request);
       expect(again).to.deep.equal(result && { ...result, alreadyAppended: true });
@@ -97,7 +97,7 @@ describe('the log', () => {
     );
   });
 
-  it('is read and written on, from where it was, after its server was killed and started again', async () => {
+  it('continues where it was after its server was killed and restarted', async () => {
     const append = (): Promise<AppendResult> =>
       store.append({ stream: streamName(), expectedRevision: 'noStream', events: newEvents(2) });
     const reader = follow(store);
@@ -120,7 +120,7 @@ describe('the log', () => {
   });
 });
 
-/** A backend that is just working on an append. */
+/** A backend that is working on an append. */
 async function appendingBackend(pool: Pool): Promise<number> {
   for (;;) {
     const { rows } = await pool.query<{ pid: number }>(

@@ -60,7 +60,7 @@ describe('the Postgres event store', () => {
       results.map((result) => (result.status === 'rejected' ? result.reason : undefined));
 
     it('for its data, that entry fails alone', async () => {
-      // No index entry is as long as this name.
+      // No index entry can be as long as this name.
       const name = Array.from({ length: 300 }, streamName).join('');
       const reasons = reasonsOf(await sendAround(requestOf(newEvents(1), name)));
       expect(reasons.splice(4, 1)[0]).to.be.instanceOf(InvalidAppendError);
@@ -68,7 +68,7 @@ describe('the Postgres event store', () => {
       expect(await allOf(store.readAll())).to.have.length(18);
     });
 
-    it('for a reason of its own, that entry alone is told that nothing was written', async () => {
+    it('for some other reason, that entry alone is told that nothing was written', async () => {
       await pool.query(`alter table log.events add constraint spec check (type <> 'Unwanted')`);
       const reasons = reasonsOf(await sendAround(requestOf([newEvent(), newEvent({ type: 'Unwanted' })])));
       expect(reasons.splice(4, 1)[0]).to.be.instanceOf(StoreUnreachableError);
@@ -77,7 +77,7 @@ describe('the Postgres event store', () => {
     });
   });
 
-  describe('when the connection is lost under an append', () => {
+  describe('when the connection is lost during an append', () => {
     it('the outcome is unknown; one that was not written is written by the retry', async () => {
       const request = requestOf(newEvents(2));
       await whileAppendsWait(pool, async () => {
@@ -104,7 +104,7 @@ describe('the Postgres event store', () => {
       expect((await store.head())?.position).to.equal(retried.position);
     });
 
-    it('every append in flight is told, and every retry converges', async () => {
+    it('every append in flight fails, and every retry converges', async () => {
       const requests = Array.from({ length: 200 }, () => requestOf(newEvents(1)));
       await whileAppendsWait(pool, async () => {
         const sent = Promise.allSettled(requests.map((request) => store.append(request)));
@@ -126,7 +126,7 @@ describe('the Postgres event store', () => {
     });
   });
 
-  describe('when nobody listens', () => {
+  describe('when no server listens', () => {
     const unheard = async (): Promise<EventStore> => {
       const server = createServer().listen(0, '127.0.0.1');
       await once(server, 'listening');
@@ -138,7 +138,7 @@ describe('the Postgres event store', () => {
       return open({ connectionString: url.href });
     };
 
-    it('appends and reads say that the store is away, all that wait included', async () => {
+    it('appends and reads fail with the store away, including those that wait', async () => {
       const away = await unheard();
       const attempts = [
         ...Array.from({ length: 400 }, () => away.append(requestOf(newEvents(1)))),
@@ -152,7 +152,7 @@ describe('the Postgres event store', () => {
       }
     });
 
-    it('what waits is told after one attempt a connection, not after one a batch', async () => {
+    it('waiting appends fail after one connection attempt each, not one per batch', async () => {
       let attempts = 0;
       const server = createServer((socket) => {
         attempts += 1;
@@ -172,7 +172,7 @@ describe('the Postgres event store', () => {
       await once(server, 'close');
     });
 
-    it('a subscription keeps asking, and ends without a word when it is aborted or the store closes', async () => {
+    it('a subscription keeps trying, and ends without an error when it is aborted or the store closes', async () => {
       const away = await unheard();
       const stopping = new AbortController();
       const drained = [stopping.signal, new AbortController().signal].map(async (signal) => {
@@ -186,24 +186,24 @@ describe('the Postgres event store', () => {
     });
   });
 
-  it('leaves a server that has become read-only, and finds the one that writes', async () => {
+  it('leaves a server that has become read-only, and finds the primary', async () => {
     const setReadOnly = (value: 'on' | 'off') =>
       pool.query(`do $$ begin execute format(
         'alter database %I set default_transaction_read_only = ${value}', current_database()); end $$`);
     await setReadOnly('on');
     const request = requestOf(newEvents(1));
     expect(await rejectionOf(store.append(request))).to.be.instanceOf(StoreUnreachableError);
-    // The setting is taken over by new connections only, as a standby that is promoted elsewhere would be.
+    // Only new connections see the setting, as if a standby were promoted elsewhere.
     await setReadOnly('off');
     expect((await store.append(request)).alreadyAppended).to.equal(false);
   });
 
-  it('reads by index, also with statements that were planned while the log was small', async () => {
+  it('reads by index, even with statements planned while the log was small', async () => {
     for (let round = 0; round < 3; round++) await store.append(requestOf(newEvents(20)));
     await pool.query('analyze log.events');
     const stream = streamName();
     await store.append(requestOf(newEvents(5), stream));
-    // From the sixth time on a prepared statement may keep one plan for all values.
+    // From its sixth execution on, a prepared statement may keep one plan for all values.
     for (let times = 0; times < 7; times++) {
       expect(await allOf(store.readStream(stream))).to.have.length(5);
       expect(await allOf(store.readStream(stream, { direction: 'backwards', limit: 2 }))).to.have.length(2);
@@ -219,14 +219,14 @@ describe('the Postgres event store', () => {
       );
       return rows[0];
     };
-    // A connection hands in its numbers when it ends, at the latest.
+    // A connection reports its statistics when it ends, at the latest.
     await store.close();
     let counted = await scans();
     while (counted.readers > 0) counted = await scans();
     expect(counted.scans).to.equal(0);
   });
 
-  it('refuses what its bytes have no room for', async () => {
+  it('refuses appends beyond its limit in bytes', async () => {
     const small = open({ maxQueuedBytes: 10_000 });
     const events = [newEvent({ data: JSON.stringify({ text: 'x'.repeat(4_000) }) })];
     const results = await Promise.allSettled(
@@ -241,7 +241,7 @@ describe('the Postgres event store', () => {
     }
   });
 
-  it('closes once however often it is asked to, also while a reader is in the middle', async () => {
+  it('closes once however often it is called, even while somebody reads', async () => {
     await store.append(requestOf(newEvents(1_500)));
     for await (const page of store.readAll()) {
       expect(page).to.have.length(1_000);
@@ -250,7 +250,7 @@ describe('the Postgres event store', () => {
     }
   });
 
-  it('does not take a mistake of its own for a store that is away', async () => {
+  it('does not mistake its own faults for a store that is away', async () => {
     const empty = await createTestDatabase();
     const unmigrated = open({ connectionString: empty.connectionString });
     const failure = await rejectionOf(unmigrated.head());

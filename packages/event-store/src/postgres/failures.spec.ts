@@ -25,16 +25,16 @@ describe('a failure of Postgres', () => {
     });
   }
 
-  it('that is none of the database leaves the outcome unknown', () => {
+  it('that does not come from the database leaves the outcome unknown', () => {
     expect(isStatementError(new Error('Connection terminated unexpectedly'))).to.equal(false);
   });
 
-  it('is of the data only where the database says so', () => {
+  it('is blamed on the data only if the database says so', () => {
     expect(isDataError(failure('ERROR', '54000'))).to.equal(true);
     expect(isDataError(failure('ERROR', '23514'))).to.equal(false);
   });
 
-  it('is our own mistake when asking again cannot help', () => {
+  it('is our own mistake when retrying cannot help', () => {
     expect(isOwnMistake(failure('ERROR', '42P01'))).to.equal(true);
     expect(isOwnMistake(failure('ERROR', '53200'))).to.equal(false);
     expect(isOwnMistake(new Error('Query read timeout'))).to.equal(false);

@@ -1,13 +1,13 @@
 /**
- * What a failed query says about what was done. https://www.postgresql.org/docs/18/errcodes-appendix.html
+ * What a failed query says about its outcome. https://www.postgresql.org/docs/18/errcodes-appendix.html
  */
 import pg from 'pg';
 import { InvalidAppendError, StoreRefusedError, StoreUnreachableError } from '../errors.ts';
 
 /**
- * The statement failed and was rolled back; the connection lives. Class 08 (connection) and 57 (operator
- * intervention, a shutdown) are not sure of that, nor is 25P04, the transaction timeout. The severity is in the
- * server's language: of the classes that are never fatal it need not be known.
+ * The statement failed and was rolled back; the connection lives. Class 08 (connection), class 57 (operator
+ * intervention, a shutdown) and 25P04 (transaction timeout) do not guarantee that. The severity is in the server's
+ * language, but the other classes are never fatal.
  */
 export function isStatementError(error: unknown): error is pg.DatabaseError {
   if (!(error instanceof pg.DatabaseError)) return false;
@@ -32,12 +32,12 @@ export function isRefused(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError && error.code === '42501';
 }
 
-/** Class 22, data exception, and 42, syntax error or access rule violation: asking again will not help. */
+/** Class 22, data exception, and 42, syntax error or access rule violation: retrying will not help. */
 export function isOwnMistake(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^(22|42)/.test(error.code ?? '');
 }
 
-/** What an append is told that the database refused alone: nothing of it was written. */
+/** The answer to an append that the database refused alone: nothing was written. */
 export function refusalOf(cause: pg.DatabaseError): Error {
   if (isRefused(cause)) {
     return new StoreRefusedError(`The user of DATABASE_URL may not append to the log: ${cause.message}.`, {

@@ -1,4 +1,4 @@
-/** Reads of the log, page by page, the next page on its way while one is handled. */
+/** Reads the log page by page, fetching the next page while one is handled. */
 import type { Pool } from '@coffer/database';
 import { StoreRefusedError, StoreUnreachableError } from '../errors.ts';
 import type {
@@ -15,9 +15,9 @@ import { isOwnMistake, isRefused } from './failures.ts';
 import { EVENT_COLUMNS, type EventRow, recordedEvent, rowTypes } from './rows.ts';
 
 export const PAGE_SIZE = 1_000;
-/** A server that stays silent for so long is as good as away; without it a reader would wait for ever. */
+/** A server silent for this long counts as away; otherwise a reader would wait for ever. */
 const READ_TIMEOUT_MS = 15_000;
-/** Larger than every bigint that can be a revision or a position. */
+/** Larger than any revision or position. */
 const BEYOND_ALL = '9223372036854775807';
 
 export function createLogReader(pool: Pool) {
@@ -29,7 +29,7 @@ export function createLogReader(pool: Pool) {
     try {
       const timed = { name, text, values: [...values], types: rowTypes, query_timeout: READ_TIMEOUT_MS };
       const { rows } = await pool.query<Row[]>({ ...timed, rowMode: 'array' });
-      // In array mode each row is the tuple of the columns asked for.
+      // In array mode each row is the tuple of the selected columns.
       return rows as unknown as Row[];
     } catch (cause) {
       if (isRefused(cause)) {
@@ -92,7 +92,7 @@ export function createLogReader(pool: Pool) {
       );
     },
 
-    /** From the place given, which is the first row when it still stands; events after it follow. */
+    /** The given place comes first, if it still exists, then the events after it. */
     async pageFrom(after: LogPlace | undefined, size: number): Promise<readonly RecordedEvent[]> {
       const rows = await query<EventRow>(
         'coffer-log-from',
@@ -136,7 +136,7 @@ export function createLogReader(pool: Pool) {
       );
     },
 
-    /** The position of the last of the request's events, when all stand at the place they were meant for. */
+    /** The position of the last of the request's events, if all are at the place they were meant for. */
     async findAppended({ stream, expectedRevision, events }: AppendRequest): Promise<Position | undefined> {
       if (expectedRevision === 'any' || expectedRevision === 'streamExists') return undefined;
       const first = expectedRevision === 'noStream' ? 0 : expectedRevision + 1;
@@ -150,7 +150,7 @@ export function createLogReader(pool: Pool) {
   };
 }
 
-/** `nextFrom` names where the page after a row begins. */
+/** `nextFrom` tells where the page after a row begins. */
 async function* pages(
   limit: number,
   fetch: (from: string, size: number) => Promise<readonly EventRow[]>,
@@ -168,7 +168,7 @@ async function* pages(
     const wanted = size;
     size = Math.min(left, PAGE_SIZE);
     upcoming = rows.length === wanted && left > 0 ? fetch(nextFrom(last), size) : undefined;
-    // Met when it is awaited; a reader that stops before does not want to know.
+    // It fails where it is awaited; a reader that stops before does not care.
     upcoming?.catch(() => undefined);
     yield rows.map(recordedEvent);
   }

@@ -1,4 +1,4 @@
-/** The contract on the oldest PostgreSQL that serves. The other specs run on the embedded one, the newest. */
+/** The contract on the oldest supported PostgreSQL. The other specs run on the embedded one, the newest. */
 import { OLDEST_POSTGRES, requireSupportedPostgres } from '@coffer/database';
 import { type PrivateServer, startPrivateServer } from '@coffer/testing';
 import { expect } from 'chai';
@@ -12,8 +12,8 @@ const programs = oldestPostgresPrograms();
 
 describe(`PostgreSQL ${OLDEST_POSTGRES}`, () => {
   if (programs === undefined) {
-    // Without a body: told as pending, so that nobody takes it for held.
-    it('holds the contract: it is not on this machine (COFFER_SPEC_OLDEST_POSTGRES names its programs)');
+    // Without a body it is reported as pending, so that nobody takes it for passed.
+    it('holds the contract: it is not on this machine (set COFFER_SPEC_OLDEST_POSTGRES to its programs)');
     return;
   }
 
@@ -35,7 +35,7 @@ describe(`PostgreSQL ${OLDEST_POSTGRES}`, () => {
     return { connectionString: url.href, drop: async () => undefined };
   }
 
-  it('is what is asked', () =>
+  it("is the server's version", () =>
     withPool(server.connectionString, async (pool) => {
       expect(await requireSupportedPostgres(pool)).to.include({ major: OLDEST_POSTGRES });
     }));

@@ -16,26 +16,26 @@ export interface PostgresEventStoreOptions {
   readonly applicationName: string;
   /** Connections for reads. Default 8. */
   readonly readConnections?: number;
-  /** Appends that may wait. Default 10,000. */
+  /** The most appends that may wait. Default 10,000. */
   readonly maxQueuedAppends?: number;
-  /** Their bytes. Default 64 MiB. */
+  /** The most bytes they may have. Default 64 MiB. */
   readonly maxQueuedBytes?: number;
 }
 
 /**
- * A prepared read keeps the plan it was given while the table was small, where scanning it all is cheapest, until
- * the table is analyzed again; by then it may be large. Every read of the log has an index in its order. Times are
- * written as `rows.ts` reads them.
+ * A prepared read keeps the plan made while the table was small, when a full scan is cheapest, until the table is
+ * analyzed again; by then it may be large. Every read of the log has an index in its order. Times are formatted as
+ * `rows.ts` parses them.
  */
 const READ_SETTINGS = '-c enable_seqscan=off -c enable_bitmapscan=off -c timezone=UTC -c datestyle=ISO';
 
-/** All of the schema `log`. */
+/** The whole schema `log`. */
 export const logMigrations: Migrations = { schema: 'log', folder: join(import.meta.dirname, 'migrations') };
 
 /** Creates or updates the schema `log`. */
 export const migrateLog = (pool: Pool): Promise<void> => migrate(pool, [logMigrations]);
 
-/** Connects when it is first used. The schema `log` must be there (`migrateLog`). */
+/** Connects on first use. The schema `log` must exist (`migrateLog`). */
 export function createPostgresEventStore(options: PostgresEventStoreOptions): EventStore {
   const { connectionString, applicationName } = options;
   const pool = new pg.Pool({
@@ -45,7 +45,7 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
     connectionTimeoutMillis: 5_000,
     options: READ_SETTINGS,
   });
-  // The next read makes a new connection and fails on its own if it cannot.
+  // The next read opens a new connection and fails if it cannot.
   pool.on('error', () => undefined);
   const reader = createLogReader(pool);
   const pageFrom = sharePages(reader.pageFrom);

@@ -1,4 +1,4 @@
-/** Rows of the log as the driver gives them in array mode, and events made of them. */
+/** Rows of the log as the driver returns them in array mode, and the events made from them. */
 import pg from 'pg';
 import type { Position, RecordedEvent } from '../port.ts';
 
@@ -13,10 +13,10 @@ export type EventRow = readonly [
   created: Date,
 ];
 
-/** Positions of this store are the decimal text of the column, a bigint. */
+/** Positions of this store are the column, a bigint, as decimal text. */
 export function parsePosition(text: string): Position | undefined {
   if (!/^(?:0|[1-9]\d{0,18})$/.test(text) || BigInt(text) > MAX_BIGINT) return undefined;
-  // Just seen to be one.
+  // Checked just above.
   return text as Position;
 }
 
@@ -26,7 +26,7 @@ export const EVENT_COLUMNS = 'position, stream, revision, id, type, data, metada
 
 export function recordedEvent(row: EventRow): RecordedEvent {
   return {
-    // The store's own positions are the decimal text of the column.
+    // The store's own positions are the column as decimal text.
     position: row[0] as Position,
     stream: row[1],
     revision: Number(row[2]),
@@ -41,13 +41,13 @@ export function recordedEvent(row: EventRow): RecordedEvent {
 /** https://www.postgresql.org/docs/18/catalog-pg-type.html */
 const TIMESTAMPTZ_OID = 1184;
 
-/** The driver's own, but for times: every event has one, and in UTC they need not be taken apart. */
+/** The driver's parsers except for times: every event has one, and in UTC they need no parsing by parts. */
 export const rowTypes: pg.CustomTypesConfig = {
   getTypeParser: (oid, format) =>
     oid === TIMESTAMPTZ_OID ? timeInUtc : pg.types.getTypeParser(oid, format as 'text'),
 };
 
-/** `2026-01-31 12:00:00.123456+00`, as the read connections are set to write it. */
+/** `2026-01-31 12:00:00.123456+00`, as the read connections are set to format it. */
 function timeInUtc(text: string): Date {
   return new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`);
 }

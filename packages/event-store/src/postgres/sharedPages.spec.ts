@@ -16,7 +16,7 @@ describe('pages of the log', () => {
     });
   });
 
-  it('are read once for all who stand at the same event and have seen the same wake-ups', async () => {
+  it('are read once for all readers at the same event with the same wake-ups seen', async () => {
     const pages = [pageFrom(place('7'), 100, 3), pageFrom(place('7'), 100, 3)];
     expect(asked).to.have.length(1);
     const events: readonly RecordedEvent[] = [];
@@ -24,7 +24,7 @@ describe('pages of the log', () => {
     expect(await Promise.all(pages)).to.deep.equal([events, events]);
   });
 
-  it('are read apart for who stands elsewhere, wants another size, or was woken since', () => {
+  it('are read separately for a reader elsewhere, with another size, or woken since', () => {
     for (const [from, size, wakeups] of [
       [place('7'), 100, 3],
       [place('8'), 100, 3],
@@ -38,7 +38,7 @@ describe('pages of the log', () => {
     expect(asked).to.have.length(6);
   });
 
-  it('are read again once they have come: nobody is given what somebody else read before', async () => {
+  it('are read again once they have arrived: nobody gets an earlier read', async () => {
     const first = pageFrom(place('7'), 100, 3);
     asked[0]?.answer([]);
     await first;
@@ -46,7 +46,7 @@ describe('pages of the log', () => {
     expect(asked).to.have.length(2);
   });
 
-  it('fail for all who wait for them, and are read again', async () => {
+  it('fail for all who wait for them, and are then read again', async () => {
     const failing = sharePages(() => {
       asked.push({ from: undefined, answer() {} });
       return Promise.reject(new Error('away'));

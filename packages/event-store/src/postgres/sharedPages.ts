@@ -1,13 +1,13 @@
 /**
- * Several consumers follow the log in one process, and those that keep up stand at the same event: a wake-up makes them
- * ask for the same page at the same moment. It is read once for all of them.
+ * Several consumers follow the log in one process, and those that keep up are at the same event: a wake-up makes them
+ * request the same page at the same moment. It is read once for all of them.
  */
 import type { LogPlace, RecordedEvent } from '../port.ts';
 
 type Page = Promise<readonly RecordedEvent[]>;
 export type PageFrom = (from: LogPlace | undefined, pageSize: number) => Page;
 
-/** Of a page that is on its way, for whoever has seen the same number of wake-ups: none of what they told is missed. */
+/** Shares a page in flight among readers that have seen the same number of wake-ups, so that none is missed. */
 export type SharedPageFrom = (from: LogPlace | undefined, pageSize: number, wakeupsSeen: number) => Page;
 
 export function sharePages(pageFrom: PageFrom): SharedPageFrom {

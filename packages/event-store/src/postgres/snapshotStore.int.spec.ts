@@ -41,7 +41,7 @@ describe('snapshots in Postgres', () => {
     await storeUnder(secret).save(stream, 3, snapshot);
   });
 
-  it('are what was kept, on every node that has the secret', async () => {
+  it('are returned as saved, on every node that has the secret', async () => {
     expect(await storeUnder(secret).load(stream, 3)).to.deep.equal(snapshot);
     expect(await storeUnder(secret).load(stream, 4)).to.equal(undefined);
     expect(await storeUnder(secret).load('purse-test.app.2', 3)).to.equal(undefined);
@@ -58,7 +58,7 @@ describe('snapshots in Postgres', () => {
     ['been moved from another stream', `update cache.snapshots set stream = 'purse-test.app.2'`],
     ['been moved from another version', 'update cache.snapshots set decider_version = 4'],
   ] as const) {
-    it(`are not used where one has ${what}, and it is told of`, async () => {
+    it(`are not used with ${what}, and this is reported`, async () => {
       await pool.query(sql);
       const { rows } = await pool.query(
         'select stream, decider_version as "deciderVersion" from cache.snapshots',
@@ -71,18 +71,18 @@ describe('snapshots in Postgres', () => {
     });
   }
 
-  it('are not used under another secret, nor believed by it', async () => {
+  it('are not used under another secret', async () => {
     expect(await storeUnder(randomBytes(32)).load(stream, 3)).to.equal(undefined);
     expect(forged).to.have.length(1);
   });
 
-  it('are the state at their own event, also where an older one was put back', async () => {
+  it('are the state at their own event, even when an older one was put back', async () => {
     const store = storeUnder(secret);
     await store.save(stream, 3, older);
     await pool.query('create table kept as table cache.snapshots');
     await store.save(stream, 3, snapshot);
     await pool.query('delete from cache.snapshots; insert into cache.snapshots table kept; drop table kept');
-    // Right as far as it goes: what came after it is folded onto it.
+    // Correct as far as it goes: what came after it is folded onto it.
     expect(await store.load(stream, 3)).to.deep.equal(older);
     await pool.query('update cache.snapshots set revision = $1, event_id = $2', [2_000, snapshot.eventId]);
     expect(await store.load(stream, 3)).to.equal(undefined);

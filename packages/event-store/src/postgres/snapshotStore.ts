@@ -1,28 +1,28 @@
 /**
- * Snapshots in Postgres, one row a stream and decider version, in a schema that may be emptied at will. Who may
- * write to the database may write there as well, and a state that is believed is money: each row carries a MAC
- * under a key that the database does not hold, and one that the service did not write is not used.
+ * Snapshots in Postgres, one row per stream and decider version, in a schema that may be emptied at any time. Whoever
+ * can write to the database can write there as well, and a trusted state is money: each row carries a MAC under a key
+ * that the database does not hold, and a row that the service did not write is not used.
  */
 import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
 import type { Migrations, Pool, Queryable } from '@coffer/database';
 import type { KeptSnapshots, SnapshotPlace, SnapshotStore } from '../snapshots.ts';
 
-/** All of the schema `cache`. */
+/** The whole schema `cache`. */
 export const snapshotMigrations: Migrations = {
   schema: 'cache',
   folder: join(import.meta.dirname, 'cacheMigrations'),
 };
 
-/** For another log: a snapshot is told by its event's id alone, not by what stands before it. */
+/** For another log: a snapshot is checked by its event's id alone, not by the events before it. */
 export async function forgetSnapshots(db: Queryable): Promise<void> {
   await db.query('delete from cache.snapshots');
 }
 
 export interface SnapshotStoreOptions {
-  /** The installation's: the same on every node, and nowhere in the database. */
+  /** The installation's secret: the same on every node, and not in the database. */
   readonly secret: Uint8Array;
-  /** Told of each snapshot that was asked for and is not one of ours. */
+  /** Called for each snapshot found that is not ours. */
   readonly onForged: (place: SnapshotPlace) => void;
 }
 
@@ -39,7 +39,7 @@ export function createPostgresSnapshotStore(
 ): SnapshotStore & KeptSnapshots {
   const key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'coffer snapshots', 32)));
 
-  /** Over all that a row says; JSON has no line break, so that no state can pass for a part of its place. */
+  /** Covers the whole row; JSON has no line break, so a state cannot pass for part of its place. */
   const macOf = (
     { stream, deciderVersion }: SnapshotPlace,
     revision: string,
@@ -86,7 +86,7 @@ export function createPostgresSnapshotStore(
     },
     async save(stream, deciderVersion, { revision, eventId, state }) {
       const text = JSON.stringify(state);
-      // The last one wins, also over one of a higher revision: that may be of a log since rewritten.
+      // The last write wins, even over a higher revision: that may come from a log since rewritten.
       await pool.query(
         `insert into cache.snapshots (stream, decider_version, revision, event_id, state, mac)
          values ($1, $2, $3, $4, $5, $6)

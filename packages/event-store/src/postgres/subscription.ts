@@ -1,6 +1,6 @@
 /**
- * Follows the log. Each page is asked for from the last event delivered, which must still be there, and must be
- * dense: a log that was put back to an older state is noticed before anything of it is delivered.
+ * Follows the log. Each page starts at the last event delivered, which must still be there, and must be dense: a log
+ * that was restored to an older state is noticed before any of it is delivered.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { LogRewrittenError, StoreUnreachableError } from '../errors.ts';
@@ -9,7 +9,7 @@ import { PAGE_SIZE } from './logReader.ts';
 import type { SharedPageFrom } from './sharedPages.ts';
 import type { Wakeups } from './wakeups.ts';
 
-/** Notifications can be lost (a pooler, a dropped connection); the log is looked at this often anyway. */
+/** Notifications can be lost (a pooler, a dropped connection), so the log is polled this often as well. */
 const POLL_MS = 500;
 const RETRY_DELAYS_MS = [50, 100, 250, 500, 1_000, 2_000];
 
@@ -46,16 +46,16 @@ export async function* subscription(
     if (!signal.aborted) upcoming = ask();
   }
 
-  /** Wake-ups are counted before reading: one that comes meanwhile is not slept through. */
+  /** Wake-ups are counted before reading, so that one during the read is not slept through. */
   function ask(): { readonly wakeupsSeen: number; readonly page: Promise<readonly RecordedEvent[]> } {
     const wakeupsSeen = wakeups.count;
     const page = fetchPage(place, wakeupsSeen);
-    // Met when it is awaited; a reader that stops before does not want to know.
+    // It fails where it is awaited; a reader that stops before does not care.
     page.catch(() => undefined);
     return { wakeupsSeen, page };
   }
 
-  /** The events after the place; asks again while the store is away. */
+  /** The events after the place; retries while the store is away. */
   async function fetchPage(
     from: LogPlace | undefined,
     wakeupsSeen: number,
@@ -73,11 +73,11 @@ export async function* subscription(
   }
 }
 
-/** Without the event at the place, whose presence it proves. Throws `LogRewrittenError`. */
+/** Drops the event at the place, whose presence it checks. Throws `LogRewrittenError`. */
 function eventsAfter(place: LogPlace | undefined, found: readonly RecordedEvent[]): readonly RecordedEvent[] {
   if (place && (found[0]?.position !== place.position || found[0].id !== place.eventId)) {
     throw new LogRewrittenError(
-      `The log does not hold event ${place.eventId} at position ${place.position} any more.`,
+      `The log does not hold event ${place.eventId} at position ${place.position} any longer.`,
     );
   }
   let expected = BigInt(place?.position ?? 0);
@@ -85,13 +85,13 @@ function eventsAfter(place: LogPlace | undefined, found: readonly RecordedEvent[
   for (const { position } of events) {
     expected += 1n;
     if (BigInt(position) !== expected) {
-      throw new LogRewrittenError(`The log has position ${position} where ${expected} must stand.`);
+      throw new LogRewrittenError(`The log has position ${position} where ${expected} should be.`);
     }
   }
   return events;
 }
 
-/** Ends early, without a word, when the signal says so. */
+/** Ends early, without an error, when the signal aborts. */
 async function pause(waitMs: number, signal: AbortSignal): Promise<void> {
   try {
     await delay(waitMs, undefined, { signal });

@@ -5,7 +5,7 @@ import { logTemplate } from '../testing/logDatabase.ts';
 import { createPostgresEventStore } from './postgresEventStore.ts';
 import { createWakeups } from './wakeups.ts';
 
-/** No poll would come in the time of a spec. */
+/** No poll would come during a spec. */
 const NEVER_MS = 3_600_000;
 
 describe('wake-ups', () => {
@@ -31,12 +31,12 @@ describe('wake-ups', () => {
     open = [];
   });
 
-  it('come with the appends of other processes, also after the connection was lost', async () => {
+  it('come with the appends of other processes, even after the connection was lost', async () => {
     const { connectionString } = database;
     const { signal } = new AbortController();
     const wakeups = opened(createWakeups({ connectionString, applicationName: 'listener' }));
     wakeups.listen();
-    // It wakes when it begins to listen, for what it may have missed.
+    // It wakes when it starts to listen, for anything it may have missed.
     await wakeups.moreThan(0, NEVER_MS, signal);
 
     const other = opened(createPostgresEventStore({ connectionString, applicationName: 'other' }));
@@ -55,7 +55,7 @@ describe('wake-ups', () => {
     await wakesOnAppend();
   });
 
-  it('are not waited for when one came since, when time is up, or when it is aborted', async () => {
+  it('are not waited for when one has come since, on timeout, or when aborted', async () => {
     const { connectionString } = database;
     const wakeups = opened(createWakeups({ connectionString, applicationName: 'listener' }));
     const stopping = new AbortController();

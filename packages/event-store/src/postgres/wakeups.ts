@@ -1,17 +1,17 @@
 /**
- * Tells readers that there is something new: at once for appends of this process, by one notification a batch
- * for those of others. Losing one only costs the time to the next poll.
+ * Tells readers about new events: at once for appends of this process, by one notification per batch for those of
+ * others. A lost notification only delays readers until the next poll.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 
 export interface Wakeups {
-  /** How many there were. Taken before reading, so that none is missed meanwhile. */
+  /** The number of wake-ups so far. Read it before reading the log, so that none is missed. */
   readonly count: number;
-  /** Resolves once there were more than `seen`, or after so long, or when the signal says so. */
+  /** Resolves once there were more than `seen`, on timeout, or when the signal aborts. */
   moreThan(seen: number, atMostMs: number, signal: AbortSignal): Promise<void>;
   wake(): void;
-  /** Begins to listen to other processes; once is enough. */
+  /** Starts listening to other processes; once is enough. */
   listen(): void;
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export function createWakeups(options: {
     },
     moreThan(seen, atMostMs, signal) {
       if (count > seen || signal.aborted) return Promise.resolve();
-      // Everything of a sleep goes with it: an idle log is slept on for months, a moment at a time.
+      // Everything that a sleep allocates is freed with it: a reader may sleep on an idle log for months.
       return new Promise((resolve) => {
         const rouse = (): void => {
           clearTimeout(timer);
@@ -73,7 +73,7 @@ export function createWakeups(options: {
         query_timeout: CONNECT_TIMEOUT_MS,
       });
       const lost = Promise.withResolvers<void>();
-      // Whatever ends the connection ends the wait; the next round makes another one.
+      // Whatever ends the connection ends the wait; the next round opens another.
       client.on('error', () => lost.resolve());
       client.on('end', () => lost.resolve());
       client.on('notification', wake);
@@ -85,7 +85,7 @@ export function createWakeups(options: {
         wake();
         if (!closing.signal.aborted) await lost.promise;
       } catch {
-        // The store is away: readers notice by themselves, and polling goes on meanwhile.
+        // The store is away: readers notice by themselves, and polling continues.
         await delay(RECONNECT_MS, undefined, { signal: closing.signal }).catch(() => undefined);
       } finally {
         closing.signal.removeEventListener('abort', onClose);

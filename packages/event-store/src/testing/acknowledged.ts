@@ -1,4 +1,4 @@
-/** Appends that are repeated until they are acknowledged, and what the log has to hold of them. */
+/** Appends repeated until they are acknowledged, and a check that the log holds them. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { OutcomeUnknownError, StoreUnreachableError, WrongExpectedRevisionError } from '../errors.ts';
 import type { AppendRequest, AppendResult, EventStore, RecordedEvent } from '../port.ts';
@@ -11,7 +11,7 @@ export interface Acknowledged {
   readonly result: AppendResult;
 }
 
-/** As the command handler does it: the same request until its outcome is known, a new one after a conflict. */
+/** Like the command handler: the same request until its outcome is known, a new one after a conflict. */
 export async function appendUntilKnown(
   store: EventStore,
   place: { readonly stream: string; last: number },
@@ -40,12 +40,12 @@ export async function appendUntilKnown(
   }
 }
 
-/** Every way in which the log is not what was acknowledged; empty when all is well. */
+/** Every difference between the log and what was acknowledged; empty when there is none. */
 export function faultsIn(events: readonly RecordedEvent[], acknowledged: readonly Acknowledged[]): string[] {
   const found: string[] = [];
   const byId = new Map<string, RecordedEvent>();
   for (const event of events) {
-    if (byId.has(event.id)) found.push(`Event ${event.id} stands twice.`);
+    if (byId.has(event.id)) found.push(`Event ${event.id} is in the log twice.`);
     byId.set(event.id, event);
   }
   let sent = 0;
@@ -55,11 +55,12 @@ export function faultsIn(events: readonly RecordedEvent[], acknowledged: readonl
       const event = byId.get(id);
       const revision = result.revision - (request.events.length - 1 - index);
       if (event?.stream !== request.stream || event.revision !== revision) {
-        found.push(`Event ${id} was acknowledged at ${request.stream} ${revision} and is not there.`);
+        found.push(`Event ${id} was acknowledged at ${request.stream} ${revision} but is not there.`);
       }
     });
   }
   // What was given up after a conflict was never written.
-  if (sent !== events.length) found.push(`${sent} events were acknowledged, ${events.length} stand.`);
+  if (sent !== events.length)
+    found.push(`${sent} events were acknowledged, ${events.length} are in the log.`);
   return found;
 }

@@ -1,15 +1,15 @@
 /**
- * What an append comes to, one vector a case: data, so that every backend is held to the very same rules. They
- * are those of EventStoreDB's writer, as far as one stream that is never deleted can show them.
+ * The outcome of an append, one case each: data, so that all backends follow exactly the same rules. They are the rules
+ * of EventStoreDB's writer, as far as a single stream that is never deleted can show them.
  *
- * Events go by letters: the same letter is the same event id, in whichever stream it stands.
+ * Letters stand for events: the same letter is the same event id, in whichever stream.
  */
 import type { ExpectedRevision } from '../port.ts';
 
 type AppendOutcome =
   /** Written; the last event has this revision. */
   | { readonly appendedAt: number }
-  /** Nothing written: the very events are there already, the last of them at this revision. */
+  /** Nothing written: these events are there already, the last of them at this revision. */
   | { readonly foundAt: number }
   /** Nothing written: `WrongExpectedRevisionError` with this actual revision. */
   | { readonly wrongRevision: { readonly actual: number | undefined } }
@@ -18,9 +18,9 @@ type AppendOutcome =
 
 export interface AppendRule {
   readonly rule: string;
-  /** What the stream holds before, appended one by one. */
+  /** The stream before, appended one event at a time. */
   readonly given: readonly string[];
-  /** What another stream holds. */
+  /** The contents of another stream. */
   readonly givenElsewhere?: readonly string[];
   readonly expectedRevision: ExpectedRevision;
   readonly expectedLastEvent?: string;
@@ -29,7 +29,7 @@ export interface AppendRule {
 }
 
 export const appendRules: readonly AppendRule[] = [
-  // 1. The expected revision is the current one: accepted, and event ids are not looked at at all.
+  // 1. The expected revision is the current one: accepted, and event ids are not compared.
   {
     rule: 'a new stream begins with "noStream"',
     given: [],
@@ -45,14 +45,14 @@ export const appendRules: readonly AppendRule[] = [
     outcome: { appendedAt: 2 },
   },
   {
-    rule: 'at the current revision an event id may come a second time',
+    rule: 'at the current revision an event id may occur again',
     given: ['a'],
     expectedRevision: 0,
     events: ['a'],
     outcome: { appendedAt: 1 },
   },
   {
-    rule: 'an id that another stream holds means nothing',
+    rule: 'an id in another stream does not matter',
     given: [],
     givenElsewhere: ['a'],
     expectedRevision: 'noStream',
@@ -60,7 +60,7 @@ export const appendRules: readonly AppendRule[] = [
     outcome: { appendedAt: 0 },
   },
 
-  // 2. The expected revision is passed: only a retry, told by the ids at the places expected, is a success.
+  // 2. The expected revision is past: only a retry, identified by the ids at the expected places, succeeds.
   {
     rule: 'a retry is found',
     given: ['a', 'b'],
@@ -76,14 +76,14 @@ export const appendRules: readonly AppendRule[] = [
     outcome: { foundAt: 1 },
   },
   {
-    rule: 'a retry is found behind later events',
+    rule: 'a retry is found before later events',
     given: ['a', 'b', 'c', 'd', 'e'],
     expectedRevision: 0,
     events: ['b', 'c'],
     outcome: { foundAt: 2 },
   },
   {
-    rule: 'a retry is found by the caller who names the event at the expected revision',
+    rule: 'a retry is found also when it names the event at the expected revision',
     given: ['a', 'b', 'c'],
     expectedRevision: 0,
     expectedLastEvent: 'a',
@@ -91,28 +91,28 @@ export const appendRules: readonly AppendRule[] = [
     outcome: { foundAt: 1 },
   },
   {
-    rule: 'other events at a passed revision are refused',
+    rule: 'other events at a past revision are refused',
     given: ['a', 'b'],
     expectedRevision: 0,
     events: ['x'],
     outcome: { wrongRevision: { actual: 1 } },
   },
   {
-    rule: 'a stream that exists is not begun again',
+    rule: 'an existing stream is not begun again',
     given: ['a', 'b'],
     expectedRevision: 'noStream',
     events: ['x'],
     outcome: { wrongRevision: { actual: 1 } },
   },
   {
-    rule: 'a retry whose last event differs is refused, and nothing of it written',
+    rule: 'a retry whose last event differs is refused, and none of it is written',
     given: ['a', 'b', 'c'],
     expectedRevision: 0,
     events: ['b', 'x'],
     outcome: { wrongRevision: { actual: 2 } },
   },
   {
-    rule: 'a retry that goes on behind the end is refused, and nothing of it written',
+    rule: 'a retry that continues past the end is refused, and none of it is written',
     given: ['a', 'b'],
     expectedRevision: 0,
     events: ['b', 'c'],
@@ -133,7 +133,7 @@ export const appendRules: readonly AppendRule[] = [
     outcome: { wrongRevision: { actual: 2 } },
   },
 
-  // 3. The expected revision is not reached.
+  // 3. The expected revision has not been reached.
   {
     rule: 'a revision beyond the end is refused',
     given: ['a'],
@@ -142,7 +142,7 @@ export const appendRules: readonly AppendRule[] = [
     outcome: { wrongRevision: { actual: 0 } },
   },
   {
-    rule: 'a revision of a stream that is not there is refused',
+    rule: 'a revision of a stream that does not exist is refused',
     given: [],
     expectedRevision: 0,
     events: ['a'],
@@ -156,7 +156,7 @@ export const appendRules: readonly AppendRule[] = [
     outcome: { wrongRevision: { actual: 1 } },
   },
 
-  // 4. No exact revision: a retry is told by ids among the recent events of the stream, which is a weak check.
+  // 4. No exact revision: a retry is identified by ids among the recent events of the stream, which is a weak check.
   {
     rule: '"any" begins a stream',
     given: [],
@@ -224,7 +224,7 @@ export const appendRules: readonly AppendRule[] = [
     outcome: { appendedAt: 3 },
   },
 
-  // Ours: a caller may name the event it has seen at the expected revision.
+  // Our addition: a caller may name the event it has seen at the expected revision.
   {
     rule: 'the event named at the current revision is there',
     given: ['a', 'b'],
@@ -234,7 +234,7 @@ export const appendRules: readonly AppendRule[] = [
     outcome: { appendedAt: 2 },
   },
   {
-    rule: 'another event than the one named at the current revision means that the log was rewritten',
+    rule: 'a different event than the one named at the current revision means that the log was rewritten',
     given: ['a', 'b'],
     expectedRevision: 1,
     expectedLastEvent: 'x',

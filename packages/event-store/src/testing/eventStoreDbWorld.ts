@@ -1,4 +1,4 @@
-/** A log in memory behind the protocol of EventStoreDB, and stores that reach it through a network that can fail. */
+/** A log in memory behind the protocol of EventStoreDB, and stores that reach it through an unreliable network. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createStoreGateway, type StoreGateway, type StoreGatewayOptions } from '@coffer/store-gateway';
 import { StoreAbsentError } from '../errors.ts';
@@ -14,17 +14,17 @@ import { createFaultProxy, type FaultProxy } from './faultProxy.ts';
 
 export interface World {
   readonly log: MemoryLog;
-  /** The log without a network before it. */
+  /** The log without a network in between. */
   readonly served: EventStore;
   readonly proxy: FaultProxy;
   readonly port: number;
-  /** What the subscriptions of every store have told of. */
+  /** The problems that the subscriptions of all stores have reported. */
   readonly troubles: readonly string[];
   /** Another store on the log; through the proxy unless a connection string says otherwise. */
   open(options?: Partial<EventStoreDbEventStoreOptions>): EventStore;
-  /** Asked for each append that has arrived, before it is written; once, then never again. */
+  /** Called for the next append that arrives, before it is written; only once. */
   onNextAppend(then: (request: AppendRequest) => AppendFault | Promise<AppendFault>): void;
-  /** Stops the server, and starts it again at the same port. */
+  /** Stops the server and starts it again on the same port. */
   restart(): Promise<void>;
   stopServer(): Promise<void>;
   startServer(): Promise<void>;
@@ -32,11 +32,11 @@ export interface World {
 }
 
 export interface WorldOptions extends Partial<StoreGatewayOptions> {
-  /** Stands between the server and the log. */
+  /** Goes between the server and the log. */
   readonly wrap?: (store: EventStore) => EventStore;
 }
 
-/** Repeats what is refused until somebody leads again. */
+/** Retries until some node leads again. */
 export async function onceServed<Result>(call: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {

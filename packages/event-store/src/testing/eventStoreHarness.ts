@@ -3,22 +3,22 @@ import type { EventStore, Position } from '../port.ts';
 
 export interface EventStoreHarness {
   readonly store: EventStore;
-  /** Another store on the same log, as another process has it. */
+  /** Another store on the same log, like that of another process. */
   another(options?: { readonly maxQueuedAppends?: number }): EventStore;
   /** A well-formed position that the log has not reached. */
   readonly positionBeyondEnd: Position;
-  /** True for a store that takes no JSON but what `JSON.stringify` writes. */
+  /** True for a store that accepts only JSON as `JSON.stringify` writes it. */
   readonly refusesOtherJsonTexts?: boolean;
-  /** False for a server that answers a repeat as it answers the first: two at once may both be told to be it. */
+  /** False for a server that answers a repeat like the first append: of two at once, both may be told they were first. */
   readonly tellsSimultaneousRetriesApart?: boolean;
-  /** Puts the log back to its first so many events, as the restore of an old backup does. */
+  /** Truncates the log to its first events, as restoring an old backup does. */
   rewindTo(length: number): Promise<void>;
-  /** Closes every store it gave and removes the log. */
+  /** Closes every store it opened and removes the log. */
   close(): Promise<void>;
 }
 
 export interface ContractOptions {
-  /** False for the log of a server that was there before: it is not empty at first, and cannot be put back. */
+  /** False for the log of an existing server: it is not empty at first, and cannot be rewound. */
   readonly ownsItsLog?: boolean;
 }
 

@@ -1,5 +1,4 @@
 /** Events to append, and what was read or refused. */
-/** What the parts of the contract share, and the specs of adapters with them. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { EventPages, EventToAppend, RecordedEvent } from '../port.ts';

@@ -1,25 +1,25 @@
-/** A proxy between a client and a server on this machine that does to their connections what networks do. */
+/** A proxy between a client and a server on this machine that breaks connections the way networks do. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 export interface FaultProxy {
   readonly port: number;
-  /** Connections from clients that are open now. */
+  /** The number of open client connections. */
   connections(): number;
-  /** Resolves when so many are open. */
+  /** Resolves when this many are open. */
   untilConnections(count: number): Promise<void>;
-  /** Breaks every connection that is open now. */
+  /** Breaks every open connection. */
   cut(): void;
-  /** Lets nothing pass towards clients until `release`; what the server says meanwhile comes late. */
+  /** Holds back everything for clients until `release`; what the server sends meanwhile arrives late. */
   holdReplies(): void;
-  /** Lets nothing pass towards the server until `release`. */
+  /** Holds back everything for the server until `release`. */
   holdRequests(): void;
   release(): void;
-  /** On the connections that are open now, nothing that the server says arrives any more. */
+  /** On the open connections, nothing that the server sends arrives any longer. */
   swallowReplies(): void;
-  /** Tells the clients of the connections that are open now that no more will come, and goes on listening to them. */
+  /** Sends the clients of the open connections an end, and keeps listening to them. */
   halfClose(): void;
-  /** New connections go there. */
+  /** New connections go to this port. */
   pointTo(port: number): void;
   /** Breaks every connection and refuses new ones until `comeBack`. */
   goAway(): Promise<void>;

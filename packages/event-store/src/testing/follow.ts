@@ -1,7 +1,7 @@
 /** A subscription for specs. */
 import type { EventStore, RecordedEvent, SubscribeOptions } from '../port.ts';
 
-/** A subscription that notes what it is told, and can be waited for. */
+/** A subscription that records what it is told, and can be waited for. */
 export function follow(store: EventStore, options: Omit<SubscribeOptions, 'signal'> = {}) {
   const stopping = new AbortController();
   const told: (RecordedEvent | 'caughtUp')[] = [];
@@ -18,7 +18,7 @@ export function follow(store: EventStore, options: Omit<SubscribeOptions, 'signa
       resolve();
     }
   })();
-  // Met by whoever waits for it.
+  // It fails where it is awaited.
   ended.catch(() => undefined);
   return {
     told,

@@ -1,4 +1,4 @@
-/** A node of a cluster that does not lead: it refuses what the leader has to answer, and names the leader. */
+/** A node of a cluster that does not lead: it refuses what only the leader may answer, and names the leader. */
 import gossipService from '@eventstore/db-client/generated/gossip_grpc_pb.js';
 import gossip from '@eventstore/db-client/generated/gossip_pb.js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
@@ -7,17 +7,17 @@ import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
 
 export interface FollowerNode {
   readonly port: number;
-  /** How many calls it has sent to the leader. */
+  /** The number of calls it has refused. */
   refusals(): number;
   stop(): void;
 }
 
 export interface FollowerNodeOptions {
-  /** Where the leader is, as this node believes. */
+  /** Where this node believes the leader is. */
   readonly leaderPort: () => number;
-  /** What it says of itself to whoever looks for a leader. */
+  /** The state it reports of itself to clients that look for a leader. */
   readonly claimsToLead?: boolean;
-  /** Whom it names besides, to whoever looks for a leader: the ports of all nodes. */
+  /** The ports of all nodes, for clients that look for a leader. */
   readonly otherPorts?: () => readonly number[];
 }
 

@@ -1,17 +1,17 @@
-/** What must be true of a log whatever was done to it: no gap, no inversion, and what was acknowledged, once. */
+/** What must hold of any log: no gap, no inversion, and each acknowledged event once. */
 import type { RecordedEvent } from '../port.ts';
 import type { Acknowledged } from './writers.ts';
 
-/** Every way in which what a subscriber saw is not what a log must be; empty when all is well. */
+/** Every way in which what a subscriber saw violates that; empty when there is none. */
 export function faultsOf(seen: readonly RecordedEvent[], acknowledged: readonly Acknowledged[]): string[] {
   const faults: string[] = [];
   const revisions = new Map<string, number>();
   const byId = new Map<string, RecordedEvent>();
   seen.forEach((event, index) => {
     const { id, position, revision, stream } = event;
-    if (position !== String(index + 1)) faults.push(`Position ${position} stands at place ${index + 1}.`);
+    if (position !== String(index + 1)) faults.push(`Position ${position} is at place ${index + 1}.`);
     const expected = (revisions.get(stream) ?? -1) + 1;
-    if (revision !== expected) faults.push(`${stream} has ${revision} where ${expected} must stand.`);
+    if (revision !== expected) faults.push(`${stream} has ${revision} where ${expected} should be.`);
     revisions.set(stream, revision);
     if (byId.has(id)) faults.push(`Event ${id} came twice.`);
     byId.set(id, event);
@@ -24,7 +24,7 @@ export function faultsOf(seen: readonly RecordedEvent[], acknowledged: readonly 
         event?.stream === request.stream &&
         event.revision === result.revision - behind &&
         event.position === String(BigInt(result.position) - BigInt(behind));
-      if (!isThere) faults.push(`Event ${id} was acknowledged and is not where that was said.`);
+      if (!isThere) faults.push(`Event ${id} was acknowledged but is not where the acknowledgement said.`);
     });
   }
   return faults;

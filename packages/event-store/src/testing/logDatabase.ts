@@ -20,7 +20,7 @@ export async function withPool<Result>(
   }
 }
 
-/** Keeps every append waiting, as a slow one of another process would, until the work is done. */
+/** Makes every append wait, as a slow one of another process would, until the work is done. */
 export async function whileAppendsWait<Result>(pool: Pool, work: () => Promise<Result>): Promise<Result> {
   const holder = await pool.connect();
   try {
@@ -33,7 +33,7 @@ export async function whileAppendsWait<Result>(pool: Pool, work: () => Promise<R
   }
 }
 
-/** Process ids of the server's backends that wait with an append, as soon as there are some. */
+/** Process ids of the server's backends that wait with an append, once there are some. */
 export async function waitingAppends(pool: Pool, isEnough: () => boolean = () => false): Promise<number[]> {
   for (;;) {
     const { rows } = await pool.query<{ pid: number }>(

@@ -1,4 +1,4 @@
-/** What the contracts are held against on a database of PostgreSQL, which each drops with its `close`. */
+/** Harnesses for the contracts on a PostgreSQL database, which `close` drops. */
 import type { TestDatabase } from '@coffer/testing';
 import type { EventStore, Position } from '../port.ts';
 import { createPostgresEventStore } from '../postgres/postgresEventStore.ts';

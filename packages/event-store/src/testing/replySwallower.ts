@@ -1,11 +1,11 @@
-/** A proxy before Postgres that can lose a reply: what was asked for is done, and nobody is told. */
+/** A proxy before Postgres that can lose a reply: the statement is executed, and nobody is told. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface ReplySwallower {
   /** The same database, through the proxy. */
   readonly connectionString: string;
-  /** The next reply on each connection that is open now is lost, and the connection with it. */
+  /** The next reply on each open connection is lost, and the connection with it. */
   swallowReplies(): void;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** A server with users and the metadata of the stream `$all`, and nothing else: what an administrator sets up. */
+/** A server with users and the metadata of the stream `$all` and nothing else: what an administrator sets up. */
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
@@ -9,7 +9,7 @@ import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
 export interface UserServer {
   readonly port: number;
   readonly users: readonly { readonly name: string; readonly password: string; readonly groups: string[] }[];
-  /** Of `$all`, each version. */
+  /** All versions, of `$all`. */
   readonly metadata: readonly unknown[];
   stop(): void;
 }

@@ -1,9 +1,9 @@
 /**
- * A process that writes to the log as hard as it can: many lanes, each one append after the other, by turns to a
- * stream of its own and to one that every writer fights for. It tells its parent of each attempt before it is
- * sent and of each acknowledgement, so that whoever kills it knows what was acknowledged and what was not.
+ * A process that writes to the log as fast as it can: many lanes, each one append at a time, alternating between a
+ * private stream and one that all writers compete for. It reports each attempt to its parent before sending it, and
+ * each acknowledgement, so that whoever kills it knows what was acknowledged.
  *
- * Started by writers.ts. Ends when each lane has `appendsPerLane` acknowledged, or when told to stop.
+ * Started by writers.ts. Ends when each lane has `appendsPerLane` acknowledgements, or when told to stop.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,7 +13,7 @@ import { createPostgresEventStore } from '../postgres/postgresEventStore.ts';
 
 export interface WriterOptions {
   readonly connectionString: string;
-  /** Names its streams and its connections. */
+  /** Part of the names of its streams and connections. */
   readonly name: string;
   readonly lanes: number;
   readonly appendsPerLane: number;
@@ -23,7 +23,7 @@ export type WriterReport =
   | { readonly kind: 'attempt'; readonly lane: number; readonly request: AppendRequest }
   | { readonly kind: 'acknowledged'; readonly lane: number; readonly result: AppendResult };
 
-/** While a server restarts, an attempt is made this often. */
+/** The pause between attempts while a server restarts. */
 const RETRY_MS = 20;
 
 const options: WriterOptions = JSON.parse(process.argv[2] ?? '{}');
@@ -82,7 +82,7 @@ function newEvent(): EventToAppend {
   return { id: randomUUID(), type: 'Written', data: JSON.stringify({ by: name }), metadata: '{}' };
 }
 
-/** Resolves when the parent will read it, even if this process is killed at once. */
+/** Resolves when the parent will read it, even if this process is killed right then. */
 function report(message: WriterReport): Promise<void> {
   return new Promise((resolve, reject) => {
     process.send?.(message, (error: Error | null) => (error ? reject(error) : resolve()));

@@ -1,4 +1,4 @@
-/** Starts writing processes and keeps account of what they were told. */
+/** Starts writer processes and keeps account of their acknowledgements. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -12,15 +12,15 @@ export interface Acknowledged {
 
 export interface Writer {
   readonly acknowledged: readonly Acknowledged[];
-  /** What was attempted last in each lane and not acknowledged. */
+  /** The last attempt of each lane, if not acknowledged. */
   unacknowledged(): readonly AppendRequest[];
-  /** Resolves when the condition holds; asked after each acknowledgement. */
+  /** Resolves when the condition holds; checked after each acknowledgement. */
   until(isReached: () => boolean): Promise<void>;
   /** Ends after the appends in flight. */
   stop(): Promise<void>;
-  /** SIGKILL. Resolves when the process is gone and everything it has said was heard. */
+  /** SIGKILL. Resolves when the process is gone and everything it reported was read. */
   kill(): Promise<void>;
-  /** Resolves when it has written all it was to write; rejects when it has failed. */
+  /** Resolves when it has written everything; rejects when it failed. */
   readonly ended: Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export function startWriter(options: WriterOptions): Writer {
     resolve();
   });
   const ended = whenEnded(child);
-  // Met by whoever awaits it; a killed writer is awaited by its exit.
+  // It fails where it is awaited; a killed writer is awaited by its exit.
   ended.catch(() => undefined);
 
   return {
