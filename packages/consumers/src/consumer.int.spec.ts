@@ -126,6 +126,17 @@ describe('a consumer', () => {
       expect(await rows()).to.deep.equal(['1 A', '2 A', '3 A', '4 B']);
     });
 
+    it('lets another in when its work cannot begin', async () => {
+      const cannotBegin = () => {
+        throw new Error('cannot begin');
+      };
+      start({ begin: cannotBegin }, { firstRetryMs: 60_000 });
+      await until(() => troubles.length > 0);
+      const other = start(projecting([writesRows('other')]));
+      await until(() => other.status().state === 'live');
+      expect(String(troubles)).to.include('cannot begin');
+    });
+
     for (const [poison, projection] of Object.entries(POISONS)) {
       it(`stops before ${poison}, names it, and lets go of its lease`, async () => {
         world.log.append(8);

@@ -118,32 +118,35 @@ export function startConsumer(options: ConsumerOptions): Consumer {
     }
 
     const signal = AbortSignal.any([stopping.signal, session.signal]);
-    const work = beginWork(lease, signal, fail);
-    running = work;
-    progress.reading(lease.place);
     try {
-      await readLog({
-        store,
-        after: lease.place,
-        work,
-        progress,
-        pageSize,
-        minPageIntervalMs,
-        signal,
-        endSession: () => session.abort(),
-        onPageTaken: () => {
-          readSome = true;
-        },
-      });
-    } catch (error) {
-      fail(error);
+      const work = beginWork(lease, signal, fail);
+      running = work;
+      progress.reading(lease.place);
+      try {
+        await readLog({
+          store,
+          after: lease.place,
+          work,
+          progress,
+          pageSize,
+          minPageIntervalMs,
+          signal,
+          endSession: () => session.abort(),
+          onPageTaken: () => {
+            readSome = true;
+          },
+        });
+      } catch (error) {
+        fail(error);
+      }
+      progress.interrupted();
+      await work.end();
+      // A process that could not go on leaves its last checkpoint where it is: that is always safe.
+      if (failure === undefined) await work.saveLast().catch(fail);
+    } finally {
+      running = undefined;
+      await lease.release();
     }
-    progress.interrupted();
-    await work.end();
-    // A process that could not go on leaves its last checkpoint where it is: that is always safe.
-    if (failure === undefined) await work.saveLast().catch(fail);
-    running = undefined;
-    await lease.release();
     if (failure !== undefined) throw failure;
   }
 

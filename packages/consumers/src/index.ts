@@ -21,7 +21,7 @@ export {
 } from './heldProjections.ts';
 export { backOffMs, type MonotonicClock, monotonicClock } from './monotonicClock.ts';
 export type { PendingFigures } from './pendingCauses.ts';
-export { type ConsumerState, type ConsumerStatus, hasReached } from './progress.ts';
+export { type ConsumerState, type ConsumerStatus, hasReached, lagOf } from './progress.ts';
 export { type Projection, projecting } from './projecting.ts';
 export { type ReactingOptions, reacting } from './reacting.ts';
 export { actDeadlineMs, type Reaction } from './reaction.ts';

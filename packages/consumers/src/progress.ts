@@ -37,11 +37,21 @@ type Log = Pick<EventStore, 'comparePositions' | 'distance'>;
 /** Whether a checkpoint is at or past a place in the log; the place of an empty log is always reached. */
 export function hasReached(
   log: Pick<EventStore, 'comparePositions'>,
-  checkpoint: LogPlace | undefined,
+  checkpoint: Pick<LogPlace, 'position'> | undefined,
   target: LogPlace | undefined,
 ): boolean {
   if (!target) return true;
   return checkpoint !== undefined && log.comparePositions(checkpoint.position, target.position) >= 0;
+}
+
+/** How many events the checkpoint is behind a place in the log; undefined where the store cannot count. */
+export function lagOf(
+  log: Log,
+  checkpoint: Pick<LogPlace, 'position'> | undefined,
+  target: LogPlace | undefined,
+): number | undefined {
+  if (!target || hasReached(log, checkpoint, target)) return 0;
+  return log.distance(checkpoint?.position, target.position);
 }
 
 export type Progress = ReturnType<typeof createProgress>;
@@ -90,13 +100,13 @@ export function createProgress(name: string, log: Log) {
     },
     sawHead(place: LogPlace | undefined): void {
       head = { place };
-      if (lagOf(place) === 0) atHeadMs = performance.now();
+      if (lagTo(place) === 0) atHeadMs = performance.now();
     },
     lostSightOfHead(): void {
       head = undefined;
     },
     status(pending: PendingFigures | undefined): ConsumerStatus {
-      const lagEvents = head && lagOf(head.place);
+      const lagEvents = head && lagTo(head.place);
       return {
         name,
         state: consumer.state,
@@ -110,10 +120,8 @@ export function createProgress(name: string, log: Log) {
     },
   };
 
-  function lagOf(headPlace: LogPlace | undefined): number | undefined {
-    if (!headPlace) return 0;
-    if (position !== undefined && log.comparePositions(position, headPlace.position) >= 0) return 0;
-    return log.distance(position, headPlace.position);
+  function lagTo(place: LogPlace | undefined): number | undefined {
+    return lagOf(log, position === undefined ? undefined : { position }, place);
   }
 
   /** The age of the last event taken, or the time since the end was last reached, whichever is shorter. */

@@ -111,7 +111,7 @@ export function createFaults(ledger: Ledger, { beforeCall, onEffect }: FaultObse
         ledger.landLater(wire, ledger.tip() + BigInt(delay.slots));
       } else ledger.land(wire);
     },
-    acceptsDuplicate(): boolean {
+    takeDuplicate(): boolean {
       const fault = find('acceptDuplicate');
       if (fault) take(fault);
       return fault !== undefined;
@@ -123,7 +123,7 @@ export function createFaults(ledger: Ledger, { beforeCall, onEffect }: FaultObse
       take(fault);
       throw new AnswerLost(fault.how);
     },
-    isDown() {
+    outage() {
       const fault = find('down');
       if (fault) onEffect?.('down');
       return fault?.how;

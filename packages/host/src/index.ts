@@ -6,3 +6,4 @@ export { hasStopped } from './readiness.ts';
 export { type Role, roles } from './roles.ts';
 export type { Address, Servers } from './servers.ts';
 export { isDatabaseAway } from './storeFailures.ts';
+export { sweepEveryMinute } from './sweep.ts';

@@ -1,5 +1,5 @@
 /** The consumers of the log and the rebuilding of the read models, as an operator looks after them. */
-import { PoisonEventError } from '@coffer/consumers';
+import { lagOf, PoisonEventError } from '@coffer/consumers';
 import { type EventStore, type LogPlace, LogRewrittenError } from '@coffer/event-store';
 import type { TaskProgress, TaskResult } from '@coffer/http';
 import { Rejection } from '@coffer/kernel';
@@ -130,7 +130,7 @@ async function figuresOf(
     schema,
     position: checkpoint?.position ?? null,
     ordinal: checkpoint?.ordinal ?? 0,
-    lagEvents: lagEventsOf(store, checkpoint, head),
+    lagEvents: lagOf(store, checkpoint, head) ?? null,
     lagSeconds: await lagSecondsOf(store, checkpoint),
     state: owner !== undefined ? 'running' : stopped ? 'stopped' : 'unattended',
     owner: owner ?? null,
@@ -144,17 +144,6 @@ async function figuresOf(
         }
       : null,
   };
-}
-
-function lagEventsOf(
-  store: EventStore,
-  checkpoint: LogPlace | undefined,
-  head: LogPlace | undefined,
-): number | null {
-  if (!head) return 0;
-  // The checkpoint was read after the head, and may have gone past it.
-  if (checkpoint && store.comparePositions(checkpoint.position, head.position) >= 0) return 0;
-  return store.distance(checkpoint?.position, head.position) ?? null;
 }
 
 /** The age of the first event that has not been taken. */

@@ -34,7 +34,7 @@ export function createRentSponsor({
     const caps = await capsOf(move);
     return withTransaction(pool, async (client) => {
       await lock(client, move);
-      return (await isCounted(client, move, isSpent)) || insert(client, move, isSpent, caps);
+      return (await countAgain(client, move, isSpent)) || insert(client, move, isSpent, caps);
     });
   }
 }
@@ -48,7 +48,8 @@ async function lock(client: Client, { appId, environment }: PlaceOfApp): Promise
 
 type PlaceOfApp = { readonly appId: string; readonly environment: Environment };
 
-async function isCounted(client: Client, { moveId }: SponsoredMove, isSpent: boolean): Promise<boolean> {
+/** False when it was not counted before. */
+async function countAgain(client: Client, { moveId }: SponsoredMove, isSpent: boolean): Promise<boolean> {
   const { rowCount } = await client.query(
     'update records.chain_rent_sponsorships set is_spent = is_spent or $2 where move_id = $1',
     [moveId, isSpent],

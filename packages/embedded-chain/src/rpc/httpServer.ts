@@ -36,7 +36,7 @@ async function respond(
   response: ServerResponse,
 ): Promise<void> {
   const isControl = control && request.url === '/control';
-  const down = isControl ? undefined : faults.isDown();
+  const down = isControl ? undefined : faults.outage();
   if (down) throw new AnswerLost(down);
   allowLoopbackOrigin(request, response);
   if (isControl && !isBearer(request, control.token)) return end(response, 401);

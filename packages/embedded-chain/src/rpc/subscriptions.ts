@@ -102,7 +102,7 @@ export function createSubscriptions(context: RpcContext, lookMs: number) {
     serve(server: Server): void {
       server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
         const { origin } = request.headers;
-        if ((origin && !isLoopbackOrigin(origin)) || context.faults.isDown()) {
+        if ((origin && !isLoopbackOrigin(origin)) || context.faults.outage()) {
           stream.destroy();
           return;
         }

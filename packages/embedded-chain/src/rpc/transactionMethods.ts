@@ -31,7 +31,7 @@ export const transactionMethods: Readonly<Record<string, Method>> = {
     const settings = params.settings(1);
     const wire = asTransaction(params.string(0), settings.encoding ?? 'base58');
     const slot = slotFor(context, settings, settings.preflightCommitment ?? 'finalized');
-    const isTakenAgain = context.ledger.status(wire.signature) && context.faults.acceptsDuplicate();
+    const isTakenAgain = context.ledger.status(wire.signature) && context.faults.takeDuplicate();
     if (isTakenAgain) return wire.signature;
     if (!settings.skipPreflight) {
       if (!verifySignatures(wire)) throw signatureInvalid();

@@ -119,45 +119,39 @@ export async function* subscription(
         else if (!isBehind && minPageIntervalMs > 0) await pause(minPageIntervalMs, signal);
       }
       if (isFull || signal.aborted) continue;
-      if (isBehind && (await hasReachedEnd())) {
-        isBehind = false;
-        target = undefined;
-        troubles = 0;
-        if (!signal.aborted) yield { kind: 'caughtUp' };
-        continue;
+      if (isBehind) {
+        target ??= { end: await unlessAborted(reader.head(), signal) };
+        if (!isBefore(target.end)) {
+          isBehind = false;
+          target = undefined;
+          troubles = 0;
+          if (!signal.aborted) yield { kind: 'caughtUp' };
+          continue;
+        }
       }
       if (taken.length > 0) continue;
-      if (await notedCheckpoint(feed)) continue;
+      const checkpoint = feed.takeCheckpoint();
+      if (checkpoint !== undefined && checkpoint !== place?.position) {
+        // How far the server has scanned, with the event there, so that it can be verified.
+        lookedAt = (await unlessAborted(reader.placeAt(checkpoint), signal)) ?? lookedAt;
+        continue;
+      }
       const failure = feed.failure();
       if (failure) throw failure.error;
       if (feed.isEnded()) return;
       if (left.aborted) throw new SilenceError(ANOTHER_LEADS);
       if ((await feed.moreThan(seen, watchMs)) === 'changed') continue;
       // A quiet log is silent, and so is a stuck subscription.
-      if (!(await isBehindHead())) stalled = undefined;
+      if (!isBefore(await unlessAborted(reader.head(), signal))) stalled = undefined;
       else if (stalled && stalled.at === place) {
         throw new SilenceError('The log has new events, but the subscription delivers none.');
       } else stalled = { at: place };
     }
   }
 
-  async function hasReachedEnd(): Promise<boolean> {
-    target ??= { end: await unlessAborted(reader.head(), signal) };
-    const { end } = target;
-    return !end || (place !== undefined && comparePositions(place.position, end.position) >= 0);
-  }
-
-  async function isBehindHead(): Promise<boolean> {
-    const end = await unlessAborted(reader.head(), signal);
+  /** Whether the last event delivered stands before the end of the log. */
+  function isBefore(end: LogPlace | undefined): boolean {
     return end !== undefined && (!place || comparePositions(place.position, end.position) < 0);
-  }
-
-  /** Keeps how far the server has scanned, with the event there, so that it can be verified. */
-  async function notedCheckpoint(feed: LiveFeed): Promise<boolean> {
-    const checkpoint = feed.takeCheckpoint();
-    if (checkpoint === undefined || checkpoint === place?.position) return false;
-    lookedAt = (await unlessAborted(reader.placeAt(checkpoint), signal)) ?? lookedAt;
-    return true;
   }
 }
 

@@ -1,5 +1,7 @@
 /** The event store in memory, for specs: the semantics of the real ones, and faults where a spec wants them. */
+
 import { checkAppend } from '../appendRequest.ts';
+import { parsePosition } from '../decimalPosition.ts';
 import {
   LogRewrittenError,
   OutcomeUnknownError,
@@ -18,7 +20,7 @@ import type {
   SubscribeOptions,
   SubscriptionMessage,
 } from '../port.ts';
-import { createMemoryLog, type MemoryLog, parsePosition } from './memoryLog.ts';
+import { createMemoryLog, type MemoryLog } from './memoryLog.ts';
 
 /**
  * `fail`: nothing is written, `StoreUnreachableError`. `loseReply`: the append takes its course, but the caller gets

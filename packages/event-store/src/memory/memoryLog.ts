@@ -74,13 +74,6 @@ export function createMemoryLog(): MemoryLog {
 // A position is a number in decimal.
 const positionOf = (number: number) => `${number}` as Position;
 
-export function parsePosition(text: string): Position | undefined {
-  const number = Number(text);
-  return Number.isSafeInteger(number) && number >= 0 && String(number) === text
-    ? positionOf(number)
-    : undefined;
-}
-
 /** The last of the request's events, if all of them are where a retry would find them. */
 function findAppended(
   existing: readonly RecordedEvent[],

@@ -2,10 +2,10 @@
 import { join } from 'node:path';
 import { type Migrations, migrate, type Pool } from '@coffer/database';
 import pg from 'pg';
+import { parsePosition } from '../decimalPosition.ts';
 import type { EventStore } from '../port.ts';
 import { createAppender } from './appender.ts';
 import { createLogReader } from './logReader.ts';
-import { parsePosition } from './rows.ts';
 import { sharePages } from './sharedPages.ts';
 import { subscription } from './subscription.ts';
 import { createWakeups } from './wakeups.ts';

@@ -13,15 +13,6 @@ export type EventRow = readonly [
   created: Date,
 ];
 
-/** Positions of this store are the column, a bigint, as decimal text. */
-export function parsePosition(text: string): Position | undefined {
-  if (!/^(?:0|[1-9]\d{0,18})$/.test(text) || BigInt(text) > MAX_BIGINT) return undefined;
-  // Checked just above.
-  return text as Position;
-}
-
-const MAX_BIGINT = 2n ** 63n - 1n;
-
 export const EVENT_COLUMNS = 'position, stream, revision, id, type, data, metadata, created';
 
 export function recordedEvent(row: EventRow): RecordedEvent {
