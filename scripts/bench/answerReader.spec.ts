@@ -7,7 +7,7 @@ const answer = (status: number, body: string) =>
   );
 
 describe('the answer reader of the load generator', () => {
-  it('knows where an answer ends, wherever it is cut', () => {
+  it('knows where an answer ends, wherever it is split', () => {
     const bytes = answer(200, '{"balance":"10"}');
     for (let cut = 1; cut < bytes.length; cut++) {
       const reader = createAnswerReader(200, true);
@@ -17,7 +17,7 @@ describe('the answer reader of the load generator', () => {
     }
   });
 
-  it('copies what it keeps, because the memory of a chunk is used again', () => {
+  it('copies what it keeps, because the memory of a chunk is reused', () => {
     const reader = createAnswerReader(200, true);
     const bytes = answer(200, 'abcdef');
     const chunk = Buffer.alloc(bytes.length);
@@ -44,9 +44,9 @@ describe('the answer reader of the load generator', () => {
     expect(reader.body).to.equal('');
   });
 
-  it('stops at what it cannot follow', () => {
+  it('stops at what it cannot parse', () => {
     const chunked = Buffer.from('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
-    expect(() => createAnswerReader(200, false).read(chunked)).to.throw('how long');
+    expect(() => createAnswerReader(200, false).read(chunked)).to.throw('no content length');
     expect(() => createAnswerReader(200, false).read(Buffer.from('SSH-2.0-banner\r\n\r\n'))).to.throw(
       'HTTP/1.1',
     );

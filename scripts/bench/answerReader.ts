@@ -1,14 +1,14 @@
 /**
- * Reads answers off a keep-alive connection with as little work as it takes to know where one ends: the
- * load generator shares its cores with what it measures. One request is in flight at a time.
+ * Reads answers from a keep-alive connection with no more work than it takes to find where one ends, because
+ * the load generator shares its cores with what it measures. One request is in flight at a time.
  */
 
 export interface AnswerReader {
-  /** True when this chunk completed the answer. Throws on anything but HTTP/1.1 with a content length. */
+  /** True if this chunk completed the answer. Throws on anything but HTTP/1.1 with a content length. */
   read(chunk: Buffer): boolean;
-  /** Of the answer just completed. */
+  /** The status of the answer just completed. */
   readonly status: number;
-  /** Of the answer just completed; empty unless bodies are kept or the status is an unexpected one. */
+  /** The body of the answer just completed; empty unless bodies are kept or the status is unexpected. */
   readonly body: string;
 }
 
@@ -19,7 +19,7 @@ const SPACE = 0x20;
 const ZERO = 0x30;
 const NINE = 0x39;
 
-/** Bodies of answers with another status than `expectedStatus` are kept in any case: they say what is wrong. */
+/** Bodies of answers with a status other than `expectedStatus` are always kept: they say what is wrong. */
 export function createAnswerReader(expectedStatus: number, keepsBodies: boolean): AnswerReader {
   let head: Buffer | undefined;
   let missingBytes = 0;
@@ -31,7 +31,7 @@ export function createAnswerReader(expectedStatus: number, keepsBodies: boolean)
     const bytes = head ? Buffer.concat([head, chunk]) : chunk;
     const end = bytes.indexOf(END_OF_HEAD);
     if (end < 0) {
-      // The chunk's memory is used again for the next one.
+      // The chunk's memory is reused for the next one.
       head = Buffer.from(bytes);
       return undefined;
     }
@@ -47,7 +47,7 @@ export function createAnswerReader(expectedStatus: number, keepsBodies: boolean)
     read(chunk) {
       const rest = inBody ? chunk : readHead(chunk);
       if (!rest) return false;
-      if (rest.length > missingBytes) throw new Error('An answer is longer than it says.');
+      if (rest.length > missingBytes) throw new Error('An answer is longer than its content length.');
       if (keepsBodies || status !== expectedStatus) parts.push(Buffer.from(rest));
       missingBytes -= rest.length;
       inBody = missingBytes > 0;
@@ -70,7 +70,7 @@ function statusOf(bytes: Buffer): number {
 
 function lengthOf(bytes: Buffer, end: number): number {
   const found = bytes.indexOf(LENGTH_HEADER);
-  if (found < 0 || found >= end) throw new Error('An answer does not say how long it is.');
+  if (found < 0 || found >= end) throw new Error('An answer has no content length.');
   return numberAt(bytes, found + LENGTH_HEADER.length);
 }
 

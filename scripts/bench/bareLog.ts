@@ -1,6 +1,6 @@
 /**
- * The yardstick of the event store: what the same table, driver and encoding do when nothing is checked,
- * nobody waits in a queue and no event is made of a row.
+ * The yardstick for the event store: what the same table, driver and encoding do when nothing is checked,
+ * nothing queues and rows are not turned into events.
  */
 import type { Client, Pool } from '@coffer/database';
 import pg from 'pg';
@@ -8,15 +8,15 @@ import { int8Array, textArray, uuidArray } from '../../packages/event-store/src/
 import { REPLAY_PAGE_EVENTS, STORE_APPENDS_IN_FLIGHT, STORE_ROWS_PER_BATCH } from './plan.ts';
 import { type BetStream, createBetStreams } from './storedBets.ts';
 
-/** As many batches at a time as the events in flight fill, on one connection, as the store sends them. */
+/** As many batches at a time as the events in flight fill, on one connection, as the store does. */
 const BATCHES_IN_FLIGHT = STORE_APPENDS_IN_FLIGHT / STORE_ROWS_PER_BATCH;
 
 export interface BareInserts {
-  /** Rows a second. */
+  /** Rows per second. */
   forSomeTime(rampMs: number, measuredMs: number): Promise<number>;
 }
 
-/** Inserts full batches, the next on its way while one is carried out, into a table like the log's. */
+/** Inserts full batches into a table like the log's, sending the next while one is being executed. */
 export function createBareInserts(connectionString: string, table: string): BareInserts {
   const streamsOf = Array.from({ length: BATCHES_IN_FLIGHT }, (_, index) =>
     createBetStreams(`bare${index}x`, STORE_ROWS_PER_BATCH),

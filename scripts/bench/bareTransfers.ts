@@ -1,6 +1,6 @@
 /**
- * The yardstick of moves: transfers like theirs, signed before, sent as fast as the embedded chain takes them by a client
- * that knows nothing else.
+ * The yardstick for moves: transfers like theirs, signed beforehand, sent as fast as the embedded chain takes
+ * them by a client that does nothing else.
  */
 import { createHash, type KeyObject, sign } from 'node:crypto';
 import { buildTransfer } from '@coffer/solana';
@@ -8,19 +8,19 @@ import type { EmbeddedChainClient } from './embeddedChain.ts';
 import { inParallel } from './inParallel.ts';
 import { newWallet, type Wallet } from './signIns.ts';
 
-/** As a move has them. */
+/** The same as in a move. */
 const PRIORITY = { unitLimit: 100_000, microLamports: 0n };
 const FUNDED_LAMPORTS = 10_000_000_000;
 const PAYERS = 100;
 
 export interface BareTransferFigures {
   readonly sentPerSecond: number;
-  /** To the instant in which the last one was final. */
+  /** Until the last one was final. */
   readonly finalPerSecond: number;
 }
 
 export interface BareTransfers {
-  /** So many, of so many lamports each. */
+  /** The number of transfers, and the lamports of each. */
   readonly measure: (count: number, lamports: bigint) => Promise<BareTransferFigures>;
 }
 
@@ -69,7 +69,7 @@ function signed(
     to: to.publicKey,
     mint: 'native',
     amount,
-    // Of the length of a move's id.
+    // As long as a move's id.
     moveId: `mov_${createHash('sha256').update(name).digest('hex').slice(0, 26)}`,
     blockhash,
     priority: PRIORITY,

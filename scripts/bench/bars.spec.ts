@@ -12,7 +12,7 @@ describe('the bars of the benchmark', () => {
     expect(judge('memory', [400.5])).to.include({ passed: false });
   });
 
-  it('are not passed by measuring nothing', () => {
+  it('are not passed when nothing was measured', () => {
     expect(() => judge('batch', [])).to.throw('Nothing was measured.');
     expect(() => judge('batch', [Number.NaN])).to.throw('Nothing was measured.');
     expect(() => judge('batch', [5 / 0])).to.throw('Nothing was measured.');

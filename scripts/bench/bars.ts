@@ -1,4 +1,4 @@
-/** What the figures are held against, and how a verdict is reached. Source: docs/benchmarks.md, The bars. */
+/** What the figures are compared with, and how a verdict is reached. Source: docs/benchmarks.md, The bars. */
 
 /** One comparison: a figure, or a ratio of two figures of the same round. */
 interface Bar {
@@ -32,7 +32,7 @@ export interface Verdict {
   readonly passed: boolean;
 }
 
-/** The verdict on the median of the rounds. Throws when there is no round: nothing measured is no pass. */
+/** The verdict on the median of the rounds. Throws if there are none: measuring nothing is not a pass. */
 export function judge(bar: BarName, rounds: readonly number[]): Verdict {
   const { name, atLeast, atMost, unit }: Bar = BARS[bar];
   const value = median(rounds);
@@ -44,7 +44,7 @@ export function judge(bar: BarName, rounds: readonly number[]): Verdict {
   return { bar, name, value, rounds, limit: `${limit} ${unit}`, passed };
 }
 
-/** Round by round, so that a slow moment of the machine meets both sides of a ratio. */
+/** Round by round, so that a slow moment of the machine affects both sides of a ratio. */
 export function ratios(measured: readonly number[], yardstick: readonly number[]): readonly number[] {
   if (measured.length !== yardstick.length)
     throw new Error('The two sides were not measured in the same rounds.');

@@ -1,12 +1,12 @@
-/** Child processes of a run: started, asked, and surely stopped. */
+/** The child processes of a run: started, asked, and reliably stopped. */
 import { type ChildProcess, type ForkOptions, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What ends with the run, whatever ends it. */
+/** What is cleaned up with the run, however it ends. */
 export interface Run {
   readonly stack: AsyncDisposableStack;
-  /** Aborted when the run is to stop early. */
+  /** Aborted when the run must stop early. */
   readonly signal: AbortSignal;
   readonly progress: (line: string) => void;
 }
@@ -16,21 +16,21 @@ const KILLED_LIMIT_MS = 5_000;
 
 export interface Child {
   readonly process: ChildProcess;
-  /** Rejects when the child ends; never resolves. For races against what is expected of it. */
+  /** Rejects when the child ends; never resolves. To be raced against what is expected of the child. */
   readonly ended: Promise<never>;
 }
 
 export interface ChildOptions {
   readonly name: string;
   readonly env: NodeJS.ProcessEnv;
-  /** How long it may take to leave on SIGTERM. */
+  /** How long it may take to exit on SIGTERM. */
   readonly stopLimitMs: number;
   readonly execArgv?: readonly string[];
-  /** A file that takes what it prints. */
+  /** A file for its output. */
   readonly stdout?: number | undefined;
 }
 
-/** A worker of ours, to be asked by messages. */
+/** One of our workers, to be asked by messages. */
 export function forkChild(run: Run, file: string, options: ChildOptions): Child {
   run.signal.throwIfAborted();
   const settings: ForkOptions = {
@@ -42,19 +42,19 @@ export function forkChild(run: Run, file: string, options: ChildOptions): Child 
   return watched(run, fork(file, settings), options);
 }
 
-/** A program. It has a channel too: with it, it learns when we are gone. */
+/** A program. It has a channel too, by which it notices when we are gone. */
 export function spawnNode(run: Run, args: readonly string[], options: ChildOptions): Child {
   run.signal.throwIfAborted();
   const child = spawn(process.execPath, [...(options.execArgv ?? []), ...args], {
     env: options.env,
     stdio: ['ignore', options.stdout ?? 'ignore', 'pipe', 'ipc'],
-    // A group of its own: Ctrl-C reaches us, and we stop it in order.
+    // A separate group: Ctrl-C reaches only us, and we stop it in order.
     detached: true,
   });
   return watched(run, child, options);
 }
 
-/** A program, to its end. Throws with what it said unless that is a good one. */
+/** Runs a program to its end. Throws with its output unless it succeeds. */
 export async function runNode(run: Run, args: readonly string[], options: ChildOptions): Promise<void> {
   const { process: child, ended } = spawnNode(run, args, options);
   await ended.catch((error: unknown) => {
@@ -62,7 +62,7 @@ export async function runNode(run: Run, args: readonly string[], options: ChildO
   });
 }
 
-/** Ends the child with SIGTERM, later with SIGKILL. Resolves when it is gone. */
+/** Stops the child with SIGTERM, later with SIGKILL. Resolves when it is gone. */
 export async function stopChild(child: ChildProcess, limitMs: number): Promise<void> {
   if (hasEnded(child)) return;
   const exit = once(child, 'exit');
@@ -95,12 +95,12 @@ function watched(run: Run, child: ChildProcess, { name, stopLimitMs }: ChildOpti
       reject(new Error(`${name} ended (${signal ?? `code ${code}`}). It said:\n${said.trim() || 'nothing'}`));
     });
   });
-  // Looked at only by those who race against it.
+  // Only those who race against it look at it.
   ended.catch(() => undefined);
   return { process: child, ended };
 }
 
-/** Sends one message and waits for one: each child of ours answers every message with exactly one. */
+/** Sends one message and waits for one: each of our children answers every message with exactly one. */
 export async function askChild(child: Child, message: unknown, limitMs: number): Promise<unknown> {
   const answer = nextMessage(child, limitMs);
   if (!child.process.send) throw new Error('The child has no channel.');
@@ -112,7 +112,7 @@ export async function nextMessage(child: Child, limitMs: number): Promise<unknow
   const done = new AbortController();
   const message = once(child.process, 'message', { signal: done.signal }).then(([value]: unknown[]) => value);
   const tooLate = delay(limitMs, undefined, { ref: false, signal: done.signal }).then(() => {
-    throw new Error(`No answer of a child process within ${limitMs} ms.`);
+    throw new Error(`No answer from a child process within ${limitMs} ms.`);
   });
   message.catch(() => undefined);
   tooLate.catch(() => undefined);

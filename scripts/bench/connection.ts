@@ -1,4 +1,4 @@
-/** One raw keep-alive connection of the load generator, with one request in flight at a time. */
+/** A raw keep-alive connection of the load generator, with one request in flight at a time. */
 import { connect, type Socket } from 'node:net';
 import { type AnswerReader, createAnswerReader } from './answerReader.ts';
 import type { PreparedRequest } from './preparedRequest.ts';
@@ -8,10 +8,10 @@ const RECEIVE_BUFFER_BYTES = 64 * 1024;
 const CONNECT_LIMIT_MS = 5_000;
 
 export interface ConnectionEvents {
-  /** An answer with the expected status has come, so many milliseconds after its request was sent. */
+  /** An answer with the expected status has come, this many milliseconds after its request was sent. */
   readonly onAnswer: (connection: Connection, latencyMs: number) => void;
   readonly onFailure: (error: Error) => void;
-  /** Throws on a body that is not the right one. Bodies are kept only where this is given. */
+  /** Throws on a wrong body. Bodies are kept only if this is given. */
   readonly checkBody?: ((body: string) => void) | undefined;
 }
 
@@ -41,7 +41,7 @@ export function openConnection(
     onAnswer(connection, latencyMs);
   };
 
-  // Reading into one buffer for ever spares a buffer, an event and a turn of the stream for each answer.
+  // Reading into one buffer saves a buffer, an event and a turn of the stream for each answer.
   const socket: Socket = connect({
     port,
     host: '127.0.0.1',

@@ -1,6 +1,6 @@
 /** Reads what `node --cpu-prof` writes. */
 
-/** The part of the format that is used here. Times are microseconds of the machine's monotonic clock. */
+/** The part of the format used here. Times are microseconds of the machine's monotonic clock. */
 export interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number;
@@ -10,20 +10,20 @@ export interface CpuProfile {
   readonly startTime: number;
   /** The node on top of the stack at each sample. */
   readonly samples: readonly number[];
-  /** From each sample to the one before it. */
+  /** The time from the previous sample to each one. */
   readonly timeDeltas: readonly number[];
 }
 
-/** A part of the time in which the thread was not idle. */
+/** A share of the time in which the thread was not idle. */
 export interface Share {
   readonly name: string;
   readonly share: number;
 }
 
 export interface BusyTimes {
-  /** By function, without what each called. The largest first. */
+  /** By function, excluding what each called, the largest first. */
   readonly functions: readonly Share[];
-  /** By the package of ours (else the dependency, else Node) that was at work or had called what was. */
+  /** By our package (or else the dependency, or else Node) that was running or had called what was. */
   readonly packages: readonly Share[];
   readonly idleShare: number;
 }
@@ -31,7 +31,7 @@ export interface BusyTimes {
 const IDLE = '(idle)';
 const UNKNOWN = '(unknown)';
 
-/** Where the time between two moments went. Throws when the profile holds nothing of it. */
+/** Where the time between two moments went. Throws if the profile does not cover it. */
 export function busyTimes(profile: CpuProfile, fromUs: number, toUs: number): BusyTimes {
   const { nodes, startTime, samples, timeDeltas } = profile;
   const functionNames = new Map(nodes.map(({ id, callFrame }) => [id, functionOf(callFrame)]));
@@ -54,7 +54,7 @@ export function busyTimes(profile: CpuProfile, fromUs: number, toUs: number): Bu
     add(functions, name, deltaUs);
     add(packages, packageNames.get(nodeId) ?? UNKNOWN, deltaUs);
   }
-  if (totalUs === 0) throw new Error('The profile has no sample of that time.');
+  if (totalUs === 0) throw new Error('The profile has no sample from that time.');
   const busyUs = totalUs - idleUs;
   return {
     functions: sharesOf(functions, busyUs),
@@ -63,7 +63,7 @@ export function busyTimes(profile: CpuProfile, fromUs: number, toUs: number): Bu
   };
 }
 
-/** Of each node: a package of ours above all, the one nearest to the top of the stack. */
+/** For each node, preferably one of our packages: the one nearest to the top of the stack. */
 function packagesOf({ nodes }: CpuProfile): ReadonlyMap<number, string> {
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id])));
   const urls = new Map(nodes.map(({ id, callFrame }) => [id, callFrame.url]));

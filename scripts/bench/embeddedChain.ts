@@ -1,9 +1,9 @@
-/** The embedded chain of the service under test, as any client of it sees it. */
+/** The embedded chain of the service under test, as any client sees it. */
 import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inParallel } from './inParallel.ts';
 
-/** What the embedded chain has unless it is told otherwise. */
+/** The embedded chain's defaults. */
 const SLOT_MS = 400;
 const CLOCK_LOOKS = 50;
 const MOST_MS_BETWEEN_LOOKS = 25;
@@ -13,12 +13,12 @@ const FINAL_LIMIT_MS = 60_000;
 
 export interface EmbeddedChainClient {
   readonly call: (method: string, params: readonly unknown[]) => Promise<unknown>;
-  /** Gives to all of them; final when it returns. */
+  /** Funds all of them; final when it returns. */
   readonly fund: (addresses: readonly string[], lamports: number) => Promise<void>;
   readonly latestBlockhash: () => Promise<string>;
-  /** Returns when the chain says of each that it is final. Throws where one has failed. */
+  /** Returns when the chain says that each one is final. Throws if one has failed. */
   readonly untilFinal: (signatures: readonly string[]) => Promise<void>;
-  /** Tells when a slot became final, in milliseconds of this machine's clock. */
+  /** Says when a slot became final, in milliseconds of this machine's clock. */
   readonly finalityClock: () => Promise<(slot: number) => number>;
 }
 
@@ -70,7 +70,7 @@ export function embeddedChainClient(url: string, signal: AbortSignal): EmbeddedC
     }
   }
 
-  /** Slots follow a clock, so that each look narrows down when the first of them became final. */
+  /** Slots follow a clock, so each look narrows down when the first one became final. */
   async function finalityClock(): Promise<(slot: number) => number> {
     let earliestMs = Number.NEGATIVE_INFINITY;
     let latestMs = Number.POSITIVE_INFINITY;
@@ -81,8 +81,8 @@ export function embeddedChainClient(url: string, signal: AbortSignal): EmbeddedC
       earliestMs = Math.max(earliestMs, askedMs - (slot + 1) * SLOT_MS);
       await delay(Math.random() * MOST_MS_BETWEEN_LOOKS, undefined, { signal });
     }
-    // A clock of whole milliseconds is wrong by one at the most, on either side.
-    if (!(earliestMs < latestMs + 2)) throw new Error(`The chain's slots are not of ${SLOT_MS} ms.`);
+    // A clock in whole milliseconds is wrong by at most one, in either direction.
+    if (!(earliestMs < latestMs + 2)) throw new Error(`The chain's slots do not last ${SLOT_MS} ms.`);
     const slotZeroMs = (earliestMs + latestMs) / 2;
     return (slot) => slotZeroMs + slot * SLOT_MS;
   }
@@ -93,10 +93,10 @@ interface SignatureStatus {
   readonly err: unknown;
 }
 
-/** Of the chain that comes with the service: its answers are not looked into. */
+/** For the chain that comes with the service: its answers are not validated. */
 const asAnswer = <Answer>(answer: unknown): Answer => answer as Answer;
 
-/** The chain takes the port after its own as well. */
+/** The chain also uses the port after its own. */
 export async function freePortPair(): Promise<number> {
   for (;;) {
     const port = await takenFor(0, async (taken) => {
@@ -113,7 +113,7 @@ async function takenFor<Value>(port: number, work: (port: number) => Promise<Val
   server.once('error', reject).listen(port, '127.0.0.1', resolve);
   await promise;
   try {
-    // A server that listens at a port has one.
+    // A server listening on a port has an address with one.
     return await work((server.address() as AddressInfo).port);
   } finally {
     await new Promise((closed) => server.close(closed));

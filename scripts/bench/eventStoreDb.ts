@@ -1,6 +1,6 @@
 /**
- * `npm run bench:eventstoredb`: what the way through the client of EventStoreDB costs. The same log in Postgres is
- * written and read directly, and through the client and a store gateway in a process of its own.
+ * `npm run bench:eventstoredb`: what going through the EventStoreDB client costs. The same log in Postgres is
+ * written and read directly, and through the client and a store gateway in a separate process.
  */
 import { randomUUID } from 'node:crypto';
 import { createPool } from '@coffer/database';
@@ -21,7 +21,7 @@ const DATA = JSON.stringify({
   round: 'r'.repeat(150),
 });
 
-/** Each lane appends to a stream of its own, one event after the other. */
+/** Each lane appends to its own stream, one event after another. */
 async function appendsPerSecond(store: EventStore, inFlight: number): Promise<number> {
   let count = 0;
   const endMs = performance.now() + MEASURED_MS;

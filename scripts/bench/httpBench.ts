@@ -1,4 +1,4 @@
-/** A running service with the no-op server and the load generator beside it, ready to be measured route by route. */
+/** A running service, the no-op server and the load generator, ready to be measured route by route. */
 import { join } from 'node:path';
 import { askChild, type Child, forkChild, nextMessage, type Run } from './children.ts';
 import type { LoadOrder, LoadOutcome, LoadReport, LoadRequests } from './load.ts';
@@ -39,7 +39,7 @@ export async function prepareHttpBench(run: Run, service: ServiceUnderTest): Pro
   let betRequests = 0;
   let largestResidentMiB = 0;
 
-  /** Only where bets are measured: they take a while to open. */
+  /** Only if bets are measured, because sessions take a while to open. */
   const openedSessions = once(() => {
     run.progress(`opening ${OPEN_SESSIONS} sessions`);
     return openSessions(options, OPEN_SESSIONS);
@@ -48,7 +48,7 @@ export async function prepareHttpBench(run: Run, service: ServiceUnderTest): Pro
     run.progress(`signing ${SIGNED_IN_PLAYERS} players in`);
     return signInPlayers(options, SIGNED_IN_PLAYERS);
   });
-  /** Of the last turn of challenges, to be used up by the next turn of sign-ins. */
+  /** From the last turn of challenges, to be used up by the next turn of sign-ins. */
   let challenges: readonly string[] = [];
 
   const bodies = (list: readonly string[], keepAnswers = false): LoadRequests => ({
@@ -61,7 +61,7 @@ export async function prepareHttpBench(run: Run, service: ServiceUnderTest): Pro
     sessionIds,
     betsPerRequest,
   });
-  /** Each turn goes on where the one before it stopped, or the first sessions would get most of the bets. */
+  /** Each turn continues where the previous one stopped, or the first sessions would get most of the bets. */
   const sessionsInTurn = async (): Promise<readonly string[]> => {
     const sessionIds = await openedSessions();
     const next = betRequests % sessionIds.length;
@@ -79,7 +79,7 @@ export async function prepareHttpBench(run: Run, service: ServiceUnderTest): Pro
           requests: betsOn(await sessionsInTurn(), BETS_PER_BATCH),
         };
       case 'hotSession':
-        // A new one each time: a session takes a bounded number of writes.
+        // A new one each time, because a session takes a limited number of writes.
         return { target: target('ledger/bet', secret), requests: betsOn(await openSessions(options, 1)) };
       case 'verify':
         return {
@@ -92,7 +92,7 @@ export async function prepareHttpBench(run: Run, service: ServiceUnderTest): Pro
           requests: bodies((await signedInPlayers()).challengeRequests, true),
         };
       case 'signIn':
-        // What the client does, its signature above all, is done before anything is measured.
+        // The client's work, above all the signature, is done before anything is measured.
         return {
           target: target('auth/siws/verify', publishable),
           requests: bodies((await signedInPlayers()).answersTo(challenges)),
@@ -142,7 +142,7 @@ async function startNoopServer(run: Run, databaseUrl: string): Promise<{ child: 
   if (typeof message === 'object' && message && 'port' in message && typeof message.port === 'number') {
     return { child, port: message.port };
   }
-  throw new Error('The no-op server did not tell its port.');
+  throw new Error('The no-op server did not report its port.');
 }
 
 function reportOf(message: unknown, route: RouteName): LoadReport {

@@ -31,7 +31,7 @@ export interface BetFigures {
 
 type Turn = readonly [route: RouteName, connections: number];
 
-/** Every route in turn, round after round; then bets until there are enough of them to look at the memory. */
+/** Every route in turn, round after round; then bets until there are enough to read the memory. */
 export async function measureBets(
   run: Run,
   service: ServiceUnderTest,
@@ -39,7 +39,7 @@ export async function measureBets(
   plan: BenchPlan,
 ): Promise<BetFigures> {
   let memory: Omit<BetFigures['memory'], 'largestResidentMiB'> | undefined;
-  // At work: what is let go of when all is quiet was still needed before.
+  // While working: memory that is released at rest was needed before.
   const lookAtMemory = async (): Promise<void> => {
     if (memory || bench.bets() < BETS_BEFORE_MEMORY) return;
     const { residentMiB } = await processFigures(service.origin, run.signal);
@@ -77,17 +77,20 @@ export async function measureBets(
   ];
   const missing = Math.max(0, BETS_BEFORE_MEMORY - bench.bets());
   if (missing > 0) {
-    run.progress(`${missing} more bets before memory is looked at`);
+    run.progress(`${missing} more bets before memory is read`);
     const answers = Math.ceil(missing / BETS_PER_BATCH);
     await bench.measure('batch', BATCH_CONNECTIONS, { kind: 'answers', answers });
   }
   await lookAtMemory();
-  if (!memory) throw new Error('There were too few bets to look at the memory.');
+  if (!memory) throw new Error('There were too few bets to read the memory.');
   await bench.rest();
   return { rows, memory: { ...memory, largestResidentMiB: bench.largestResidentMiB() } };
 }
 
-/** Verifications and sign-ins of known players. Each turn of sign-ins uses up the challenges of the turn before it. */
+/**
+ * Verifications and sign-ins of known players. Each turn of sign-ins uses up the challenges of the previous
+ * turn.
+ */
 export async function measureSignIns(
   run: Run,
   bench: HttpBench,
@@ -139,7 +142,7 @@ function untilOf(route: RouteName, { rampMs, measuredMs }: BenchPlan): LoadOrder
       return { kind: 'answers', answers: BATCHES_PER_TURN };
     case 'challenge':
     case 'signIn':
-      // One challenge for each player, and each of them once.
+      // One challenge per player, each used once.
       return { kind: 'answers', answers: SIGNED_IN_PLAYERS };
     default:
       return { kind: 'time', rampMs, measuredMs };

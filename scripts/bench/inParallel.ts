@@ -1,4 +1,4 @@
-/** Many of the same, a few at a time. */
+/** Runs many of the same, a few at a time. */
 const REQUESTS_IN_FLIGHT = 32;
 
 export async function inParallel<Value>(

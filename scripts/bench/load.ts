@@ -1,18 +1,18 @@
-/** What the load generator is told, and what it reports. Sent between two processes, so plain data. */
+/** The orders and reports of the load generator. Sent between two processes, so plain data. */
 import type { Target } from './preparedRequest.ts';
 
 export type LoadRequests =
   | {
       readonly kind: 'bets';
       readonly sessionIds: readonly string[];
-      /** 1 for single bets; else batches. */
+      /** 1 for single bets; otherwise batches. */
       readonly betsPerRequest: number;
     }
   | {
-      /** Sent one after another, from the first again after the last. */
+      /** Sent one after another, starting over after the last. */
       readonly kind: 'bodies';
       readonly bodies: readonly string[];
-      /** The bodies of the answers are reported, in no particular order. */
+      /** Whether the bodies of the answers are reported, in no particular order. */
       readonly keepAnswers: boolean;
     };
 
@@ -31,12 +31,12 @@ export interface LoadReport {
   readonly measuredSeconds: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** All answers, also of the ramp and of what was still in flight at the end. */
+  /** All answers, including those of the ramp and those still in flight at the end. */
   readonly answersInAll: number;
-  /** Monotonic microseconds of the machine: where the measured time lies in a CPU profile. */
+  /** Monotonic microseconds of the machine, to find the measured time in a CPU profile. */
   readonly fromUs: number;
   readonly toUs: number;
-  /** Empty unless the order asks for them. */
+  /** Empty unless the order requests them. */
   readonly keptAnswers: readonly string[];
 }
 

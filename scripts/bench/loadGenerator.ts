@@ -1,6 +1,6 @@
 /**
- * The load generator: a process of its own that keeps so many requests in flight and notes how long each
- * took. Takes one order at a time from its parent; any unexpected answer ends the order with a failure.
+ * The load generator: a separate process that keeps a fixed number of requests in flight and records how long
+ * each took. Takes one order at a time from its parent; any unexpected answer ends the order with a failure.
  */
 import { type Connection, type ConnectionEvents, openConnection } from './connection.ts';
 import { type LoadOrder, type LoadOutcome, type LoadReport, type LoadRequests, monotonicUs } from './load.ts';
@@ -16,7 +16,7 @@ import {
   type Target,
 } from './preparedRequest.ts';
 
-/** Reserved once, so that noting a latency allocates nothing. */
+/** Reserved once, so that recording a latency allocates nothing. */
 const latenciesMs = new Float64Array(4_000_000);
 const DRAIN_LIMIT_MS = 30_000;
 const uuids = createUuidSource();
@@ -58,7 +58,7 @@ async function carryOut(order: LoadOrder): Promise<LoadReport> {
       answersInAll += 1;
       inFlight -= 1;
       if (measuring) {
-        if (noted === latenciesMs.length) throw new Error('There are more answers than can be noted.');
+        if (noted === latenciesMs.length) throw new Error('There are more answers than can be recorded.');
         latenciesMs[noted++] = latencyMs;
       }
       if (unsent > 0) sendOn(connection);
@@ -126,7 +126,7 @@ function workOf(target: Target, requests: LoadRequests) {
   };
 }
 
-/** 200 of the batch says nothing about its bets: each has a status of its own. */
+/** 200 for the batch says nothing about its bets: each has its own status. */
 function checkBatch(body: string, bets: number): void {
   let accepted = 0;
   for (let at = body.indexOf('"status":200'); at >= 0; at = body.indexOf('"status":200', at + 1))

@@ -2,7 +2,7 @@
  * `npm run bench`: measures Coffer against a no-op route and a bare Postgres, in one run on one machine, and
  * says which bars it passes. What is measured and how to read it: docs/benchmarks.md.
  *
- * Ends with 0 when all bars are passed, 1 when one is missed, 2 when it could not be measured.
+ * Exits with 0 if all bars are passed, with 1 if one is missed, with 2 if it could not measure.
  */
 import { parseArgs } from 'node:util';
 import type { Run } from './children.ts';
@@ -60,7 +60,7 @@ function partsOf(only: string | undefined): readonly Part[] {
 
 function profiledPart(only: string | undefined): ProfiledPart {
   const [part] = only === undefined ? ['bets' as const] : partsOf(only);
-  if (part === undefined || part === 'store') throw new Error('The event store is not profiled.');
+  if (part === undefined || part === 'store') throw new Error('The event store cannot be profiled.');
   return part;
 }
 
@@ -94,4 +94,7 @@ async function measureRoutes(
   };
 }
 
-/** Runs the work, bounded in time and by Ctrl-C, and stops and removes whatever it has started and made. */
+/**
+ * Runs the work until it is done, out of time or interrupted; stops and removes whatever it has started or
+ * created.
+ */

@@ -44,7 +44,7 @@ describe('the report on moves', () => {
     expect(cpuMsPerMove).to.equal(20);
   });
 
-  it('takes as a quantile a value that was measured', () => {
+  it('uses a measured value as the quantile', () => {
     const hundred = Array.from({ length: 100 }, (_, index) => 100 - index);
     expect([quantile(hundred, 0.5), quantile(hundred, 0.99), quantile([7], 0.01)]).to.deep.equal([50, 99, 7]);
     expect(() => quantile([], 0.5)).to.throw('Nothing was measured');

@@ -1,4 +1,4 @@
-/** Moves in figures: medians over the rounds, and over all deposits of a run where their time went. */
+/** Figures for moves: medians over the rounds, and where the time of all deposits in a run went. */
 import { median, ratios } from './bars.ts';
 import type { MoveFigures, MoveTimes } from './moveRows.ts';
 
@@ -18,7 +18,7 @@ export interface MoveReport {
 
 type MoveInstant = keyof MoveTimes;
 
-/** In their order; the last ones are sums of those before. */
+/** In order; the last ones are sums of earlier ones. */
 const STAGES: readonly (readonly [from: MoveInstant, to: MoveInstant])[] = [
   ['requested', 'signed'],
   ['signed', 'submitted'],
@@ -53,7 +53,7 @@ export function moveReport({ movesPerRound, rounds }: MoveFigures): MoveReport {
   };
 }
 
-/** The smallest value that so large a share of them does not exceed. */
+/** The smallest value that this share of the values does not exceed. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((left, right) => left - right);
   const value = sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)];

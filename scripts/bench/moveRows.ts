@@ -1,4 +1,4 @@
-/** Measures deposits from their request to the balance, and bare transfers on the same chain. */
+/** Measures deposits from request to balance, and bare transfers on the same chain. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { accountStreamOf, depositEntryId } from '@coffer/accounts';
@@ -16,11 +16,11 @@ import { comeToRest, processFigures } from './watch.ts';
 
 const SOL = 1;
 const FUNDED_LAMPORTS = 100_000_000_000;
-/** More than an account must hold, so that also the first one arrives. */
+/** More than an account must hold, so that even the first one arrives. */
 const DEPOSIT_LAMPORTS = 1_000_000;
 const STATUS_PAUSE_MS = 100;
 
-/** Milliseconds of this machine's clock, and of one deposit. */
+/** One deposit, in milliseconds of this machine's clock. */
 export interface MoveTimes {
   readonly requested: number;
   readonly signed: number;
@@ -33,11 +33,11 @@ export interface MoveTimes {
 
 export interface MoveRound {
   readonly bare: BareTransferFigures;
-  /** To the instant in which the status of the last one was `confirmed`. */
+  /** Until the status of the last one was `confirmed`. */
   readonly confirmedPerSecond: number;
-  /** From the first answer of a request to the last. */
+  /** From the first answer to a request to the last. */
   readonly requestedPerSecond: number;
-  /** Of the service, without its database and the chain. */
+  /** Of the service alone, without its database and the chain. */
   readonly cpuMsPerMove: number;
   readonly times: readonly MoveTimes[];
 }
@@ -48,7 +48,7 @@ export interface MoveFigures {
 }
 
 export interface MoveBench {
-  /** One stretch of deposits alone, and when it was in microseconds of the machine's monotonic clock. */
+  /** One turn of deposits alone, and when it ran, in microseconds of the machine's monotonic clock. */
   readonly deposits: (count: number) => Promise<Deposits>;
   readonly rest: () => Promise<void>;
 }
@@ -129,7 +129,7 @@ export async function prepareMoves(run: Run, service: ServiceUnderTest): Promise
     };
   }
 
-  /** In the order of their requests: whoever waits for the first finds most of the others confirmed with it. */
+  /** In the order of their requests: when the first is confirmed, most of the others are too. */
   async function untilConfirmed(ref: string): Promise<void> {
     for (;;) {
       const move: { readonly status: string; readonly error: unknown } = JSON.parse(
@@ -160,7 +160,7 @@ interface LoggedEvent {
   readonly at: number;
 }
 
-/** As the log has them; only when a block became final is the chain's to tell. */
+/** From the log, except when a block became final: only the chain knows that. */
 async function timesOf(
   { databaseUrl, boot: { appId } }: ServiceUnderTest,
   wanted: readonly Wanted[],

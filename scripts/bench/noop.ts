@@ -1,2 +1,2 @@
-/** As long as the path of a bet, below the base address. */
+/** As long as the path of a bet below the base address. */
 export const NOOP_PATH = '/bench/noop';

@@ -1,6 +1,6 @@
 /**
- * The yardstick: a server with the very same app, schema and keyring over the same database as the service,
- * whose one endpoint answers without doing anything. A process of its own; tells its port to its parent.
+ * The yardstick: a server with the same app, schema and keyring over the same database as the service, whose
+ * one endpoint answers without doing anything. A separate process that reports its port to its parent.
  */
 import { createPool } from '@coffer/database';
 import { createApp, createLogger, createMetricsRegistry, endpoint, startServer } from '@coffer/http';

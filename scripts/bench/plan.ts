@@ -1,20 +1,23 @@
-/** What is measured, and how long. The short plan takes about three minutes; the long one is for figures to keep. */
+/**
+ * What is measured, and for how long. The short plan takes about three minutes; the long one is for figures
+ * to keep.
+ */
 
 export const PARTS = ['store', 'bets', 'signIns', 'moves'] as const;
 export type Part = (typeof PARTS)[number];
 
 export interface BenchPlan {
   readonly name: 'short' | 'full';
-  /** A run that takes longer is broken: it is stopped and nothing is reported. */
+  /** A run that takes longer is broken: it is stopped, and nothing is reported. */
   readonly limitMs: number;
-  /** How often the routes take turns: short turns and many, so that noise of the machine meets all alike. */
+  /** How often the routes take turns: many short turns, so that noise of the machine affects all alike. */
   readonly rounds: number;
-  /** At 1 connection, on which no bar stands. */
+  /** At 1 connection, which has no bar. */
   readonly fewerRounds: number;
-  /** Not counted: sockets open, caches fill. */
+  /** Not counted: sockets open and caches fill. */
   readonly rampMs: number;
   readonly measuredMs: number;
-  /** Once for each route before anything is counted, so that both servers run compiled code. */
+  /** Once per route before anything is counted, so that both servers run compiled code. */
   readonly warmUpMs: number;
   readonly storeRounds: number;
   readonly storeMeasuredMs: number;
@@ -54,19 +57,19 @@ export const FULL_PLAN: BenchPlan = {
 };
 
 export const OPEN_SESSIONS = 1_000;
-/** So many distinct sessions are verified, and so many known players sign in in a turn. */
+/** The number of distinct sessions verified, and of known players signing in, per turn. */
 export const SIGNED_IN_PLAYERS = 1_000;
-/** All connections are busy with batches of so many bets each. */
+/** The number of bets in each batch. */
 export const BATCH_CONNECTIONS = 4;
 export const BETS_PER_BATCH = 1_000;
-/** So few that the single bets of a run still count among the first 200,000. */
+/** Few enough that a run's single bets still count among the first 200,000. */
 export const BATCHES_PER_TURN = 20;
-/** After so many bets the memory of the service is looked at. */
+/** The number of bets after which the service's memory is read. */
 export const BETS_BEFORE_MEMORY = 200_000;
 
-/** Users whose wallets pay the deposits, in turn. */
+/** Users whose wallets pay the deposits in turn. */
 export const DEPOSITORS = 100;
-/** Not counted: the wallets that pay fees and take deposits are made with the first of them. */
+/** Not counted: the first of them create the fee payer and the treasury. */
 export const WARM_UP_MOVES = 100;
 
 export const STORE_APPENDS_IN_FLIGHT = 256;

@@ -1,9 +1,9 @@
-/** Players with funds and their open sessions, made over HTTP as an operator and a game would. */
+/** Players with funds and open sessions, created over HTTP as an operator and a game would. */
 import { inParallel } from './inParallel.ts';
 import type { ServiceUnderTest } from './service.ts';
 
 const CURRENCY = 'CHIP';
-/** Players share the sessions among them: one account stream must not be what opening them waits for. */
+/** The sessions are spread over players, so that opening them does not wait for one account stream. */
 const SESSIONS_PER_PLAYER = 20;
 const LOCK_AMOUNT = '1000000000000';
 const CREDIT_AMOUNT = '1000000000000000';
@@ -13,7 +13,7 @@ export interface PlayersOptions {
   readonly signal: AbortSignal;
 }
 
-/** So many open sessions with more in each than a run can bet. */
+/** Open sessions, each with more funds than a run can bet. */
 export async function openSessions(options: PlayersOptions, count: number): Promise<readonly string[]> {
   const players = await inParallel(Math.ceil(count / SESSIONS_PER_PLAYER), () => createPlayer(options));
   return inParallel(count, (index) => openSession(options, players[index % players.length] ?? ''));
@@ -41,7 +41,7 @@ async function openSession({ service, signal }: PlayersOptions, userId: string):
   return opened.sessionId;
 }
 
-/** The answer's field of that name, which must be text. */
+/** The answer's field with that name, which must be text. */
 async function postFor<Field extends string>(
   url: string,
   token: string,
@@ -54,11 +54,11 @@ async function postFor<Field extends string>(
   const value = answer[field];
   if (typeof value !== 'string')
     throw new Error(`POST ${new URL(url).pathname} answered without ${field}: ${text}`);
-  // One field is all that its callers need.
+  // Callers need only one field.
   return { [field]: value } as Record<Field, string>;
 }
 
-/** The body of the answer. Throws on any answer but 200 and 201. */
+/** The body of the answer. Throws on any status but 200 and 201. */
 export async function post(url: string, token: string, body: string, signal: AbortSignal): Promise<string> {
   const response = await fetch(url, {
     method: 'POST',

@@ -20,7 +20,7 @@ function bodyOf({ bytes }: PreparedRequest): unknown {
 }
 
 describe('the prepared requests of the load generator', () => {
-  it('are bets, each with a uuid of its own, on one session after another', () => {
+  it('are bets, each with its own uuid, on one session after another', () => {
     const request = prepareBet(target, createUuidSource(), cycleThrough(['ses_a', 'ses_b']));
     const seen = new Set<string>();
     const sessions: string[] = [];
@@ -34,7 +34,7 @@ describe('the prepared requests of the load generator', () => {
     expect(new Set(sessions)).to.deep.equal(new Set(['ses_a', 'ses_b']));
   });
 
-  it('are batches of bets on one session, no uuid twice', () => {
+  it('are batches of bets on one session, with no uuid twice', () => {
     const request = prepareBatch(target, createUuidSource(), cycleThrough(['ses_a', 'ses_b']), 40);
     const seen = new Set<string>();
     for (let turn = 0; turn < 3; turn++) {
@@ -45,7 +45,7 @@ describe('the prepared requests of the load generator', () => {
     expect(seen.size).to.equal(120);
   });
 
-  it('may be made whole before, and are sent in turn by all connections together', () => {
+  it('may be complete in advance, and are sent in turn by all connections together', () => {
     const next = cycle(['{"a":"é"}', '{"b":1}', '{"c":2}'].map((body) => requestBytes(target, body)));
     const [one, other] = [prepareInTurn(next), prepareInTurn(next)];
     const sent: unknown[] = [];
@@ -57,8 +57,8 @@ describe('the prepared requests of the load generator', () => {
     expect(() => cycle([])).to.throw('nothing to hand out');
   });
 
-  it('need sessions of one width', () => {
-    expect(() => cycleThrough([])).to.throw('one width');
-    expect(() => cycleThrough(['ses_a', 'ses_ab'])).to.throw('one width');
+  it('need session ids of equal length', () => {
+    expect(() => cycleThrough([])).to.throw('same length');
+    expect(() => cycleThrough(['ses_a', 'ses_ab'])).to.throw('same length');
   });
 });

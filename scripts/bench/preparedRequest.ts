@@ -1,31 +1,31 @@
 /**
- * Requests as bytes that are ready to be sent. Of a bet only the session and the uuids are written over in place
- * before each sending, all of which have a fixed width; other requests were made whole before.
+ * Requests as bytes, ready to be sent. In a bet, only the session and the uuids, which have a fixed length,
+ * are overwritten before it is sent; other requests are complete in advance.
  */
 import { randomBytes } from 'node:crypto';
 
 export interface Target {
   readonly port: number;
-  /** From the root, with the version segment. */
+  /** From the root, including the version segment. */
   readonly path: string;
-  /** Of the service: secret or publishable, as the route wants it. */
+  /** A key of the service: secret or publishable, as the route requires. */
   readonly key: string;
 }
 
 export interface PreparedRequest {
   readonly bytes: Buffer;
-  /** Makes it another request: the next session, uuids never used before; or the next of those made before. */
+  /** Turns it into another request: the next session and unused uuids, or the next of the complete ones. */
   renew(): void;
 }
 
-/** Uuids of one load generator: random first, counted at the end. */
+/** The uuids of one load generator: a random start and a counter at the end. */
 export interface UuidSource {
   readonly prefix: string;
-  /** Writes the digits that tell the next uuid from the others. */
+  /** Writes the digits that distinguish the next uuid. */
   writeNext(bytes: Buffer, offset: number): void;
 }
 
-/** Hands out the sessions in turn, to all connections of a stretch together. */
+/** Hands out the sessions in turn, to all connections of a turn together. */
 export type SessionCycle = () => string;
 
 const COUNTED_DIGITS = 12;
@@ -52,12 +52,12 @@ export function createUuidSource(): UuidSource {
 export function cycleThrough(sessionIds: readonly string[]): SessionCycle {
   const [first] = sessionIds;
   if (!first || sessionIds.some((id) => id.length !== first.length)) {
-    throw new Error('Sessions of one width are needed, at least one.');
+    throw new Error('At least one session is needed, and all ids must have the same length.');
   }
   return cycle(sessionIds);
 }
 
-/** One after another, for ever. Throws when there is none. */
+/** One after another, for ever. Throws if there are none. */
 export function cycle<Item>(items: readonly Item[]): () => Item {
   if (items.length === 0) throw new Error('There is nothing to hand out in turn.');
   let next = 0;
@@ -68,7 +68,7 @@ export function cycle<Item>(items: readonly Item[]): () => Item {
   };
 }
 
-/** The body of a bet: also what the no-op route is sent. */
+/** The body of a bet, which is also sent to the no-op route. */
 export function prepareBet(target: Target, uuids: UuidSource, nextSession: SessionCycle): PreparedRequest {
   const body = `{"sessionId":"${nextSession()}",${UUID_FIELD}${emptyUuid(uuids)}","amount":"1"}`;
   return prepared(target, body, uuids, nextSession);
@@ -91,7 +91,7 @@ export function prepareBatch(
   );
 }
 
-/** Whole requests in turn; there is none before the first renewal. */
+/** Complete requests in turn; none before the first renewal. */
 export function prepareInTurn(nextRequest: () => Buffer): PreparedRequest {
   let bytes: Buffer = Buffer.alloc(0);
   return {

@@ -1,4 +1,4 @@
-/** The hot paths under a CPU profiler: the profile, and in words which functions the time goes to. */
+/** The hot paths under a CPU profiler: the profile, and a list of the functions where the time goes. */
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import type { Run } from './children.ts';
@@ -65,7 +65,7 @@ async function bets(run: Run, service: ServiceUnderTest, plan: BenchPlan): Promi
   return [await stretch(bench, plan, 'bet', 64), await stretch(bench, plan, 'bet', 256)];
 }
 
-/** Challenges and the sign-ins with them are of a number, so they are the last of several turns. */
+/** Challenges and their sign-ins are limited in number, so the last of several turns is used. */
 async function signIns(run: Run, service: ServiceUnderTest, plan: BenchPlan): Promise<readonly Stretch[]> {
   const bench = await prepareHttpBench(run, service);
   await bench.measure('verify', 64, { kind: 'time', rampMs: 0, measuredMs: plan.warmUpMs });

@@ -1,4 +1,4 @@
-/** A run in words and in JSON. */
+/** A run as text and as JSON. */
 import { availableParallelism, cpus } from 'node:os';
 import { judge, median, ratios, type Verdict } from './bars.ts';
 import type { RouteName } from './httpBench.ts';
@@ -8,7 +8,7 @@ import type { MoveFigures } from './moveRows.ts';
 import { BETS_PER_BATCH, type BenchPlan } from './plan.ts';
 import type { StoreFigures } from './store.ts';
 
-/** What was measured; undefined is what was left out. */
+/** What was measured; parts that were left out are undefined. */
 export interface Figures {
   readonly store: StoreFigures | undefined;
   readonly bets: BetFigures | undefined;
@@ -27,11 +27,13 @@ export interface BenchResult {
   readonly routes: readonly RouteFigures[];
   readonly store: readonly StoreLine[];
   readonly memory: BetFigures['memory'] | undefined;
-  /** Whole sign-ins of known players: a challenge and its verification. */
+  /** Complete sign-ins of known players: a challenge and its verification. */
   readonly signIns: { readonly perSecond: number; readonly shareOfNoop: number } | undefined;
-  /** No bar stands on them. */
+  /** They have no bar. */
   readonly moves: MoveReport | undefined;
-  /** The fastest turn of the no-op route against its slowest at the same connections: how quiet the machine was. */
+  /**
+   * The no-op route's fastest turn against its slowest with the same connections: how quiet the machine was.
+   */
   readonly spreadOfNoop: number | undefined;
   readonly verdicts: readonly Verdict[];
   readonly passed: boolean;
@@ -114,7 +116,7 @@ const storeLines = (store: StoreFigures): readonly StoreLine[] => [
   { what: 'replay, events', perSecond: median(store.replayedPerSecond) },
 ];
 
-/** Each sign-in takes the time of a challenge and that of its verification. */
+/** A sign-in takes the time of a challenge and of its verification. */
 function signInFigures(rows: readonly RouteRow[]): BenchResult['signIns'] {
   const challenges = rates(rows, 'challenge');
   const signIns = rates(rows, 'signIn').map(
@@ -161,7 +163,7 @@ const ROUTE_WORDS: Readonly<Record<RouteName, string>> = {
   signIn: 'POST /auth/siws/verify, known users',
 };
 
-/** A machine that is as good as idle stays below it. */
+/** A practically idle machine stays below it. */
 const BUSY_SPREAD = 1.3;
 
 export function textOf(result: BenchResult): string {
@@ -203,7 +205,7 @@ export function textOf(result: BenchResult): string {
     ...(moves
       ? [
           ...moveTables(moves, whole).flatMap((rows) => [...table(rows), '']),
-          `processor time of the service for a deposit: ${short(moves.cpuMsPerMove)} ms`,
+          `processor time of the service per deposit: ${short(moves.cpuMsPerMove)} ms`,
           `deposits to the last one confirmed / bare transfers to the last one final: ${short(moves.shareOfBare)}`,
           '',
         ]
@@ -228,7 +230,7 @@ export function textOf(result: BenchResult): string {
   ].join('\n');
 }
 
-/** Nothing where nothing was measured. */
+/** Empty if nothing was measured. */
 const section = (measured: readonly unknown[], rows: readonly (readonly string[])[]): readonly string[] =>
   measured.length === 0 ? [] : [...table(rows), ''];
 

@@ -1,4 +1,4 @@
-/** The service under test: the very program that `npm start` runs, over a data folder of its own. */
+/** The service under test: the program that `npm start` runs, with its own data folder. */
 import { chmod, mkdir, mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,19 +29,19 @@ export interface ServiceUnderTest {
   readonly origin: string;
   readonly boot: BootstrapContent;
   readonly operator: OperatorFile;
-  /** Of the service's own database, for the no-op server's keyring. */
+  /** The address of the service's database, for the no-op server's keyring. */
   readonly databaseUrl: string;
-  /** Of the embedded chain's RPC. */
+  /** The address of the embedded chain's RPC. */
   readonly chainUrl: string;
   readonly child: Child;
-  /** Waits for the end, by which a CPU profile is written. */
+  /** Waits for the process to end, because then the CPU profile is written. */
   stop(): Promise<void>;
 }
 
 export interface ServiceOptions {
   /** The file that receives a CPU profile of the whole run. */
   readonly profile?: { readonly folder: string; readonly name: string } | undefined;
-  /** A file that takes its log. */
+  /** A file for its log. */
   readonly stdout?: number;
 }
 
@@ -58,7 +58,7 @@ export async function startService(run: Run, { profile, stdout }: ServiceOptions
       HOST: '127.0.0.1',
       COFFER_CHAIN_PORT: String(chainPort),
       LOG_LEVEL: 'warn',
-      // All players come from one address here.
+      // Here all players come from one address.
       COFFER_SIGN_IN_IP_RATE_PER_MINUTE: '100000000',
       COFFER_SIGN_IN_KEY_RATE_PER_MINUTE: '100000000',
     },
@@ -83,7 +83,7 @@ export async function startService(run: Run, { profile, stdout }: ServiceOptions
   };
 }
 
-/** How `npm start` starts it: Node's flags and the program. */
+/** The way `npm start` starts it: Node's flags and the program. */
 async function startScript(): Promise<{ readonly flags: readonly string[]; readonly program: string }> {
   const manifest: { scripts: { start: string } } = JSON.parse(
     await readFile(join(ROOT, 'package.json'), 'utf8'),
@@ -93,7 +93,7 @@ async function startScript(): Promise<{ readonly flags: readonly string[]; reado
   return { flags: words.filter((word) => word.startsWith('--')), program };
 }
 
-/** A folder that is removed with the run, with the server in it stopped, should its service have been killed. */
+/** A folder that is removed with the run; if its service was killed, the server in it is stopped first. */
 export async function temporaryFolder(run: Run): Promise<string> {
   run.signal.throwIfAborted();
   const folder = await mkdtemp(join(tmpdir(), 'coffer-bench-'));
@@ -101,7 +101,7 @@ export async function temporaryFolder(run: Run): Promise<string> {
     if (await hasPostmaster(folder)) await (await startEmbeddedPostgres({ folder, databases: [] })).stop();
     await removeDataFolder(folder);
   });
-  // Postgres runs as another user when we are root, and must be able to pass through.
+  // If we are root, Postgres runs as another user, who must be able to pass through.
   await chmod(folder, 0o711);
   return folder;
 }
@@ -119,7 +119,7 @@ async function postmasterLines(folder: string): Promise<readonly string[] | unde
   return text?.split('\n');
 }
 
-/** The service keeps its database's address to itself, so it is read where Postgres writes it. */
+/** The service does not publish its database's address, so it is read where Postgres writes it. */
 async function databaseUrlOf(folder: string): Promise<string> {
   const lines = await postmasterLines(folder);
   const port = lines?.[3];
@@ -129,7 +129,7 @@ async function databaseUrlOf(folder: string): Promise<string> {
   return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${DATABASE}`;
 }
 
-/** Nothing that is set for another service may reach this one. */
+/** Settings of another service must not reach this one. */
 export function cleanEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) =>
@@ -168,7 +168,7 @@ async function untilDefined<Value>(
   throw new Error(`The service did not give ${what} within ${START_LIMIT_MS} ms.`);
 }
 
-/** Made when it is not there; profiles are kept after the run. */
+/** Created if missing; profiles are kept after the run. */
 export async function profileFolder(path: string): Promise<string> {
   await mkdir(path, { recursive: true });
   return path;

@@ -1,22 +1,22 @@
-/** Players who have signed in with a wallet of their own, and what their clients send. */
+/** Players who have signed in with their own wallets, and what their clients send. */
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { encodeBase58 } from '@coffer/kernel';
 import { inParallel } from './inParallel.ts';
 import { type PlayersOptions, post } from './players.ts';
 
 export interface SignedInPlayers {
-  /** Bodies of POST /sessions/verify, each with another session of another player. */
+  /** Bodies of POST /sessions/verify, each with the session of a different player. */
   readonly verifications: readonly string[];
-  /** Bodies of POST /auth/siws/challenge, one for each player. */
+  /** Bodies of POST /auth/siws/challenge, one per player. */
   readonly challengeRequests: readonly string[];
-  /** Bodies of POST /auth/siws/verify: each challenge signed by the player whose key it names. */
+  /** Bodies of POST /auth/siws/verify: each challenge, signed by the player whose key it names. */
   readonly answersTo: (challenges: readonly string[]) => readonly string[];
   readonly users: readonly SignedInUser[];
 }
 
 export interface SignedInUser {
   readonly userId: string;
-  /** Of the wallet that the service keeps for them, in the environment `test`. */
+  /** The address of the wallet that the service keeps for them, in the environment `test`. */
   readonly address: string;
 }
 
@@ -34,7 +34,7 @@ export async function signInPlayers(
   );
   const bodies = [...wallets.keys()].map((publicKey) => JSON.stringify({ publicKey }));
   const answerTo = (challenge: string): string => {
-    // The text to sign has the key on its second line.
+    // The second line of the text to sign is the key.
     const issued: { readonly message: string } = JSON.parse(challenge);
     const wallet = wallets.get(issued.message.split('\n')[1] ?? '');
     if (!wallet) throw new Error(`The challenge is for nobody: ${challenge}`);

@@ -1,11 +1,11 @@
-/** Measures the event store in Postgres against the bare statements, in a process of its own. */
+/** Measures the event store in Postgres against the bare statements, in a separate process. */
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '@coffer/embedded-postgres';
 import { askChild, forkChild, type Run } from './children.ts';
 import type { BenchPlan } from './plan.ts';
 import { cleanEnvironment, temporaryFolder } from './service.ts';
 
-/** One figure a round, in turns: bare, store, bare, store. */
+/** One figure per round, in turns: bare, store, bare, store. */
 export interface StoreFigures {
   readonly bareInsertsPerSecond: readonly number[];
   readonly appendsPerSecond: readonly number[];
@@ -27,11 +27,11 @@ export async function measureStore(run: Run, plan: BenchPlan): Promise<StoreFigu
   const ownRun: Run = { ...run, stack };
   const folder = await temporaryFolder(ownRun);
   const starting = startEmbeddedPostgres({ folder, databases: [DATABASE] });
-  // Also a server that is still starting when the run is stopped; that it could not start is told below.
+  // Also stops a server that is still starting when the run is stopped; a failed start is reported below.
   stack.defer(async () => (await starting.catch(() => undefined))?.stop());
   const postgres = await starting;
   const worker = forkChild(ownRun, join(import.meta.dirname, 'storeWorker.ts'), {
-    name: 'The measuring of the event store',
+    name: 'The event store measurement',
     env: { ...cleanEnvironment(), DATABASE_URL: postgres.connectionString(DATABASE) },
     stopLimitMs: STOP_LIMIT_MS,
   });

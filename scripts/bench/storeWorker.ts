@@ -1,6 +1,6 @@
 /**
- * Measures the event store in Postgres against the bare statements: appends with so many in flight against
- * inserts of the same batches, replay against a select by the same pages. Told a plan by its parent.
+ * Measures the event store in Postgres against the bare statements: appends, with many in flight, against
+ * inserts of the same batches; replay against a select by the same pages. Gets its plan from its parent.
  */
 import { createPool, type Pool } from '@coffer/database';
 import { createPostgresEventStore, migrateLog } from '@coffer/event-store/postgres';
@@ -13,7 +13,7 @@ const REPLAYED_EVENTS = 150_000;
 const RAMP_MS = 300;
 
 const databaseUrl = process.env.DATABASE_URL;
-if (!databaseUrl) throw new Error('The measuring of the event store needs DATABASE_URL.');
+if (!databaseUrl) throw new Error('The event store measurement needs DATABASE_URL.');
 const connectionString = databaseUrl;
 
 process.on('message', (plan: BenchPlan) => {
@@ -57,7 +57,7 @@ async function measureAppends({ storeRounds, storeMeasuredMs }: BenchPlan) {
   const bareInserts = createBareInserts(connectionString, 'log.bare_events');
   const append = createAppends();
   try {
-    // The first round compiles code and grows files; it is not counted.
+    // The first round compiles code and grows files, and is not counted.
     for (let round = 0; round <= storeRounds; round++) {
       const bare = await bareInserts.forSomeTime(RAMP_MS, storeMeasuredMs);
       const appended = await append.forSomeTime(RAMP_MS, storeMeasuredMs);
@@ -71,7 +71,7 @@ async function measureAppends({ storeRounds, storeMeasuredMs }: BenchPlan) {
   return { bareInsertsPerSecond, appendsPerSecond };
 }
 
-/** Single-event appends, each at the revision its stream has, so many in flight, over as many streams. */
+/** Single-event appends, each at its stream's revision, with as many in flight as there are streams. */
 function createAppends() {
   const store = createPostgresEventStore({ connectionString, applicationName: 'coffer-bench-log' });
   const streams = createBetStreams('append', STORE_APPENDS_IN_FLIGHT);

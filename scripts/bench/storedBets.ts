@@ -1,4 +1,4 @@
-/** Bets as they are stored, of their usual size: what both sides of the store's comparison write. */
+/** Stored bets of typical size: what both sides of the comparison write. */
 import type { AppendRequest, EventToAppend } from '@coffer/event-store';
 import { createUuidSource } from './preparedRequest.ts';
 
@@ -8,11 +8,11 @@ export interface BetAppend extends AppendRequest {
 
 export interface BetStream {
   readonly stream: string;
-  /** Of the event that comes next. */
+  /** The next event. */
   readonly nextRevision: number;
-  /** The next append, at the revision that the stream has now. */
+  /** The next append, at the stream's current revision. */
   next(): BetAppend;
-  /** To be told when it is in the log. */
+  /** To be called when it is in the log. */
   appended(append: BetAppend): void;
 }
 
@@ -20,7 +20,7 @@ const METADATA =
   '{"v":1,"correlationId":"01234567-89ab-4cde-8f01-23456789abcd","actor":"key:key_01jz0000000000000000000000",' +
   '"occurredAt":"2026-01-01T00:00:00.000Z"}';
 
-/** Made cheaply, so that it is the store that is measured and not the making of events. */
+/** Made cheaply, so that the store is measured and not the creation of events. */
 export function createBetStreams(name: string, count: number): readonly BetStream[] {
   const uuids = createUuidSource();
   const uuid = Buffer.from(uuids.prefix + '0'.repeat(12));

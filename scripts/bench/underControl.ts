@@ -1,7 +1,7 @@
-/** A program of ours that starts others: whatever ends it, they end with it. */
+/** One of our programs that starts others: however it ends, they end with it. */
 import type { Run } from './children.ts';
 
-/** Resolves with the exit code: that of the work, or 2 where it could not be done. */
+/** Resolves with the exit code: the work's, or 2 if it could not be done. */
 export async function underControl(
   name: string,
   limitMs: number,

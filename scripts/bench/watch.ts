@@ -1,4 +1,4 @@
-/** What the service says of itself in its metrics: its memory, and whether it has come to rest. */
+/** What the service's metrics say: its memory, and whether it has come to rest. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface ProcessFigures {
@@ -21,8 +21,8 @@ export async function processFigures(origin: string, signal: AbortSignal): Promi
 }
 
 /**
- * Waits until the service has nothing left to do (its projections have caught up), so that its work is not
- * taken from the time of the route that is measured next. Gives up waiting after a few seconds.
+ * Waits until the service has nothing left to do (its projections have caught up), so that the route measured
+ * next does not pay for it. Stops waiting after a few seconds.
  */
 export async function comeToRest(origin: string, signal: AbortSignal): Promise<void> {
   const deadlineMs = performance.now() + REST_LIMIT_MS;

@@ -1,4 +1,4 @@
-/** The keypair of docs/examples/player, before the service. What the program prints is shown by the README's spec. */
+/** The keypair of docs/examples/player, with the service. The README's spec shows what the program prints. */
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ describe('the example of a player', () => {
     expect(first.user.primaryIdentity.externalId).to.equal(encodeBase58(publicKey));
   });
 
-  it('leaves a file alone that it cannot read', async () => {
+  it('leaves a file that it cannot read alone', async () => {
     const path = join(folder, 'notes.json');
     await writeFile(path, 'not a keypair');
     const failure = await openKeypair(path).catch((error: Error) => error);

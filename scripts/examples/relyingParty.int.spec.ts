@@ -17,7 +17,7 @@ describe('the example of a relying party', () => {
   let now = Date.now();
 
   async function startGame(secretKey = ledger.test.secretKey, baseUrl = ledger.client.baseUrl) {
-    // The first wait would already pass the deadline, so there is one attempt.
+    // The first wait would already exceed the deadline, so there is one attempt.
     const retry = { deadlineMs: 20_000, firstDelayMs: 60_000, longestDelayMs: 60_000 };
     const coffer = createBackendClient({ baseUrl, secretKey, retry });
     const server = createGameBackend({ coffer, tokenSecret: TOKEN_SECRET, nowMs: () => now });
@@ -25,7 +25,7 @@ describe('the example of a relying party', () => {
     await once(server, 'listening');
     const address = server.address();
     if (address === null || typeof address === 'string')
-      throw new Error('The game does not listen on a port.');
+      throw new Error('The game is not listening on a port.');
     return async (method: string, path: string, bearer?: string) => {
       const response = await fetch(`http://127.0.0.1:${address.port}${path}`, {
         method,
@@ -44,7 +44,7 @@ describe('the example of a relying party', () => {
     }
   });
 
-  /** A signed-in player, and the tokens of both sides. */
+  /** A signed-in player, and the tokens of both services. */
   async function loggedIn() {
     const page = createPlayerClient({
       baseUrl: ledger.client.baseUrl,
@@ -59,7 +59,7 @@ describe('the example of a relying party', () => {
     return { page, user, accessToken, game, token };
   }
 
-  it('mints a token of its own for a verified player', async () => {
+  it('issues its own token to a verified player', async () => {
     const { user, token } = await loggedIn();
     const [header = '', claims = '', signature] = token.split('.');
     const expected = createHmac('sha256', TOKEN_SECRET).update(`${header}.${claims}`).digest('base64url');
@@ -72,7 +72,7 @@ describe('the example of a relying party', () => {
     expect({ sub, lives: exp - iat }).to.deep.equal({ sub: user.id, lives: 900 });
   });
 
-  it('goes by that token, until it expires', async () => {
+  it('accepts that token until it expires', async () => {
     const { user, game, token } = await loggedIn();
     await ledger.test.credit(user.id, '100');
     const { status, body } = await game('GET', '/balance', token);
@@ -82,7 +82,7 @@ describe('the example of a relying party', () => {
     expect((await game('GET', '/balance', token)).status).to.equal(401);
   });
 
-  it('takes no token but its own', async () => {
+  it('accepts no token but its own', async () => {
     const { game, token, accessToken } = await loggedIn();
     const [header, claims, signature] = token.split('.');
     const other = Buffer.from(JSON.stringify({ sub: 'usr_other', exp: 9_999_999_999 })).toString('base64url');
@@ -99,7 +99,7 @@ describe('the example of a relying party', () => {
     }
   });
 
-  it('sends away whom Coffer does not know: a stranger, a player of live, one who has logged out', async () => {
+  it('rejects whom Coffer does not know: a stranger, a player of live, one who has logged out', async () => {
     const { page, game, accessToken } = await loggedIn();
     expect((await game('POST', '/login', 'no token')).status).to.equal(401);
     const live = await startGame(ledger.live.secretKey);
@@ -108,7 +108,7 @@ describe('the example of a relying party', () => {
     expect((await game('POST', '/login', accessToken)).status).to.equal(401);
   });
 
-  it('does not take trouble with Coffer for a stranger', async () => {
+  it('does not mistake trouble with Coffer for a stranger', async () => {
     const { accessToken } = await loggedIn();
     const revoked = await startGame(`sk_test_${'a'.repeat(43)}`);
     expect((await revoked('POST', '/login', accessToken)).status).to.equal(500);

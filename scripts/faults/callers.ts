@@ -1,24 +1,24 @@
 /**
- * Callers that deposit and withdraw at random, as a game server does: each repeats what was not answered under its own
- * ref, some ask twice at once, and some come again with other content.
+ * Callers that deposit and withdraw at random, like a game server: each repeats unanswered requests under the
+ * same ref, some send a request twice at once, and some send other content under the same ref.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Answer, Client } from '@coffer/host/testing';
 import type { Random } from '@coffer/testing';
 import type { Currency, Scene, User } from './scene.ts';
 
-/** What was asked for under one ref, and what came of it. */
+/** What was requested under one ref, and what became of it. */
 export interface Asked {
   readonly ref: string;
   readonly kind: 'deposit' | 'withdraw';
   readonly user: User;
   readonly currency: Currency;
   readonly amount: bigint;
-  /** The bytes of the answer, once it was taken. */
+  /** The bytes of the answer, once it was accepted. */
   accepted: string | undefined;
-  /** The code, where it was not. */
+  /** The code, if it was refused. */
   refused: string | undefined;
-  /** Told by the status, once it is at its end. */
+  /** From the status, once the move has ended. */
   ended: 'confirmed' | 'failed' | undefined;
 }
 
@@ -28,9 +28,9 @@ const LOOK_MS = 300;
 
 export interface Callers {
   readonly asked: readonly Asked[];
-  /** Requests that got no answer, or none that says what happened. */
+  /** Requests without an answer, or with one that does not say what happened. */
   readonly unanswered: () => number;
-  /** Lets each finish what it is about. */
+  /** Lets each finish what it is doing. */
   readonly stop: () => Promise<void>;
 }
 
@@ -45,14 +45,14 @@ export function startCallers({
   readonly scene: Scene;
   readonly random: Random;
   readonly atOnce: number;
-  /** With what must never be. */
+  /** Called with what must never happen. */
   readonly complain: (violation: string) => void;
 }): Callers {
   const asked: Asked[] = [];
   let unanswered = 0;
   let isOver = false;
   const calling = Promise.all(Array.from({ length: atOnce }, callUntilOver));
-  // Met when they are stopped.
+  // Also reached when they are stopped.
   calling.catch(() => undefined);
 
   return {
@@ -69,7 +69,7 @@ export function startCallers({
       const user = oneOf(scene.users);
       const currency = oneOf(scene.currencies);
       const kind = random() < SHARE.deposits ? 'deposit' : 'withdraw';
-      // Two large ones at once are more than there is: the second may fail on the chain.
+      // Two large ones at once exceed the funds: the second may fail on the chain.
       const [size, count] = random() < SHARE.large ? (['large', 2] as const) : (['usual', 1] as const);
       const requests = Array.from({ length: count }, () => newRequest(kind, user, currency, size));
       await Promise.all(requests.map(carry));
@@ -90,7 +90,7 @@ export function startCallers({
     currency: Currency,
     size: keyof Currency['amounts'],
   ): Asked {
-    // Nothing below what the chain asks of an account that is new.
+    // Nothing below what the chain requires of a new account.
     const share = size === 'large' ? 0.7 + random() * 0.3 : random();
     const amount = BigInt(900_000 + Math.floor(share * currency.amounts[size]));
     const ref = `${kind}-${asked.length + 1}`;
@@ -100,7 +100,7 @@ export function startCallers({
     return request;
   }
 
-  /** Until somebody says what has come of it. */
+  /** Repeats until the outcome is known. */
   async function request(one: Asked): Promise<void> {
     const answer = await untilAnswered(() => send(one, one.amount));
     if (answer.status === (one.kind === 'deposit' ? 201 : 200)) {
@@ -124,7 +124,7 @@ export function startCallers({
     return ask(`/treasury/${kind}`, body);
   }
 
-  /** To its end, so that no more moves are under way than were meant to be. */
+  /** Waits for the end, so that no more moves are under way than planned. */
   async function follow(one: Asked): Promise<void> {
     while (!isOver) {
       const answer = await ask('/treasury/status', { ref: one.ref });
@@ -146,13 +146,13 @@ export function startCallers({
     }
   }
 
-  /** Undefined where nobody answers, or the service says itself that it does not know. */
+  /** Undefined if nobody answers, or if the service says that it does not know. */
   async function ask(path: string, body: object): Promise<Answer | undefined> {
     try {
       const answer = await client.post(path, body, { key: scene.secretKey });
       if (answer.status !== 503) return answer;
     } catch (error) {
-      // What fetch throws when the connection breaks.
+      // fetch throws this when the connection breaks.
       if (!(error instanceof TypeError)) throw error;
     }
     unanswered += 1;

@@ -1,4 +1,4 @@
-/** Kills workers and services, one after the other, at each step and at random instants. */
+/** Kills workers and services, one after another, at each step and at random instants. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from '@coffer/database';
 import type { FailPointName } from '@coffer/kernel';
@@ -11,12 +11,12 @@ import type { Tally } from './tally.ts';
 
 export const WORKER = ['chain-worker', 'process-manager'];
 const AT_RANDOM = 'random instant';
-/** Of those who die at a random instant. */
+/** For those that die at a random instant. */
 const MOST_CALLS = 200;
-/** Two workers carry the same moves for a while: so many of them take the lease of one that lives. */
+/** Two workers carry the same moves for a while: this share of workers takes the lease of a living one. */
 const LEASES_TAKEN = 0.25;
 const STANDBY_LOOKS_EVERY_MS = 1_000;
-/** A step that is not met within it is helped on. */
+/** A step that is not reached within this time is helped along. */
 const PATIENCE_MS = 2_000;
 
 interface Death {
@@ -29,16 +29,16 @@ export interface DeathsOptions {
   readonly chain: FaultyChain;
   readonly pool: Pool;
   readonly random: Random;
-  /** By the point at which they died. */
+  /** By the point of death. */
   readonly deaths: Tally;
   readonly faults: Tally;
   readonly complain: (violation: string) => void;
-  /** Of the nodes that serve the API, those that are about to die. */
+  /** The nodes serving the API that are about to die. */
   readonly doomedUrls: Set<string>;
   readonly progress: (line: string) => void;
 }
 
-/** Each dies as planned; the next is ready by then. Leaves one worker that lives. */
+/** Each dies as planned, with the next one ready. Leaves one living worker. */
 export async function killWorkers(options: DeathsOptions): Promise<Node> {
   const { plan, nodes, chain, random } = options;
   const dying = shuffled(
@@ -66,7 +66,7 @@ export async function killWorkers(options: DeathsOptions): Promise<Node> {
       worker.kill();
     }
     while ((await Promise.race([worker.ended, delay(PATIENCE_MS, 'alive')])) === 'alive') {
-      // Its lease may be with a worker that has died since.
+      // A worker that has since died may hold the lease.
       await expireLeases(options.pool, 'records');
       if (death.at === 'move.expired') chain.expireSoon();
     }
@@ -77,7 +77,7 @@ export async function killWorkers(options: DeathsOptions): Promise<Node> {
   return next;
 }
 
-/** Services that die at a step of a request, while others serve on. */
+/** Services that die at a step of a request, while others keep serving. */
 export async function killServices(options: DeathsOptions): Promise<void> {
   const { plan, nodes, doomedUrls, random } = options;
   const dying = shuffled(
@@ -99,10 +99,10 @@ async function buried({ deaths, faults, complain }: DeathsOptions, node: Node, a
   if (signal === 'SIGKILL') {
     deaths.add(at);
     faults.add('process killed');
-  } else complain(`a process that was to die at ${at} ended with ${signal}:\n${node.said()}`);
+  } else complain(`a process that should have died at ${at} ended with ${signal}:\n${node.said()}`);
 }
 
-/** The lease of a worker that lives runs out: until it knows, two carry the same moves. */
+/** The lease of a living worker expires: until it notices, two carry the same moves. */
 async function takeLease({ pool, faults }: DeathsOptions, worker: Node): Promise<void> {
   const before = await epochOf(pool);
   await expireLeases(pool, 'records');

@@ -1,4 +1,4 @@
-/** The small run of `npm run faults`. What it does: docs/operating/faults.md. */
+/** The small run of `npm run faults`, described in docs/operating/faults.md. */
 import { expect } from 'chai';
 import { deathsIn, MOVE_STEPS, REQUEST_STEPS, SMALL_PLAN } from './plan.ts';
 import { type Outcome, runFaults } from './runFaults.ts';
@@ -15,7 +15,7 @@ describe('deposits and withdrawals while everything goes wrong', () => {
     expect(outcome.violations, `COFFER_FAULTS_SEED=${seed}`).to.deep.equal([]);
   });
 
-  it('met every kind of fault', () => {
+  it('meet every kind of fault', () => {
     expect(outcome.faults.total()).to.be.at.least(SMALL_PLAN.faults);
     expect(outcome.faults.rows().map(([kind]) => kind)).to.include.members([
       'answer lost',
@@ -31,13 +31,13 @@ describe('deposits and withdrawals while everything goes wrong', () => {
     ]);
   });
 
-  it('met a death at every step', () => {
+  it('meet a death at every step', () => {
     const { ofWorkers, ofRequests } = deathsIn(SMALL_PLAN);
     expect(outcome.deaths.total()).to.equal(ofWorkers + ofRequests + 1);
     expect(outcome.deaths.rows().map(([at]) => at)).to.include.members([...MOVE_STEPS, ...REQUEST_STEPS]);
   });
 
-  it('came to their ends, most of them to a good one, and some after an attempt had expired', () => {
+  it('all end, most of them well, and some after an attempt expired', () => {
     const { asked, moves } = outcome;
     expect(moves.length).to.equal(asked.filter(({ accepted }) => accepted !== undefined).length);
     const confirmed = moves.filter(({ ends: [end] }) => end?.type === 'MoveConfirmed');

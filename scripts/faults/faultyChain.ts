@@ -1,6 +1,6 @@
 /**
- * The embedded chain in this process, its time moved by us: slots go by as fast as the machine likes, and calls,
- * blocks and time itself go wrong at random.
+ * The embedded chain in this process, with its time advanced by us: slots pass as fast as the machine can,
+ * and calls, blocks and time itself go wrong at random.
  */
 import { randomBytes } from 'node:crypto';
 import { createEmbeddedChain, type EmbeddedChain, type Fault, type FaultInput } from '@coffer/embedded-chain';
@@ -15,28 +15,28 @@ const FINALITY = { confirmedAfter: 2, finalizedAfter: 32 };
 const BLOCKHASH_LIFE_SLOTS = 151;
 const SLOT_MS = 10;
 
-/** Of each call so many; what is left goes well. */
+/** Shares of all calls; the rest go well. */
 const OF_SENDS = { drop: 0.2, late: 0.15, lost: 0.15, unanswered: 0.002, again: 0.3 };
 const OF_QUESTIONS = { lost: 0.05, lag: 0.05, frozenHeight: 0.01 };
-/** Of each slot. */
+/** Shares of all slots. */
 const OF_SLOTS = { fork: 0.02, down: 0.004, noSends: 0.005 };
 const MOST_FORKED_SLOTS = 20;
 const MOST_DOWN_SLOTS = 8;
 const MOST_LATE_SLOTS = 200;
 const MOST_LAG_SLOTS = 60;
-/** While nothing lands for about the life of a blockhash: some of it lands near the end of that. */
+/** While nothing lands for about the life of a blockhash: some transactions land near its end. */
 const LATE_WHILE_NONE_LANDS = 0.3;
 const LATE_SLOTS = 100;
 
 export interface FaultyChain extends Pick<EmbeddedChain, 'url' | 'faucetAddress'> {
   readonly gold: string;
-  /** Calls so far: the time in which a worker lives, whatever the machine is busy with. */
+  /** Calls so far: a measure of a worker's life that does not depend on how busy the machine is. */
   readonly calls: () => number;
-  /** All goes well until it is said that nothing does. */
+  /** Everything goes well until faults are switched on. */
   readonly setTrouble: (isOn: boolean) => void;
-  /** What is in a block can be forked away no more. */
+  /** From now on, what is in a block can no longer be forked away. */
   readonly finalize: () => void;
-  /** What is not in a block yet is to expire. */
+  /** Makes what is not in a block yet expire. */
   readonly expireSoon: () => void;
   readonly stop: () => Promise<void>;
 }
@@ -47,7 +47,7 @@ export async function startFaultyChain(random: Random, tally: Tally): Promise<Fa
   let method = '';
   let calls = 0;
   let downForSlots = 0;
-  /** No send lands at once while so many slots go by. */
+  /** For this many slots, no send lands at once. */
   let noSendsForSlots = 0;
 
   const chain = await createEmbeddedChain({
@@ -79,7 +79,7 @@ export async function startFaultyChain(random: Random, tally: Tally): Promise<Fa
     },
   };
 
-  /** What is injected here meets this call and no other. */
+  /** What is injected here affects this call and no other. */
   function beforeCall(called: string): void {
     method = called;
     calls += 1;
@@ -91,7 +91,7 @@ export async function startFaultyChain(random: Random, tally: Tally): Promise<Fa
 
   function faultOfSend(): FaultInput | undefined {
     if (noSendsForSlots > 0) {
-      // Whoever thinks too early that it is lost, and signs anew, pays twice.
+      // Whoever takes it for lost too early and signs again pays twice.
       return random() < LATE_WHILE_NONE_LANDS
         ? { kind: 'delayLanding', slots: LATE_SLOTS + upTo(BLOCKHASH_LIFE_SLOTS - LATE_SLOTS) }
         : { kind: 'dropSend' };
@@ -164,6 +164,6 @@ const NAMES: Readonly<Record<Exclude<Fault['kind'], 'loseAnswer'>, string>> = {
   acceptDuplicate: 'duplicate accepted',
   lag: 'node lagging',
   freezeHeight: 'block height frozen',
-  prune: 'history thrown away',
+  prune: 'history discarded',
   down: 'node down',
 };

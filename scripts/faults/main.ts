@@ -1,8 +1,9 @@
 /**
- * `npm run faults`: deposits and withdrawals over a chain that goes wrong, with workers and services that are killed.
+ * `npm run faults`: deposits and withdrawals over a faulty chain, with workers and services being killed.
  * What it does and how to read it: docs/operating/faults.md.
  *
- * Ends with 0 when nothing was lost or doubled, 1 with the evidence, 2 when it could not be run.
+ * Exits with 0 if nothing was lost or doubled, with 1 and the evidence if something was, with 2 if it could
+ * not run.
  */
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -27,7 +28,7 @@ const LEDGER_SPECS = [
   'packages/ledger/src/twoNodes.property.spec.ts',
   'services/coffer/src/conformance.e2e.spec.ts',
 ];
-/** Mocha adds the specs of its configuration to those it is given, so it goes without. */
+/** Mocha would add the specs from its configuration to those it is given, so it runs without one. */
 const MOCHA = ['--no-config', '--require', 'packages/testing/src/mochaSetup.ts', '--timeout', '600000'];
 
 const { values: flags } = parseArgs({
@@ -42,7 +43,7 @@ const { values: flags } = parseArgs({
 if (flags.help) process.stdout.write(USAGE);
 else process.exitCode = flags.ledger ? await playLedger() : await main();
 
-/** The specs that npm test runs with the same histories each time, with others. */
+/** The specs that npm test runs on the same histories each time, here on random ones. */
 async function playLedger(): Promise<number> {
   const seed = process.env.COFFER_LEDGER_SEED ?? String(randomInt(2 ** 31));
   process.stderr.write(`faults: COFFER_LEDGER_SEED=${seed}\n`);

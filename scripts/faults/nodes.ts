@@ -1,4 +1,4 @@
-/** The real program as child processes, which die of SIGKILL: by their own hand at a fail point, or by ours. */
+/** The real program as child processes that die by SIGKILL: sent by themselves at a fail point, or by us. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
@@ -10,12 +10,12 @@ const PROGRAM = join(import.meta.dirname, '../../services/coffer/bin/coffer.mjs'
 const KEPT_CHARACTERS = 20_000;
 
 export interface Node {
-  /** Undefined where it does not serve the API. */
+  /** Undefined if it does not serve the API. */
   readonly url: string | undefined;
   readonly isAlive: () => boolean;
-  /** Resolves when it is gone, with the signal that ended it. */
+  /** Resolves when it has ended, with the signal that ended it. */
   readonly ended: Promise<NodeJS.Signals | null>;
-  /** The end of what it has said. */
+  /** The end of its output. */
   readonly said: () => string;
   readonly kill: () => void;
 }
@@ -42,7 +42,7 @@ export function createNodes(variables: Readonly<Record<string, string>>) {
         ...variables,
         ...more,
       },
-      // The channel carries nothing: the program ends when it breaks, so that it cannot outlive us.
+      // The channel carries nothing, but the program exits when it breaks, so it cannot outlive us.
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     children.add(child);
@@ -67,7 +67,7 @@ export function createNodes(variables: Readonly<Record<string, string>>) {
       failPoint === undefined ? {} : { COFFER_FAIL_POINT: failPoint },
     );
     const { said, isAlive } = launched;
-    // One that is about to die may do so before it is ready.
+    // A process that is about to die may do so before it is ready.
     const ready = await eventually(
       `${roles.join(' ')} is ready`,
       () => readyLine(said()) ?? (isAlive() ? undefined : { url: undefined }),
@@ -75,7 +75,7 @@ export function createNodes(variables: Readonly<Record<string, string>>) {
     return { ...launched, url: ready.url, kill: () => void child.kill('SIGKILL') };
   }
 
-  /** A command of the program, which has to succeed. */
+  /** Runs a command of the program, which must succeed. */
   async function command(args: readonly string[]): Promise<void> {
     const { child, ended, said } = launch(args);
     await ended;

@@ -1,6 +1,6 @@
 /**
- * The log is put back to what it was before its last events, as from a backup: what was signed and sent is in no
- * stream any more, and on the chain all the same. Source: docs/operating/restore.md.
+ * The log is put back to before its last events, as from a backup: what was signed and sent is no longer in
+ * any stream, but still on the chain. Source: docs/operating/restore.md.
  */
 import type { Pool } from '@coffer/database';
 import { type Client, requireStatus } from '@coffer/host/testing';
@@ -23,7 +23,9 @@ export interface OlderLogOptions {
   readonly deaths: Tally;
 }
 
-/** No worker may live. Leaves none, and no service; returns what was asked for, which has not ended yet. */
+/**
+ * No worker may be alive. Leaves no worker or service; returns the requested moves that have not ended yet.
+ */
 export async function putLogBack(options: OlderLogOptions): Promise<readonly Asked[]> {
   const { nodes, pool, client, scene, faults, deaths } = options;
   const asked = await requestDeposits(client, scene);
@@ -54,7 +56,7 @@ async function requestDeposits(client: Client, { users, currencies, secretKey }:
     const ref = `before-restore-${index}`;
     const body = { userId: user.userId, currency: currency.id, amount: `${AMOUNT}`, ref };
     const answer = await client.post('/treasury/deposit', body, { key: secretKey });
-    // A wallet that was emptied cannot pay.
+    // An emptied wallet cannot pay.
     if (answer.status === 409) continue;
     const { text: accepted } = requireStatus(answer, 201);
     const [refused, ended] = [undefined, undefined];

@@ -2,18 +2,18 @@
 import type { FailPointName } from '@coffer/kernel';
 
 export interface FaultPlan {
-  /** At least so many, the deaths among them. */
+  /** At least this many, including deaths. */
   readonly faults: number;
   /** How often a worker dies at each step of a move. */
   readonly deathsAtEachStep: number;
-  /** How often one dies at a random instant. */
+  /** How often a worker dies at a random instant. */
   readonly deathsAtRandom: number;
   /** How often a service dies at each step of a request. */
   readonly deathsOfEachRequest: number;
   readonly users: number;
-  /** Moves under way at a time. */
+  /** Moves under way at the same time. */
   readonly movesAtOnce: number;
-  /** One that is not over by then hangs. */
+  /** A run that is not over by then is hanging. */
   readonly limitMs: number;
 }
 

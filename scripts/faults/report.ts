@@ -1,4 +1,4 @@
-/** What is told at the end of a run. */
+/** The report at the end of a run. */
 import type { Outcome } from './runFaults.ts';
 import type { Tally } from './tally.ts';
 

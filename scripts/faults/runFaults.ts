@@ -1,4 +1,4 @@
-/** One run: everything is started, goes wrong, comes to its end, and is judged. */
+/** One run: everything is started, goes wrong, ends, and is judged. */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ import { type Scene, setScene } from './scene.ts';
 import { createTally, type Tally } from './tally.ts';
 import { judge, type Verdict } from './verdict.ts';
 
-/** A move that is not at its end then never will be. */
+/** A move that has not ended by then never will. */
 const ENDED_WITHIN_MS = 90_000;
 const MOST_VIOLATIONS = 50;
 
@@ -103,17 +103,17 @@ export async function runFaults({ plan, seed, progress }: RunOptions): Promise<O
     await delay(50);
     if (faults.total() - told < 500) continue;
     told = faults.total();
-    options.progress('all deaths died');
+    options.progress('all planned deaths have happened');
   }
 
-  progress('nothing goes wrong any more; all moves come to their end');
+  progress('faults are over; waiting for all moves to end');
   chain.setTrouble(false);
   await callers.stop();
-  // What waits between two tries begins anew with the next worker.
+  // What waits between two attempts starts over with the next worker.
   const last = await replacedBy(worker);
   await allEnded(steady, scene, callers.asked, complain);
 
-  progress('the log is put back to an older state');
+  progress('putting the log back to an older state');
   last.kill();
   await last.ended;
   const late = await putLogBack({ nodes, pool, client: steady, scene, faults, deaths });
@@ -162,7 +162,7 @@ async function allEnded(
       const { json, text } = await client.post('/treasury/status', { ref }, { key: secretKey });
       if (json.status === 'confirmed' || json.status === 'failed') break;
       if (performance.now() > deadlineMs) {
-        complain(`${ref} does not come to its end: ${text}`);
+        complain(`${ref} does not end: ${text}`);
         break;
       }
       await delay(50);

@@ -1,4 +1,4 @@
-/** One app, and users with wallets that hold SOL and GOLD on the chain. */
+/** One app, and users whose wallets hold SOL and GOLD on the chain. */
 
 import { allowSignIn, launchDataOf } from '@coffer/auth/testing';
 import { callRpc } from '@coffer/embedded-chain/testing';
@@ -6,7 +6,7 @@ import { type Client, requireStatus, setUpApp, textOf } from '@coffer/host/testi
 import { eventually } from '@coffer/testing';
 import { type FaultyChain, GOLD_DECIMALS } from './faultyChain.ts';
 
-/** What the wallets of users begin with, in base units. */
+/** What users' wallets start with, in base units. */
 const BEGINS_WITH = { sol: 300_000_000n, gold: 100_000_000n };
 const FEES_LAMPORTS = 100_000_000_000n;
 
@@ -20,7 +20,7 @@ export interface Currency {
   /** `native` or a mint. */
   readonly mint: string;
   readonly beginsWith: bigint;
-  /** Of one transfer; the largest empties a wallet that has to pay two of them. */
+  /** Amounts of one transfer; the largest one twice would empty a wallet. */
   readonly amounts: { readonly usual: number; readonly large: number };
 }
 

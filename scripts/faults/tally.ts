@@ -1,4 +1,4 @@
-/** What went wrong, by kind. Counted when it has taken effect, never when it was meant. */
+/** What went wrong, by kind. Counted when it took effect, not when it was injected. */
 export type Tally = ReturnType<typeof createTally>;
 
 export function createTally() {

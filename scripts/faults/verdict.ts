@@ -1,6 +1,6 @@
 /**
- * What must be true when all is over: of the log, of the chain, and of what the service says of both. The chain is
- * read for itself: all that our fee payer ever signed, and all that names a move.
+ * What must be true at the end of the log, of the chain, and of what the service says about both. The chain
+ * is read independently: everything that our fee payer ever signed, and everything that names a move.
  */
 import { account, parseAccountStream } from '@coffer/accounts';
 import type { Client } from '@coffer/host/testing';
@@ -14,12 +14,12 @@ import type { Currency, Scene, User } from './scene.ts';
 
 const PAGE = 1_000;
 
-/** One move as its stream tells it. */
+/** One move, as its stream says. */
 interface MoveStory {
   readonly requested: Extract<MoveEvent, { type: 'MoveRequested' }>['data'];
   readonly attempts: number;
   readonly expired: number;
-  /** In the order of the stream; one, or it is a violation. */
+  /** In stream order; anything but exactly one is a violation. */
   readonly ends: readonly Extract<MoveEvent, { type: 'MoveConfirmed' | 'MoveFailed' }>[];
 }
 
@@ -72,7 +72,7 @@ function storiesIn(events: readonly LoggedEvent[]): readonly MoveStory[] {
   });
 }
 
-/** Every ref that was taken is a move as it was asked for, and there is no other move. */
+/** Every accepted ref is a move as requested, and there is no other move. */
 function judgeLog({ asked, complain }: VerdictOptions, moves: readonly MoveStory[]): void {
   const taken = new Map(
     asked.flatMap((one) => (one.accepted === undefined ? [] : [[one.ref, one] as const])),
@@ -87,10 +87,10 @@ function judgeLog({ asked, complain }: VerdictOptions, moves: readonly MoveStory
       userId === one.user.userId &&
       currencyId === one.currency.id &&
       amount === one.amount;
-    if (!isAsAsked) complain(`the log has a move that nobody asked for: ${key}`);
+    if (!isAsAsked) complain(`the log has a move that nobody requested: ${key}`);
     if (ends.length !== 1) complain(`${key} has ended ${ends.length} times`);
   }
-  for (const ref of taken.keys()) complain(`${ref} was taken, and its move is lost`);
+  for (const ref of taken.keys()) complain(`${ref} was accepted, but its move is lost`);
 }
 
 async function judgeChain(
@@ -117,11 +117,11 @@ async function judgeChain(
       const transaction = succeeded.get(signature);
       succeeded.delete(signature);
       if (!transaction || !movesExactly(transaction, requested)) {
-        complain(`${signature} does not move what ${key} is about`);
+        complain(`${signature} does not move what ${key} says`);
       }
     }
   }
-  for (const signature of succeeded.keys()) complain(`${signature} is on the chain, and of no move`);
+  for (const signature of succeeded.keys()) complain(`${signature} is on the chain but belongs to no move`);
   for (const one of executed) judgeFeePayer(one, scene.feePayer, complain);
 }
 
@@ -139,7 +139,7 @@ function movesExactly(
 const sum = (changes: readonly { readonly before: bigint; readonly after: bigint }[]): bigint =>
   changes.reduce((total, { before, after }) => total + after - before, 0n);
 
-/** It pays the fee and what new token accounts must hold, and nothing else. */
+/** The fee payer pays the fee and the rent of new token accounts, and nothing else. */
 function judgeFeePayer(
   { signature, signers, feeLamports, lamports, tokens }: ExecutedTransaction,
   feePayer: string,
@@ -153,7 +153,7 @@ function judgeFeePayer(
   if (tokens.some(({ owner }) => owner === feePayer)) complain(`${signature} moves tokens of the fee payer`);
 }
 
-/** Each ref is at its end, the one that the log tells, and the one that was told before. */
+/** Each ref has ended as the log says, and as was reported before. */
 async function judgeStatuses(
   { client, scene, asked, complain }: VerdictOptions,
   moves: readonly MoveStory[],
@@ -173,7 +173,7 @@ async function judgeStatuses(
   }
 }
 
-/** Of each user in each currency: the account, and the wallet on the chain. */
+/** For each user and currency: the account, and the wallet on the chain. */
 async function judgeFunds(options: VerdictOptions, chain: Chain, moves: readonly MoveStory[]): Promise<void> {
   const { scene, complain } = options;
   for (const user of scene.users) {
@@ -243,7 +243,7 @@ async function balanceOf(
   currency: Currency,
 ): Promise<Readonly<Record<string, unknown>>> {
   const body = { userId: user?.userId, currency: currency.id };
-  return eventually('the balance is told', async () => {
+  return eventually('the balance is answered', async () => {
     const answer = await client.post('/treasury/balance', body, { key: scene.secretKey });
     return answer.status === 200 ? answer.json : undefined;
   });
@@ -263,7 +263,7 @@ async function allSignedBy(chain: Chain, feePayer: string): Promise<readonly Exe
   for (const { signature } of await allNaming(chain, feePayer)) {
     const executed = await chain.transaction(signature);
     if (!executed) throw new Error(`${signature} is not final.`);
-    // The rest is what it was given to pay with.
+    // The rest is what it was funded with.
     if (executed.signers.includes(feePayer)) found.push(executed);
   }
   return found;

@@ -1,11 +1,11 @@
-/** One request and its answer, byte by byte: what a client that helps would not send is sent too. */
+/** One request and its answer, byte by byte, so that even what a well-behaved client would refuse is sent. */
 import { Agent, request as httpRequest } from 'node:http';
 
 export interface Asked {
   readonly method: string;
   /** `http://host:port`. */
   readonly origin: string;
-  /** Path and query, as they go over the wire. */
+  /** Path and query, as sent on the wire. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | undefined;
@@ -17,14 +17,14 @@ export interface Answered {
   readonly bytes: Buffer;
 }
 
-/** A request that has no whole answer by then has none. */
+/** A request without a complete answer by then counts as unanswered. */
 const ANSWER_LIMIT_MS = 90_000;
 
 export function createWire(inFlight: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: inFlight });
   return { send, close: () => agent.destroy() };
 
-  /** Throws when the connection ends before the answer is whole. */
+  /** Throws if the connection ends before the answer is complete. */
   function send({ method, origin, target, headers, body }: Asked): Promise<Answered> {
     const { promise, resolve, reject } = Promise.withResolvers<Answered>();
     const { hostname, port } = new URL(origin);
@@ -45,14 +45,14 @@ export function createWire(inFlight: number) {
         }),
       );
     });
-    // An answer may come before all was sent, and the rest of the request then meets a closed connection.
+    // An answer may come before everything was sent; the rest of the request then meets a closed connection.
     request.on('error', reject);
     request.end(body);
     return promise;
   }
 }
 
-/** For a shell. A body that is long goes through a file, which `keep` writes. */
+/** As a shell command. A long body goes through a file, which `keep` writes. */
 export function curlOf(
   { method, origin, target, headers, body }: Asked,
   keep: (body: Buffer) => string,
@@ -70,7 +70,7 @@ export function curlOf(
 
 const LONGEST_LINE = 4_000;
 
-/** Of a text with one character a byte. */
+/** Quotes a text with one character per byte. */
 function quoted(text: string): string {
   if (/^[\x20-\x7e]*$/.test(text) && !text.includes("'")) return `'${text}'`;
   const escaped = text.replaceAll(/[^\x20-\x26\x28-\x5b\x5d-\x7e]/g, (character) => {

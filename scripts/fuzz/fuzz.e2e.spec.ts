@@ -1,11 +1,11 @@
-/** A small run of `npm run fuzz`. What it does: docs/operating/fuzz.md. */
+/** A small run of `npm run fuzz`, described in docs/operating/fuzz.md. */
 import { expect } from 'chai';
 import { type Outcome, runFuzz } from './runFuzz.ts';
 
 const SEED = 1;
 const REQUESTS = 800;
 
-describe('a service that is asked at random what its OpenAPI document has', () => {
+describe('a service that gets random requests from its OpenAPI documents', () => {
   const stack = new AsyncDisposableStack();
   let outcome: Outcome;
 
@@ -16,11 +16,11 @@ describe('a service that is asked at random what its OpenAPI document has', () =
   });
   after(() => stack.disposeAsync());
 
-  it('answers each request as documented, repeats itself to the byte, and is whole at the end', () => {
+  it('answers each request as documented, repeats itself to the byte, and is intact at the end', () => {
     expect(outcome.findings).to.deep.equal([]);
   });
 
-  it('was asked for everything, and did most of it', () => {
+  it('was asked for every operation, and most of them succeeded', () => {
     expect(outcome.untried).to.deep.equal([]);
     expect(outcome.successes.rows().length).to.be.greaterThan(outcome.operations / 2);
     expect(outcome.replays).to.be.greaterThan(0);

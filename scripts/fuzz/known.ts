@@ -1,28 +1,28 @@
-/** What the service has told so far, and what its document says can be asked with it. */
+/** What the service has answered so far, and what its document says can be requested with it. */
 
 import type { Random } from '@coffer/testing';
 import { meantBy, type Told } from '../../services/coffer/src/testing/linkWalk.ts';
 import type { Operation } from './operations.ts';
 import { oneOf, type Values } from './values.ts';
 
-/** Of each name and each operation; the oldest goes. */
+/** Kept per name and per operation; the oldest is dropped. */
 const KEPT = 60;
 
-/** What one answer gives to the question of another operation, and whose it is. */
+/** What one answer contributes to a request of another operation, and whose it is. */
 export interface Lead {
   readonly values: Values;
   readonly credential: Credential | undefined;
 }
 
 export interface Credential {
-  /** As the document calls it. */
+  /** The name in the document. */
   readonly scheme: string;
   readonly token: string;
 }
 
 export type Known = ReturnType<typeof createKnown>;
 
-/** @param kept Values that are to stay as they are: no request is made with them. */
+/** @param kept Values that must not change: no request uses them. */
 export function createKnown(operations: readonly Operation[], kept: ReadonlySet<string>) {
   const byName = new Map<string, unknown[]>();
   const leads = new Map<string, Lead[]>();
@@ -35,7 +35,7 @@ export function createKnown(operations: readonly Operation[], kept: ReadonlySet<
     if (!kept.has(String(value))) addTo(byName, name, value);
   }
 
-  /** All fields in it, however deep. */
+  /** All fields, however deep. */
   function learn(value: unknown): void {
     if (typeof value !== 'object' || value === null) return;
     for (const [name, field] of Object.entries(value)) {
@@ -48,17 +48,17 @@ export function createKnown(operations: readonly Operation[], kept: ReadonlySet<
     if (!Object.values(lead.values).some((value) => kept.has(String(value)))) addTo(leads, operationId, lead);
   }
 
-  /** Along the links of the answer. */
+  /** Follows the answer's links. */
   function learnFrom(
     operation: Operation,
     status: number,
     told: Told,
     credential: Credential | undefined,
   ): void {
-    // What is kept by those who ask speaks of the API, not of what is in it.
+    // What clients may cache describes the API, not its contents.
     if (operation.answers.has(304)) return;
     learn(told.answer.json);
-    // The answers that make a player hold the player's token, which is what the next operations are asked with.
+    // Answers that create a player contain the player's token, which the next operations use.
     const { accessToken } = Object(told.answer.json);
     const token = typeof accessToken === 'string' ? { scheme: 'accessToken', token: accessToken } : undefined;
     for (const { operationId, values } of operation.answers.get(status)?.links ?? []) {

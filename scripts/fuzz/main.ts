@@ -1,9 +1,9 @@
 /**
- * `npm run fuzz`: a service of its own is asked all that its OpenAPI documents have, at random, rightly and wrongly.
+ * `npm run fuzz`: starts a service and sends it random requests from its OpenAPI documents, right and wrong.
  * What it does and how to read it: docs/operating/fuzz.md.
  *
- * Ends with 0 when every answer was a documented one and the books are whole, 1 with the findings, 2 when it could not
- * be run.
+ * Exits with 0 if every answer was documented and the books reconcile, with 1 and the findings if not, with 2
+ * if it could not run.
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';

@@ -1,4 +1,4 @@
-/** The operations of OpenAPI documents, each with what it takes and a judge of what it answers. */
+/** The operations of OpenAPI documents, each with its inputs and a validator of its answers. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { default as addFormats } from 'ajv-formats';
 import type { Schema, Schemas } from './values.ts';
@@ -11,7 +11,7 @@ export interface Operation {
   /** With `{name}` parameters. */
   readonly path: string;
   readonly pattern: RegExp;
-  /** The name of the scheme; undefined where none is taken. */
+  /** The name of the security scheme; undefined if there is none. */
   readonly credential: string | undefined;
   readonly parameters: readonly Parameter[];
   readonly body: Schema | undefined;
@@ -28,14 +28,14 @@ interface Parameter {
 }
 
 export interface DocumentedAnswer {
-  /** By media type; none: there is no body. */
+  /** By media type; empty: there is no body. */
   readonly bodies: ReadonlyMap<string, () => ValidateFunction>;
   readonly links: readonly Link[];
 }
 
 interface Link {
   readonly operationId: string;
-  /** Runtime expressions, by the name of the parameter or of the field. */
+  /** Runtime expressions, by the name of the parameter or field. */
   readonly values: Readonly<Record<string, string>>;
 }
 

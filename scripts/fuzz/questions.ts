@@ -1,4 +1,4 @@
-/** What is asked: of any operation, along links or at random, as documented or wrong in one of many ways. */
+/** The requests: to any operation, along links or at random, as documented or wrong in one of many ways. */
 import type { Random } from '@coffer/testing';
 import type { Asked } from './exchange.ts';
 import type { Credential, Known, Lead } from './known.ts';
@@ -14,7 +14,7 @@ import {
   validValue,
 } from './values.ts';
 
-/** How many of a hundred or so. */
+/** Weights, in about a hundred. */
 const WEIGHTS = {
   asDocumented: 62,
   brokenBody: 14,
@@ -29,23 +29,25 @@ const WEIGHTS = {
 };
 export type Kind = keyof typeof WEIGHTS;
 
-/** Of what takes long, or turns over all there is, less than of other things; of what keeps keys more. */
+/**
+ * Less of what takes long or upsets everything than of other operations; more of what has idempotency keys.
+ */
 const SHARES = { rare: 0.1, keyed: 3 };
 
 export interface Question extends Asked {
   readonly kind: Kind | 'sameAgain' | 'sameKeyOtherContent';
   readonly operation: Operation;
-  /** Of path and query. */
+  /** Path and query. */
   readonly values: Values;
   readonly content: unknown;
   readonly credential: Credential | undefined;
-  /** Whether the same again has to be answered with the same bytes. */
+  /** Whether a repeat must be answered with the same bytes. */
   readonly isKeyed: boolean;
 }
 
 const KEYS = new Set(['transactionUuid', 'ref', 'idempotencyKey', 'idemKey']);
 const KEY_HEADER = 'Idempotency-Key';
-/** What a key names, they answer as it is by now. */
+/** These answer the current state of what the key names. */
 const TELL_THE_PRESENT = new Set([
   'postTreasuryStatus',
   'postPortalAppAppIdEnvironmentUsersUserIdWalletsMigrate',
@@ -71,7 +73,7 @@ export function createQuestions({
   return { next, withOtherContent };
 
   function next(): Question {
-    // Each of them once, for a start.
+    // Each of them once, to begin with.
     const untried = operations[tried];
     tried += 1;
     if (untried) return questionTo(untried, 'asDocumented');
@@ -107,7 +109,7 @@ export function createQuestions({
     };
   }
 
-  /** The same key, of which the content is another one now. */
+  /** The same key, now with other content. */
   function withOtherContent(question: Question): Question {
     const content = Object(question.content);
     const names = Object.keys(content).filter((name) => !KEYS.has(name));
@@ -129,7 +131,7 @@ export function createQuestions({
     return Object.fromEntries(Object.entries(lead?.values ?? {}).filter(([name]) => !inUrl.has(name)));
   }
 
-  /** With what the service knows, amounts that there are, and keys that were not used before. */
+  /** With values that the service knows, amounts that exist, and unused keys. */
   function dressed(value: unknown): unknown {
     if (Array.isArray(value)) return value.map(dressed);
     if (typeof value !== 'object' || value === null) return value;
@@ -327,7 +329,7 @@ export function createQuestions({
 
   function newKey(): string {
     keys += 1;
-    // Now and then one that was used before, by whomever.
+    // Now and then one that somebody has used before.
     return `key-${random() < 0.05 ? Math.ceil(random() * keys) : keys}`;
   }
 
@@ -364,7 +366,7 @@ const CONTENT_TYPES = [
 const hasKey = (content: unknown, headers: Readonly<Record<string, string>>): boolean =>
   KEY_HEADER in headers || Object.keys(Object(content)).some((name) => KEYS.has(name));
 
-/** What a header may hold. */
+/** What a header may contain. */
 const headerText = (text: string): string => text.replaceAll(/[^\x20-\x7e\x80-\xff]/g, '?');
 
 function weightOf({ id, answers, parameters, body, schemas }: Operation): number {

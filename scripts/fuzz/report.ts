@@ -1,4 +1,4 @@
-/** What is told at the end of a run. */
+/** The report at the end of a run. */
 import type { Tally } from '../faults/tally.ts';
 import type { Outcome } from './runFuzz.ts';
 
@@ -10,7 +10,7 @@ export function reportOf(seed: number, outcome: Outcome): string {
     ...table('answers', statuses),
     ...(unavailable.total() > 0 ? table('not available', unavailable) : []),
     row('operations', operations),
-    row('  of which did what they are for', successes.rows().length),
+    row('  of which succeeded', successes.rows().length),
     ...idle.map((id) => `    not ${id}`),
     row('repeats compared', replays),
     '',

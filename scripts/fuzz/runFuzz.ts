@@ -1,4 +1,4 @@
-/** One run: a service of its own is asked at random until enough was asked, and is then to be whole. */
+/** One run: a fresh service gets random requests until there were enough, and must then be intact. */
 import { open, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,16 +28,16 @@ export interface FuzzOptions {
 
 export interface Outcome {
   readonly operations: number;
-  /** By what was meant with the request. */
+  /** By the intent of the request. */
   readonly kinds: Tally;
   readonly statuses: Tally;
-  /** How often each operation did what it is for. */
+  /** How often each operation succeeded. */
   readonly successes: Tally;
   readonly unavailable: Tally;
   readonly replays: number;
   /** Each with a curl line. */
   readonly findings: readonly string[];
-  /** Operations that never did what they are for. */
+  /** Operations that never succeeded. */
   readonly idle: readonly string[];
   readonly untried: readonly string[];
   readonly seconds: number;
@@ -76,7 +76,7 @@ export async function runFuzz(run: Run, { seed, requests, inFlight }: FuzzOption
   await Promise.all(Array.from({ length: inFlight }, askUntilEnough));
   await restoring;
 
-  run.progress('all was asked; the books are compared with the log');
+  run.progress('all requests sent; comparing the books with the log');
   await judgeEnd();
   const worked = new Set(successes.rows().map(([id]) => id));
   return {
@@ -108,7 +108,7 @@ export async function runFuzz(run: Run, { seed, requests, inFlight }: FuzzOption
       await compare(question, first, await ask({ ...question, kind: 'sameAgain' }));
   }
 
-  /** What was done is told again to the byte. A refusal is none: the player may be suspended by now. */
+  /** A success is repeated to the byte. A refusal need not be: the player may be suspended by now. */
   async function compare(question: Question, one: Answered | undefined, other: Answered | undefined) {
     if (!one || !other || one.status >= 300 || other.status >= 300) return;
     replays += 1;
@@ -145,7 +145,7 @@ export async function runFuzz(run: Run, { seed, requests, inFlight }: FuzzOption
     return answered;
   }
 
-  /** The operation that the request comes to, which need not be the one that it was made from. */
+  /** The operation that the request reaches, which need not be the one it was made from. */
   function reachedBy({ method, origin, target }: Question): Operation | undefined {
     const path = target.split('?')[0] ?? '';
     const found = operations.filter((one) => {
@@ -153,7 +153,7 @@ export async function runFuzz(run: Run, { seed, requests, inFlight }: FuzzOption
       const isThere = base.origin === origin && path.startsWith(base.pathname);
       return isThere && one.method === method && one.pattern.test(path.slice(base.pathname.length));
     });
-    // A literal segment goes before a parameter, as it does in the router.
+    // A literal segment wins over a parameter, as in the router.
     const [first] = found.sort((one, other) => one.path.split('{').length - other.path.split('{').length);
     return isAddress(path) ? first : undefined;
   }
@@ -230,7 +230,7 @@ export async function runFuzz(run: Run, { seed, requests, inFlight }: FuzzOption
   }
 }
 
-/** The one of players and backends, and the one of operators where they have one of their own. */
+/** The document for players and backends, and the one for operators if it is separate. */
 async function documentsOf(client: Client): Promise<readonly object[]> {
   const answers = [await client.get('/openapi.json'), await client.get('/operator/openapi.json')];
   const found = answers.filter(({ status }) => status === 200).map(({ json }) => json);
@@ -249,7 +249,7 @@ async function reconcile(run: Run, { origin, boot }: ServiceUnderTest, appId: st
   }
 }
 
-/** Percent-encoded UTF-8, and no NUL, which is in the name of nothing. */
+/** Percent-encoded UTF-8 without NUL, which no name contains. */
 function isAddress(path: string): boolean {
   try {
     return !decodeURIComponent(path).includes('\0');

@@ -1,4 +1,6 @@
-/** One app with funded players who are signed in, made good again from time to time: requests at random break things. */
+/**
+ * One app with funded, signed-in players, restored from time to time because random requests break things.
+ */
 
 import { allowSignIn, launchDataOf, newWallet } from '@coffer/auth/testing';
 import { type Client, placeOf, requireStatus, textOf } from '@coffer/host/testing';
@@ -23,11 +25,11 @@ export interface Scene {
   readonly appId: string;
   readonly operatorToken: string;
   readonly keys: { readonly test: Keys; readonly live: Keys };
-  /** Which no request may take away. */
+  /** Which no request may revoke. */
   readonly kept: ReadonlySet<string>;
-  /** By public key: those that can sign in. */
+  /** Those that can sign in, by public key. */
   readonly wallets: ReadonlyMap<string, Wallet>;
-  /** Makes all as it was, with new players. */
+  /** Restores everything, with new players. */
   readonly restore: (known: Known) => Promise<void>;
 }
 
@@ -76,7 +78,7 @@ export async function setScene(
     const userId: string = player.id;
     known.remember('userId', userId);
     known.remember('accessToken', accessToken);
-    // What no link says: who has the funds for what.
+    // No link says who has funds for what.
     const credential = { scheme: 'accessToken', token: accessToken };
     const lead = (operation: string, values: Values) => known.addLead(operation, { values, credential });
     lead('postLedgerSessions', { userId, currency: 'CHIP' });

@@ -1,4 +1,4 @@
-/** Values for a JSON Schema: such as it allows, at its edges most of all, and such as it does not. */
+/** Values for a JSON Schema: some that it allows, mostly at its limits, and some that it does not. */
 
 import type { Random } from '@coffer/testing';
 import fc from 'fast-check';
@@ -7,7 +7,7 @@ export type Schema = Readonly<Record<string, unknown>>;
 export type Schemas = Readonly<Record<string, Schema>>;
 export type Values = Readonly<Record<string, unknown>>;
 
-/** What goes where any text may go, and some of it where a pattern allows it. */
+/** For places that take any text, and, where a pattern allows it, for others. */
 const USUAL_TEXTS = ['0', '1', '7', '1000', '1000000', 'test', 'CHIP', 'SOL', 'native', 'dice'];
 const EDGES = ['18446744073709551615', '9223372036854775807', '', ' ', 'ß', '𝔘', '\u202e', 'x'.repeat(64)];
 const LONGEST = 5_000;
@@ -54,7 +54,7 @@ const NASTY: readonly unknown[] = [
   { toString: 1 },
 ];
 
-/** Made once for each schema: the expressions of texts cost something to take apart. */
+/** Made once per schema, because parsing the patterns costs time. */
 const made = new WeakMap<Schema, fc.Arbitrary<unknown>>();
 
 export function validValue(schema: Schema, schemas: Schemas, random: Random): unknown {
@@ -65,7 +65,7 @@ export function validValue(schema: Schema, schemas: Schemas, random: Random): un
 
 const sampleOf = <Value>(arbitrary: fc.Arbitrary<Value>, random: Random): Value => {
   const [value] = fc.sample(arbitrary, { numRuns: 1, seed: Math.floor(random() * 2 ** 31) });
-  // One is what was asked for.
+  // One was requested.
   return value as Value;
 };
 
@@ -75,7 +75,7 @@ export const oneOf = <Item>(items: readonly Item[], random: Random): Item => {
   return item;
 };
 
-/** The same, but for one place in it that is now wrong, missing or too much. */
+/** The same, except for one place that is now wrong, missing or superfluous. */
 export function brokenValue(value: unknown, random: Random): unknown {
   const isLeaf = typeof value !== 'object' || value === null;
   if (isLeaf || random() < 0.1) return NASTY[Math.floor(random() * NASTY.length)];

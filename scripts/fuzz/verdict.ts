@@ -1,9 +1,9 @@
-/** Whether an answer is one that the document has. */
+/** Whether an answer is documented. */
 import type { ErrorObject } from 'ajv';
 import type { Answered, Asked } from './exchange.ts';
 import type { DocumentedAnswer, Operation } from './operations.ts';
 
-/** What is wrong with it; undefined: nothing. */
+/** What is wrong with it; undefined if nothing is. */
 export function problemOf(
   operation: Operation | undefined,
   { target }: Pick<Asked, 'target'>,
@@ -12,7 +12,7 @@ export function problemOf(
   const { status, headers } = answered;
   if (status >= 500 && status !== 503) return `answered ${status}`;
   if (headers['x-request-id'] === undefined) return `answered ${status} without X-Request-Id`;
-  // A byte in the address that HTTP does not allow: nobody has looked which operation is meant.
+  // A byte in the address that HTTP does not allow: no operation has been looked up.
   if (status === 400 && !/^[\x21-\x7e]*$/.test(target)) return refusedBeforeAnyOperation(undefined, answered);
   const documented = operation?.answers.get(status);
   if (documented) {
@@ -27,7 +27,7 @@ export function problemOf(
 function bodyProblem({ bodies }: DocumentedAnswer, answered: Answered): string | undefined {
   const { status, headers, bytes } = answered;
   if (bodies.size === 0) {
-    return bytes.length > 0 ? `answered ${status} with a body, and none is documented` : undefined;
+    return bytes.length > 0 ? `answered ${status} with a body, but none is documented` : undefined;
   }
   const type = String(headers['content-type']).split(';')[0] ?? '';
   const validator = bodies.get(type);
@@ -44,7 +44,7 @@ function bodyProblem({ bodies }: DocumentedAnswer, answered: Answered): string |
   return undefined;
 }
 
-/** What no operation answers, as it never came to one. */
+/** Answers from before any operation was reached. */
 const BEFORE_ANY: Readonly<Record<string, number>> = {
   'request/not_found': 404,
   'request/method_not_allowed': 405,
@@ -58,7 +58,7 @@ function refusedBeforeAnyOperation(
 ): string | undefined {
   const { code } = Object(jsonOf(bytes.toString()));
   const isRefusal = typeof code === 'string' && BEFORE_ANY[code] === status;
-  // An operation that was found answers for itself; only headers are looked at before.
+  // Once an operation is found it answers by itself; only headers are checked before.
   if (isRefusal && (!operation || status === 431)) return undefined;
   return `answered ${status} ${code ?? bytes.toString().slice(0, 300)}, which is not documented`;
 }

@@ -1,6 +1,6 @@
 /**
- * The tour of the README: its shell blocks, and what each of them prints in the text block after it. Executed,
- * so that it shows what a reader who copies and pastes will see.
+ * The README's tour: its shell blocks, and what each prints in the text block after it. It is executed, so it
+ * shows what a reader who copies and pastes will see.
  */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 
 const TOUR = /(?<=\n## Five minutes[^\n]*\n)[\s\S]*?(?=\n## Where)/;
 const STEP = /```sh\n([\s\S]*?)```\n(?:\n```text\n([\s\S]*?)```\n)?/g;
-/** Printed between the steps; no answer of ours has it. */
+/** Printed between the steps; no answer contains it. */
 const SEPARATOR = '\u001e';
 
 export function tourSteps(readme: string): readonly string[] {
@@ -16,7 +16,7 @@ export function tourSteps(readme: string): readonly string[] {
   return [...tour.matchAll(STEP)].map(([, commands = '']) => commands);
 }
 
-/** The README with these outputs, one a step. */
+/** The README with these outputs, one per step. */
 export function withOutputs(readme: string, outputs: readonly string[]): string {
   return readme.replace(TOUR, (tour) => {
     let step = 0;
@@ -28,7 +28,7 @@ export function withOutputs(readme: string, outputs: readonly string[]): string 
   });
 }
 
-/** What differs from run to run, and nothing else may: ids, signatures, addresses, slots, times. */
+/** The only things that may differ from run to run: ids, signatures, addresses, slots, times. */
 export function withoutChance(text: string): string {
   return text
     .replace(/\b(app|usr|wlt|ses|mov|key)_[0-9a-z]{26}\b/g, '$1_…')
@@ -39,8 +39,8 @@ export function withoutChance(text: string): string {
 }
 
 /**
- * Runs the steps in one shell, as a reader does, in a folder that has the service's data folder as `.data`. What comes
- * on standard error is shown as well.
+ * Runs the steps in one shell, as a reader does, in a folder with the service's data folder as `.data`.
+ * Standard error is shown as well.
  */
 export async function runTour(steps: readonly string[], folder: string): Promise<readonly string[]> {
   const bin = join(import.meta.dirname, '../../node_modules/.bin');

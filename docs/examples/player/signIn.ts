@@ -9,7 +9,10 @@ export interface Keypair {
   readonly signMessage: (message: Uint8Array) => Promise<Uint8Array>;
 }
 
-/** The keypair of a file of the Solana command line: 64 numbers, seed and public key. Made where there is none. */
+/**
+ * The keypair in a file of the Solana command line: 64 numbers, seed and public key. Created if there is
+ * none.
+ */
 export async function openKeypair(path: string): Promise<Keypair & { readonly isNew: boolean }> {
   const kept = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
@@ -66,7 +69,7 @@ if (import.meta.main) {
   const wallet = await coffer.wallets.me();
   say(`Signed in as ${user.id}, with the wallet ${wallet.address}`);
 
-  // For whoever reads on: the rest was for people.
+  // For programs; the rest was for people.
   const answer = { userId: user.id, walletId: wallet.id, address: wallet.address, accessToken };
   process.stdout.write(`${JSON.stringify(answer)}\n`);
 }

@@ -1,6 +1,6 @@
 /**
- * A relying party: the backend of a game. It lets Coffer say who a player is, and from then on goes by a token of its
- * own. Start it from the root of the repository:
+ * A relying party: the backend of a game. Coffer tells it who a player is; from then on it uses its own
+ * token. Start it from the root of the repository:
  *
  *   COFFER_URL=http://127.0.0.1:8080/v1 COFFER_SECRET_KEY=sk_test_… GAME_TOKEN_SECRET=… \
  *     node docs/examples/relying-party/gameBackend.ts
@@ -13,12 +13,15 @@ const TOKEN_LIFETIME_SECONDS = 15 * 60;
 
 export interface GameBackend {
   readonly coffer: Pick<BackendClient, 'sessions' | 'users'>;
-  /** Signs the tokens of the game: 32 random bytes at least, known to nobody else. */
+  /** Signs the game's tokens: at least 32 random bytes, known to nobody else. */
   readonly tokenSecret: string;
   readonly nowMs?: () => number;
 }
 
-/** POST /login with the player's access token of Coffer answers a token of the game; GET /balance takes that one. */
+/**
+ * POST /login takes the player's Coffer access token and answers a game token; GET /balance takes the game
+ * token.
+ */
 export function createGameBackend({ coffer, tokenSecret, nowMs = Date.now }: GameBackend): Server {
   const sign = (text: string) => createHmac('sha256', tokenSecret).update(text).digest();
 
@@ -30,7 +33,7 @@ export function createGameBackend({ coffer, tokenSecret, nowMs = Date.now }: Gam
     return `${signed}.${sign(signed).toString('base64url')}`;
   };
 
-  /** The player of a token of ours that is good now. The header is not asked which algorithm it would like. */
+  /** The player of a valid token of ours. The header has no say in the algorithm. */
   const playerOf = (token: string): string | undefined => {
     const [header, claims = '', signature = ''] = token.split('.');
     const given = Buffer.from(signature, 'base64url');
@@ -67,7 +70,7 @@ export function createGameBackend({ coffer, tokenSecret, nowMs = Date.now }: Gam
   });
 }
 
-/** Only a refused session is the player's matter; anything else is between this backend and Coffer. */
+/** Only a refused session concerns the player; anything else is between this backend and Coffer. */
 function refusalOf(error: unknown): readonly [status: number, body: unknown] {
   if (!(error instanceof CofferError)) return [500, { error: 'Something went wrong.' }];
   if (error.code === 'auth/invalid_session') return [401, { error: 'Sign in again.' }];
