@@ -125,8 +125,13 @@ const eventsAreForEver: Rule = {
 };
 
 const MAXIMUM_LINES = 500;
-/** The specification is kept word for word, npm writes the lockfile, and the schema is a dump. */
-const LONG_BY_NATURE = ['docs/specification.md', 'package-lock.json', 'packages/database/schema.sql'];
+/** The specification is kept word for word, the schema is a dump, and the others are written by npm and a script. */
+const LONG_BY_NATURE = [
+  'docs/specification.md',
+  'package-lock.json',
+  'packages/database/schema.sql',
+  'packages/sdk/src/api.ts',
+];
 
 const oneIdeaPerFile: Rule = {
   title: `keeps every file under ${MAXIMUM_LINES} lines`,

@@ -6,6 +6,37 @@ import { decodeFigure, decodeSignedFigure } from './amounts.ts';
 import { decodeBase64 } from './base64.ts';
 import { sdkError } from './cofferError.ts';
 
+/** One of the words known today; a service that is newer may add others. */
+export type Open<Word extends string> = Word | (string & Record<never, never>);
+
+/** How a field stands in the JSON of a request or an answer. A list of words: one of them. */
+export type Shape =
+  | 'text'
+  | 'number'
+  | 'boolean'
+  | 'figure'
+  | 'signedFigure'
+  | 'bytes'
+  | 'texts'
+  | 'textsByName'
+  | readonly string[]
+  | { readonly nullable: Shape }
+  | { readonly optional: Shape }
+  | { readonly list: () => ObjectShape }
+  | ObjectShape
+  | (() => ObjectShape);
+
+export interface ObjectShape {
+  readonly fields: Readonly<Record<string, Shape>>;
+}
+
+/** Names each field of each resource. */
+export type ShapesOf<Resources> = {
+  readonly [Name in keyof Resources]: {
+    readonly fields: { readonly [Field in keyof Required<Resources[Name]>]: Shape };
+  };
+};
+
 export interface Fields {
   readonly text: (name: string) => string;
   readonly number: (name: string) => number;
@@ -15,8 +46,6 @@ export interface Fields {
   readonly signedFigure: (name: string) => bigint;
   /** Of base64 text. */
   readonly bytes: (name: string) => Uint8Array;
-  /** Undefined where the field is absent. */
-  readonly optionalText: (name: string) => string | undefined;
   /** The value that `read` finds, or null where the field is null. */
   readonly nullable: <Value>(name: string, read: (name: string) => Value) => Value | null;
   readonly object: (name: string) => Fields;
@@ -52,7 +81,6 @@ export function fieldsOf(value: unknown, path = ''): Fields {
     figure: reader(decodeFigure),
     signedFigure: reader(decodeSignedFigure),
     bytes: reader(decodeBase64),
-    optionalText: (name) => (record[name] === undefined ? undefined : text(name)),
     nullable: (name, read) => (record[name] === null ? null : read(name)),
     object: (name) => fieldsOf(record[name], at(name)),
     list: (name, read) => array(name).map((item, index) => read(fieldsOf(item, `${at(name)}[${index}]`))),
@@ -68,6 +96,23 @@ export function fieldsOf(value: unknown, path = ''): Fields {
         ),
       ),
   };
+}
+
+/** The fields of the shape; an optional one that is absent is undefined. */
+export function fieldsBy({ fields }: ObjectShape, answer: Fields): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, shape]) => [name, readBy(shape, name, answer)]),
+  );
+}
+
+function readBy(shape: Shape, name: string, answer: Fields): unknown {
+  if (typeof shape === 'string') return answer[shape](name);
+  if (typeof shape === 'function') return fieldsBy(shape(), answer.object(name));
+  if ('fields' in shape) return fieldsBy(shape, answer.object(name));
+  if ('list' in shape) return answer.list(name, (item) => fieldsBy(shape.list(), item));
+  if ('nullable' in shape) return answer.nullable(name, () => readBy(shape.nullable, name, answer));
+  if (!('optional' in shape)) return answer.oneOf(name, shape);
+  return answer.raw[name] === undefined ? undefined : readBy(shape.optional, name, answer);
 }
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,8 +1,8 @@
 /** The client of a game backend: it holds the secret key and moves money. Never ship it to a browser. */
-import type { Fields } from './answers.ts';
-import { readVerifiedSession, type VerifiedSession } from './identity.ts';
+import type { Account, VerifiedSession } from './api.ts';
 import { createLedgerClient, type LedgerClient } from './ledger.ts';
 import type { Fetch } from './platform.ts';
+import { readerOf } from './resources.ts';
 import { type CallOptions, type RetryOptions, retryPolicyOf, type Timing } from './retry.ts';
 import { type Call, createTransport, readBody, segment } from './transport.ts';
 import { createTreasuryClient, type TreasuryClient } from './treasury.ts';
@@ -20,16 +20,6 @@ export interface BackendClientOptions {
   readonly timing?: Timing;
 }
 
-/** A player's funds in one currency. */
-export interface Account {
-  /** The currency's code. */
-  readonly currency: string;
-  readonly currencyId: number;
-  readonly available: bigint;
-  /** Still the player's, but not spendable: locked by open sessions, or on its way out. */
-  readonly held: bigint;
-}
-
 export interface BackendClient {
   readonly sessions: {
     /** Who the bearer of this access token is. Rejects with `auth/invalid_session` when it is not good, for whatever reason. */
@@ -42,6 +32,9 @@ export interface BackendClient {
     readonly accounts: (userId: string, options?: CallOptions) => Promise<readonly Account[]>;
   };
 }
+
+const readVerifiedSession = readerOf('VerifiedSession');
+const readAccount = readerOf('Account');
 
 /** Throws a TypeError on a key that is no secret key, and on a base address without `/v1`. */
 export function createBackendClient(client: BackendClientOptions): BackendClient {
@@ -68,12 +61,6 @@ export function createBackendClient(client: BackendClientOptions): BackendClient
     users: {
       accounts: async (userId, options) => {
         const reply = await call({ method: 'GET', path: `/users/${segment(userId)}/accounts` }, options);
-        const readAccount = (item: Fields): Account => ({
-          currency: item.text('currency'),
-          currencyId: item.number('currencyId'),
-          available: item.figure('available'),
-          held: item.figure('held'),
-        });
         return readBody(reply, (answer) => answer.list('items', readAccount));
       },
     },

@@ -1,8 +1,8 @@
 /** The ledger group. Source: specification, Ledger; contract, Ledger. */
-import { encodeAmount } from './amounts.ts';
 import { type Fields, fieldsOf } from './answers.ts';
-import * as read from './ledgerAnswers.ts';
+import type * as api from './api.ts';
 import type * as types from './ledgerTypes.ts';
+import { bodyOf, readerOf } from './resources.ts';
 import type { CallOptions } from './retry.ts';
 import { type Call, failureOf, queryOf, readBody, segment } from './transport.ts';
 
@@ -13,45 +13,42 @@ import { type Call, failureOf, queryOf, readBody, segment } from './transport.ts
 export interface LedgerClient {
   /** Holds `lockAmount` of the player's available funds for a play session. */
   readonly open: (
-    request: types.OpenRequest,
+    request: api.OpenRequest,
     options?: CallOptions,
   ) => Promise<types.OpenedSession & types.Replayable>;
-  readonly bet: (
-    request: types.BetRequest,
-    options?: CallOptions,
-  ) => Promise<types.PlacedBet & types.Replayable>;
+  readonly bet: (request: api.BetRequest, options?: CallOptions) => Promise<api.PlacedBet & types.Replayable>;
   readonly win: (
-    request: types.WinRequest,
+    request: api.WinRequest,
     options?: CallOptions,
-  ) => Promise<types.CreditedWin & types.Replayable>;
+  ) => Promise<api.CreditedWin & types.Replayable>;
   /** Never refused for a passing reason: repeat it until it is answered. A bet not seen yet is refused when it comes. */
   readonly rollback: (
-    request: types.RollbackRequest,
+    request: api.RollbackRequest,
     options?: CallOptions,
-  ) => Promise<types.RolledBackBet & types.Replayable>;
-  readonly balance: (sessionId: string, options?: CallOptions) => Promise<types.SessionBalance>;
+  ) => Promise<api.RolledBackBet & types.Replayable>;
+  readonly balance: (sessionId: string, options?: CallOptions) => Promise<api.SessionBalance>;
   /** Open bets count as lost. Answered once the payout is in the player's available funds. */
   readonly settle: (
-    request: types.SettleRequest,
+    request: api.SettleRequest,
     options?: CallOptions,
-  ) => Promise<types.SettledSession & types.Replayable>;
+  ) => Promise<api.SettledSession & types.Replayable>;
   /** Many writes of one session at the price of one. Results are in the order of the operations; a refusal stops none. */
   readonly batch: (
     request: types.BatchRequest,
     options?: CallOptions,
   ) => Promise<readonly types.BatchResult[]>;
-  readonly session: (sessionId: string, options?: CallOptions) => Promise<types.SessionDetails>;
+  readonly session: (sessionId: string, options?: CallOptions) => Promise<api.SessionDetails>;
   /** Newest first. */
   readonly sessions: (
     query?: types.SessionsQuery,
     options?: CallOptions,
-  ) => Promise<types.Page<types.SessionDetails>>;
+  ) => Promise<types.Page<api.SessionDetails>>;
   /** Oldest first; shows every write that was answered. */
   readonly transactions: (
     sessionId: string,
     query?: types.PageQuery,
     options?: CallOptions,
-  ) => Promise<types.Page<types.Transaction>>;
+  ) => Promise<types.Page<api.Transaction>>;
   /** The integrity report. Discrepancies are an answer (`ok: false`), not an error. */
   readonly reconcile: (options?: CallOptions) => Promise<types.ReconcileReport>;
 }
@@ -60,11 +57,12 @@ export function createLedgerClient(call: Call): LedgerClient {
   /** Sends a write under the key in its body. */
   const write = async <Answer>(
     path: string,
-    body: { readonly transactionUuid: string } & Readonly<Record<string, unknown>>,
+    transactionUuid: string,
+    body: Readonly<Record<string, unknown>>,
     readAnswer: (fields: Fields) => Answer,
     options: CallOptions | undefined,
   ): Promise<Answer & types.Replayable> => {
-    const key = { transactionUuids: [body.transactionUuid] };
+    const key = { transactionUuids: [transactionUuid] };
     const reply = await call({ method: 'POST', path, body, key }, options);
     return { ...readBody(reply, readAnswer), replayed: reply.replayed };
   };
@@ -76,21 +74,32 @@ export function createLedgerClient(call: Call): LedgerClient {
   ): Promise<Answer> => readBody(await call({ method: 'GET', path }, options), readAnswer);
 
   return {
-    open: async ({ userId, gameCode, currency, lockAmount, transactionUuid = newUuid() }, options) => {
-      const body = { userId, gameCode, currency, lockAmount: encodeAmount(lockAmount), transactionUuid };
-      return { ...(await write('/ledger/sessions', body, read.readOpened, options)), transactionUuid };
+    open: async ({ transactionUuid = newUuid(), ...request }, options) => {
+      const body = bodyOf('OpenRequest', { ...request, transactionUuid });
+      return {
+        ...(await write('/ledger/sessions', transactionUuid, body, readOpened, options)),
+        transactionUuid,
+      };
     },
-    bet: async ({ sessionId, ...bet }, options) =>
-      write('/ledger/bet', { sessionId, ...betBody(bet) }, read.readBet, options),
-    win: async ({ sessionId, ...win }, options) =>
-      write('/ledger/win', { sessionId, ...winBody(win) }, read.readWin, options),
-    rollback: async ({ sessionId, ...rollback }, options) =>
-      write('/ledger/rollback', { sessionId, ...rollbackBody(rollback) }, read.readRollback, options),
-    settle: async ({ sessionId, transactionUuid = newUuid() }, options) =>
-      write('/ledger/settle', { sessionId, transactionUuid }, read.readSettled, options),
+    bet: async ({ transactionUuid = newUuid(), ...bet }, options) => {
+      const body = bodyOf('BetRequest', { ...bet, transactionUuid });
+      return write('/ledger/bet', transactionUuid, body, readBet, options);
+    },
+    win: async ({ transactionUuid = newUuid(), ...win }, options) => {
+      const body = bodyOf('WinRequest', { ...win, transactionUuid });
+      return write('/ledger/win', transactionUuid, body, readWin, options);
+    },
+    rollback: async ({ transactionUuid = newUuid(), ...rollback }, options) => {
+      const body = bodyOf('RollbackRequest', { ...rollback, transactionUuid });
+      return write('/ledger/rollback', transactionUuid, body, readRollback, options);
+    },
+    settle: async ({ transactionUuid = newUuid(), ...settle }, options) => {
+      const body = bodyOf('SettleRequest', { ...settle, transactionUuid });
+      return write('/ledger/settle', transactionUuid, body, readSettled, options);
+    },
     balance: async (sessionId, options) => {
       const reply = await call({ method: 'POST', path: '/ledger/balance', body: { sessionId } }, options);
-      return readBody(reply, read.readBalance);
+      return readBody(reply, readBalance);
     },
     batch: async ({ sessionId, operations }, options) => {
       const bodies = operations.map(operationBody);
@@ -105,55 +114,67 @@ export function createLedgerClient(call: Call): LedgerClient {
       });
     },
     session: async (sessionId, options) =>
-      fetchOf(`/ledger/sessions/${segment(sessionId)}`, read.readDetails, options),
+      fetchOf(`/ledger/sessions/${segment(sessionId)}`, readDetails, options),
     sessions: async ({ userId, status, limit, cursor } = {}, options) =>
-      fetchOf(
-        `/ledger/sessions${queryOf({ userId, status, limit, cursor })}`,
-        read.readPage(read.readDetails),
-        options,
-      ),
+      fetchOf(`/ledger/sessions${queryOf({ userId, status, limit, cursor })}`, pageOf(readDetails), options),
     transactions: async (sessionId, { limit, cursor } = {}, options) =>
       fetchOf(
         `/ledger/sessions/${segment(sessionId)}/transactions${queryOf({ limit, cursor })}`,
-        read.readPage(read.readTransaction),
+        pageOf(readTransaction),
         options,
       ),
     reconcile: async (options) => {
       const reply = await call({ method: 'GET', path: '/ledger/reconcile', answers: [409] }, options);
-      if (reply.status === 200) return readBody(reply, read.readReport);
+      if (reply.status === 200) return readBody(reply, (answer) => ({ ...readReport(answer), ok: true }));
       const error = failureOf({ ...reply.known, body: reply.body });
       if (error.code !== 'ledger/integrity_failed') throw error;
-      return readBody(reply, (answer) => read.readDiscrepancies(answer.object('details')));
+      return readBody(reply, (answer) => readDiscrepancies(answer.object('details')));
     },
   };
 }
 
 const newUuid = () => crypto.randomUUID();
 
-function betBody({ amount, roundId, transactionUuid = newUuid() }: Omit<types.BetRequest, 'sessionId'>) {
-  return { transactionUuid, amount: encodeAmount(amount), ...(roundId !== undefined && { roundId }) };
-}
+const readOpened = readerOf('Opened');
+const readBet = readerOf('PlacedBet');
+const readWin = readerOf('CreditedWin');
+const readRollback = readerOf('RolledBackBet');
+const readBalance = readerOf('SessionBalance');
+const readSettled = readerOf('SettledSession');
+const readDetails = readerOf('SessionDetails');
+const readTransaction = readerOf('Transaction');
+const readReport = readerOf('Reconciled');
+const readCheck = readerOf('ReconcileCheck');
 
-function winBody({ betTransactionUuid, ...win }: Omit<types.WinRequest, 'sessionId'>) {
-  return { ...betBody(win), betTransactionUuid };
-}
+const pageOf =
+  <Item>(readItem: (item: Fields) => Item) =>
+  (answer: Fields): types.Page<Item> => ({
+    items: answer.list('items', readItem),
+    nextCursor: answer.nullable('nextCursor', answer.text),
+  });
 
-function rollbackBody({
-  betTransactionUuid,
-  transactionUuid = newUuid(),
-}: Omit<types.RollbackRequest, 'sessionId'>) {
-  return { transactionUuid, betTransactionUuid };
-}
+/** Of the details of `ledger/integrity_failed`. */
+const readDiscrepancies = (details: Fields): types.ReconcileReport => ({
+  ok: false,
+  position: details.text('position'),
+  checks: details.list('checks', readCheck),
+  discrepancies: details.list('discrepancies', (item) => ({
+    check: item.text('check'),
+    subject: item.text('subject'),
+    expected: item.raw.expected ?? null,
+    actual: item.raw.actual ?? null,
+  })),
+});
 
-function operationBody(operation: types.BatchOperation) {
-  switch (operation.op) {
-    case 'bet':
-      return { op: operation.op, ...betBody(operation) };
-    case 'win':
-      return { op: operation.op, ...winBody(operation) };
-    case 'rollback':
-      return { op: operation.op, ...rollbackBody(operation) };
-  }
+const REQUESTS = { bet: 'BetRequest', win: 'WinRequest', rollback: 'RollbackRequest' } as const;
+
+function operationBody({ op, transactionUuid = newUuid(), ...operation }: types.BatchOperation) {
+  // The session is named once, for all of them.
+  return {
+    op,
+    transactionUuid,
+    ...bodyOf(REQUESTS[op], { ...operation, transactionUuid, sessionId: undefined }),
+  };
 }
 
 function batchResult(
@@ -168,10 +189,10 @@ function batchResult(
   }
   switch (op) {
     case 'bet':
-      return { op, ok: true, answer: read.readBet(answer) };
+      return { op, ok: true, answer: readBet(answer) };
     case 'win':
-      return { op, ok: true, answer: read.readWin(answer) };
+      return { op, ok: true, answer: readWin(answer) };
     case 'rollback':
-      return { op, ok: true, answer: read.readRollback(answer) };
+      return { op, ok: true, answer: readRollback(answer) };
   }
 }

@@ -1,4 +1,15 @@
-/** The ledger's shapes as the SDK hands them out. Amounts are bigint base units. Source: contract, Ledger. */
+/** What the ledger takes and answers beyond the API's own resources. Source: contract, Ledger. */
+import type {
+  BetRequest,
+  CreditedWin,
+  Opened,
+  PlacedBet,
+  ReconcileCheck,
+  Reconciled,
+  RollbackRequest,
+  RolledBackBet,
+  WinRequest,
+} from './api.ts';
 import type { CofferError } from './cofferError.ts';
 
 /** Whether the service had acted under this key before, and answered as it did then. */
@@ -6,116 +17,9 @@ export interface Replayable {
   readonly replayed: boolean;
 }
 
-export interface OpenRequest {
-  readonly userId: string;
-  readonly gameCode: string;
-  /** The app's currency code. */
-  readonly currency: string;
-  readonly lockAmount: bigint;
-  /** Made when it is not given, once for all attempts of the call. */
-  readonly transactionUuid?: string;
-}
-export interface BetRequest {
-  readonly sessionId: string;
-  readonly amount: bigint;
-  readonly roundId?: string;
-  readonly transactionUuid?: string;
-}
-export interface WinRequest {
-  readonly sessionId: string;
-  readonly betTransactionUuid: string;
-  readonly amount: bigint;
-  readonly roundId?: string;
-  readonly transactionUuid?: string;
-}
-export interface RollbackRequest {
-  readonly sessionId: string;
-  readonly betTransactionUuid: string;
-  readonly transactionUuid?: string;
-}
-export interface SettleRequest {
-  readonly sessionId: string;
-  readonly transactionUuid?: string;
-}
-
-export interface OpenedSession {
-  readonly sessionId: string;
-  readonly userId: string;
-  readonly gameCode: string;
-  readonly currency: string;
-  readonly lockAmount: bigint;
-  readonly balance: bigint;
-  readonly status: 'open';
-  readonly openedAt: string;
+export interface OpenedSession extends Opened {
   /** The key that the session was opened under. */
   readonly transactionUuid: string;
-}
-export interface PlacedBet {
-  readonly sessionId: string;
-  readonly transactionUuid: string;
-  readonly amount: bigint;
-  readonly balance: bigint;
-  readonly status: 'accepted';
-}
-export interface CreditedWin extends PlacedBet {
-  readonly betTransactionUuid: string;
-}
-export interface RolledBackBet {
-  readonly sessionId: string;
-  readonly transactionUuid: string;
-  readonly betTransactionUuid: string;
-  /** 0 unless `rolled_back`. */
-  readonly amount: bigint;
-  readonly balance: bigint;
-  readonly status: 'rolled_back' | 'remembered' | 'already_rolled_back';
-}
-export interface SessionBalance {
-  readonly sessionId: string;
-  readonly userId: string;
-  readonly currency: string;
-  /** After the settlement: the payout. */
-  readonly balance: bigint;
-  readonly status: 'open' | 'settled';
-}
-export interface SettledSession {
-  readonly sessionId: string;
-  readonly userId: string;
-  readonly currency: string;
-  readonly lockAmount: bigint;
-  readonly totalBet: bigint;
-  readonly totalWin: bigint;
-  readonly payout: bigint;
-  /** May be negative. */
-  readonly net: bigint;
-  readonly status: 'settled';
-  readonly settledAt: string;
-}
-
-/** A session with its totals; what only a settled one has is null until then. */
-export interface SessionDetails {
-  readonly sessionId: string;
-  readonly userId: string;
-  readonly gameCode: string;
-  readonly currency: string;
-  readonly lockAmount: bigint;
-  readonly balance: bigint;
-  readonly status: 'open' | 'settled';
-  readonly openedAt: string;
-  readonly totalBet: bigint;
-  readonly totalWin: bigint;
-  readonly payout: bigint | null;
-  readonly net: bigint | null;
-  readonly settledAt: string | null;
-}
-export interface Transaction {
-  readonly transactionUuid: string;
-  readonly kind: 'bet' | 'win' | 'rollback';
-  readonly amount: bigint;
-  readonly betTransactionUuid: string | null;
-  readonly roundId: string | null;
-  readonly status: 'accepted' | 'rolled_back' | 'remembered';
-  readonly balance: bigint;
-  readonly at: string;
 }
 
 export interface Page<Item> {
@@ -150,11 +54,6 @@ export type BatchResult =
   | { readonly op: 'rollback'; readonly ok: true; readonly answer: RolledBackBet }
   | { readonly op: BatchOperation['op']; readonly ok: false; readonly error: CofferError };
 
-export interface ReconcileCheck {
-  readonly name: string;
-  readonly ok: boolean;
-  readonly examined: number;
-}
 export interface Discrepancy {
   readonly check: string;
   readonly subject: string;
@@ -163,33 +62,8 @@ export interface Discrepancy {
   /** Null where there is nothing. */
   readonly actual: unknown;
 }
-/** The seven of a currency, signed as the books have them, sum to zero. */
-export interface Totals {
-  readonly currency: string;
-  readonly available: bigint;
-  readonly held: bigint;
-  readonly pools: bigint;
-  readonly house: bigint;
-  readonly referrals: bigint;
-  readonly external: bigint;
-  readonly adjustments: bigint;
-}
 export type ReconcileReport =
-  | {
-      readonly ok: true;
-      readonly environment: 'test' | 'live';
-      readonly position: string;
-      readonly checkedAt: string;
-      readonly mode: 'full' | 'incremental';
-      readonly checks: readonly ReconcileCheck[];
-      readonly inFlight: readonly { readonly reaction: string; readonly subject: string }[];
-      readonly warnings: readonly {
-        readonly code: string;
-        readonly subject: string;
-        readonly sessions: readonly string[];
-      }[];
-      readonly totals: readonly Totals[];
-    }
+  | (Omit<Reconciled, 'ok'> & { readonly ok: true })
   | {
       readonly ok: false;
       readonly position: string;

@@ -1,9 +1,10 @@
 /** The client of a frontend: it signs players in with the publishable key, and keeps their session fresh. */
 import type { Fields } from './answers.ts';
+import type { EmailInitiated, Me, Session, SiwsChallenge } from './api.ts';
 import { encodeBase64 } from './base64.ts';
 import { CofferError, sdkError } from './cofferError.ts';
-import { readUser, readWallet, type User, type WalletSummary } from './identity.ts';
 import type { Fetch } from './platform.ts';
+import { readerOf } from './resources.ts';
 import { type CallOptions, type RetryOptions, retryPolicyOf, type Timing } from './retry.ts';
 import { memoryTokenStore, type TokenStore, type Tokens } from './tokens.ts';
 import { type Call, createTransport, type Request, readBody, withUnknownOutcome } from './transport.ts';
@@ -24,26 +25,10 @@ export interface PlayerClientOptions {
   readonly wallClockMs?: () => number;
 }
 
-export interface Session extends Tokens {
-  readonly user: User;
-}
-
 /** Facts of the first touch, which a sign-in may carry. */
 export interface FirstTouch {
   readonly referralCode?: string;
   readonly gameKey?: string;
-}
-
-/** As the service issued it; sent back as it is. */
-export interface SiwsChallenge {
-  readonly nonce: string;
-  readonly domain: string;
-  readonly statement: string;
-  readonly uri: string;
-  readonly issuedAt: string;
-  readonly expiresAt: string;
-  /** The text that the wallet signs. */
-  readonly message: string;
 }
 
 export interface SiwsProof extends FirstTouch {
@@ -87,10 +72,7 @@ export interface PlayerClient {
   };
   readonly email: {
     /** Sends a code. Answers the same for every address. */
-    readonly initiate: (
-      email: string,
-      options?: CallOptions,
-    ) => Promise<{ readonly sent: boolean; readonly expiresAt: string }>;
+    readonly initiate: (email: string, options?: CallOptions) => Promise<EmailInitiated>;
     readonly verify: (
       proof: FirstTouch & { readonly email: string; readonly code: string },
       options?: CallOptions,
@@ -104,12 +86,6 @@ export interface PlayerClient {
   readonly wallets: WalletsClient;
   /** Forgets the tokens, then revokes them. When that rejects, the player is signed out here all the same. */
   readonly logout: (options?: CallOptions) => Promise<void>;
-}
-
-export interface Me {
-  readonly user: User;
-  /** The active one. */
-  readonly wallet: WalletSummary | null;
 }
 
 const ACCESS_TOKEN_LEEWAY_MS = 60_000;
@@ -275,31 +251,10 @@ function hasEnded(error: unknown): boolean {
   );
 }
 
-const readSession = (fields: Fields): Session => ({
-  accessToken: fields.text('accessToken'),
-  refreshToken: fields.text('refreshToken'),
-  expiresAt: fields.text('expiresAt'),
-  user: readUser(fields.object('user')),
-});
+const readSession = readerOf('Session');
+const readIssued = readerOf('SiwsChallenge');
+const readInitiated = readerOf('EmailInitiated');
+const readMe = readerOf('Me');
 
-const readChallenge = (fields: Fields): SiwsChallenge => ({
-  // Also what a newer service may have added: the challenge goes back as it came.
-  ...fields.raw,
-  nonce: fields.text('nonce'),
-  domain: fields.text('domain'),
-  statement: fields.text('statement'),
-  uri: fields.text('uri'),
-  issuedAt: fields.text('issuedAt'),
-  expiresAt: fields.text('expiresAt'),
-  message: fields.text('message'),
-});
-
-const readInitiated = (fields: Fields) => ({
-  sent: fields.boolean('sent'),
-  expiresAt: fields.text('expiresAt'),
-});
-
-const readMe = (fields: Fields): Me => ({
-  user: readUser(fields.object('user')),
-  wallet: fields.nullable('wallet', (name) => readWallet(fields.object(name))),
-});
+/** Also what a newer service may have added: the challenge goes back as it came. */
+const readChallenge = (fields: Fields): SiwsChallenge => ({ ...fields.raw, ...readIssued(fields) });

@@ -1,47 +1,10 @@
 /** The treasury group. Source: specification, Treasury; docs/api.md, Treasury. */
-import { encodeAmount } from './amounts.ts';
-import type { Fields } from './answers.ts';
+import type { TransferRequest, TreasuryBalance, TreasuryBalanceRequest, TreasuryMove } from './api.ts';
 import { sdkError } from './cofferError.ts';
 import type { Replayable } from './ledgerTypes.ts';
-import { readTreasuryMove, type TreasuryMove } from './moves.ts';
+import { bodyOf, readerOf } from './resources.ts';
 import type { CallOptions, Timing } from './retry.ts';
 import { type Call, readBody } from './transport.ts';
-
-export interface TransferRequest {
-  readonly userId: string;
-  /** The app's currency id. */
-  readonly currency: number;
-  readonly amount: bigint;
-  /** Made when it is not given, once for all attempts of the call. */
-  readonly ref?: string;
-}
-
-export interface TreasuryBalanceRequest {
-  readonly userId: string;
-  readonly currency: number;
-}
-
-/** Where a player stands, and what the app's treasury holds and owes in the currency. */
-export interface TreasuryBalance {
-  readonly userId: string;
-  readonly currency: number;
-  readonly deposited: bigint;
-  readonly withdrawn: bigint;
-  readonly net: bigint;
-  readonly available: bigint;
-  readonly held: bigint;
-  readonly treasury: {
-    readonly address: string;
-    /** In finalized blocks. */
-    readonly onChain: bigint;
-    /** All players' funds, pools and referrals. */
-    readonly liabilities: bigint;
-    /** Cash-outs that are signed and not booked yet. */
-    readonly inFlight: bigint;
-    /** What it holds, less what it owes. */
-    readonly surplus: bigint;
-  };
-}
 
 export interface SettledOptions extends CallOptions {
   /** Between two looks, in milliseconds. Default 1,000. */
@@ -74,15 +37,18 @@ export interface TreasuryClient {
 const SETTLED_WITHIN_MS = 120_000;
 const POLL_MS = 1_000;
 
+const readMove = readerOf('TreasuryMove');
+const readBalance = readerOf('TreasuryBalance');
+
 export function createTreasuryClient(call: Call, timing: Timing): TreasuryClient {
   const transfer = async (
     path: string,
-    { userId, currency, amount, ref = crypto.randomUUID() }: TransferRequest,
+    { ref = crypto.randomUUID(), ...request }: TransferRequest,
     options: CallOptions | undefined,
   ): Promise<TreasuryMove & Replayable> => {
-    const body = { userId, currency, amount: encodeAmount(amount), ref };
+    const body = bodyOf('TransferRequest', { ...request, ref });
     const reply = await call({ method: 'POST', path, body, key: { ref } }, options);
-    return { ...readBody(reply, readTreasuryMove), replayed: reply.replayed };
+    return { ...readBody(reply, readMove), replayed: reply.replayed };
   };
 
   const status: TreasuryClient['status'] = async (ref, options) => {
@@ -90,7 +56,7 @@ export function createTreasuryClient(call: Call, timing: Timing): TreasuryClient
       { method: 'POST', path: '/treasury/status', body: { ref }, key: { ref } },
       options,
     );
-    return readBody(reply, readTreasuryMove);
+    return readBody(reply, readMove);
   };
 
   return {
@@ -112,8 +78,8 @@ export function createTreasuryClient(call: Call, timing: Timing): TreasuryClient
         await timing.sleep(pollMs, signal);
       }
     },
-    balance: async ({ userId, currency }, options) => {
-      const body = { userId, currency };
+    balance: async (request, options) => {
+      const body = bodyOf('TreasuryBalanceRequest', request);
       return readBody(await call({ method: 'POST', path: '/treasury/balance', body }, options), readBalance);
     },
   };
@@ -121,23 +87,3 @@ export function createTreasuryClient(call: Call, timing: Timing): TreasuryClient
 
 const isSettled = (move: TreasuryMove): move is SettledMove =>
   move.status === 'confirmed' || move.status === 'failed';
-
-function readBalance(answer: Fields): TreasuryBalance {
-  const treasury = answer.object('treasury');
-  return {
-    userId: answer.text('userId'),
-    currency: answer.number('currency'),
-    deposited: answer.figure('deposited'),
-    withdrawn: answer.figure('withdrawn'),
-    net: answer.signedFigure('net'),
-    available: answer.figure('available'),
-    held: answer.figure('held'),
-    treasury: {
-      address: treasury.text('address'),
-      onChain: treasury.figure('onChain'),
-      liabilities: treasury.signedFigure('liabilities'),
-      inFlight: treasury.figure('inFlight'),
-      surplus: treasury.signedFigure('surplus'),
-    },
-  };
-}

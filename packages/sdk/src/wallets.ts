@@ -1,10 +1,8 @@
 /** The wallets group: a player's own, and signatures that a backend asks for. Source: docs/api.md, Wallets. */
-import { encodeAmount } from './amounts.ts';
 import type { Fields } from './answers.ts';
-import { encodeBase64 } from './base64.ts';
-import { readWallet } from './identity.ts';
+import type * as api from './api.ts';
 import type { Replayable } from './ledgerTypes.ts';
-import { readWalletMove, type WalletMove } from './moves.ts';
+import { bodyOf, readerOf } from './resources.ts';
 import type { CallOptions } from './retry.ts';
 import { type Call, readBody, segment } from './transport.ts';
 import type * as types from './walletTypes.ts';
@@ -15,20 +13,20 @@ import type * as types from './walletTypes.ts';
  */
 export interface WalletsClient {
   /** The active one. */
-  readonly me: (options?: CallOptions) => Promise<types.Wallet>;
-  readonly balance: (walletId: string, options?: CallOptions) => Promise<types.WalletBalance>;
+  readonly me: (options?: CallOptions) => Promise<api.Wallet>;
+  readonly balance: (walletId: string, options?: CallOptions) => Promise<api.WalletBalance>;
   /** Signs and does not send. */
   readonly sign: (
     request: types.WalletSignRequest,
     options?: CallOptions,
-  ) => Promise<types.SignedTransaction & Replayable>;
+  ) => Promise<api.SignedTransaction & Replayable>;
   /** Answers the move as it was requested: `withdrawal` tells what became of it. */
   readonly withdraw: (
     request: types.WalletWithdrawRequest,
     options?: CallOptions,
-  ) => Promise<WalletMove & Replayable>;
-  readonly withdrawal: (walletId: string, moveId: string, options?: CallOptions) => Promise<WalletMove>;
-  readonly exportPreflight: (walletId: string, options?: CallOptions) => Promise<types.ExportPreflight>;
+  ) => Promise<api.WalletMove & Replayable>;
+  readonly withdrawal: (walletId: string, moveId: string, options?: CallOptions) => Promise<api.WalletMove>;
+  readonly exportPreflight: (walletId: string, options?: CallOptions) => Promise<api.ExportPreflight>;
   /** Hands out the key of the wallet and makes a fresh wallet. The service cannot sign with the old one any more. */
   readonly export: (
     request: types.ExportRequest,
@@ -41,7 +39,7 @@ export interface ServerWalletsClient {
   readonly sign: (
     request: types.ServerSignRequest,
     options?: CallOptions,
-  ) => Promise<types.SignedTransaction & Replayable>;
+  ) => Promise<api.SignedTransaction & Replayable>;
 }
 
 export function createServerWalletsClient(call: Call): ServerWalletsClient {
@@ -61,27 +59,21 @@ export function createWalletsClient(call: Call): WalletsClient {
   ): Promise<Answer> => readBody(await call({ method: 'GET', path }, options), read);
 
   return {
-    me: async (options) => ask('/wallets/me', readFullWallet, options),
+    me: async (options) => ask('/wallets/me', readWallet, options),
     balance: async (walletId, options) => ask(path(walletId, 'balance'), readBalance, options),
     sign: async ({ walletId, ...request }, options) =>
       sign(call, path(walletId, 'sign'), {}, request, options),
-    withdraw: async ({ walletId, toAddress, amount, currency, mint, idempotencyKey = newKey() }, options) => {
-      const body = {
-        idempotencyKey,
-        toAddress,
-        amount: encodeAmount(amount),
-        ...(currency !== undefined && { currency }),
-        ...(mint !== undefined && { mint }),
-      };
-      return write(call, path(walletId, 'withdraw'), body, readWalletMove, options);
+    withdraw: async ({ walletId, idempotencyKey = newKey(), ...request }, options) => {
+      const body = bodyOf('Withdrawal', { ...request, idempotencyKey });
+      return write(call, path(walletId, 'withdraw'), idempotencyKey, body, readMove, options);
     },
     withdrawal: async (walletId, moveId, options) =>
-      ask(path(walletId, 'withdrawals', moveId), readWalletMove, options),
+      ask(path(walletId, 'withdrawals', moveId), readMove, options),
     exportPreflight: async (walletId, options) =>
       ask(path(walletId, 'export', 'preflight'), readPreflight, options),
-    export: async ({ walletId, recipientPublicKey, idempotencyKey = newKey() }, options) => {
-      const body = { idempotencyKey, ...(recipientPublicKey !== undefined && { recipientPublicKey }) };
-      const answer = await write(call, path(walletId, 'export'), body, readExported, options);
+    export: async ({ walletId, idempotencyKey = newKey(), ...request }, options) => {
+      const body = bodyOf('ExportOrder', { ...request, idempotencyKey });
+      const answer = await write(call, path(walletId, 'export'), idempotencyKey, body, readExported, options);
       return { ...answer, idempotencyKey };
     },
   };
@@ -89,15 +81,22 @@ export function createWalletsClient(call: Call): WalletsClient {
 
 const newKey = () => crypto.randomUUID();
 
+const readWallet = readerOf('Wallet');
+const readBalance = readerOf('WalletBalance');
+const readSigned = readerOf('SignedTransaction');
+const readMove = readerOf('WalletMove');
+const readPreflight = readerOf('ExportPreflight');
+const readExported = readerOf('Exported');
+
 /** Sends a write under the key in its body. */
 async function write<Answer>(
   call: Call,
   path: string,
-  body: { readonly idempotencyKey: string } & Readonly<Record<string, unknown>>,
+  idempotencyKey: string,
+  body: Readonly<Record<string, unknown>>,
   read: (answer: Fields) => Answer,
   options: CallOptions | undefined,
 ): Promise<Answer & Replayable> {
-  const { idempotencyKey } = body;
   const reply = await call({ method: 'POST', path, body, key: { idempotencyKey } }, options);
   return { ...readBody(reply, read), replayed: reply.replayed };
 }
@@ -112,60 +111,8 @@ const sign = (
   write(
     call,
     path,
-    { ...owner, transaction: encodeBase64(transaction), idempotencyKey },
+    idempotencyKey,
+    { ...owner, ...bodyOf('TransactionToSign', { transaction, idempotencyKey }) },
     readSigned,
     options,
   );
-
-const readFullWallet = (answer: Fields): types.Wallet => ({
-  ...readWallet(answer),
-  userId: answer.text('userId'),
-  createdAt: answer.text('createdAt'),
-});
-
-const readHolding = (holding: Fields): types.Holding => ({
-  amount: holding.figure('amount'),
-  decimals: holding.number('decimals'),
-  currency: holding.nullable('currency', holding.text),
-  currencyId: holding.nullable('currencyId', holding.number),
-});
-
-const readBalance = (answer: Fields): types.WalletBalance => {
-  const native = answer.object('native');
-  return {
-    walletId: answer.text('walletId'),
-    address: answer.text('address'),
-    environment: answer.oneOf('environment', ['test', 'live']),
-    native: { symbol: native.text('symbol'), ...readHolding(native) },
-    tokens: answer.list('tokens', (token) => ({ mint: token.text('mint'), ...readHolding(token) })),
-  };
-};
-
-const readSigned = (answer: Fields): types.SignedTransaction => ({
-  signedTransaction: answer.bytes('signedTransaction'),
-  signature: answer.text('signature'),
-  publicKey: answer.text('publicKey'),
-});
-
-const readPreflight = (answer: Fields): types.ExportPreflight => ({
-  allowed: answer.boolean('allowed'),
-  reasons: answer.texts('reasons'),
-  floor: answer.list('floor', (floor) => ({
-    currency: floor.text('currency'),
-    minimum: floor.figure('minimum'),
-    balance: floor.figure('balance'),
-  })),
-});
-
-const readExported = (answer: Fields): Omit<types.ExportedWallet, 'idempotencyKey'> => {
-  const exported = answer.object('exported');
-  return {
-    exported: {
-      id: exported.text('id'),
-      address: exported.text('address'),
-      secretKey: exported.optionalText('secretKey'),
-      sealedSecretKey: exported.optionalText('sealedSecretKey'),
-    },
-    wallet: readFullWallet(answer.object('wallet')),
-  };
-};

@@ -1,0 +1,546 @@
+/**
+ * Written by `node scripts/writeSdkTypes.ts` from the OpenAPI document: do not edit.
+ * Amounts are bigint base units.
+ */
+import type { Open, ShapesOf } from './answers.ts';
+
+export interface Resources {
+  readonly OpenRequest: OpenRequest;
+  readonly BetRequest: BetRequest;
+  readonly WinRequest: WinRequest;
+  readonly RollbackRequest: RollbackRequest;
+  readonly SettleRequest: SettleRequest;
+  readonly Opened: Opened;
+  readonly PlacedBet: PlacedBet;
+  readonly CreditedWin: CreditedWin;
+  readonly RolledBackBet: RolledBackBet;
+  readonly SessionBalance: SessionBalance;
+  readonly SettledSession: SettledSession;
+  readonly SessionDetails: SessionDetails;
+  readonly Transaction: Transaction;
+  readonly ReconcileCheck: ReconcileCheck;
+  readonly Reconciled: Reconciled;
+  readonly InFlight: InFlight;
+  readonly ReconcileWarning: ReconcileWarning;
+  readonly Totals: Totals;
+  readonly Account: Account;
+  readonly TransferRequest: TransferRequest;
+  readonly TreasuryBalanceRequest: TreasuryBalanceRequest;
+  readonly TreasuryMove: TreasuryMove;
+  readonly MoveError: MoveError;
+  readonly TreasuryBalance: TreasuryBalance;
+  readonly Wallet: Wallet;
+  readonly WalletBalance: WalletBalance;
+  readonly TokenHolding: TokenHolding;
+  readonly TransactionToSign: TransactionToSign;
+  readonly SignedTransaction: SignedTransaction;
+  readonly Withdrawal: Withdrawal;
+  readonly WalletMove: WalletMove;
+  readonly ExportPreflight: ExportPreflight;
+  readonly ExportFloor: ExportFloor;
+  readonly ExportOrder: ExportOrder;
+  readonly Exported: Exported;
+  readonly Identity: Identity;
+  readonly WalletSummary: WalletSummary;
+  readonly User: User;
+  readonly VerifiedSession: VerifiedSession;
+  readonly Session: Session;
+  readonly SiwsChallenge: SiwsChallenge;
+  readonly EmailInitiated: EmailInitiated;
+  readonly Me: Me;
+}
+export interface OpenRequest {
+  /** The player. */
+  readonly userId: string;
+  /** Your name of the game. */
+  readonly gameCode: string;
+  /** The app's currency code. */
+  readonly currency: string;
+  /** Base units; 0 is allowed. */
+  readonly lockAmount: bigint;
+  /** Your id of this write. The same again answers the same; with other content it is refused. Made when it is not given, once for all attempts of the call. */
+  readonly transactionUuid?: string;
+}
+export interface BetRequest {
+  /** The play session, as the open answered it. */
+  readonly sessionId: string;
+  /** Your id of this write. The same again answers the same; with other content it is refused. Made when it is not given, once for all attempts of the call. */
+  readonly transactionUuid?: string;
+  /** Base units; 0 is allowed. */
+  readonly amount: bigint;
+  /** Your round, kept with the write. */
+  readonly roundId?: string;
+}
+export interface WinRequest {
+  /** The play session, as the open answered it. */
+  readonly sessionId: string;
+  /** Your id of this write. The same again answers the same; with other content it is refused. Made when it is not given, once for all attempts of the call. */
+  readonly transactionUuid?: string;
+  /** The transactionUuid of the bet. */
+  readonly betTransactionUuid: string;
+  /** Base units; 0 is allowed. */
+  readonly amount: bigint;
+  /** Your round, kept with the write. */
+  readonly roundId?: string;
+}
+export interface RollbackRequest {
+  /** The play session, as the open answered it. */
+  readonly sessionId: string;
+  /** Your id of this write. The same again answers the same; with other content it is refused. Made when it is not given, once for all attempts of the call. */
+  readonly transactionUuid?: string;
+  /** The transactionUuid of the bet. */
+  readonly betTransactionUuid: string;
+}
+export interface SettleRequest {
+  /** The play session, as the open answered it. */
+  readonly sessionId: string;
+  /** Your id of this write. The same again answers the same; with other content it is refused. Made when it is not given, once for all attempts of the call. */
+  readonly transactionUuid?: string;
+}
+export interface Opened {
+  /** The play session, as the open answered it. */
+  readonly sessionId: string;
+  /** The player. */
+  readonly userId: string;
+  readonly gameCode: string;
+  /** The app's currency code. */
+  readonly currency: string;
+  /** Base units. */
+  readonly lockAmount: bigint;
+  /** Base units. */
+  readonly balance: bigint;
+  readonly status: 'open';
+  /** ISO 8601 UTC with milliseconds. */
+  readonly openedAt: string;
+}
+export interface PlacedBet {
+  /** The play session, as the open answered it. */
+  readonly sessionId: string;
+  readonly transactionUuid: string;
+  /** Base units. */
+  readonly amount: bigint;
+  /** Base units. */
+  readonly balance: bigint;
+  readonly status: 'accepted';
+}
+export interface CreditedWin {
+  /** The play session, as the open answered it. */
+  readonly sessionId: string;
+  readonly transactionUuid: string;
+  readonly betTransactionUuid: string;
+  /** Base units. */
+  readonly amount: bigint;
+  /** Base units. */
+  readonly balance: bigint;
+  readonly status: 'accepted';
+}
+export interface RolledBackBet {
+  /** The play session, as the open answered it. */
+  readonly sessionId: string;
+  readonly transactionUuid: string;
+  readonly betTransactionUuid: string;
+  /** Base units. */
+  readonly amount: bigint;
+  /** Base units. */
+  readonly balance: bigint;
+  readonly status: 'rolled_back' | 'remembered' | 'already_rolled_back';
+}
+export interface SessionBalance {
+  /** The play session, as the open answered it. */
+  readonly sessionId: string;
+  /** The player. */
+  readonly userId: string;
+  /** The app's currency code. */
+  readonly currency: string;
+  /** Base units. */
+  readonly balance: bigint;
+  readonly status: 'open' | 'settled';
+}
+export interface SettledSession {
+  /** The play session, as the open answered it. */
+  readonly sessionId: string;
+  /** The player. */
+  readonly userId: string;
+  /** The app's currency code. */
+  readonly currency: string;
+  /** Base units. */
+  readonly lockAmount: bigint;
+  /** Base units. */
+  readonly totalBet: bigint;
+  /** Base units. */
+  readonly totalWin: bigint;
+  /** Base units. */
+  readonly payout: bigint;
+  /** Base units. */
+  readonly net: bigint;
+  readonly status: 'settled';
+  /** ISO 8601 UTC with milliseconds. */
+  readonly settledAt: string;
+}
+export interface SessionDetails {
+  /** The play session, as the open answered it. */
+  readonly sessionId: string;
+  /** The player. */
+  readonly userId: string;
+  readonly gameCode: string;
+  /** The app's currency code. */
+  readonly currency: string;
+  /** Base units. */
+  readonly lockAmount: bigint;
+  /** Base units. */
+  readonly balance: bigint;
+  readonly status: 'open' | 'settled';
+  /** ISO 8601 UTC with milliseconds. */
+  readonly openedAt: string;
+  /** Base units. */
+  readonly totalBet: bigint;
+  /** Base units. */
+  readonly totalWin: bigint;
+  readonly payout: bigint | null;
+  readonly net: bigint | null;
+  readonly settledAt: string | null;
+}
+export interface Transaction {
+  readonly transactionUuid: string;
+  readonly kind: 'bet' | 'win' | 'rollback';
+  /** Base units. */
+  readonly amount: bigint;
+  readonly betTransactionUuid: string | null;
+  readonly roundId: string | null;
+  readonly status: 'accepted' | 'rolled_back' | 'remembered';
+  /** Base units. */
+  readonly balance: bigint;
+  /** ISO 8601 UTC with milliseconds. */
+  readonly at: string;
+}
+export interface ReconcileCheck {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly examined: number;
+}
+export interface Reconciled {
+  readonly ok: boolean;
+  readonly environment: 'test' | 'live';
+  /** The place in the log that everything was compared at. */
+  readonly position: string;
+  /** ISO 8601 UTC with milliseconds. */
+  readonly checkedAt: string;
+  readonly mode: 'full' | 'incremental';
+  /** The place from which an incremental run went on; null for a full one. */
+  readonly verifiedFrom: string | null;
+  readonly checks: readonly ReconcileCheck[];
+  /** Decided, and on its way to the account. */
+  readonly inFlight: readonly InFlight[];
+  readonly warnings: readonly ReconcileWarning[];
+  readonly totals: readonly Totals[];
+}
+export interface InFlight {
+  readonly reaction: string;
+  readonly subject: string;
+}
+export interface ReconcileWarning {
+  readonly code: string;
+  readonly subject: string;
+  readonly sessions: readonly string[];
+  /** Of an event that is skipped: who passes it over. */
+  readonly consumer?: string;
+  readonly eventId?: string;
+  readonly eventType?: string;
+  readonly reason?: string;
+  readonly skippedAt?: string;
+}
+export interface Totals {
+  readonly currency: string;
+  /** Base units. */
+  readonly available: bigint;
+  /** Base units. */
+  readonly held: bigint;
+  /** Base units. */
+  readonly pools: bigint;
+  /** Base units. */
+  readonly house: bigint;
+  /** Base units. */
+  readonly referrals: bigint;
+  /** Base units. */
+  readonly external: bigint;
+  /** Base units. */
+  readonly adjustments: bigint;
+}
+export interface Account {
+  readonly currency: string;
+  readonly currencyId: number;
+  /** Base units. */
+  readonly available: bigint;
+  /** Base units. */
+  readonly held: bigint;
+}
+export interface TransferRequest {
+  /** The player. */
+  readonly userId: string;
+  /** The id of one of the app's currencies. */
+  readonly currency: number;
+  /** Base units, at least 1. */
+  readonly amount: bigint;
+  /** Your id of this move, over deposits and withdrawals. The same again answers the same; with other content it is refused. Made when it is not given, once for all attempts of the call. */
+  readonly ref?: string;
+}
+export interface TreasuryBalanceRequest {
+  /** The player. */
+  readonly userId: string;
+  /** The id of one of the app's currencies. */
+  readonly currency: number;
+}
+export interface TreasuryMove {
+  readonly ref: string;
+  /** Our id of the move. */
+  readonly moveId: string;
+  readonly kind: 'deposit' | 'withdraw';
+  readonly userId: string;
+  /** The app's currency id; null for a mint that is none. */
+  readonly currency: number | null;
+  /** Base units. */
+  readonly amount: bigint;
+  /** The wallet that is paid, in base58. */
+  readonly toAddress: string;
+  readonly status: 'pending' | 'submitted' | 'confirmed' | 'failed';
+  /** Of the latest transaction, in base58. */
+  readonly signature: string | null;
+  readonly slot: number | null;
+  readonly error: MoveError | null;
+  /** ISO 8601 UTC with milliseconds. */
+  readonly createdAt: string;
+  /** ISO 8601 UTC with milliseconds. */
+  readonly updatedAt: string;
+}
+export interface MoveError {
+  readonly code: string;
+  readonly message: string;
+}
+export interface TreasuryBalance {
+  /** The player. */
+  readonly userId: string;
+  /** The id of one of the app's currencies. */
+  readonly currency: number;
+  /** Base units. */
+  readonly deposited: bigint;
+  /** Base units. */
+  readonly withdrawn: bigint;
+  /** Base units. */
+  readonly net: bigint;
+  /** Base units. */
+  readonly available: bigint;
+  /** Base units. */
+  readonly held: bigint;
+  readonly treasury: {
+    readonly address: string;
+    /** In finalized blocks. */
+    readonly onChain: bigint;
+    /** All players' available and held funds, pools and referrals in the currency. */
+    readonly liabilities: bigint;
+    /** Cash-outs that are signed and not booked yet. */
+    readonly inFlight: bigint;
+    /** onChain and inFlight less liabilities. */
+    readonly surplus: bigint;
+  };
+}
+export interface Wallet {
+  readonly id: string;
+  readonly userId: string;
+  readonly address: string;
+  readonly environment: 'test' | 'live';
+  readonly custody: Open<'operator'>;
+  readonly status: Open<'active' | 'exported' | 'migrated'>;
+  readonly createdAt: string;
+}
+export interface WalletBalance {
+  readonly walletId: string;
+  readonly address: string;
+  readonly environment: 'test' | 'live';
+  readonly native: {
+    readonly symbol: Open<'SOL'>;
+    /** Base units. */
+    readonly amount: bigint;
+    readonly decimals: number;
+    readonly currency: string | null;
+    readonly currencyId: number | null;
+  };
+  readonly tokens: readonly TokenHolding[];
+}
+export interface TokenHolding {
+  readonly mint: string;
+  /** Base units. */
+  readonly amount: bigint;
+  readonly decimals: number;
+  readonly currency: string | null;
+  readonly currencyId: number | null;
+}
+export interface TransactionToSign {
+  /** The transaction: legacy or version 0, at most 1,232 bytes. */
+  readonly transaction: Uint8Array;
+  /** Made when it is not given, once for all attempts of the call. */
+  readonly idempotencyKey?: string;
+}
+export interface SignedTransaction {
+  /** The transaction with the signature in its place. */
+  readonly signedTransaction: Uint8Array;
+  /** Of the wallet, in base58. */
+  readonly signature: string;
+  readonly publicKey: string;
+}
+export interface Withdrawal {
+  /** Made when it is not given, once for all attempts of the call. */
+  readonly idempotencyKey?: string;
+  readonly toAddress: string;
+  readonly amount: bigint;
+  readonly currency?: number;
+  readonly mint?: string;
+}
+export interface WalletMove {
+  readonly idempotencyKey: string;
+  /** `native` or a base58 mint address. */
+  readonly mint: string;
+  /** Our id of the move. */
+  readonly moveId: string;
+  readonly kind: 'deposit' | 'withdraw';
+  readonly userId: string;
+  /** The app's currency id; null for a mint that is none. */
+  readonly currency: number | null;
+  /** Base units. */
+  readonly amount: bigint;
+  /** The wallet that is paid, in base58. */
+  readonly toAddress: string;
+  readonly status: 'pending' | 'submitted' | 'confirmed' | 'failed';
+  /** Of the latest transaction, in base58. */
+  readonly signature: string | null;
+  readonly slot: number | null;
+  readonly error: MoveError | null;
+  /** ISO 8601 UTC with milliseconds. */
+  readonly createdAt: string;
+  /** ISO 8601 UTC with milliseconds. */
+  readonly updatedAt: string;
+}
+export interface ExportPreflight {
+  readonly allowed: boolean;
+  readonly reasons: readonly Open<'below_floor' | 'moves_in_flight' | 'reauthentication_required'>[];
+  readonly floor: readonly ExportFloor[];
+}
+export interface ExportFloor {
+  readonly currency: string;
+  /** Base units. */
+  readonly minimum: bigint;
+  /** Base units. */
+  readonly balance: bigint;
+}
+export interface ExportOrder {
+  /** Made when it is not given, once for all attempts of the call. */
+  readonly idempotencyKey?: string;
+  readonly recipientPublicKey?: string;
+}
+export interface Exported {
+  readonly exported: {
+    readonly id: string;
+    readonly address: string;
+    readonly secretKey?: string;
+    readonly sealedSecretKey?: string;
+  };
+  readonly wallet: Wallet;
+}
+export interface Identity {
+  readonly id: string;
+  readonly type: Open<'wallet' | 'messenger' | 'email'>;
+  readonly externalId: string;
+  readonly profile: Readonly<Record<string, string>>;
+}
+export interface WalletSummary {
+  readonly id: string;
+  readonly address: string;
+  readonly environment: 'test' | 'live';
+  readonly custody: Open<'operator'>;
+  readonly status: Open<'active' | 'exported' | 'migrated'>;
+}
+export interface User {
+  readonly id: string;
+  readonly appId: string;
+  readonly primaryIdentity: Identity;
+  readonly identities: readonly Identity[];
+  readonly wallets: readonly WalletSummary[];
+  readonly createdAt: string;
+}
+export interface VerifiedSession {
+  readonly userId: string;
+  readonly appId: string;
+  readonly environment: 'test' | 'live';
+  readonly authMethod: Open<'siws' | 'messenger' | 'email'>;
+  readonly walletAddress: string | null;
+  readonly wallets: readonly WalletSummary[];
+  readonly identities: readonly Identity[];
+}
+export interface Session {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+  readonly expiresAt: string;
+  readonly user: User;
+}
+export interface SiwsChallenge {
+  readonly nonce: string;
+  readonly domain: string;
+  readonly statement: string;
+  readonly uri: string;
+  readonly issuedAt: string;
+  readonly expiresAt: string;
+  readonly message: string;
+}
+export interface EmailInitiated {
+  readonly sent: boolean;
+  readonly expiresAt: string;
+}
+export interface Me {
+  readonly user: User;
+  readonly wallet: WalletSummary | null;
+}
+
+export const shapes: ShapesOf<Resources> = {
+  OpenRequest: { fields: { userId: 'text', gameCode: 'text', currency: 'text', lockAmount: 'figure', transactionUuid: { optional: 'text' } } },
+  BetRequest: { fields: { sessionId: 'text', transactionUuid: { optional: 'text' }, amount: 'figure', roundId: { optional: 'text' } } },
+  WinRequest: { fields: { sessionId: 'text', transactionUuid: { optional: 'text' }, betTransactionUuid: 'text', amount: 'figure', roundId: { optional: 'text' } } },
+  RollbackRequest: { fields: { sessionId: 'text', transactionUuid: { optional: 'text' }, betTransactionUuid: 'text' } },
+  SettleRequest: { fields: { sessionId: 'text', transactionUuid: { optional: 'text' } } },
+  Opened: { fields: { sessionId: 'text', userId: 'text', gameCode: 'text', currency: 'text', lockAmount: 'figure', balance: 'figure', status: ['open'], openedAt: 'text' } },
+  PlacedBet: { fields: { sessionId: 'text', transactionUuid: 'text', amount: 'figure', balance: 'figure', status: ['accepted'] } },
+  CreditedWin: { fields: { sessionId: 'text', transactionUuid: 'text', betTransactionUuid: 'text', amount: 'figure', balance: 'figure', status: ['accepted'] } },
+  RolledBackBet: { fields: { sessionId: 'text', transactionUuid: 'text', betTransactionUuid: 'text', amount: 'figure', balance: 'figure', status: ['rolled_back', 'remembered', 'already_rolled_back'] } },
+  SessionBalance: { fields: { sessionId: 'text', userId: 'text', currency: 'text', balance: 'figure', status: ['open', 'settled'] } },
+  SettledSession: { fields: { sessionId: 'text', userId: 'text', currency: 'text', lockAmount: 'figure', totalBet: 'figure', totalWin: 'figure', payout: 'figure', net: 'signedFigure', status: ['settled'], settledAt: 'text' } },
+  SessionDetails: { fields: { sessionId: 'text', userId: 'text', gameCode: 'text', currency: 'text', lockAmount: 'figure', balance: 'figure', status: ['open', 'settled'], openedAt: 'text', totalBet: 'figure', totalWin: 'figure', payout: { nullable: 'figure' }, net: { nullable: 'signedFigure' }, settledAt: { nullable: 'text' } } },
+  Transaction: { fields: { transactionUuid: 'text', kind: ['bet', 'win', 'rollback'], amount: 'figure', betTransactionUuid: { nullable: 'text' }, roundId: { nullable: 'text' }, status: ['accepted', 'rolled_back', 'remembered'], balance: 'figure', at: 'text' } },
+  ReconcileCheck: { fields: { name: 'text', ok: 'boolean', examined: 'number' } },
+  Reconciled: { fields: { ok: 'boolean', environment: ['test', 'live'], position: 'text', checkedAt: 'text', mode: ['full', 'incremental'], verifiedFrom: { nullable: 'text' }, checks: { list: () => shapes.ReconcileCheck }, inFlight: { list: () => shapes.InFlight }, warnings: { list: () => shapes.ReconcileWarning }, totals: { list: () => shapes.Totals } } },
+  InFlight: { fields: { reaction: 'text', subject: 'text' } },
+  ReconcileWarning: { fields: { code: 'text', subject: 'text', sessions: 'texts', consumer: { optional: 'text' }, eventId: { optional: 'text' }, eventType: { optional: 'text' }, reason: { optional: 'text' }, skippedAt: { optional: 'text' } } },
+  Totals: { fields: { currency: 'text', available: 'signedFigure', held: 'signedFigure', pools: 'signedFigure', house: 'signedFigure', referrals: 'signedFigure', external: 'signedFigure', adjustments: 'signedFigure' } },
+  Account: { fields: { currency: 'text', currencyId: 'number', available: 'figure', held: 'figure' } },
+  TransferRequest: { fields: { userId: 'text', currency: 'number', amount: 'figure', ref: { optional: 'text' } } },
+  TreasuryBalanceRequest: { fields: { userId: 'text', currency: 'number' } },
+  TreasuryMove: { fields: { ref: 'text', moveId: 'text', kind: ['deposit', 'withdraw'], userId: 'text', currency: { nullable: 'number' }, amount: 'figure', toAddress: 'text', status: ['pending', 'submitted', 'confirmed', 'failed'], signature: { nullable: 'text' }, slot: { nullable: 'number' }, error: { nullable: () => shapes.MoveError }, createdAt: 'text', updatedAt: 'text' } },
+  MoveError: { fields: { code: 'text', message: 'text' } },
+  TreasuryBalance: { fields: { userId: 'text', currency: 'number', deposited: 'figure', withdrawn: 'figure', net: 'signedFigure', available: 'figure', held: 'figure', treasury: { fields: { address: 'text', onChain: 'figure', liabilities: 'signedFigure', inFlight: 'figure', surplus: 'signedFigure' } } } },
+  Wallet: { fields: { id: 'text', userId: 'text', address: 'text', environment: ['test', 'live'], custody: 'text', status: 'text', createdAt: 'text' } },
+  WalletBalance: { fields: { walletId: 'text', address: 'text', environment: ['test', 'live'], native: { fields: { symbol: 'text', amount: 'figure', decimals: 'number', currency: { nullable: 'text' }, currencyId: { nullable: 'number' } } }, tokens: { list: () => shapes.TokenHolding } } },
+  TokenHolding: { fields: { mint: 'text', amount: 'figure', decimals: 'number', currency: { nullable: 'text' }, currencyId: { nullable: 'number' } } },
+  TransactionToSign: { fields: { transaction: 'bytes', idempotencyKey: { optional: 'text' } } },
+  SignedTransaction: { fields: { signedTransaction: 'bytes', signature: 'text', publicKey: 'text' } },
+  Withdrawal: { fields: { idempotencyKey: { optional: 'text' }, toAddress: 'text', amount: 'figure', currency: { optional: 'number' }, mint: { optional: 'text' } } },
+  WalletMove: { fields: { idempotencyKey: 'text', mint: 'text', moveId: 'text', kind: ['deposit', 'withdraw'], userId: 'text', currency: { nullable: 'number' }, amount: 'figure', toAddress: 'text', status: ['pending', 'submitted', 'confirmed', 'failed'], signature: { nullable: 'text' }, slot: { nullable: 'number' }, error: { nullable: () => shapes.MoveError }, createdAt: 'text', updatedAt: 'text' } },
+  ExportPreflight: { fields: { allowed: 'boolean', reasons: 'texts', floor: { list: () => shapes.ExportFloor } } },
+  ExportFloor: { fields: { currency: 'text', minimum: 'figure', balance: 'figure' } },
+  ExportOrder: { fields: { idempotencyKey: { optional: 'text' }, recipientPublicKey: { optional: 'text' } } },
+  Exported: { fields: { exported: { fields: { id: 'text', address: 'text', secretKey: { optional: 'text' }, sealedSecretKey: { optional: 'text' } } }, wallet: () => shapes.Wallet } },
+  Identity: { fields: { id: 'text', type: 'text', externalId: 'text', profile: 'textsByName' } },
+  WalletSummary: { fields: { id: 'text', address: 'text', environment: ['test', 'live'], custody: 'text', status: 'text' } },
+  User: { fields: { id: 'text', appId: 'text', primaryIdentity: () => shapes.Identity, identities: { list: () => shapes.Identity }, wallets: { list: () => shapes.WalletSummary }, createdAt: 'text' } },
+  VerifiedSession: { fields: { userId: 'text', appId: 'text', environment: ['test', 'live'], authMethod: 'text', walletAddress: { nullable: 'text' }, wallets: { list: () => shapes.WalletSummary }, identities: { list: () => shapes.Identity } } },
+  Session: { fields: { accessToken: 'text', refreshToken: 'text', expiresAt: 'text', user: () => shapes.User } },
+  SiwsChallenge: { fields: { nonce: 'text', domain: 'text', statement: 'text', uri: 'text', issuedAt: 'text', expiresAt: 'text', message: 'text' } },
+  EmailInitiated: { fields: { sent: 'boolean', expiresAt: 'text' } },
+  Me: { fields: { user: () => shapes.User, wallet: { nullable: () => shapes.WalletSummary } } },
+};

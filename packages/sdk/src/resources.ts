@@ -1,0 +1,35 @@
+/** Reads and writes what the API takes and answers, by the shapes in `api.ts`. */
+import { encodeAmount } from './amounts.ts';
+import { type Fields, fieldsBy, type Shape } from './answers.ts';
+import { type Resources, shapes } from './api.ts';
+import { encodeBase64 } from './base64.ts';
+
+/** Every reader throws `sdk/unexpected_answer`. */
+export function readerOf<Name extends keyof Resources>(name: Name): (answer: Fields) => Resources[Name] {
+  // Shape and type of a resource are written from the same schema.
+  return (answer) => fieldsBy(shapes[name], answer) as unknown as Resources[Name];
+}
+
+type Given<Resource> = { readonly [Field in keyof Resource]?: Resource[Field] | undefined };
+
+/** The body of a request: the fields that the API knows and the caller gives. */
+export function bodyOf<Name extends keyof Resources>(
+  name: Name,
+  request: Given<Resources[Name]>,
+): Readonly<Record<string, unknown>> {
+  const given: Readonly<Record<string, unknown>> = { ...request };
+  const fields: Readonly<Record<string, Shape>> = shapes[name].fields;
+  return Object.fromEntries(
+    Object.entries(fields)
+      .filter(([field]) => given[field] !== undefined)
+      .map(([field, shape]) => [field, encoded(shape, given[field])]),
+  );
+}
+
+function encoded(shape: Shape, value: unknown): unknown {
+  if (typeof shape === 'object' && 'optional' in shape) return encoded(shape.optional, value);
+  // The shape is that of the value's type; of callers without types, encodeAmount refuses what is no bigint.
+  if (shape === 'figure') return encodeAmount(value as bigint);
+  if (shape === 'bytes') return encodeBase64(value as Uint8Array);
+  return value;
+}
