@@ -23,7 +23,7 @@ import {
   type WalletProcess,
   type WalletWorld,
   walletTemplate,
-} from './testing.ts';
+} from './testing/index.ts';
 import { createWalletMigration } from './walletMigration.ts';
 
 const elsewhere = testWallet('elsewhere').address;

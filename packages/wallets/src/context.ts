@@ -17,6 +17,7 @@ import { walletsErrors } from './errors.ts';
 import { createExportGuard } from './exportGuard.ts';
 import { createExports } from './exports.ts';
 import type { MasterKey, MasterKeys } from './masterKeys.ts';
+import { adoptMasterKeys } from './masterKeyVersions.ts';
 import { walletMigrations } from './migrations.ts';
 import { createOperatorWallets, operatorWallet } from './operator/index.ts';
 import { operatorWalletEndpoints } from './operatorRoutes.ts';
@@ -173,7 +174,8 @@ export const walletsContext = defineContext({
       reactions: { identities: [provisionsSuccessors(wallets), ...admittedMoveReactions(moves)] },
       workers: [
         {
-          start() {
+          async start() {
+            await adoptMasterKeys(pool, masterKeys, { actor: 'service', requestId: 'start', at: clock() });
             rewrapper.wake();
             return { stop: rewrapper.stop };
           },

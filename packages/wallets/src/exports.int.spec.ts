@@ -15,7 +15,7 @@ import {
   type WalletProcess,
   type WalletWorld,
   walletTemplate,
-} from './testing.ts';
+} from './testing/index.ts';
 
 const MESSAGE = Buffer.from('message');
 const allowed = async () => undefined;

@@ -19,7 +19,7 @@ import {
   type WalletProcess,
   type WalletWorld,
   walletTemplate,
-} from './testing.ts';
+} from './testing/index.ts';
 
 const MESSAGE = Buffer.from('what is signed');
 const by = { actor: 'operator', requestId: 'req-rotate' };

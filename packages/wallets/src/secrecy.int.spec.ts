@@ -18,7 +18,7 @@ import {
   startWalletWorld,
   type WalletWorld,
   walletTemplate,
-} from './testing.ts';
+} from './testing/index.ts';
 
 /** Every way in which we could have written bytes. */
 const writingsOf = (secret: Buffer): readonly string[] => [

@@ -13,7 +13,7 @@ import {
   type WalletProcess,
   type WalletWorld,
   walletTemplate,
-} from './testing.ts';
+} from './testing/index.ts';
 
 const MESSAGE = Buffer.from('what is signed');
 

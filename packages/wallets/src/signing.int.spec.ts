@@ -30,7 +30,7 @@ import {
   type SigningSettings,
   type SigningWorld,
   startSigningWorld,
-} from './signingWorld.contract.ts';
+} from './testing/index.ts';
 import type { WalletView } from './wallets.ts';
 
 describe('signing', () => {

@@ -13,7 +13,7 @@ import {
   startWalletWorld,
   type WalletWorld,
   walletTemplate,
-} from './testing.ts';
+} from './testing/index.ts';
 import { walletSummary } from './wallets.ts';
 
 const codeOf = (pending: Promise<unknown>) =>

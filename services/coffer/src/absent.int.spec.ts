@@ -3,13 +3,21 @@
  * Every one is asked that the OpenAPI document has, so that a new one is as well.
  */
 import { type EventStore, StoreUnreachableError } from '@coffer/event-store';
-import { type Answer, type CallOptions, requireStatus, textOf } from '@coffer/host/testing';
+import { type Answer, type CallOptions, requireStatus, type TestApp, textOf } from '@coffer/host/testing';
 import { eventually } from '@coffer/testing';
+import {
+  appWithGem,
+  newAddress,
+  newPlayer,
+  type Player,
+  startTestChain,
+  type TestChain,
+} from '@coffer/wallets/testing';
 import { expect } from 'chai';
 import { reachableDatabase } from './testing/databaseAway.ts';
 import { verdict } from './testing/ledger.ts';
 import { openApiPaths } from './testing/openApiDocuments.ts';
-import { newAddress, type Player, type PlayerWallets, startPlayerWallets } from './testing/playerWallets.ts';
+import { startWorld, type World } from './testing/world.ts';
 
 /** A store that can be made to answer nothing, as the adapters tell it. */
 function absentableStore() {
@@ -65,18 +73,22 @@ const WALK = ['secretKey', 'publishableKey', 'accessToken', 'operatorToken'];
 
 describe('A service whose', () => {
   const store = absentableStore();
-  let wallets: PlayerWallets;
+  let chain: TestChain;
+  let world: World;
+  let app: TestApp;
   let player: Player;
   let operations: readonly Operation[];
 
   before(async () => {
-    wallets = await startPlayerWallets({
+    chain = await startTestChain();
+    world = await startWorld({
+      chains: chain.chains,
       roles: ['api', 'projector', 'process-manager', 'reconciler'],
       wrapStore: store.wrapStore,
       environment: { COFFER_REQUEST_TIMEOUT_MS: '2000' },
     });
-    const { app, world } = wallets;
-    player = await wallets.newPlayer();
+    app = await appWithGem(world.client);
+    player = await newPlayer(world.client, app);
     await app.test.credit(player.userId, '100');
     const fields = { userId: player.userId, lockAmount: '10', transactionUuid: 'open-1' };
     const sessionId = textOf(requireStatus(await app.test.openSession(fields), 201), 'sessionId');
@@ -104,11 +116,14 @@ describe('A service whose', () => {
     });
     expect(new Set(operations.map(({ credential }) => credential))).to.include.all.keys(WALK);
   });
-  after(() => wallets.stop());
+  after(async () => {
+    await world.stop();
+    await chain.stop();
+  });
 
   function call({ method, path, credential, body }: Operation): Promise<Answer> {
-    const { client, operatorToken } = wallets.world;
-    const { secretKey, publishableKey } = wallets.app.test;
+    const { client, operatorToken } = world;
+    const { secretKey, publishableKey } = app.test;
     const keys: Readonly<Record<string, string>> = {
       secretKey,
       publishableKey,
@@ -132,7 +147,7 @@ describe('A service whose', () => {
   }
 
   const readiness = async () => {
-    const response = await fetch(`${wallets.world.url}/readyz`);
+    const response = await fetch(`${world.url}/readyz`);
     const { code, details } = Object(await response.json());
     return [response.status, code, details?.reasons];
   };
@@ -151,7 +166,7 @@ describe('A service whose', () => {
       expect(answers.get('GET /portal/log')).to.equal('503 service/unavailable');
       expect(answers.get('GET /portal/apps')).to.equal('200');
       expect(await readiness()).to.deep.equal([503, 'service/not_ready', ['The log cannot be reached.']]);
-      expect((await fetch(`${wallets.world.url}/metrics`)).status).to.equal(200);
+      expect((await fetch(`${world.url}/metrics`)).status).to.equal(200);
     } finally {
       store.setAbsent(false);
     }
@@ -159,7 +174,7 @@ describe('A service whose', () => {
   });
 
   it('database is absent says so at every endpoint, and is not ready', async () => {
-    const database = reachableDatabase(wallets.world.databaseUrl);
+    const database = reachableDatabase(world.databaseUrl);
     await database.setReachable(false);
     try {
       const answers = await walk();
@@ -168,7 +183,7 @@ describe('A service whose', () => {
       const [status, code, reasons] = await readiness();
       expect([status, code]).to.deep.equal([503, 'service/not_ready']);
       expect(reasons).to.include('The database cannot be reached.');
-      expect((await fetch(`${wallets.world.url}/metrics`)).status).to.equal(200);
+      expect((await fetch(`${world.url}/metrics`)).status).to.equal(200);
     } finally {
       await database.setReachable(true);
       await database.close();

@@ -2,10 +2,10 @@
 import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
 import { requireStatus } from '@coffer/host/testing';
 import { type Chain, createRpcChain, type OpenChains, openChains, TOKEN_2022_PROGRAM } from '@coffer/solana';
+import { newAddress } from '@coffer/wallets/testing';
 import { Keypair, PublicKey, SystemProgram, Transaction, TransactionInstruction } from '@solana/web3.js';
 import { expect } from 'chai';
 import { verdict } from './testing/ledger.ts';
-import { newAddress } from './testing/playerWallets.ts';
 import { startWorld, type World } from './testing/world.ts';
 
 describe('a currency', () => {

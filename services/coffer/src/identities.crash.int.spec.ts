@@ -4,11 +4,11 @@
  */
 import { type Consumer, reacting, startConsumer } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
+import { DeadProcessError, type Death, doomedPool } from '@coffer/database/testing';
 import type { EventStore } from '@coffer/event-store';
 import type { FailPointName } from '@coffer/kernel';
 import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
-import { DeadProcessError, type Death, doomedPool } from './testing/doomedPool.ts';
 import {
   adoptSpecMasterKeys,
   contextOf,

@@ -5,6 +5,7 @@
 
 import { type Consumer, type ConsumerAlarm, readCheckpoint } from '@coffer/consumers';
 import { createPool, type Pool, withTransaction } from '@coffer/database';
+import { type Death, doomedPool } from '@coffer/database/testing';
 import { createCommandHandler, type EventStore, type RecordedEvent } from '@coffer/event-store';
 import { setUpApp, textOf } from '@coffer/host/testing';
 import { createMoves, treasuryMovePlace } from '@coffer/moves';
@@ -13,7 +14,6 @@ import { createReadSchema, READ_MODELS_CONSUMER, startReadModels } from '@coffer
 import { eventually, patiently } from '@coffer/testing';
 import { expect } from 'chai';
 import { CONTEXTS } from './contexts.ts';
-import { type Death, doomedPool } from './testing/doomedPool.ts';
 import { expireLeases, freshRows, type Rows, rowsOf } from './testing/readModels.ts';
 import { openStoreOf, startWorld, type World } from './testing/world.ts';
 

@@ -4,9 +4,8 @@ import { createPool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import { type Role, type Servers, startHost } from '@coffer/host';
 import type { Logger } from '@coffer/http';
-import { type Clock, systemClock } from '@coffer/kernel';
+import type { Clock } from '@coffer/kernel';
 import { isLoopback } from '@coffer/store-gateway/loopback';
-import { adoptMasterKeys } from '@coffer/wallets';
 import { needMasterKeys } from './config.ts';
 import { CONTEXTS } from './contexts.ts';
 import { gatewayStoreOf, openEventStore, watchAppends } from './eventStore.ts';
@@ -63,7 +62,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     if (needMasterKeys(roles) && masterKeys.all().length === 0) {
       logger.warn('no master keys are given: no wallet is provisioned or signs (COFFER_MASTER_KEYS)');
     }
-    await adoptMasterKeys(pool, masterKeys, { actor: 'service', requestId: 'start', at: systemClock() });
 
     const serviceOf = (servers: Servers): Service => ({ ...servers, storeGatewayPort: gateway?.port, stop });
     const host = await startHost({

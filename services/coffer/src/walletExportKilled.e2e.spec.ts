@@ -6,9 +6,9 @@
 import { requireStatus, type TestApp } from '@coffer/host/testing';
 import { encodeBase58, type FailPointName } from '@coffer/kernel';
 import { eventually } from '@coffer/testing';
+import { newRecipient } from '@coffer/wallets/testing';
 import { expect } from 'chai';
 import nacl from 'tweetnacl';
-import { newRecipient } from './testing/exportedKeys.ts';
 import { clientOf, newcomers, pageAt, typesOf, useMortalNodes } from './testing/mortalNodes.ts';
 import type { ServiceProcess } from './testing/serviceProcess.ts';
 

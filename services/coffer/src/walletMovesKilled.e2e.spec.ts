@@ -6,9 +6,9 @@ import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing
 import { type Answer, requireStatus, textOf, verdict } from '@coffer/host/testing';
 import type { FailPointName } from '@coffer/kernel';
 import { eventually } from '@coffer/testing';
+import { newAddress } from '@coffer/wallets/testing';
 import { expect } from 'chai';
 import { clientOf, newcomers, pageAt, useMortalNodes } from './testing/mortalNodes.ts';
-import { newAddress } from './testing/playerWallets.ts';
 import type { ServiceProcess } from './testing/serviceProcess.ts';
 
 const SOL = 1_000_000_000n;

@@ -10,7 +10,7 @@ import {
   startWalletWorld,
   type WalletWorld,
   walletTemplate,
-} from '../testing.ts';
+} from '../testing/index.ts';
 import {
   type OperatorWalletOwner,
   operatorWalletIdOf,

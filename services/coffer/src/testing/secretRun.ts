@@ -16,8 +16,7 @@ import {
 } from '@coffer/host/testing';
 import { type Chain, createRpcChain } from '@coffer/solana';
 import { codeIn, eventually, type MailServer } from '@coffer/testing';
-import { newRecipient, secretKeyBytes } from './exportedKeys.ts';
-import { unsignedTransfer } from './playerWallets.ts';
+import { newRecipient, secretKeyBytes, unsignedTransfer } from '@coffer/wallets/testing';
 import type { Place, Secret } from './secretSearch.ts';
 
 const PERSON = {

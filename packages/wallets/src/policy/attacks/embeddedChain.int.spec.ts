@@ -8,7 +8,7 @@ import {
 } from '@solana/spl-token';
 import { AddressLookupTableProgram } from '@solana/web3.js';
 import { expect } from 'chai';
-import { type SigningWorld, startSigningWorld } from '../../signingWorld.contract.ts';
+import { type SigningWorld, startSigningWorld } from '../../testing/index.ts';
 import { ATTACKS } from './attacks.contract.ts';
 import { build, Keypair, PublicKey, pay, type Scene } from './scene.contract.ts';
 

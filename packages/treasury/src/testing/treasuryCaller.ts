@@ -1,9 +1,9 @@
 /** A player's game backend, for specs of the treasury without HTTP: what it asks, and what it is answered. */
 import { Rejection } from '@coffer/kernel';
 import { treasuryMoveBody } from '@coffer/moves';
-import type { TransferRequest } from '@coffer/treasury';
 import { expect } from 'chai';
-import { Died, SOL, type TreasuryWorld } from './treasury.ts';
+import type { TransferRequest } from '../schemas.ts';
+import { Died, SOL, type TreasuryWorld } from './treasuryNodes.ts';
 
 export const AMOUNT = 2_000_000_000n;
 

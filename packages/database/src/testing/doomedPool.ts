@@ -1,5 +1,5 @@
 /** A pool as a process sees it that dies at one of its statements: from then on nothing of it is heard. */
-import type { Pool } from '@coffer/database';
+import type { Pool } from '../index.ts';
 
 export type Death =
   /** The statement never reaches the server. */

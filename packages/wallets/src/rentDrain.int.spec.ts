@@ -10,14 +10,14 @@ import { Keypair, PublicKey, SystemProgram, Transaction, TransactionInstruction 
 import { expect } from 'chai';
 import {
   GEM,
+  LAMPORTS_PER_SOL,
   moveIdOf,
   newAddress,
   type Player,
-  type PlayerWallets,
-  SOL_LAMPORTS,
-  startPlayerWallets,
+  type PlayersOnChain,
+  startPlayersOnChain,
   withdrawalWith,
-} from './testing/playerWallets.ts';
+} from './testing/index.ts';
 
 const RENT = 2_039_280n;
 const RENT_MINIMUM = 890_880n;
@@ -31,7 +31,7 @@ const NOT_SPONSORED = {
 };
 
 describe('the rent of token accounts', () => {
-  let wallets: PlayerWallets;
+  let wallets: PlayersOnChain;
   let player: Player;
   let feePayer: string;
   let treasury: string;
@@ -39,14 +39,14 @@ describe('the rent of token accounts', () => {
   let requests = 0;
 
   before(async () => {
-    wallets = await startPlayerWallets();
+    wallets = await startPlayersOnChain();
     const { world, app, node } = wallets;
     const { json } = requireStatus(await world.client.get(`/portal/app/${app.appId}/test/wallets`), 200);
     const addressOf = (role: string) =>
       String((json.items as Record<string, string>[]).find((one) => one.role === role)?.address);
     [feePayer, treasury] = [addressOf('feePayer'), addressOf('treasury')];
-    await node.fund(feePayer, 20n * SOL_LAMPORTS);
-    await node.fund(thief.publicKey.toBase58(), SOL_LAMPORTS);
+    await node.fund(feePayer, 20n * LAMPORTS_PER_SOL);
+    await node.fund(thief.publicKey.toBase58(), LAMPORTS_PER_SOL);
   });
   after(() => wallets.stop());
   beforeEach(async () => {
@@ -84,9 +84,9 @@ describe('the rent of token accounts', () => {
   async function paidByApp(answers: readonly Answer[]): Promise<bigint> {
     let paid = 0n;
     for (const answer of answers) {
-      const known = await wallets.chain.transactionsOf(referenceOf(moveIdOf(answer)), { limit: 10 });
+      const known = await wallets.rpc.transactionsOf(referenceOf(moveIdOf(answer)), { limit: 10 });
       for (const { signature } of known) {
-        const executed = await wallets.chain.transaction(signature);
+        const executed = await wallets.rpc.transaction(signature);
         const [payer] = executed?.lamports ?? [];
         expect(payer?.address).to.equal(feePayer);
         paid += (payer?.before ?? 0n) - (payer?.after ?? 0n) - (executed?.feeLamports ?? 0n);
@@ -104,15 +104,15 @@ describe('the rent of token accounts', () => {
   const close = (owner: PublicKey, to: PublicKey) =>
     ofTokenProgram([accountOf(owner.toBase58()), to.toBase58()], owner, Buffer.of(9));
   const transactionOf = async (payer: PublicKey, ...instructions: TransactionInstruction[]) => {
-    const { blockhash, lastValidBlockHeight } = await wallets.chain.latestBlockhash();
+    const { blockhash, lastValidBlockHeight } = await wallets.rpc.latestBlockhash();
     const lifetime = { blockhash, lastValidBlockHeight: Number(lastValidBlockHeight) };
     return new Transaction({ feePayer: payer, ...lifetime }).add(...instructions);
   };
   async function execute(wire: Uint8Array): Promise<void> {
-    expect((await wallets.chain.send(wire)).outcome).to.equal('accepted');
+    expect((await wallets.rpc.send(wire)).outcome).to.equal('accepted');
     await eventually('it is final', async () => {
       wallets.node.finalize();
-      const executed = await wallets.chain.transaction(signatureOf(wire));
+      const executed = await wallets.rpc.transaction(signatureOf(wire));
       if (executed) expect(executed.error).to.equal(null);
       return executed;
     });
@@ -178,7 +178,7 @@ describe('the rent of token accounts', () => {
   });
 
   it('is no matter of SOL sent to fresh addresses', async () => {
-    await wallets.node.fund(player.wallet.address, SOL_LAMPORTS);
+    await wallets.node.fund(player.wallet.address, LAMPORTS_PER_SOL);
     const answers: Answer[] = [];
     for (let index = 0; index < 4; index++) {
       answers.push(await withdraw(newAddress(), RENT_MINIMUM.toString(), 1));
@@ -217,8 +217,8 @@ describe('the rent of token accounts', () => {
     const paidByWallet = await transfer('withdraw', '10');
     await landed(paidByWallet);
     expect(await paidByApp([paidByWallet])).to.equal(0n);
-    const [found] = await wallets.chain.transactionsOf(referenceOf(moveIdOf(paidByWallet)), { limit: 1 });
-    const executed = await wallets.chain.transaction(String(found?.signature));
+    const [found] = await wallets.rpc.transactionsOf(referenceOf(moveIdOf(paidByWallet)), { limit: 1 });
+    const executed = await wallets.rpc.transaction(String(found?.signature));
     expect(executed?.signers).to.have.members([feePayer, treasury, player.wallet.address]);
     await eventually('the wallet is exported', async () => {
       const exported = await player.post(`/wallets/${player.wallet.id}/export`, { idempotencyKey: 'mine' });

@@ -9,11 +9,11 @@ import { createMemoryEventStore, createMemoryLog } from '@coffer/event-store/mem
 import { Rejection } from '@coffer/kernel';
 import { type MoveEvent, moveEvents, treasuryMoveBody } from '@coffer/moves';
 import { type Random, randomFrom } from '@coffer/testing';
-import { walletStreamName, wallet as walletType } from '@coffer/wallets';
+import { walletStreamName } from '@coffer/wallets';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { createTreasuryWorld, Died, type TreasuryWorld } from './testing/treasury.ts';
 import type { Kind } from './testing/treasuryCaller.ts';
+import { createTreasuryWorld, Died, type TreasuryWorld } from './testing/treasuryNodes.ts';
 
 const RUNS = 100;
 const FUNDS = 100_000_000n;
@@ -117,7 +117,7 @@ async function startRun(random: Random) {
         await answerOf(world.finish(node));
         return;
       case 'export': {
-        const { code } = await answerOf(world.nodes[node].exportWallet(players[step.player]));
+        const { code } = await answerOf(world.exportKey(players[step.player], node));
         answers.push(`export ${code}`);
         return;
       }
@@ -249,7 +249,7 @@ async function requireWalletsRight(world: TreasuryWorld, players: readonly strin
         expect([...onTheWay], 'on its way when the key was given away').to.deep.equal([]);
       }
     }
-    const state = await world.nodes[0].handler.load(walletType, walletStreamName(wallet), world.context());
+    const state = await world.nodes[0].wallets.stateOf(wallet, world.context());
     const admitted = [...(state?.admitted.values() ?? [])].map(({ moveId }) => moveId);
     expect(admitted.toSorted()).to.deep.equal([...onTheWay].map(moveIdOf).toSorted());
   }

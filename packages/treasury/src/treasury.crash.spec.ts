@@ -1,7 +1,6 @@
 /** Requests of the treasury that die between their steps, and whoever finishes them. Source: ADR 0006. */
 import { asRequested } from '@coffer/moves';
 import { expect } from 'chai';
-import { createTreasuryWorld, TREASURY, type TreasuryWorld } from './testing/treasury.ts';
 import {
   AMOUNT,
   createTreasuryCaller,
@@ -9,6 +8,7 @@ import {
   refusalOf,
   type TreasuryCaller,
 } from './testing/treasuryCaller.ts';
+import { createTreasuryWorld, TREASURY, type TreasuryWorld } from './testing/treasuryNodes.ts';
 
 describe('a request of the treasury that dies', () => {
   let world: TreasuryWorld;
@@ -224,7 +224,7 @@ describe('a request of the treasury that dies', () => {
 
   /** The code of the refusal; undefined where the wallet was exported. */
   const exportRefusal = (of = userId): Promise<string | undefined> =>
-    world.nodes[1].exportWallet(of).then(
+    world.exportKey(of, 1).then(
       () => undefined,
       (error: { code?: string }) => error.code ?? Promise.reject(error),
     );

@@ -3,12 +3,16 @@
  * driver of moves would write a spec writes.
  */
 
-import { accountsErrors, booksProjection } from '@coffer/accounts';
+import { booksProjection } from '@coffer/accounts';
 import { chainOfLog } from '@coffer/audit';
 import { type Consumer, reacting, startConsumer } from '@coffer/consumers';
-import { createPool, type Pool } from '@coffer/database';
-import type { EventStore } from '@coffer/event-store';
-import { type Answer, type Client, createClient } from '@coffer/host/testing';
+import {
+  type Answer,
+  type Client,
+  type ContextWorld,
+  createClient,
+  startContexts,
+} from '@coffer/host/testing';
 import {
   createApp,
   createLogger,
@@ -21,23 +25,17 @@ import { playSessionsProjection, transactionUseOf } from '@coffer/ledger';
 import { movesProjection } from '@coffer/moves';
 import { currencyBooks, startLiveReadModels } from '@coffer/read-models';
 import { createReconciler, type Reconciler } from '@coffer/reconcile';
-import { chainErrors } from '@coffer/solana';
-import { createTestDatabase, eventually, patiently, type TestDatabase } from '@coffer/testing';
-import { treasuryEndpoints, treasuryErrors } from '@coffer/treasury';
-import { usersErrors } from '@coffer/users';
-import { walletsErrors } from '@coffer/wallets';
+import { eventually, patiently } from '@coffer/testing';
+import { WALLET_CONTEXTS, type WalletsGiven, walletsGiven } from '@coffer/wallets/testing';
 import { expect } from 'chai';
-import { CONTEXTS } from './contexts.ts';
-import { createTreasuryWorld, SOL, TREASURY, type TreasuryWorld } from './testing/treasury.ts';
-import { openStoreOf, serviceTemplate } from './testing/world.ts';
+import { treasuryEndpoints } from './routes.ts';
+import { createTreasuryWorld, SOL, TREASURY, type TreasuryWorld } from './testing/treasuryNodes.ts';
 
 const KEY = 'sk_test_spec';
 const SETTLED_MS = 30_000;
 
 describe('the treasury group', () => {
-  let database: TestDatabase;
-  let pool: Pool;
-  let store: EventStore;
+  let log: ContextWorld<WalletsGiven>;
   let world: TreasuryWorld;
   let server: RunningServer;
   let client: Client;
@@ -51,10 +49,8 @@ describe('the treasury group', () => {
   };
 
   before(async () => {
-    database = await createTestDatabase(serviceTemplate);
-    const { connectionString } = database;
-    pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-    store = await openStoreOf(connectionString);
+    log = await startContexts({ contexts: WALLET_CONTEXTS, given: walletsGiven(), roles: [] });
+    const { pool, store } = log;
     world = await createTreasuryWorld({ store, booksOf: (place) => currencyBooks(pool, place) });
     const projections = {
       books: booksProjection,
@@ -73,8 +69,8 @@ describe('the treasury group', () => {
     });
     const app = createApp({
       endpoints: treasuryEndpoints(world.treasury),
-      catalog: { ...treasuryErrors, ...usersErrors, ...walletsErrors, ...chainErrors, ...accountsErrors },
-      errorOf: CONTEXTS.facts.errorOf,
+      catalog: WALLET_CONTEXTS.facts.catalog,
+      errorOf: WALLET_CONTEXTS.facts.errorOf,
       resolveKey: (token) => (token === KEY ? { kind: 'secret', keyId: 'key_1', ...world.place } : undefined),
       resolveSession: () => undefined,
       allowedOrigins: { ofApp: () => false, ofAnyApp: () => false },
@@ -92,9 +88,7 @@ describe('the treasury group', () => {
     await server.stop(0);
     await reconciler.close();
     await readModels.stop();
-    await store.close();
-    await pool.end();
-    await database.drop();
+    await log.stop();
     expect(troubles).to.deep.equal([]);
   });
   beforeEach(async () => {
@@ -117,8 +111,8 @@ describe('the treasury group', () => {
   /** The process that carries out what the log owes, as the service runs it, until it has. */
   const settle = async (ref: string, status: string): Promise<Answer> => {
     const process = startConsumer({
-      pool,
-      store,
+      pool: log.pool,
+      store: log.store,
       schema: 'records',
       name: 'holds',
       work: reacting(world.reactionsOf(1), { graceMs: 0 }),

@@ -6,11 +6,10 @@
 import { randomUUID } from 'node:crypto';
 import { type AccountKey, createAccounts, createHoldActs, settlesDue } from '@coffer/accounts';
 import type { Reaction } from '@coffer/consumers';
-import { createCommandHandler, type EventStore, type RecordedEvent, requestedBy } from '@coffer/event-store';
+import { createCommandHandler, type EventStore, type RecordedEvent } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { type Environment, encodeMetadata, type FailPoint, type FailPointName, newId } from '@coffer/kernel';
 import {
-  createMoves,
   type MoveEvent,
   moveEvents,
   moveStreamName,
@@ -21,23 +20,12 @@ import { memoryRentSponsor } from '@coffer/moves/testing';
 import { type Chain, type Commitment, chainNotConfigured } from '@coffer/solana';
 import { memoryChain, testWallet } from '@coffer/solana/testing';
 import { patiently } from '@coffer/testing';
-import {
-  cashOutHoldAct,
-  createTreasury,
-  type TreasuryBooks,
-  type TreasuryCurrency,
-  type TreasuryDependencies,
-  treasuryDues,
-} from '@coffer/treasury';
 import { createUsers } from '@coffer/users';
-import {
-  admittedMoveReactions,
-  createAdmittedMoves,
-  type WalletPlace,
-  walletIdOf,
-  walletStreamName,
-  wallet as walletType,
-} from '@coffer/wallets';
+import { type WalletPlace, walletIdOf } from '@coffer/wallets';
+import { walletsWithoutKeys } from '@coffer/wallets/testing';
+import type { TreasuryCurrency } from '../parties.ts';
+import { cashOutHoldAct, treasuryDues } from '../treasury.reactions.ts';
+import { createTreasury, type TreasuryBooks, type TreasuryDependencies } from '../treasury.ts';
 
 export const SOL: TreasuryCurrency = { id: 1, decimals: 9, mint: { test: 'native', live: 'native' } };
 export const CHIP_ID = 2;
@@ -116,13 +104,8 @@ export async function createTreasuryWorld({
     const failPoint: FailPoint = (name) => {
       if (dies.delete(name) || mayDie()) throw new Died(name);
     };
-    const moves = createAdmittedMoves({
-      moves: createMoves({ handler, store }),
-      handler,
-      store,
-      failPoint,
-      formerMovesOf: async () => [],
-    });
+    const wallets = walletsWithoutKeys({ handler, store, clock, failPoint });
+    const { moves } = wallets;
     const treasury = createTreasury({
       moves,
       rentSponsor,
@@ -136,33 +119,13 @@ export async function createTreasuryWorld({
         return chain;
       },
       async walletOf({ userId }, deadline) {
-        const wallet = walletPlaceOf(userId);
-        const known = await handler.load(walletType, walletStreamName(wallet), deadline);
-        if (known?.wallet.status !== 'active') return undefined;
-        return payerOf(userId);
+        const known = await wallets.stateOf(walletPlaceOf(userId), deadline);
+        return known?.wallet.status === 'active' ? payerOf(userId) : undefined;
       },
       treasuryOf: async ({ appId }) => ({ walletId: 'wlt-treasury', ownerId: appId, address: TREASURY }),
       booksOf: booksOf ?? (async () => books),
     });
-    /** Its user takes the key: there is no next wallet here. */
-    const exportWallet = async (userId: string): Promise<void> => {
-      const wallet = walletPlaceOf(userId);
-      await moves.releaseEnded(wallet, context());
-      await handler.execute(
-        walletType,
-        walletStreamName(wallet),
-        {
-          type: 'ExportWallet',
-          idempotencyKey: 'mine',
-          recipientPublicKey: null,
-          newWalletId: 'wlt_next',
-          newAddress: 'address-next',
-          at: clock(),
-        },
-        requestedBy(context(), clock().toISOString()),
-      );
-    };
-    return { handler, accounts, users, moves, treasury, exportWallet };
+    return { accounts, users, wallets, moves, treasury };
   };
   const context = () => ({ requestId: 'req-1', actor: 'key:1', deadlineMs: patiently() });
   const nodes = [startNode(), startNode()] as const;
@@ -171,38 +134,22 @@ export async function createTreasuryWorld({
     const { treasury } = nodes[node];
     const holds = createHoldActs();
     holds.register('cashout', cashOutHoldAct(treasury));
-    return [
-      holds.reaction,
-      ...treasuryDues(treasury).map(settlesDue),
-      ...admittedMoveReactions(nodes[node].moves),
-    ];
+    return [holds.reaction, ...treasuryDues(treasury).map(settlesDue), ...nodes[node].wallets.reactions];
   };
 
   const events = async (): Promise<readonly RecordedEvent[]> =>
     (await Array.fromAsync(store.readAll({}))).flat();
 
-  async function provisionWallet(userId: string): Promise<void> {
-    const wallet = walletPlaceOf(userId);
-    await nodes[0].handler.execute(
-      walletType,
-      walletStreamName(wallet),
-      {
-        type: 'ProvisionWallet',
-        walletId: wallet.walletId,
-        userId,
-        address: addressOf(userId),
-        generation: 1,
-        at: clock(),
-      },
-      requestedBy(context(), clock().toISOString()),
-    );
-  }
   async function newPlayer(given: { readonly lamports?: bigint; readonly hasWallet?: boolean } = {}) {
     const { environment, scopeId, appId } = place;
     const { answer } = await nodes[0].users.register({ environment, scopeId, appId }, context());
-    if (given.hasWallet ?? true) await provisionWallet(answer.userId);
-    await setLamports(addressOf(answer.userId), given.lamports ?? 100_000_000_000n);
-    return answer.userId;
+    const { userId } = answer;
+    const address = addressOf(userId);
+    if (given.hasWallet ?? true) {
+      await nodes[0].wallets.provision(walletPlaceOf(userId), { userId, address }, context());
+    }
+    await setLamports(address, given.lamports ?? 100_000_000_000n);
+    return userId;
   }
   await setLamports(TREASURY, 100_000_000_000n);
 
@@ -245,6 +192,9 @@ export async function createTreasuryWorld({
     treasury: nodes[0].treasury,
     context,
     newPlayer,
+    /** Its user takes the key of the wallet. */
+    exportKey: (userId: string, node: 0 | 1 = 0) =>
+      nodes[node].wallets.exportKey(walletPlaceOf(userId), context()),
     addressOf,
     walletPlaceOf,
     payerOf,

@@ -5,17 +5,8 @@ import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { treasuryMoveBody, treasuryMovePlace } from '@coffer/moves';
 import { ChainUnreachableError } from '@coffer/solana';
 import { patiently } from '@coffer/testing';
-import type { TransferRequest } from '@coffer/treasury';
 import { expect } from 'chai';
-import {
-  CHIP_ID,
-  createTreasuryWorld,
-  POINTS,
-  RENT_MINIMUM,
-  SOL,
-  TREASURY,
-  type TreasuryWorld,
-} from './testing/treasury.ts';
+import type { TransferRequest } from './schemas.ts';
 import {
   AMOUNT,
   codeOf,
@@ -24,6 +15,15 @@ import {
   refusalOf,
   type TreasuryCaller,
 } from './testing/treasuryCaller.ts';
+import {
+  CHIP_ID,
+  createTreasuryWorld,
+  POINTS,
+  RENT_MINIMUM,
+  SOL,
+  TREASURY,
+  type TreasuryWorld,
+} from './testing/treasuryNodes.ts';
 
 describe('the treasury', () => {
   let world: TreasuryWorld;

@@ -1,14 +1,14 @@
 /** Who pays for the token account that a cash-out makes. Source: docs/adr/0024-rent.md. */
 import { associatedTokenAddress } from '@coffer/solana';
 import { expect } from 'chai';
+import { createTreasuryCaller, diesIn, refusalOf, type TreasuryCaller } from './testing/treasuryCaller.ts';
 import {
   CHIP_ID,
   createTreasuryWorld,
   RENT_MINIMUM,
   TREASURY,
   type TreasuryWorld,
-} from './testing/treasury.ts';
-import { createTreasuryCaller, diesIn, refusalOf, type TreasuryCaller } from './testing/treasuryCaller.ts';
+} from './testing/treasuryNodes.ts';
 
 describe('a withdrawal of a token to a wallet that has no account for it', () => {
   let world: TreasuryWorld;

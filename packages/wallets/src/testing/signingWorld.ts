@@ -11,11 +11,11 @@ import {
 import { Rejection } from '@coffer/kernel';
 import { type Chain, ChainUnreachableError, chainErrors } from '@coffer/solana';
 import { createTestDatabase } from '@coffer/testing';
-import { walletsErrors } from './errors.ts';
-import { DEFAULT_SIGNING_LIMITS } from './policy/limits.ts';
-import { createTransactionSigning } from './signing.ts';
-import { signingEndpoints } from './signingRoutes.ts';
-import { contextOf, firstKeys, newOwner, startWalletWorld, walletTemplate } from './testing.ts';
+import { walletsErrors } from '../errors.ts';
+import { DEFAULT_SIGNING_LIMITS } from '../policy/limits.ts';
+import { createTransactionSigning } from '../signing.ts';
+import { signingEndpoints } from '../signingRoutes.ts';
+import { contextOf, firstKeys, newOwner, startWalletWorld, walletTemplate } from './walletProcesses.ts';
 
 export const PLAYER = 'player.of.spec';
 export const OTHER_PLAYER = 'other.player.spec';

@@ -5,17 +5,17 @@ import { type CommandContext, createCommandHandler } from '@coffer/event-store';
 import { createPostgresEventStore, logMigrations } from '@coffer/event-store/postgres';
 import { type Clock, newId, type UserPlace } from '@coffer/kernel';
 import { createMoves } from '@coffer/moves';
-import { type AdmittedMoves, createAdmittedMoves } from './admittedMoves.ts';
-import type { WalletPlace } from './domain/walletIds.ts';
-import { openKey } from './envelope.ts';
-import { createExports, type Exports } from './exports.ts';
-import { createMasterKeys, type MasterKey, type MasterKeys, newMasterKey } from './masterKeys.ts';
-import { adoptMasterKeys } from './masterKeyVersions.ts';
-import { walletMigrations } from './migrations.ts';
-import { createOperatorWallets, type OperatorWallets } from './operator/operatorWallets.ts';
-import { takeKeyForOpening } from './sealedKeys.ts';
-import { createSigner, type Signer } from './signer.ts';
-import { createWallets, type Wallets } from './wallets.ts';
+import { type AdmittedMoves, createAdmittedMoves } from '../admittedMoves.ts';
+import type { WalletPlace } from '../domain/walletIds.ts';
+import { openKey } from '../envelope.ts';
+import { createExports, type Exports } from '../exports.ts';
+import { createMasterKeys, type MasterKey, type MasterKeys, newMasterKey } from '../masterKeys.ts';
+import { adoptMasterKeys } from '../masterKeyVersions.ts';
+import { walletMigrations } from '../migrations.ts';
+import { createOperatorWallets, type OperatorWallets } from '../operator/operatorWallets.ts';
+import { takeKeyForOpening } from '../sealedKeys.ts';
+import { createSigner, type Signer } from '../signer.ts';
+import { createWallets, type Wallets } from '../wallets.ts';
 
 export const NOW = new Date('2026-01-02T03:04:05.678Z');
 

@@ -1,64 +1,46 @@
-/** The rotation as an operator meets it: over HTTP, on a service that holds wallets. */
+/** The rotation as an operator meets it: over HTTP, on a service that has wallets. */
 
-import { createPool, type Pool } from '@coffer/database';
-import { createCommandHandler, type EventStore } from '@coffer/event-store';
-import { newId } from '@coffer/kernel';
-import { createTestDatabase, eventually, patiently, type TestDatabase } from '@coffer/testing';
-import {
-  createMasterKeyRotation,
-  createMasterKeys,
-  createSigner,
-  createWallets,
-  type MasterKey,
-  masterKeysText,
-  newMasterKey,
-} from '@coffer/wallets';
+import { createCommandHandler } from '@coffer/event-store';
+import { type ContextNode, type ContextWorld, startContexts } from '@coffer/host/testing';
+import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
-import { openStoreOf, serviceTemplate, startNode, type World } from './testing/world.ts';
+import { createMasterKeys, type MasterKey, newMasterKey } from './masterKeys.ts';
+import { createMasterKeyRotation } from './rotation.ts';
+import { createSigner } from './signer.ts';
+import {
+  contextOf,
+  firstKeys,
+  newOwner,
+  WALLET_CONTEXTS,
+  type WalletsGiven,
+  walletsGiven,
+} from './testing/index.ts';
+import { createWallets } from './wallets.ts';
 
 describe('master keys over HTTP', () => {
-  let database: TestDatabase;
-  let pool: Pool;
-  let store: EventStore;
-  let nodes: Omit<World, 'databaseUrl'>[];
+  let world: ContextWorld<WalletsGiven>;
+  let keys: readonly MasterKey[];
   beforeEach(async () => {
-    database = await createTestDatabase(serviceTemplate);
-    pool = createPool({
-      connectionString: database.connectionString,
-      applicationName: 'spec',
-      onIdleError() {},
-    });
-    nodes = [];
+    keys = firstKeys();
+    world = await startContexts({ contexts: WALLET_CONTEXTS, given: given(keys), roles: ['api'] });
   });
-  afterEach(async () => {
-    for (const node of nodes) await node.stop();
-    await store.close();
-    await pool.end();
-    await database.drop();
-  });
+  afterEach(() => world.stop());
 
-  const start = async (keys: readonly MasterKey[]) => {
-    const environment = { COFFER_MASTER_KEYS: masterKeysText(keys) };
-    const node = await startNode(database.connectionString, { environment, roles: ['api'] });
-    nodes.push(node);
-    return node;
-  };
-  const provision = async (keys: readonly MasterKey[], count: number) => {
-    const masterKeys = createMasterKeys(keys);
+  const given = (of: readonly MasterKey[]) => walletsGiven({ masterKeys: createMasterKeys(of) });
+  const provision = async (count: number) => {
+    const { pool, store } = world;
     const handler = createCommandHandler({ store });
+    const masterKeys = createMasterKeys(keys);
     const wallets = createWallets({ pool, handler, masterKeys, clock: () => new Date() });
     return Promise.all(
       Array.from({ length: count }, async () => {
-        const owner = { scopeId: newId('scp'), environment: 'test', userId: newId('usr') } as const;
-        const { id } = await wallets.provision(owner, {
-          metadata: { correlationId: 'r', actor: 'key:1', occurredAt: new Date().toISOString() },
-          deadlineMs: patiently(),
-        });
+        const owner = newOwner();
+        const { id } = await wallets.provision(owner, contextOf());
         return { ownerId: owner.scopeId, ...owner, walletId: id };
       }),
     );
   };
-  const listOf = async ({ client }: Pick<World, 'client'>) => {
+  const listOf = async ({ client }: Pick<ContextNode, 'client'>) => {
     const { status, json } = await client.get('/portal/master-keys');
     expect(status).to.equal(200);
     // The service has checked the reply against its schema.
@@ -74,17 +56,17 @@ describe('master keys over HTTP', () => {
   };
 
   it('rotates while the service serves, in every process at once, and no key is answered or logged', async () => {
-    const keys = [newMasterKey('test', 1), newMasterKey('live', 1)];
-    const before = await start(keys);
-    store = await openStoreOf(database.connectionString);
-    const places = await provision(keys, 5);
-    expect(await listOf(before)).to.deep.equal(['test 1*: 5', 'live 1*: 0']);
-    expect((await before.client.post('/portal/master-keys/rotate', {})).json).to.include({
+    const places = await provision(5);
+    expect(await listOf(world)).to.deep.equal(['test 1*: 5', 'live 1*: 0']);
+    expect((await world.client.post('/portal/master-keys/rotate', {})).json).to.include({
       code: 'wallets/no_newer_master_key',
     });
 
     const all = [...keys, newMasterKey('test', 2)];
-    const [one, two] = [await start(all), await start(all)];
+    const [one, two] = [
+      await world.startNode({ given: given(all) }),
+      await world.startNode({ given: given(all) }),
+    ];
     const rotated = await one.client.post('/portal/master-keys/rotate', { environment: 'test' });
     expect(rotated.status).to.equal(200);
     await eventually(
@@ -92,13 +74,13 @@ describe('master keys over HTTP', () => {
       async () => (await listOf(two)).includes('test 2*: 5') || undefined,
     );
     expect(await listOf(two)).to.deep.equal(['test 1: 0', 'test 2*: 5', 'live 1*: 0']);
-    const signer = createSigner({ pool, masterKeys: createMasterKeys(all) });
+    const signer = createSigner({ pool: world.pool, masterKeys: createMasterKeys(all) });
     for (const place of places) {
       const opening = { actor: 'key:1', purpose: 'sign', requestId: 'r' };
       expect(await signer.sign(place, Buffer.from('m'), opening)).to.have.length(64);
     }
 
-    const said = [rotated.text, ...nodes.flatMap(({ logLines }) => logLines)].join('\n');
+    const said = [rotated.text, ...[world, one, two].flatMap(({ logLines }) => logLines)].join('\n');
     expect(said).to.include('keys of wallets are under the current master key');
     for (const { key } of all) {
       expect(said)
@@ -108,20 +90,17 @@ describe('master keys over HTTP', () => {
   });
 
   it('goes on at the next start with a rewrap that was left', async () => {
-    const keys = [newMasterKey('test', 1), newMasterKey('live', 1)];
-    await start(keys);
-    store = await openStoreOf(database.connectionString);
-    await provision(keys, 3);
+    await provision(3);
     const all = [...keys, newMasterKey('test', 2)];
     // As a process leaves it that died just after it had put the version to use.
     await createMasterKeyRotation({
-      pool,
+      pool: world.pool,
       masterKeys: createMasterKeys(all),
       clock: () => new Date(),
       makeNext: undefined,
       onRotated() {},
     }).rotate({ environment: 'test', actor: 'operator', requestId: 'r' });
-    const next = await start(all);
+    const next = await world.startNode({ given: given(all) });
     await eventually(
       'every key is rewrapped',
       async () => (await listOf(next)).includes('test 2*: 3') || undefined,
@@ -129,8 +108,7 @@ describe('master keys over HTTP', () => {
   });
 
   it('is for the operator alone', async () => {
-    const { client, url } = await start([newMasterKey('test', 1), newMasterKey('live', 1)]);
-    store = await openStoreOf(database.connectionString);
+    const { client, url } = world;
     for (const [method, path] of [
       ['GET', '/master-keys'],
       ['POST', '/master-keys/rotate'],

@@ -3,53 +3,34 @@
  * Whatever it leaves, the next one ends with one key, one event and one answer.
  */
 
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
+import { DeadProcessError, type Death, doomedPool } from '@coffer/database/testing';
 import { type CommandContext, createCommandHandler, type EventStore } from '@coffer/event-store';
-import { type Environment, newId, type UserPlace } from '@coffer/kernel';
-import { createTestDatabase, eventually, patiently, type TestDatabase } from '@coffer/testing';
-import {
-  adoptMasterKeys,
-  createMasterKeyRotation,
-  createMasterKeys,
-  createSigner,
-  createWallets,
-  newMasterKey,
-  startRewrapper,
-  walletStreamName,
-} from '@coffer/wallets';
+import { createTestDatabase, eventually, patiently } from '@coffer/testing';
 import { expect } from 'chai';
-import { DeadProcessError, type Death, doomedPool } from './testing/doomedPool.ts';
-import { openStoreOf, serviceTemplate } from './testing/world.ts';
+import { walletStreamName } from './domain/walletIds.ts';
+import { createMasterKeys, newMasterKey } from './masterKeys.ts';
+import { adoptMasterKeys } from './masterKeyVersions.ts';
+import { startRewrapper } from './rewrap.ts';
+import { createMasterKeyRotation } from './rotation.ts';
+import { createSigner } from './signer.ts';
+import { firstKeys, newOwner, startWalletWorld, type WalletWorld, walletTemplate } from './testing/index.ts';
+import { createWallets } from './wallets.ts';
 
 const DEATHS: readonly Death[] = ['before', 'after'];
 const MORE_THAN_THERE_ARE = 100;
 const clock = () => new Date();
 
 describe('a process that dies with a wallet in its hands', () => {
-  let database: TestDatabase;
+  let world: WalletWorld;
   let pool: Pool;
   let store: EventStore;
   beforeEach(async () => {
-    database = await createTestDatabase(serviceTemplate);
-    pool = createPool({
-      connectionString: database.connectionString,
-      applicationName: 'spec',
-      onIdleError() {},
-    });
-    store = await openStoreOf(database.connectionString);
+    world = startWalletWorld(await createTestDatabase(walletTemplate));
+    ({ pool, store } = world);
   });
-  afterEach(async () => {
-    await store.close();
-    await pool.end();
-    await database.drop();
-  });
+  afterEach(() => world.stop());
 
-  const firstKeys = () => [newMasterKey('test', 1), newMasterKey('live', 1)];
-  const newOwner = (): UserPlace => ({
-    scopeId: newId('scp'),
-    environment: 'test' as Environment,
-    userId: newId('usr'),
-  });
   const context = (): CommandContext => ({
     metadata: { correlationId: 'req-1', actor: 'key:1', occurredAt: clock().toISOString() },
     deadlineMs: patiently(),

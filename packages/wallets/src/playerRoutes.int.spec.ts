@@ -5,25 +5,25 @@ import { referenceOf } from '@coffer/solana';
 import { expect } from 'chai';
 import {
   GEM,
+  LAMPORTS_PER_SOL,
   moveIdOf,
   newAddress,
   type Player,
-  type PlayerWallets,
-  SOL_LAMPORTS,
-  startPlayerWallets,
+  type PlayersOnChain,
+  startPlayersOnChain,
   unsignedTransfer,
   withdrawalWith,
-} from './testing/playerWallets.ts';
+} from './testing/index.ts';
 
 const AT_ONCE = 50;
 /** Of a token account: what its maker leaves in it. */
 const TOKEN_ACCOUNT_LAMPORTS = 2_039_280n;
 
 describe("a player's wallet", () => {
-  let wallets: PlayerWallets;
+  let wallets: PlayersOnChain;
   let player: Player;
   before(async () => {
-    wallets = await startPlayerWallets();
+    wallets = await startPlayersOnChain();
   });
   after(() => wallets.stop());
   beforeEach(async () => {
@@ -33,12 +33,12 @@ describe("a player's wallet", () => {
   const path = (rest: string, of = player.wallet.id) => `/wallets/${of}/${rest}`;
   const withdraw = (body: Readonly<Record<string, unknown>>, of = player) =>
     of.post(path('withdraw', of.wallet.id), body);
-  const fund = (lamports = SOL_LAMPORTS) => wallets.node.fund(player.wallet.address, lamports);
+  const fund = (lamports = LAMPORTS_PER_SOL) => wallets.node.fund(player.wallet.address, lamports);
   const gems = (amount: bigint) => wallets.node.giveTokens(player.wallet.address, GEM.mint, amount);
   const carried = (answer: Answer, status = 'confirmed') =>
     wallets.carriedUntil(`it is ${status}`, withdrawalWith(player, moveIdOf(answer), status));
   const transactionsOf = async (answer: Answer) =>
-    wallets.chain.transactionsOf(referenceOf(moveIdOf(answer)), { limit: 10 });
+    wallets.rpc.transactionsOf(referenceOf(moveIdOf(answer)), { limit: 10 });
 
   it('is the one of the sign-in', async () => {
     const { id, address } = player.wallet;
@@ -134,7 +134,7 @@ describe("a player's wallet", () => {
     expect(byMint.json).to.include({ currency: GEM.id, mint: GEM.mint });
     expect(await wallets.tokensOf(toAddress)).to.equal(600n);
     const [landed] = await transactionsOf(byMint);
-    const executed = await wallets.chain.transaction(String(landed?.signature));
+    const executed = await wallets.rpc.transaction(String(landed?.signature));
     const [feePayer] = executed?.lamports ?? [];
     const paid = (feePayer?.before ?? 0n) - (feePayer?.after ?? 0n) - (executed?.feeLamports ?? 0n);
     expect(paid).to.equal(TOKEN_ACCOUNT_LAMPORTS);
@@ -195,12 +195,7 @@ describe("a player's wallet", () => {
     ]) {
       expect(again).to.include({ status: 200, replayed: true, text: first.text });
     }
-    const transaction = await unsignedTransfer(
-      wallets.chain,
-      player.wallet.address,
-      newAddress(),
-      2_000_000n,
-    );
+    const transaction = await unsignedTransfer(wallets.rpc, player.wallet.address, newAddress(), 2_000_000n);
     for (const [operation, body] of [
       ['withdraw', request],
       ['export', {}],
@@ -229,7 +224,7 @@ describe("a player's wallet", () => {
     }
     // The key is of this wallet alone.
     const other = await wallets.newPlayer();
-    await wallets.node.fund(other.wallet.address, SOL_LAMPORTS);
+    await wallets.node.fund(other.wallet.address, LAMPORTS_PER_SOL);
     expect(await withdraw({ ...request, amount: '3000000' }, other)).to.include({
       status: 200,
       replayed: false,
@@ -242,9 +237,9 @@ describe("a player's wallet", () => {
     requireStatus(asked, 200);
     // The player signs another transfer, and sends it alone.
     const { address } = player.wallet;
-    const transaction = await unsignedTransfer(wallets.chain, address, newAddress(), 500_000_000n);
+    const transaction = await unsignedTransfer(wallets.rpc, address, newAddress(), 500_000_000n);
     const signed = requireStatus(await player.post(path('sign'), { transaction }), 200);
-    const sent = await wallets.chain.send(Buffer.from(textOf(signed, 'signedTransaction'), 'base64'));
+    const sent = await wallets.rpc.send(Buffer.from(textOf(signed, 'signedTransaction'), 'base64'));
     expect(sent.outcome).to.equal('accepted');
     wallets.node.finalize();
 
@@ -303,12 +298,7 @@ describe("a player's wallet", () => {
   it("is nobody else's: all that another player asks of it is as if it were not there", async () => {
     await fund();
     const asked = await withdraw({ idempotencyKey: 'mine', toAddress: newAddress(), amount: '2000000' });
-    const transaction = await unsignedTransfer(
-      wallets.chain,
-      player.wallet.address,
-      newAddress(),
-      2_000_000n,
-    );
+    const transaction = await unsignedTransfer(wallets.rpc, player.wallet.address, newAddress(), 2_000_000n);
     const other = await wallets.newPlayer();
     const request = { idempotencyKey: 'mine', toAddress: newAddress(), amount: '2000000' };
     for (const refused of [
@@ -359,7 +349,7 @@ describe("a player's wallet", () => {
       expect(refused.json.details).to.deep.equal({ maxAgeSeconds: 60 });
       expect(await withdraw(request)).to.include({ status: 200, replayed: true, text: first.text });
       const { address } = player.wallet;
-      const transaction = await unsignedTransfer(wallets.chain, address, newAddress(), 2_000_000n);
+      const transaction = await unsignedTransfer(wallets.rpc, address, newAddress(), 2_000_000n);
       const unsigned = await player.post(path('sign'), { transaction });
       expect(verdict(unsigned)).to.equal('403 auth/reauthentication_required');
       await player.signIn();

@@ -3,25 +3,32 @@
  * docs/api.md, Wallets; docs/adr/0022-export-and-migration.md.
  */
 
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { createCommandHandler } from '@coffer/event-store';
-import { type Answer, type Client, requireStatus, textOf, verdict } from '@coffer/host/testing';
+import {
+  type Answer,
+  type Client,
+  type ContextNode,
+  requireStatus,
+  textOf,
+  verdict,
+} from '@coffer/host/testing';
 import { decodeBase58Address, encodeBase58 } from '@coffer/kernel';
 import { createMoves, treasuryMovePlace } from '@coffer/moves';
 import { eventually, patiently } from '@coffer/testing';
 import { expect } from 'chai';
 import nacl from 'tweetnacl';
-import { newRecipient, secretKeyBytes } from './testing/exportedKeys.ts';
 import {
   GEM,
+  LAMPORTS_PER_SOL,
   newAddress,
+  newRecipient,
   type Player,
-  type PlayerWallets,
-  SOL_LAMPORTS,
-  startPlayerWallets,
+  type PlayersOnChain,
+  secretKeyBytes,
+  startPlayersOnChain,
   unsignedTransfer,
-} from './testing/playerWallets.ts';
-import { openStoreOf, startNode } from './testing/world.ts';
+} from './testing/index.ts';
 
 const ONE_DAY_SECONDS = 24 * 60 * 60;
 const AT_ONCE = 20;
@@ -30,21 +37,14 @@ const objectOf = (answer: Answer, field: string): Readonly<Record<string, unknow
   Object(answer.json[field]);
 
 describe('the end of a wallet', () => {
-  let wallets: PlayerWallets;
+  let wallets: PlayersOnChain;
   let pool: Pool;
   let player: Player;
   before(async () => {
-    wallets = await startPlayerWallets();
-    pool = createPool({
-      connectionString: wallets.world.databaseUrl,
-      applicationName: 'spec',
-      onIdleError() {},
-    });
+    wallets = await startPlayersOnChain();
+    ({ pool } = wallets.world);
   });
-  after(async () => {
-    await pool.end();
-    await wallets.stop();
-  });
+  after(() => wallets.stop());
   beforeEach(async () => {
     player = await wallets.newPlayer();
   });
@@ -63,7 +63,7 @@ describe('the end of a wallet', () => {
   /** A transfer that only the key of the old wallet signs; signed by the service, as far as it does. */
   const signOver = async () =>
     player.post(path('sign'), {
-      transaction: await unsignedTransfer(wallets.chain, player.wallet.address, newAddress(), 2_000_000n),
+      transaction: await unsignedTransfer(wallets.rpc, player.wallet.address, newAddress(), 2_000_000n),
     });
 
   describe('that its user takes', () => {
@@ -75,7 +75,7 @@ describe('the end of a wallet', () => {
           { currency: 'GEM', minimum: '5', balance: gem },
           { currency: 'SOL', minimum: '2000000', balance: sol },
         ];
-        await wallets.node.fund(player.wallet.address, SOL_LAMPORTS);
+        await wallets.node.fund(player.wallet.address, LAMPORTS_PER_SOL);
         const below = { reasons: ['below_floor'], floor: floor('1000000000', '0') };
         expect(await preflight()).to.deep.equal({ allowed: false, ...below });
         const refused = await exportIt();
@@ -115,7 +115,7 @@ describe('the end of a wallet', () => {
     });
 
     it('is sealed for whoever holds the secret, signs as the wallet did, and is no more ours', async () => {
-      await wallets.node.fund(player.wallet.address, SOL_LAMPORTS);
+      await wallets.node.fund(player.wallet.address, LAMPORTS_PER_SOL);
       const { recipientPublicKey, open } = newRecipient();
       requireStatus(await signOver(), 200);
       const answer = requireStatus(await exportIt({ recipientPublicKey }), 200);
@@ -167,7 +167,7 @@ describe('the end of a wallet', () => {
       // What is there is still to be seen, and the user's own.
       const balance = requireStatus(await player.get(path('balance')), 200);
       expect(objectOf(balance, 'native').amount).to.equal('1000000000');
-      expect(await wallets.lamportsOf(player.wallet.address)).to.equal(SOL_LAMPORTS);
+      expect(await wallets.lamportsOf(player.wallet.address)).to.equal(LAMPORTS_PER_SOL);
     });
 
     it(`is one key and one wallet, asked for ${AT_ONCE} times at once and again`, async () => {
@@ -252,7 +252,7 @@ describe('the end of a wallet', () => {
         await wallets.node.fund(old.address, lamports);
         await wallets.node.giveTokens(old.address, GEM.mint, tokens);
       };
-      await give(SOL_LAMPORTS, 77n);
+      await give(LAMPORTS_PER_SOL, 77n);
       const first = await migrate();
       const { from, to } = first.json;
       const address = textOf({ ...first, json: Object(to) }, 'address');
@@ -269,7 +269,7 @@ describe('the end of a wallet', () => {
         const [sol, gems] = [await wallets.lamportsOf(address), await wallets.tokensOf(address)];
         return (sol === lamports && gems === tokens) || undefined;
       };
-      await wallets.carriedUntil('all of it has followed', arrived(SOL_LAMPORTS, 77n));
+      await wallets.carriedUntil('all of it has followed', arrived(LAMPORTS_PER_SOL, 77n));
 
       await give(5_000_000n, 3n);
       const later = await wallets.carriedUntil('what arrived later is on its way', async () => {
@@ -279,7 +279,7 @@ describe('the end of a wallet', () => {
           : undefined;
       });
       expect([later.json.from, later.json.to]).to.deep.equal([from, to]);
-      await wallets.carriedUntil('that has followed too', arrived(SOL_LAMPORTS + 5_000_000n, 80n));
+      await wallets.carriedUntil('that has followed too', arrived(LAMPORTS_PER_SOL + 5_000_000n, 80n));
       expect(await wallets.lamportsOf(old.address)).to.equal(0n);
       expect(await wallets.tokensOf(old.address)).to.equal(0n);
 
@@ -311,30 +311,26 @@ const KINDS = ['deposit', 'cash-out', 'withdrawal'] as const;
 type Kind = (typeof KINDS)[number];
 
 describe('a wallet with a move that was accepted', () => {
-  let wallets: PlayerWallets;
-  let other: Awaited<ReturnType<typeof startNode>>;
+  let wallets: PlayersOnChain;
+  let other: ContextNode;
   before(async () => {
-    wallets = await startPlayerWallets();
-    const { chains, clock } = wallets;
-    other = await startNode(wallets.world.databaseUrl, { roles: ['api'], chains, clock });
+    wallets = await startPlayersOnChain();
+    other = await wallets.world.startNode({ roles: ['api'] });
   });
-  after(async () => {
-    await other.stop();
-    await wallets.stop();
-  });
+  after(() => wallets.stop());
 
   const AMOUNT = '1000000';
   let refs = 0;
 
   async function newPlayer(): Promise<Player> {
     const player = await wallets.newPlayer();
-    await wallets.node.fund(player.wallet.address, SOL_LAMPORTS);
+    await wallets.node.fund(player.wallet.address, LAMPORTS_PER_SOL);
     await wallets.app.test.credit(player.userId, AMOUNT, player.userId, 'SOL');
     return player;
   }
   async function fundTreasury(): Promise<void> {
     const found = await wallets.world.client.get(`/portal/app/${wallets.app.appId}/test/wallets`);
-    for (const { address } of Object(found.json.items)) await wallets.node.fund(address, SOL_LAMPORTS);
+    for (const { address } of Object(found.json.items)) await wallets.node.fund(address, LAMPORTS_PER_SOL);
   }
   const request = {
     deposit: ({ userId }: Player, ref: string, client: Client) =>
@@ -423,17 +419,16 @@ describe('a wallet with a move that was accepted', () => {
 
 describe('a move that a former release has requested', () => {
   it('keeps its wallet from being exported, by the rows of all that was in the log at the start', async () => {
-    const wallets = await startPlayerWallets({ roles: ['api', 'process-manager'] });
-    const { chains, clock } = wallets;
-    const nodes: Awaited<ReturnType<typeof startNode>>[] = [];
+    const wallets = await startPlayersOnChain({ roles: ['api', 'process-manager'] });
+    const at = wallets.clock().toISOString();
     try {
       const player = await wallets.newPlayer();
       const { id, address } = player.wallet;
-      await wallets.node.fund(address, SOL_LAMPORTS);
+      await wallets.node.fund(address, LAMPORTS_PER_SOL);
       const found = await wallets.world.client.get(`/portal/app/${wallets.app.appId}/test/wallets`);
       const [treasury] = Object(found.json.items);
       const { appId, scopeId } = wallets.app;
-      const store = await openStoreOf(wallets.world.databaseUrl);
+      const { store } = wallets.world;
       await createMoves({ handler: createCommandHandler({ store }), store }).request(
         treasuryMovePlace('test', appId, 'former'),
         {
@@ -447,21 +442,19 @@ describe('a move that a former release has requested', () => {
           amount: 500_000_000n,
           from: { walletId: id, ownerId: scopeId, address },
           toAddress: treasury.address,
-          requestedAt: clock().toISOString(),
+          requestedAt: at,
         },
         {
-          metadata: { correlationId: 'former', actor: 'key:1', occurredAt: clock().toISOString() },
+          metadata: { correlationId: 'former', actor: 'key:1', occurredAt: at },
           deadlineMs: patiently(),
         },
       );
-      await store.close();
 
-      const upgraded = await startNode(wallets.world.databaseUrl, { roles: ['api'], chains, clock });
-      nodes.push(upgraded);
+      const upgraded = await wallets.world.startNode({ roles: ['api'] });
       const exportIt = () =>
         upgraded.client.post(`/wallets/${id}/export`, { idempotencyKey: 'k' }, { key: player.accessToken() });
       expect(verdict(await exportIt()), 'nobody fills the rows').to.equal('503 service/not_ready');
-      nodes.push(await startNode(wallets.world.databaseUrl, { roles: ['projector'], chains, clock }));
+      await wallets.world.startNode({ roles: ['projector'] });
       const refused = await eventually('the rows are there', async () => {
         const answer = await exportIt();
         return answer.status === 503 ? undefined : answer;
@@ -474,7 +467,6 @@ describe('a move that a former release has requested', () => {
       });
       requireStatus(await exportIt(), 200);
     } finally {
-      for (const node of nodes) await node.stop();
       await wallets.stop();
     }
   });
