@@ -9,6 +9,7 @@ export * from './environment.ts';
 export * from './eventCodec.ts';
 export * from './failPoint.ts';
 export * from './identifiers.ts';
+export * from './keyIndex.ts';
 export * from './pages.ts';
 export * from './places.ts';
 export * from './rejection.ts';

@@ -12,6 +12,7 @@ import {
   transactionPageBody,
 } from './domain/playSession.resource.ts';
 import type { KnownSession } from './domain/playSession.state.ts';
+import { writeUnder } from './domain/sessionWrites.ts';
 import { streamOf } from './sessionStreams.ts';
 
 export type ListTransactions = (
@@ -61,8 +62,7 @@ function itemOf(stored: StreamEvent, session: KnownSession): Transaction | undef
   switch (event.type) {
     case 'BetPlaced': {
       const { transactionUuid, roundId = null } = event.data;
-      const bet = session.transactions.get(transactionUuid);
-      const rolledBack = bet?.kind === 'bet' && bet.fate === 'rolledBack';
+      const rolledBack = writeUnder(session.writes, transactionUuid)?.fate === 'rolledBack';
       const status = rolledBack ? 'rolled_back' : 'accepted';
       return { ...unnamed, ...event.data, roundId, kind: 'bet', status };
     }

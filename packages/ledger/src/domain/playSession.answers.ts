@@ -5,13 +5,7 @@
 import { encoderOf } from '@coffer/kernel';
 import type { z } from 'zod';
 import * as resource from './playSession.resource.ts';
-import type {
-  AccountOwner,
-  KnownSession,
-  Rollback,
-  SessionTerms,
-  SettledSession,
-} from './playSession.state.ts';
+import type { AccountOwner, KnownSession, SessionTerms, SettledSession } from './playSession.state.ts';
 
 export type PlaySessionAnswer =
   | OpenedAnswer
@@ -82,10 +76,18 @@ export function winAnswer(
   };
 }
 
+interface RolledBack {
+  readonly amount: bigint;
+  readonly balance: bigint;
+  /** Undefined before the settlement. */
+  readonly late: AccountOwner | undefined;
+  readonly revision: number;
+}
+
 export function rolledBackAnswer(
   { terms }: KnownSession,
   { transactionUuid, betTransactionUuid }: resource.RollbackContent,
-  { amount, balance, late, revision }: Pick<Rollback, 'amount' | 'balance' | 'late' | 'revision'>,
+  { amount, balance, late, revision }: RolledBack,
 ): RollbackAnswer {
   return {
     outcome: 'rollback',

@@ -162,5 +162,5 @@ describe('play session: full', () => {
   });
 
   it('takes memory in proportion to its writes', () =>
-    expect(playSession.sizeOf(full)).to.be.greaterThan(100 * MAX_SESSION_WRITES));
+    expect(playSession.sizeOf(full) / MAX_SESSION_WRITES).to.be.within(45, 64));
 });

@@ -11,6 +11,7 @@ import {
 import { decodePlaySession, encodePlaySession } from './playSession.snapshot.ts';
 import type { PlaySession } from './playSession.state.ts';
 import { playSession } from './playSession.ts';
+import { encodeWrites } from './sessionWrites.ts';
 
 const history = [
   opened(100n),
@@ -29,8 +30,7 @@ const plain = (session: PlaySession) =>
     ? session
     : {
         ...session,
-        transactions: session.transactions.toObject(),
-        rememberedBets: session.rememberedBets.toArray(),
+        writes: encodeWrites(session.writes),
       };
 
 describe('play session: snapshot', () => {

@@ -1,19 +1,23 @@
 /** A play session as plain JSON and back. Disposable: another version of the stream type ignores it. */
 import { figure } from '@coffer/kernel';
-import { Map as PersistentMap, Set as PersistentSet } from 'immutable';
 import { z } from 'zod';
 import { stored as facts } from './playSession.events.ts';
-import type { PlaySession, Transaction } from './playSession.state.ts';
+import type { PlaySession } from './playSession.state.ts';
+import { decodeWrites, encodeWrites, type SessionWrites } from './sessionWrites.ts';
 
-const kept = { revision: z.int() };
+/** Bytes. */
+const column = z.base64().transform((text): Uint8Array => Buffer.from(text, 'base64'));
 
-const storedTransaction = z.discriminatedUnion('kind', [
-  facts.BetPlaced.extend({ kind: z.literal('bet'), ...kept, fate: z.enum(['open', 'won', 'rolledBack']) }),
-  facts.WinCredited.extend({ kind: z.literal('win'), ...kept }),
-  facts.BetRolledBack.extend({ kind: z.literal('rollback'), ...kept }),
-  facts.RollbackRemembered.extend({ kind: z.literal('rememberedRollback'), ...kept }),
-  z.object({ kind: z.literal('settle'), transactionUuid: z.string(), ...kept }),
-]);
+const storedWrites = z.object({
+  uuids: column,
+  kinds: column,
+  amounts: column,
+  balances: column,
+  rounds: column,
+  others: column,
+  rememberedBets: column,
+  large: z.array(z.object({ place: z.int(), amount: figure, balance: figure })),
+});
 
 const knownFacts = {
   revision: z.int(),
@@ -21,8 +25,7 @@ const knownFacts = {
   balance: figure,
   totalBet: figure,
   totalWin: figure,
-  transactions: z.array(storedTransaction),
-  rememberedBets: z.array(z.string()),
+  writes: storedWrites,
 };
 
 const stored = z.discriminatedUnion('status', [
@@ -51,8 +54,7 @@ export function encodePlaySession(session: PlaySession): z.input<typeof stored> 
     balance: balance.toString(),
     totalBet: totalBet.toString(),
     totalWin: totalWin.toString(),
-    transactions: Array.from(session.transactions.values(), encodeTransaction),
-    rememberedBets: [...session.rememberedBets],
+    writes: encodedWrites(session.writes),
   };
   if (session.status === 'open') return { status: 'open', ...facts };
   const { settlement } = session;
@@ -69,29 +71,28 @@ export function encodePlaySession(session: PlaySession): z.input<typeof stored> 
   };
 }
 
-function encodeTransaction(transaction: Transaction): z.input<typeof storedTransaction> {
-  switch (transaction.kind) {
-    case 'bet':
-    case 'win':
-    case 'rollback':
-      return {
-        ...transaction,
-        amount: transaction.amount.toString(),
-        balance: transaction.balance.toString(),
-      };
-    case 'rememberedRollback':
-      return { ...transaction, balance: transaction.balance.toString() };
-    case 'settle':
-      return transaction;
-  }
+function encodedWrites(writes: SessionWrites): z.input<typeof storedWrites> {
+  const { large, ...columns } = encodeWrites(writes);
+  return {
+    uuids: textOf(columns.uuids),
+    kinds: textOf(columns.kinds),
+    amounts: textOf(columns.amounts),
+    balances: textOf(columns.balances),
+    rounds: textOf(columns.rounds),
+    others: textOf(columns.others),
+    rememberedBets: textOf(columns.rememberedBets),
+    large: large.map(({ place, amount, balance }) => ({
+      place,
+      amount: amount.toString(),
+      balance: balance.toString(),
+    })),
+  };
 }
+
+const textOf = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString('base64');
 
 export function decodePlaySession(snapshot: unknown): PlaySession {
   const session = stored.parse(snapshot);
-  if (session.status === 'unknown') return session;
-  return {
-    ...session,
-    transactions: PersistentMap(session.transactions.map((kept) => [kept.transactionUuid, kept])),
-    rememberedBets: PersistentSet(session.rememberedBets),
-  };
+  return session.status === 'unknown' ? session : { ...session, writes: decodeWrites(session.writes) };
 }

@@ -1,7 +1,7 @@
 /** What a play session remembers of its events: enough to decide, and to answer every repeat as before. */
 import assert from 'node:assert/strict';
-import { Map as PersistentMap, Set as PersistentSet } from 'immutable';
 import type { PlaySessionEvent, PlaySessionFact } from './playSession.events.ts';
+import { noWrites, type SessionWrites, type Write, withWrite, writeAt, writeUnder } from './sessionWrites.ts';
 
 /** What the session was opened with. */
 export type SessionTerms = PlaySessionFact<'SessionOpened'>;
@@ -10,35 +10,6 @@ export type SessionTerms = PlaySessionFact<'SessionOpened'>;
 export interface AccountOwner {
   readonly userId: string;
   readonly currencyId: number;
-}
-
-/** A write that was kept, under its `transactionUuid`. `revision` is that of its event. */
-export type Transaction = Bet | Win | Rollback | RememberedRollback | Settling;
-
-/** What the event says. */
-type Kept<Fact> = Fact & { readonly revision: number };
-
-export interface Bet extends Kept<PlaySessionFact<'BetPlaced'>> {
-  readonly kind: 'bet';
-  readonly fate: 'open' | 'won' | 'rolledBack';
-}
-
-export interface Win extends Kept<PlaySessionFact<'WinCredited'>> {
-  readonly kind: 'win';
-}
-
-export interface Rollback extends Kept<PlaySessionFact<'BetRolledBack'>> {
-  readonly kind: 'rollback';
-}
-
-export interface RememberedRollback extends Kept<PlaySessionFact<'RollbackRemembered'>> {
-  readonly kind: 'rememberedRollback';
-}
-
-export interface Settling {
-  readonly kind: 'settle';
-  readonly transactionUuid: string;
-  readonly revision: number;
 }
 
 /** What the event says of the money; `net` is the player's result, negative when the house won. */
@@ -61,10 +32,7 @@ interface SessionFacts {
   /** Accepted bets less those rolled back before the settlement. */
   readonly totalBet: bigint;
   readonly totalWin: bigint;
-  /** Persistent: waiting commands are decided on tentative states that may be dropped. */
-  readonly transactions: PersistentMap<string, Transaction>;
-  /** Bets whose rollback came first. */
-  readonly rememberedBets: PersistentSet<string>;
+  readonly writes: SessionWrites;
 }
 
 export interface OpenSession extends SessionFacts {
@@ -96,17 +64,14 @@ export function evolve(session: PlaySession, event: PlaySessionEvent): PlaySessi
       balance: event.data.lockAmount,
       totalBet: 0n,
       totalWin: 0n,
-      transactions: PersistentMap(),
-      rememberedBets: PersistentSet(),
+      writes: noWrites(),
     };
   }
   assert(session.status !== 'unknown', `${event.type} before SessionOpened`);
-  const { transactionUuid: uuid } = event.data;
-  assert(uuid === undefined || !session.transactions.has(uuid), 'a transactionUuid is used once');
   const revision = session.revision + 1;
   switch (event.type) {
     case 'BetPlaced': {
-      const { transactionUuid, amount, balance } = event.data;
+      const { amount, balance } = event.data;
       assertOpen(session);
       assert(balance === session.balance - amount);
       return {
@@ -114,16 +79,11 @@ export function evolve(session: PlaySession, event: PlaySessionEvent): PlaySessi
         revision,
         balance,
         totalBet: session.totalBet + amount,
-        transactions: session.transactions.set(transactionUuid, {
-          ...event.data,
-          kind: 'bet',
-          revision,
-          fate: 'open',
-        }),
+        writes: withWrite(session.writes, { ...event.data, kind: 'bet' }),
       };
     }
     case 'WinCredited': {
-      const { transactionUuid, betTransactionUuid, amount, balance } = event.data;
+      const { amount, balance } = event.data;
       assertOpen(session);
       assert(balance === session.balance + amount);
       return {
@@ -131,19 +91,15 @@ export function evolve(session: PlaySession, event: PlaySessionEvent): PlaySessi
         revision,
         balance,
         totalWin: session.totalWin + amount,
-        transactions: withFate(session, betTransactionUuid, 'won').set(transactionUuid, {
-          ...event.data,
-          kind: 'win',
-          revision,
-        }),
+        writes: withWrite(session.writes, { ...event.data, kind: 'win' }),
       };
     }
     case 'BetRolledBack': {
-      const { transactionUuid, betTransactionUuid, amount, balance } = event.data;
+      const { betTransactionUuid, amount, balance } = event.data;
       const late = event.data.late !== undefined;
       assert(late === (session.status === 'settled'));
       if (event.data.late) assertTerms(session, event.data.late);
-      const bet = session.transactions.get(betTransactionUuid);
+      const bet = writeUnder(session.writes, betTransactionUuid);
       assert(bet?.kind === 'bet' && bet.amount === amount, 'the whole stake is given back');
       assert(balance === (late ? session.balance : session.balance + amount));
       return {
@@ -151,25 +107,16 @@ export function evolve(session: PlaySession, event: PlaySessionEvent): PlaySessi
         revision,
         balance,
         totalBet: late ? session.totalBet : session.totalBet - amount,
-        transactions: withFate(session, betTransactionUuid, 'rolledBack').set(transactionUuid, {
-          ...event.data,
-          kind: 'rollback',
-          revision,
-        }),
+        writes: withWrite(session.writes, { ...event.data, kind: 'rollback' }),
       };
     }
     case 'RollbackRemembered': {
-      const { transactionUuid, betTransactionUuid, balance } = event.data;
+      const { balance } = event.data;
       assert(balance === session.balance);
       return {
         ...session,
         revision,
-        transactions: session.transactions.set(transactionUuid, {
-          ...event.data,
-          kind: 'rememberedRollback',
-          revision,
-        }),
-        rememberedBets: session.rememberedBets.add(betTransactionUuid),
+        writes: withWrite(session.writes, { ...event.data, kind: 'rememberedRollback', amount: 0n }),
       };
     }
     case 'SessionSettled': {
@@ -188,10 +135,10 @@ export function evolve(session: PlaySession, event: PlaySessionEvent): PlaySessi
         status: 'settled',
         revision,
         settlement: { totalBet, totalWin, payout, net, settledAt, revision },
-        transactions:
+        writes:
           transactionUuid === undefined
-            ? session.transactions
-            : session.transactions.set(transactionUuid, { kind: 'settle', transactionUuid, revision }),
+            ? session.writes
+            : withWrite(session.writes, { kind: 'settle', transactionUuid, amount: 0n, balance: payout }),
       };
     }
     default:
@@ -211,12 +158,16 @@ function assertTerms(
   assert(told.userId === terms.userId && told.currencyId === terms.currencyId, 'whose session it is');
 }
 
-function withFate(
-  { transactions }: KnownSession,
-  betTransactionUuid: string,
-  fate: Bet['fate'],
-): PersistentMap<string, Transaction> {
-  const bet = transactions.get(betTransactionUuid);
-  assert(bet?.kind === 'bet', `${betTransactionUuid} is no bet`);
-  return bet.fate === fate ? transactions : transactions.set(betTransactionUuid, { ...bet, fate });
+/** Of the event that kept the write. */
+export function revisionOf(session: KnownSession, { place }: Pick<Write, 'place'>): number {
+  // The opening is the event before all writes.
+  const revision = place + 1;
+  if (session.status === 'open' || revision < session.settlement.revision) return revision;
+  // A settlement without a uuid of its own is an event and no write.
+  const settling = writeAt(session.writes, session.settlement.revision - 1);
+  return settling?.kind === 'settle' ? revision : revision + 1;
 }
+
+/** Whether the write came after the settlement. */
+export const isLate = (session: KnownSession, write: Pick<Write, 'place'>): boolean =>
+  session.status === 'settled' && revisionOf(session, write) > session.settlement.revision;

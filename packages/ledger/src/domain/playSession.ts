@@ -27,14 +27,23 @@ import {
 } from './playSession.resource.ts';
 import { decodePlaySession, encodePlaySession } from './playSession.snapshot.ts';
 import {
-  type Bet,
   evolve,
   initialState,
+  isLate,
   type KnownSession,
   ownerOf,
   type PlaySession,
+  revisionOf,
   type SessionTerms,
 } from './playSession.state.ts';
+import {
+  bytesOfWrites,
+  comparerOf,
+  type IsSame,
+  isRemembered,
+  type Write,
+  writeUnder,
+} from './sessionWrites.ts';
 
 export type { PlaySessionAnswer } from './playSession.answers.ts';
 export type { PlaySession } from './playSession.state.ts';
@@ -110,11 +119,11 @@ export function openDifference(opened: SessionTerms, request: OpenRequest): stri
 
 function placeBet(session: KnownSession, { type: _, ...bet }: CommandOf<'PlaceBet'>): PlaySessionDecision {
   const { transactionUuid, amount } = bet;
-  const { balance, transactions, rememberedBets } = session;
-  const seen = transactions.get(transactionUuid);
+  const { balance, writes } = session;
+  const seen = writeUnder(writes, transactionUuid);
   if (seen) {
     if (seen.kind !== 'bet') throw conflict(transactionUuid, 'operation');
-    requireSame(betCompared, seen, bet);
+    requireSame(betCompared, comparerOf(writes, seen), bet);
     // Its stake was given back: to answer "accepted" again would start an unpaid round.
     if (seen.fate === 'rolledBack') throw reject('ledger/bet_rolled_back', { balance });
     return {
@@ -125,9 +134,9 @@ function placeBet(session: KnownSession, { type: _, ...bet }: CommandOf<'PlaceBe
       revocable: true,
     };
   }
-  if (rememberedBets.has(transactionUuid)) throw reject('ledger/bet_rolled_back', { balance });
+  if (isRemembered(writes, transactionUuid)) throw reject('ledger/bet_rolled_back', { balance });
   if (session.status === 'settled') throw reject('ledger/session_settled');
-  if (transactions.size >= MAX_SESSION_WRITES) throw reject('ledger/session_full');
+  if (writes.size >= MAX_SESSION_WRITES) throw reject('ledger/session_full');
   if (amount > balance) throw reject('ledger/insufficient_balance', { balance, amount });
 
   const after = balance - amount;
@@ -140,15 +149,15 @@ function placeBet(session: KnownSession, { type: _, ...bet }: CommandOf<'PlaceBe
 function creditWin(session: KnownSession, { type: _, ...win }: CommandOf<'CreditWin'>): PlaySessionDecision {
   const { transactionUuid, betTransactionUuid, amount } = win;
   assert.notEqual(transactionUuid, betTransactionUuid);
-  const { balance } = session;
-  const seen = session.transactions.get(transactionUuid);
+  const { balance, writes } = session;
+  const seen = writeUnder(writes, transactionUuid);
   if (seen) {
     if (seen.kind !== 'win') throw conflict(transactionUuid, 'operation');
-    requireSame(winCompared, seen, win);
+    requireSame(winCompared, comparerOf(writes, seen), win);
     return { events: [], answer: winAnswer(session, win, seen.balance), replayed: true };
   }
   const bet = betNamed(session, betTransactionUuid);
-  if (bet?.fate === 'rolledBack' || session.rememberedBets.has(betTransactionUuid)) {
+  if (bet?.fate === 'rolledBack' || isRemembered(writes, betTransactionUuid)) {
     throw reject('ledger/bet_rolled_back', { balance });
   }
   if (session.status === 'settled') throw reject('ledger/session_settled');
@@ -164,16 +173,20 @@ function creditWin(session: KnownSession, { type: _, ...win }: CommandOf<'Credit
 function rollBackBet(session: KnownSession, command: CommandOf<'RollBackBet'>): PlaySessionDecision {
   const { transactionUuid, betTransactionUuid } = command;
   assert.notEqual(transactionUuid, betTransactionUuid);
-  const { balance } = session;
-  const seen = session.transactions.get(transactionUuid);
+  const { balance, writes } = session;
+  const seen = writeUnder(writes, transactionUuid);
   if (seen) {
     if (seen.kind !== 'rollback' && seen.kind !== 'rememberedRollback') {
       throw conflict(transactionUuid, 'operation');
     }
-    requireSame(rollbackCompared, seen, command);
+    requireSame(rollbackCompared, comparerOf(writes, seen), command);
     const answer =
       seen.kind === 'rollback'
-        ? rolledBackAnswer(session, command, seen)
+        ? rolledBackAnswer(session, command, {
+            ...seen,
+            late: isLate(session, seen) ? ownerOf(session.terms) : undefined,
+            revision: revisionOf(session, seen),
+          })
         : unmovedAnswer(session, command, 'remembered', seen.balance);
     return { events: [], answer, replayed: true };
   }
@@ -182,7 +195,7 @@ function rollBackBet(session: KnownSession, command: CommandOf<'RollBackBet'>): 
   if (bet?.fate === 'rolledBack') {
     return { events: [], answer: unmovedAnswer(session, command, 'already_rolled_back', balance) };
   }
-  if (session.rememberedBets.has(betTransactionUuid)) {
+  if (isRemembered(writes, betTransactionUuid)) {
     return { events: [], answer: unmovedAnswer(session, command, 'remembered', balance) };
   }
   if (bet?.fate === 'won') throw reject('ledger/bet_already_won');
@@ -220,7 +233,7 @@ function rollBackBet(session: KnownSession, command: CommandOf<'RollBackBet'>): 
 
 function settleSession(session: KnownSession, command: CommandOf<'SettleSession'>): PlaySessionDecision {
   const { transactionUuid, at } = command;
-  const seen = transactionUuid === undefined ? undefined : session.transactions.get(transactionUuid);
+  const seen = transactionUuid === undefined ? undefined : writeUnder(session.writes, transactionUuid);
   if (transactionUuid !== undefined && seen && seen.kind !== 'settle') {
     throw conflict(transactionUuid, 'operation');
   }
@@ -252,19 +265,20 @@ function settleSession(session: KnownSession, command: CommandOf<'SettleSession'
 }
 
 /** The bet of this uuid, undefined when nothing is known under it. */
-function betNamed({ transactions }: KnownSession, betTransactionUuid: string): Bet | undefined {
-  const named = transactions.get(betTransactionUuid);
+function betNamed({ writes }: KnownSession, betTransactionUuid: string): Write | undefined {
+  const named = writeUnder(writes, betTransactionUuid);
   if (named && named.kind !== 'bet') throw reject('ledger/not_a_bet');
   return named;
 }
 
 /** Throws the conflict that names the first of the fields in which a request differs from what was kept. */
-function requireSame<Field extends string>(
+function requireSame<Field extends keyof IsSame>(
   fields: readonly Field[],
-  kept: { readonly [Name in Field]?: unknown },
+  isSame: IsSame,
   request: { readonly [Name in Field]?: unknown } & { readonly transactionUuid: string },
 ): void {
-  const field = fields.find((name) => kept[name] !== request[name]);
+  // Each comparison takes what its field holds: the name is the same on both sides.
+  const field = fields.find((name) => !isSame[name](request[name] as never));
   if (field !== undefined) throw conflict(request.transactionUuid, field);
 }
 
@@ -274,15 +288,16 @@ function conflict(transactionUuid: string, field: string): Error {
 
 // Stream type
 
-/** Roughly, by what the maps keep for each write; the figure only has to bound the cache. */
 function sizeOf(session: PlaySession): number {
-  if (session.status === 'unknown') return 100;
-  return 1_500 + session.transactions.size * 400 + session.rememberedBets.size * 150;
+  return session.status === 'unknown' ? 100 : BYTES_OF_FACTS + bytesOfWrites(session.writes);
 }
+
+/** Of a session without its writes, roughly. */
+const BYTES_OF_FACTS = 1_000;
 
 export const playSession: StreamType<PlaySessionCommand, PlaySessionEvent, PlaySession, PlaySessionAnswer> = {
   category: CATEGORY,
-  version: 2,
+  version: 3,
   codec: playSessionEvents,
   initialState,
   decide,

@@ -1,0 +1,153 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import {
+  bytesOfWrites,
+  comparerOf,
+  decodeWrites,
+  encodeWrites,
+  isRemembered,
+  type NewWrite,
+  noWrites,
+  type SessionWrites,
+  withWrite,
+  writeUnder,
+} from './sessionWrites.ts';
+
+const bet = (transactionUuid: string, more: Partial<NewWrite> = {}): NewWrite => ({
+  kind: 'bet',
+  transactionUuid,
+  amount: 5n,
+  balance: 95n,
+  ...more,
+});
+const on = (kind: NewWrite['kind'], betTransactionUuid: string, transactionUuid: string): NewWrite => ({
+  kind,
+  transactionUuid,
+  betTransactionUuid,
+  amount: 7n,
+  balance: 102n,
+});
+const after = (...all: readonly NewWrite[]): SessionWrites => all.reduce(withWrite, noWrites());
+
+const attempt = <Value>(make: () => Value): Value | undefined => {
+  try {
+    return make();
+  } catch {
+    return undefined;
+  }
+};
+
+/** All that the rules may ask about these uuids and rounds. */
+const seen = (writes: SessionWrites) =>
+  IDS.map((id) => {
+    const write = writeUnder(writes, id);
+    return {
+      id,
+      write,
+      remembered: isRemembered(writes, id),
+      rounds: write && [undefined, ...IDS].filter(comparerOf(writes, write).roundId),
+      on: write && write.kind !== 'bet' && IDS.filter(comparerOf(writes, write).betTransactionUuid),
+    };
+  });
+const IDS = ['a', 'b', 'c', 'd', 'e', 'f', '00000000-0000-0000-0000-000000000000'];
+
+describe('the writes of a session', () => {
+  it('are found under their uuid, with what became of a bet', () => {
+    const writes = after(bet('a'), bet('b'), bet('c'), on('win', 'a', 'd'), on('rollback', 'b', 'e'));
+    const fates = ['a', 'b', 'c'].map((uuid) => writeUnder(writes, uuid)?.fate);
+    expect(fates).to.deep.equal(['won', 'rolledBack', 'open']);
+    expect(writeUnder(writes, 'd')).to.deep.equal({
+      kind: 'win',
+      place: 3,
+      amount: 7n,
+      balance: 102n,
+      fate: 'open',
+    });
+    expect(writeUnder(writes, 'f')).to.equal(undefined);
+  });
+
+  it('tell of a bet that it was won, also after a second win of it', () => {
+    const won = after(bet('a'), on('win', 'a', 'b'));
+    const again = withWrite(won, on('win', 'a', 'c'));
+    expect([won, again].map((writes) => writeUnder(writes, 'a')?.fate)).to.deep.equal(['won', 'won']);
+  });
+
+  it('keep figures beyond 64 bits', () => {
+    const large = { amount: 2n ** 64n, balance: 2n ** 70n };
+    const writes = after(bet('a', large), bet('b', { amount: 1n, balance: 2n ** 64n - 1n }));
+    expect(writeUnder(writes, 'a')).to.include(large);
+    expect(writeUnder(writes, 'b')).to.include({ amount: 1n, balance: 2n ** 64n - 1n });
+  });
+
+  it('tell a round from another and from none, whatever its id', () => {
+    const [none, a, zero] = [
+      after(bet('a')),
+      after(bet('a', { roundId: 'a' })),
+      after(bet('a', { roundId: IDS[6] })),
+    ];
+    const roundsOf = (writes: SessionWrites) => seen(writes)[0]?.rounds;
+    expect([none, a, zero].map(roundsOf)).to.deep.equal([[undefined], ['a'], [IDS[6]]]);
+  });
+
+  it('remember bets whose rollback came first', () => {
+    const writes = after(bet('a'), on('rememberedRollback', 'b', 'c'));
+    expect(IDS.filter((id) => isRemembered(writes, id))).to.deep.equal(['b']);
+  });
+
+  it('take no uuid twice and no win without its bet', () => {
+    expect(() => after(bet('a'), bet('a'))).to.throw('used once');
+    expect(() => after(on('win', 'a', 'b'))).to.throw('is no bet');
+    expect(() => after(bet('a'), on('win', 'a', 'b'), on('win', 'b', 'c'))).to.throw('is no bet');
+  });
+
+  it('leave a version as it is, whatever others go on to, and come back from their bytes as they were', () => {
+    const anyWrite = fc.record({
+      /** Mostly the newest version. */
+      from: fc.option(fc.nat(), { freq: 2 }),
+      kind: fc.constantFrom('bet', 'win', 'rollback', 'rememberedRollback', 'settle' as const),
+      uuid: fc.constantFrom(...IDS),
+      other: fc.constantFrom(...IDS),
+      large: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(anyWrite, { maxLength: 40 }), (steps) => {
+        const versions = [{ writes: noWrites(), history: [] as readonly NewWrite[] }];
+        for (const { from, kind, uuid, other, large } of steps) {
+          const version = from === null ? versions.at(-1) : versions[from % versions.length];
+          if (!version) continue;
+          const write: NewWrite = {
+            kind,
+            transactionUuid: uuid,
+            amount: large ? 2n ** 65n : 3n,
+            balance: 9n,
+            ...(large ? { roundId: other } : {}),
+            ...(kind === 'bet' || kind === 'settle' ? {} : { betTransactionUuid: other }),
+          };
+          const history = [...version.history, write];
+          const wanted = attempt(() => after(...history));
+          const writes = attempt(() => withWrite(version.writes, write));
+          expect(typeof writes, 'the same is possible whatever others went on to').to.equal(typeof wanted);
+          if (typeof writes === 'object') versions.push({ writes, history });
+        }
+        for (const { writes, history } of versions) {
+          expect(seen(writes)).to.deep.equal(seen(after(...history)));
+          expect(encodeWrites(writes)).to.deep.equal(encodeWrites(after(...history)));
+          expect(seen(decodeWrites(encodeWrites(writes)))).to.deep.equal(seen(writes));
+        }
+      }),
+    );
+  });
+
+  it('take at most 64 bytes each', () => {
+    let writes = noWrites();
+    for (let count = 1; count <= 20_000; count++) {
+      writes = withWrite(writes, bet(`bet-${count}`));
+      if (count > 1_000) expect(bytesOfWrites(writes) / count, `${count} writes`).to.be.at.most(64);
+    }
+  });
+
+  it('are refused where their bytes do not fit together', () => {
+    const encoded = encodeWrites(after(bet('a'), bet('b')));
+    expect(() => decodeWrites({ ...encoded, amounts: encoded.amounts.subarray(8) })).to.throw('amounts');
+  });
+});
