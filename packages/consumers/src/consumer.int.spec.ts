@@ -30,7 +30,7 @@ describe('a consumer', () => {
       expect(consumer.status()).to.include({ position: '28', caughtUpOnce: true, reason: undefined });
     });
 
-    it('goes on where it stopped', async () => {
+    it('resumes where it stopped', async () => {
       world.log.append(5);
       const first = start(projecting([writesRows('A')]));
       await until(() => first.status().state === 'live');
@@ -42,7 +42,7 @@ describe('a consumer', () => {
       expect(await rows()).to.deep.equal(['1 A', '2 A', '3 A', '4 A', '5 A', '6 B', '7 B']);
     });
 
-    it('leaves neither rows nor checkpoint when it dies between them, then does both', async () => {
+    it('leaves neither rows nor checkpoint when it dies between them, and writes both later', async () => {
       world.log.append(3);
       let deaths = 0;
       const diesOnce: Projection = {
@@ -60,7 +60,7 @@ describe('a consumer', () => {
       expect(alarms).to.deep.equal([]);
     });
 
-    it('cannot write any more when another has taken its lease', async () => {
+    it('cannot write once another has taken its lease', async () => {
       world.log.append(3);
       const hasWritten = Promise.withResolvers<void>();
       const goesOn = Promise.withResolvers<void>();
@@ -84,7 +84,7 @@ describe('a consumer', () => {
       expect(alarms).to.deep.equal([]);
     });
 
-    it('keeps nobody waiting when it is frozen in a page, and writes nothing of it when it wakes', async () => {
+    it('does not hold up its successor when frozen within a page, and writes none of it on waking', async () => {
       world.log.append(3);
       const hasWritten = Promise.withResolvers<void>();
       const goesOn = Promise.withResolvers<void>();
@@ -100,12 +100,12 @@ describe('a consumer', () => {
       });
       await hasWritten.promise;
       const successor = start(projecting([writesRows('successor')]));
-      // Until it is taken: the frozen one is in this process, where its renewals go on.
+      // Until it is taken: the frozen one is in this process, where its renewals continue.
       await until(async () => {
         await expireLease();
         return (await leaseOf()).epoch === '2';
       });
-      // Its rows wait for those of the open page, until the server ends that as idle.
+      // Its rows wait for the open page until the server ends that transaction as idle.
       await until(() => successor.status().state === 'live');
       goesOn.resolve();
       await frozen.stop();
@@ -113,7 +113,7 @@ describe('a consumer', () => {
       expect(alarms).to.deep.equal([]);
     });
 
-    it('stands by while another reads, tells that it has caught up, and takes over when the other stops', async () => {
+    it('stands by while another reads, reports that it has caught up, and takes over when the other stops', async () => {
       world.log.append(3);
       const first = start(projecting([writesRows('A')]));
       await until(() => first.status().state === 'live');
@@ -138,7 +138,7 @@ describe('a consumer', () => {
     });
 
     for (const [poison, projection] of Object.entries(POISONS)) {
-      it(`stops before ${poison}, names it, and lets go of its lease`, async () => {
+      it(`stops before ${poison}, names it, and releases its lease`, async () => {
         world.log.append(8);
         const consumer = start(projecting([writesRows('A'), projection]));
         await until(() => consumer.status().state === 'stopped');
@@ -157,7 +157,7 @@ describe('a consumer', () => {
       });
     }
 
-    it('shows how it falls behind when it has stopped before an event', async () => {
+    it('reports its growing lag when it has stopped before an event', async () => {
       world.log.append(4);
       const consumer = start(projecting([POISONS['an event that its projection throws on']]));
       await until(() => consumer.status().state === 'stopped');
@@ -210,7 +210,7 @@ describe('a consumer', () => {
       });
     const { signal } = new AbortController();
 
-    it('takes what stands up to the place, and no more', async () => {
+    it('takes everything up to the place, and no more', async () => {
       world.log.append(5);
       const held = await hold();
       await held.advance(placeOf(3), { signal });
@@ -223,7 +223,7 @@ describe('a consumer', () => {
       'another event stands there': { ...placeOf(5), eventId: 'another' },
     };
     for (const [circumstance, place] of Object.entries(gone)) {
-      it(`gives up rather than wait for ever when ${circumstance}: it was rewritten`, async () => {
+      it(`fails instead of waiting for ever when ${circumstance}: the log was rewritten`, async () => {
         world.log.append(5);
         const held = await hold();
         const failure = await held.advance(place, { signal }).catch((error: unknown) => error);
@@ -247,7 +247,7 @@ describe('a consumer', () => {
       expect(consumer.status().pending).to.include({ count: 0, oldestSeconds: 0 });
     });
 
-    it('is followed by one that acts on exactly what is pending', async () => {
+    it('is succeeded by one that acts on exactly what is pending', async () => {
       const first = debts(['b']);
       for (const key of ['a', 'b', 'c']) world.log.append(1, 'Owed', key);
       const crashed = start(reacting([first.reaction], { saveEveryMs: 60_000 }));
@@ -261,7 +261,7 @@ describe('a consumer', () => {
       expect(second.acts).to.deep.equal(['b']);
     });
 
-    it('finishes the act it is in before it lets go of its lease', async () => {
+    it('finishes its current act before it releases its lease', async () => {
       world.log.append(1, 'Owed', 'a');
       const begun = Promise.withResolvers<void>();
       const goesOn = Promise.withResolvers<void>();
@@ -303,7 +303,7 @@ describe('a consumer', () => {
   });
 
   describe('and its lease', () => {
-    it('is lost by its own clock when it cannot be renewed', async () => {
+    it('expires by its own clock when it cannot be renewed', async () => {
       const lost = Promise.withResolvers<void>();
       const lease = await takeLease({
         pool: world.pool,
@@ -326,7 +326,7 @@ describe('a consumer', () => {
       expect(troubles).to.deep.equal([]);
     });
 
-    it('is had by one at a time, and by the next as soon as it is let go', async () => {
+    it('has one holder at a time, and the next as soon as it is released', async () => {
       const key = { schema: SCHEMA, name: NAME };
       const shared = { pool: world.pool, key, leaseMs: 60_000, onLost() {}, onTrouble() {} };
       const first = await takeLease({ ...shared, owner: 'A' });
@@ -339,7 +339,7 @@ describe('a consumer', () => {
     });
   });
 
-  /** Debts are paid by appending `Paid`, but for the keys given, until they are mended. */
+  /** Debts are paid by appending `Paid`; payments of the given keys fail until mended. */
   function debts(failing: readonly string[]) {
     const acts: string[] = [];
     const broken = new Set(failing);

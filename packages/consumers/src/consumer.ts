@@ -1,6 +1,6 @@
 /**
- * One runner for everything that reads the log. Any number of processes may start the same consumer: the one
- * with the lease reads, the others stand by, and a write of one that lost it cannot stand.
+ * One runner for everything that reads the log. Any number of processes may start the same consumer: the holder of the
+ * lease reads, the others stand by, and a runner that has lost the lease cannot write.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -26,19 +26,19 @@ export interface ConsumerOptions extends ConsumerKey {
   readonly store: Pick<EventStore, 'subscribeToAll' | 'head' | 'distance' | 'comparePositions'>;
   readonly work: ConsumerWork;
   readonly onAlarm: (alarm: ConsumerAlarm) => void;
-  /** Default: nothing is. */
+  /** Default: no event is. */
   readonly isSkipped?: SkipLookup | undefined;
-  /** Told of what went wrong and will be tried again: for the log. */
+  /** Called for problems that will be retried: for the log. */
   readonly onTrouble: (trouble: { readonly consumer: string; readonly error: unknown }) => void;
-  /** Events a page. Default 2,000. */
+  /** Events per page. Default 2,000. */
   readonly pageSize?: number;
-  /** Once live, a page at most this often. Default 100 ms: a page costs a transaction, however small it is. */
+  /** Once live, the least time between pages. Default 100 ms: a page costs a transaction, however small it is. */
   readonly minPageIntervalMs?: number;
-  /** How long the lease outlives its holder. Default 10,000 ms. */
+  /** How long the lease outlives its last renewal. Default 10,000 ms. */
   readonly leaseMs?: number;
-  /** How often a runner that stands by asks for the lease. Default 1,000 ms. */
+  /** How often a standby runner tries to take the lease. Default 1,000 ms. */
   readonly standbyPollMs?: number;
-  /** Between attempts after trouble: doubling from this one up to 10 s. Default 200 ms. */
+  /** Pause before the first retry, doubling up to 10 s. Default 200 ms. */
   readonly firstRetryMs?: number;
 }
 
@@ -50,10 +50,10 @@ export interface Consumer {
 
 const MOST_RETRY_MS = 10_000;
 
-/** How often one that has stopped for good looks whether it is told to skip what it stopped at. */
+/** How often a stopped consumer checks whether it may skip the event at which it stopped. */
 const STOPPED_POLL_MS = 1_000;
 
-/** How often the end of the log is looked at, to know the lag. */
+/** How often the end of the log is polled, to know the lag. */
 const HEAD_POLL_MS = 1_000;
 
 export function startConsumer(options: ConsumerOptions): Consumer {
@@ -67,7 +67,7 @@ export function startConsumer(options: ConsumerOptions): Consumer {
   const headAtStart = firstAnswer(() => store.head());
   let running: RunningWork | undefined;
   let readSome = false;
-  /** Of the lease that was taken last. */
+  /** The epoch of the last lease. */
   let epoch = '0';
 
   const tellTrouble = (error: unknown) => options.onTrouble({ consumer: name, error });
@@ -141,7 +141,7 @@ export function startConsumer(options: ConsumerOptions): Consumer {
       }
       progress.interrupted();
       await work.end();
-      // A process that could not go on leaves its last checkpoint where it is: that is always safe.
+      // After a failure the last checkpoint stays where it is, which is always safe.
       if (failure === undefined) await work.saveLast().catch(fail);
     } finally {
       running = undefined;
@@ -171,12 +171,12 @@ export function startConsumer(options: ConsumerOptions): Consumer {
     tellTrouble(error);
   }
 
-  /** Lies still until somebody has told it to skip the event to blame: then true. False when told to stop. */
+  /** Waits until an operator skips the blamed event: true. False when told to stop. */
   async function stopForGood(error: LogRewrittenError | PoisonEventError): Promise<boolean> {
     const reason = `${error.code}: ${error.message}`;
     progress.stopped(reason);
     const event = error instanceof PoisonEventError ? error.event : undefined;
-    // Both classes have just this one code each.
+    // Both classes have only this one code each.
     const stop = { code: error.code as ConsumerStop['code'], reason, event };
     options.onAlarm({ consumer: name, ...stop, error });
 
@@ -196,7 +196,7 @@ export function startConsumer(options: ConsumerOptions): Consumer {
   }
 }
 
-/** One that has stopped for good falls ever further behind, and its lag must say so: the head is watched on. */
+/** A stopped consumer falls ever further behind, and its lag must show it: the head is still polled. */
 async function watchHead(
   store: Pick<EventStore, 'head'>,
   progress: Progress,
@@ -214,7 +214,7 @@ async function watchHead(
   }
 }
 
-/** Asks until it is answered once, then gives that answer for ever. */
+/** Asks until there is an answer, then gives that answer for ever. */
 function firstAnswer<Answer>(ask: () => Promise<Answer>): () => Promise<Answer> {
   let answered: { readonly answer: Answer } | undefined;
   return async () => {

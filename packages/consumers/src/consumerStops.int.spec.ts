@@ -1,4 +1,4 @@
-/** Consumers that have stopped for good: how it is told, and how they go on behind an event that is skipped. */
+/** Consumers that have stopped for good: how they report it, and how they resume after an event is skipped. */
 import { until } from '@coffer/testing';
 import { expect } from 'chai';
 import { listConsumers, readCheckpoint } from './consumersTable.ts';
@@ -14,7 +14,7 @@ describe('a consumer that has stopped for good', () => {
   const world = consumerWorld();
   const { start, checkpoint, rows, writesRows } = world;
 
-  it('tells every process where it has stopped and why, until another runner begins', async () => {
+  it('tells every process where it stopped and why, until another runner begins', async () => {
     world.log.append(8);
     const poison = projecting([writesRows(), POISONS['an event that its projection throws on']]);
     const consumer = start(poison);
@@ -47,7 +47,7 @@ describe('a consumer that has stopped for good', () => {
   });
 
   for (const [poison, projection] of Object.entries<Projection>(POISONS)) {
-    it(`goes on behind ${poison} once it is told to skip it, and nothing else`, async () => {
+    it(`resumes after ${poison} once told to skip it, and skips nothing else`, async () => {
       world.log.append(8);
       const skipped = new Set<string>();
       const passed: string[] = [];
@@ -55,7 +55,7 @@ describe('a consumer that has stopped for good', () => {
         projecting([{ ...writesRows(), pass: async (_db, { id }) => void passed.push(id) }, projection]);
       const isSkipped: SkipLookup = async (name, { id }) => name === NAME && skipped.has(id);
       const consumer = start(work(), { isSkipped });
-      // Another, as on another node, which stands by until the first has stopped, and stops there as well.
+      // Another runner, as on another node: it stands by until the first has stopped, and stops there as well.
       const other = start(work(), { isSkipped });
       await until(() => [consumer, other].every((one) => one.status().state === 'stopped'));
       skipped.add('event 5');
@@ -67,7 +67,7 @@ describe('a consumer that has stopped for good', () => {
       await until(() => [consumer, other].some((one) => one.status().state === 'live'));
       expect((await readCheckpoint(world.pool, { schema: SCHEMA, name: NAME }))?.ordinal).to.equal(9);
 
-      // A filling that is made anew passes over it as well.
+      // A new filling skips it as well.
       await world.pool.query(`truncate ${SCHEMA}.seen`);
       const held = await holdProjections({
         pool: world.pool,
@@ -82,7 +82,7 @@ describe('a consumer that has stopped for good', () => {
     });
   }
 
-  it('takes an event with all its reactions or skips it as a whole', async () => {
+  it('takes an event with all its reactions, or skips it as a whole', async () => {
     const seen: string[] = [];
     const takesAll: Reaction = {
       name: 'take everything',

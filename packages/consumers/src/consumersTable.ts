@@ -1,21 +1,21 @@
 /**
- * One row per consumer: who runs it now, and the place in the log that it has reached. The table has the same
- * shape wherever it stands: projections keep theirs beside their rows, processes among the records.
+ * One row per consumer: who runs it now, and the place in the log that it has reached. The table has the same shape
+ * everywhere: projections keep theirs beside their rows, reactions among the records.
  */
 import { type Pool, type Queryable, withTransaction } from '@coffer/database';
 import type { LogPlace, Position } from '@coffer/event-store';
 import { type ConsumerStop, LostLeaseError } from './errors.ts';
 
-/** Where a consumer's row stands. */
+/** The key of a consumer's row. */
 export interface ConsumerKey {
   /** `records`, or the schema of the projection's tables. */
   readonly schema: string;
   readonly name: string;
 }
 
-/** The place that a consumer has reached, counted as well: positions are opaque, and may have holes. */
+/** The place that a consumer has reached, with a count: positions are opaque and may have gaps. */
 export interface Checkpoint extends LogPlace {
-  /** How many events of the log stand up to the place, its own included. */
+  /** The number of events up to the place, inclusive. */
   readonly ordinal: number;
 }
 
@@ -33,15 +33,15 @@ create table if not exists ${schema}.consumers (
   check ((position is null) = (event_id is null) and (position is null) = (ordinal is null))
 )`;
 
-/** Before places were counted only Postgres was a store, and its positions are the count. */
+/** Before places were counted, the store was always Postgres, whose positions are the count. */
 const countedPlacesSql = (schema: string) => `
 alter table ${schema}.consumers add column if not exists ordinal bigint;
 update ${schema}.consumers set ordinal = position::bigint where ordinal is null and position is not null`;
 
-/** Any constant: "create if not exists" by two at once fails for one of them, so they take turns. */
+/** An arbitrary constant: of two simultaneous "create if not exists" one fails, so they take turns. */
 const CREATION_LOCK = 7_263_004;
 
-/** Creates the table if it is not there. The schema must exist. */
+/** Creates the table unless it exists. The schema must exist. */
 export async function createConsumersTable(pool: Pool, schema: string): Promise<void> {
   await withTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [CREATION_LOCK]);
@@ -56,7 +56,7 @@ interface PlaceColumns {
   readonly ordinal: string | null;
 }
 
-/** The checkpoint that stands; undefined before the first. */
+/** The saved checkpoint; undefined before the first. */
 export async function readCheckpoint(db: Queryable, key: ConsumerKey): Promise<Checkpoint | undefined> {
   const { rows } = await db.query<PlaceColumns>(
     `select position, event_id, ordinal from ${key.schema}.consumers where name = $1`,
@@ -65,7 +65,7 @@ export async function readCheckpoint(db: Queryable, key: ConsumerKey): Promise<C
   return placeIn(rows[0]);
 }
 
-/** Moves the checkpoint, unless another runner has: then `LostLeaseError`, and the transaction must not commit. */
+/** Moves the checkpoint. If another runner has moved it: `LostLeaseError`, and the transaction must not commit. */
 export async function saveCheckpoint(
   db: Queryable,
   key: ConsumerKey,
@@ -82,8 +82,8 @@ export async function saveCheckpoint(
 }
 
 /**
- * Takes the lease if it is free, has run out, or is this owner's already, by the database's clock. The epoch
- * goes up, which ends every right of whoever held it before.
+ * Takes the lease if it is free, expired, or already this owner's, by the database's clock. The epoch goes up, which
+ * ends every right of the previous holder.
  */
 export async function acquire(
   db: Queryable,
@@ -103,7 +103,7 @@ export async function acquire(
   return rows[0] && { epoch: rows[0].epoch, place: placeIn(rows[0]) };
 }
 
-/** Ends every right of whoever held the lease, and takes none: for work that a lock keeps apart. */
+/** Ends every right of the lease's holder without taking the lease: for work that is exclusive through a lock. */
 export async function claim(
   db: Queryable,
   key: ConsumerKey,
@@ -119,8 +119,8 @@ export async function claim(
 }
 
 /**
- * Ends every right to the checkpoint for ever, and answers where it stands. Until the caller's transaction is
- * over a runner waits with its page; if it commits, that page and all that follow are refused.
+ * Ends every right to the checkpoint for ever, and returns its place. Until the caller's transaction ends, a runner's
+ * page waits; if it commits, that page and all later ones are refused.
  */
 export async function retireConsumer(db: Queryable, key: ConsumerKey): Promise<Checkpoint | undefined> {
   const { rows } = await db.query<PlaceColumns>(
@@ -133,15 +133,15 @@ export async function retireConsumer(db: Queryable, key: ConsumerKey): Promise<C
   return placeIn(rows[0]);
 }
 
-/** A consumer as its row tells of it, whichever node runs it. */
+/** A consumer according to its row, whichever node runs it. */
 export interface ConsumerRow {
   readonly name: string;
   readonly checkpoint: Checkpoint | undefined;
-  /** Who holds the lease now; undefined when nobody does. */
+  /** Who holds the lease now; undefined if nobody does. */
   readonly owner: string | undefined;
   /** When the checkpoint last moved or the lease was last taken. */
   readonly updatedAt: Date;
-  /** Where its last runner has stopped for good; undefined where none has, or another has begun since. */
+  /** Where its last runner stopped for good; undefined if none has, or another has begun since. */
   readonly stopped: (ConsumerStop & { readonly at: Date }) | undefined;
 }
 
@@ -194,7 +194,7 @@ export async function renew(
   return rowCount === 1;
 }
 
-/** Lets the next one in at once. Does nothing when the lease has been taken over. */
+/** Lets the next runner in at once. Does nothing when the lease has been taken over. */
 export async function release(db: Queryable, key: ConsumerKey, epoch: string): Promise<void> {
   await db.query(
     `update ${key.schema}.consumers set owner = null, leased_until = null where name = $1 and epoch = $2`,
@@ -202,7 +202,7 @@ export async function release(db: Queryable, key: ConsumerKey, epoch: string): P
   );
 }
 
-/** Who has the lease now; undefined where nobody has. */
+/** Who holds the lease now; undefined if nobody does. */
 export async function leaseHolder(db: Queryable, key: ConsumerKey): Promise<string | undefined> {
   const { rows } = await db.query<{ owner: string }>(
     `select owner from ${key.schema}.consumers
@@ -212,7 +212,7 @@ export async function leaseHolder(db: Queryable, key: ConsumerKey): Promise<stri
   return rows[0]?.owner;
 }
 
-/** The next one to run it begins at the beginning of the log; whoever runs it now cannot write any more. */
+/** The next runner begins at the start of the log; the current one can no longer write. */
 export async function forgetPlace(db: Queryable, key: ConsumerKey): Promise<void> {
   await db.query(
     `update ${key.schema}.consumers
@@ -223,7 +223,7 @@ export async function forgetPlace(db: Queryable, key: ConsumerKey): Promise<void
   );
 }
 
-/** As if this consumer had read up to there; whoever runs it now cannot write any more. */
+/** Sets the place as if the consumer had read up to it; the current runner can no longer write. */
 export async function putPlace(db: Queryable, key: ConsumerKey, place: Checkpoint): Promise<void> {
   await db.query(
     `insert into ${key.schema}.consumers as c (name, position, event_id, ordinal, epoch) values ($1, $2, $3, $4, 1)
@@ -236,7 +236,7 @@ export async function putPlace(db: Queryable, key: ConsumerKey, place: Checkpoin
 
 function placeIn(row: PlaceColumns | undefined): Checkpoint | undefined {
   if (row?.position == null || row.event_id == null) return undefined;
-  // The store gave this very text as a position when the checkpoint was saved.
+  // The store issued this text as a position when the checkpoint was saved.
   const position = row.position as Position;
   return { position, eventId: row.event_id, ordinal: Number(row.ordinal) };
 }

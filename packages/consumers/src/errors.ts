@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '@coffer/event-store';
 
-/** Another runner has taken over, or the checkpoint is not where this one left it: its writes must not stand. */
+/** Another runner has taken over, or the checkpoint is not where this one left it: its writes must not commit. */
 export class LostLeaseError extends Error {
   override readonly name = 'LostLeaseError';
 
@@ -9,7 +9,7 @@ export class LostLeaseError extends Error {
   }
 }
 
-/** An event that a consumer cannot take. It is never skipped: a skipped money event is a wrong balance. */
+/** An event that a consumer cannot take. It is never skipped unasked: a skipped money event is a wrong balance. */
 export class PoisonEventError extends Error {
   override readonly name = 'PoisonEventError';
   readonly code = 'consumer/poison_event';
@@ -24,15 +24,15 @@ export class PoisonEventError extends Error {
     stream === this.event.stream && revision === this.event.revision;
 }
 
-/** A consumer has stopped for good and someone must look: nothing was skipped, nothing more is done. */
+/** A consumer has stopped for good and someone must look: nothing was skipped, and nothing more is done. */
 export interface ConsumerStop {
   readonly code: 'store/log_rewritten' | 'consumer/poison_event';
   readonly reason: string;
-  /** The event to blame, where it is one. */
+  /** The event to blame, if there is one. */
   readonly event: PoisonEventError['event'] | undefined;
 }
 
-/** What a thrown value says: not everything that is thrown is an error. */
+/** The message of a thrown value: not everything thrown is an error. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

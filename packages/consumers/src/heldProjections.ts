@@ -1,6 +1,6 @@
 /**
- * Projections run by hand: up to a place that the caller names, and then no further. For work that needs its
- * rows to stand at a certain place, such as a rebuild or a comparison.
+ * Projections run by hand, up to a place that the caller names. For work that needs its rows at an exact place, such as
+ * a rebuild or a comparison.
  */
 import type { Client, Pool } from '@coffer/database';
 import { type EventStore, type LogPlace, LogRewrittenError, type RecordedEvent } from '@coffer/event-store';
@@ -13,13 +13,13 @@ import { PAGE_SIZE } from './work.ts';
 export interface HeldProjections {
   readonly checkpoint: () => Checkpoint | undefined;
   /**
-   * Takes every event up to the place, a page a transaction; each page is kept, so that whoever is killed
-   * goes on there. Throws `PoisonEventError`, `LogRewrittenError`, `LostLeaseError` (another has claimed it), the signal's reason.
+   * Takes every event up to the place, one page per transaction; each page is kept, so after a kill the work resumes
+   * there. Throws `PoisonEventError`, `LogRewrittenError`, `LostLeaseError` (another has claimed it), the signal's reason.
    */
   readonly advance: (to: LogPlace | undefined, options: AdvanceOptions) => Promise<void>;
   /**
-   * The same in a transaction of the caller: seen by it at once, kept when it commits. When that rolls back,
-   * this must be given up.
+   * The same in the caller's transaction: visible to it at once, kept when it commits. After a rollback this object must
+   * be discarded.
    */
   readonly advanceWithin: (
     client: Client,
@@ -30,11 +30,11 @@ export interface HeldProjections {
 
 export interface AdvanceOptions {
   readonly signal: AbortSignal;
-  /** Told of the ordinal reached, after each page. */
+  /** Called with the ordinal reached, after each page. */
   readonly onProgress?: (ordinal: number) => void;
 }
 
-/** A page that hangs so long is given up. */
+/** A page that takes longer is aborted. */
 const PAGE_TIMEOUT_MS = 30_000;
 
 export interface HoldOptions {
@@ -47,8 +47,8 @@ export interface HoldOptions {
 }
 
 /**
- * Takes the checkpoint away from whoever had it, by its epoch and without a lease to renew: a renewal beside a
- * transaction of the caller would make that fail. The caller sees to it that it is alone, by a lock.
+ * Takes the checkpoint from its holder, by the epoch and without a lease: renewing one would make the caller's
+ * transaction fail. The caller ensures by a lock that it is alone.
  */
 export async function holdProjections(options: HoldOptions): Promise<HeldProjections> {
   const { pool, store, key, projections, isSkipped = nothingIsSkipped, pageSize = PAGE_SIZE } = options;
@@ -79,7 +79,7 @@ export async function holdProjections(options: HoldOptions): Promise<HeldProject
     const ended = AbortSignal.any([reading.signal, signal]);
     try {
       for await (const message of store.subscribeToAll({ after: work.place(), signal: ended, pageSize })) {
-        // The place was in the log before this began: where the end comes before it, the log is another one.
+        // The place was in the log before this began: a log that ends earlier is a different one.
         if (message.kind !== 'events') throw rewritten(to);
         await take(
           message.events.filter((event) => store.comparePositions(event.position, to.position) <= 0),

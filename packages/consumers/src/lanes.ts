@@ -1,9 +1,9 @@
 /**
- * The causes of each target that are still to be acted on, oldest first: one act a target at a time, and so many
- * targets at a time.
+ * The pending causes of each target, oldest first: one act per target at a time, and a limited number of targets at a
+ * time.
  *
- *  resting   its first cause is not to be acted on yet
- *  ready     it is, as soon as fewer targets are acted on
+ *  resting   its first cause is not due yet
+ *  ready     its first cause is due, and waits for fewer targets in progress
  *  acting    its first cause is being acted on
  */
 import assert from 'node:assert/strict';
@@ -22,7 +22,7 @@ interface Lane {
 
 const advance = transitionsOf<LaneState>('a lane', {
   resting: ['ready'],
-  // Back to rest when its first cause is settled, or is to wait after all.
+  // Back to rest when its first cause is settled, or must wait after all.
   ready: ['acting', 'resting'],
   acting: ['resting'],
 });
@@ -36,9 +36,9 @@ export function createLanes({
 }: {
   readonly parallelTargets: number;
   readonly clock: MonotonicClock;
-  /** After its abort no act begins. */
+  /** After it aborts, no act begins. */
   readonly signal: AbortSignal;
-  /** How long until the cause is acted on; undefined: not before `reschedule`. */
+  /** How long until the cause is due; undefined: not before `reschedule`. */
   readonly waitMsOf: (cause: PendingCause) => number | undefined;
   /** Never rejects. */
   readonly act: (cause: PendingCause) => Promise<void>;
@@ -60,7 +60,7 @@ export function createLanes({
       if (lane.queue.length === 1) schedule(lane);
     },
 
-    /** Nothing, where it has left before. */
+    /** Does nothing if it has left already. */
     remove(cause: PendingCause): void {
       const lane = lanes.get(cause.target);
       const index = lane?.queue.indexOf(cause) ?? -1;
@@ -69,12 +69,12 @@ export function createLanes({
       if (index === 0) schedule(lane);
     },
 
-    /** What `waitMsOf` says of the first causes has changed. */
+    /** The results of `waitMsOf` for the first causes have changed. */
     reschedule(): void {
       for (const lane of [...lanes.values()]) schedule(lane);
     },
 
-    /** When all acts that have begun have ended. */
+    /** Resolves when all running acts have ended. */
     async idle(): Promise<void> {
       await Promise.all(inFlight);
     },

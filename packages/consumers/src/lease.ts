@@ -1,21 +1,21 @@
-/** The right to run a consumer, kept while this process lives and the database hears from it. */
+/** The right to run a consumer, kept while this process lives and can reach the database. */
 import type { Pool } from '@coffer/database';
 import { acquire, type Checkpoint, type ConsumerKey, release, renew } from './consumersTable.ts';
 import { monotonicClock } from './monotonicClock.ts';
 
 export interface Lease {
-  /** Goes with every checkpoint write: a later holder has a higher one. */
+  /** Goes with every write of the checkpoint: a later holder has a higher one. */
   readonly epoch: string;
-  /** The checkpoint that stood when the lease was taken. */
+  /** The checkpoint at the time the lease was taken. */
   readonly place: Checkpoint | undefined;
-  /** Stops renewing and lets the next one in. */
+  /** Stops renewing and lets the next runner in. */
   readonly release: () => Promise<void>;
 }
 
 export interface LeaseOptions {
   readonly pool: Pool;
   readonly key: ConsumerKey;
-  /** Unique to one runner: it may take its own lease again at once. */
+  /** Unique to one runner: it may retake its own lease at once. */
   readonly owner: string;
   readonly leaseMs: number;
   /** Called once, when another has taken the lease or it could not be renewed in time. */
@@ -38,7 +38,7 @@ export async function takeLease(options: LeaseOptions): Promise<Lease | undefine
   let cancelRenewal = clock.after(leaseMs / 3, startRenewal);
   return { epoch, place, release: letGo };
 
-  /** Counted from before the database was asked, so that it ends here no later than there. */
+  /** Counted from before the request to the database, so that it ends here no later than there. */
   function expireIn(atMs: number) {
     return clock.after(Math.max(0, atMs - clock.nowMs()), lose);
   }
@@ -80,7 +80,7 @@ export async function takeLease(options: LeaseOptions): Promise<Lease | undefine
     try {
       await release(pool, key, epoch);
     } catch (error) {
-      // Nothing is lost but time: the lease runs out by itself.
+      // Only time is lost: the lease expires by itself.
       onTrouble(error);
     }
   }

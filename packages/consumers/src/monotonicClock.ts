@@ -1,7 +1,7 @@
-/** Time that only goes forward, and timers by it: given to whoever waits, so that specs need not. */
+/** Monotonic time, and timers on it: passed to whatever waits, so that specs need not. */
 export interface MonotonicClock {
   readonly nowMs: () => number;
-  /** Runs once after the delay; the answer cancels it. */
+  /** Runs once after the delay; the result cancels it. */
   readonly after: (delayMs: number, run: () => void) => () => void;
 }
 
@@ -13,7 +13,7 @@ export const monotonicClock: MonotonicClock = {
   },
 };
 
-/** Waits, but not past the abort: it returns early then. */
+/** Waits until the delay is over or the signal aborts. */
 export function pause(delayMs: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
@@ -27,7 +27,7 @@ export function pause(delayMs: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** How long to wait after so many failures in a row: doubling from `firstMs` up to `mostMs`. */
+/** How long to wait after this many failures in a row: doubling from `firstMs` up to `mostMs`. */
 export function backOffMs(failures: number, firstMs: number, mostMs: number): number {
   return Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, 30));
 }

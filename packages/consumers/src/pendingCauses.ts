@@ -1,10 +1,10 @@
 /**
- * The causes whose effect has not appeared yet, in the order of the log, and what each of them is at.
+ * The causes whose effect has not appeared yet, in the order of the log, each in one of these states:
  *
- *  waiting   for its grace, for the causes of its target before it, or to be tried again
+ *  waiting   for its grace period, for earlier causes of its target, or for a retry
  *  acting    its act has begun
- *  acted     its act has returned; its effect is still to be read
- *  settled   its effect was read, or taken for read: nothing is owed any more
+ *  acted     its act has returned; its effect has not been read yet
+ *  settled   its effect was read, or taken as read: nothing is owed any longer
  */
 import type { RecordedEvent } from '@coffer/event-store';
 import { transitionsOf } from '@coffer/kernel';
@@ -20,14 +20,14 @@ export interface PendingCause {
   readonly event: RecordedEvent;
   /** The place just before the event. */
   readonly before: Checkpoint | undefined;
-  /** When it is to be acted on, at the earliest. */
+  /** The earliest time to act on it. */
   dueMs: number;
   failures: number;
   state: CauseState;
 }
 
 export const advanceCause = transitionsOf<CauseState>('a cause', {
-  // The effect may come about by others, before the act and during it.
+  // Others may bring the effect about, before the act or during it.
   waiting: ['acting', 'settled'],
   acting: ['waiting', 'acted', 'settled'],
   acted: ['settled'],
@@ -38,6 +38,6 @@ export interface PendingFigures {
   readonly count: number;
   /** Since the oldest pending cause was recorded; 0 when there is none. */
   readonly oldestSeconds: number;
-  /** Acts that failed, since the lease was taken. */
+  /** Failed acts since the lease was taken. */
   readonly failures: number;
 }

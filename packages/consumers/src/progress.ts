@@ -1,4 +1,4 @@
-/** How far a consumer is, for metrics, readiness and the operator. */
+/** A consumer's progress, for metrics, readiness and the operator. */
 import type { EventStore, LogPlace, Position, RecordedEvent } from '@coffer/event-store';
 import { transitionsOf } from '@coffer/kernel';
 import type { PendingFigures } from './pendingCauses.ts';
@@ -9,24 +9,24 @@ export type ConsumerState = 'standby' | 'catchingUp' | 'live' | 'stopped';
 const advance = transitionsOf<ConsumerState>('a consumer', {
   standby: ['standby', 'catchingUp', 'stopped'],
   catchingUp: ['live', 'standby'],
-  // The end of the log is reached again and again.
+  // The end of the log is reached repeatedly.
   live: ['live', 'standby'],
-  // On again once it is told to skip the event that it stopped at.
+  // Resumes once told to skip the event at which it stopped.
   stopped: ['standby', 'catchingUp', 'stopped'],
 });
 
 export interface ConsumerStatus {
   readonly name: string;
   readonly state: ConsumerState;
-  /** Of the last event taken (on standby: the checkpoint); undefined at the beginning of the log. */
+  /** The position of the last event taken (on standby: the checkpoint); undefined at the start of the log. */
   readonly position: Position | undefined;
-  /** The end that the log had when this runner started has been reached, here or by who holds the lease. */
+  /** The end of the log as it was when this runner started has been reached, here or by the lease's holder. */
   readonly caughtUpOnce: boolean;
-  /** Undefined where the store cannot count, or cannot be asked just now. */
+  /** Undefined when the store cannot count, or is unreachable. */
   readonly lagEvents: number | undefined;
   /** Undefined before anything was read. */
   readonly lagSeconds: number | undefined;
-  /** Why it stopped, or the trouble it is in now. */
+  /** Why it stopped, or its current problem. */
   readonly reason: string | undefined;
   /** Only for a consumer that reacts, and only while it holds the lease. */
   readonly pending: PendingFigures | undefined;
@@ -124,7 +124,7 @@ export function createProgress(name: string, log: Log) {
     return lagOf(log, position === undefined ? undefined : { position }, place);
   }
 
-  /** The age of the last event taken, or the time since the end was last reached, whichever is shorter. */
+  /** The age of the last event taken or the time since the end was last reached, whichever is shorter. */
   function lagSeconds(lagEvents: number | undefined): number | undefined {
     if (lagEvents === 0) return 0;
     const ages = [

@@ -1,5 +1,5 @@
 /**
- * The transactional kind of consumer: the rows of a page and the checkpoint in one transaction, so that a
+ * The transactional kind of consumer: the rows of a page and the checkpoint are written in one transaction, so that a
  * crash at any instant leaves both or neither.
  */
 import { type Client, type Queryable, withTransaction } from '@coffer/database';
@@ -10,13 +10,13 @@ import { type ConsumerWork, checkpointAt, type RunningWork, type Session } from 
 
 export interface Projection {
   /**
-   * Folds the page in memory and writes one statement per table. Applied to what it has seen, it changes
-   * nothing. `before` is how many events of the log stand before the page.
+   * Folds the page in memory and writes one statement per table. Applied to events it has already seen, it changes
+   * nothing. `before` is the number of events of the log before the page.
    */
   readonly apply: (db: Queryable, events: readonly RecordedEvent[], before: number) => Promise<void>;
-  /** The event is skipped: its stream goes on behind it, and nothing of it is in the rows. */
+  /** Skips the event: its stream continues after it, and none of it is in the rows. */
   readonly pass?: (db: Queryable, event: RecordedEvent) => Promise<void>;
-  /** What it may remember of the rows is void: the lease is new, or a page was rolled back. */
+  /** Discards what it remembers of the rows: the lease is new, or a page was rolled back. */
   readonly forget?: () => void;
 }
 
@@ -25,14 +25,12 @@ export function projecting(projections: readonly Projection[]): ConsumerWork {
   return { begin: (session) => beginProjecting(projections, session) };
 }
 
-/** What projecting needs of a session. */
+/** The part of a session that projecting needs. */
 export type ProjectingSession = Pick<Session, 'pool' | 'place' | 'leaseMs' | 'save' | 'isSkipped'>;
 
 export interface RunningProjections extends RunningWork {
   readonly place: () => Checkpoint | undefined;
-  /**
-   * Takes a page in a transaction of the caller, which must give this work up when it rolls back.
-   */
+  /** Takes a page in the caller's transaction; after a rollback the caller must discard this work. */
   readonly takeWithin: (client: Client, events: readonly RecordedEvent[]) => Promise<void>;
 }
 
@@ -45,9 +43,8 @@ export function beginProjecting(
     for (const projection of projections) projection.forget?.();
   };
   forgetAll();
-  // A process that is frozen in a transaction must not keep the rows locked for its successor. Rows and
-  // checkpoint are lost together or not at all, and what is lost is read again: no need to wait for the disk,
-  // on which the appends wait.
+  // A process frozen in a transaction must not keep the rows locked for its successor. Rows and checkpoint are lost
+  // together or not at all, and what is lost is read again: no need to wait for the disk, which the appends need.
   const settings = `set local idle_in_transaction_session_timeout = ${Math.ceil(session.leaseMs)};
                     set local synchronous_commit = off`;
 
@@ -74,12 +71,12 @@ export function beginProjecting(
     } catch (error) {
       if (!(error instanceof CannotApplyError)) throw error;
       if (events.length === 1) {
-        // The rows may have been changed by whoever took the lease: then the event is not to blame.
+        // Whoever took the lease may have changed the rows: then the event is not to blame.
         await session.save(db, place, place);
         if (await session.isSkipped(first)) return apply(events, 'pass');
         throw new PoisonEventError(first, error.cause);
       }
-      // Halves until the event that is to blame stands alone, with all before it applied.
+      // Bisects until the event to blame is alone, with everything before it applied.
       const middle = Math.ceil(events.length / 2);
       await takePage(db, events.slice(0, middle), apply);
       await takePage(db, events.slice(middle), apply);
@@ -98,7 +95,7 @@ export function beginProjecting(
     }
   }
 
-  /** Anything but an event that cannot be applied has ended the caller's transaction. */
+  /** Any error except an event that cannot be applied has ended the caller's transaction. */
   async function applyInSavepoint(client: Client, events: readonly RecordedEvent[], how: How): Promise<void> {
     await client.query('savepoint page');
     try {
@@ -140,18 +137,18 @@ export function beginProjecting(
   }
 }
 
-/** `pass`: the event is one that is skipped. */
+/** `pass`: the event is skipped. */
 type How = 'apply' | 'pass';
 
-/** Something in the page cannot be applied; taken page by page, the event to blame is found. */
+/** Some event of the page cannot be applied; bisecting the page finds it. */
 class CannotApplyError extends Error {
   override readonly name = 'CannotApplyError';
 }
 
-/** Data exception and integrity constraint violation: the same rows will fail again. */
+/** Data exception and integrity constraint violation: the same rows would fail again. */
 const BAD_DATA = /^2[23]/;
 
-/** Tells a database that failed (and may be back) from events that cannot be applied (and never will be). */
+/** Tells a database that failed (and may recover) from events that cannot be applied (and never will be). */
 function watched(client: Client): { db: Queryable; isPassing: (error: unknown) => boolean } {
   const fromDatabase = new Set<unknown>();
   const query = async (...args: Parameters<Client['query']>) => {
@@ -163,7 +160,7 @@ function watched(client: Client): { db: Queryable; isPassing: (error: unknown) =
     }
   };
   return {
-    // The same arguments and the same answer: only the overloads cannot be spelled for a wrapper.
+    // Same arguments and result; only the overloads cannot be typed for a wrapper.
     db: { query: query as unknown as Queryable['query'] },
     isPassing: (error) => fromDatabase.has(error) && !BAD_DATA.test(sqlState(error)),
   };

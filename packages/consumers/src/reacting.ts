@@ -1,6 +1,6 @@
 /**
- * The kind of consumer that acts outside its database. Its checkpoint stands just before the oldest cause
- * that is still pending, which is what makes a crash at any instant harmless.
+ * The kind of consumer that acts outside its database. Its checkpoint stays just before the oldest pending cause, which
+ * makes a crash at any instant harmless.
  */
 import { systemClock } from '@coffer/kernel';
 import { type MonotonicClock, monotonicClock } from './monotonicClock.ts';
@@ -9,12 +9,12 @@ import { createReactor, type ReactorOptions } from './reactor.ts';
 import type { ConsumerWork, RunningWork, Session } from './work.ts';
 
 export interface ReactingOptions extends ReactorOptions {
-  /** The checkpoint is saved at most this often. Default 1,000 ms. */
+  /** The least time between saved checkpoints. Default 1,000 ms. */
   readonly saveEveryMs?: number;
   readonly clock?: MonotonicClock;
 }
 
-/** How long stopping waits for acts in flight; they are idempotent, so leaving them is safe. */
+/** How long stopping waits for acts in flight; they are idempotent, so abandoning them is safe. */
 const FINISH_WITHIN_MS = 5_000;
 
 export function reacting(reactions: readonly Reaction[], options: ReactingOptions = {}): ConsumerWork {

@@ -6,11 +6,11 @@ import type { Reaction } from './reaction.ts';
 import { createReactor, type ReactorOptions } from './reactor.ts';
 
 /**
- * A world of two events: `Owed` of a target, and `Paid` with the same key. Paying may be made to fail, or to
- * wait until it is let go on.
+ * A world of two events: `Owed` of a target, and `Paid` with the same key. Payments can be made to fail, or to wait until
+ * released.
  */
 describe('a reactor', () => {
-  it('leaves a fresh cause to the request for the grace, then acts', async () => {
+  it('leaves a fresh cause to the request for the grace period, then acts', async () => {
     const world = given();
     await world.caughtUp();
     await world.log(owed('a', 'alice'));
@@ -20,7 +20,7 @@ describe('a reactor', () => {
     expect(world.acts).to.deep.equal(['a']);
   });
 
-  it('does not act when the effect appears within the grace', async () => {
+  it('does not act when the effect appears within the grace period', async () => {
     const world = given();
     await world.caughtUp();
     await world.log(owed('a', 'alice'), paid('a'));
@@ -28,7 +28,7 @@ describe('a reactor', () => {
     expect(world.acts).to.deep.equal([]);
   });
 
-  it('acts at once on what was owed before it caught up, and not before', async () => {
+  it('acts at once on older causes when it has caught up, and not before', async () => {
     const world = given();
     await world.log(owed('a', 'alice'), owed('b', 'bob'), paid('a'));
     await world.pass(60_000);
@@ -37,7 +37,7 @@ describe('a reactor', () => {
     expect(world.acts).to.deep.equal(['b']);
   });
 
-  it('acts once, however long the effect takes to be read', async () => {
+  it('acts once, however long it takes to read the effect', async () => {
     const world = given();
     await world.log(owed('a', 'alice'));
     await world.caughtUp();
@@ -45,7 +45,7 @@ describe('a reactor', () => {
     expect(world.acts).to.deep.equal(['a']);
   });
 
-  it('keeps the causes of one target in order, and those of others apart', async () => {
+  it('keeps the causes of one target in order, independently of other targets', async () => {
     const world = given({ holdsActs: true });
     await world.log(owed('a1', 'alice'), owed('a2', 'alice'), owed('b1', 'bob'));
     await world.caughtUp();
@@ -63,7 +63,7 @@ describe('a reactor', () => {
     expect(world.acts).to.deep.equal(['a', 'b', 'c']);
   });
 
-  it('tries again for ever, ever more rarely, and holds back what must come after', async () => {
+  it('retries for ever, with growing pauses, and holds back later causes of the target', async () => {
     const world = given({ failing: ['a1'], firstRetryMs: 100, mostRetryMs: 400 });
     await world.log(owed('a1', 'alice'), owed('a2', 'alice'));
     await world.caughtUp();
@@ -96,7 +96,7 @@ describe('a reactor', () => {
     expect(world.place()).to.equal('16');
   });
 
-  it('keeps its place while the act has been done but its effect not been read', async () => {
+  it('keeps its place after an act until the effect has been read', async () => {
     const world = given();
     await world.log(other(), owed('a', 'alice'), other());
     await world.caughtUp();
@@ -105,7 +105,7 @@ describe('a reactor', () => {
     expect(world.reactor.figures().count).to.equal(1);
   });
 
-  it('acts again on exactly what is pending when another goes on from its place', async () => {
+  it('acts again on exactly what is pending when a successor resumes from its place', async () => {
     const history = [owed('a', 'alice'), owed('b', 'bob'), paid('b'), owed('c', 'carol'), paid('a')];
     const crashed = given();
     await crashed.log(...history);
@@ -126,7 +126,7 @@ describe('a reactor', () => {
     expect(world.reactor.figures().count).to.equal(1);
   });
 
-  it('stops reading while too many are pending, acts without waiting, and reads on', async () => {
+  it('stops reading while too many are pending, acts without waiting, and resumes reading', async () => {
     const world = given({ mostPending: 2, holdsActs: true });
     const taken = world.log(owed('a', 'alice'), owed('b', 'bob'), owed('c', 'carol'), owed('d', 'dave'));
     let readsOn = false;
@@ -142,7 +142,7 @@ describe('a reactor', () => {
     expect(world.place()).to.equal('2');
   });
 
-  it('begins nothing after an abort', async () => {
+  it('begins no act after an abort', async () => {
     const world = given({ failing: ['a'] });
     await world.log(owed('a', 'alice'));
     await world.caughtUp();
@@ -153,7 +153,7 @@ describe('a reactor', () => {
     expect(world.acts).to.deep.equal(['a']);
   });
 
-  it('ends long acts at an abort: that is no failure, and they are still owed', async () => {
+  it('aborts long acts: that is not a failure, and they are still owed', async () => {
     const world = given({ actsUntilStopped: true });
     await world.log(other(), owed('a', 'alice'), owed('b', 'bob'));
     await world.caughtUp();
@@ -195,12 +195,12 @@ interface World extends ReactorOptions {
   readonly startingAt?: number;
   /** Keys whose acts fail until mended. */
   readonly failing?: readonly string[];
-  /** Acts wait until they are let go. */
+  /** Acts wait until they are released. */
   readonly holdsActs?: boolean;
-  /** Acts end by the abort alone. */
+  /** Acts end only when aborted. */
   readonly actsUntilStopped?: boolean;
   readonly reactions?: readonly string[];
-  /** The reactions that see `Paid` as their effect; all of them by default. */
+  /** The reactions for which `Paid` is the effect; all of them by default. */
   readonly effectsOf?: readonly string[];
 }
 
@@ -300,7 +300,7 @@ function recorded(fact: Fact, revision: number, position: number): RecordedEvent
   };
 }
 
-/** Lets everything run that waits for nothing but its turn. */
+/** Lets everything run that waits only for its turn. */
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 function manualClock(): MonotonicClock & { pass: (delayMs: number) => void } {

@@ -1,10 +1,10 @@
 /**
- * Sees to it that what one event owes to another stream comes about: keeps the causes whose effect has not
- * appeared yet, and carries out those that nobody else has carried out in time. It knows no database.
+ * Makes sure that what one event owes to another stream comes about: keeps the causes whose effect has not appeared yet,
+ * and carries out those that nobody else has carried out in time. It knows no database.
  *
- *  cause     an event that something must follow from, on another stream
- *  effect    the event by which the log shows that it did
- *  target    what acts are kept in order for
+ *  cause     an event from which something must follow, on another stream
+ *  effect    the event that shows in the log that it did
+ *  target    the thing whose acts are kept in order
  */
 import type { RecordedEvent } from '@coffer/event-store';
 import type { Clock } from '@coffer/kernel';
@@ -21,7 +21,7 @@ export interface ReactorOptions {
   readonly graceMs?: number;
   /** How many targets are acted on at a time. Default 64. */
   readonly parallelTargets?: number;
-  /** No more events are read while more causes than this are pending. Default 10,000. */
+  /** Reading pauses while more causes than this are pending. Default 10,000. */
   readonly mostPending?: number;
   readonly firstRetryMs?: number;
   readonly mostRetryMs?: number;
@@ -64,7 +64,7 @@ export function createReactor(dependencies: {
     async take(events: readonly RecordedEvent[]): Promise<void> {
       for (const event of events) {
         try {
-          // All of them understand it before any of them takes it, so that it is taken or skipped as a whole.
+          // All reactions must understand it before any takes it, so that it is taken or skipped as a whole.
           for (const noticed of reactions.map(noticedIn(event))) notice(noticed, event);
         } catch (error) {
           if (!(await isSkipped(event))) throw new PoisonEventError(event, error);
@@ -74,14 +74,14 @@ export function createReactor(dependencies: {
       if (pending.size > mostPending) await thinOut();
     },
 
-    /** From here on a cause without an effect has none in the log: those of the past are acted on at once. */
+    /** From now on a cause without an effect has none in the log: overdue causes are acted on at once. */
     caughtUp(): void {
       if (caughtUp) return;
       caughtUp = true;
       lanes.reschedule();
     },
 
-    /** Where to read on from after a crash: just before the oldest cause that is still pending. */
+    /** Where to resume after a crash: just before the oldest pending cause. */
     place(): Checkpoint | undefined {
       const [oldest] = pending.values();
       return oldest ? oldest.before : last;
@@ -93,7 +93,7 @@ export function createReactor(dependencies: {
       return { count: pending.size, oldestSeconds: Math.max(0, ageMs) / 1000, failures };
     },
 
-    /** When all acts that have begun have ended. After an abort none begins. */
+    /** Resolves when all running acts have ended. After an abort none begins. */
     idle: lanes.idle,
   };
 
@@ -130,7 +130,7 @@ export function createReactor(dependencies: {
 
   function waitMsOf(cause: PendingCause): number | undefined {
     if (crowded && cause.failures === 0) return 0;
-    // Before the end of the log is reached, the effect may stand further on: acting would be for nothing.
+    // Before the end of the log is reached, the effect may come later in it: acting would be wasted.
     return caughtUp || crowded ? cause.dueMs - clock.nowMs() : undefined;
   }
 
@@ -142,7 +142,7 @@ export function createReactor(dependencies: {
       failed(cause, error);
       return;
     }
-    // Its effect may have been read while it was brought about.
+    // Its effect may have been read during the act.
     if (cause.state === 'settled') return;
     advanceCause(cause, 'acted');
     if (crowded) settle(cause);
@@ -151,7 +151,7 @@ export function createReactor(dependencies: {
 
   function failed(cause: PendingCause, error: unknown): void {
     if (cause.state !== 'settled') advanceCause(cause, 'waiting');
-    // Whoever was told to stop has not failed.
+    // An act that was aborted has not failed.
     if (signal.aborted) return;
     failures += 1;
     cause.failures += 1;
@@ -160,9 +160,9 @@ export function createReactor(dependencies: {
   }
 
   /**
-   * Too many are pending to read on, so their effects cannot be seen: until there is room, an act that
-   * returned counts as its effect, and nothing waits for its grace or for the end of the log. That may act
-   * where the effect already stands further on, which is harmless.
+   * Too many causes are pending to read on, so their effects cannot be seen. Until there is room, an act that returned
+   * counts as its effect, and nothing waits for its grace period or for the end of the log. It may act although the effect
+   * comes later in the log, which is harmless.
    */
   async function thinOut(): Promise<void> {
     crowded = true;
@@ -175,7 +175,7 @@ export function createReactor(dependencies: {
     }
     makeRoom = () => undefined;
     crowded = false;
-    // What was made ready early waits for its own time again.
+    // What was made due early waits for its own time again.
     lanes.reschedule();
   }
 }

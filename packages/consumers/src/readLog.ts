@@ -1,10 +1,10 @@
-/** The log, read to a consumer page by page for as long as it holds the lease. */
+/** Reads the log to a consumer, page by page, for as long as it holds the lease. */
 import type { EventStore, LogPlace, RecordedEvent } from '@coffer/event-store';
 import { PoisonEventError } from './errors.ts';
 import type { Progress } from './progress.ts';
 import type { RunningWork } from './work.ts';
 
-/** Returns when `signal` aborts; throws what ends the reading otherwise. The subscription is over then in any case. */
+/** Returns when `signal` aborts; throws what else ends the reading. Either way the subscription is over. */
 export async function readLog({
   store,
   after,
@@ -36,7 +36,7 @@ export async function readLog({
       const { done, value: message } = await upcoming;
       if (signal.aborted) return;
       if (done) throw new Error('The subscription to the log ended by itself.');
-      // The next page is on its way while this one is taken; its failure is met when it is awaited.
+      // The next page is fetched while this one is taken; its failure is seen when it is awaited.
       upcoming = messages.next();
       upcoming.catch(() => undefined);
       if (message.kind === 'caughtUp') {
@@ -48,7 +48,7 @@ export async function readLog({
       }
     }
   } finally {
-    // The subscription ends by its signal, so that nothing reads on when the lease is given back.
+    // The signal ends the subscription, so that nothing reads on after the lease is released.
     endSession();
     await messages.return?.();
   }
@@ -59,7 +59,7 @@ async function take(events: readonly RecordedEvent[], work: RunningWork, progres
   try {
     await work.take(events);
   } catch (error) {
-    // Those before the one to blame were taken.
+    // The events before the one to blame were taken.
     if (error instanceof PoisonEventError) took(events[events.findIndex(error.isAbout) - 1]);
     throw error;
   }

@@ -1,4 +1,4 @@
-/** `records.consumer_stops`: which consumer has stopped for good, where and why, for whoever looks from outside. */
+/** `records.consumer_stops`: which consumer stopped for good, where and why, for tools outside it. */
 import { join } from 'node:path';
 import type { Migrations, Queryable } from '@coffer/database';
 import type { ConsumerKey } from './consumersTable.ts';
@@ -10,7 +10,7 @@ export const consumerMigrations: Migrations = {
   folder: join(import.meta.dirname, 'migrations'),
 };
 
-/** Only for as long as nobody has taken the lease since. */
+/** Only if nobody has taken the lease since. */
 export async function recordStop(
   db: Queryable,
   { schema, name }: ConsumerKey,

@@ -1,28 +1,28 @@
-/** What a consumer does with the events: the two kinds are `projecting` and `reacting`. */
+/** What a consumer does with events: the two kinds are `projecting` and `reacting`. */
 import type { Pool, Queryable } from '@coffer/database';
 import type { LogPlace, RecordedEvent } from '@coffer/event-store';
 import type { Checkpoint } from './consumersTable.ts';
 import type { PendingFigures } from './pendingCauses.ts';
 
-/** Events a page. */
+/** Events per page. */
 export const PAGE_SIZE = 2_000;
 
-/** One time of holding the lease. */
+/** One period of holding the lease. */
 export interface Session {
   readonly pool: Pool;
-  /** The checkpoint to go on from. */
+  /** The checkpoint to resume from. */
   readonly place: Checkpoint | undefined;
-  /** Milliseconds that the lease lasts without renewal. */
+  /** How long the lease lasts without renewal. */
   readonly leaseMs: number;
   /** Moves the checkpoint by compare-and-set; throws `LostLeaseError`. */
   readonly save: (db: Queryable, from: LogPlace | undefined, to: Checkpoint | undefined) => Promise<void>;
-  /** Whether an operator has told this consumer to pass over the event, which it cannot take. */
+  /** Whether an operator has told this consumer to skip the event, which it cannot take. */
   readonly isSkipped: (event: RecordedEvent) => Promise<boolean>;
   /** Aborted when the consumer stops or the lease is gone. */
   readonly signal: AbortSignal;
-  /** Ends the session, from outside of `take`. */
+  /** Ends the session, from outside `take`. */
   readonly fail: (error: unknown) => void;
-  /** Told of what went wrong and will be tried again. */
+  /** Called for problems that will be retried. */
   readonly onTrouble: (error: unknown) => void;
 }
 
@@ -32,7 +32,7 @@ export interface RunningWork {
   readonly caughtUp: () => void;
   /** Finishes what has begun and begins nothing more. */
   readonly end: () => Promise<void>;
-  /** After `end`, while the lease is still held: saves what is not saved yet. */
+  /** After `end`, while the lease is still held: saves what is unsaved. */
   readonly saveLast: () => Promise<void>;
   readonly pending: () => PendingFigures | undefined;
 }
@@ -41,7 +41,7 @@ export interface ConsumerWork {
   readonly begin: (session: Session) => RunningWork;
 }
 
-/** The place of the event that stands `ordinal`th in the log. */
+/** The place of the event with this ordinal in the log. */
 export const checkpointAt = ({ position, id }: RecordedEvent, ordinal: number): Checkpoint => ({
   position,
   eventId: id,

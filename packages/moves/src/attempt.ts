@@ -1,4 +1,4 @@
-/** The next attempt of a move: its transaction, signed by everybody whose signature it needs. */
+/** Builds the next attempt of a move: its transaction, signed by all required signers. */
 import assert from 'node:assert/strict';
 import { decodeMetadata, type Environment, type FailPoint } from '@coffer/kernel';
 import { type Address, type Chain, signatureOf } from '@coffer/solana';
@@ -10,7 +10,7 @@ import type { RentSponsor } from './rent.ts';
 import type { PayingWallet } from './types.ts';
 import { untilAborted } from './waiting.ts';
 
-/** What signs for a wallet: that of the wallets. It throws `wallets/…` refusals. */
+/** Signs for a wallet. Throws `wallets/…` refusals. */
 export interface MoveSigner {
   readonly sign: (
     wallet: { readonly ownerId: string; readonly environment: Environment; readonly walletId: string },
@@ -21,14 +21,14 @@ export interface MoveSigner {
 
 export interface AttemptOptions {
   readonly signer: MoveSigner;
-  /** The wallet of a user whose key is kept and used here; undefined for any other address. */
+  /** The user's wallet whose key is kept and in use here; undefined for any other address. */
   readonly walletAt: (environment: Environment, address: Address) => Promise<PayingWallet | undefined>;
   readonly rentSponsor: Pick<RentSponsor, 'spend'>;
   readonly policy: MovePolicy;
   readonly failPoint: FailPoint;
 }
 
-/** Throws a `MoveRefusal` where there is a reason against it. */
+/** Throws a `MoveRefusal` if there is a reason against it. */
 export async function signAttempt(
   { signer, walletAt, rentSponsor, policy, failPoint }: AttemptOptions,
   { environment, cause, signal }: Journey,
@@ -65,7 +65,7 @@ export async function signAttempt(
   const transaction = unsigned.withSignatures(
     unsigned.signers.map((address) => {
       const signature = signatures.get(address);
-      assert(signature, `nobody signs for ${address}`);
+      assert(signature, `no signer for ${address}`);
       return signature;
     }),
   );

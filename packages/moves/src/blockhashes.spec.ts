@@ -12,7 +12,7 @@ describe('a shared blockhash', () => {
     return { ...createSimulatedChain(simulatedClock()).chain, latestBlockhash };
   };
 
-  it('is that of its chain, and no older than it may be', async () => {
+  it('belongs to its chain, and is no older than allowed', async () => {
     let nowMs = 0;
     const share = createBlockhashSharing({ nowMs: () => nowMs }, { blockhashLifetimeMs: LIFETIME_MS });
     const [test, live] = [chainNumbering('test'), chainNumbering('live')];

@@ -1,10 +1,10 @@
-/** One blockhash for all moves that are signed at about the same time: it is the same for all of them anyway. */
+/** One blockhash for all moves that are signed at about the same time. */
 import type { MonotonicClock } from '@coffer/consumers';
 import { type CoalescingCache, createCoalescingCache } from '@coffer/kernel';
 import type { Chain, RecentBlockhash } from '@coffer/solana';
 import type { MovePolicy } from './policy.ts';
 
-/** The chain, asked for a blockhash once in a while. */
+/** Asks the chain for a blockhash once in a while. */
 export function createBlockhashSharing(
   { nowMs }: Pick<MonotonicClock, 'nowMs'>,
   { blockhashLifetimeMs }: Pick<MovePolicy, 'blockhashLifetimeMs'>,

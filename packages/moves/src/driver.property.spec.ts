@@ -18,11 +18,11 @@ const DEATHS: readonly FailPointName[] = [
 ];
 
 /**
- * Everything goes wrong at once: sends, answers, forks, lagging nodes, drivers that die, and two at one move. At
- * the end the chain has moved exactly what the log says.
+ * Everything fails at once: sends, answers, forks, lagging nodes, drivers that die, and two drivers per move. In the end
+ * the chain has moved exactly what the log says.
  */
 describe('moves with random faults', () => {
-  it('are on the chain once where they are confirmed, and not at all where they failed', () =>
+  it('are on the chain once if confirmed, and not at all if failed', () =>
     fc.assert(fc.asyncProperty(fc.integer(), carriesAll), { numRuns: 3 }));
 
   async function carriesAll(seed: number): Promise<void> {
@@ -43,7 +43,7 @@ describe('moves with random faults', () => {
     const carried = keys.map(async (key, index) => {
       const from = walletNamed(key);
       simulated.memory.fund(from.address, 1_000_000_000n);
-      // Some are emptied meanwhile, so that their transactions fail where they are executed.
+      // Some wallets are emptied meanwhile, so that their transactions fail on execution.
       if (random() < 0.2) {
         clock.after(random() * 2_000, () => simulated.memory.fund(from.address, -989_500_000n));
       }

@@ -15,7 +15,7 @@ import { gainOf, type SendFate } from './testing/simulatedChain.ts';
 const SOL = 1_000_000_000n;
 const LANDED_AT_ONCE = ['MoveRequested', 'TransactionSigned', 'TransactionSubmitted', 'MoveConfirmed'];
 
-/** Sent `count` times with the fates given; every later send has the last of them. */
+/** Each send gets the next of the given fates; further sends get the last. */
 const fates = (...given: readonly SendFate[]) => {
   let count = 0;
   return () => given[Math.min(count++, given.length - 1)] ?? 'land';
@@ -26,7 +26,7 @@ const passing = ({ clock }: MoveWorld, delayMs: number) =>
   new Promise<void>((resolve) => clock.after(delayMs, () => resolve()));
 const succeeded = async ({ simulated }: MoveWorld) =>
   (await simulated.executed()).filter(({ error }) => error === null);
-/** Between the simulation and the block the source is emptied. */
+/** The source is emptied between the simulation and the block. */
 const emptied = ({ faults, simulated }: MoveWorld) => {
   faults.send = (_signature, times) => {
     if (times === 1) simulated.memory.fund(USER.address, -100n * SOL);
@@ -35,7 +35,7 @@ const emptied = ({ faults, simulated }: MoveWorld) => {
 };
 
 describe('a driver of moves', () => {
-  it('signs, keeps what it signed, sends it, and confirms what is finalized', async () => {
+  it('signs, stores what it signed, sends it, and confirms what is finalized', async () => {
     const world = moveWorld();
     const requested = await world.request();
     await carry(world, world.driver(), requested);
@@ -56,7 +56,7 @@ describe('a driver of moves', () => {
     expect(world.told).to.deep.equal(['signed', 'confirmed']);
   });
 
-  it('sends nothing while the store does not keep what is signed', async () => {
+  it('sends nothing until the store has what was signed', async () => {
     const world = moveWorld();
     const requested = await world.request();
     const away = 5;
@@ -71,7 +71,7 @@ describe('a driver of moves', () => {
     expect(world.told.filter((line) => /AssertionError|appends before/.test(line))).to.deep.equal([]);
   });
 
-  it('asks the chain eight times before it signs a move, and once what is the same for all', async () => {
+  it('makes eight calls before it signs a move, and shares those that are the same for all', async () => {
     const world = moveWorld();
     const asked = new Map<string, number>();
     world.faults.ask = (method) => {
@@ -98,14 +98,14 @@ describe('a driver of moves', () => {
     expect(Object.fromEntries(asked)).to.include({ latestBlockhash: 1, simulate: 3 });
   });
 
-  it('pays no more than the cap for being quick', async () => {
+  it('pays a priority fee up to its cap', async () => {
     const world = moveWorld({ priorityFeeCapLamports: 30_000n, unitLimit: 60_000 });
     world.simulated.memory.setPriorityFee(10n ** 12n);
     await carry(world, world.driver(), await world.request());
     expect((await world.simulated.executed())[0]?.feeLamports).to.equal(10_000n + 30_000n);
   });
 
-  it('sends again what was dropped, the same bytes', async () => {
+  it('resends dropped transactions, byte for byte', async () => {
     const world = moveWorld();
     world.faults.send = fates('drop', 'refuse', 'drop', 'land');
     const requested = await world.request();
@@ -115,7 +115,7 @@ describe('a driver of moves', () => {
     expect(new Set(world.simulated.sent).size).to.equal(1);
   });
 
-  it('waits for what lands shortly before no block may hold it', async () => {
+  it('waits for a transaction that lands just before it would expire', async () => {
     const world = moveWorld();
     world.faults.send = fates('late', 'drop');
     const requested = await world.request();
@@ -123,7 +123,7 @@ describe('a driver of moves', () => {
     expect(await world.eventsOf(requested)).to.deep.equal(LANDED_AT_ONCE);
   });
 
-  it('finds what landed though no node answered', async () => {
+  it('finds a transaction that landed although no node answered', async () => {
     const world = moveWorld();
     world.faults.send = fates('landUnheard', 'unreachable');
     const requested = await world.request();
@@ -133,7 +133,7 @@ describe('a driver of moves', () => {
     expect(world.told.filter((line) => line.startsWith('trouble')).length).to.be.at.least(1);
   });
 
-  it('signs anew only when no block can hold the attempt any more', async () => {
+  it('signs again only when no block can contain the attempt any longer', async () => {
     const world = moveWorld();
     const first = new Set<string>();
     world.faults.send = (signature) => {
@@ -153,7 +153,7 @@ describe('a driver of moves', () => {
     expect(await world.simulated.executed()).to.have.length(1);
   });
 
-  it('gives up for good when so many attempts have expired', async () => {
+  it('fails for good after a number of expired attempts', async () => {
     const world = moveWorld({ mostAttempts: 3 });
     world.faults.send = () => 'drop';
     const requested = await world.request();
@@ -165,7 +165,7 @@ describe('a driver of moves', () => {
     ]);
   });
 
-  it('sends again what a fork has thrown out, and confirms nothing before it is finalized', async () => {
+  it('resends what a fork dropped, and confirms nothing before it is finalized', async () => {
     const world = moveWorld();
     const { memory } = world.simulated;
     let forked = 0;
@@ -182,7 +182,7 @@ describe('a driver of moves', () => {
       if (forked === 2 || askedSince < 5) return undefined;
       forked += 1;
       askedSince = 0;
-      // Down to where it was sent: its blockhash is from before.
+      // Back to where it was sent: its blockhash is older.
       world.simulated.fork(Number(memory.blockHeight('processed') - sentAt));
       return undefined;
     };
@@ -193,7 +193,7 @@ describe('a driver of moves', () => {
     expect(await world.simulated.executed()).to.have.length(1);
   });
 
-  it('fails for good where the transaction failed on the chain, once that is finalized', async () => {
+  it('fails for good when the transaction failed on the chain, once that is finalized', async () => {
     const world = moveWorld();
     emptied(world);
     const requested = await world.request();
@@ -220,7 +220,7 @@ describe('a driver of moves', () => {
     expect(await world.find()).to.include({ status: 'confirmed' });
   });
 
-  it('goes on for as long as no node answers', async () => {
+  it('keeps trying as long as no node answers', async () => {
     const world = moveWorld();
     const requested = await world.request();
     let asked = 0;
@@ -234,7 +234,7 @@ describe('a driver of moves', () => {
     ['that somebody else pays the fee of', { feePayer: SOMEBODY.address }],
     ['of another amount', { amount: SOL - 1n }],
   ] as const) {
-    it(`does not take for its own a transfer ${what}, though it names the move`, async () => {
+    it(`does not mistake for its own a transfer ${what} that names the move`, async () => {
       const world = moveWorld();
       const requested = await world.request();
       const { chain, memory } = world.simulated;
@@ -264,8 +264,8 @@ describe('a driver of moves', () => {
     });
   }
 
-  describe('two at one move', () => {
-    it('sign once: both send what stands in the stream', async () => {
+  describe('two drivers of one move', () => {
+    it('sign once: both send what is in the stream', async () => {
       const world = moveWorld();
       const requested = await world.request();
       const drivers = [world.driver(), world.driver()];
@@ -288,7 +288,7 @@ describe('a driver of moves', () => {
       'move.confirmed',
     ] as const;
     for (const place of places) {
-      it(`at ${place} goes on from the stream alone`, async () => {
+      it(`at ${place} resumes from the stream alone`, async () => {
         const world = moveWorld();
         const requested = await world.request();
         const dying = world.driver(place);
@@ -300,7 +300,7 @@ describe('a driver of moves', () => {
       });
     }
 
-    it('at move.expired goes on with the next attempt', async () => {
+    it('at move.expired continues with the next attempt', async () => {
       const world = moveWorld();
       world.faults.send = () => 'drop';
       const requested = await world.request();
@@ -325,7 +325,7 @@ describe('a driver of moves', () => {
     });
   });
 
-  describe('on a log that was put back to an older copy', () => {
+  describe('on a log restored from an older copy', () => {
     for (const [left, what] of [
       [1, 'that anything was signed'],
       [0, 'even the request'],
@@ -344,7 +344,7 @@ describe('a driver of moves', () => {
       });
     }
 
-    it('awaits the end of what is in a block and not yet finalized', async () => {
+    it('waits until a transaction in a block is finalized', async () => {
       const world = moveWorld();
       const requested = await world.request();
       await carry(world, world.driver('move.submitted'), requested);
@@ -357,7 +357,7 @@ describe('a driver of moves', () => {
       expect(await world.simulated.executed()).to.have.length(1);
     });
 
-    it('under a running driver signs nothing while what it has sent before may land', async () => {
+    it('signs nothing while what a running driver sent earlier may land', async () => {
       const world = moveWorld();
       let first = '';
       world.faults.send = (signature, times) => {
@@ -369,7 +369,7 @@ describe('a driver of moves', () => {
       const driver = world.driver();
       let losses = 0;
       world.faults.ask = (method) => {
-        // The copy that takes over is older than the signature, and the chain does not know it yet.
+        // The standby that takes over is older than the signature, and the chain does not know it yet.
         if (method === 'statuses' && losses++ === 0) void world.restore(requested, 1);
         return losses === 1 && method === 'statuses' ? new ChainUnreachableError('Away.') : undefined;
       };
@@ -383,10 +383,10 @@ describe('a driver of moves', () => {
       expect(await world.eventsOf(requested)).to.deep.equal(['MoveRequested', 'MoveConfirmed']);
     });
 
-    it('signs nothing before it is cleared to, and then finds what another process sent last', async () => {
+    it('signs nothing before it gets clearance, and then finds what another process sent last', async () => {
       const world = moveWorld();
       const requested = await world.request();
-      // Sent, and in no block for a while: nobody can find it there.
+      // Sent, but in no block for a while: it cannot be found there.
       world.faults.send = (_signature, times) => (times === 1 ? 'late' : 'drop');
       await carry(world, world.driver('move.sent'), requested);
       await world.restore(requested, 1);
@@ -397,7 +397,7 @@ describe('a driver of moves', () => {
       expect(await world.simulated.executed()).to.have.length(1);
     });
 
-    it('fails again what had failed on the chain', async () => {
+    it('fails again a move that had failed on the chain', async () => {
       const world = moveWorld();
       emptied(world);
       const requested = await world.request();

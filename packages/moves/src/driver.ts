@@ -1,6 +1,6 @@
 /**
- * Carries one move to its end, from wherever its stream says it stands. Any number may work on one move, and any may
- * die at any instant: what is signed is stored before its first byte leaves, only what is stored is sent, and before
+ * Carries one move to its end, from whatever state its stream is in. Any number of drivers may work on one move, and any
+ * may die at any instant: what is signed is stored before its first byte leaves, only stored bytes are sent, and before
  * anything is signed the chain itself is asked. Source: docs/adr/0020-moves.md.
  */
 import { setMaxListeners } from 'node:events';
@@ -26,9 +26,9 @@ import type { PayingWallet } from './types.ts';
 import { createGate, pauseOn, untilAborted } from './waiting.ts';
 
 export interface MoveDriverOptions extends AttemptOptions {
-  /** Undefined where none is configured. */
+  /** Undefined if none is configured. */
   readonly chainOf: (environment: Environment) => Chain | undefined;
-  /** Undefined where the app has none yet. */
+  /** Undefined if the app has none yet. */
   readonly feePayerOf: (appId: string, environment: Environment) => Promise<PayingWallet | undefined>;
   /** Throws while nothing may be signed in the environment: the move waits. */
   readonly requireClearance: (environment: Environment, chain: Chain) => Promise<void>;
@@ -40,12 +40,12 @@ export interface MoveDriverOptions extends AttemptOptions {
 
 interface MovesInFlight {
   readonly count: number;
-  /** Since the oldest of them was requested; 0 where there is none. */
+  /** Since the oldest of them was requested; 0 if there is none. */
   readonly oldestSeconds: number;
 }
 
 export interface MoveDriver {
-  /** Returns when the move's end is in the log. Throws only when the signal aborts; nothing is lost by that. */
+  /** Returns when the move's end is in the log. Throws only when the signal aborts, which loses nothing. */
   readonly drive: (requested: StreamEvent, signal: AbortSignal) => Promise<void>;
   readonly inFlight: (environment: Environment) => MovesInFlight;
 }
@@ -53,7 +53,7 @@ export interface MoveDriver {
 const isEnded = (known: KnownMove): known is EndedMove =>
   known.status === 'confirmed' || known.status === 'failed';
 
-/** What looking for the next attempt has come to. `awaiting`: something is to be decided on the chain first. */
+/** The result of preparing the next attempt. `awaiting`: something on the chain must be decided first. */
 type NextStep =
   | { readonly step: 'ended' }
   | { readonly step: 'awaiting' }
@@ -69,8 +69,8 @@ export function createMoveDriver(options: MoveDriverOptions): MoveDriver {
   const record = createMoveRecord(options);
   const landings = createLandings(options);
   /**
-   * What this process has signed and not seen the end of. A log that fails over to a copy some seconds older no
-   * longer knows of it, and the chain may not yet.
+   * What this process has signed without seeing the end. A log that fails over to a copy some seconds older no longer
+   * holds it, and the chain may not know it yet.
    */
   const signedHere = new Map<string, SignedAttempt>();
 
@@ -129,14 +129,14 @@ export function createMoveDriver(options: MoveDriverOptions): MoveDriver {
 
     const next = await preparing.through(journey.signal, () => nextStep(journey, known, chain, feePayer));
     if (next.step !== 'signed') return;
-    // Of several drivers one has signed: whoever goes on sends what stands in the stream.
+    // One of several drivers has signed: all of them send what is in the stream.
     const answer = await record.signed(journey, next.signed);
     if (!answer) return;
     signedHere.set(journey.moveId, next.signed);
     if (answer.status === 'signed') await bringHome(journey, answer);
   }
 
-  /** Awaits what may have moved the money, though the stream does not know it, and ends the move where it did. */
+  /** Waits for a transaction that may have moved the money without the stream knowing it, and ends the move if it did. */
   async function awaitUndecided(
     journey: Journey,
     { terms }: RequestedMove,
@@ -175,7 +175,7 @@ export function createMoveDriver(options: MoveDriverOptions): MoveDriver {
   ): Promise<NextStep> {
     const found = await untilAborted(journey.signal, searchOnChain(chain, known.terms, feePayer.address));
     if (found?.outcome === 'undecided') {
-      // Whatever is in a block by now has a blockhash of now or before.
+      // Whatever is in a block by now has a blockhash of now or earlier.
       const { lastValidBlockHeight } = await untilAborted(journey.signal, chain.latestBlockhash());
       journey.undecided = { signature: found.signature, lastValidBlockHeight };
       return { step: 'awaiting' };
@@ -194,7 +194,7 @@ export function createMoveDriver(options: MoveDriverOptions): MoveDriver {
     } catch (error) {
       noteRefusal(journey, error);
       const { refused } = journey;
-      // A node may lag: only a reason that is met again and again is one.
+      // A node may lag: only a reason that recurs counts.
       if (!refused || refused.times < policy.refusalsToFail) throw error;
       await record.failed(journey, refused.code, null);
       return ENDED;
@@ -224,7 +224,7 @@ function figuresOf(journeys: readonly Journey[], nowMs: number): MovesInFlight {
   return { count: journeys.length, oldestSeconds: (nowMs - oldestMs) / 1000 };
 }
 
-/** Counts how often in a row the same reason is met; any other trouble begins anew. */
+/** Counts consecutive occurrences of the same reason; any other trouble resets the count. */
 function noteRefusal(journey: Journey, error: unknown): void {
   if (!(error instanceof MoveRefusal)) {
     journey.refused = undefined;

@@ -1,6 +1,6 @@
 /**
- * Why moves fail for good: the `code` of `MoveFailed`, answered in the `error` of a move. The status is that of a
- * refusal by the state of things; a move itself is answered with 200.
+ * Why moves fail for good: the `code` of `MoveFailed`, shown as the `error` of a move. The status is the one for a
+ * refusal by the state of things; a request for the move itself answers 200.
  */
 export const movesErrors = {
   'moves/wallet_unavailable': {
@@ -10,16 +10,16 @@ export const movesErrors = {
   'moves/mint_not_supported': {
     status: 409,
     message:
-      'There is no such token on this chain, or it is of a kind that may take back or keep what is moved. Nothing was moved.',
+      'There is no such token on this chain, or it is of a kind that can take back or withhold what is moved. Nothing was moved.',
   },
   'moves/recipient_refused': {
     status: 409,
     message:
-      'The recipient is no wallet that can be paid: a token account, a program, or the paying wallet itself. Nothing was moved.',
+      'The recipient is not a wallet that can be paid: a token account, a program, or the paying wallet itself. Nothing was moved.',
   },
   'moves/source_frozen': {
     status: 409,
-    message: 'The issuer of the token has frozen the account that was to pay. Nothing was moved.',
+    message: 'The issuer of the token has frozen the paying account. Nothing was moved.',
   },
   'moves/insufficient_source_funds': {
     status: 409,
@@ -27,25 +27,24 @@ export const movesErrors = {
   },
   'moves/below_rent_minimum': {
     status: 409,
-    message:
-      'The transfer would leave an account with less than the chain asks of an account. Nothing was moved.',
+    message: 'The transfer would leave an account below the minimum balance of the chain. Nothing was moved.',
   },
   'moves/rent_not_sponsored': {
     status: 409,
     message:
-      'The recipient had no account for the token any more when the transfer was to be signed, and neither the wallet nor, within its caps, the app could pay for one. Nothing was moved.',
+      'The recipient no longer had an account for the token when the transfer was due to be signed, and neither the wallet nor, within its caps, the app could pay for one. Nothing was moved.',
   },
   'moves/refused_by_chain': {
     status: 409,
-    message: 'The chain would have refused the transfer, each time it was tried. Nothing was moved.',
+    message: 'The chain would have refused the transfer each time it was tried. Nothing was moved.',
   },
   'moves/failed_on_chain': {
     status: 409,
-    message: 'The transfer was executed and failed. Nothing but its fee was moved.',
+    message: 'The transfer was executed and failed. Only its fee was moved.',
   },
   'moves/never_landed': {
     status: 409,
-    message: 'No attempt got into a block, as often as it was signed. Nothing was moved.',
+    message: 'No attempt got into a block, however often it was signed. Nothing was moved.',
   },
 } as const;
 

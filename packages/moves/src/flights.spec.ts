@@ -7,14 +7,14 @@ const COUNT = 1_000;
 const POLICY = { resendIntervalMs: 1_000, pollIntervalMs: 500, lossCheckIntervalMs: 5_000 };
 
 describe('transactions in flight', () => {
-  it('share their questions: a thousand of them cost a few calls', async () => {
+  it('share their polls: a thousand of them cost a few calls', async () => {
     const { flights, clock, calls, statuses } = sky();
     const watches = signatures().map((signature) => flights.watch(flight(signature)));
     clock.after(20_250, () => {
       for (const signature of signatures()) statuses.set(signature, finalized);
     });
     await clock.runUntil(Promise.all(watches.map(({ landed }) => landed)));
-    // Twenty seconds, two polls a second, four calls a poll, and three questions whether the oldest are lost.
+    // Twenty seconds, two polls a second, four calls a poll, and three checks whether the oldest are lost.
     expect(calls.statuses).to.be.at.most(41 * 4);
     expect(calls.isLost).to.be.at.most(41 * 3);
     expect(calls.send)
@@ -23,7 +23,7 @@ describe('transactions in flight', () => {
     expect(flights.size()).to.equal(0);
   });
 
-  it('ask and send nothing when none is left', async () => {
+  it('poll and send nothing when none is left', async () => {
     const { flights, clock, calls, statuses } = sky();
     statuses.set('one', finalized);
     await clock.runUntil(flights.watch(flight('one')).landed);
@@ -33,7 +33,7 @@ describe('transactions in flight', () => {
     expect(calls).to.deep.equal(before);
   });
 
-  it('are lost when the chain says so, those behind a doubtful one as well', async () => {
+  it('are lost when the chain says so, even after a doubtful one', async () => {
     const { flights, clock, lost } = sky();
     const doubtful = flights.watch(flight('doubtful', 1n));
     for (const signature of signatures()) lost.add(signature);
@@ -44,7 +44,7 @@ describe('transactions in flight', () => {
     doubtful.leave();
   });
 
-  it('are not sent while only watched, nor while a block holds them', async () => {
+  it('are not sent while only watched, nor while in a block', async () => {
     const { flights, clock, calls, statuses } = sky();
     statuses.set('held', { slot: 1n, commitment: 'confirmed', error: null });
     const watched = flights.watch({ ...flight('watched'), transaction: undefined });

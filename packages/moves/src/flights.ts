@@ -1,6 +1,6 @@
 /**
- * All transactions of one chain that may land. They share their questions: one batched call tells of hundreds, so
- * that thousands in flight cost few calls; and one loop sends again what no block holds yet.
+ * All transactions of one chain that may land. They share their polls: one batched call covers hundreds, so that
+ * thousands in flight cost few calls; and one loop resends what is not in a block yet.
  */
 import type { MonotonicClock } from '@coffer/consumers';
 import type { Chain, TransactionStatus } from '@coffer/solana';
@@ -9,22 +9,22 @@ import type { MovePolicy } from './policy.ts';
 export interface Flight {
   readonly signature: string;
   readonly lastValidBlockHeight: bigint;
-  /** Undefined where it is only watched: nothing is sent then. */
+  /** Undefined if it is only watched and never sent. */
   readonly transaction: Uint8Array | undefined;
 }
 
-/** What became of it, once nothing can change it any more. */
+/** What became of it, once nothing can change it any longer. */
 export type Landing =
-  /** In a finalized block; with an error where it failed. */
+  /** In a finalized block; with an error if it failed. */
   | { readonly outcome: 'executed'; readonly slot: bigint; readonly error: string | null }
-  /** No block can ever hold it. */
+  /** No block can ever contain it. */
   | { readonly outcome: 'lost' };
 
 export interface Watch {
-  /** When a node took the bytes for the first time. */
+  /** When a node accepts the bytes for the first time. */
   readonly accepted: Promise<'accepted'>;
   readonly landed: Promise<Landing>;
-  /** Sends and asks no more. */
+  /** Stops sending and polling it. */
   readonly leave: () => void;
 }
 
@@ -38,10 +38,10 @@ interface Entry extends Flight {
   readonly landed: PromiseWithResolvers<Landing>;
 }
 
-/** As many as one call takes. */
+/** The most that one call takes. */
 const SIGNATURES_PER_CALL = 256;
 const PARALLEL_SENDS = 32;
-/** Where so many of the oldest are not lost, the younger ones are not either. */
+/** If this many of the oldest are not lost, the younger ones are not either. */
 const MOST_NOT_LOST = 3;
 
 export function createFlights({
@@ -111,13 +111,13 @@ export function createFlights({
       if (due.length === 0) break;
       await Promise.all(due.map(sendOnce));
     }
-    // In the same instant as the last look: who comes next begins anew.
+    // In the same tick as the last check: the next to arrive starts again.
     isSending = false;
     if (entries.size > 0) cancelSending = clock.after(policy.resendIntervalMs, startSending);
   }
 
   function isDue({ transaction, status, sendAtMs }: Entry): boolean {
-    // What is in a block that most of the cluster has voted for is sent again only if it disappears.
+    // A transaction in a block that most of the cluster has voted for is resent only if it disappears.
     const isHeld = status !== undefined && status.commitment !== 'processed';
     return transaction !== undefined && !isHeld && sendAtMs <= clock.nowMs();
   }
@@ -127,7 +127,7 @@ export function createFlights({
     if (!entry.transaction) return;
     try {
       const { outcome } = await chain.send(entry.transaction);
-      // A refusal proves nothing: also what has landed is refused.
+      // A refusal proves nothing: what has landed is refused as well.
       if (outcome === 'accepted') entry.accepted.resolve('accepted');
     } catch (error) {
       onTrouble(error);
@@ -167,7 +167,7 @@ export function createFlights({
     }
   }
 
-  /** The first to expire first: while they are not lost, no other is. */
+  /** Those that expire first come first: while they are not lost, no other is. */
   async function askForLost(): Promise<void> {
     const now = clock.nowMs();
     const unknown = [...entries]

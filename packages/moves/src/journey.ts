@@ -1,4 +1,4 @@
-/** One move on its way, and what is written of it in its stream. */
+/** One move on its way, and the events written to its stream. */
 import assert from 'node:assert/strict';
 import type { CommandHandler, StreamEvent } from '@coffer/event-store';
 import { type Clock, decodeMetadata, type Environment, type FailPoint } from '@coffer/kernel';
@@ -9,14 +9,14 @@ import type { Flight } from './flights.ts';
 
 /** For metrics and the log. */
 export interface MoveHooks {
-  /** Something went wrong and is tried again. */
+  /** Something failed and will be retried. */
   readonly onTrouble: (trouble: {
     readonly environment: Environment;
-    /** Undefined where it is about all moves of the chain. */
+    /** Undefined if it concerns all moves of the chain. */
     readonly moveId: string | undefined;
     readonly error: unknown;
   }) => void;
-  /** Moves of this environment wait for a chain to be configured. Told once. */
+  /** Moves of this environment wait for a chain to be configured. Reported once. */
   readonly onNoChain: (environment: Environment) => void;
   readonly onSigned: (environment: Environment) => void;
   readonly onExpired: (environment: Environment) => void;
@@ -34,17 +34,17 @@ export interface Journey {
   readonly cause: StreamEvent;
   readonly requestedAtMs: number;
   readonly signal: AbortSignal;
-  /** The reason against the move that was met last, and how often in a row. */
+  /** The last reason met against the move, and how often in a row. */
   refused: { readonly code: MoveFailureCode; readonly times: number } | undefined;
-  /** May have moved the money, though the stream does not know it: nothing is signed before it is decided. */
+  /** May have moved the money without the stream knowing it: nothing is signed before it is decided. */
   undecided: Omit<Flight, 'transaction'> | undefined;
 }
 
 export function journeyOf(requested: StreamEvent, signal: AbortSignal): Journey {
   const place = parseMoveStream(requested.stream);
-  assert(place, `${requested.stream} is no move`);
+  assert(place, `${requested.stream} is not a move`);
   const event = move.codec.decode(requested);
-  assert(event.type === 'MoveRequested', `${event.type} requests no move`);
+  assert(event.type === 'MoveRequested', `${event.type} does not request a move`);
   return {
     environment: place.environment,
     stream: requested.stream,
@@ -57,10 +57,10 @@ export function journeyOf(requested: StreamEvent, signal: AbortSignal): Journey 
   };
 }
 
-/** How long an append may stay of unknown outcome. */
+/** How long the outcome of an append may stay unknown. */
 const APPEND_WITHIN_MS = 10_000;
 
-/** Each step is written once, by whoever is first: of several drivers one is told that it was. */
+/** Each step is written once, by the first: one of several drivers learns that it was the first. */
 export function createMoveRecord({
   handler,
   wallClock,
@@ -79,7 +79,7 @@ export function createMoveRecord({
       return known;
     },
 
-    /** The move as it stands then; undefined where somebody else has signed. */
+    /** The resulting state of the move; undefined if another driver has signed. */
     async signed(journey: Journey, signed: SignedAttempt): Promise<KnownMove | undefined> {
       const { answer, appended } = await execute(journey, { type: 'RecordSigned', signed });
       if (appended.length === 0) return undefined;

@@ -1,4 +1,4 @@
-/** What comes of transactions that may land, each on the chain of its environment. */
+/** The landing of transactions, each on the chain of its environment. */
 import type { MonotonicClock } from '@coffer/consumers';
 import type { Environment } from '@coffer/kernel';
 import type { Chain } from '@coffer/solana';
@@ -17,7 +17,7 @@ export function createLandings({
   policy,
   hooks,
 }: {
-  /** Undefined where none is configured. */
+  /** Undefined if none is configured. */
   readonly chainOf: (environment: Environment) => Chain | undefined;
   readonly clock: MonotonicClock;
   readonly policy: MovePolicy;
@@ -27,7 +27,7 @@ export function createLandings({
   const withoutChain = new Set<Environment>();
 
   return {
-    /** Throws `NoChainError`, and tells of it the first time. */
+    /** Throws `NoChainError`, and reports it the first time. */
     chainFor({ environment }: Journey): Chain {
       const chain = chainOf(environment);
       if (chain) return chain;
@@ -38,7 +38,7 @@ export function createLandings({
       throw new NoChainError(`No chain is configured for ${environment}.`);
     },
 
-    /** Once nothing can change it any more. `onAccepted`: a node took the bytes for the first time. */
+    /** Resolves once nothing can change it any longer. `onAccepted`: a node accepted the bytes for the first time. */
     async of(
       { environment, signal }: Journey,
       chain: Chain,

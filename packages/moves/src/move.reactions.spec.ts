@@ -5,17 +5,17 @@ import { moveWorld } from './testing/moveWorld.ts';
 
 const STREAM = 'move-test.app_01h455vb4pex5vsknk084sn02q.mov_01h455vb4pex5vsknk084sn02q';
 
-describe('the process of moves', () => {
+describe('the reaction that carries moves', () => {
   const reaction = carriesMoves({ drive: async () => {} });
 
-  it('owes a move its end from its request on', async () => {
+  it('owes every requested move its end', async () => {
     const requested = await moveWorld().request();
     const event = recorded({ ...requested });
     expect(reaction.causeOf(event)).to.deep.equal({ key: requested.stream, target: requested.stream });
     expect(reaction.effectOf(event)).to.equal(undefined);
   });
 
-  it('takes its confirmation and its failure as the end, and nothing on the way', () => {
+  it('takes only confirmation and failure as the end', () => {
     const effectOf = (type: string, stream = STREAM) => reaction.effectOf(recorded({ type, stream }));
     expect(effectOf('MoveConfirmed')).to.equal(STREAM);
     expect(effectOf('MoveFailed')).to.equal(STREAM);
@@ -30,7 +30,7 @@ describe('the process of moves', () => {
     expect(() => reaction.causeOf(recorded({ type: 'MoveRequested', data: '{}' }))).to.throw();
   });
 
-  it('ends a drive at once when it is told to stop, and another goes on', async () => {
+  it('ends a drive at once when told to stop, and another resumes it', async () => {
     const world = moveWorld();
     world.faults.send = () => 'drop';
     const requested = recorded(await world.request());

@@ -1,12 +1,12 @@
-/** What sees to it that every move comes to its end: from `MoveRequested` to `MoveConfirmed` or `MoveFailed`. */
+/** Brings every move to its end: from `MoveRequested` to `MoveConfirmed` or `MoveFailed`. */
 import type { Reaction, ReactorOptions } from '@coffer/consumers';
 import { move } from './domain/move.ts';
 import { parseMoveStream } from './domain/moveIds.ts';
 import type { MoveDriver } from './driver.ts';
 
 /**
- * Nothing but this process carries moves out, so none is left to anybody for a while; and each is mostly waiting for
- * its chain, so thousands are carried at once.
+ * Nothing else carries moves out, so fresh causes need no grace period; and each move mostly waits for its chain, so
+ * thousands run at once.
  */
 export const MOVE_REACTOR: ReactorOptions = { graceMs: 0, parallelTargets: 5_000, mostPending: 20_000 };
 
@@ -15,7 +15,7 @@ export function carriesMoves(driver: Pick<MoveDriver, 'drive'>): Reaction {
     name: 'carryMove',
     causeOf(event) {
       if (event.type !== 'MoveRequested' || !parseMoveStream(event.stream)) return undefined;
-      // One that this release cannot read stops the process here, and not each time it is carried.
+      // A request that this release cannot read stops the consumer here, and not on each attempt to carry it out.
       move.codec.decode(event);
       return { key: event.stream, target: event.stream };
     },

@@ -1,4 +1,4 @@
-/** A move as callers see it, of the treasury as of the wallets. Source: docs/api.md, Treasury. */
+/** A move as callers see it, for both the treasury and the wallets. Source: docs/api.md, Treasury. */
 import { encoderOf, figure, idText, mintText } from '@coffer/kernel';
 import { z } from 'zod';
 import { movesErrors } from './errors.ts';
@@ -10,7 +10,10 @@ const common = {
   moveId: idText('mov').meta({ description: 'Our id of the move.' }),
   kind: z.enum(['deposit', 'withdraw']),
   userId: idText('usr'),
-  currency: z.int().nullable().meta({ description: "The app's currency id; null for a mint that is none." }),
+  currency: z
+    .int()
+    .nullable()
+    .meta({ description: "The app's currency id; null if the mint is not a currency." }),
   amount: figure,
   toAddress: z.string().meta({ description: 'The wallet that is paid, in base58.' }),
   status: z.enum(['pending', 'submitted', 'confirmed', 'failed']),
@@ -30,7 +33,7 @@ export const walletMove = z.object({
   ...common,
 });
 
-/** The move as it was requested: what a request and each of its repeats are answered with. */
+/** The move as it was requested: the answer to a request and to each repeat. */
 export const asRequested = (move: MoveState): MoveState => ({
   ...move,
   status: 'pending',
@@ -56,7 +59,7 @@ function commonOf(move: MoveState) {
     ...move,
     kind: move.operation === 'deposit' ? ('deposit' as const) : ('withdraw' as const),
     currency: move.currencyId,
-    // Slots count up from 0 by about 2.5 a second: far below what a JSON number holds.
+    // Slots count up from 0 by about 2.5 a second, which a JSON number holds easily.
     slot: move.slot === null ? null : Number(move.slot),
     error: code === null ? null : { code, message: messages[code]?.message ?? 'The move failed for good.' },
     createdAt: move.requestedAt,

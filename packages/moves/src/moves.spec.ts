@@ -22,7 +22,7 @@ const contextAt = (occurredAt: string) => ({
 const context = contextAt(REQUESTED_AT);
 
 describe('moves', () => {
-  it('answer a request with the move as it was requested, and a repeat likewise', async () => {
+  it('answer a request and its repeats with the move as it was requested', async () => {
     const { moves, handler } = world();
     const first = await moves.request(place, order, context);
     expect(first.replayed).to.equal(false);
@@ -50,7 +50,7 @@ describe('moves', () => {
     expect(again.requested.id).to.equal(first.requested.id);
   });
 
-  it('refuse other content under the same key', async () => {
+  it('refuse different content under the same key', async () => {
     const { moves } = world();
     await moves.request(place, order, context);
     const refusal = await moves.request(place, { ...order, amount: 5n }, context).catch((error) => error);
@@ -61,7 +61,7 @@ describe('moves', () => {
     });
   });
 
-  it('tell how a move stands, and since when', async () => {
+  it('show the state of a move, and since when', async () => {
     const { moves, handler } = world();
     expect(await moves.find(place, context)).to.equal(undefined);
     await moves.request(place, order, context);
@@ -94,7 +94,7 @@ describe('moves', () => {
     }
   });
 
-  it('tell why a move failed', async () => {
+  it('show why a move failed', async () => {
     const { moves, handler } = world();
     await moves.request(place, order, context);
     const failure = { type: 'FailMove', code: 'moves/source_frozen', onChain: null } as const;

@@ -1,4 +1,4 @@
-/** Moves as the treasury and the wallets see them. Nothing here touches a chain: `driver.ts` does. */
+/** Moves as the treasury and the wallets see them. Only `driver.ts` touches a chain. */
 import type { CommandHandler, EventStore, StreamEvent } from '@coffer/event-store';
 import { readEvent } from '@coffer/event-store';
 import { decodeMetadata } from '@coffer/kernel';
@@ -41,7 +41,7 @@ interface ReadMove extends Omit<MoveTrace, 'order'> {
   readonly updatedAt: string;
 }
 
-/** The move as its stream tells it now; undefined where nothing was requested. */
+/** The state of the move according to its stream; undefined if nothing was requested. */
 async function readMove(
   store: Pick<EventStore, 'readStream'>,
   place: MovePlace,

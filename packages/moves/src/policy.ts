@@ -1,26 +1,26 @@
-/** How moves are carried out. What costs money is bounded here. */
+/** How moves are carried out. Everything that costs money has its limit here. */
 export interface MovePolicy {
-  /** The most that one transaction offers beyond the fee of its signatures. */
+  /** The highest priority fee of one transaction, beyond the fee for its signatures. */
   readonly priorityFeeCapLamports: bigint;
   /** Compute units that one transaction may use. A transfer with a new token account takes about 50,000. */
   readonly unitLimit: number;
-  /** The most that is paid for one recipient's token account. */
+  /** The most paid for one recipient's token account. */
   readonly rentAllowanceLamports: bigint;
-  /** The same bytes are sent again so often, until a block holds them. */
+  /** How often the same bytes are resent until a block contains them. */
   readonly resendIntervalMs: number;
-  /** One question for all moves in flight of a chain, so often. */
+  /** How often all moves in flight of a chain are polled together. */
   readonly pollIntervalMs: number;
-  /** A transaction that no node knows is asked for so often: is it lost? */
+  /** How often to check whether a transaction that no node knows is lost. */
   readonly lossCheckIntervalMs: number;
-  /** A move fails for good when so many attempts have expired. */
+  /** A move fails for good after this many expired attempts. */
   readonly mostAttempts: number;
-  /** A move fails for good when, with nothing signed, the same reason against it was met so often in a row. */
+  /** A move fails for good when, with nothing signed, the same reason against it was met this often in a row. */
   readonly refusalsToFail: number;
-  /** A blockhash that was asked for serves what is signed within so long after it. */
+  /** How long a fetched blockhash is used for signing. */
   readonly blockhashLifetimeMs: number;
-  /** Moves that are looked at, built and simulated at a time. Those in flight are not bounded by it. */
+  /** Moves prepared (checked, built, simulated) at a time. Does not limit those in flight. */
   readonly parallelPreparations: number;
-  /** After passing trouble: doubling from the first to the most. */
+  /** Pause after temporary trouble, doubling from the first to the most. */
   readonly firstRetryMs: number;
   readonly mostRetryMs: number;
 }

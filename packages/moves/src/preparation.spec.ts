@@ -15,7 +15,7 @@ import type { MoveOrder } from './types.ts';
 
 const SOL = 1_000_000_000n;
 
-describe('what is looked at before a move is signed', () => {
+describe('the preparation of a move', () => {
   describe('of a token', () => {
     const tokenWorld = ({ held = 500n, isFrozen = false, policy = {} } = {}) => {
       const world = moveWorld(policy);
@@ -38,7 +38,7 @@ describe('what is looked at before a move is signed', () => {
       (await memory.tokenAccountsOf(owner, 'finalized')).find((account) => account.mint === mint.address)
         ?.amount;
 
-    it('moves it between the accounts of the two wallets, making that of the recipient', async () => {
+    it("moves it between the accounts of the two wallets, creating the recipient's", async () => {
       const given = tokenWorld();
       const { world, order } = given;
       await carry(world, world.driver(), await world.request(order));
@@ -57,7 +57,7 @@ describe('what is looked at before a move is signed', () => {
       expect(await world.simulated.executed()).to.have.length(1);
     });
 
-    it('fails for good for what the token itself forbids', async () => {
+    it('fails for good when the token forbids it', async () => {
       expect(await errorOf(tokenWorld({ held: 299n }))).to.equal('moves/insufficient_source_funds');
       expect(await errorOf(tokenWorld({ isFrozen: true }))).to.equal('moves/source_frozen');
       expect(await errorOf(tokenWorld(), { decimals: 9 })).to.equal('moves/mint_not_supported');
@@ -67,7 +67,7 @@ describe('what is looked at before a move is signed', () => {
       expect(await errorOf(frozen)).to.equal('moves/recipient_refused');
     });
 
-    it('waits where the account of the recipient costs more than is allowed', async () => {
+    it("waits when the recipient's account costs more than the allowance", async () => {
       const { world, order, memory, mint } = tokenWorld({ policy: { rentAllowanceLamports: 1n } });
       const requested = await world.request(order);
       world.clock.after(60_000, () => memory.giveTokens(mint, TREASURY.address, 0n));
@@ -77,7 +77,7 @@ describe('what is looked at before a move is signed', () => {
     });
   });
 
-  describe('of a token to who has no account for it', () => {
+  describe('of a token to a recipient without an account', () => {
     const RENT = 2_039_280n;
     const MINIMUM = 890_880n;
     /** A withdrawal by the user, or a cash-out to the user. */
@@ -121,7 +121,7 @@ describe('what is looked at before a move is signed', () => {
       describe(`${operation}`, () => {
         const signers = operation === 'withdraw' ? 2 : 3;
 
-        it('is paid for by the wallet of the player where it holds the SOL', async () => {
+        it("is paid for by the player's wallet if it has the SOL", async () => {
           for (const [lamports, left] of [
             [RENT, 0n],
             [RENT + MINIMUM, MINIMUM],
@@ -133,7 +133,7 @@ describe('what is looked at before a move is signed', () => {
           }
         });
 
-        it('is paid for by the app where it does not, and counted', async () => {
+        it('is otherwise paid for by the app, and counted', async () => {
           const { carried, paid, world } = rentWorld(operation, { lamports: RENT + MINIMUM - 1n });
           expect(await carried()).to.equal('confirmed');
           expect(await paid()).to.deep.equal({ byApp: RENT, signers: [2], left: RENT + MINIMUM - 1n });
@@ -141,7 +141,7 @@ describe('what is looked at before a move is signed', () => {
           expect(counted).to.deep.equal([(await world.find())?.moveId]);
         });
 
-        it('fails for good where neither pays', async () => {
+        it('fails for good if neither pays', async () => {
           const { carried, paid } = rentWorld(operation, { perUser: 0 });
           expect(await carried()).to.equal('moves/rent_not_sponsored');
           expect(await paid()).to.deep.equal({ byApp: 0n, signers: [], left: 0n });
@@ -160,7 +160,7 @@ describe('what is looked at before a move is signed', () => {
           expect(world.rentSponsor.counted()).to.have.length(2);
         });
 
-        it('is asked for when an account that was there is gone at the time of signing', async () => {
+        it('is due when an existing account is gone at the time of signing', async () => {
           const { carried, world, memory, mint, to, account } = rentWorld(operation, { perUser: 0 });
           memory.giveTokens(mint, to.address, 1n);
           world.settings.feePayer = undefined;
@@ -171,7 +171,7 @@ describe('what is looked at before a move is signed', () => {
           expect(await carried()).to.equal('moves/rent_not_sponsored');
         });
 
-        it('costs nobody anything where somebody has paid for it beforehand', async () => {
+        it('costs nobody anything if somebody has paid for it beforehand', async () => {
           const { carried, paid, memory, account, world } = rentWorld(operation, { perUser: 0 });
           memory.fund(account, RENT);
           expect(await carried()).to.equal('confirmed');
@@ -191,14 +191,14 @@ describe('what is looked at before a move is signed', () => {
       });
     }
 
-    it('is paid for by the app where the recipient of a cash-out has taken the key', async () => {
+    it('is paid for by the app if the recipient of a cash-out has exported the key', async () => {
       const { carried, paid, world } = rentWorld('cashOut', { lamports: RENT });
       world.settings.kept = [];
       expect(await carried()).to.equal('confirmed');
       expect(await paid()).to.deep.equal({ byApp: RENT, signers: [2], left: RENT });
     });
 
-    it('of the treasury is paid for by the app, and of strangers only what it sponsors', async () => {
+    it('is paid for by the app for the treasury, and for strangers only if sponsored', async () => {
       for (const [change, outcome] of [
         [{ operation: 'deposit' }, 'confirmed'],
         [{ operation: 'sweep' }, 'confirmed'],
@@ -219,35 +219,35 @@ describe('what is looked at before a move is signed', () => {
       return (await world.find())?.errorCode;
     };
 
-    it('fails for good where the source lacks the funds', async () =>
+    it('fails for good when the source lacks the funds', async () =>
       expect(await refused(moveWorld(), { amount: 101n * SOL })).to.equal('moves/insufficient_source_funds'));
 
-    it('fails for good where the chain would be left with too poor an account', async () => {
+    it('fails for good when an account would be left below the minimum balance', async () => {
       expect(await refused(moveWorld(), { amount: 100n * SOL - 1n })).to.equal('moves/below_rent_minimum');
       const toNobody = { amount: 5n, toAddress: walletNamed('nobody').address };
       expect(await refused(moveWorld(), toNobody)).to.equal('moves/below_rent_minimum');
     });
 
-    it('fails for good where the recipient cannot be paid', async () => {
+    it('fails for good when the recipient cannot be paid', async () => {
       const world = moveWorld();
       const { address } = world.simulated.memory.createMint();
       expect(await refused(world, { toAddress: address })).to.equal('moves/recipient_refused');
       expect(await refused(moveWorld(), { toAddress: USER.address })).to.equal('moves/recipient_refused');
     });
 
-    it('fails for good where the chain would refuse it again and again', async () => {
+    it('fails for good when the chain keeps refusing it in simulation', async () => {
       const world = moveWorld();
       world.faults.simulate = () => '{"InstructionError":[3,{"Custom":6}]}';
       expect(await refused(world)).to.equal('moves/refused_by_chain');
     });
 
-    it('fails for good where the wallet signs no more', async () => {
+    it('fails for good when the wallet no longer signs', async () => {
       const world = moveWorld();
       world.settings.refuseToSign = () => new Rejection('wallets/not_found');
       expect(await refused(world)).to.equal('moves/wallet_unavailable');
     });
 
-    it('does not fail for a reason that was met once', async () => {
+    it('does not fail for a reason met only once', async () => {
       const world = moveWorld();
       let times = 0;
       world.faults.simulate = () => (times++ < 2 ? '{"InstructionError":[3,{"Custom":6}]}' : null);
@@ -290,7 +290,7 @@ describe('what is looked at before a move is signed', () => {
         },
       ],
       [
-        'the simulation meets passing trouble',
+        'the simulation meets temporary trouble',
         ({ faults }: MoveWorld) => {
           faults.simulate = () => '"BlockhashNotFound"';
         },
@@ -310,7 +310,7 @@ describe('what is looked at before a move is signed', () => {
       });
     }
 
-    it('waits for a chain to be configured, and says so once', async () => {
+    it('waits for a chain to be configured, and reports it once', async () => {
       const world = moveWorld();
       world.settings.hasChain = false;
       const requested = await world.request();

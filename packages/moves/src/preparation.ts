@@ -1,4 +1,4 @@
-/** What is looked at before a move is signed, and the transaction that comes of it. */
+/** The checks before a move is signed, and the transaction to sign. */
 import assert from 'node:assert/strict';
 import { Rejection } from '@coffer/kernel';
 import {
@@ -28,7 +28,7 @@ export class MoveRefusal extends Error {
   }
 }
 
-/** Passing trouble of ours: someone must look, and the move waits. */
+/** Temporary trouble on our side: someone must look, and the move waits. */
 class PreparationError extends Error {
   override readonly name = 'PreparationError';
 }
@@ -36,15 +36,15 @@ class PreparationError extends Error {
 export interface Prepared {
   readonly unsigned: UnsignedTransaction;
   readonly recent: RecentBlockhash;
-  /** Signs besides the wallet that pays and the one that pays the fee: it pays for an account. */
+  /** Signs in addition to the paying wallet and the fee payer, because it pays for an account. */
   readonly rentPayer: PayingWallet | undefined;
 }
 
-/** What pays for the account of a recipient who has none. */
+/** Who can pay for the account of a recipient without one. */
 export interface RentSources {
-  /** The wallet of a player whose key is kept and used here; undefined for any other address. */
+  /** The player's wallet whose key is kept and in use here; undefined for any other address. */
   readonly walletAt: (address: Address) => Promise<PayingWallet | undefined>;
-  /** Whether the app pays for the account of this move; it is counted from then on. */
+  /** Whether the app pays for this move's account; if so, it is counted from then on. */
   readonly isSponsored: () => Promise<boolean>;
 }
 
@@ -67,7 +67,7 @@ export async function prepareTransfer(
       mint,
       decimals,
       amount,
-      // What is beside it is not counted as the treasury's.
+      // Other accounts of the owner do not count as the treasury's.
       onlyAssociated: terms.operation === 'cashOut',
     }),
     chain.accounts([feePayer], 'confirmed'),
@@ -101,8 +101,8 @@ export async function prepareTransfer(
 }
 
 /**
- * Undefined where the fee payer pays. It may be made to pay all of it, also where little is missing now: an account
- * that was paid for beforehand can be made and closed by others before this one lands.
+ * Undefined if the fee payer pays. That must be settled even when little is missing now: an account paid for beforehand
+ * can be closed by others before this transaction lands, and then the fee payer would pay all of it.
  */
 async function rentPayerOf(
   chain: Chain,
@@ -122,7 +122,7 @@ function refusalOf(problem: TransferProblem, amount: bigint): MoveRefusal {
     case 'insufficientFunds':
       return new MoveRefusal(
         'moves/insufficient_source_funds',
-        `of ${amount} there are ${problem.available}`,
+        `${problem.available} of ${amount} available`,
       );
     case 'belowRentMinimum':
       return new MoveRefusal('moves/below_rent_minimum', `an account must hold ${problem.minimum}`);
@@ -156,7 +156,7 @@ function mustAfford(
   }
 }
 
-/** Price times limit is what is paid. */
+/** The fee is price times limit. */
 function priceWithin(
   { priorityFeeCapLamports, unitLimit }: Pick<MovePolicy, 'priorityFeeCapLamports' | 'unitLimit'>,
   asked: bigint,
@@ -171,13 +171,13 @@ async function mustSucceed(chain: Pick<Chain, 'simulate'>, unsigned: UnsignedTra
   const { error, logs } = await chain.simulate(unsigned.withSignatures(noSignatures), []);
   if (error === null) return;
   const reason = [error, ...logs.slice(-3)].join(' | ');
-  // Only what the programs themselves refuse, or an account left too poor, says anything about the transfer.
+  // Only a refusal by the programs, or an account below its minimum, says anything about the transfer.
   if (/InstructionError|InsufficientFundsForRent/.test(error))
     throw new MoveRefusal('moves/refused_by_chain', reason);
   throw new PreparationError(`The simulation failed: ${reason}`);
 }
 
-/** A refusal of the signer that stays: the wallet was exported, or there is none. */
+/** A refusal by the signer that lasts: the wallet was exported, or does not exist. */
 export const isLastingRefusal = (error: unknown): boolean =>
   error instanceof Rejection &&
   error.code.startsWith('wallets/') &&

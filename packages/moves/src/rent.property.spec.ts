@@ -16,11 +16,10 @@ const DEATHS: readonly FailPointName[] = ['move.beforeSign', 'move.signed', 'mov
 
 /**
  * Players with and without SOL send tokens to addresses whose accounts come and go: closed by their owners, or given
- * lamports beforehand. Drivers die, two work at one move, sends get
- * lost.
+ * lamports beforehand. Drivers die, two work on one move, sends get lost.
  */
 describe('the rent that a fee payer pays', () => {
-  it('is bounded by the caps of the day, whatever happens', () =>
+  it('stays within the daily caps, whatever happens', () =>
     fc.assert(fc.asyncProperty(fc.integer(), staysWithin), { numRuns: 8 }));
 
   async function staysWithin(seed: number): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * What the chain knows of a move, whatever our log says: a log that was restored from a backup may have lost that
- * something was signed. Every transfer names an address that follows from the move's id, so it is found exactly.
+ * What the chain knows of a move, whatever our log says: a log restored from a backup may have lost that something was
+ * signed. Every transfer names an address derived from the move's id, so the search is exact.
  */
 import {
   type Address,
@@ -12,7 +12,7 @@ import {
 } from '@coffer/solana';
 import type { MoveTerms, OnChain } from './domain/move.ts';
 
-/** What a move comes to on the chain: so much, from one wallet to another. */
+/** The effect of a move on the chain: an amount, from one wallet to another. */
 export type TransferTerms = Pick<MoveTerms, 'moveId' | 'mint' | 'amount' | 'toAddress'> & {
   readonly from: Pick<MoveTerms['from'], 'address'>;
 };
@@ -20,12 +20,12 @@ export type TransferTerms = Pick<MoveTerms, 'moveId' | 'mint' | 'amount' | 'toAd
 export type Decided = { readonly outcome: 'moved' | 'failed' } & OnChain;
 export type Found =
   | Decided
-  /** Something names the move and is not finalized: what it comes to must be awaited. */
+  /** Something that names the move is not finalized yet: its result must be awaited. */
   | { readonly outcome: 'undecided'; readonly signature: string };
 
 const PAGE = 1_000;
 
-/** Undefined where nothing of ours was ever in a block, as far as the chain knows. */
+/** Undefined if nothing of ours was ever in a block, as far as the chain knows. */
 export async function searchOnChain(
   chain: Pick<Chain, 'transactionsOf' | 'transaction'>,
   terms: TransferTerms,
@@ -42,7 +42,7 @@ export async function searchOnChain(
   return undecided ?? failed;
 }
 
-/** What the transaction did for the move; undefined where it is none of the move's: anybody can name the move. */
+/** The effect of the transaction for the move; undefined if it is not the move's: anybody can name the move. */
 export async function judge(
   chain: Pick<Chain, 'transaction'>,
   named: Signature,
@@ -58,7 +58,7 @@ export async function judge(
   return movedExactly(executed, terms, feePayer) ? { outcome: 'moved', signature, slot } : undefined;
 }
 
-/** Null for one in a form that we have never signed; undefined while it is not known to be finalized. */
+/** Null for a transaction in a form that we have never signed; undefined while it is not known to be finalized. */
 async function readable(chain: Pick<Chain, 'transaction'>, signature: Signature) {
   try {
     return await chain.transaction(signature);
@@ -81,7 +81,7 @@ async function* namedBy(chain: Pick<Chain, 'transactionsOf'>, reference: Address
   }
 }
 
-/** Another move may be of the same amount between the same wallets. */
+/** Another move may have the same amount and the same wallets. */
 function isNamedBy({ lamports }: ExecutedTransaction, moveId: string): boolean {
   const reference = referenceOf(moveId);
   return lamports.some(({ address }) => address === reference);

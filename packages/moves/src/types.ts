@@ -1,10 +1,10 @@
-/** What the treasury and the wallets ask of moves. */
+/** The interface of moves to the treasury and the wallets. */
 import type { CommandContext, Deadline, Outcome, StreamEvent } from '@coffer/event-store';
 import type { MoveOperation } from './domain/move.events.ts';
 import type { MovePlace } from './domain/moveIds.ts';
 import type { MoveFailureCode } from './errors.ts';
 
-/** The wallet that pays: its key is found under its owner, a scope or an app. */
+/** The wallet that pays: its key belongs to its owner, a scope or an app. */
 export interface PayingWallet {
   readonly walletId: string;
   readonly ownerId: string;
@@ -12,7 +12,7 @@ export interface PayingWallet {
   readonly address: string;
 }
 
-/** All that a transfer needs, complete: whoever carries it out asks nobody else what was meant. */
+/** Everything a transfer needs: whoever carries it out has to ask nobody else. */
 export interface MoveOrder {
   readonly operation: MoveOperation;
   /** `ref` or `idempotencyKey`. */
@@ -27,18 +27,18 @@ export interface MoveOrder {
   readonly from: PayingWallet;
   readonly toAddress: string;
   readonly requestedAt: string;
-  /** The wallet of a user that must admit the move before it is requested, and knows of it until it has ended. */
+  /** The user's wallet that must admit the move before it is requested, and keeps track of it until it ends. */
   readonly admittedBy?: { readonly walletId: string; readonly ownerId: string } | undefined;
 }
 
 /** `pending` until something is signed (and again after an expiry); `submitted` while it may land. */
 export type MoveStatus = 'pending' | 'submitted' | 'confirmed' | 'failed';
 
-/** A move as its stream tells it. */
+/** A move according to its stream. */
 export interface MoveState extends MoveOrder {
   readonly moveId: string;
   readonly status: MoveStatus;
-  /** Of the latest attempt, or of the one that was confirmed or failed. */
+  /** Of the latest attempt, or of the confirmed or failed one. */
   readonly signature: string | null;
   readonly slot: bigint | null;
   readonly errorCode: string | null;
@@ -54,19 +54,19 @@ export interface MoveTrace {
 
 export interface Moves {
   /**
-   * Keeps the order, once a key. A repeat with the same content replays; other content throws
-   * `<area>/idempotency_conflict` of the operation's area (`treasury`, `wallets`), details `{ key, field }`.
-   * The answer is the move as it was requested, also for a repeat.
+   * Stores the order, once per key. A repeat with the same content replays; different content throws
+   * `<area>/idempotency_conflict` of the operation's area (`treasury`, `wallets`), details `{ key, field }`. The answer is
+   * always the move as it was requested.
    */
   readonly request: (
     place: MovePlace,
     order: MoveOrder,
     context: CommandContext,
-    /** Of a move that is new: it fails at once, so that nothing of it is ever on its way. */
+    /** For a new move: it fails at once, so that nothing is ever signed. */
     failsWith?: MoveFailureCode,
   ) => Promise<Outcome<MoveState> & { readonly requested: StreamEvent }>;
-  /** Confirmed current; undefined where nothing was requested. */
+  /** Confirmed current; undefined if nothing was requested. */
   readonly find: (place: MovePlace, context: Deadline) => Promise<MoveState | undefined>;
-  /** What it is known by: its request and, where it has ended, its end. Undefined where nothing was requested. */
+  /** Its request and, once it has ended, its end. Undefined if nothing was requested. */
   readonly trace: (place: MovePlace) => Promise<MoveTrace | undefined>;
 }

@@ -20,7 +20,7 @@ describe('a gate', () => {
     return { enter, inside, leave };
   };
 
-  it('lets so many through at a time, in the order they came', async () => {
+  it('admits a limited number at a time, in order of arrival', async () => {
     const { enter, inside, leave } = world(2);
     const all = ['a', 'b', 'c', 'd'].map((name) => enter(name));
     await nextTurn();
@@ -34,7 +34,7 @@ describe('a gate', () => {
     expect(inside).to.deep.equal([]);
   });
 
-  it('forgets who is told to stop while waiting', async () => {
+  it('forgets a waiter that is aborted', async () => {
     const { enter, inside, leave } = world(1);
     const stopping = new AbortController();
     const first = enter('a');
@@ -48,7 +48,7 @@ describe('a gate', () => {
     await Promise.all([first, last]);
   });
 
-  it('loses no place when one is told to stop at the moment of its turn', async () => {
+  it('loses no place when a waiter is aborted at the moment of its turn', async () => {
     const { enter, inside, leave } = world(1);
     const stopping = new AbortController();
     const first = enter('a');
@@ -68,14 +68,14 @@ describe('a gate', () => {
 });
 
 describe('waiting', () => {
-  it('ends with the reason of the abort, also of one that was before', async () => {
+  it('fails with the reason of the abort, even an earlier one', async () => {
     const reason = new Error('stop');
     const never = new Promise<void>(() => {});
     const ended = await untilAborted(AbortSignal.abort(reason), never).catch((error: unknown) => error);
     expect(ended).to.equal(reason);
   });
 
-  it('comes to what the promise comes to', async () => {
+  it('has the result of the promise', async () => {
     const { signal } = new AbortController();
     expect(await untilAborted(signal, Promise.resolve(1))).to.equal(1);
   });

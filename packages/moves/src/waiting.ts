@@ -1,7 +1,7 @@
-/** Waiting that ends at once where the one who waits is told to stop. */
+/** Waiting that ends at once when it is aborted. */
 import type { MonotonicClock } from '@coffer/consumers';
 
-/** What the promise comes to, unless the signal aborts first: then that is thrown. */
+/** The result of the promise, unless the signal aborts first: then its reason is thrown. */
 export function untilAborted<Value>(signal: AbortSignal, promise: Promise<Value>): Promise<Value> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal.reason);
@@ -16,7 +16,7 @@ export async function pauseOn(clock: MonotonicClock, delayMs: number, signal: Ab
   await untilAborted(signal, promise).finally(cancel);
 }
 
-/** Lets so many through at a time; the others wait in the order they came. */
+/** Admits a limited number at a time; the others wait in order of arrival. */
 export function createGate(width: number) {
   const waiting = new Set<() => void>();
   let inside = 0;
@@ -40,7 +40,7 @@ export function createGate(width: number) {
     try {
       await untilAborted(signal, promise);
     } catch (error) {
-      // A place that was handed over at the same moment goes on to the next.
+      // A place that was handed over at the same moment passes to the next.
       if (!waiting.delete(resolve)) leave();
       throw error;
     }

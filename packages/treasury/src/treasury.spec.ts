@@ -119,7 +119,7 @@ describe('the treasury', () => {
         status: 'failed',
         error: {
           code: 'moves/never_landed',
-          message: 'No attempt got into a block, as often as it was signed. Nothing was moved.',
+          message: 'No attempt got into a block, however often it was signed. Nothing was moved.',
         },
       });
       expect(await world.typesOf('account-')).to.deep.equal([]);

@@ -1,4 +1,4 @@
-/** A database, a log in memory and the consumers that a spec starts on them. Called in a `describe`: each test has its own. */
+/** A database, a log in memory, and consumers started on them. Called in a `describe`: each test has its own. */
 import { createPool, migrate, type Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { type Consumer, type ConsumerAlarm, type ConsumerOptions, startConsumer } from '../consumer.ts';
@@ -49,7 +49,7 @@ export function consumerWorld() {
     get log() {
       return log;
     },
-    /** One row per event, so that one applied twice is refused by the database. */
+    /** One row per event, so that the database refuses one applied twice. */
     writesRows,
     start(work: ConsumerWork, more: Partial<ConsumerOptions> = {}): Consumer {
       const consumer = startConsumer({
@@ -76,7 +76,7 @@ export function consumerWorld() {
   };
 }
 
-/** Projections that no event 3 gets past. */
+/** Projections that cannot get past event 3. */
 export const POISONS = {
   'an event that its projection throws on': {
     async apply(_db, events) {

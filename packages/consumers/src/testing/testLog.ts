@@ -1,4 +1,4 @@
-/** A log in memory for the specs of what reads it. */
+/** A log in memory, for specs of its readers. */
 import {
   type EventStore,
   type LogPlace,
@@ -15,7 +15,7 @@ export interface TestLog {
   readonly length: () => number;
 }
 
-/** A log of one stream whose positions are 1, 2, 3 …, and which can be rewritten. */
+/** A log of one stream with positions 1, 2, 3 …, which can be rewritten. */
 export function testLog(): TestLog {
   const events: RecordedEvent[] = [];
   let isRewritten = false;
@@ -84,7 +84,7 @@ export function testLog(): TestLog {
   };
 }
 
-/** Of the event that stands there in such a log. */
+/** The place of the event at this position in such a log. */
 export function placeOf(position: number): LogPlace {
   return { position: String(position) as Position, eventId: `event ${position - 1}` };
 }

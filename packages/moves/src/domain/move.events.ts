@@ -7,8 +7,8 @@ import { amount, type EventIn, eventCodec } from '@coffer/kernel';
 import { z } from 'zod';
 
 /**
- * `deposit`: a user's wallet to the treasury. `cashOut`: back. `withdraw`: a user's wallet to any address. `sweep`: a
- * wallet that an operator replaced to the one that followed it.
+ * `deposit`: from a user's wallet to the treasury. `cashOut`: back. `withdraw`: from a user's wallet to any address.
+ * `sweep`: from a wallet that an operator replaced to its successor.
  */
 export const moveOperation = z.enum(['deposit', 'cashOut', 'withdraw', 'sweep']);
 export type MoveOperation = z.infer<typeof moveOperation>;
@@ -16,12 +16,12 @@ export type MoveOperation = z.infer<typeof moveOperation>;
 const blockHeight = amount;
 
 /**
- * The wallet of a user that the move is from or to, in whose stream it stands until it has ended. Absent where it is of
- * a release that did not ask the wallet, or to a wallet that was no longer in use.
+ * The user's wallet that the move is from or to, and in whose stream it stands until it ends. Absent if the move is from
+ * a release that did not ask the wallet, or goes to a wallet that was no longer in use.
  */
 const admittedBy = z.object({ walletId: z.string(), ownerId: z.string() }).optional();
 
-/** What the move was, said again where it ends: whoever books it needs no other event. */
+/** What the move was, repeated at its end: whoever books it needs no other event. */
 const moveSubject = {
   operation: moveOperation,
   key: z.string(),
@@ -37,32 +37,32 @@ export const moveEvents = eventCodec({
     data: z.object({
       moveId: z.string(),
       operation: moveOperation,
-      /** The caller's `ref` (deposit, cashOut) or `idempotencyKey` (withdraw); of a sweep ours. */
+      /** The caller's `ref` (deposit, cashOut) or `idempotencyKey` (withdraw); of a sweep, ours. */
       key: z.string(),
-      /** Whose request it was, also where the stream belongs to a scope. */
+      /** The app that made the request, also when the stream belongs to a scope. */
       appId: z.string(),
       userId: z.string(),
-      /** Null where the app has no currency for the mint. */
+      /** Null if the app has no currency for the mint. */
       currencyId: z.int().nullable(),
       /** `native` or a base58 mint address. */
       mint: z.string(),
       decimals: z.int(),
       amount,
-      /** The wallet that pays, and whose key it is: a scope's or an app's. */
+      /** The wallet that pays, and the owner of its key: a scope or an app. */
       from: z.object({ walletId: z.string(), ownerId: z.string(), address: z.string() }),
-      /** The wallet (never a token account) that is paid, in base58. */
+      /** The base58 address of the wallet that is paid; never a token account. */
       toAddress: z.string(),
       requestedAt: z.iso.datetime(),
       admittedBy,
     }),
   },
-  /** Durable before the first send. Attempts count from 1; a later one only follows an expired one. */
+  /** Durable before the first send. Attempts count from 1; a later one follows only an expired one. */
   TransactionSigned: {
     data: z.object({
       attempt: z.int().positive(),
       /** Base58. */
       signature: z.string(),
-      /** The wire bytes in base64: what is sent, and sent again. */
+      /** The wire bytes in base64: what is sent, and resent. */
       transaction: z.string(),
       blockhash: z.string(),
       lastValidBlockHeight: blockHeight,
@@ -70,18 +70,18 @@ export const moveEvents = eventCodec({
       feePayer: z.string(),
     }),
   },
-  /** A node took the bytes for the first time. */
+  /** A node accepted the bytes for the first time. */
   TransactionSubmitted: { data: z.object({ attempt: z.int().positive(), signature: z.string() }) },
-  /** No block can ever hold it: established by finalized block height and the whole history. */
+  /** No block can ever contain it: established by the finalized block height and the whole history. */
   TransactionExpired: { data: z.object({ attempt: z.int().positive(), signature: z.string() }) },
   /** Finalized on the chain. */
   MoveConfirmed: { data: z.object({ ...moveSubject, signature: z.string(), slot: amount }) },
-  /** For good: nothing moved and nothing will. */
+  /** Final: nothing moved and nothing will. */
   MoveFailed: {
     data: z.object({
       ...moveSubject,
       code: z.string(),
-      /** Of the transaction that failed on the chain, where one did. */
+      /** Of the transaction that failed on the chain, if one did. */
       signature: z.string().nullable(),
       slot: amount.nullable(),
     }),

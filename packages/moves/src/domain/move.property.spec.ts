@@ -13,8 +13,8 @@ import type { MoveEvent } from './move.events.ts';
 import { type Move, type MoveCommand, move } from './move.ts';
 
 /**
- * Many drivers at once: each acts on what it read a while ago. Expiry and execution are facts of a chain that the
- * drivers do not agree with in time: what expired is never executed, and what was executed never expires.
+ * Many drivers at once, each acting on what it read a while ago. Expiry and execution are facts of a chain that the
+ * drivers learn late: what expired is never executed, and what was executed never expires.
  */
 describe('moves with random commands', () => {
   it('have at most one attempt that may land, and one end', () =>
@@ -29,7 +29,7 @@ describe('moves with random commands', () => {
         for (let step = 0; step < 60; step++) {
           const attempt = Math.ceil(random() * 4);
           const mayLand = landing(events);
-          // Now and then the chain makes up its mind about the attempt in flight.
+          // Now and then the chain decides about the attempt in flight.
           if (mayLand && !executed && !expiredOnChain.has(mayLand) && random() < 0.2) {
             if (random() < 0.6) expiredOnChain.add(mayLand);
             else executed = { signature: mayLand, fails: random() < 0.5 };
@@ -60,7 +60,7 @@ describe('moves with random commands', () => {
     ));
 });
 
-/** The signature that may land, told from the events alone. */
+/** The signature that may land, according to the events alone. */
 function landing(events: readonly MoveEvent[]): string | undefined {
   let signature: string | undefined;
   for (const event of events) {
@@ -78,7 +78,7 @@ function check(events: readonly MoveEvent[], history: string): void {
     expect(inFlight.size, history).to.be.at.most(1);
     const ends = event.type === 'MoveConfirmed' || event.type === 'MoveFailed';
     if (ends) expect(index, history).to.equal(events.length - 1);
-    // What may still land is never called failed.
+    // What may still land is never reported as failed.
     if (event.type === 'MoveFailed' && event.data.signature === null) {
       expect(inFlight.size, history).to.equal(0);
     }

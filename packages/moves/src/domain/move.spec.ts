@@ -23,15 +23,15 @@ import { move } from './move.ts';
 const given = givenWhenThen(move);
 const terms = deposit();
 
-describe('a move, requested', () => {
+describe('a requested move', () => {
   const asRequested = { status: 'requested', terms, expired: undefined } as const;
 
-  it('keeps all that was asked for', () =>
+  it('keeps everything that was requested', () =>
     given().when(request()).thenHappened(requested()).andAnswers(asRequested));
 
-  it('moves something', () =>
+  it('has a positive amount', () =>
     expect(() => move.decide(move.initialState, request(deposit({ amount: 0n })))).to.throw(
-      'a move moves something',
+      'the amount of a move is positive',
     ));
 
   for (const [when, ...history] of [
@@ -40,20 +40,20 @@ describe('a move, requested', () => {
     ['after its end', requested(), signed(1), confirmed(1)],
     ['after it has failed', requested(), failed('moves/source_frozen')],
   ] as const) {
-    it(`is answered again as it was requested: ${when}`, () =>
+    it(`repeats its answer when requested again: ${when}`, () =>
       given(...history)
         .when(request())
         .thenNothingHappened()
         .andReplays(asRequested));
   }
 
-  it('is the same request also where what we add to it is other', () => {
+  it('is the same request even when what we add to it differs', () => {
     const from = { walletId: 'wlt_next', ownerId: 'scp_1', address: 'address-next' };
     const again = deposit({ requestedAt: '2027-01-01T00:00:00.000Z', from, toAddress: 'address-next' });
     given(requested()).when(request(again)).thenNothingHappened().andReplays(asRequested);
   });
 
-  it('is refused with other content, naming the first field that differs', () => {
+  it('is refused with different content, naming the first field that differs', () => {
     const others = [
       ['operation', { operation: 'cashOut' }],
       ['userId', { userId: 'usr_2' }],
@@ -69,7 +69,7 @@ describe('a move, requested', () => {
     });
   });
 
-  it('of a withdrawal is refused in the words of wallets', () => {
+  it('of a withdrawal is refused with a code of wallets', () => {
     const others = [
       ['userId', { userId: 'usr_2' }],
       ['toAddress', { toAddress: 'address-2' }],
@@ -99,13 +99,13 @@ describe('a move, requested', () => {
 describe('a move of a wallet that has ended', () => {
   const refused = { ...request(), failsWith: 'moves/wallet_unavailable' } as const;
 
-  it('fails with its request: nothing of it is ever on its way', () =>
+  it('fails with its request: it is never signed', () =>
     given()
       .when(refused)
       .thenHappened(requested(), failed('moves/wallet_unavailable'))
       .andAnswers({ status: 'requested', terms, expired: undefined }));
 
-  it('does not fail one that was requested before', () => {
+  it('does not fail a move requested earlier', () => {
     for (const history of [[requested()], [requested(), signed(1)], [requested(), signed(1), confirmed(1)]]) {
       given(...history)
         .when(refused)
@@ -117,14 +117,14 @@ describe('a move of a wallet that has ended', () => {
   });
 });
 
-describe('a move, carried out', () => {
+describe('a move that is carried out', () => {
   it('is signed first', () =>
     given(requested())
       .when(recordSigned(1))
       .thenHappened(signed(1))
       .andAnswers({ status: 'signed', terms, attempt: attempt(1) }));
 
-  it('is signed by one of two at once: the other learns what to send', () =>
+  it('is signed by one of two drivers at once: the other learns what to send', () =>
     given(requested(), signed(1))
       .when(recordSigned(1, 'signature-of-another'))
       .thenNothingHappened()
@@ -135,7 +135,7 @@ describe('a move, carried out', () => {
     given(requested(), signed(1), submitted(1)).when(recordSubmitted(1)).thenNothingHappened();
   });
 
-  it('is signed again only behind an attempt that expired', () => {
+  it('is signed again only after an attempt that expired', () => {
     given(requested(), signed(1)).when(recordSigned(2)).thenNothingHappened();
     given(requested(), signed(1), submitted(1)).when(recordSigned(2)).thenNothingHappened();
     given(requested(), signed(1), expired(1)).when(recordSigned(2)).thenHappened(signed(2));
@@ -143,7 +143,7 @@ describe('a move, carried out', () => {
     given(requested()).when(recordSigned(2)).thenNothingHappened();
   });
 
-  it('has attempts that expire once, whether or not a node took them', () => {
+  it('has attempts that expire once, whether or not a node accepted them', () => {
     given(requested(), signed(1)).when(recordExpired(1)).thenHappened(expired(1));
     given(requested(), signed(1), submitted(1))
       .when(recordExpired(1))
@@ -153,7 +153,7 @@ describe('a move, carried out', () => {
     given(requested(), signed(1), expired(1), signed(2)).when(recordSubmitted(1)).thenNothingHappened();
   });
 
-  it('is confirmed, from wherever it stood', () => {
+  it('is confirmed from any state', () => {
     given(requested(), signed(1)).when(confirm(1)).thenHappened(confirmed(1));
     given(requested(), signed(1), submitted(1))
       .when(confirm(1))
@@ -161,7 +161,7 @@ describe('a move, carried out', () => {
       .andAnswers({ status: 'confirmed', terms, ...onChain(1) });
   });
 
-  it('says at its end which wallet has admitted it', () => {
+  it('names at its end the wallet that admitted it', () => {
     const admittedBy = { walletId: 'wlt_user', ownerId: 'scp_1' };
     const ends = [
       [fail('moves/source_frozen'), failed('moves/source_frozen')],
@@ -191,7 +191,7 @@ describe('a move, carried out', () => {
       .thenHappened(failed('moves/never_landed'));
   });
 
-  it('does not fail while an attempt may land, unless that very one failed on the chain', () => {
+  it('does not fail while an attempt may land, unless that attempt failed on the chain', () => {
     const inFlight = given(requested(), signed(1), expired(1), signed(2), submitted(2));
     inFlight.when(fail('moves/source_frozen')).thenNothingHappened();
     inFlight.when(fail('moves/failed_on_chain', 1)).thenNothingHappened();
@@ -213,7 +213,7 @@ describe('a move, carried out', () => {
     given(requested(), signed(1), confirmed(1)).when(confirm(1)).thenNothingHappened();
   });
 
-  it('never hides that money moved which should not have', () => {
+  it('never hides that money moved which should not have moved', () => {
     const wrong = [
       [[requested(), signed(1), confirmed(1)], confirm(2)],
       [[requested(), signed(1)], confirm(2)],
@@ -223,7 +223,7 @@ describe('a move, carried out', () => {
     for (const [history, command] of wrong) {
       const state = history.reduce(move.evolve, move.initialState);
       expect(() => move.decide(state, command)).to.throw(
-        /another transaction|twice|failed for good|not requested/,
+        /another transaction|twice|failed for good|requested before/,
       );
     }
   });

@@ -1,6 +1,6 @@
 /**
- * A move: one transfer on the chain, from its request to its end. Whoever carries it out may be many at once, each
- * a little late: a word that comes too late changes nothing, and every answer says how the move stands.
+ * A move: one transfer on the chain, from its request to its end. Several drivers may carry it out at once, each a
+ * little late: a command that comes too late changes nothing, and every answer tells the state of the move.
  * Source: docs/adr/0020-moves.md.
  */
 import assert from 'node:assert/strict';
@@ -9,7 +9,7 @@ import { type MoveEvent, type MoveOperation, moveEvents } from './move.events.ts
 
 type DataOf<Type extends MoveEvent['type']> = Extract<MoveEvent, { type: Type }>['data'];
 
-/** All that was asked for. */
+/** Everything that was requested. */
 export type MoveTerms = DataOf<'MoveRequested'>;
 export type SignedAttempt = DataOf<'TransactionSigned'>;
 
@@ -20,7 +20,7 @@ export interface RequestedMove {
   readonly expired: SignedAttempt | undefined;
 }
 
-/** The attempt may land at any moment; `submitted` once a node took it. */
+/** The attempt may land at any moment; `submitted` once a node accepted it. */
 export interface MoveInFlight {
   readonly status: 'signed' | 'submitted';
   readonly terms: MoveTerms;
@@ -59,7 +59,7 @@ export type MoveCommand =
   | {
       readonly type: 'RequestMove';
       readonly terms: MoveTerms;
-      /** Why a move that is new fails at once: nothing of it is ever on its way. */
+      /** Why a new move fails at once, before anything is signed. */
       readonly failsWith?: string;
     }
   | { readonly type: 'RecordSigned'; readonly signed: SignedAttempt }
@@ -69,7 +69,7 @@ export type MoveCommand =
   | {
       readonly type: 'FailMove';
       readonly code: string;
-      /** The transaction that failed on the chain; null where none was executed. */
+      /** The transaction that failed on the chain; null if none was executed. */
       readonly onChain: OnChain | null;
     };
 
@@ -86,7 +86,7 @@ const isInFlight = (move: KnownMove): move is MoveInFlight =>
 
 function decide(move: Move, command: MoveCommand): MoveDecision {
   if (command.type === 'RequestMove') return requestMove(move, command);
-  assert(move.status !== 'unknown', 'nobody carries out what was not requested');
+  assert(move.status !== 'unknown', 'a move is requested before it is carried out');
   switch (command.type) {
     case 'RecordSigned':
       return recordSigned(move, command);
@@ -110,7 +110,7 @@ function requestMove(move: Move, { terms, failsWith }: CommandOf<'RequestMove'>)
     return { events: [], answer: asRequested(move.terms), replayed: true };
   }
 
-  assert(terms.amount > 0n, 'a move moves something');
+  assert(terms.amount > 0n, 'the amount of a move is positive');
   const requested = { type: 'MoveRequested', data: terms } as const;
   const failed = failsWith === undefined ? [] : [failedEvent(terms, failsWith, null)];
   return { events: [requested, ...failed], answer: asRequested(terms) };
@@ -126,8 +126,8 @@ const conflictCode = (operation: MoveOperation) =>
   isOfTreasury(operation) ? 'treasury/idempotency_conflict' : 'wallets/idempotency_conflict';
 
 /**
- * The first field, by the API's name and in its order, in which a request differs from the one that was kept. What
- * we add to a request is none of it: a repeat may come when the user has another wallet.
+ * The first field, by the API's name and in its order, in which a request differs from the stored one. What we add to a
+ * request does not count: the user may have another wallet when it is repeated.
  */
 function firstDifference(kept: MoveTerms, asked: MoveTerms): string | undefined {
   if (kept.operation !== asked.operation) return 'operation';
@@ -138,7 +138,7 @@ function firstDifference(kept: MoveTerms, asked: MoveTerms): string | undefined 
   }
   if (kept.toAddress !== asked.toAddress) return 'toAddress';
   if (kept.amount !== asked.amount) return 'amount';
-  // An app may have got a currency for the mint since: the mint alone says what is moved.
+  // The app may have created a currency for the mint since: the mint alone says what is moved.
   const named = kept.currencyId !== null && asked.currencyId !== null;
   if (named && kept.currencyId !== asked.currencyId) return 'currency';
   return kept.mint === asked.mint ? undefined : 'mint';
@@ -166,7 +166,7 @@ function recordExpired(move: KnownMove, named: CommandOf<'RecordExpired'>): Move
   return { events: [event], answer: { status: 'requested', terms, expired: attempt } };
 }
 
-/** Also of a transaction that the stream does not know: a log that was restored may have lost it. */
+/** Also for a transaction that the stream does not know: a restored log may have lost it. */
 function confirmMove(move: KnownMove, { signature, slot }: CommandOf<'ConfirmMove'>): MoveDecision {
   if (isInFlight(move)) {
     assert(move.attempt.signature === signature, 'another transaction was executed than the one in flight');
@@ -184,7 +184,7 @@ function confirmMove(move: KnownMove, { signature, slot }: CommandOf<'ConfirmMov
 
 function failMove(move: KnownMove, { code, onChain }: CommandOf<'FailMove'>): MoveDecision {
   if (move.status === 'confirmed' || move.status === 'failed') return unchanged(move);
-  // While an attempt may land, nothing but its own failure on the chain is a failure.
+  // While an attempt may land, only its own failure on the chain ends the move.
   if (isInFlight(move) && move.attempt.signature !== onChain?.signature) return unchanged(move);
 
   const { terms } = move;
@@ -196,7 +196,7 @@ function failedEvent(terms: MoveTerms, code: string, onChain: OnChain | null): M
   return { type: 'MoveFailed', data: { ...subjectOf(terms), code, signature, slot } };
 }
 
-/** The last event says again what it is the end of. */
+/** The last event repeats what the move was. */
 const subjectOf = ({ operation, key, appId, userId, currencyId, amount, admittedBy }: MoveTerms) => ({
   operation,
   key,

@@ -1,23 +1,23 @@
-/** The names of moves: an id follows from its key, so that whoever repeats a request means the same move. */
+/** Names of moves: an id is derived from its key, so that a repeated request means the same move. */
 import { type Environment, idFromParts, parseStreamName, streamName } from '@coffer/kernel';
 
 const CATEGORY = 'move';
 
-/** Where a move's stream stands: the app for the treasury's, the scope for those of users' wallets. */
+/** The owner of a move's stream: the app for the treasury's moves, the scope for moves of users' wallets. */
 export interface MovePlace {
   readonly environment: Environment;
   readonly ownerId: string;
   readonly moveId: string;
 }
 
-/** A `ref` is one per app and environment, over both kinds of move of the treasury. */
+/** A `ref` is unique per app and environment, over both kinds of treasury move. */
 export const treasuryMovePlace = (environment: Environment, appId: string, ref: string): MovePlace => ({
   environment,
   ownerId: appId,
   moveId: idFromParts('mov', 'treasury', environment, appId, ref),
 });
 
-/** An `idempotencyKey` is one per wallet. */
+/** An `idempotencyKey` is unique per wallet. */
 export const withdrawalPlace = (
   environment: Environment,
   scopeId: string,
@@ -29,7 +29,7 @@ export const withdrawalPlace = (
   moveId: idFromParts('mov', 'withdraw', environment, walletId, idempotencyKey),
 });
 
-/** The key says which round of sending on what has arrived at a wallet that was replaced. */
+/** The key names the round of forwarding what has arrived at a replaced wallet. */
 export const sweepPlace = (
   environment: Environment,
   scopeId: string,
@@ -44,7 +44,7 @@ export const sweepPlace = (
 export const moveStreamName = ({ environment, ownerId, moveId }: MovePlace): string =>
   streamName(CATEGORY, environment, ownerId, moveId);
 
-/** Undefined for a stream that is no move's. */
+/** Undefined for a stream that is not a move. */
 export function parseMoveStream(stream: string): MovePlace | undefined {
   const parts = parseStreamName(stream);
   if (parts?.category !== CATEGORY) return undefined;

@@ -1,8 +1,8 @@
-/** Accounts that apps pay for, counted in memory: all of one day. */
+/** Accounts that apps pay for, counted in memory, all on one day. */
 import type { RentSponsor, SponsoredMove } from '../rent.ts';
 
 export interface MemoryRentSponsor extends RentSponsor {
-  /** What is counted now. */
+  /** The accounts counted now. */
   readonly counted: () => readonly SponsoredMove[];
   readonly caps: { perUser: number; perApp: number };
 }

@@ -24,7 +24,7 @@ export const walletNamed = (name: string): PayingWallet => ({
   ownerId: APP,
   address: testWallet(`wlt_${name}`).address,
 });
-/** As the signer of the wallets does. */
+/** Signs like the signer of the wallets. */
 export const signAs = (walletId: string, message: Uint8Array): Uint8Array =>
   testWallet(walletId).sign(message);
 
@@ -73,7 +73,7 @@ export function moveWorld(policy: Partial<MovePolicy> = {}) {
     feePayer: FEE_PAYER as PayingWallet | undefined,
     refuseToSign: (_walletId: string): Error | undefined => undefined,
     isCleared: () => true,
-    /** Whose keys are kept, beside those of the order. */
+    /** The wallets whose keys are kept, in addition to those of the order. */
     kept: [USER] as PayingWallet[],
   };
   const signer: MoveSigner = {
@@ -97,7 +97,7 @@ export function moveWorld(policy: Partial<MovePolicy> = {}) {
     told,
     signings,
     rentSponsor,
-    /** With memory of its own, as another process; it dies at the fail point. */
+    /** With separate memory, like another process; it dies at the fail point. */
     driver(dieAt?: FailPointName): Driver {
       const dying = new AbortController();
       const failPoint = (name: FailPointName) => {
@@ -114,7 +114,7 @@ export function moveWorld(policy: Partial<MovePolicy> = {}) {
         requireClearance: async () => {
           if (!settings.isCleared()) throw new Error('Nothing is signed now.');
         },
-        // Another process: a cache of its own, the same log.
+        // Like another process: a separate cache, the same log.
         handler: createCommandHandler({ store }),
         clock,
         wallClock: () => new Date(AT.getTime() + clock.nowMs()),
@@ -142,7 +142,7 @@ export function moveWorld(policy: Partial<MovePolicy> = {}) {
       for await (const page of store.readStream(stream)) types.push(...page.map(({ type }) => type));
       return types;
     },
-    /** The log is put back to an older copy: of this stream the first events are left. */
+    /** Restores the log from an older copy: only the first events of this stream remain. */
     async restore({ stream }: StreamEvent, left: number): Promise<void> {
       const kept: StreamEvent[] = [];
       for await (const page of store.readStream(stream)) kept.push(...page);

@@ -1,17 +1,17 @@
-/** The chain in memory under a clock: its blocks come by themselves, and sends and answers go wrong as a spec wants. */
+/** The chain in memory on a simulated clock: blocks come by themselves, and sends and answers fail as a spec wants. */
 import type { MonotonicClock } from '@coffer/consumers';
 import { type Chain, ChainUnreachableError, type ExecutedTransaction, signatureOf } from '@coffer/solana';
 import { memoryChain } from '@coffer/solana/testing';
 
 /**
- * What becomes of one send. `drop`: taken and forgotten. `landUnheard`: it lands and the caller hears nothing. `late`:
- * it lands shortly before no block may hold it. `refuse`: not taken.
+ * The fate of one send. `drop`: accepted and forgotten. `landUnheard`: it lands, but the caller gets no answer. `late`:
+ * it lands just before it would expire. `refuse`: not accepted.
  */
 export type SendFate = 'land' | 'drop' | 'landUnheard' | 'late' | 'refuse' | 'unreachable';
 
 const BLOCK_MS = 400;
 const FINALIZED_DEPTH = 8;
-/** A blockhash is good for 150. */
+/** A blockhash is valid for 150 blocks. */
 const LATE_BLOCKS = 140;
 
 export type SimulatedChain = ReturnType<typeof createSimulatedChain>;
@@ -21,10 +21,10 @@ export function createSimulatedChain(clock: MonotonicClock, blockMs = BLOCK_MS) 
   const sent: string[] = [];
   const faults = {
     send: (_signature: string, _times: number): SendFate => 'land',
-    /** Thrown before each question. */
+    /** Thrown before each call. */
     ask: (_method: keyof Chain): Error | undefined => undefined,
     simulate: (): string | null => null,
-    /** The node that tells of statuses knows nothing but what is final. */
+    /** The node that reports statuses knows only what is final. */
     lags: false,
   };
   let cancelTick = () => {};
@@ -36,15 +36,15 @@ export function createSimulatedChain(clock: MonotonicClock, blockMs = BLOCK_MS) 
     faults,
     /** Signatures in the order of their sends. */
     sent,
-    /** No block comes any more. */
+    /** No more blocks. */
     stop: () => cancelTick(),
-    /** The newest blocks never were, with all that was in them. */
+    /** Drops the newest blocks, with everything in them. */
     fork: (blocks: number) => memory.fork(Math.min(blocks, FINALIZED_DEPTH), 'isLost'),
     async lamports(address: string): Promise<bigint> {
       const [account] = await memory.accounts([address], 'processed');
       return account?.lamports ?? 0n;
     },
-    /** All that was sent and executed, the failed ones as well, in the order of their blocks. */
+    /** Everything that was sent and executed, including failures, in block order. */
     async executed(): Promise<readonly ExecutedTransaction[]> {
       memory.finalize();
       const found = await Promise.all([...new Set(sent)].map(memory.transaction));

@@ -1,4 +1,4 @@
-/** Time that a spec moves: from one timer to the next, as fast as the work in between is done. */
+/** Time that a spec moves from one timer to the next, as fast as the work in between is done. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { MonotonicClock } from '@coffer/consumers';
 
@@ -13,11 +13,11 @@ export interface SimulatedClock extends MonotonicClock {
   readonly runUntil: <Value>(promise: Promise<Value>) => Promise<Value>;
 }
 
-/** Turns in which the work that a timer set off gets done; what takes longer meets a later time, as in life. */
+/** Turns for the work that a timer starts; what takes longer ends at a later time, as in reality. */
 const TURNS_PER_TIMER = 4;
-/** A day: whoever waits for longer waits for ever. */
+/** A day: whoever waits longer waits for ever. */
 const MOST_MS = 24 * 60 * 60 * 1000;
-/** So many turns without a timer, and nothing will come of waiting. */
+/** After this many turns without a timer, waiting is pointless. */
 const MOST_IDLE_TURNS = 100_000;
 
 export function simulatedClock(): SimulatedClock {
@@ -49,7 +49,7 @@ export function simulatedClock(): SimulatedClock {
     },
   };
 
-  /** False where there is no timer. */
+  /** False if there is no timer. */
   function runNext(): boolean {
     const [next] = [...timers].sort((one, other) => one.atMs - other.atMs || one.order - other.order);
     if (!next) return false;
