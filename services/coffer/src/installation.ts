@@ -51,7 +51,7 @@ export function installationOf(options: InstallationOptions): Installation {
     masterKeys,
     makeNextMasterKey,
     chains,
-    mints: { ensure: chains.ensureMint, checkOn: chains.mintCheck },
+    mints: { ensure: chains.ensureMint, checkOn: chains.mintCheck, errors: ['chain/unreachable'] },
     fundFeePayer: chains.fundFeePayer,
     movePolicy: config.chain.policy,
     feePayerLowLamports: config.chain.feePayerLowLamports,

@@ -31,12 +31,7 @@ export const currencyEndpoints = ({
       status: 200,
       schema: currencyBody.extend({ uncheckedMints: z.array(environment).readonly() }),
     },
-    errors: [
-      'portal/app_not_found',
-      'portal/currency_exists',
-      'portal/mint_not_supported',
-      'chain/unreachable',
-    ],
+    errors: ['portal/app_not_found', 'portal/currency_exists', 'portal/mint_not_supported', ...mints.errors],
     handle: async ({ params, body, context }) => {
       const { appId } = await appOf(directory, params.appId);
       const isThere = await hasCurrency(pool, appId, body);

@@ -15,10 +15,12 @@ export type LogReader = Pick<EventStore, 'readAll' | 'readStream' | 'parsePositi
 export interface Mints {
   /** Told of each currency before it is added, also again. Idempotent. */
   readonly ensure: (currency: Currency) => Promise<void>;
-  /** Asks why a mint cannot be that of a currency of so many decimals; undefined where there is no chain to ask. */
+  /** Says why a mint cannot be that of a currency with so many decimals; undefined where there is no chain to ask. */
   readonly checkOn: (
     environment: Environment,
   ) => ((mint: string, decimals: number) => Promise<string | undefined>) | undefined;
+  /** Codes that asking may fail with: those of the chain's own catalogue. */
+  readonly errors: readonly string[];
 }
 
 export interface PortalOptions {

@@ -13,14 +13,7 @@ import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { createAppDirectory } from '../appDirectory.ts';
 import { portalErrors } from '../errors.ts';
-import {
-  eventLog,
-  foreignErrors,
-  NOW,
-  type PortalWorld,
-  portalTemplate,
-  startPortalWorld,
-} from '../testing.ts';
+import { eventLog, NOW, type PortalWorld, portalTemplate, startPortalWorld } from '../testing/index.ts';
 import { portalEndpoints } from './portalEndpoints.ts';
 
 const TOKEN = 'the-operators-token';
@@ -42,11 +35,11 @@ describe('the admin API', () => {
         secretBox,
         directory: createAppDirectory(world.pool, { secretBox }),
         eventStore: eventLog(log),
-        mints: { ensure: async ({ code }) => void added.push(code), checkOn: () => undefined },
+        mints: { ensure: async ({ code }) => void added.push(code), checkOn: () => undefined, errors: [] },
         readModels: { listConsumers: async () => [], rebuild: unasked },
         skips: { skip: unasked },
       }),
-      catalog: { ...portalErrors, ...foreignErrors },
+      catalog: portalErrors,
       resolveKey: () => undefined,
       resolveSession: () => undefined,
       allowedOrigins: { ofApp: () => false, ofAnyApp: () => false },
