@@ -6,7 +6,7 @@ import { createAllowedOrigins, isLoopbackOrigin } from './allowedOrigins.ts';
 import { createAppDirectory } from './appDirectory.ts';
 import { storeSettings } from './settingRecords.ts';
 import { parseSettingChange } from './settings.ts';
-import { OPERATOR, type PortalWorld, portalTemplate, startPortalWorld } from './testing.ts';
+import { OPERATOR, type PortalWorld, portalTemplate, startPortalWorld } from './testing/index.ts';
 
 const OURS = 'https://play.example';
 const THEIRS = 'https://other.example';

@@ -6,7 +6,7 @@ import { createAppDirectory } from './appDirectory.ts';
 import type { Currency } from './currencies.ts';
 import { showSettings, storeSettings } from './settingRecords.ts';
 import { parseSettingChange } from './settings.ts';
-import { OPERATOR, type PortalWorld, portalTemplate, startPortalWorld } from './testing.ts';
+import { OPERATOR, type PortalWorld, portalTemplate, startPortalWorld } from './testing/index.ts';
 
 const CHIP: Currency = { id: 2, code: 'CHIP', decimals: 6, mint: { test: null, live: null } };
 

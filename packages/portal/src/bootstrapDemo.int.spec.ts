@@ -9,7 +9,7 @@ import { createAppDirectory } from './appDirectory.ts';
 import { type BootstrapOptions, bootstrapDemo } from './bootstrapDemo.ts';
 import { type BootstrapContent, bootstrapFilePath } from './bootstrapFile.ts';
 import { createKeyring } from './keyring.ts';
-import { NOW, type PortalWorld, portalTemplate, startPortalWorld } from './testing.ts';
+import { NOW, type PortalWorld, portalTemplate, startPortalWorld } from './testing/index.ts';
 
 const ADDRESSES = {
   baseUrl: 'http://127.0.0.1:8080/v1',

@@ -5,7 +5,7 @@ import { mintToken } from './apiKey.ts';
 import type { App } from './apps.ts';
 import { createKeyring, type Keyring } from './keyring.ts';
 import { createKey, revokeKey, rotateKey } from './keys.ts';
-import { NOW, OPERATOR, type PortalWorld, portalTemplate, startPortalWorld } from './testing.ts';
+import { NOW, OPERATOR, type PortalWorld, portalTemplate, startPortalWorld } from './testing/index.ts';
 
 describe('the keyring', () => {
   let world: PortalWorld;

@@ -2,19 +2,19 @@ import { contexts } from '@coffer/host';
 import { type Client, type ContextWorld, requireStatus, startContexts, textOf } from '@coffer/host/testing';
 import { newId } from '@coffer/kernel';
 import { type PortalGiven, portalContext } from '@coffer/portal';
+import { PORTAL_GIVEN } from '@coffer/portal/testing';
 import { expect } from 'chai';
 import { usersContext } from './context.ts';
 
 const CONTEXTS = contexts<PortalGiven>().with(portalContext).with(usersContext);
 
 describe('users, as an operator registers and sees them,', () => {
-  let world: ContextWorld;
+  let world: ContextWorld<PortalGiven>;
   let client: Client;
   let appId: string;
 
   before(async () => {
-    const mints = { ensure: async () => undefined, checkOn: () => undefined };
-    world = await startContexts({ contexts: CONTEXTS, given: { acceptsLoopback: false, mints } });
+    world = await startContexts({ contexts: CONTEXTS, given: PORTAL_GIVEN });
     client = world.client;
   });
   after(() => world.stop());

@@ -3,14 +3,8 @@ import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import jwt from 'jsonwebtoken';
-import {
-  type Node,
-  PLACE,
-  type SessionsWorld,
-  START,
-  sessionsTemplate,
-  startSessionsWorld,
-} from './testing.ts';
+import { authTemplate, PLACE } from '../testing/authRecords.ts';
+import { type Node, type SessionsWorld, START, startSessionsWorld } from '../testing/sessionsWorld.ts';
 
 const partsOf = (token: string) => {
   const [header = '', payload = '', signature = ''] = token.split('.');
@@ -25,7 +19,7 @@ describe('an access token', () => {
   let node: Node;
   let token: string;
   before(async () => {
-    world = startSessionsWorld(await createTestDatabase(sessionsTemplate));
+    world = startSessionsWorld(await createTestDatabase(authTemplate));
     node = world.newNode();
     token = (await node.sessions.open(PLACE, 'usr_1', 'email')).accessToken;
   });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { PLACE } from '../testing/authRecords.ts';
+import { START } from '../testing/sessionsWorld.ts';
 import { assertRotated, expiryOf, type Session, tokenStateOf } from './refreshFamily.ts';
-import { PLACE, START } from './testing.ts';
 
 const at = (ms: number) => new Date(START.getTime() + ms);
 const DAY_MS = 86_400_000;

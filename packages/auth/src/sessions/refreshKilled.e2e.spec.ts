@@ -5,11 +5,12 @@ import { createPool, type Pool } from '@coffer/database';
 import { createSecretBox, systemClock } from '@coffer/kernel';
 import { createTestDatabase, type TestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
+import { authTemplate, PLACE } from '../testing/authRecords.ts';
+import { ISSUER, REFRESH_KEY, SECRETS_KEY } from '../testing/sessionsWorld.ts';
 import { createSessions, type Sessions } from './sessions.ts';
 import { createSigningKeys } from './signingKeys.ts';
-import { ISSUER, PLACE, REFRESH_KEY, SECRETS_KEY, sessionsTemplate } from './testing.ts';
 
-const PROGRAM = new URL('./refreshingProcess.ts', import.meta.url);
+const PROGRAM = new URL('../testing/refreshingProcess.ts', import.meta.url);
 
 describe('a service that is killed in the middle of a rotation', () => {
   let database: TestDatabase;
@@ -18,7 +19,7 @@ describe('a service that is killed in the middle of a rotation', () => {
   const children = new Set<ChildProcess>();
 
   beforeEach(async () => {
-    database = await createTestDatabase(sessionsTemplate);
+    database = await createTestDatabase(authTemplate);
     pool = createPool({
       connectionString: database.connectionString,
       applicationName: 'spec',

@@ -1,8 +1,8 @@
 import { newId } from '@coffer/kernel';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { REFRESH_KEY } from '../testing/sessionsWorld.ts';
 import { createRefreshTokens } from './refreshTokens.ts';
-import { REFRESH_KEY } from './testing.ts';
 
 const tokens = createRefreshTokens(REFRESH_KEY);
 const token = { sessionId: newId('sid'), generation: 3, expiresAtSeconds: 1_800_000_000 };

@@ -12,20 +12,14 @@ import { createTestDatabase } from '@coffer/testing';
 import type { Standing } from '@coffer/users';
 import { expect } from 'chai';
 import jwt from 'jsonwebtoken';
+import { authTemplate, PLACE } from '../testing/authRecords.ts';
+import { type Node, type SessionsWorld, startSessionsWorld, userOf } from '../testing/sessionsWorld.ts';
 import type { UserView } from '../types.ts';
 import { sessionsErrors } from './errors.ts';
 import { sessionEndpoints } from './routes.ts';
 import { createSessionCredential } from './sessionCredential.ts';
 import type { IssuedSession } from './sessions.ts';
 import { createSessionUsers } from './sessionUsers.ts';
-import {
-  type Node,
-  PLACE,
-  type SessionsWorld,
-  sessionsTemplate,
-  startSessionsWorld,
-  userOf,
-} from './testing.ts';
 
 const ORIGIN = 'https://play.example';
 const PUBLIC_ORIGIN = 'https://wallets.example';
@@ -50,7 +44,7 @@ describe('the endpoints of sign-in sessions', () => {
   let views: number;
 
   beforeEach(async () => {
-    world = startSessionsWorld(await createTestDatabase(sessionsTemplate));
+    world = startSessionsWorld(await createTestDatabase(authTemplate));
     node = world.newNode({ issuer: PUBLIC_ORIGIN });
     standing = 'active';
     views = 0;

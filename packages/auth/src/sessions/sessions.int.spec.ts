@@ -1,8 +1,9 @@
 import type { AppPlace } from '@coffer/kernel';
 import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
+import { authTemplate, PLACE } from '../testing/authRecords.ts';
+import { type Node, type SessionsWorld, startSessionsWorld } from '../testing/sessionsWorld.ts';
 import type { IssuedSession } from './sessions.ts';
-import { type Node, PLACE, type SessionsWorld, sessionsTemplate, startSessionsWorld } from './testing.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -12,7 +13,7 @@ describe('a sign-in session', () => {
   let world: SessionsWorld;
   let nodes: readonly [Node, Node];
   beforeEach(async () => {
-    world = startSessionsWorld(await createTestDatabase(sessionsTemplate));
+    world = startSessionsWorld(await createTestDatabase(authTemplate));
     nodes = [world.newNode(), world.newNode()];
   });
   afterEach(() => world.close());

@@ -1,8 +1,9 @@
 import { createSecretBox } from '@coffer/kernel';
 import { createTestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
+import { authTemplate, PLACE } from '../testing/authRecords.ts';
+import { type Node, type SessionsWorld, startSessionsWorld } from '../testing/sessionsWorld.ts';
 import { createSigningKeys } from './signingKeys.ts';
-import { type Node, PLACE, type SessionsWorld, sessionsTemplate, startSessionsWorld } from './testing.ts';
 
 const MINUTE_MS = 60_000;
 const TEST = { environment: 'test', isCompromised: false } as const;
@@ -12,7 +13,7 @@ describe('the signing keys', () => {
   let world: SessionsWorld;
   let nodes: readonly [Node, Node];
   beforeEach(async () => {
-    world = startSessionsWorld(await createTestDatabase(sessionsTemplate));
+    world = startSessionsWorld(await createTestDatabase(authTemplate));
     nodes = [world.newNode(), world.newNode()];
   });
   afterEach(() => world.close());

@@ -27,6 +27,8 @@ export interface ContextNode {
 
 export interface ContextWorld<Given = never> extends ContextNode {
   readonly databaseUrl: string;
+  /** Of the installation: what one node has sealed or hashed, the others read. */
+  readonly secretsKey: Uint8Array;
   readonly pool: Pool;
   readonly store: EventStore;
   /** Another process with the same contexts; stopped with the world at the latest. */
@@ -95,7 +97,8 @@ export async function startContexts<Given>({
     return { ...node, stop: once };
   };
   try {
-    return { ...(await startNode()), databaseUrl, pool, store, startNode, stop };
+    const { secretsKey } = secrets;
+    return { ...(await startNode()), databaseUrl, secretsKey, pool, store, startNode, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -1,9 +1,12 @@
 /** For the suites of the ledger: a world with one app, and the words in which their rules are told. */
 
 import type { Answer, AppPlace, Client, TestApp } from '@coffer/host/testing';
-import { setUpApp } from '@coffer/host/testing';
+import { setUpApp, verdict } from '@coffer/host/testing';
+
 import { expect } from 'chai';
 import { startWorld, type World, type WorldOptions } from './world.ts';
+
+export { verdict } from '@coffer/host/testing';
 
 export interface PlayedSession {
   readonly userId: string;
@@ -33,11 +36,6 @@ export interface Ledger {
   ) => Promise<void>;
   /** The call answers byte for byte what it answered first, says so, and writes nothing. */
   readonly replays: (first: Answer, call: () => Promise<Answer>) => Promise<void>;
-}
-
-/** "200", or "409 ledger/session_settled". */
-export function verdict({ status, json }: Answer): string {
-  return typeof json.code === 'string' ? `${status} ${json.code}` : String(status);
 }
 
 /**

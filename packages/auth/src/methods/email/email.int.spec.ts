@@ -1,6 +1,7 @@
 import { codeIn, createTestDatabase, type MailServer, startMailServer } from '@coffer/testing';
 import { expect } from 'chai';
-import { authTemplate, type MethodsWorld, PLACE, startMethodsWorld } from '../testing.ts';
+import { authTemplate, PLACE } from '../../testing/authRecords.ts';
+import { type MethodsWorld, startMethodsWorld } from '../../testing/methodsWorld.ts';
 import { smtpTransport } from './transport.ts';
 
 const otherThan = (code: string, step = 1) => String((Number(code) + step) % 1_000_000).padStart(6, '0');

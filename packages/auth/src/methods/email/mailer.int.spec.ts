@@ -5,7 +5,7 @@ import { createPool, type Pool } from '@coffer/database';
 import { createSecretBox } from '@coffer/kernel';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
-import { authTemplate } from '../testing.ts';
+import { authTemplate } from '../../testing/authRecords.ts';
 import { startMailer } from './mailer.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { fileTransport, type Mail, type MailTransport } from './transport.ts';

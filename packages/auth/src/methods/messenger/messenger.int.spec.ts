@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
-import { authTemplate, type MethodsWorld, startMethodsWorld } from '../testing.ts';
+import { authTemplate } from '../../testing/authRecords.ts';
+import { type MethodsWorld, startMethodsWorld } from '../../testing/methodsWorld.ts';
 
 const BOT_TOKEN = '7000000001:AAspec-token-of-a-bot-that-never-was';
 

@@ -2,7 +2,8 @@ import { generateKeyPairSync, sign } from 'node:crypto';
 import { encodeBase58 } from '@coffer/kernel';
 import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
-import { authTemplate, type MethodsWorld, PLACE, startMethodsWorld } from '../testing.ts';
+import { authTemplate, PLACE } from '../../testing/authRecords.ts';
+import { type MethodsWorld, startMethodsWorld } from '../../testing/methodsWorld.ts';
 import { offchainEnvelope } from './message.ts';
 
 interface Player {

@@ -1,5 +1,5 @@
 /** For the specs of the sign-in methods: their endpoints over real HTTP and Postgres, a time that stands still. */
-import { createPool, migrate, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import type { CommandContext } from '@coffer/event-store';
 import {
   type AppCaller,
@@ -10,14 +10,14 @@ import {
   startServer,
 } from '@coffer/http';
 import { type AppPlace, createSecretBox } from '@coffer/kernel';
-import { authMigrations } from '../migrations.ts';
+import { createAuthMethods } from '../methods/authMethods.ts';
+import type { MailTransport } from '../methods/email/transport.ts';
+import { authMethodsErrors } from '../methods/errors.ts';
+import type { SessionBody } from '../methods/routes.ts';
+import type { MethodSettings } from '../methods/settings.ts';
+import type { OriginPolicy } from '../methods/siws/siws.ts';
 import type { AuthMethod, FirstTouch, VerifiedIdentity } from '../types.ts';
-import { createAuthMethods } from './authMethods.ts';
-import type { MailTransport } from './email/transport.ts';
-import { authMethodsErrors } from './errors.ts';
-import type { SessionBody } from './routes.ts';
-import type { MethodSettings } from './settings.ts';
-import type { OriginPolicy } from './siws/siws.ts';
+import { openPool, PLACE } from './authRecords.ts';
 
 interface SignedIn {
   readonly place: AppPlace;
@@ -55,8 +55,6 @@ export interface MethodsWorld {
 
 const SECRETS_KEY = Buffer.alloc(32, 7);
 
-export const PLACE: AppPlace = { appId: 'app_1', scopeId: 'scp_1', environment: 'test' };
-
 const caller = (kind: AppCaller['kind'], place: AppPlace): AppCaller => ({
   ...place,
   kind,
@@ -69,26 +67,6 @@ const CALLERS: Readonly<Record<string, AppCaller>> = {
   pk_test_2: caller('publishable', { ...PLACE, appId: 'app_2', scopeId: 'scp_2' }),
   sk_test_1: caller('secret', PLACE),
 };
-
-/** For `createTestDatabase`: copies of it have the tables of sign-in. */
-export const authTemplate = {
-  name: 'auth records',
-  prepare: async (connectionString: string) => {
-    const pool = openPool(connectionString);
-    await migrate(pool, [authMigrations]);
-    await pool.end();
-  },
-};
-
-function openPool(connectionString: string): Pool {
-  return createPool({
-    connectionString,
-    applicationName: 'auth spec',
-    onIdleError: (error) => {
-      throw error;
-    },
-  });
-}
 
 export interface WorldOptions {
   readonly mail?: MailTransport;

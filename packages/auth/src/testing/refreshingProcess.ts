@@ -1,9 +1,9 @@
 /** For `refreshKilled.e2e.spec.ts`: a process that refreshes each token that it is sent, and can be killed. */
 import { createPool } from '@coffer/database';
 import { createSecretBox, systemClock } from '@coffer/kernel';
-import { createSessions } from './sessions.ts';
-import { createSigningKeys } from './signingKeys.ts';
-import { ISSUER, REFRESH_KEY, SECRETS_KEY } from './testing.ts';
+import { createSessions } from '../sessions/sessions.ts';
+import { createSigningKeys } from '../sessions/signingKeys.ts';
+import { ISSUER, REFRESH_KEY, SECRETS_KEY } from './sessionsWorld.ts';
 
 const [connectionString = ''] = process.argv.slice(2);
 const fail = (error: unknown): void => {

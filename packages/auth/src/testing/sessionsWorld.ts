@@ -1,15 +1,14 @@
-/** For the specs of this folder: nodes of sign-in sessions on one database, with a clock that is set by hand. */
+/** Nodes of sign-in sessions on one database, with a clock that is set by hand. */
 import { createHash } from 'node:crypto';
-import { createPool, migrate, type Pool, withTransaction } from '@coffer/database';
-import { type AppPlace, createSecretBox, type SecretBox } from '@coffer/kernel';
-import { authMigrations } from '../migrations.ts';
+import { type Pool, withTransaction } from '@coffer/database';
+import { createSecretBox, type SecretBox } from '@coffer/kernel';
+import { createSessions, type SessionHolder, type Sessions } from '../sessions/sessions.ts';
+import { listSigningKeys, type Rotation, rotateSigningKeys } from '../sessions/signingKeyRecords.ts';
+import { createSigningKeys, type SigningKeys } from '../sessions/signingKeys.ts';
 import type { UserView } from '../types.ts';
-import { createSessions, type SessionHolder, type Sessions } from './sessions.ts';
-import { listSigningKeys, type Rotation, rotateSigningKeys } from './signingKeyRecords.ts';
-import { createSigningKeys, type SigningKeys } from './signingKeys.ts';
+import { openPool, PLACE } from './authRecords.ts';
 
 export const START = new Date('2026-03-01T12:00:00.000Z');
-export const PLACE: AppPlace = { appId: 'app_1', scopeId: 'scp_1', environment: 'test' };
 export const ISSUER = 'coffer';
 
 const keyFrom = (text: string) => createHash('sha256').update(text).digest();
@@ -35,26 +34,6 @@ export interface SessionsWorld {
   readonly keyStates: (environment: 'test' | 'live') => Promise<readonly string[]>;
   readonly close: () => Promise<void>;
 }
-
-const openPool = (connectionString: string): Pool =>
-  createPool({
-    connectionString,
-    maxConnections: 8,
-    applicationName: 'auth spec',
-    onIdleError: (error) => {
-      throw error;
-    },
-  });
-
-/** For `createTestDatabase`: copies of it have the tables of sign-in. */
-export const sessionsTemplate = {
-  name: 'auth records',
-  prepare: async (connectionString: string): Promise<void> => {
-    const pool = openPool(connectionString);
-    await migrate(pool, [authMigrations]);
-    await pool.end();
-  },
-};
 
 /** In a copy of the template, which is dropped when the world is closed. */
 export function startSessionsWorld(database: {

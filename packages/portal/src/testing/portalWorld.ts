@@ -1,12 +1,11 @@
 /** For this package's specs: a database with the portal's tables, and an operator's transaction. */
 import { createPool, migrate, type Pool } from '@coffer/database';
-import type { Position, RecordedEvent } from '@coffer/event-store';
 import { idFromParts, newId } from '@coffer/kernel';
-import { type AdminTransaction, createAdminTransaction } from './adminActions.ts';
-import { type App, insertApp } from './apps.ts';
-import { addCurrency, type Currency } from './currencies.ts';
-import type { LogReader } from './endpoints/options.ts';
-import { portalMigrations } from './migrations.ts';
+import { type AdminTransaction, createAdminTransaction } from '../adminActions.ts';
+import { type App, insertApp } from '../apps.ts';
+import type { PortalGiven } from '../context.ts';
+import { addCurrency, type Currency } from '../currencies.ts';
+import { portalMigrations } from '../migrations.ts';
 
 export interface PortalWorld {
   readonly pool: Pool;
@@ -16,6 +15,12 @@ export interface PortalWorld {
   readonly addCurrency: (appId: string, currency: Currency) => Promise<void>;
   readonly close: () => Promise<void>;
 }
+
+/** Of an installation without a chain. */
+export const PORTAL_GIVEN: PortalGiven = {
+  acceptsLoopback: false,
+  mints: { ensure: async () => undefined, checkOn: () => undefined, errors: [] },
+};
 
 export const NOW = new Date('2026-03-01T12:00:00.000Z');
 export const OPERATOR = { actor: 'operator', requestId: 'req-1' };
@@ -65,26 +70,3 @@ export function startPortalWorld(database: {
     },
   };
 }
-
-/** A log that is just a list: positions are whole numbers, and everything comes in one page. */
-export function eventLog(events: readonly RecordedEvent[]): LogReader {
-  const numberOf = (position: Position): number => Number(position);
-  const page = async function* (wanted: (event: RecordedEvent) => boolean) {
-    const found = events.filter(wanted);
-    if (found.length > 0) yield found;
-  };
-  return {
-    readAll: ({ from } = {}) =>
-      page(({ position }) => from === undefined || numberOf(position) > numberOf(from)),
-    readStream: (stream) => page((event) => event.stream === stream),
-    // As written by this log.
-    parsePosition: (text) => (/^\d+$/.test(text) ? (text as Position) : undefined),
-    placeAt: async (position) => {
-      const found = events.find((event) => event.position === position);
-      return found && { position, eventId: found.id };
-    },
-  };
-}
-
-/** What contexts beyond the portal may answer through it. */
-export const foreignErrors = { 'chain/unreachable': { status: 503, message: 'Elsewhere.' } };

@@ -1,0 +1,2 @@
+export * from './eventLog.ts';
+export * from './portalWorld.ts';
