@@ -10,7 +10,11 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const SPECS = ['packages/event-store/src/eventstoredb/*.spec.ts', 'services/coffer/src/**/*.spec.ts'];
+const SPECS = [
+  'packages/event-store/src/eventstoredb/*.spec.ts',
+  'packages/{accounts,audit,auth,host,ledger,portal,reconcile,treasury,users,wallets}/src/**/*.int.spec.ts',
+  'services/coffer/src/**/*.spec.ts',
+];
 const LEFT_OUT = {
   'services/coffer/src/migration.e2e.spec.ts': 'it moves a log between both stores and brings what it needs',
   'services/coffer/src/storeGateway.int.spec.ts': 'it serves the log of the database',

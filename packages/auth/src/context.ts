@@ -17,7 +17,6 @@ import {
   sessionEndpoints,
   sessionsErrors,
   signingKeyEndpoints,
-  type ViewUser,
 } from './sessions/index.ts';
 import { createSignIn, SIGN_IN_ERRORS } from './signIn.ts';
 import { sweepSessions } from './sweepSessions.ts';
@@ -27,8 +26,6 @@ export interface AuthNeeds
     Pick<IdentityFlowNeeds, 'users' | 'identityWallets' | 'identityKey'>,
     Pick<AppMethodsNeeds, 'mail' | 'acceptsLoopback'> {
   readonly directory: AppDirectory;
-  /** For specs: who a user is, for sign-in sessions. */
-  readonly viewUser: ViewUser | undefined;
 }
 
 export const authContext = defineContext({
@@ -52,7 +49,7 @@ export const authContext = defineContext({
       onReuse: ({ sessionId, userId, place }) =>
         logger.warn({ sessionId, userId, ...place }, 'a refresh token was used twice: its session was ended'),
     });
-    const view = needs.viewUser ?? identities.view;
+    const { view } = identities;
     const sessionUsers = createSessionUsers(view, nowMs);
     const origin = () => {
       const known = publicOrigin ?? ownOrigin();

@@ -1,6 +1,6 @@
 /** What this installation gives its contexts, from its configuration and its secrets. */
 import { join } from 'node:path';
-import { fileTransport, type MailTransport, smtpTransport, type ViewUser } from '@coffer/auth';
+import { fileTransport, type MailTransport, smtpTransport } from '@coffer/auth';
 import type { Environment } from '@coffer/kernel';
 import type { MovePolicy } from '@coffer/moves';
 import type { Mints } from '@coffer/portal';
@@ -19,8 +19,6 @@ export interface InstallationOptions {
   readonly makeNextMasterKey: ((environment: Environment) => Promise<MasterKey>) | undefined;
   /** How often the ends of moves are looked for on the chain. Default: every 15 seconds. */
   readonly bearOutEveryMs?: number;
-  /** For specs: who a user is, for sign-in sessions. Default: the one behind the identity. */
-  readonly viewUser?: ViewUser;
 }
 
 export interface Installation {
@@ -39,7 +37,6 @@ export interface Installation {
   readonly fullReconcileSchedule: string | undefined;
   readonly scrubPassMs: number;
   readonly bearOutEveryMs: number | undefined;
-  readonly viewUser: ViewUser | undefined;
 }
 
 export function installationOf(options: InstallationOptions): Installation {
@@ -60,7 +57,6 @@ export function installationOf(options: InstallationOptions): Installation {
     fullReconcileSchedule,
     scrubPassMs,
     bearOutEveryMs: options.bearOutEveryMs,
-    viewUser: options.viewUser,
   };
 }
 

@@ -2,7 +2,7 @@ export { DEFAULT_ISSUER } from './accessTokens.ts';
 export { identityBody, sessionBody, userBody, walletBody } from './bodies.ts';
 export { sessionsErrors } from './errors.ts';
 export { type OperatorTransaction, type SigningKeyRoutes, signingKeyEndpoints } from './operatorRoutes.ts';
-export { type SessionRoutes, sessionEndpoints, sessionEndpointsWithoutUsers } from './routes.ts';
+export { type SessionRoutes, sessionEndpoints } from './routes.ts';
 export { createSessionCredential } from './sessionCredential.ts';
 export {
   type CheckedSession,

@@ -38,22 +38,14 @@ const logoutEndpoint = (sessions: Pick<Sessions, 'logout'>): Endpoint =>
     },
   });
 
-/** What works where nobody can tell who the users are. */
-export const sessionEndpointsWithoutUsers = ({
-  sessions,
-  ...offline
-}: Omit<SessionRoutes, 'view' | 'users'>): readonly Endpoint[] => [
-  ...offlineEndpoints(offline),
-  logoutEndpoint(sessions),
-];
-
 export const sessionEndpoints = ({
   sessions,
   view,
   users,
   ...offline
 }: SessionRoutes): readonly Endpoint[] => [
-  ...sessionEndpointsWithoutUsers({ sessions, ...offline }),
+  ...offlineEndpoints(offline),
+  logoutEndpoint(sessions),
   endpoint({
     method: 'POST',
     path: '/auth/refresh',

@@ -28,13 +28,16 @@ export function newWallet(): {
 }
 
 /** Launch data as the messenger signs it for this user, now. Source: contract, Sign-in and sessions. */
-export function launchDataOf(user: {
-  readonly id: number;
-  readonly username: string;
-  readonly first_name?: string;
-  readonly last_name?: string;
-  readonly photo_url?: string;
-}): string {
+export function launchDataOf(
+  user: {
+    readonly id: number;
+    readonly username: string;
+    readonly first_name?: string;
+    readonly last_name?: string;
+    readonly photo_url?: string;
+  },
+  botToken = BOT_TOKEN,
+): string {
   const fields: Readonly<Record<string, string>> = {
     auth_date: String(Math.floor(Date.now() / 1_000)),
     query_id: 'AAE',
@@ -44,7 +47,7 @@ export function launchDataOf(user: {
     .sort()
     .map((name) => `${name}=${fields[name]}`)
     .join('\n');
-  const secret = createHmac('sha256', 'WebAppData').update(BOT_TOKEN).digest();
+  const secret = createHmac('sha256', 'WebAppData').update(botToken).digest();
   const hash = createHmac('sha256', secret).update(checkString).digest('hex');
   return new URLSearchParams({ ...fields, hash }).toString();
 }

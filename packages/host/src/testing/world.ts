@@ -38,6 +38,8 @@ export interface ContextWorld<Given = never> extends ContextNode {
 }
 
 export interface NodeOptions<Given> {
+  /** Default: that of the world. */
+  readonly databaseUrl?: string;
   readonly given: Given;
   /** Default: all of them. */
   readonly roles?: readonly Role[];
@@ -87,7 +89,7 @@ export async function startContexts<Given>({
     if (failures.length > 0) throw failures[0];
   };
   const startNode = async (differently: Partial<NodeOptions<Given>> = {}) => {
-    const node = await startNodeOn(databaseUrl, { contexts, ...secrets, ...ordinarily, ...differently });
+    const node = await startNodeOn({ databaseUrl, contexts, ...secrets, ...ordinarily, ...differently });
     let stopped: Promise<void> | undefined;
     const once = () => {
       stopped ??= node.stop();
@@ -105,15 +107,17 @@ export async function startContexts<Given>({
   }
 }
 
-async function startNodeOn<Given>(
-  databaseUrl: string,
-  {
-    roles = allRoles,
-    config,
-    wrapStore = (store) => store,
-    ...options
-  }: ContextWorldOptions<Given> & { readonly secretsKey: Uint8Array; readonly snapshotSecret: Uint8Array },
-): Promise<ContextNode> {
+async function startNodeOn<Given>({
+  databaseUrl,
+  roles = allRoles,
+  config,
+  wrapStore = (store) => store,
+  ...options
+}: ContextWorldOptions<Given> & {
+  readonly databaseUrl: string;
+  readonly secretsKey: Uint8Array;
+  readonly snapshotSecret: Uint8Array;
+}): Promise<ContextNode> {
   const pool = openPool(databaseUrl, 10);
   const store = ourLog(wrapStore(await openStoreOf(databaseUrl)));
   const operatorToken = `op_${randomBytes(32).toString('base64url')}`;
@@ -157,7 +161,9 @@ async function startNodeOn<Given>(
 }
 
 /** Copies of it have every table of the contexts. */
-function templateOf({ definitions }: Pick<Contexts<never, object>, 'definitions'>): TestDatabaseTemplate {
+export function templateOf({
+  definitions,
+}: Pick<Contexts<never, object>, 'definitions'>): TestDatabaseTemplate {
   return {
     name: definitions.map(({ name }) => name).join(' '),
     async prepare(connectionString) {

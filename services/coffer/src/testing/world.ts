@@ -1,6 +1,5 @@
 /** The whole service in this process, on a database of its own, for specs that speak HTTP. */
 import { randomBytes } from 'node:crypto';
-import type { ViewUser } from '@coffer/auth';
 import { createPool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import { roles as allRoles, migrateAll, type Role } from '@coffer/host';
@@ -44,8 +43,6 @@ export interface WorldOptions {
   readonly wrapStore?: (store: EventStore) => EventStore;
   /** Default: none. */
   readonly chains?: OpenChains;
-  /** Who a user is, for sign-in sessions. */
-  readonly viewUser?: ViewUser;
   /** Default: that of the machine. */
   readonly clock?: Clock;
   /** Default: not while a spec runs. */
@@ -114,7 +111,6 @@ export async function startNode(
     environment = {},
     roles = allRoles,
     wrapStore,
-    viewUser,
     clock,
     chains = noChains,
     bearOutEveryMs = A_DAY_MS,
@@ -148,7 +144,6 @@ export async function startNode(
       throw new Error(problem);
     },
     ...(wrapStore && { wrapStore }),
-    ...(viewUser && { viewUser }),
     ...(clock && { clock }),
     ...(beforeReady && { beforeReady }),
   });

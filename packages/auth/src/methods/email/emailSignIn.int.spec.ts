@@ -1,21 +1,30 @@
-/** Sign-in by email through the whole service, with a mail server and the SDK. Source: spec, Sign-in. */
+/** Sign-in by email over HTTP, with a mail server and the SDK. Source: spec, Sign-in. */
 
-import { allowSignIn } from '@coffer/auth/testing';
-import { type Answer, type Client, requireStatus, setUpApp, type TestApp } from '@coffer/host/testing';
+import {
+  type Answer,
+  type Client,
+  type ContextNode,
+  type ContextWorld,
+  requireStatus,
+  setUpApp,
+  type TestApp,
+  verdict,
+} from '@coffer/host/testing';
 import { createPlayerClient, type PlayerClient } from '@coffer/sdk';
 import { codeIn, eventually, type MailServer, startMailServer } from '@coffer/testing';
 import { expect } from 'chai';
-import { verdict } from './testing/ledger.ts';
-import { type StatementWatch, watchStatements } from './testing/statements.ts';
-import { startNode, startWorld, type World } from './testing/world.ts';
+import { type AuthGiven, authGiven, startAuthWorld } from '../../testing/authContexts.ts';
+import { allowSignIn } from '../../testing/signIns.ts';
+import { type StatementWatch, watchStatements } from '../../testing/statements.ts';
+import { smtpTransport } from './transport.ts';
 
-describe('signing in by email, through the whole service', () => {
+describe('signing in by email', () => {
   let mailServer: MailServer;
-  let world: World;
+  let world: ContextWorld<AuthGiven>;
   let app: TestApp;
   before(async () => {
     mailServer = await startMailServer();
-    world = await startWorld({ environment: { SMTP_URL: mailServer.url } });
+    world = await startAuthWorld({ given: { mail: newMail() } });
     app = await setUpApp(world.client);
     await allowSignIn(world.client, app.appId);
   });
@@ -24,6 +33,8 @@ describe('signing in by email, through the whole service', () => {
     await mailServer.stop();
   });
 
+  /** Of one process. */
+  const newMail = () => smtpTransport({ url: mailServer.url, from: 'Coffer <no-reply@coffer.example>' });
   const newPage = (baseUrl = world.client.baseUrl): PlayerClient =>
     createPlayerClient({ baseUrl, publishableKey: app.test.publishableKey });
   const initiate = (email: string, client: Client = world.client): Promise<Answer> =>
@@ -55,12 +66,9 @@ describe('signing in by email, through the whole service', () => {
   });
 
   describe('with guesses at two nodes', () => {
-    let other: Awaited<ReturnType<typeof startNode>>;
+    let other: ContextNode;
     before(async () => {
-      other = await startNode(world.databaseUrl, {
-        environment: { SMTP_URL: mailServer.url },
-        roles: ['api'],
-      });
+      other = await world.startNode({ given: authGiven({ mail: newMail() }), roles: ['api'] });
     });
     after(() => other.stop());
 
@@ -91,10 +99,14 @@ describe('signing in by email, through the whole service', () => {
 
   describe('without a word about who has an account', () => {
     let watch: StatementWatch;
-    let watched: Awaited<ReturnType<typeof startNode>>;
+    let watched: ContextNode;
     before(async () => {
       watch = await watchStatements(world.databaseUrl);
-      watched = await startNode(watch.url, { environment: { SMTP_URL: mailServer.url }, roles: ['api'] });
+      watched = await world.startNode({
+        given: authGiven({ mail: newMail() }),
+        databaseUrl: watch.url,
+        roles: ['api'],
+      });
     });
     after(async () => {
       await watched.stop();

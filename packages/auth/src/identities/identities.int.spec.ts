@@ -1,19 +1,13 @@
 /** Who a player is, over every way to sign in. Source: specification, What the service does and Sign-in. */
-import { requireIdentityKey } from '@coffer/auth';
 import { createPool, type Pool } from '@coffer/database';
 import type { EventStore, RecordedEvent } from '@coffer/event-store';
+import { openStoreOf, templateOf } from '@coffer/host/testing';
 import { newId } from '@coffer/kernel';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
-import {
-  adoptSpecMasterKeys,
-  contextOf,
-  type IdentityNode,
-  identityNode,
-  newPerson,
-  newPlace,
-} from './testing/identities.ts';
-import { openStoreOf, serviceTemplate } from './testing/world.ts';
+import { AUTH_CONTEXTS, adoptSpecMasterKeys } from '../testing/authContexts.ts';
+import { contextOf, type IdentityNode, identityNode, newPerson, newPlace } from '../testing/identityNode.ts';
+import { requireIdentityKey } from './identityHash.ts';
 
 const FIRST_SIGN_IN = ['IdentityClaimed', 'UserRegistered', 'IdentityLinked', 'WalletProvisioned'];
 
@@ -26,7 +20,7 @@ describe('signing in', () => {
   let node: IdentityNode;
 
   before(async () => {
-    database = await createTestDatabase(serviceTemplate);
+    database = await createTestDatabase(templateOf(AUTH_CONTEXTS));
     const { connectionString } = database;
     pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
     stores = [await openStoreOf(connectionString), await openStoreOf(connectionString)];

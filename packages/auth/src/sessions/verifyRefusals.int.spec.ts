@@ -1,17 +1,15 @@
 /**
- * What POST /sessions/verify refuses, over the whole service: with one code and one body, so that nobody learns why.
+ * What POST /sessions/verify refuses, over HTTP: with one code and one body, so that nobody learns why.
  * Source: spec, Session verification; docs/api.md.
  */
 import { createHmac, createPublicKey, createSign, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { createSigningKeys, type KeySet } from '@coffer/auth';
-import { allowSignIn, newWallet } from '@coffer/auth/testing';
-import { createPool } from '@coffer/database';
-import { requireStatus, setUpApp, type TestApp } from '@coffer/host/testing';
+import { type ContextWorld, requireStatus, setUpApp, type TestApp, verdict } from '@coffer/host/testing';
 import { createSecretBox, systemClock } from '@coffer/kernel';
 import { createPlayerClient } from '@coffer/sdk';
 import { expect } from 'chai';
-import { useLedger, verdict } from './testing/ledger.ts';
-import { SECRETS } from './testing/world.ts';
+import { type AuthGiven, startAuthWorld } from '../testing/authContexts.ts';
+import { allowSignIn, newWallet } from '../testing/signIns.ts';
+import { createSigningKeys, type KeySet } from './signingKeys.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -40,40 +38,38 @@ const hs256 = (secret: string, header: Fields, claims: Fields): string => {
 };
 
 describe('a session that is not good', () => {
-  const ledger = useLedger();
+  let world: ContextWorld<AuthGiven>;
+  let app: TestApp;
   let sibling: TestApp;
   let stranger: TestApp;
   let keys: KeySet;
   before(async () => {
-    const { client, app } = ledger;
+    world = await startAuthWorld();
+    const { client, pool } = world;
+    app = await setUpApp(client);
     await allowSignIn(client, app.appId);
     sibling = await setUpApp(client, { name: 'Sibling', scope: app.scopeId });
     stranger = await setUpApp(client, { name: 'Stranger' });
     await makeSession();
-    const pool = createPool({
-      connectionString: ledger.world.databaseUrl,
-      applicationName: 'spec',
-      onIdleError() {},
-    });
-    const secretBox = createSecretBox(SECRETS.secretsKey);
+    const secretBox = createSecretBox(world.secretsKey);
     const nowMs = () => performance.now();
     keys = await createSigningKeys(pool, { secretBox, clock: systemClock, nowMs }).current();
-    await pool.end();
   });
+  after(() => world.stop());
 
   const page = () =>
     createPlayerClient({
-      baseUrl: ledger.client.baseUrl,
-      publishableKey: ledger.test.publishableKey,
+      baseUrl: world.client.baseUrl,
+      publishableKey: app.test.publishableKey,
     });
   const makeSession = async (): Promise<Made> => {
     const { accessToken, refreshToken, user } = await page().signInWithWallet(newWallet());
     return { accessToken, refreshToken, userId: user.id };
   };
-  const verify = (sessionToken: string, key = ledger.test.secretKey) =>
-    ledger.client.post('/sessions/verify', { sessionToken }, { key });
+  const verify = (sessionToken: string, key = app.test.secretKey) =>
+    world.client.post('/sessions/verify', { sessionToken }, { key });
   const asOperator = (userId: string, act: string) =>
-    ledger.client.post(`/portal/app/${ledger.app.appId}/test/users/${userId}/${act}`, {});
+    world.client.post(`/portal/app/${app.appId}/test/users/${userId}/${act}`, {});
   const jwkOf = (kid: unknown) => keys.jwks.find((jwk) => jwk.kid === kid) ?? expect.fail('It is published.');
   const published = (kid: unknown) => createPublicKey({ key: { ...jwkOf(kid) }, format: 'jwk' });
   const own = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -82,7 +78,7 @@ describe('a session that is not good', () => {
 
   /** Of a session that was good a moment ago: asked for with another key. */
   const elsewhere: Readonly<Record<string, () => string>> = {
-    'in the other environment': () => ledger.live.secretKey,
+    'in the other environment': () => app.live.secretKey,
     'in another app of the same scope': () => sibling.test.secretKey,
     'in an app of another scope': () => stranger.test.secretKey,
     'in both another app and environment': () => stranger.live.secretKey,
@@ -91,7 +87,7 @@ describe('a session that is not good', () => {
   /** What was done to a session that was good. */
   const ended: Readonly<Record<string, (session: Made) => Promise<unknown>>> = {
     'after its logout': ({ refreshToken }) =>
-      ledger.client.post('/auth/logout', { refreshToken }, { key: null }),
+      world.client.post('/auth/logout', { refreshToken }, { key: null }),
     'of a suspended user': ({ userId }) => asOperator(userId, 'suspend'),
     'of a user who was suspended and is back': async ({ userId }) => {
       await asOperator(userId, 'suspend');
@@ -165,7 +161,7 @@ describe('a session that is not good', () => {
       return `${encoded(header)}.${encoded({ ...claims, exp: Number(claims.exp) + 60 })}.${signature}`;
     },
     'that is a refresh token': ({ refreshToken }) => refreshToken,
-    'that is a key': () => ledger.test.publishableKey,
+    'that is a key': () => app.test.publishableKey,
     'that is garbage': () => 'garbage',
     'that is garbage in three parts': () => 'a.b.c',
     'that is very long': ({ accessToken }) => accessToken.repeat(20),
@@ -222,7 +218,7 @@ describe('a session that is not good', () => {
 
   it('is told from a request without a session: that is malformed', async () => {
     for (const body of [{}, { sessionToken: null }, { sessionToken: 1 }, { sessionToken: [''] }]) {
-      const answer = await ledger.test.post('/sessions/verify', body);
+      const answer = await app.test.post('/sessions/verify', body);
       expect(verdict(answer)).to.equal('400 request/invalid');
     }
   });

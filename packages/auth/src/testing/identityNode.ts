@@ -1,25 +1,18 @@
 /** Sign-ins without HTTP: the identities on the real users, log and database, and real wallets. */
-
-import {
-  createIdentityFlows,
-  createPersonalData,
-  type IdentityFlows,
-  type PersonalData,
-  type VerifiedIdentity,
-} from '@coffer/auth';
 import type { Pool } from '@coffer/database';
 import { type CommandContext, createCommandHandler, type EventStore } from '@coffer/event-store';
 import { createSecretBox, type FailPoint, newId, noFailPoint, systemClock } from '@coffer/kernel';
 import { patiently } from '@coffer/testing';
 import { createUsers, type Users } from '@coffer/users';
+import { createWallets, identityWalletsOf } from '@coffer/wallets';
 import {
-  adoptMasterKeys,
-  createMasterKeys,
-  createWallets,
-  identityWalletsOf,
-  parseMasterKeys,
-} from '@coffer/wallets';
-import { SPEC_MASTER_KEYS } from './world.ts';
+  createIdentityFlows,
+  createPersonalData,
+  type IdentityFlows,
+  type PersonalData,
+} from '../identities/index.ts';
+import type { VerifiedIdentity } from '../types.ts';
+import { IDENTITY_KEY, SPEC_MASTER_KEYS } from './authContexts.ts';
 
 /** What one process has of the identities. */
 export interface IdentityNode extends IdentityFlows {
@@ -28,8 +21,6 @@ export interface IdentityNode extends IdentityFlows {
 }
 
 const SECRETS_KEY = Buffer.alloc(32, 1);
-const IDENTITY_KEY = Buffer.alloc(32, 2);
-const MASTER_KEYS = createMasterKeys(parseMasterKeys(SPEC_MASTER_KEYS));
 
 export function identityNode({
   pool,
@@ -43,16 +34,12 @@ export function identityNode({
   const handler = createCommandHandler({ store });
   const secretBox = createSecretBox(SECRETS_KEY);
   const users = createUsers({ handler, store, clock: systemClock });
-  const wallets = createWallets({ pool, handler, masterKeys: MASTER_KEYS, clock: systemClock });
+  const wallets = createWallets({ pool, handler, masterKeys: SPEC_MASTER_KEYS, clock: systemClock });
   const places = { pool, handler, store, secretBox, identityKey: IDENTITY_KEY };
   const identityWallets = identityWalletsOf(wallets);
   const flows = createIdentityFlows({ ...places, users, identityWallets, failPoint });
   return { ...flows, users, personalData: createPersonalData(pool, secretBox) };
 }
-
-/** Once for each database, before any wallet is made. */
-export const adoptSpecMasterKeys = (pool: Pool) =>
-  adoptMasterKeys(pool, MASTER_KEYS, { actor: 'operator', requestId: 'spec', at: new Date() });
 
 export const contextOf = (requestId = 'req-1'): CommandContext => ({
   metadata: { correlationId: requestId, actor: 'key:1', occurredAt: new Date().toISOString() },

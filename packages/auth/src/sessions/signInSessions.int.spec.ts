@@ -1,78 +1,41 @@
-/** Sign-in sessions in the whole service, on two nodes. Source: contract, Sign-in and sessions. */
+/** Sign-in sessions over HTTP, on two nodes. Source: contract, Sign-in and sessions. */
 import {
-  createSessions,
-  createSigningKeys,
-  type IssuedSession,
-  refreshKeyFrom,
-  type UserView,
-} from '@coffer/auth';
-import { createPool, type Pool } from '@coffer/database';
-import { type Client, requireStatus, setUpApp, type TestApp } from '@coffer/host/testing';
-import { createSecretBox, systemClock } from '@coffer/kernel';
+  type Client,
+  type ContextNode,
+  type ContextWorld,
+  requireStatus,
+  setUpApp,
+  type TestApp,
+} from '@coffer/host/testing';
+import { createPlayerClient, type Session as PlayerSession } from '@coffer/sdk';
 import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
-import { SECRETS, startNode, startWorld, type World } from './testing/world.ts';
+import { type AuthGiven, startAuthWorld } from '../testing/authContexts.ts';
+import { allowSignIn, newWallet } from '../testing/signIns.ts';
 
-const USER = 'usr_1';
-const identity = { id: 'idn_1', type: 'wallet', externalId: 'key', profile: {} } as const;
-const wallet = {
-  id: 'wlt_1',
-  address: 'So11111111111111111111111111111111111111112',
-  environment: 'test',
-  custody: 'operator',
-  status: 'active',
-} as const;
-const viewUser = async ({ appId }: { readonly appId: string }, userId: string) => {
-  const user: UserView = {
-    id: userId,
-    appId,
-    primaryIdentity: identity,
-    identities: [identity],
-    wallets: [wallet],
-    createdAt: '2026-03-01T12:00:00.000Z',
-  };
-  return { user, standing: 'active' as const };
-};
-
-describe('sign-in sessions of the service', () => {
-  let world: World;
-  let other: Awaited<ReturnType<typeof startNode>>;
+describe('sign-in sessions', () => {
+  let world: ContextWorld<AuthGiven>;
+  let other: ContextNode;
   let app: TestApp;
-  let pool: Pool;
   let nodes: readonly [Client, Client];
 
   before(async () => {
-    world = await startWorld({ viewUser });
-    other = await startNode(world.databaseUrl, { viewUser, roles: ['api'] });
+    world = await startAuthWorld({ given: { acceptsLoopback: true } });
+    other = await world.startNode({ roles: ['api'] });
     nodes = [world.client, other.client];
     app = await setUpApp(world.client);
-    pool = createPool({
-      connectionString: world.databaseUrl,
-      applicationName: 'spec',
-      onIdleError: (error) => {
-        throw error;
-      },
-    });
+    await allowSignIn(world.client, app.appId);
   });
-  after(async () => {
-    await pool.end();
-    await other.stop();
-    await world.stop();
-  });
+  after(() => world.stop());
 
-  /** As a sign-in does, on a third node. */
-  const signIn = (environment: 'test' | 'live' = 'test'): Promise<IssuedSession> => {
-    const nowMs = () => performance.now();
-    const secretBox = createSecretBox(SECRETS.secretsKey);
-    const keys = createSigningKeys(pool, { secretBox, clock: systemClock, nowMs });
-    const refreshKey = refreshKeyFrom(SECRETS.secretsKey);
-    const options = { keys, refreshKey, clock: systemClock, issuer: 'coffer', nowMs, onReuse() {} };
-    const { appId, scopeId } = app;
-    return createSessions(pool, options).open({ appId, scopeId, environment }, USER, 'siws');
-  };
-  const verify = ({ accessToken }: IssuedSession, node: 0 | 1 = 0, key = app.test.secretKey) =>
+  const signIn = (environment: 'test' | 'live' = 'test'): Promise<PlayerSession> =>
+    createPlayerClient({
+      baseUrl: world.client.baseUrl,
+      publishableKey: app[environment].publishableKey,
+    }).signInWithWallet(newWallet());
+  const verify = ({ accessToken }: PlayerSession, node: 0 | 1 = 0, key = app.test.secretKey) =>
     nodes[node].post('/sessions/verify', { sessionToken: accessToken }, { key });
-  const refusedOn = (node: 0 | 1, session: IssuedSession) =>
+  const refusedOn = (node: 0 | 1, session: PlayerSession) =>
     eventually(
       'the session is refused',
       async () => (await verify(session, node)).status === 401 || undefined,
@@ -80,13 +43,15 @@ describe('sign-in sessions of the service', () => {
 
   it('are verified, refreshed and shown by whichever node is asked', async () => {
     const opened = await signIn();
+    const { user } = opened;
+    const [wallet] = user.wallets;
     for (const node of [0, 1] as const) {
       expect((await verify(opened, node)).json).to.deep.include({
-        userId: USER,
+        userId: user.id,
         appId: app.appId,
         environment: 'test',
         authMethod: 'siws',
-        walletAddress: wallet.address,
+        walletAddress: wallet?.address,
       });
       const me = requireStatus(await nodes[node].get('/me', { key: opened.accessToken }), 200);
       expect(me.json.wallet).to.deep.equal(wallet);
@@ -101,7 +66,7 @@ describe('sign-in sessions of the service', () => {
     const session = await signIn();
     expect((await verify(session, 0, app.live.secretKey)).json).to.include({ code: 'auth/invalid_session' });
     expect((await verify(await signIn('live'))).json).to.include({ code: 'auth/invalid_session' });
-    const asKey = await nodes[0].get('/ledger/sessions', { key: session.accessToken });
+    const asKey = await verify(session, 0, session.accessToken);
     expect(asKey).to.deep.include({ status: 403 });
     expect(asKey.json).to.include({ code: 'auth/wrong_credential_kind' });
   });
@@ -134,7 +99,7 @@ describe('sign-in sessions of the service', () => {
     expect(states.get(rotated.previousKid)).to.equal('retired');
     const jwks = (await nodes[1].get('/.well-known/jwks.json', { key: null })).text;
     expect(jwks).to.include(String(rotated.signingKid)).and.not.include(String(rotated.previousKid));
-    const { rows } = await pool.query(
+    const { rows } = await world.pool.query(
       `select actor, details from records.admin_actions where action = 'signing-keys.rotate'`,
     );
     expect(rows).to.have.length(1);
@@ -142,26 +107,17 @@ describe('sign-in sessions of the service', () => {
   });
 
   it('are checked offline by an issuer for each environment: where the service listens, or its public origin', async () => {
-    const published = await startNode(world.databaseUrl, {
-      viewUser,
-      roles: ['api'],
-      environment: { COFFER_PUBLIC_ORIGIN: 'https://wallets.example/' },
-    });
-    try {
-      for (const [url, origin, issuer] of [
-        [world.url, world.url, 'coffer'],
-        [published.url, 'https://wallets.example', 'https://wallets.example'],
-      ]) {
-        const metadata = JSON.parse(
-          await (await fetch(`${url}/live/.well-known/openid-configuration`)).text(),
-        );
-        expect(metadata).to.include({
-          issuer: `${issuer}/live`,
-          jwks_uri: `${origin}/live/.well-known/jwks.json`,
-        });
-      }
-    } finally {
-      await published.stop();
+    const config = { publicOrigin: 'https://wallets.example' };
+    const published = await world.startNode({ config, roles: ['api'] });
+    for (const [url, origin, issuer] of [
+      [world.url, world.url, 'coffer'],
+      [published.url, 'https://wallets.example', 'https://wallets.example'],
+    ]) {
+      const metadata = JSON.parse(await (await fetch(`${url}/live/.well-known/openid-configuration`)).text());
+      expect(metadata).to.include({
+        issuer: `${issuer}/live`,
+        jwks_uri: `${origin}/live/.well-known/jwks.json`,
+      });
     }
   });
 

@@ -6,18 +6,12 @@ import { type Consumer, reacting, startConsumer } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
 import { DeadProcessError, type Death, doomedPool } from '@coffer/database/testing';
 import type { EventStore } from '@coffer/event-store';
+import { openStoreOf, templateOf } from '@coffer/host/testing';
 import type { FailPointName } from '@coffer/kernel';
 import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
-import {
-  adoptSpecMasterKeys,
-  contextOf,
-  type IdentityNode,
-  identityNode,
-  newPerson,
-  newPlace,
-} from './testing/identities.ts';
-import { openStoreOf, serviceTemplate } from './testing/world.ts';
+import { AUTH_CONTEXTS, adoptSpecMasterKeys } from '../testing/authContexts.ts';
+import { contextOf, type IdentityNode, identityNode, newPerson, newPlace } from '../testing/identityNode.ts';
 
 const FIRST_SIGN_IN = ['IdentityClaimed', 'UserRegistered', 'IdentityLinked', 'WalletProvisioned'];
 const ERASURE = ['UserErased', 'IdentityReleased'];
@@ -60,7 +54,7 @@ describe('a process that dies', () => {
   let node: IdentityNode;
 
   before(async () => {
-    database = await createTestDatabase(serviceTemplate);
+    database = await createTestDatabase(templateOf(AUTH_CONTEXTS));
     const { connectionString } = database;
     // Connections are broken on purpose.
     pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });

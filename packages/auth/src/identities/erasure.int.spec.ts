@@ -1,52 +1,42 @@
 /** `users erase`, as the operator asks for it. Source: contract, The command line. */
 
-import { createPool, type Pool } from '@coffer/database';
-import { type EventStore, requestedBy } from '@coffer/event-store';
-import { requireStatus, setUpApp } from '@coffer/host/testing';
+import { requestedBy } from '@coffer/event-store';
+import { type ContextWorld, requireStatus, setUpApp, type TestApp, verdict } from '@coffer/host/testing';
 import { newId } from '@coffer/kernel';
 import { eventually, patiently } from '@coffer/testing';
 import { expect } from 'chai';
-import { contextOf, type IdentityNode, identityNode, newPerson } from './testing/identities.ts';
-import { verdict } from './testing/ledger.ts';
-import { openStoreOf, startWorld, type World } from './testing/world.ts';
+import { type AuthGiven, startAuthWorld } from '../testing/authContexts.ts';
+import { contextOf, type IdentityNode, identityNode, newPerson } from '../testing/identityNode.ts';
+import { PLAY_CONTEXTS } from '../testing/playContexts.ts';
 
 describe('an erased user', () => {
-  let world: World;
-  let pool: Pool;
-  let store: EventStore;
+  let world: ContextWorld<AuthGiven>;
   /** Another process: one that signs players in. */
   let node: IdentityNode;
-  let place: Awaited<ReturnType<typeof setUpApp>>['test'];
+  let app: TestApp;
+  let place: TestApp['test'];
 
   before(async () => {
-    world = await startWorld({ environment: { COFFER_REACTION_GRACE_MS: '0' } });
-    pool = createPool({ connectionString: world.databaseUrl, applicationName: 'spec', onIdleError() {} });
-    store = await openStoreOf(world.databaseUrl);
-    node = identityNode({ pool, store });
-    place = (await setUpApp(world.client)).test;
+    world = await startAuthWorld({ contexts: PLAY_CONTEXTS, config: { reactionGraceMs: 0 } });
+    node = identityNode(world);
+    app = await setUpApp(world.client);
+    place = app.test;
   });
-  after(async () => {
-    await store.close();
-    await pool.end();
-    await world.stop();
-  });
+  after(() => world.stop());
 
   const path = (userId: string, act = '') => `/portal/app/${place.appId}/test/users/${userId}${act}`;
   const post = (userId: string, act: string) => world.client.post(path(userId, act), {});
+  const placeOfApp = () => ({ appId: app.appId, scopeId: app.scopeId, environment: 'test' }) as const;
   const signIn = async () => {
-    const { rows } = await pool.query<{ scope_id: string }>(
-      'select scope_id from records.apps where app_id = $1',
-      [place.appId],
-    );
-    const app = { appId: place.appId, scopeId: String(rows[0]?.scope_id), environment: 'test' } as const;
     const person = newPerson();
-    const again = () => node.identities.resolve(app, person, {}, contextOf());
-    return { app, again, user: (await again()).user };
+    const again = () => node.identities.resolve(placeOfApp(), person, {}, contextOf());
+    return { again, user: (await again()).user };
   };
   const keptOf = async (userId: string) => {
-    const { rows } = await pool.query('select sealed_key from records.auth_data_keys where user_id = $1', [
-      userId,
-    ]);
+    const { rows } = await world.pool.query(
+      'select sealed_key from records.auth_data_keys where user_id = $1',
+      [userId],
+    );
     return rows;
   };
 
@@ -60,9 +50,12 @@ describe('an erased user', () => {
   });
 
   it('is forgotten also where only the first step was done: the process does the rest', async () => {
-    const { app, again, user } = await signIn();
+    const { again, user } = await signIn();
     const request = { requestId: 'req-1', actor: 'operator', deadlineMs: patiently() };
-    await node.users.erase({ ...app, userId: user.id }, requestedBy(request, new Date().toISOString()));
+    await node.users.erase(
+      { ...placeOfApp(), userId: user.id },
+      requestedBy(request, new Date().toISOString()),
+    );
     await eventually('the data key is destroyed', async () => {
       const [row] = await keptOf(user.id);
       return row?.sealed_key === null || undefined;
@@ -92,25 +85,23 @@ describe('an erased user', () => {
 
   it('was, like every user, made also where the sign-in died: the process makes user and wallet', async () => {
     const dying = identityNode({
-      pool,
-      store,
+      ...world,
       failPoint(name) {
         if (name === 'signIn.claimed') throw new Error('The process has just died.');
       },
     });
-    const { app } = await signIn();
     const person = newPerson();
-    const lost = await dying.identities.resolve(app, person, {}, contextOf()).catch(String);
+    const lost = await dying.identities.resolve(placeOfApp(), person, {}, contextOf()).catch(String);
     expect(lost).to.include('has just died');
     let userId = '';
-    for await (const page of store.readAll()) {
+    for await (const page of world.store.readAll()) {
       for (const { type, data } of page) if (type === 'IdentityClaimed') ({ userId } = JSON.parse(data));
     }
     const seen = await eventually('the user has a wallet', async () => {
-      const viewed = await node.identities.view(app, userId, contextOf());
+      const viewed = await node.identities.view(placeOfApp(), userId, contextOf());
       return viewed && viewed.user.wallets.length > 0 ? viewed : undefined;
     });
-    const { user } = await node.identities.resolve(app, person, {}, contextOf());
+    const { user } = await node.identities.resolve(placeOfApp(), person, {}, contextOf());
     expect(user).to.deep.include({ id: userId, wallets: seen.user.wallets });
   });
 
