@@ -51,7 +51,7 @@ export function walletsGiven({
 }: Partial<Pick<WalletsGiven, 'chains' | 'masterKeys'>> = {}): WalletsGiven {
   return {
     acceptsLoopback: false,
-    mints: { ensure: chains.ensureMint, checkOn: chains.mintCheck },
+    mints: { ensure: chains.ensureMint, checkOn: chains.mintCheck, errors: ['chain/unreachable'] },
     chains,
     fundFeePayer: chains.fundFeePayer,
     movePolicy: EAGER,

@@ -2,7 +2,6 @@
 
 import type { Answer, AppPlace, Client, TestApp } from '@coffer/host/testing';
 import { setUpApp, verdict } from '@coffer/host/testing';
-
 import { expect } from 'chai';
 import { startWorld, type World, type WorldOptions } from './world.ts';
 
