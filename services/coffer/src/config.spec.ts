@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ConfigurationError, configFrom, unknownVariables } from './config.ts';
+import { ConfigurationError, cacheMiBOf, configFrom, unknownVariables } from './config.ts';
 
 const problemsOf = (environment: Readonly<Record<string, string>>): string => {
   try {
@@ -101,5 +101,12 @@ describe('the configuration', () => {
       'COFFER_METRIC_PUBLIC: there is no such setting; did you mean COFFER_METRICS_PUBLIC?',
       'COFFER_SOMETHING_ELSE_ALTOGETHER: there is no such setting',
     ]);
+  });
+
+  it('keeps the states of streams in a sixteenth of the memory, unless it is told otherwise', () => {
+    const GIB = 1024 ** 3;
+    expect([1, 4, 16, 256].map((gib) => cacheMiBOf(gib * GIB))).to.deep.equal([128, 256, 1_024, 2_048]);
+    expect(configFrom({}).cacheBytes).to.be.within(128 * 1024 ** 2, 2 * GIB);
+    expect(configFrom({ COFFER_CACHE_MIB: '64' }).cacheBytes).to.equal(64 * 1024 ** 2);
   });
 });

@@ -3,6 +3,7 @@
  * Each variable is described in `docs/operating/README.md`.
  */
 import { isIP } from 'node:net';
+import { totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { addressFrom } from '@coffer/event-store/eventstoredb/address';
 import type { Role } from '@coffer/host';
@@ -124,7 +125,7 @@ const plainVariables = z.object({
   COFFER_OPERATOR_TOKEN: z.string().min(32, 'must have at least 32 characters').optional(),
   COFFER_REQUEST_TIMEOUT_MS: wholeNumber(100, 120_000).default(10_000),
   COFFER_MAX_CONCURRENT_REQUESTS: wholeNumber(1, 100_000).default(4_000),
-  COFFER_CACHE_MIB: wholeNumber(1, 65_536).default(128),
+  COFFER_CACHE_MIB: wholeNumber(1, 65_536).optional(),
   COFFER_SK_RATE_PER_MINUTE: wholeNumber(1, 100_000_000).optional(),
   COFFER_SIGN_IN_IP_RATE_PER_MINUTE: wholeNumber(1, 100_000_000).optional(),
   COFFER_SIGN_IN_KEY_RATE_PER_MINUTE: wholeNumber(1, 100_000_000).optional(),
@@ -235,7 +236,7 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
     operatorToken: variables.COFFER_OPERATOR_TOKEN,
     requestTimeoutMs: variables.COFFER_REQUEST_TIMEOUT_MS,
     maxConcurrentRequests: variables.COFFER_MAX_CONCURRENT_REQUESTS,
-    cacheBytes: variables.COFFER_CACHE_MIB * 1024 * 1024,
+    cacheBytes: (variables.COFFER_CACHE_MIB ?? cacheMiBOf(memoryBytes())) * MIB,
     secretKeyRatePerMinute: variables.COFFER_SK_RATE_PER_MINUTE,
     signInIpRatePerMinute: variables.COFFER_SIGN_IN_IP_RATE_PER_MINUTE,
     signInKeyRatePerMinute: variables.COFFER_SIGN_IN_KEY_RATE_PER_MINUTE,
@@ -248,6 +249,16 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
     failPoint: variables.COFFER_FAIL_POINT,
   };
 }
+
+const MIB = 1024 * 1024;
+
+/** A sixteenth of the memory, in which the states of some millions of bets find room: from 128 MiB to 2 GiB. */
+export const cacheMiBOf = (ofMachineBytes: number): number =>
+  Math.min(2_048, Math.max(128, Math.floor(ofMachineBytes / 16 / MIB)));
+
+/** Of the machine, or of the container where that has a limit. */
+const memoryBytes = (): number =>
+  Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 
 /** The command line's own. */
 const OTHER_NAMES = ['COFFER_URL'];
