@@ -4,5 +4,6 @@ export * from './givenWhenThen.ts';
 export * from './mailServer.ts';
 export * from './postgres.ts';
 export * from './random.ts';
+export * from './reachableDatabase.ts';
 export * from './storeGateways.ts';
 export * from './waiting.ts';

@@ -4,7 +4,7 @@
  */
 import { type EventStore, StoreUnreachableError } from '@coffer/event-store';
 import { type Answer, type CallOptions, requireStatus, type TestApp, textOf } from '@coffer/host/testing';
-import { eventually } from '@coffer/testing';
+import { eventually, reachableDatabase } from '@coffer/testing';
 import {
   appWithGem,
   newAddress,
@@ -14,7 +14,6 @@ import {
   type TestChain,
 } from '@coffer/wallets/testing';
 import { expect } from 'chai';
-import { reachableDatabase } from './testing/databaseAway.ts';
 import { verdict } from './testing/ledger.ts';
 import { openApiPaths } from './testing/openApiDocuments.ts';
 import { startWorld, type World } from './testing/world.ts';

@@ -3,11 +3,11 @@ import { Writable } from 'node:stream';
 import { CHAIN_CONSUMER, chainProjection } from '@coffer/audit';
 import { projecting, startConsumer } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
-import { type AppPlace, setUpApp, textOf } from '@coffer/host/testing';
+import { type AppPlace, openStoreOf, setUpApp, textOf } from '@coffer/host/testing';
 import { describeLogTable, eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import { runProgram } from './cli/program.ts';
-import { openStoreOf, startWorld, type World } from './testing/world.ts';
+import { startWorld, type World } from './testing/world.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 

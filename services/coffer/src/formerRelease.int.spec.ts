@@ -7,13 +7,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createPool } from '@coffer/database';
 import { migrateAll, migrationsOf } from '@coffer/host';
-import { type AppPlace, placeOf, requireStatus } from '@coffer/host/testing';
+import { type AppPlace, openStoreOf, placeOf, requireStatus } from '@coffer/host/testing';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { CONTEXTS } from './contexts.ts';
 import { type ImportResult, importStreams } from './importStreams.ts';
 import { caughtUpRows, freshRows, withSpecPool } from './testing/readModels.ts';
-import { openStoreOf, startNode, type World } from './testing/world.ts';
+import { startNode, type World } from './testing/world.ts';
 
 const fixture = (name: string) => new URL(`./fixtures/formerRelease.${name}`, import.meta.url);
 

@@ -3,7 +3,7 @@
 import { chainOfLog } from '@coffer/audit';
 import { createPool, type Pool } from '@coffer/database';
 import { type EventStore, OutcomeUnknownError } from '@coffer/event-store';
-import { requireStatus } from '@coffer/host/testing';
+import { openStoreOf, requireStatus } from '@coffer/host/testing';
 import { systemClock } from '@coffer/kernel';
 import { transactionUseOf } from '@coffer/ledger';
 import { type BooksPlace, CoverageIncompleteError, createReconciler, type Report } from '@coffer/reconcile';
@@ -11,7 +11,6 @@ import { itLogTable } from '@coffer/testing';
 import { expect } from 'chai';
 import { CONTEXTS } from './contexts.ts';
 import { useLedger } from './testing/ledger.ts';
-import { openStoreOf } from './testing/world.ts';
 
 describe('A reconciliation', () => {
   describe('while a settlement is on its way', () => {

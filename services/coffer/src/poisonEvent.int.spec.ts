@@ -7,13 +7,13 @@ import assert from 'node:assert/strict';
 import { accountStreamOf } from '@coffer/accounts';
 import { createPool, type Pool } from '@coffer/database';
 import type { EventStore, LogPlace, Position } from '@coffer/event-store';
-import { type AppPlace, requireStatus, setUpApp, textOf } from '@coffer/host/testing';
+import { type AppPlace, openStoreOf, requireStatus, setUpApp, textOf } from '@coffer/host/testing';
 import { liveReadSchema } from '@coffer/read-models';
 import { eventually, itLogTable } from '@coffer/testing';
 import { expect } from 'chai';
 import { caughtUpRows, freshRows, holdsCaughtUp } from './testing/readModels.ts';
 import { consumerMetric, errorLines } from './testing/watch.ts';
-import { openStoreOf, startNode, startWorld, type World } from './testing/world.ts';
+import { startNode, startWorld, type World } from './testing/world.ts';
 
 const CONSUMERS = ['readModels', 'holds'] as const;
 const CHIP = 2;

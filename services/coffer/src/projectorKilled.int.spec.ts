@@ -7,7 +7,7 @@ import { type Consumer, type ConsumerAlarm, readCheckpoint } from '@coffer/consu
 import { createPool, type Pool, withTransaction } from '@coffer/database';
 import { type Death, doomedPool } from '@coffer/database/testing';
 import { createCommandHandler, type EventStore, type RecordedEvent } from '@coffer/event-store';
-import { setUpApp, textOf } from '@coffer/host/testing';
+import { openStoreOf, setUpApp, textOf } from '@coffer/host/testing';
 import { createMoves, treasuryMovePlace } from '@coffer/moves';
 import { depositOf } from '@coffer/moves/testing';
 import { createReadSchema, READ_MODELS_CONSUMER, startReadModels } from '@coffer/read-models';
@@ -15,7 +15,7 @@ import { eventually, patiently } from '@coffer/testing';
 import { expect } from 'chai';
 import { CONTEXTS } from './contexts.ts';
 import { expireLeases, freshRows, type Rows, rowsOf } from './testing/readModels.ts';
-import { openStoreOf, startWorld, type World } from './testing/world.ts';
+import { startWorld, type World } from './testing/world.ts';
 
 /** The log below is three pages of it, the last one not full. */
 const PAGE_SIZE = 12;

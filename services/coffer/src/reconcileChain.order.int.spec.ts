@@ -1,5 +1,7 @@
 /** What happens between two looks of a comparison with the chain, at the worst moment: no false alarm, and no other. */
+
 import type { EventStore } from '@coffer/event-store';
+import { openStoreOf } from '@coffer/host/testing';
 import { systemClock } from '@coffer/kernel';
 import { type ChainReport, createChainReconciler } from '@coffer/reconcile';
 import { testWallet } from '@coffer/solana/testing';
@@ -12,7 +14,6 @@ import {
   type ServiceOnChain,
   startServiceOnChain,
 } from './testing/chainWorld.ts';
-import { openStoreOf } from './testing/world.ts';
 
 const SOL = LAMPORTS_PER_SOL;
 

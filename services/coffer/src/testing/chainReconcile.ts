@@ -1,7 +1,7 @@
 /** Comparing with the chain as an operator does, and forging what is compared. For specs. */
 import { randomUUID } from 'node:crypto';
 import { Writable } from 'node:stream';
-import { requireStatus } from '@coffer/host/testing';
+import { openStoreOf, requireStatus } from '@coffer/host/testing';
 import { encodeMetadata, newId } from '@coffer/kernel';
 import { type MoveEvent, moveEvents, moveStreamName, treasuryMovePlace } from '@coffer/moves';
 import { runProgram } from '../cli/program.ts';
@@ -11,7 +11,6 @@ import {
   type ServiceOnChain,
   startServiceOnChain,
 } from './chainWorld.ts';
-import { openStoreOf } from './world.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 interface ChainResult {

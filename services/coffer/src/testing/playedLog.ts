@@ -5,11 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import { type AccountEvent, accountEvents, accountStreamOf, type HoldId } from '@coffer/accounts';
 import { type EventStore, OutcomeUnknownError } from '@coffer/event-store';
-import type { AppPlace } from '@coffer/host/testing';
+import { type AppPlace, openStoreOf } from '@coffer/host/testing';
 import { type EventCodec, encodeMetadata, newId } from '@coffer/kernel';
 import { type PlaySessionEvent, playSessionEvents, playSessionStream } from '@coffer/ledger';
 import { eventually } from '@coffer/testing';
-import { openStoreOf } from './world.ts';
 
 export interface PlayedLog {
   readonly sessionIds: readonly string[];

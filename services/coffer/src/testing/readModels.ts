@@ -1,9 +1,10 @@
 /** The read models as rows to compare, for specs that break whatever fills them. */
+
 import { createPool, type Pool, type Queryable, withTransaction } from '@coffer/database';
+import { openStoreOf } from '@coffer/host/testing';
 import { createReadSchema, liveReadSchema, READ_MODELS_CONSUMER, startReadModels } from '@coffer/read-models';
 import { eventually } from '@coffer/testing';
 import { CONTEXTS } from '../contexts.ts';
-import { openStoreOf } from './world.ts';
 
 /** Every table of the schema, whatever tables it has: its rows as text, in order. */
 export type Rows = Readonly<Record<string, readonly string[]>>;

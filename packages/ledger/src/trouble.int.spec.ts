@@ -9,11 +9,10 @@ import {
   StoreOverloadedError,
   StoreUnreachableError,
 } from '@coffer/event-store';
-import { type Answer, type Fields, requireStatus } from '@coffer/host/testing';
-import { eventually, itLogTable } from '@coffer/testing';
+import { type Answer, type Fields, requireStatus, verdict } from '@coffer/host/testing';
+import { eventually, itLogTable, type ReachableDatabase, reachableDatabase } from '@coffer/testing';
 import { expect } from 'chai';
-import { type ReachableDatabase, reachableDatabase } from './testing/databaseAway.ts';
-import { type Ledger, useLedger, verdict } from './testing/ledger.ts';
+import { type Ledger, useLedger } from './testing/useLedger.ts';
 
 type Append = EventStore['append'];
 
@@ -49,7 +48,7 @@ describe('The ledger in trouble', () => {
   const store = troubledStore();
   const ledger = useLedger({
     wrapStore: store.wrapStore,
-    environment: { COFFER_REQUEST_TIMEOUT_MS: '100', COFFER_REACTION_GRACE_MS: '0' },
+    config: { requestTimeoutMs: 100, reactionGraceMs: 0 },
   });
   afterEach(() => store.heal());
 
@@ -190,7 +189,7 @@ describe('The ledger under more than it can take', () => {
   const CAPACITY = 5;
   const ledger = useLedger({
     wrapStore: store.wrapStore,
-    environment: { COFFER_MAX_CONCURRENT_REQUESTS: String(CAPACITY) },
+    config: { maxConcurrentRequests: CAPACITY },
   });
 
   it('refuses what is beyond it at once, does all that it took on, and goes on', async () => {
@@ -222,7 +221,7 @@ describe('The ledger under more than it can take', () => {
 });
 
 describe('The ledger without its database', () => {
-  const ledger = useLedger({ environment: { COFFER_REQUEST_TIMEOUT_MS: '500' } });
+  const ledger = useLedger({ config: { requestTimeoutMs: 500 } });
   let database: ReachableDatabase;
   before(() => {
     database = reachableDatabase(ledger.world.databaseUrl);

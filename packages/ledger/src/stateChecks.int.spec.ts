@@ -1,7 +1,7 @@
 /** Which refusal answers when several would fit. Source: contract, Ledger, Order of state checks. */
 import type { Answer, Fields } from '@coffer/host/testing';
 import { requireStatus } from '@coffer/host/testing';
-import { type PlayedSession, useLedger } from './testing/ledger.ts';
+import { type PlayedSession, useLedger } from './testing/useLedger.ts';
 
 describe('The order of state checks', () => {
   const ledger = useLedger();

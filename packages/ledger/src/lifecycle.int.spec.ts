@@ -1,12 +1,12 @@
 /** Opening and settling at their edges, and what may still come after. Source: contract, Ledger. */
 
-import { requireStatus, textOf } from '@coffer/host/testing';
+import { requireStatus, textOf, verdict } from '@coffer/host/testing';
 import { expect } from 'chai';
-import { useLedger, verdict } from './testing/ledger.ts';
+import { setStanding } from './testing/standings.ts';
+import { useLedger } from './testing/useLedger.ts';
 
 describe('The ledger, from open to settle', () => {
   const ledger = useLedger();
-  const admin = () => `/portal/app/${ledger.app.appId}/test`;
 
   describe('an open', () => {
     it('holds the lock and answers the session', async () => {
@@ -119,12 +119,12 @@ describe('The ledger, from open to settle', () => {
 
   describe('a suspended user', () => {
     it('opens no session, while a session already open goes on', async () => {
-      const { test, client, refused, replays } = ledger;
+      const { test, refused, replays } = ledger;
       const userId = await test.newPlayer('100');
       const open = { userId, lockAmount: '50', transactionUuid: 'open-before-suspension' };
       const opened = requireStatus(await test.openSession(open), 201);
       const sessionId = textOf(opened, 'sessionId');
-      await client.post(`${admin()}/users/${userId}/suspend`, { reason: 'asked for it' });
+      await setStanding(ledger, userId, 'suspend');
 
       const next = { userId, lockAmount: '50', transactionUuid: 'open-while-suspended' };
       await refused({ userId, sessionId }, () => test.openSession(next), '403 users/suspended');
@@ -139,7 +139,7 @@ describe('The ledger, from open to settle', () => {
       expect(goesOn.map(({ status }) => status)).to.deep.equal(Array(5).fill(200));
       expect(await test.funds(userId)).to.deep.equal({ available: '95', held: '0' });
 
-      await client.post(`${admin()}/users/${userId}/reinstate`, {});
+      await setStanding(ledger, userId, 'reinstate');
       expect((await test.openSession(next)).status).to.equal(201);
     });
   });

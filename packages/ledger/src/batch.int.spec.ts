@@ -1,8 +1,8 @@
 /** Many writes of one session in one request. Source: contract, Ledger, POST /ledger/batch. */
 import type { AppendRequest } from '@coffer/event-store';
-import { type Answer, type Fields, requireStatus } from '@coffer/host/testing';
+import { type Answer, type Fields, requireStatus, verdict } from '@coffer/host/testing';
 import { expect } from 'chai';
-import { useLedger, verdict } from './testing/ledger.ts';
+import { useLedger } from './testing/useLedger.ts';
 
 interface Result {
   readonly status: number;

@@ -2,7 +2,7 @@
 
 import { requireStatus } from '@coffer/host/testing';
 import { expect } from 'chai';
-import { type PlayedSession, useLedger } from './testing/ledger.ts';
+import { type PlayedSession, useLedger } from './testing/useLedger.ts';
 
 const MAX_SESSION_WRITES = 100_000;
 const BATCH_SIZE = 1_000;

@@ -4,15 +4,15 @@
  */
 import { randomUUID } from 'node:crypto';
 import { accountEvents, rollbackEntryId } from '@coffer/accounts';
-import { type Answer, requireStatus, setUpApp } from '@coffer/host/testing';
+import { type Answer, requireStatus, setUpApp, verdict } from '@coffer/host/testing';
 import { encodeMetadata } from '@coffer/kernel';
+import { RECONCILED_CONTEXTS } from '@coffer/reconcile/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type PlayedSession, useLedger, verdict } from './testing/ledger.ts';
-import { openStoreOf } from './testing/world.ts';
+import { type PlayedSession, useLedger } from './testing/useLedger.ts';
 
 describe('Amounts of nothing', () => {
-  const ledger = useLedger();
+  const ledger = useLedger({ contexts: RECONCILED_CONTEXTS });
 
   const accountOf = (userId: string) => `account-test.${ledger.app.appId}.${userId}.2`;
   const eventsOf = (stream: string) => ledger.client.lines(`/portal/streams/${stream}`);
@@ -168,13 +168,10 @@ describe('Amounts of nothing', () => {
     const { userId } = await ledger.test.newSession('1');
     const admin = `/portal/app/${ledger.app.appId}/test/users/${userId}/accounts`;
     const adjustment = { currency: 'CHIP', amount: '0', ref: 'nothing' };
-    const transfer = { userId, currency: 2, amount: '0', ref: 'nothing' };
     await ledger.news();
     for (const call of [
       () => ledger.client.post(`${admin}/credit`, adjustment),
       () => ledger.client.post(`${admin}/debit`, adjustment),
-      () => ledger.test.post('/treasury/deposit', transfer),
-      () => ledger.test.post('/treasury/withdraw', transfer),
     ]) {
       expect(verdict(await call())).to.equal('400 request/invalid');
     }
@@ -188,27 +185,23 @@ describe('Amounts of nothing', () => {
     await accepted(ledger.test.bet({ sessionId, transactionUuid: 'b', amount: '0' }));
     await accepted(ledger.test.settle({ sessionId }));
     await accepted(ledger.test.rollback({ sessionId, transactionUuid: 'r', betTransactionUuid: 'b' }));
-    const store = await openStoreOf(ledger.world.databaseUrl);
-    try {
-      const { type, data, schemaVersion } = accountEvents.encode({
-        type: 'AccountCredited',
-        data: {
-          entryId: rollbackEntryId(sessionId, 'r'),
-          amount: 0n,
-          reason: 'rollback',
-          available: 100n,
-          held: 0n,
-        },
-      });
-      const metadata = { correlationId: 'c', actor: 'spec', occurredAt: '2026-01-31T12:00:00.000Z' };
-      await store.append({
-        stream,
-        expectedRevision: (await eventsOf(stream)).length - 1,
-        events: [{ id: randomUUID(), type, data, metadata: encodeMetadata(metadata, schemaVersion) }],
-      });
-    } finally {
-      await store.close();
-    }
+    const { store } = ledger.world;
+    const { type, data, schemaVersion } = accountEvents.encode({
+      type: 'AccountCredited',
+      data: {
+        entryId: rollbackEntryId(sessionId, 'r'),
+        amount: 0n,
+        reason: 'rollback',
+        available: 100n,
+        held: 0n,
+      },
+    });
+    const metadata = { correlationId: 'c', actor: 'spec', occurredAt: '2026-01-31T12:00:00.000Z' };
+    await store.append({
+      stream,
+      expectedRevision: (await eventsOf(stream)).length - 1,
+      events: [{ id: randomUUID(), type, data, metadata: encodeMetadata(metadata, schemaVersion) }],
+    });
     await expectBooksReconciled();
     await ledger.test.credit(userId, '5');
     expect(await ledger.test.funds(userId)).to.deep.equal({ available: '105', held: '0' });

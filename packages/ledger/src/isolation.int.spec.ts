@@ -7,10 +7,11 @@ import {
   setUpApp,
   type TestApp,
   textOf,
+  verdict,
 } from '@coffer/host/testing';
 import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
-import { type PlayedSession, useLedger, verdict } from './testing/ledger.ts';
+import { type PlayedSession, useLedger } from './testing/useLedger.ts';
 
 /** Source: contract, Apps, keys, currencies. */
 const REVOCATION_LIMIT_MS = 1_000;

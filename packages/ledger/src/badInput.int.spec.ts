@@ -1,8 +1,9 @@
 /** Bad input to the ledger, in the order of the checks. Source: contract, Common rules. */
 
-import { type Answer, type CallOptions, type Fields, requireStatus } from '@coffer/host/testing';
+import { type Answer, type CallOptions, type Fields, requireStatus, verdict } from '@coffer/host/testing';
 import { expect } from 'chai';
-import { type PlayedSession, useLedger, verdict } from './testing/ledger.ts';
+import { setStanding } from './testing/standings.ts';
+import { type PlayedSession, useLedger } from './testing/useLedger.ts';
 
 const INVALID = '400 request/invalid';
 const MALFORMED = '400 request/malformed_json';
@@ -79,11 +80,11 @@ describe('Bad input to the ledger', () => {
     for (const [refusal, call] of rows) it(refusal, () => refused(refusal, call));
 
     it('of an open: user, currency, key, standing, funds', async () => {
-      const { test, client, app } = ledger;
+      const { test } = ledger;
       const userId = await test.newPlayer('10');
       const opened = { userId, lockAmount: '5', transactionUuid: 'open-1' };
       requireStatus(await test.openSession(opened), 201);
-      requireStatus(await client.post(`/portal/app/${app.appId}/test/users/${userId}/suspend`, {}), 200);
+      await setStanding(ledger, userId, 'suspend');
       const dear = { userId, lockAmount: '999', transactionUuid: 'open-1' };
       const open = (fields: Fields) => () => test.openSession({ ...dear, ...fields });
       await refused(INVALID, open({ userId: 'usr_1', lockAmount: '-1' }));
@@ -91,7 +92,7 @@ describe('Bad input to the ledger', () => {
       await refused('404 ledger/unknown_currency', open({ currency: 'GOLD' }));
       await refused('409 ledger/transaction_conflict', open({}));
       await refused('403 users/suspended', open({ transactionUuid: 'open-2' }));
-      requireStatus(await client.post(`/portal/app/${app.appId}/test/users/${userId}/reinstate`, {}), 200);
+      await setStanding(ledger, userId, 'reinstate');
       await refused('409 ledger/insufficient_funds', open({ transactionUuid: 'open-2' }));
     });
   });

@@ -1,9 +1,9 @@
 /** What can be read of sessions and funds, page by page. Source: contract, Ledger, the additional endpoints. */
 
-import { type Answer, requireStatus, textOf } from '@coffer/host/testing';
+import { type Answer, requireStatus, textOf, verdict } from '@coffer/host/testing';
 import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
-import { type PlayedSession, useLedger, verdict } from './testing/ledger.ts';
+import { type PlayedSession, useLedger } from './testing/useLedger.ts';
 
 type Items = readonly Readonly<Record<string, unknown>>[];
 const ABSENT_SESSION = 'ses_01h455vb4pex5vsknk084sn02q';

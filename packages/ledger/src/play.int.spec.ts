@@ -1,8 +1,8 @@
 /** Bets, wins and rollbacks at their edges. Source: contract, Ledger, the table of edge cases. */
 
-import { type Answer, requireStatus } from '@coffer/host/testing';
+import { type Answer, requireStatus, verdict } from '@coffer/host/testing';
 import { expect } from 'chai';
-import { useLedger, verdict } from './testing/ledger.ts';
+import { useLedger } from './testing/useLedger.ts';
 
 describe('The ledger, in play', () => {
   const ledger = useLedger();

@@ -1,5 +1,5 @@
-/** For specs: a database that nobody reaches for a while. */
-import { createPool } from '@coffer/database';
+/** A database that nobody reaches for a while. */
+import pg from 'pg';
 
 export interface ReachableDatabase {
   /** Breaks every connection, and refuses new ones until it is reachable again. */
@@ -11,14 +11,7 @@ export function reachableDatabase(databaseUrl: string): ReachableDatabase {
   const address = new URL(databaseUrl);
   const name = address.pathname.slice(1);
   address.pathname = '/postgres';
-  const server = createPool({
-    connectionString: address.href,
-    applicationName: 'spec of an absent database',
-    maxConnections: 1,
-    onIdleError: (error) => {
-      throw error;
-    },
-  });
+  const server = new pg.Pool({ connectionString: address.href, max: 1 });
   return {
     async setReachable(reachable) {
       await server.query(`alter database ${name} with allow_connections ${reachable}`);

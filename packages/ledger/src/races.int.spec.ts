@@ -3,9 +3,9 @@
  * requests in parallel) and Common rules (same key, other content).
  */
 
-import { type Answer, type AppPlace, type Fields, requireStatus } from '@coffer/host/testing';
+import { type Answer, type AppPlace, type Fields, requireStatus, verdict } from '@coffer/host/testing';
 import { expect } from 'chai';
-import { type PlayedSession, useLedger, verdict } from './testing/ledger.ts';
+import { type PlayedSession, useLedger } from './testing/useLedger.ts';
 
 const PARALLEL = 50;
 const CONFLICT = '409 ledger/transaction_conflict';

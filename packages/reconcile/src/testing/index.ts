@@ -1,0 +1,1 @@
+export { RECONCILED_CONTEXTS } from './reconciledContexts.ts';
