@@ -13,9 +13,7 @@ const isTableOfCases = (path: string) => isTestCode(path) || /^packages\/ledger\
 /** Allowed to be longer, each for a reason. */
 const LONG_FOR_A_REASON: { readonly [place: string]: string } = {
   'packages/ledger/src/routes.ts ledgerEndpoints': 'a table of endpoints',
-  'packages/moves/src/driver.ts createMoveDriver': 'one journey, from start to end',
   'packages/solana/src/memory/memoryChain.ts memoryChain': "a whole chain: one method for each of the port's",
-  'packages/solana/src/web3/rpcChain.ts createRpcChain': "one method for each of the port's",
   'packages/wallets/src/playerRoutes.ts playerWalletEndpoints': 'a table of endpoints',
 };
 
@@ -88,7 +86,7 @@ const oneIdeaPerFunction: Rule = {
         ofLines(MAXIMUM_LINES + 1, 'export function a({\n  b,\n}: B): C {', '}'),
       ),
     ],
-    [file('packages/moves/src/driver.ts', 'export function createMoveDriver() {\n}\n')],
+    [file('packages/ledger/src/routes.ts', 'export function ledgerEndpoints() {\n}\n')],
   ],
   accepts: [
     [file('packages/http/src/a.ts', ofLines(MAXIMUM_LINES, 'export function a(): { b: C } {', '}'))],

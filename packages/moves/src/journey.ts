@@ -60,6 +60,8 @@ export function journeyOf(requested: StreamEvent, signal: AbortSignal): Journey 
 /** How long the outcome of an append may stay unknown. */
 const APPEND_WITHIN_MS = 10_000;
 
+export type MoveRecord = ReturnType<typeof createMoveRecord>;
+
 /** Each step is written once, by the first: one of several drivers learns that it was the first. */
 export function createMoveRecord({
   handler,

@@ -11,6 +11,8 @@ export class NoChainError extends Error {
   override readonly name = 'NoChainError';
 }
 
+export type Landings = ReturnType<typeof createLandings>;
+
 export function createLandings({
   chainOf,
   clock,

@@ -33,7 +33,7 @@ export interface ReconcileNeeds extends Platform {
   readonly finalFundsOf: ChainReconcilerDependencies['fundsOf'];
   /** In which the scrub looks at everything once. */
   readonly scrubPassMs: number;
-  /** How often the ends of moves are looked for on the chain. Default: every 15 seconds. */
+  /** How often the ends of moves are looked for on the chain, if not as often as usual. */
   readonly bearOutEveryMs: number | undefined;
 }
 

@@ -17,7 +17,7 @@ export interface InstallationOptions {
   readonly chains: OpenChains;
   /** Given where the installation keeps its own. */
   readonly makeNextMasterKey: ((environment: Environment) => Promise<MasterKey>) | undefined;
-  /** How often the ends of moves are looked for on the chain. Default: every 15 seconds. */
+  /** For specs: how often the ends of moves are looked for on the chain. */
   readonly bearOutEveryMs?: number;
 }
 

@@ -1,5 +1,6 @@
 /** The event store on EventStoreDB or KurrentDB, for installations that outgrow one machine. ADR 0014. */
 import type { EventStore } from '../port.ts';
+import { type QueueLimits, queueLimits } from '../queueLimits.ts';
 import { addressFrom } from './address.ts';
 import { createAppender } from './appender.ts';
 import { createClients } from './clients.ts';
@@ -10,13 +11,9 @@ import { createLogReader } from './logReader.ts';
 import { subscription } from './subscription.ts';
 import { comparePositions, parsePosition } from './wire.ts';
 
-export interface EventStoreDbEventStoreOptions {
+export interface EventStoreDbEventStoreOptions extends QueueLimits {
   /** `esdb://…` or `esdb+discover://…`, with nodes, credentials and TLS as the client's documentation has them. */
   readonly connectionString: string;
-  /** The most appends that may wait. Default 10,000. */
-  readonly maxQueuedAppends?: number;
-  /** The most bytes they may have. Default 64 MiB. */
-  readonly maxQueuedBytes?: number;
   /** After this long without an answer, an append or a read makes the cluster look for the leader. Default 2,000. */
   readonly patienceMs?: number;
   /** After this long without an answer, the outcome of an append is unknown. Default 5,000. */
@@ -56,8 +53,7 @@ export function createEventStoreDbEventStore(options: EventStoreDbEventStoreOpti
     limiter: createLimiter(MAX_APPENDS_AT_ONCE),
     patienceMs,
     appendTimeoutMs,
-    maxQueuedAppends: options.maxQueuedAppends ?? 10_000,
-    maxQueuedBytes: options.maxQueuedBytes ?? 64 * 1024 * 1024,
+    ...queueLimits(options),
   });
   const following = createClients(address, cluster);
   const followingReader = createLogReader({

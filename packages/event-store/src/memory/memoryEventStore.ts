@@ -20,6 +20,7 @@ import type {
   SubscribeOptions,
   SubscriptionMessage,
 } from '../port.ts';
+import { type QueueLimits, queueLimits } from '../queueLimits.ts';
 import { createMemoryLog, type MemoryLog } from './memoryLog.ts';
 
 /**
@@ -28,11 +29,9 @@ import { createMemoryLog, type MemoryLog } from './memoryLog.ts';
  */
 export type AppendFault = 'fail' | 'loseReply' | undefined;
 
-export interface MemoryEventStoreOptions {
+export interface MemoryEventStoreOptions extends Pick<QueueLimits, 'maxQueuedAppends'> {
   /** Stores that share a log are like processes on one database. Default: a new log. */
   readonly log?: MemoryLog;
-  /** The most appends that may wait. Default 10,000. */
-  readonly maxQueuedAppends?: number;
   /** Asked before each append is written; a promise delays it and those after it in its stream. */
   readonly faults?: (request: AppendRequest) => AppendFault | Promise<AppendFault>;
 }
@@ -40,7 +39,8 @@ export interface MemoryEventStoreOptions {
 const PAGE_SIZE = 1_000;
 
 export function createMemoryEventStore(options: MemoryEventStoreOptions = {}): EventStore {
-  const { log = createMemoryLog(), maxQueuedAppends = 10_000, faults } = options;
+  const { log = createMemoryLog(), faults } = options;
+  const { maxQueuedAppends } = queueLimits(options);
   const lastOfStream = new Map<string, Promise<unknown>>();
   const closing = new AbortController();
   let waiting = 0;

@@ -4,22 +4,19 @@ import { type Migrations, migrate, type Pool } from '@coffer/database';
 import pg from 'pg';
 import { parsePosition } from '../decimalPosition.ts';
 import type { EventStore } from '../port.ts';
+import { type QueueLimits, queueLimits } from '../queueLimits.ts';
 import { createAppender } from './appender.ts';
 import { createLogReader } from './logReader.ts';
 import { sharePages } from './sharedPages.ts';
 import { subscription } from './subscription.ts';
 import { createWakeups } from './wakeups.ts';
 
-export interface PostgresEventStoreOptions {
+export interface PostgresEventStoreOptions extends QueueLimits {
   readonly connectionString: string;
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
   /** Connections for reads. Default 8. */
   readonly readConnections?: number;
-  /** The most appends that may wait. Default 10,000. */
-  readonly maxQueuedAppends?: number;
-  /** The most bytes they may have. Default 64 MiB. */
-  readonly maxQueuedBytes?: number;
 }
 
 /**
@@ -50,11 +47,12 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
   const reader = createLogReader(pool);
   const pageFrom = sharePages(reader.pageFrom);
   const wakeups = createWakeups({ connectionString, applicationName });
+  const { maxQueuedAppends, maxQueuedBytes } = queueLimits(options);
   const appender = createAppender({
     connectionString,
     applicationName: `${applicationName}-append`,
-    maxQueuedEntries: options.maxQueuedAppends ?? 10_000,
-    maxQueuedBytes: options.maxQueuedBytes ?? 64 * 1024 * 1024,
+    maxQueuedEntries: maxQueuedAppends,
+    maxQueuedBytes,
     onAppended: wakeups.wake,
     findAppended: reader.findAppended,
   });

@@ -18,7 +18,7 @@ import { decodeTokenAccount } from '../programs/tokenAccount.ts';
 import { absenceOn, HISTORY_NOT_KEPT, historyOn } from './absence.ts';
 import { errorText, u64Figure } from './losslessJson.ts';
 import { isLostOn } from './lost.ts';
-import { NODE_UNHEALTHY, NodesFailedError, nodePool, refusalOf } from './nodePool.ts';
+import { NODE_UNHEALTHY, type NodePool, NodesFailedError, nodePool, refusalOf } from './nodePool.ts';
 import {
   accountsAnswer,
   ownedAccountsAnswer,
@@ -85,26 +85,7 @@ export function createRpcChain(options: RpcChainOptions): Chain {
       return { blockhash, lastValidBlockHeight: BigInt(lastValidBlockHeight) };
     },
 
-    async send(transaction): Promise<SendOutcome> {
-      // The commitment of the blockhash: by it the node knows how long to forward the bytes, also without preflight.
-      const config = {
-        encoding: 'base64',
-        skipPreflight: true,
-        preflightCommitment: 'confirmed',
-        maxRetries: 0,
-      };
-      const bytes = Buffer.from(transaction).toString('base64');
-      try {
-        await pool.any((node) => node.call('sendTransaction', [bytes, config], z.string()));
-        return { outcome: 'accepted' };
-      } catch (error) {
-        if (!(error instanceof NodesFailedError)) throw error;
-        const refusals = error.failed.flatMap((failed) => refusalOf(failed.error) ?? []);
-        const [refusal] = refusals.filter(({ code }) => code !== NODE_UNHEALTHY);
-        if (!refusal) throw error;
-        return { outcome: 'refused', reason: refusal.message };
-      }
-    },
+    send: (transaction) => sendBy(pool, transaction),
 
     async statuses(signatures) {
       const pages = inPages(signatures, STATUSES_PER_CALL).map((page) =>
@@ -205,6 +186,27 @@ export function createRpcChain(options: RpcChainOptions): Chain {
       closing.abort(new ChainUnreachableError('The chain was closed.'));
     },
   };
+}
+
+async function sendBy(pool: NodePool, transaction: Uint8Array): Promise<SendOutcome> {
+  // The commitment of the blockhash: by it the node knows how long to forward the bytes, also without preflight.
+  const config = {
+    encoding: 'base64',
+    skipPreflight: true,
+    preflightCommitment: 'confirmed',
+    maxRetries: 0,
+  };
+  const bytes = Buffer.from(transaction).toString('base64');
+  try {
+    await pool.any((node) => node.call('sendTransaction', [bytes, config], z.string()));
+    return { outcome: 'accepted' };
+  } catch (error) {
+    if (!(error instanceof NodesFailedError)) throw error;
+    const refusals = error.failed.flatMap((failed) => refusalOf(failed.error) ?? []);
+    const [refusal] = refusals.filter(({ code }) => code !== NODE_UNHEALTHY);
+    if (!refusal) throw error;
+    return { outcome: 'refused', reason: refusal.message };
+  }
 }
 
 async function tokenAccounts(

@@ -1,0 +1,139 @@
+/**
+ * Before anything may land: the chain is asked whether the money has moved already, and if not, the next attempt is
+ * signed and stored. Source: docs/adr/0020-moves.md.
+ */
+import type { MonotonicClock } from '@coffer/consumers';
+import type { Environment } from '@coffer/kernel';
+import type { Chain } from '@coffer/solana';
+import { type AttemptOptions, signAttempt } from './attempt.ts';
+import { createBlockhashSharing } from './blockhashes.ts';
+import { type MoveInFlight, nextAttempt, type RequestedMove, type SignedAttempt } from './domain/move.ts';
+import type { Journey, MoveRecord } from './journey.ts';
+import type { Landings } from './landings.ts';
+import { MoveRefusal } from './preparation.ts';
+import { type Decided, judge, searchOnChain } from './search.ts';
+import type { PayingWallet } from './types.ts';
+import { createGate, untilAborted } from './waiting.ts';
+
+export interface SigningOptions extends AttemptOptions {
+  /** Undefined if the app has none yet. */
+  readonly feePayerOf: (appId: string, environment: Environment) => Promise<PayingWallet | undefined>;
+  /** Throws while nothing may be signed in the environment: the move waits. */
+  readonly requireClearance: (environment: Environment, chain: Chain) => Promise<void>;
+  readonly clock: MonotonicClock;
+}
+
+/** The result of preparing the next attempt. `awaiting`: something on the chain must be decided first. */
+type NextStep =
+  | { readonly step: 'ended' }
+  | { readonly step: 'awaiting' }
+  | { readonly step: 'signed'; readonly signed: SignedAttempt };
+
+const ENDED: NextStep = { step: 'ended' };
+
+export function createSigning(options: SigningOptions, record: MoveRecord, landings: Landings) {
+  const { feePayerOf, requireClearance, clock, policy } = options;
+  const preparing = createGate(policy.parallelPreparations);
+  const sharingBlockhash = createBlockhashSharing(clock, policy);
+  /**
+   * What this process has signed without seeing the end. A log that fails over to a copy some seconds older no longer
+   * holds it, and the chain may not know it yet.
+   */
+  const signedHere = new Map<string, SignedAttempt>();
+
+  return { signNext, forget: (moveId: string) => signedHere.delete(moveId) };
+
+  /** Undefined if the move has ended, another driver has signed, or something on the chain must be decided first. */
+  async function signNext(journey: Journey, known: RequestedMove): Promise<MoveInFlight | undefined> {
+    const chain = landings.chainFor(journey);
+    await untilAborted(journey.signal, requireClearance(journey.environment, chain));
+    const feePayer = await feePayerOf(known.terms.appId, journey.environment);
+    if (!feePayer) throw new Error(`App ${known.terms.appId} has no wallet that pays fees.`);
+    const forgotten = signedHere.get(journey.moveId);
+    if (forgotten && forgotten.signature !== known.expired?.signature) journey.undecided = forgotten;
+    if ((await awaitUndecided(journey, known, chain, feePayer)) === 'ended') return undefined;
+
+    const next = await preparing.through(journey.signal, () => nextStep(journey, known, chain, feePayer));
+    if (next.step !== 'signed') return undefined;
+    // One of several drivers has signed: all of them send what is in the stream.
+    const answer = await record.signed(journey, next.signed);
+    if (!answer) return undefined;
+    signedHere.set(journey.moveId, next.signed);
+    return answer.status === 'signed' ? answer : undefined;
+  }
+
+  /** Waits for a transaction that may have moved the money without the stream knowing it, and ends the move if it did. */
+  async function awaitUndecided(
+    journey: Journey,
+    { terms }: RequestedMove,
+    chain: Chain,
+    feePayer: PayingWallet,
+  ): Promise<'open' | 'ended'> {
+    if (!journey.undecided) return 'open';
+    const { signature, lastValidBlockHeight } = journey.undecided;
+    const watched = { signature, lastValidBlockHeight, transaction: undefined };
+    const { outcome } = await landings.of(journey, chain, watched);
+    if (outcome === 'executed') {
+      const verdict = await untilAborted(journey.signal, judge(chain, signature, terms, feePayer.address));
+      if (verdict === 'undecided') {
+        throw new Error(`No node tells what ${signature} did, though it is final.`);
+      }
+      if (verdict) {
+        await endBy(journey, verdict);
+        return 'ended';
+      }
+    }
+    journey.undecided = undefined;
+    signedHere.delete(journey.moveId);
+    return 'open';
+  }
+
+  async function endBy(journey: Journey, found: Decided): Promise<void> {
+    if (found.outcome === 'moved') await record.confirmed(journey, found);
+    else await record.failed(journey, 'moves/failed_on_chain', found);
+  }
+
+  async function nextStep(
+    journey: Journey,
+    known: RequestedMove,
+    chain: Chain,
+    feePayer: PayingWallet,
+  ): Promise<NextStep> {
+    const found = await untilAborted(journey.signal, searchOnChain(chain, known.terms, feePayer.address));
+    if (found?.outcome === 'undecided') {
+      // Whatever is in a block by now has a blockhash of now or earlier.
+      const { lastValidBlockHeight } = await untilAborted(journey.signal, chain.latestBlockhash());
+      journey.undecided = { signature: found.signature, lastValidBlockHeight };
+      return { step: 'awaiting' };
+    }
+    if (found) {
+      await endBy(journey, found);
+      return ENDED;
+    }
+    if (nextAttempt(known) > policy.mostAttempts) {
+      await record.failed(journey, 'moves/never_landed', null);
+      return ENDED;
+    }
+    try {
+      const signed = await signAttempt(options, journey, known, sharingBlockhash(chain), feePayer);
+      return { step: 'signed', signed };
+    } catch (error) {
+      noteRefusal(journey, error);
+      const { refused } = journey;
+      // A node may lag: only a reason that recurs counts.
+      if (!refused || refused.times < policy.refusalsToFail) throw error;
+      await record.failed(journey, refused.code, null);
+      return ENDED;
+    }
+  }
+}
+
+/** Counts consecutive occurrences of the same reason; any other trouble resets the count. */
+function noteRefusal(journey: Journey, error: unknown): void {
+  if (!(error instanceof MoveRefusal)) {
+    journey.refused = undefined;
+    return;
+  }
+  const { code } = error;
+  journey.refused = { code, times: journey.refused?.code === code ? journey.refused.times + 1 : 1 };
+}
