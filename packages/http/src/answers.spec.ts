@@ -41,7 +41,7 @@ describe('an answer', () => {
     }
   });
 
-  it('may be kept only where it says so, and for so long', async () => {
+  it('may be cached only where it says so, and for the time it says', async () => {
     const endpoints = [
       simpleEndpoint({ path: '/keys', handle: () => ({ status: 200, body: {}, maxAgeSeconds: 300 }) }),
     ];
@@ -66,7 +66,7 @@ describe('an answer', () => {
     ]);
   });
 
-  it('gives the handler who calls, what is asked, and until when', async () => {
+  it('gives the handler the caller, the input and the deadline', async () => {
     const context = endpoint({
       method: 'GET',
       path: '/context',
@@ -96,7 +96,7 @@ describe('an answer', () => {
     });
   });
 
-  it('to a rejection is the entry of the catalogue, with amounts as text', async () => {
+  it("to a rejection is the catalogue's entry, with amounts as text", async () => {
     const endpoints = [
       failing('/poor', () => {
         throw rejectShop('shop/too_poor', { price: 2n ** 64n, nested: [{ balance: 1n }] });
@@ -117,7 +117,7 @@ describe('an answer', () => {
       .and.not.have.property('details');
   });
 
-  it('can be found by its request id, wherever it was refused, and names no path that nobody knows', async () => {
+  it('can be found by its request id, wherever it was refused, without logging an unknown path', async () => {
     await using world = await startWorld();
     const refusals: readonly (readonly [path: string, init: RequestInit, route: string, code: string])[] = [
       ['/v1/nowhere?a=1', {}, 'GET unmatched', 'request/not_found'],
@@ -167,7 +167,7 @@ describe('an answer', () => {
     ],
   ];
   for (const [what, mistake] of mistakes) {
-    it(`to ${what} says nothing, and the log says all`, async () => {
+    it(`to ${what} reveals nothing, and the log has the details`, async () => {
       await using world = await startWorld({ endpoints: [failing('/broken', mistake)] });
       const answer = await ask(`${world.base}/broken`, { headers: { 'x-request-id': 'r-42' } });
       expect(answer.status).to.equal(500);
@@ -183,7 +183,7 @@ describe('an answer', () => {
     });
   }
 
-  it('that breaks its own schema is a mistake of ours, where replies are checked', async () => {
+  it('that breaks its own schema fails, where replies are checked', async () => {
     const wrong = simpleEndpoint({
       ...buy,
       path: '/wrong',
@@ -194,7 +194,7 @@ describe('an answer', () => {
     const { body: _none, ...withoutBody } = wrong;
     await using world = await startWorld({ endpoints: [withoutBody] });
     expect((await ask(`${world.base}/wrong`)).code).to.equal('service/internal');
-    expect(world.logLines[0]).to.include('answered another shape than declared');
+    expect(world.logLines[0]).to.include('answered a different shape than declared');
   });
 
   it('with a code that its endpoint does not declare is a mistake of ours, where answers are checked', async () => {
@@ -226,7 +226,7 @@ describe('an answer', () => {
     expect((await ask(`${world.base}/lines`)).code).to.equal('service/internal');
   });
 
-  it('to a failure of what we stand on is what the composition root says, with Retry-After', async () => {
+  it('to a failure of a dependency is chosen by the composition root, with Retry-After', async () => {
     const endpoints = [
       failing('/away', () => {
         throw new StoreAwayError('connection refused');
@@ -246,7 +246,7 @@ describe('an answer', () => {
     expect(world.logLines, 'one line says enough for a while').to.have.lengthOf(1);
   });
 
-  it('comes in bounded time: a handler that overruns is answered for, and the outcome of a write is unknown', async () => {
+  it('comes in bounded time: when a handler overruns, the outcome of a write is unknown', async () => {
     const released = Promise.withResolvers<void>();
     const slow = (method: 'GET' | 'POST') =>
       simpleEndpoint({
@@ -269,7 +269,7 @@ describe('an answer', () => {
     released.resolve();
   });
 
-  it('to one request too many is 503 at once, and the place is free again afterwards', async () => {
+  it('to one request too many is 503 at once, and later requests are served', async () => {
     const released = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
     const slow = simpleEndpoint({
@@ -292,9 +292,9 @@ describe('an answer', () => {
     expect((await ask(`${world.base}/slow`)).status).to.equal(200);
   });
 
-  it('of an app whose endpoints contradict each other or the catalogue is never given', async () => {
+  it('never comes from an app whose endpoints contradict each other or the catalogue', async () => {
     const one = simpleEndpoint({ path: '/a', errors: ['shop/unlisted'], handle: () => ({ status: 200 }) });
     const failure = await startWorld({ endpoints: [one] }).catch((error: Error) => error.message);
-    expect(failure).to.equal('GET /a declares codes that no catalogue has: shop/unlisted.');
+    expect(failure).to.equal('GET /a declares codes that are in no catalogue: shop/unlisted.');
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Everything below the base address: finds the endpoint, runs the checks in the documented order, calls the
- * handler, answers. Source: contract, Order of checks.
+ * Everything below the base address: finds the endpoint, runs the checks in the documented order, calls the handler,
+ * answers. Source: contract, Order of checks.
  */
 import type { ErrorCatalog } from '@coffer/kernel';
 import type { Request, Response, Router } from 'express';
@@ -26,29 +26,29 @@ import { createRoutes, type Found } from './routes.ts';
 
 export interface ApiOptions extends Credentials {
   readonly endpoints: readonly Endpoint[];
-  /** Every code that anything behind the app may throw. */
+  /** All codes that may be thrown behind the app. */
   readonly catalog: ErrorCatalog;
   readonly errorOf: ErrorOf;
   readonly allowedOrigins: AllowedOrigins;
   readonly logger: Logger;
   readonly metrics: Registry;
   readonly rateLimits: RateLimits;
-  /** Requests served at a time; one more is refused with `service/overloaded`. */
+  /** The most requests served at a time; further ones are refused with `service/overloaded`. */
   readonly maxConcurrentRequests: number;
-  /** After it a handler's outcome counts as unknown; `RequestContext.deadlineMs` tells the handler. */
+  /** After this the outcome of a handler counts as unknown; `RequestContext.deadlineMs` tells the handler. */
   readonly requestTimeoutMs: number;
-  /** For specs: is told of every answer that its endpoint does not declare, and throws. */
+  /** For specs: called with each answer that its endpoint does not declare; throws. */
   readonly onUndeclared?: (problem: string) => never;
-  /** Monotonic, for the rate limits. */
+  /** A monotonic clock, for the rate limits. */
   readonly nowMs?: () => number;
 }
 
-/** For specs: an answer that is not declared is a mistake of ours. */
+/** For specs: an undeclared answer is a mistake of ours. */
 export function failOnUndeclared(problem: string): never {
   throw new Error(problem);
 }
 
-/** A handler should keep its deadline by itself; this long after it the caller is answered anyway. */
+/** A handler should keep its deadline; this long after it the caller is answered anyway. */
 const OVERRUN_MS = 1_000;
 const CLIENT_GONE_STATUS = 499;
 
@@ -56,10 +56,10 @@ interface Call {
   readonly request: Request;
   readonly response: Response;
   readonly requestId: string;
-  /** Whether the handler has begun: from then on we cannot tell what has been done. */
+  /** Whether the handler has begun: from then on we cannot tell what was done. */
   phase: 'before' | 'receiving' | 'handling';
   timer: NodeJS.Timeout | undefined;
-  /** Of the answer, as far as it is known by now which origin may read it. */
+  /** The CORS headers of the answer, as far as is known so far. */
   cors: CorsHeaders;
 }
 
@@ -86,8 +86,7 @@ export function createApi(options: ApiOptions): Router {
     if (isTaken) inFlight++;
     call.timer = setTimeout(onOverrun, target.timeoutMs + OVERRUN_MS, call, target);
     try {
-      // First for a caller who is refused, also because there are too many: a page must be able to read when to
-      // come again.
+      // First for a caller who may be refused, even for too many requests: a page must be able to read when to retry.
       if (takesBrowsers(target.endpoint)) {
         call.cors = await cors.headersFor(request.headers.origin, undefined);
       }
@@ -109,9 +108,9 @@ export function createApi(options: ApiOptions): Router {
     const { endpoint } = mounted;
     const pending = authenticate(endpoint.credential, request.headers.authorization, options);
     const caller = pending instanceof Promise ? await pending : pending;
-    // Then for the caller that it turns out to be.
+    // Then for the caller as identified.
     if (takesBrowsers(endpoint)) call.cors = await cors.headersFor(request.headers.origin, caller);
-    // The endpoint's own credential was resolved for it, so the caller is of the kind its functions take.
+    // The caller was resolved by the endpoint's own credential, so it is of the kind its functions take.
     if (endpoint.admit) await endpoint.admit(caller as never);
     rateGate.check(endpoint.rateLimit, caller, () => request.ip);
 
@@ -127,7 +126,7 @@ export function createApi(options: ApiOptions): Router {
     call.timer?.refresh();
     const context = contextOf(call, mounted, caller);
     const reply = await endpoint.handle({ caller: caller as never, params, query, body, context });
-    // Past the deadline the caller was answered already; gone, there is nobody to answer.
+    // After the deadline the caller has been answered already; if it is gone, there is nobody to answer.
     if (response.headersSent || response.destroyed) return;
     const problem = options.onUndeclared && problemOf(endpoint, reply);
     if (problem !== undefined) options.onUndeclared?.(problem);
@@ -193,7 +192,7 @@ export function createApi(options: ApiOptions): Router {
   }
 
   function onOverrun(call: Call, mounted: MountedEndpoint): void {
-    // How long a body may take is the server's matter, which ends the connection.
+    // The server limits how long a body may take, and ends the connection.
     if (call.phase === 'receiving') {
       call.timer?.refresh();
       return;
@@ -238,13 +237,13 @@ function contextOf(
 function bodyText(endpoint: Endpoint, reply: Reply): string | undefined {
   if (reply.status === 204) return undefined;
   const text = JSON.stringify(reply.body);
-  // Undefined also comes of a body that is no JSON at all, such as a function.
+  // Also undefined for a body that is not JSON at all, such as a function.
   if (text === undefined)
     throw new Error(`${endpoint.method} ${endpoint.path} answered ${reply.status} without a body.`);
   return text;
 }
 
-/** What of the reply its endpoint does not declare. */
+/** What in the reply its endpoint does not declare. */
 function problemOf(endpoint: Endpoint, reply: Reply): string | undefined {
   const { status, schema } = endpoint.success;
   const where = `${endpoint.method} ${endpoint.path}`;
@@ -252,7 +251,7 @@ function problemOf(endpoint: Endpoint, reply: Reply): string | undefined {
   if (!schema || reply.lines) return undefined;
   const checked = schema.safeParse(JSON.parse(reply.document?.text ?? JSON.stringify(reply.body)));
   if (checked.success) return undefined;
-  return `${where} answered another shape than declared: ${checked.error.message}`;
+  return `${where} answered a different shape than declared: ${checked.error.message}`;
 }
 
 async function* declaredLines(

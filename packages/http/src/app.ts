@@ -21,20 +21,20 @@ export interface AppOptions
   readonly readiness: () => Promise<Readiness>;
   /** The product's version. */
   readonly version: string;
-  /** Where callers reach it, `https://host`; asked once it listens. Default: wherever they found the document. */
+  /** Where callers reach it, `https://host`; asked once it listens. Default: the address at which they found the document. */
   readonly origin?: () => string | undefined;
-  /** Whose forwarded address is believed: see `parseTrustProxy`. Default: nobody's. */
+  /** Which proxies' forwarded addresses are trusted: see `parseTrustProxy`. Default: none. */
   readonly trustProxy?: TrustProxy;
   readonly rateLimits?: RateLimits;
   /** Default 1,000. */
   readonly maxConcurrentRequests?: number;
   /** Default 10,000. */
   readonly requestTimeoutMs?: number;
-  /** Shows /metrics to peers of other machines too. */
+  /** Serves /metrics to peers on other machines as well. */
   readonly openMetrics?: boolean;
 }
 
-/** Who asks for the admin API has no use for the rest, and the other way round: each reads a document of their own. */
+/** Operators need only the admin API, and everybody else all but that: each has a separate document. */
 const AUDIENCES = [
   { isOperators: false, title: 'Coffer', document: '/openapi.json', page: '/docs' },
   {
@@ -84,7 +84,7 @@ export function createApp(options: AppOptions): Express {
   app.enable('strict routing');
   app.set('trust proxy', options.trustProxy ?? false);
   app.use('/v1', api);
-  // What has a well-known path is looked for at the root of the origin too (RFC 8615).
+  // Well-known paths are served at the root of the origin as well (RFC 8615).
   app.all(
     endpoints.map(({ path }) => path).filter((path) => path.includes('/.well-known/')),
     api,
@@ -128,7 +128,7 @@ const nothingHere: RequestHandler = () => {
 
 function envelope(options: AppOptions, catalog: ErrorCatalog): ErrorRequestHandler {
   const failureLog = createFailureLog(options.logger);
-  // Express knows an error handler by its four parameters.
+  // Express recognizes an error handler by its four parameters.
   return (error, request, response, _next) => {
     const requestId = String(response.getHeader('X-Request-Id') ?? requestIdOf(request));
     const failure = failureOf(error, catalog, options.errorOf);

@@ -29,7 +29,7 @@ describe('a credential', () => {
 
   const call = (kind: string, token: string) => ask(`${world.base}/${kind}`, { headers: bearer(token) });
 
-  it('opens the endpoints of its kind, and of every other kind says which is wanted', async () => {
+  it('opens the endpoints of its kind, and elsewhere the answer names the kind wanted', async () => {
     for (const wanted of KINDS) {
       for (const given of KINDS) {
         const { status, body } = await call(wanted, TOKENS[given]);
@@ -40,7 +40,7 @@ describe('a credential', () => {
     }
   });
 
-  it('that nobody knows is an invalid session where one is taken, else an invalid key', async () => {
+  it('that is unknown is an invalid session where one is taken, otherwise an invalid key', async () => {
     for (const kind of KINDS) {
       for (const token of [
         'nobody',
@@ -57,7 +57,7 @@ describe('a credential', () => {
     }
   });
 
-  it('of a player says who, where, and since when', async () => {
+  it('of a player tells who, where, and since when', async () => {
     const { body } = await call('session', ACCESS_TOKEN);
     expect(body.actor).to.equal('user:usr_1');
     expect(body.caller).to.deep.equal({
@@ -71,7 +71,7 @@ describe('a credential', () => {
     } satisfies SessionCaller);
   });
 
-  it('names the actor of what it leads to', () => {
+  it('names the actor of the resulting events', () => {
     expect(actorOf(undefined)).to.equal('anonymous');
     expect(actorOf({ kind: 'operator' })).to.equal('operator');
   });

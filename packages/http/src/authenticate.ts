@@ -1,23 +1,23 @@
-/** Who calls: credential first (401), then its kind (403). Source: spec, Authentication; contract, Order of checks. */
+/** Identifies the caller: credential first (401), then its kind (403). Source: spec, Authentication; contract, Order of checks. */
 import type { AppCaller, Caller, CredentialKind, SessionCaller } from './endpoint.ts';
 import { reject } from './errors.ts';
 
 export interface Credentials {
-  /** The app behind a live key, undefined for any other text. Whoever gives it caches it. */
+  /** The app of a live key, undefined for any other text. Callers expect it to be cached. */
   readonly resolveKey: (token: string) => Promise<AppCaller | undefined> | AppCaller | undefined;
-  /** The player behind an access token that is good now, undefined for any other text. */
+  /** The player of a currently valid access token, undefined for any other text. */
   readonly resolveSession: (token: string) => Promise<SessionCaller | undefined> | SessionCaller | undefined;
   /** In constant time. */
   readonly isOperatorToken: (token: string) => boolean;
 }
 
-/** Longer than any credential of ours: not worth a look-up. */
+/** Longer than any credential of ours: not worth a lookup. */
 const MAX_TOKEN_LENGTH = 4096;
 
 /**
- * The caller of an endpoint that takes `kind`. Throws `auth/missing_credentials`, `auth/invalid_key` or, where
- * a session is taken, `auth/invalid_session`, and `auth/wrong_credential_kind`. An endpoint without a
- * credential does not look at what is sent.
+ * The caller of an endpoint that takes `kind`. Throws `auth/missing_credentials`, `auth/wrong_credential_kind`, and
+ * `auth/invalid_session` where a session is taken, otherwise `auth/invalid_key`. An endpoint without a credential
+ * ignores any that is sent.
  */
 export function authenticate(
   kind: CredentialKind,
@@ -30,9 +30,9 @@ export function authenticate(
   if (token === undefined) throw reject('auth/missing_credentials');
   if (token.length > MAX_TOKEN_LENGTH) throw reject(INVALID[kind]);
   if (kind === 'operator' && credentials.isOperatorToken(token)) return { kind: 'operator' };
-  // A key is no JWT and a JWT is no key, so the form says who may know it.
+  // A key is never a JWT and a JWT is never a key, so the form decides who resolves it.
   const resolved = isJwtLike(token) ? credentials.resolveSession(token) : credentials.resolveKey(token);
-  // What is known by heart costs no turn of the event loop.
+  // A synchronous result costs no turn of the event loop.
   if (resolved && !(resolved instanceof Promise)) return ofKind(kind, resolved);
   return resolveSlowly(kind, token, resolved, credentials);
 }
@@ -68,7 +68,7 @@ const INVALID = {
   session: 'auth/invalid_session',
 } as const;
 
-/** Three parts with dots between them. */
+/** Three parts separated by dots. */
 function isJwtLike(token: string): boolean {
   const first = token.indexOf('.');
   return first > 0 && token.indexOf('.', first + 1) > first;
@@ -76,11 +76,11 @@ function isJwtLike(token: string): boolean {
 
 function bearerToken(authorization: string | undefined): string | undefined {
   if (authorization === undefined) return undefined;
-  // RFC 9110: the scheme's name is in any case, spaces may follow it.
+  // RFC 9110: the scheme is case-insensitive, and several spaces may follow it.
   return /^bearer +([^\s]+) *$/i.exec(authorization)?.[1];
 }
 
-/** Goes into the metadata of events. */
+/** For the metadata of events. */
 export function actorOf(caller: Caller | undefined): string {
   if (!caller) return 'anonymous';
   if (caller.kind === 'operator') return 'operator';

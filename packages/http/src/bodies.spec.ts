@@ -125,13 +125,13 @@ describe('a body', () => {
     });
   }
 
-  it('that is JSON but no object is invalid as a whole', async () => {
+  it('that is JSON but not an object is invalid as a whole', async () => {
     for (const body of ['[]', '"a"', '1', 'null', 'true']) {
       expect(await issuesOf('/shop/purchases', body), body).to.have.nested.property('issues[0].path', '');
     }
   });
 
-  it('is told every field that is wrong, missing or unknown', async () => {
+  it('gets back every wrong, missing or unknown field', async () => {
     expect(await issuesOf('/shop/purchases', '{"price":"01","amuont":"1"}')).to.deep.equal({
       issues: [
         { path: 'item', message: 'is required' },
@@ -144,7 +144,7 @@ describe('a body', () => {
     });
   });
 
-  it('is told where in a list something is wrong, and no more than the first twenty', async () => {
+  it('gets back where in a list something is wrong, up to twenty issues', async () => {
     const items = Array.from({ length: 50 }, () => ({ item: 'a', price: '0' }));
     const details = await issuesOf('/large', JSON.stringify({ items }));
     expect(details).to.have.nested.property('issues[3].path', 'items[3].price');
@@ -156,7 +156,7 @@ describe('a body', () => {
     const fields = (count: number) =>
       Array.from({ length: count }, (_, index) => `"${index.toString(36)}:":1`);
 
-    it('is refused before anybody reads them, whatever they are called and however deep they stand', async () => {
+    it('is refused before they are read, whatever their names and depth', async () => {
       const bodies = [
         `{${fields(400_000)}}`,
         `{"items":[{${fields(400_000)}}]}`,
@@ -171,7 +171,7 @@ describe('a body', () => {
       }
     });
 
-    it('of so many is read, as is one whose texts are full of colons and quotes', async () => {
+    it('at the limit is read, as is one whose texts are full of colons and quotes', async () => {
       const details = await issuesOf('/large', `{${fields(MOST)}}`);
       expect(details)
         .to.have.property('issues')
@@ -201,7 +201,7 @@ describe('a body', () => {
     expect(await issuesOf('/anything', '{"a":{"b":"\\ud83c"}}')).to.deep.equal({ issues });
   });
 
-  it('may hold such text where the endpoint has an answer for it, and nothing else that is unsafe', async () => {
+  it('may hold such text where the endpoint accepts it, but nothing else that is unsafe', async () => {
     const odd = '{"a":{"b":"\\u0000","c":["\\ud83c"]}}';
     expect((await post('/any-text', odd)).body).to.deep.equal({ a: { b: '\0', c: ['\ud83c'] } });
     expect((await post('/any-text', '{"a\\u0000":1}')).code).to.equal('request/invalid');
@@ -223,7 +223,7 @@ describe('a body', () => {
     expect(missing.body.details).to.have.nested.property('issues[0].message', 'is required');
   });
 
-  it('that nobody reads is still refused when it says something', async () => {
+  it('that nobody reads is still refused unless it is empty', async () => {
     expect((await post('/bodiless', undefined, {})).body).to.deep.equal({ done: true });
     expect((await post('/bodiless', '{}')).body).to.deep.equal({ done: true });
     expect((await post('/bodiless', '{"amount":"1"}')).code).to.equal('request/invalid');
@@ -280,7 +280,7 @@ describe('a body', () => {
     expect(answer).to.match(/\r\nConnection: close\r\n/);
   });
 
-  it('is asked for by 100 Continue only once the credential is known', async () => {
+  it('is requested by 100 Continue only once the credential is known', async () => {
     const head = (token: string) =>
       `POST /v1/shop/purchases HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n` +
       `Content-Type: application/json\r\nContent-Length: ${good.length}\r\nExpect: 100-continue\r\n\r\n`;

@@ -58,7 +58,7 @@ describe('pages of other origins', () => {
     }
   });
 
-  it('never read an answer to an app that does not allow them, also one that another app allows', async () => {
+  it('never read an answer to an app that does not allow them, even if another app does', async () => {
     for (const origin of [OF_ANOTHER_APP, UNKNOWN, 'null', `${OURS}.evil.example`, `${OURS}:8443`]) {
       expect(readableBy(await call('/pk', origin, PUBLISHABLE_KEY)), origin).to.equal(null);
       expect(readableBy(await call('/session', origin, ACCESS_TOKEN)), origin).to.equal(null);
@@ -72,7 +72,7 @@ describe('pages of other origins', () => {
     expect(readableBy(await call('/pk', UNKNOWN, 'pk_test_no'))).to.equal(null);
   });
 
-  it('read that there are too many requests just now, if any app allows them', async () => {
+  it('read that there are too many requests, if any app allows them', async () => {
     const released = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
     const slow = (path: string, credential: 'pk' | 'sk') =>
@@ -110,13 +110,13 @@ describe('pages of other origins', () => {
     expect((await first).status).to.equal(200);
   });
 
-  it('call what takes no credential only where it says so', async () => {
+  it('may call an endpoint without a credential only if it says so', async () => {
     expect(readableBy(await call('/refresh', OF_ANOTHER_APP, undefined, 'POST'))).to.equal(OF_ANOTHER_APP);
     expect(readableBy(await call('/refresh', UNKNOWN, undefined, 'POST'))).to.equal(null);
     expect(readableBy(await call('/open', OURS))).to.equal(null);
   });
 
-  it('have nothing to do with secret keys and operators', async () => {
+  it('never get answers to secret keys or operators', async () => {
     const answer = await call('/sk', OURS, SECRET_KEY);
     expect(answer.status).to.equal(200);
     expect(readableBy(answer)).to.equal(null);
@@ -127,7 +127,7 @@ describe('pages of other origins', () => {
     }
   });
 
-  it('ask first, and are told what they may send if any app allows them', async () => {
+  it('may send a preflight, and learn what to send if any app allows them', async () => {
     for (const origin of [OURS, OF_ANOTHER_APP]) {
       const answer = await preflight('/session', origin);
       expect(answer.status).to.equal(204);
@@ -142,7 +142,7 @@ describe('pages of other origins', () => {
     expect(refused.headers.get('vary')).to.match(/^Origin, /);
   });
 
-  it('are told of the method that they ask for only', async () => {
+  it('learn only about the method that they ask for', async () => {
     expect((await preflight('/refresh', OURS, 'POST')).status).to.equal(204);
     expect((await preflight('/refresh', OURS, 'GET')).status).to.equal(405);
   });

@@ -1,11 +1,11 @@
 /**
- * Which pages of which origins may read our answers. Credentials come in a header that the page's own code sets,
- * never in a cookie, so a browser is never asked to send any by itself (no Access-Control-Allow-Credentials).
+ * Which origins' pages may read our answers. Credentials come in a header that the page's own code sets, never in a
+ * cookie, so a browser never sends any by itself (no Access-Control-Allow-Credentials).
  *
- * The origins of an app are known once its credential is. Before that (a preflight carries none, a refused
- * credential belongs to nobody, a refresh token names its app too late) an origin passes that any app of the
- * installation allows: the union. So a page of another app may send a request and see that it is refused, and
- * never reads what belongs to an app that did not allow it. Source: contract, Common rules, CORS.
+ * The origins of an app are known once its credential is. Before that (a preflight carries none, a refused credential
+ * belongs to nobody, a refresh token names its app too late) an origin passes if any app of the installation allows it.
+ * So a page of another app may send a request and see that it is refused, but never reads anything of an app that did
+ * not allow it. Source: contract, Common rules, CORS.
  */
 import type { Environment } from '@coffer/kernel';
 import type { Caller, Endpoint } from './endpoint.ts';
@@ -24,13 +24,13 @@ export interface AllowedOrigins {
 
 export type CorsHeaders = Readonly<Record<string, string>>;
 
-/** What a page may send beside the headers that every page may. */
+/** The headers a page may send in addition to those that every page may. */
 const ALLOWED_HEADERS = 'Authorization, Content-Type, Idempotency-Key, X-Request-Id';
 const EXPOSED_HEADERS = 'Idempotency-Replayed, Retry-After, X-Request-Id';
-/** How long a browser goes by a preflight. A withdrawn origin still cannot read an answer meanwhile. */
+/** How long a browser may cache a preflight. A withdrawn origin still cannot read answers meanwhile. */
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 
-/** An answer with and one without an origin are two, for whatever keeps answers in between. */
+/** Caches must keep answers with and without an origin apart. */
 const VARY: CorsHeaders = { Vary: 'Origin' };
 
 /** Only these are ever called from a page. */
@@ -39,9 +39,9 @@ export function takesBrowsers({ credential, browsers }: Pick<Endpoint, 'credenti
 }
 
 export interface Cors {
-  /** For an answer that pages may read, to a caller who is known, or is not (yet). */
+  /** For an answer that pages may read, to a caller that is known or not (yet). */
   readonly headersFor: (origin: string | undefined, caller: Caller | undefined) => MaybePromise<CorsHeaders>;
-  /** For the answer to a preflight; without the origin among them a browser does not send the request. */
+  /** For the answer to a preflight; unless it names the origin, a browser does not send the request. */
   readonly preflightHeaders: (endpoint: Endpoint, origin: string) => Promise<CorsHeaders>;
 }
 

@@ -1,4 +1,4 @@
-/** The codes that an endpoint can answer: its own, and those of whatever runs before and around its handler. */
+/** The codes that an endpoint can answer: its own, and those of everything before and around its handler. */
 import { type Endpoint, takesBody } from './endpoint.ts';
 
 export function declaredErrors(endpoint: Endpoint): readonly string[] {
@@ -15,10 +15,10 @@ function commonErrors(endpoint: Endpoint): readonly string[] {
   if (takesBody(endpoint)) {
     codes.push('request/unsupported_media_type', 'request/too_large', 'request/malformed_json');
   }
-  // Every request may carry a parameter that is not described, which is refused.
+  // Any request may carry an undescribed parameter, which is refused.
   codes.push('request/invalid');
   if (rateLimit || credential === 'sk') codes.push('request/rate_limited');
-  // Of what only reads it is always known what it did.
+  // The outcome of a request that only reads is never in doubt.
   if (method !== 'GET') codes.push('service/outcome_unknown');
   return codes;
 }

@@ -9,7 +9,7 @@ export const httpErrors = {
   },
   'request/method_not_allowed': {
     status: 405,
-    message: 'This address does not take this method. The Allow header lists those it takes.',
+    message: 'This address does not take this method. The Allow header lists the methods it takes.',
   },
   'request/rate_limited': {
     status: 429,

@@ -1,4 +1,4 @@
-/** An example value for a JSON Schema: its own example if it has one, else something that fits. */
+/** An example value for a JSON Schema: its own example if it has one, otherwise a value that fits. */
 import type { JsonSchema } from './jsonSchema.ts';
 
 /** Texts that fit most of our patterns, tried in order. */

@@ -1,14 +1,14 @@
-/** From anything thrown to the error envelope. Source: spec, Errors; contract, Common rules. */
+/** Converts anything thrown to the error envelope. Source: spec, Errors; contract, Common rules. */
 import { type ErrorCatalog, Rejection, type RejectionDetails } from '@coffer/kernel';
 
-/** What a foreign error (of the store, say) means to a caller: a code of the catalogue. */
+/** What a foreign error (of the store, for example) means to a caller: a code of the catalogue. */
 export interface KnownFailure {
   readonly code: string;
   readonly details?: RejectionDetails;
   readonly retryAfterSeconds?: number;
 }
 
-/** Given by the composition root; undefined for an error that it does not know either. */
+/** Supplied by the composition root; undefined for an error that is unknown there, too. */
 export type ErrorOf = (error: unknown) => KnownFailure | undefined;
 
 export interface Failure {
@@ -18,20 +18,20 @@ export interface Failure {
   readonly body: string;
   /** On every 429 and 503. */
   readonly retryAfterSeconds: number | undefined;
-  /** `refused`: a rule said no. `foreign`: something we stand on failed. `unexpected`: our own mistake. */
+  /** `refused`: a rule said no. `foreign`: something that we depend on failed. `unexpected`: our own mistake. */
   readonly origin: 'refused' | 'foreign' | 'unexpected';
 }
 
 const DEFAULT_RETRY_AFTER_SECONDS = 1;
 
-/** Never throws: what cannot be told is `service/internal` without details. */
+/** Never throws: anything that cannot be told becomes `service/internal` without details. */
 export function failureOf(error: unknown, catalog: ErrorCatalog, errorOf: ErrorOf): Failure {
   const refused = error instanceof Rejection;
   const known: KnownFailure | undefined = refused ? error : errorOf(error);
   return (known && knownFailure(known, refused ? 'refused' : 'foreign', catalog)) ?? internal(catalog);
 }
 
-/** Undefined when the code is not in the catalogue or the details are no JSON. */
+/** Undefined when the code is not in the catalogue or the details are not JSON. */
 function knownFailure(
   { code, details = {}, retryAfterSeconds }: KnownFailure,
   origin: Failure['origin'],
@@ -66,12 +66,12 @@ function envelope(code: string, message: string, details: RejectionDetails): str
   try {
     return JSON.stringify({ code, message, details }, bigintAsText);
   } catch {
-    // Circular details: the rejection is our own mistake then, and is logged as one.
+    // Circular details: the rejection itself is our mistake, and is logged as one.
     return undefined;
   }
 }
 
-/** Amounts are bigint inside and base-unit strings on the wire. */
+/** Amounts are bigint here and base-unit strings on the wire. */
 function bigintAsText(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? value.toString() : value;
 }

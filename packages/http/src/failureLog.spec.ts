@@ -22,7 +22,7 @@ describe('the log of failures', () => {
     return { lines, refuse, advance };
   };
 
-  it('has a line for a refusal: which request, where, and what it was answered', () => {
+  it('has a line for a refusal: which request, where, and the answer', () => {
     const { lines, refuse } = newLog();
     refuse('ledger/insufficient_balance', 'r1');
     expect(lines).to.have.lengthOf(1);
@@ -36,7 +36,7 @@ describe('the log of failures', () => {
     });
   });
 
-  it('has twenty lines a second for one code, says how many more there were, and keeps room for the others', () => {
+  it('has twenty lines a second per code, and counts the suppressed ones', () => {
     const { lines, refuse, advance } = newLog();
     for (let index = 0; index < 1_000; index++) refuse('auth/invalid_key', `r${index}`);
     expect(lines).to.have.lengthOf(20);

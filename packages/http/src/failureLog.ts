@@ -1,10 +1,10 @@
-/** A line for each request that was not served, as long as they are not too many. */
+/** Logs a line for each request that was not served, within limits. */
 import type { Logger } from 'pino';
 import type { Failure } from './failure.ts';
 
 export interface FailureLog {
   readonly failed: (failure: Failure, error: unknown, where: FailedRequest) => void;
-  /** A rule said no: whoever asks about a request id finds what it was answered. */
+  /** A rule said no: a search for the request id finds the answer given. */
   readonly refused: (refusal: Pick<Failure, 'status' | 'code'>, where: FailedRequest) => void;
   /** A streamed reply that ended in the middle. */
   readonly broken: (error: unknown, where: FailedRequest) => void;
@@ -12,13 +12,13 @@ export interface FailureLog {
 
 interface FailedRequest {
   readonly requestId: string;
-  /** Method and path template: what stands in a path may be anybody's. */
+  /** Method and path template, because a real path may contain anything. */
   readonly route: string;
 }
 
-/** While the store is away every request fails the same way: one line a second and code says enough. */
+/** While the store is away every request fails the same way: one line per second and code is enough. */
 const QUIET_MS = 1_000;
-/** For each code, so that a flood of one hides no other. */
+/** Per code, so that a flood of one does not hide others. */
 const MAX_REFUSALS_PER_SECOND = 20;
 
 interface Second {

@@ -53,7 +53,7 @@ describe('the header Idempotency-Key', () => {
       'is refused where the body says otherwise',
       'a',
       { item: 'x', orderKey: 'b' },
-      invalid('Idempotency-Key', 'must be what orderKey in the body says, or be left out'),
+      invalid('Idempotency-Key', 'must equal orderKey in the body, or be left out'),
     ],
     ['is missed where neither has a key', undefined, { item: 'x' }, invalid('orderKey', 'is required')],
     ['has the form of the key', 'no key', { item: 'x' }, undefined],
@@ -74,14 +74,14 @@ describe('the header Idempotency-Key', () => {
     });
   }
 
-  it('is nothing to an endpoint that does not take it', async () => {
+  it('is ignored by an endpoint that does not take it', async () => {
     await using world = await startWorld({ endpoints: [keyless] });
     const headers = { ...asJson, 'idempotency-key': 'a' };
     const given = await ask(`${world.base}/keyless`, { method: 'POST', headers, body: '{"orderKey":"b"}' });
     expect([given.status, given.body]).to.deep.equal([200, { orderKey: 'b' }]);
   });
 
-  it('is in the OpenAPI document, and the field that it stands for may be left out', () => {
+  it('is in the OpenAPI document, and the field that it replaces may be left out', () => {
     const document = openApiDocument({
       title: 'Shop',
       endpoints: [order],
@@ -93,7 +93,7 @@ describe('the header Idempotency-Key', () => {
         name: 'Idempotency-Key',
         in: 'header',
         required: false,
-        description: 'In place of orderKey in the body. Where both are given they must be the same.',
+        description: 'Instead of orderKey in the body. If both are given, they must be equal.',
         schema: { type: 'string', pattern: '^[A-Za-z0-9._:-]{1,128}$', examples: ['example-1'] },
       },
     ]);

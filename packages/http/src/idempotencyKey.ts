@@ -1,16 +1,16 @@
-/** The header `Idempotency-Key`: in place of a key in the body, or where the body has none. */
+/** The header `Idempotency-Key`: instead of a key in the body, or where the body has none. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Rejection } from '@coffer/kernel';
 import type { z } from 'zod';
 import type { Endpoint, RequestContext } from './endpoint.ts';
 
 const HEADER = 'idempotency-key';
-/** As one writes it. */
+/** In its usual spelling. */
 export const IDEMPOTENCY_HEADER = 'Idempotency-Key';
 
 /**
- * The body with the header's key in the field that it stands for, so that one schema checks both. Throws
- * `request/invalid` where the body has another key: nobody can say which of them the caller will repeat.
+ * The body with the header's key in the field that it replaces, so that one schema checks both. Throws `request/invalid`
+ * if the body has a different key: nobody can say which of them the caller will repeat.
  */
 export function withHeaderKey(
   { idempotencyHeader }: Pick<Endpoint, 'idempotencyHeader'>,
@@ -20,14 +20,14 @@ export function withHeaderKey(
   const field = idempotencyHeader?.insteadOf;
   const key = headers[HEADER];
   if (field === undefined || key === undefined) return json;
-  // What is no object is for the schema to refuse.
+  // The schema refuses what is not an object.
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
   if (!Object.hasOwn(json, field)) return { ...json, [field]: key };
   if (Reflect.get(json, field) !== key) throw differentKeys(field);
   return json;
 }
 
-/** The header, for endpoints of whose body no field is a key. Throws `request/invalid`. */
+/** The header, for endpoints without a key in their body. Throws `request/invalid`. */
 export function idempotencyKeyOf(
   context: Pick<RequestContext, 'header'>,
   schema: z.ZodType<string>,
@@ -40,7 +40,7 @@ export function idempotencyKeyOf(
 }
 
 export const differentKeys = (field: string): Rejection =>
-  invalidKey(`must be what ${field} in the body says, or be left out`);
+  invalidKey(`must equal ${field} in the body, or be left out`);
 
 const invalidKey = (...messages: readonly string[]): Rejection =>
   new Rejection('request/invalid', {

@@ -16,7 +16,7 @@ describe('the issues of a request', () => {
     ]);
   });
 
-  it('name each unknown field by itself', () => {
+  it('name each unknown field separately', () => {
     expect(issues(z.strictObject({}), { a: 1, b: 2 })).to.deep.equal([
       { path: 'a', message: 'unrecognized field' },
       { path: 'b', message: 'unrecognized field' },
@@ -34,7 +34,7 @@ describe('the issues of a request', () => {
     ]);
   });
 
-  it('of a union are the first ones only', () => {
+  it('of a union are limited to the first ones', () => {
     let told = 0;
     const issue: z.core.$ZodIssue = {
       code: 'custom',

@@ -1,13 +1,13 @@
-/** What is wrong with a request and where, in words that help whoever wrote it. */
+/** What is wrong with a request, and where, in words that help its author. */
 import type { z } from 'zod';
 
 export interface Issue {
-  /** As one writes it: `operations[3].amount`; empty for the body as a whole. */
+  /** For example `operations[3].amount`; empty for the body as a whole. */
   readonly path: string;
   readonly message: string;
 }
 
-/** A body of thousands of wrong entries is answered with the first ones only. */
+/** A body with thousands of wrong entries is answered with only the first ones. */
 export const MAX_ISSUES = 20;
 const MAX_PATH_LENGTH = 200;
 
@@ -43,7 +43,7 @@ function collect(issue: ZodIssue, prefix: Path, input: unknown, into: Issue[]): 
     return;
   }
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
-    // The branch with the fewest complaints is the one that was most probably meant.
+    // The branch with the fewest issues is probably the one that was meant.
     const closest = issue.errors.reduce((best, branch) => (branch.length < best.length ? branch : best));
     for (const inner of closest) {
       if (into.length >= MAX_ISSUES) return;

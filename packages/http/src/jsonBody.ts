@@ -1,10 +1,10 @@
-/** From the bytes of a body to a JSON value that is safe to look at. */
+/** Converts the bytes of a body to a JSON value that is safe to inspect. */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import { reject } from './errors.ts';
 import { type Issue, pathText } from './issues.ts';
 
-/** Longer than any writing of `application/json; charset=utf-8`. */
+/** Longer than any spelling of `application/json; charset=utf-8`. */
 const MAX_MEDIA_TYPE_LENGTH = 256;
 const UTF_8 = ['utf-8', 'utf8', '"utf-8"', '"utf8"'];
 
@@ -25,14 +25,14 @@ export function checkMediaType(headers: IncomingHttpHeaders): void {
   if (type === undefined || !isJsonType(type)) throw reject('request/unsupported_media_type');
 }
 
-/** `application/json`, with no parameter or the charset alone. Cut, not matched: that takes linear time. */
+/** `application/json`, alone or with a charset. Split, not matched, to take linear time. */
 function isJsonType(text: string): boolean {
   if (text.length > MAX_MEDIA_TYPE_LENGTH) return false;
   const [type, ...parameters] = text
     .toLowerCase()
     .split(';')
     .map((part) => part.trim());
-  // RFC 9110 lets a semicolon end the list.
+  // RFC 9110 allows a trailing semicolon.
   if (parameters.at(-1) === '') parameters.pop();
   const [charset, ...more] = parameters;
   return (
@@ -45,7 +45,7 @@ function isUtf8Charset(parameter: string): boolean {
   return name === 'charset' && values.length === 1 && UTF_8.includes(values.join());
 }
 
-/** Throws `request/malformed_json`. A byte order mark is refused, as RFC 8259 has it for senders. */
+/** Throws `request/malformed_json`. A byte order mark is refused, because RFC 8259 forbids senders to add one. */
 export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw reject('request/malformed_json');
   try {
@@ -55,7 +55,7 @@ export function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** More than any body we document: the 20,000 payouts of a pool have 60,000. */
+/** More than any documented body has: 20,000 payouts of a pool make 60,000. */
 export const MAX_JSON_FIELDS = 65_536;
 /** `"":1,` */
 const MIN_FIELD_BYTES = 5;
@@ -65,8 +65,8 @@ const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
 /**
- * Whether JSON text has more fields than that. Looked at before it is parsed: each different name costs a
- * microsecond in the parser, and again in whatever enumerates them, and nobody can stop those in the middle.
+ * Whether JSON text has more fields than that. Checked before parsing: each distinct name costs a microsecond in the
+ * parser, and again in everything that enumerates them, and none of that can be interrupted.
  */
 export function hasMoreFieldsThan(limit: number, bytes: Buffer): boolean {
   if (bytes.length <= limit * MIN_FIELD_BYTES) return false;
@@ -81,12 +81,12 @@ export function hasMoreFieldsThan(limit: number, bytes: Buffer): boolean {
   return false;
 }
 
-/** Deeper than any body we document, and shallow enough for every recursive function behind us. */
+/** Deeper than any documented body, and shallow enough for every recursive function behind it. */
 const MAX_JSON_DEPTH = 32;
 
 /**
- * The first thing in the value that no schema should have to think about: text that is no Unicode or holds
- * a NUL (Postgres stores neither; `anyText` lets it pass), a field called `__proto__`, nesting beyond `MAX_JSON_DEPTH`.
+ * The first thing in the value that no schema should have to deal with: text that is not Unicode or holds a NUL
+ * (Postgres stores neither; `anyText` lets it pass), a field called `__proto__`, nesting beyond `MAX_JSON_DEPTH`.
  */
 export function findUnsafeJson(value: unknown, { anyText = false } = {}): Issue | undefined {
   return unsafeAt(value, [], anyText ? () => true : isSafeText);
@@ -121,7 +121,7 @@ function unsafeIn(
   path: PropertyKey[],
   isGood: TextCheck,
 ): Issue | undefined {
-  // Texts are most of what a body holds: they are looked at without touching the path.
+  // Most of a body is text: it is checked without touching the path.
   if (typeof value === 'string' ? isGood(value) : typeof value !== 'object' || value === null) {
     return undefined;
   }

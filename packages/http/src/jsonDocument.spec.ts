@@ -29,7 +29,7 @@ for (const path of ['/openapi.json', '/errors']) {
       return Buffer.concat(chunks);
     };
 
-    it('is compressed for those who take that, and the same inside', async () => {
+    it('is compressed for those who accept it, with the same content', async () => {
       const plain = await rawly([]);
       expect(plain.head).to.not.match(/content-encoding/i);
       for (const accepted of ['gzip', 'br, gzip;q=0.5, *;q=0', 'GZIP']) {
@@ -48,7 +48,7 @@ for (const path of ['/openapi.json', '/errors']) {
       }
     });
 
-    it('may be kept for five minutes, and is not sent again to those who have it', async () => {
+    it('may be cached for five minutes, and is not sent again to those who have it', async () => {
       const { headers } = await ask(`${world.base}${path}`);
       expect(headers.get('cache-control')).to.equal('public, max-age=300');
       const etag = headers.get('etag');

@@ -1,4 +1,4 @@
-/** A large answer that is the same for everybody: serialized and compressed once, and sent again only where it has changed. */
+/** A large answer that is the same for everybody: serialized and compressed once, and resent only when it changed. */
 import { hash } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
@@ -7,7 +7,7 @@ export interface StoredDocument {
   readonly type: string;
   readonly plain: Buffer;
   readonly gzipped: Buffer;
-  /** Weak: it stands for the content, however it is encoded. */
+  /** Weak: it identifies the content, however encoded. */
   readonly etag: string;
 }
 
@@ -15,7 +15,7 @@ export interface JsonDocument extends StoredDocument {
   readonly text: string;
 }
 
-/** Another release has other ones. Whoever asks again after that is told at once that nothing has changed. */
+/** It changes only with a release. Whoever asks again after that learns at once that nothing has changed. */
 export const DOCUMENT_MAX_AGE_SECONDS = 300;
 
 export function jsonDocument(value: unknown): JsonDocument {
@@ -39,7 +39,7 @@ export function sendDocument(
   { type, plain, gzipped, etag }: StoredDocument,
 ): void {
   headers.ETag = etag;
-  // Caches keep what they send to pages as well.
+  // Caches send it to pages as well.
   headers.Vary = headers.Vary === undefined ? 'Accept-Encoding' : `${headers.Vary}, Accept-Encoding`;
   if (listOf(request.headers['if-none-match']).some((known) => known === etag || known === '*')) {
     response.writeHead(304, headers).end();
@@ -53,7 +53,7 @@ export function sendDocument(
   response.writeHead(200, headers).end(bytes);
 }
 
-/** Named, and not with a weight of 0 (RFC 9110, 12.5.3). Who takes anything (`*`) is sent it plain. */
+/** Listed, and not with weight 0 (RFC 9110, 12.5.3). `*` alone gets it uncompressed. */
 function takesGzip(accepted: string | string[] | undefined): boolean {
   return listOf(accepted).some((entry) => {
     const [coding = '', ...parameters] = entry.split(';').map((part) => part.trim().toLowerCase());

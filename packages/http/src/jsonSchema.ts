@@ -1,12 +1,12 @@
-/** A schema that checks, as JSON Schema. Codecs show their wire side, so an amount is a string here too. */
+/** Converts the schemas that check requests to JSON Schema. Codecs show their wire side, so an amount is a string. */
 import { z } from 'zod';
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
 type Schemas = Record<string, JsonSchema>;
 
 /**
- * What `.meta()` says of a schema stands in it as it is: patterns and bounds that a check in code holds are told there.
- * `example` is one of what callers write; `wire` replaces the whole schema. What the schema has in definitions of its own comes into `schemas`.
+ * `.meta()` of a schema is copied unchanged: it documents patterns and bounds that code checks. `example` is what a
+ * caller would write; `wire` replaces the whole schema. The schema's own definitions are added to `schemas`.
  */
 export function jsonSchemaOf(schema: z.ZodType, schemas: Schemas): JsonSchema {
   const generated = z.toJSONSchema(schema, {
@@ -15,11 +15,11 @@ export function jsonSchemaOf(schema: z.ZodType, schemas: Schemas): JsonSchema {
     override: ({ jsonSchema }) => {
       const { wire, description, example } = jsonSchema;
       delete jsonSchema.example;
-      // zod takes `examples` away where a schema transforms.
+      // zod drops `examples` when a schema transforms.
       if (example !== undefined) jsonSchema.examples = [example];
       if (wire === undefined) return;
       for (const keyword of Object.keys(jsonSchema)) delete jsonSchema[keyword];
-      // Kept, as the override of whoever stands around it replaces it again.
+      // Kept, because the override of the enclosing schema replaces it again.
       Object.assign(jsonSchema, wire, description !== undefined && { description });
     },
   });
@@ -31,14 +31,14 @@ export function jsonSchemaOf(schema: z.ZodType, schemas: Schemas): JsonSchema {
   return rest;
 }
 
-/** Definitions stand beside each schema where zod puts them and in one place in the document. */
+/** zod puts definitions beside each schema; the document has one place for all. */
 function relinked(schema: object): Record<string, unknown> {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'));
 }
 
 const FORMED = ['pattern', 'format', 'enum', 'const'];
 
-/** The same where no text may hold a NUL, which only texts of any form could. */
+/** The same schema, for texts that may not hold a NUL; only texts without a pattern could. */
 export function withoutNul(schema: JsonSchema): JsonSchema {
   const inner = Object.fromEntries(
     Object.entries(schema).map(([keyword, value]) => [

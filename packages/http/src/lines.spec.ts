@@ -14,7 +14,7 @@ const streaming = (lines: (signal: AbortSignal) => AsyncIterable<unknown>) =>
   });
 
 describe('JSON lines', () => {
-  it('are streamed, one document a line', async () => {
+  it('are streamed, one document per line', async () => {
     const endpoints = [
       streaming(async function* () {
         yield { a: 1 };

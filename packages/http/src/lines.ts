@@ -1,13 +1,13 @@
-/** JSON lines, streamed at the pace of whoever reads them. */
+/** JSON lines, streamed at the pace of their reader. */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
-/** A reader that takes nothing for so long is gone: it must not hold its place for ever. */
+/** A reader that takes nothing for this long is gone: it must not keep its place for ever. */
 const STALLED_READER_MS = 60_000;
 
 /**
- * Streams the lines. What fails before the first line is thrown, with nothing sent, so that it can still be
- * answered properly; later the connection is destroyed, so that nobody takes the part for the whole, and
- * the error is given to `onBroken`.
+ * Streams the lines. A failure before the first line is thrown with nothing sent, so that it can still be answered
+ * properly; later the connection is destroyed, so that nobody mistakes the part for the whole, and the error goes to
+ * `onBroken`.
  */
 export async function sendLines(
   response: ServerResponse,

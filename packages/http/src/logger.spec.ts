@@ -54,7 +54,7 @@ describe('the log', () => {
     });
   }
 
-  it('does not hold a secret it was told of, wherever it stands', () => {
+  it('does not hold a known secret, wherever it occurs', () => {
     expect(logged((logger) => logger.info({ a: [`x${SECRET}y`] }, SECRET), [SECRET, ''])).to.not.include(
       SECRET,
     );
@@ -70,7 +70,7 @@ describe('the log', () => {
     expect(JSON.parse(logged((logger) => logger.info(fields)))).to.include(fields);
   });
 
-  it('is searched for secrets in linear time, whatever strangers have written into it', () => {
+  it('is searched for secrets in linear time, whatever strangers put into it', () => {
     for (const [{ source, flags }] of SECRETS) {
       expect(analyse({ source, flags }).reports, source).to.deep.equal([]);
     }

@@ -13,9 +13,9 @@ export interface LoggerOptions {
   readonly level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
   /** Default: standard output. */
   readonly destination?: LogDestination;
-  /** Whether people read it as it is written. Default: whether standard output is a terminal and the destination. */
+  /** Whether people read the output directly. Default: whether it is standard output on a terminal. */
   readonly isTerminal?: boolean;
-  /** Exact secrets of this process that no pattern would find. */
+  /** Exact secrets of this process that no pattern would match. */
   readonly secrets?: readonly string[];
 }
 

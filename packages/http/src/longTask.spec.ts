@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { longTask, type TaskProgress, type TaskResult } from './longTask.ts';
 
 describe('a long task', () => {
-  it('says how far each stage is, and then what it came to', async () => {
+  it('reports the progress of each stage, and then the result', async () => {
     const lines = await linesOf(async (report) => {
       report({ stage: 'reading', done: 1, of: 2 });
       await turn();
@@ -17,7 +17,7 @@ describe('a long task', () => {
     ]);
   });
 
-  it('does not say more than anyone can read', async () => {
+  it('reports no more often than anyone can read', async () => {
     const lines = await linesOf(async (report) => {
       for (let done = 0; done < 100; done++) {
         report({ stage: 'reading', done, of: 100 });

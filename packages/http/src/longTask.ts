@@ -1,30 +1,30 @@
 /**
- * A task that may take minutes, answered as JSON lines: any number that say how far it is, then exactly one
- * with what it came to. A refusal is a result as well, as the status has long been sent by then.
+ * A task that may take minutes, answered as JSON lines: any number of progress lines, then exactly one with the result.
+ * A refusal is a result as well, since the status has been sent long before.
  */
 import { z } from 'zod';
 
 export interface TaskProgress {
-  /** What is being done now, in a few words. */
+  /** The current activity, in a few words. */
   readonly stage: string;
   readonly done: number;
-  /** Null where nobody knows how much there is. */
+  /** Null if the total is unknown. */
   readonly of: number | null;
 }
 
-/** With `ok` false it says what is wrong in a code of the catalogue. */
+/** With `ok` false, `code` is a code of the catalogue. */
 export type TaskResult =
   | { readonly ok: true }
   | { readonly ok: false; readonly code: string; readonly message: string };
 
-/** Each line of a long task. */
+/** A line of a long task. */
 export const taskLine = (result: z.ZodType) =>
   z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('progress'), stage: z.string(), done: z.int(), of: z.int().nullable() }),
     z.object({ kind: z.literal('result'), result }),
   ]);
 
-/** What it came to, of which no more is promised than whether it is well, and the codes of what is not. */
+/** The result, of which only `ok` and the codes of failures are guaranteed. */
 export const taskResult = (codes: readonly [string, ...string[]]) =>
   z.discriminatedUnion('ok', [
     z.looseObject({ ok: z.literal(true) }),
@@ -33,10 +33,10 @@ export const taskResult = (codes: readonly [string, ...string[]]) =>
 
 /** Between two lines of one stage. */
 const PROGRESS_INTERVAL_MS = 250;
-/** So often the last line is told again: what stands between takes a long silence for the end. */
+/** The last line is repeated this often: intermediaries take a long silence for the end. */
 const HEARTBEAT_MS = 10_000;
 
-/** Runs `work`, which says through `report` how far it is. What it throws breaks the answer off. */
+/** Runs `work`, which reports its progress through `report`. An error in it breaks the answer off. */
 export async function* longTask(
   work: (report: (progress: TaskProgress) => void) => Promise<TaskResult>,
   heartbeatMs = HEARTBEAT_MS,
@@ -48,7 +48,7 @@ export async function* longTask(
     news.resolve();
   });
   const ended = running.then(() => true);
-  // Met below, unless the reader has gone away.
+  // It fails below, unless the reader has gone away.
   ended.catch(() => undefined);
 
   let shown: { readonly stage: string; readonly atMs: number } | undefined;

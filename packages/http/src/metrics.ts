@@ -1,7 +1,7 @@
-/** Numbers about requests and the process, for Prometheus. */
+/** Metrics of requests and the process, for Prometheus. */
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
-/** A registry with the process's own metrics. One a process: `collectDefaultMetrics` starts observers. */
+/** A registry with the process's own metrics. One per process: `collectDefaultMetrics` starts observers. */
 export function createMetricsRegistry(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -13,7 +13,7 @@ export interface HttpMetrics {
   readonly forRoute: (method: string, route: string) => (status: number, seconds: number) => void;
 }
 
-/** Of one registry: several apps of a process are counted together. */
+/** One per registry: several apps of a process are counted together. */
 interface HttpNumbers {
   readonly duration: Histogram<'method' | 'route' | 'status'>;
   readonly inFlight: (() => number)[];

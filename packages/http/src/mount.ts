@@ -1,4 +1,4 @@
-/** What is made once of each endpoint, so that a request finds it ready. */
+/** Prepares each endpoint once, so that a request finds it ready. */
 import type { ErrorCatalog } from '@coffer/kernel';
 import { z } from 'zod';
 import { declaredErrors } from './declaredErrors.ts';
@@ -17,7 +17,7 @@ export interface MountedEndpoint {
   readonly observe: (status: number, seconds: number) => void;
 }
 
-/** Throws on a code that the catalogue does not have: found at the start, not by a caller. */
+/** Throws on a code that is not in the catalogue: found at start, not by a caller. */
 export function mount(
   endpoints: readonly Endpoint[],
   catalog: ErrorCatalog,
@@ -28,10 +28,10 @@ export function mount(
     const { method, path } = endpoint;
     const unlisted = endpoint.errors.filter((code) => !Object.hasOwn(catalog, code));
     if (unlisted.length > 0) {
-      throw new Error(`${method} ${path} declares codes that no catalogue has: ${unlisted.join(', ')}.`);
+      throw new Error(`${method} ${path} declares codes that are in no catalogue: ${unlisted.join(', ')}.`);
     }
     if (endpoint.browsers && endpoint.credential !== 'none') {
-      throw new Error(`${method} ${path} says "browsers", which its credential decides.`);
+      throw new Error(`${method} ${path} sets "browsers", but its credential decides that.`);
     }
     return {
       endpoint,

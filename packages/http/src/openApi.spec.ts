@@ -125,7 +125,7 @@ describe('the OpenAPI document', () => {
     expect(JSON.stringify(document)).to.not.include('$defs');
   });
 
-  it('links an answer to what can be asked with it, as far as that is in the document', () => {
+  it('links an answer to the requests that can follow, as far as they are in the document', () => {
     const { responses } = linked(buy, show).paths['/shop/purchases']?.post ?? {};
     expect(responses?.['201']?.links).to.deep.equal({
       getThingsThingId: {
@@ -142,7 +142,7 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  it('names its server as it is reached, and is then the same for everybody', async () => {
+  it('names its server at the public address, and is the same for everybody', async () => {
     const shown = async (origin?: () => string) => {
       await using world = await startWorld({ ...(origin && { origin }) });
       const { body } = await ask(`${world.base}/openapi.json`, { headers: { host: 'evil.example' } });

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI 3.1 document, made from the endpoints and the very schemas that check requests. Codecs show
- * their wire side, so an amount is a string here too.
+ * The OpenAPI 3.1 document, made from the endpoints and the same schemas that check requests. Codecs show their wire
+ * side, so an amount is a string here too.
  */
 import { type ErrorCatalog, longCallerId } from '@coffer/kernel';
 import { z } from 'zod';
@@ -20,7 +20,7 @@ export interface OpenApiSource {
   readonly catalog: ErrorCatalog;
   /** The product's version. */
   readonly version: string;
-  /** Where the API is: `https://host`, without a path. */
+  /** The address of the API: `https://host`, without a path. */
   readonly origin?: string | undefined;
 }
 
@@ -103,7 +103,7 @@ const TAGS: Readonly<Record<string, string>> = {
   auth: 'Sign-in of players, and their sessions.',
   sessions: "Verification of players' access tokens by game backends.",
   me: 'The signed-in player.',
-  '.well-known': 'What libraries need that verify access tokens by themselves.',
+  '.well-known': 'For libraries that verify access tokens by themselves.',
   portal: 'The admin API: operators only.',
   errors: 'Every error code.',
   'openapi.json': 'This document.',
@@ -123,7 +123,7 @@ const HEADERS = {
     schema: { type: 'integer', minimum: 0 },
   },
   ETag: {
-    description: 'Send it as If-None-Match to be told that nothing has changed.',
+    description: 'Send it as If-None-Match to learn whether anything has changed.',
     schema: { type: 'string' },
   },
 };
@@ -170,7 +170,7 @@ export function openApiDocument({
   };
 }
 
-/** Those that its operations take: a page asks for all that it finds here. */
+/** Only those that its operations take: a page asks for every one listed here. */
 function schemesOf(endpoints: readonly Endpoint[]): Readonly<Record<string, unknown>> {
   const taken = new Set(
     endpoints.flatMap(({ credential }) => SECURITY[credential].flatMap((one) => Object.keys(one))),
@@ -179,8 +179,8 @@ function schemesOf(endpoints: readonly Endpoint[]): Readonly<Record<string, unkn
 }
 
 /**
- * Asks for the document when it is asked for it, because the document describes it too, and its server has an address
- * only once it listens.
+ * Builds the document on request, because the document describes this endpoint too, and the server has an address only
+ * once it listens.
  */
 export function openApiEndpoint(path: string, document: () => OpenApiDocument): Endpoint {
   let serialized: JsonDocument | undefined;
@@ -216,7 +216,7 @@ function operationOf(
   const request = body && component(body, 'Request');
   const links = linksOf(described, endpoints);
   if (request && !described.anyText) forbidNul(`${operationId}Request`, schemas);
-  // The header may stand for it.
+  // The header may replace it.
   const inHeader = described.idempotencyHeader?.insteadOf;
   if (inHeader !== undefined) makeOptional(`${operationId}Request`, inHeader, schemas);
 
@@ -249,7 +249,7 @@ function operationOf(
         ...(Object.keys(links).length > 0 && { links }),
       },
       ...(success.cached && {
-        304: { description: 'As it was for the ETag sent.', headers: headerRefs('X-Request-Id', 'ETag') },
+        304: { description: 'Unchanged since the ETag sent.', headers: headerRefs('X-Request-Id', 'ETag') },
       }),
       ...errorResponses(described, catalog),
     },
@@ -299,16 +299,16 @@ function headerParameters(
   const { type, pattern, examples } = field ?? jsonSchemaOf(longCallerId, schemas);
   const description =
     insteadOf === undefined
-      ? 'With it a repeat of the request answers as the first.'
-      : `In place of ${insteadOf} in the body. Where both are given they must be the same.`;
+      ? 'With it, a repeat of the request gets the first answer.'
+      : `Instead of ${insteadOf} in the body. If both are given, they must be equal.`;
   add(IDEMPOTENCY_HEADER, description, { type, pattern, examples });
   return parameters;
 }
 
-/** A schema with an id (`.meta({ id })`) keeps it as its component's name; any other is named after its operation. */
+/** A schema with an id (`.meta({ id })`) keeps it as its component's name; others are named after their operation. */
 function addComponent(schema: z.ZodType, name: string, schemas: Record<string, JsonSchema>): JsonSchema {
   const json = jsonSchemaOf(schema, schemas);
-  // One with an id may come as a definition of its own, to which this refers.
+  // A schema with an id may arrive as a separate definition, to which this refers.
   if (typeof json.$ref === 'string') return json;
   const named = schema.meta()?.id ?? name;
   schemas[named] = json;

@@ -1,4 +1,4 @@
-/** Links: which answer is the question of which other operation, so that tools can walk from one to the next. */
+/** Links: which answer leads to which other operation, so that tools can walk from one to the next. */
 import type { Endpoint } from './endpoint.ts';
 import { operationIdOf } from './operationId.ts';
 
@@ -8,7 +8,7 @@ export interface LinkObject {
   readonly requestBody?: Readonly<Record<string, string>>;
 }
 
-/** Those of an operation, by the operation that they lead to. One that another server has is left out. */
+/** The links of an operation, by target. Targets in another document are left out. */
 export function linksOf(
   { links = {} }: Pick<Endpoint, 'links'>,
   endpoints: readonly Endpoint[],

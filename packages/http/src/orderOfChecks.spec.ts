@@ -152,7 +152,7 @@ describe('the order of checks', () => {
     });
   }
 
-  it('tells a key where the operator token is needed from no key at all, and the other way round', async () => {
+  it('distinguishes a wrong kind of credential from none, for keys and for the operator token', async () => {
     const post = (path: string, token: string) =>
       ask(`${world.base}${path}`, { method: 'POST', headers: bearer(token) });
     expect((await post('/operator', SECRET_KEY)).code).to.equal('auth/wrong_credential_kind');
@@ -161,7 +161,7 @@ describe('the order of checks', () => {
     expect((await post('/operator', OPERATOR_TOKEN)).code).to.equal('request/invalid');
   });
 
-  it('says which header and which methods would do', async () => {
+  it('names the header and the methods that would work', async () => {
     const unauthorized = await ask(`${world.base}/purchase`, { method: 'POST' });
     expect(unauthorized.headers.get('www-authenticate')).to.equal('Bearer');
     const otherMethod = await ask(`${world.base}/purchase`, { method: 'DELETE' });

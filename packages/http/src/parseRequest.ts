@@ -22,7 +22,7 @@ export interface ParsedRequest {
 
 const NO_ISSUES: readonly Issue[] = [];
 
-/** The body as JSON; an absent body is an empty object, so that the answer names the fields it lacks. */
+/** The body as JSON; an absent body is an empty object, so that the answer names the missing fields. */
 export async function readJson(
   request: IncomingMessage,
   response: ServerResponse,

@@ -1,4 +1,4 @@
-/** The parameters of paths. A text that is none of what is told here is that of something absent (404). */
+/** The parameters of paths. A value of the wrong form is simply not found (404). */
 import { environment, idText } from '@coffer/kernel';
 import { z } from 'zod';
 import { type JsonSchema, jsonSchemaOf } from './jsonSchema.ts';

@@ -24,7 +24,7 @@ describe('a query', () => {
     });
   }
 
-  it('is checked against the schema; unknown parameters are refused, also where none is taken', async () => {
+  it('is checked against the schema; unknown parameters are refused, even where none is taken', async () => {
     const list = endpoint({
       method: 'GET',
       path: '/list',

@@ -1,6 +1,6 @@
 /**
- * The query of a URL as flat text values. Simple on purpose: no nesting, no lists, and a parameter given
- * twice is refused, because two readers of the same URL would disagree about it.
+ * The query of a URL as flat text values. Simple on purpose: no nesting, no lists, and a repeated parameter is refused,
+ * because two readers of the same URL might disagree about it.
  */
 import type { Issue } from './issues.ts';
 
@@ -36,12 +36,12 @@ function problemOf(
   if (name === undefined) return { path: '', message: 'a parameter name is not percent-encoded UTF-8' };
   if (value === undefined) return { path: name, message: 'is not percent-encoded UTF-8' };
   if (seen.has(name)) return { path: name, message: 'is given more than once' };
-  // `Object.fromEntries` would make it an own field, but nobody asks for it in earnest.
+  // `Object.fromEntries` would make it an own field, but no honest caller sends it.
   if (name === '__proto__') return { path: name, message: 'unrecognized field' };
   return undefined;
 }
 
-/** Undefined when it is no percent-encoded UTF-8, or holds a NUL, which Postgres cannot store. */
+/** Undefined when it is not percent-encoded UTF-8, or holds a NUL, which Postgres cannot store. */
 function decode(text: string): string | undefined {
   try {
     const decoded = decodeURIComponent(text.replaceAll('+', ' '));

@@ -22,7 +22,7 @@ describe('a rate limit', () => {
     expect(limiter.take('a')).to.equal(1);
   });
 
-  it('says in whole seconds when the next one will pass', () => {
+  it('tells in whole seconds when the next one will pass', () => {
     const limiter = createRateLimiter({ perMinute: 6, burst: 1 }, () => 0);
     limiter.take('a');
     expect(limiter.take('a')).to.equal(10);
@@ -36,7 +36,7 @@ describe('a rate limit', () => {
     expect(limiter.wait('a')).to.equal(10);
   });
 
-  it('remembers a bounded number of keys, the last used ones', () => {
+  it('remembers a bounded number of keys, the most recently used', () => {
     const limiter = createRateLimiter({ perMinute: 1, burst: 1 }, () => 0, 2);
     for (const key of ['a', 'b', 'c']) limiter.take(key);
     expect(limiter.take('c')).to.be.greaterThan(0);
@@ -64,7 +64,7 @@ describe('a rate limit', () => {
       headers: { ...bearer(PUBLISHABLE_KEY), 'x-forwarded-for': forwardedFor },
     });
 
-  it('is by connection: a forwarded address is not believed unless configured', async () => {
+  it('is by connection: a forwarded address is not trusted unless configured', async () => {
     await using world = await startWorld({ endpoints: [signIn], rateLimits: perIp, nowMs: () => 0 });
     expect((await signInFrom(world.base, '192.0.2.1')).status).to.equal(200);
     expect((await signInFrom(world.base, '192.0.2.2')).status).to.equal(200);
@@ -100,7 +100,7 @@ describe('a rate limit', () => {
     expect((await signInFrom(world.base, '192.0.2.1')).status).to.equal(429);
   });
 
-  it('on secret keys is off by default and by key where it is set', async () => {
+  it('on secret keys is off by default, and per key if set', async () => {
     const endpoints = [
       simpleEndpoint({ path: '/a', credential: 'sk', handle: () => ({ status: 200, body: {} }) }),
     ];
@@ -116,7 +116,7 @@ describe('a rate limit', () => {
     }
   });
 
-  it('reads whom to trust from the setting', () => {
+  it('reads from the setting whom to trust', () => {
     for (const [text, trust] of [
       [undefined, false],
       ['', false],

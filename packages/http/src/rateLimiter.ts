@@ -1,18 +1,18 @@
 /**
- * Token buckets, one a key, in this process (several nodes allow as many times the rate). A bucket is one
- * number, the time at which it will be full again; the number of buckets is bounded.
+ * Token buckets, one per key, in this process (several nodes allow a multiple of the rate). A bucket is one number, the
+ * time at which it will be full again; the number of buckets is bounded.
  */
 
 export interface Rate {
   readonly perMinute: number;
-  /** So many at once, when nothing came before. */
+  /** How many pass at once after a pause. */
   readonly burst: number;
 }
 
 export interface RateLimiter {
-  /** Takes one. 0 when allowed, else whole seconds after which one will be. */
+  /** Takes a token. 0 when allowed, otherwise the whole seconds until the next one. */
   take(key: string): number;
-  /** The same answer, and takes none. */
+  /** The same answer without taking one. */
   wait(key: string): number;
 }
 
@@ -24,7 +24,7 @@ export function createRateLimiter(rate: Rate, nowMs: () => number, maxBuckets = 
   const capacityMs = intervalMs * rate.burst;
   const fullAtMs = new Map<string, number>();
 
-  /** When the bucket would be full again with one taken now, and the seconds to wait for that one. */
+  /** When the bucket would be full again if one were taken now, and the seconds until one is available. */
   const look = (key: string) => {
     const now = nowMs();
     const next = Math.max(fullAtMs.get(key) ?? now, now) + intervalMs;
@@ -39,7 +39,7 @@ export function createRateLimiter(rate: Rate, nowMs: () => number, maxBuckets = 
       const { next, seconds } = look(key);
       if (seconds > 0) return seconds;
 
-      // Deleted first, so that the map stays in the order of last use and the oldest is evicted.
+      // Deleted first, so that the map stays in order of last use and the oldest is evicted.
       fullAtMs.delete(key);
       if (fullAtMs.size >= maxBuckets) evictOldest(fullAtMs);
       fullAtMs.set(key, next);
@@ -53,7 +53,7 @@ function evictOldest(buckets: Map<string, number>): void {
   if (!oldest.done) buckets.delete(oldest.value);
 }
 
-/** One customer of IPv6 has a whole /64: its addresses share a bucket. */
+/** One IPv6 customer has a whole /64: its addresses share a bucket. */
 export function rateKeyOfAddress(address: string): string {
   if (!address.includes(':')) return address;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];

@@ -5,12 +5,12 @@ import { createRateLimiter, type Rate, type RateLimiter, rateKeyOfAddress } from
 
 export interface RateLimits {
   readonly signIn: {
-    /** By the address of the client; a /64 for IPv6. Undefined: unlimited. */
+    /** By client address; a /64 for IPv6. Undefined: unlimited. */
     readonly perIp: Rate | undefined;
     /** By the key sent: all players of a game share its publishable key. */
     readonly perKey: Rate | undefined;
   };
-  /** Every endpoint that takes a secret key, by key. Off by default. */
+  /** For every endpoint that takes a secret key, by key. Off by default. */
   readonly secretKey: Rate | undefined;
 }
 
@@ -20,7 +20,7 @@ export const DEFAULT_RATE_LIMITS: RateLimits = {
 };
 
 export interface RateGate {
-  /** Throws `request/rate_limited` with details `{ retryAfterSeconds }`. The address is asked for only where it counts. */
+  /** Throws `request/rate_limited` with details `{ retryAfterSeconds }`. The address is read only where it counts. */
   readonly check: (
     group: RateLimitGroup | undefined,
     caller: Caller | undefined,

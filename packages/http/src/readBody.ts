@@ -1,6 +1,6 @@
 /**
- * Reads a body whole, up to a limit. Written against the stream itself: half the cost of a general body
- * parser, and nothing is read before the caller of the endpoint is known.
+ * Reads a whole body, up to a limit. Written against the stream itself: half the cost of a general body parser, and
+ * nothing is read before the caller is known.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { reject } from './errors.ts';
@@ -44,7 +44,7 @@ export function readBody(
       const [first] = chunks;
       resolve(first && chunks.length === 1 ? first : Buffer.concat(chunks, size));
     });
-    // Comes after `end` too, where an error would be made, with its stack, for nobody.
+    // Emitted after `end` too, where an error with its stack would be made for nobody.
     request.once('close', () => {
       if (!ended) fail(new ClientGoneError('The client went away while sending.'));
     });

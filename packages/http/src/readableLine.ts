@@ -1,6 +1,6 @@
-/** A line of the log for people at a terminal: `14:03:07 INFO  ready url=http://127.0.0.1:8080/v1`, and stacks below it. */
+/** A log line for people at a terminal: `14:03:07 INFO  ready url=http://127.0.0.1:8080/v1`, with stacks below it. */
 
-/** Of a line that is no JSON object: the line. It ends as it ended. */
+/** A line that is not a JSON object is returned unchanged. */
 export function readableLine(line: string): string {
   const entry = objectIn(line);
   if (!entry) return line;
@@ -26,7 +26,7 @@ function objectIn(line: string): Readonly<Record<string, unknown>> | undefined {
     const value: unknown = JSON.parse(line);
     return isObject(value) ? value : undefined;
   } catch {
-    // Shown as it is, which is what a reader of the JSON would see.
+    // Shown unchanged, as a reader of the JSON would see it.
     return undefined;
   }
 }
@@ -37,6 +37,6 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const valueText = (value: unknown): string =>
   typeof value === 'string' && /^[^\s"=]+$/.test(value) ? printable(value) : printable(JSON.stringify(value));
 
-/** A stranger's text may hold commands for the terminal. */
+/** Text from outside may hold terminal control sequences. */
 const printable = (text: string): string =>
   text.replaceAll(/\p{Cc}/gu, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`);

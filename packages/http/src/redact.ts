@@ -1,6 +1,6 @@
 /**
- * Takes secrets out of a line of JSON, wherever in it they stand: fields, messages, stacks. Works on the
- * finished line, because a list of field paths would miss the next place somebody logs.
+ * Removes secrets from a line of JSON, wherever they are in it: fields, messages, stacks. Works on the finished line,
+ * because a list of field paths would miss the next place where somebody logs one.
  */
 
 const REDACTED = '[redacted]';
@@ -29,20 +29,20 @@ const SECRET_FIELD_NAMES = [
 ].join('|');
 
 /**
- * What a stranger sends stands in a line too, so every pattern takes linear time: none begins with a repetition,
- * none finds its own beginning again in what it repeats.
+ * The line also holds text from strangers, so every pattern takes linear time: none begins with a repetition, and none
+ * can match its own beginning within its repetition.
  */
 export const SECRETS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
-  // Fields of the line itself, then of JSON within a text of the line (its quotes are escaped).
+  // Fields of the line itself, then of JSON within a text of the line (with escaped quotes).
   [new RegExp(`("(?:${SECRET_FIELD_NAMES})"\\s*:\\s*)"(?:[^"\\\\]|\\\\.)*"`, 'gi'), `$1"${REDACTED}"`],
   [new RegExp(`(\\\\"(?:${SECRET_FIELD_NAMES})\\\\+"\\s*:\\s*\\\\+")[^"\\\\]*`, 'gi'), `$1${REDACTED}`],
   [/((?:sk|pk)_(?:test|live)_)[A-Za-z0-9_-]+/g, `$1${REDACTED}`],
   [/(rt_)[A-Za-z0-9_-]{32,}/g, `$1${REDACTED}`],
   [/(whsec_)[A-Za-z0-9+/=_-]+/g, `$1${REDACTED}`],
-  // No word boundary in front: after a line break, which JSON writes as \n, there is none.
+  // No word boundary in front: there is none after a line break, which JSON writes as \n.
   [/(Bearer\s+)[A-Za-z0-9._~+/=-]+/gi, `$1${REDACTED}`],
   [/(Basic\s+)[A-Za-z0-9+/=]{16,}/gi, `$1${REDACTED}`],
-  // A JSON web token: three base64url parts, the first of which begins with {", for the last time.
+  // A JSON web token: three base64url parts, the first beginning with the last {" found.
   [/eyJ(?:(?!eyJ)[A-Za-z0-9_-])+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g, REDACTED],
   // The password in a connection string.
   [/(:\/\/[^\s:@/"\\]*:)[^\s@/"\\]+(?=@)/g, `$1${REDACTED}`],

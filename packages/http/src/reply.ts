@@ -1,13 +1,13 @@
-/** Puts an answer on the wire: headers, length, and a sane end for a body that was not read. */
+/** Sends an answer: headers, length, and an orderly end when the body was not read. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Failure } from './failure.ts';
 import { hasBody } from './jsonBody.ts';
 import { awaitsContinue, DEFAULT_BODY_LIMIT_BYTES } from './readBody.ts';
 
-/** How long we go on taking (and dropping) a body that we refused, so that the client can read why. */
+/** How long we keep reading (and dropping) a refused body, so that the client can read why. */
 const LINGER_MS = 1_000;
 
-/** Headers of every answer below the base address, unless it says that it may be kept. */
+/** Headers of every answer below the base address, unless it may be cached. */
 export function apiHeaders(requestId: string): OutgoingHttpHeaders {
   return {
     'X-Request-Id': requestId,
@@ -31,7 +31,7 @@ export function sendJson(
   response.end(text);
 }
 
-/** The error envelope. Whatever of the request is still on its way is dropped in bounded time. */
+/** The error envelope. What remains of the request is dropped in bounded time. */
 export function sendFailure(
   request: IncomingMessage,
   response: ServerResponse,
@@ -48,8 +48,8 @@ export function sendFailure(
   headers['Content-Length'] = Buffer.byteLength(failure.body);
   headers.Connection = 'close';
   response.writeHead(failure.status, headers);
-  // The answer is complete with this. To close at once while the client still sends would reset the
-  // connection and destroy the answer on its way, so the end waits for the client, but not for long.
+  // This completes the answer. Closing while the client still sends would reset the connection and destroy the answer on
+  // its way, so the end waits for the client, but not for long.
   response.write(failure.body);
   const timer = setTimeout(() => response.end(), LINGER_MS);
   request.once('close', () => {
@@ -60,7 +60,7 @@ export function sendFailure(
   request.resume();
 }
 
-/** A small rest is dropped by Node itself and the connection goes on. */
+/** Node itself drops a small rest, and the connection stays usable. */
 function leavesMuchUnread(request: IncomingMessage): boolean {
   if (request.complete || !hasBody(request.headers)) return false;
   if (awaitsContinue(request)) return true;

@@ -1,17 +1,17 @@
-/** What a handler is told about its request beside the request itself. */
+/** What a handler learns about its request besides the parsed input. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestContext } from './endpoint.ts';
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** The id sent, if it has the right form, else a new one. Source: contract, Common rules, row Request id. */
+/** The id sent, if it is well formed, otherwise a new one. Source: contract, Common rules, row Request id. */
 export function requestIdOf(request: IncomingMessage): string {
   const sent = request.headers['x-request-id'];
   return typeof sent === 'string' && REQUEST_ID.test(sent) ? sent : randomUUID();
 }
 
-/** A class, so that a request that needs neither header nor signal makes no closure and no controller. */
+/** A class, so that a request that needs neither header nor signal allocates no closure and no controller. */
 export class HttpRequestContext implements RequestContext {
   readonly requestId: string;
   readonly deadlineMs: number;

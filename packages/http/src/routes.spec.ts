@@ -29,7 +29,7 @@ describe('the routes', () => {
     return answer.headers.get('allow');
   };
 
-  it('give the parameters as they are named by the endpoint, decoded', async () => {
+  it("give the parameters under the endpoint's names, decoded", async () => {
     expect(await bodyOf('GET', '/users/usr%2F1')).to.deep.equal({ name: 'show', userId: 'usr/1' });
     expect(await bodyOf('GET', '/users/a%2Fb/accounts/CHIP')).to.deep.equal({
       name: 'account',
@@ -43,7 +43,7 @@ describe('the routes', () => {
     expect(await bodyOf('GET', '/users/me/accounts/A')).to.deep.equal({ name: 'my account', code: 'A' });
   });
 
-  it('look on where the literal segment does not take the method', async () => {
+  it('fall back to a parameter when the literal segment does not take the method', async () => {
     expect(await bodyOf('DELETE', '/users/me')).to.deep.equal({ name: 'erase', userId: 'me' });
   });
 
@@ -74,7 +74,7 @@ describe('the routes', () => {
     });
   }
 
-  it('take no second endpoint at the same place, under whatever parameter names', async () => {
+  it('refuse a second endpoint at the same place, whatever its parameter names', async () => {
     const refusal = (...endpoints: readonly Endpoint[]) =>
       startWorld({ endpoints }).then(String, (error: Error) => error.message);
     const first = named('GET', '/users/:userId', 'first');
@@ -82,7 +82,7 @@ describe('the routes', () => {
     expect(await refusal(named('GET', '/a/:id/b/:id', 'twice'))).to.include('twice');
   });
 
-  it('stand behind the base address only', async () => {
+  it('exist only below the base address', async () => {
     const show = simpleEndpoint({
       path: '/things/:id',
       handle: ({ params }) => ({ status: 200, body: params }),

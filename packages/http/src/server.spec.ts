@@ -22,7 +22,7 @@ function held() {
   return { begun: begun.promise, release: released.resolve, endpoints: [slow, quick] };
 }
 
-describe('a request that is no valid HTTP', () => {
+describe('a request that is not valid HTTP', () => {
   const rude: readonly (readonly [what: string, bytes: string, status: number, code: string])[] = [
     ['is not HTTP at all', 'hello\r\n\r\n', 400, 'request/malformed'],
     ['has no Host', 'GET /v1/quick HTTP/1.1\r\n\r\n', 400, 'request/malformed'],
@@ -101,7 +101,7 @@ describe('a request that is no valid HTTP', () => {
     }
   }
 
-  it('is forgotten when its connection is gone before the answers to what stood before it', async () => {
+  it('is dropped when its connection closes before the earlier requests are answered', async () => {
     const { begun, release, endpoints } = held();
     await using world = await startWorld({ endpoints });
     const socket = await openSocket(world.port);
@@ -129,7 +129,7 @@ describe('a client that dawdles', () => {
         'Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"item"',
     ],
   ] as const) {
-    it(`over its ${what} is told 408 and cut off`, async () => {
+    it(`over its ${what} gets 408 and is cut off`, async () => {
       await using world = await startWorld({ server: { headersTimeoutMs: 50, requestTimeoutMs: 100 } });
       const socket = await openSocket(world.port);
       socket.write(bytes);
@@ -139,7 +139,7 @@ describe('a client that dawdles', () => {
     });
   }
 
-  it('and leaves in the middle of a body leaves nothing behind', async () => {
+  it('and disconnects within a body leaves nothing behind', async () => {
     await using world = await startWorld({ maxConcurrentRequests: 1 });
     const socket = await openSocket(world.port);
     socket.write(
@@ -163,7 +163,7 @@ describe('a client that dawdles', () => {
 });
 
 describe('stopping', () => {
-  it('lets what is in flight finish, takes nothing new and closes idle connections', async () => {
+  it('lets requests in flight finish, accepts no new ones and closes idle connections', async () => {
     const { begun, release, endpoints } = held();
     const world = await startWorld({ endpoints });
     const idle = await openSocket(world.port);
@@ -192,7 +192,7 @@ describe('stopping', () => {
     release();
   });
 
-  it('twice is stopping once', async () => {
+  it('twice is the same as once', async () => {
     const world = await startWorld();
     await Promise.all([world.stop(0), world.stop(0)]);
     await world.stop(0);

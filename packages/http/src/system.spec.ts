@@ -12,7 +12,7 @@ describe('beside the API', () => {
     expect([answer.status, answer.body]).to.deep.equal([200, { status: 'ok', version: '1.2.3' }]);
   });
 
-  it('/readyz says what is missing', async () => {
+  it('/readyz tells what is missing', async () => {
     await using ready = await startWorld();
     expect((await ask(`${ready.url}/readyz`)).status).to.equal(200);
     await using missing = await startWorld({
@@ -58,7 +58,7 @@ describe('beside the API', () => {
     expect(text).to.not.include('123"');
   });
 
-  it('/metrics is not there for what was forwarded, unless it is open', async () => {
+  it('/metrics does not exist for forwarded requests, unless it is open', async () => {
     const headers = { 'x-forwarded-for': '127.0.0.1' };
     await using world = await startWorld({ trustProxy: true });
     expect((await ask(`${world.url}/metrics`, { headers })).code).to.equal('request/not_found');

@@ -1,6 +1,6 @@
 /**
- * The books: each player's account, each hold, every posting, and the balances of the book accounts. One
- * projection keeps them together, as they are one event's work. Source: contract, Money model.
+ * The books: each player's account, each hold, every posting, and the balances of the book accounts. One projection
+ * keeps them together, because one event changes all of them. Source: contract, Money model.
  */
 import assert from 'node:assert/strict';
 import type { Projection } from '@coffer/consumers';
@@ -22,11 +22,11 @@ export interface AccountRow extends StreamRow {
   readonly held: bigint;
 }
 
-/** What an event of an account did. */
+/** The effect of an account's event. */
 export interface BookEntry {
-  /** The account after the event, by what the event itself says. */
+  /** The account after the event, according to the event itself. */
   readonly account: AccountRow;
-  /** The hold or the entry that it is about. */
+  /** The hold or entry that it concerns. */
   readonly subject: string;
   /** ISO 8601 UTC with milliseconds. */
   readonly occurredAt: string;
@@ -38,11 +38,11 @@ export interface BookEntry {
 
 export interface BooksProjection {
   readonly concerns: (event: RecordedEvent) => boolean;
-  /** Pure; throws on what it cannot understand or what breaks a rule of the account. */
+  /** Pure; throws on an event that it cannot understand or that breaks a rule of the account. */
   readonly entryOf: (account: AccountRow | undefined, event: RecordedEvent) => BookEntry;
 }
 
-/** One of the seven accounts of the books of an app, an environment and a currency. */
+/** One of the seven book accounts of an app, an environment and a currency. */
 interface TrialBalanceRow {
   /** `<environment>.<appId>.<currencyId>.<account>` */
   readonly book: string;
@@ -121,7 +121,7 @@ interface NumberedEntry extends BookEntry {
   readonly logOrdinal: number;
 }
 
-/** Two ways to the same figures: what the event says of its account, and what it does to the books. */
+/** Computes the figures in two ways: from what the event says of its account, and from its postings. */
 function checkEntry(previous: AccountRow | undefined, { account, subject, postings }: BookEntry): void {
   const change = (name: string) =>
     postings.reduce((sum, posting) => (posting.account === name ? sum + posting.amount : sum), 0n);
@@ -144,7 +144,7 @@ async function trialBalancesOf(
   return running(await cache.read(db, [...new Set(books)]), ({ book }) => book);
 }
 
-/** Each posting with the balance of its account before and after: the player's own, or that of the books. */
+/** Each posting with the balance of its account before and after: the player's own, or the book account. */
 function postingRows(
   { account, previous, subject, occurredAt, postings, logOrdinal }: NumberedEntry,
   balances: Running<TrialBalanceRow>,
@@ -210,7 +210,7 @@ async function writeHolds(db: Queryable, schema: string, entries: readonly Numbe
       const amount = closes.amount.toString();
       if (!inPage) closed.push({ stream, hold_id: closes.holdId, amount, ...closing });
       else if (inPage.amount === amount) Object.assign(inPage, closing);
-      else throw new Error(`${closes.holdId} of ${stream} closes another amount than it holds.`);
+      else throw new Error(`${closes.holdId} of ${stream} closes a different amount than it holds.`);
     }
   }
   await insertRows(db, `${schema}.holds`, [...opened.values()]);
@@ -242,7 +242,7 @@ async function insertRows(db: Queryable, table: string, rows: readonly unknown[]
 
 type Running<Row> = ReturnType<typeof running<Row>>;
 
-/** Rows as they change in the course of a page. */
+/** Rows as they change within a page. */
 function running<Row>(stored: ReadonlyMap<string, StoredRow<Row>>, keyOf: (row: Row) => string) {
   const changed = new Map<string, Row>();
   return {

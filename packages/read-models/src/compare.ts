@@ -1,8 +1,8 @@
-/** Two fillings of the read models, row by row: what a rebuild proves, and a reconciliation looks for. */
+/** Compares two fillings of the read models row by row: for a rebuild and for a reconciliation. */
 import type { Queryable } from '@coffer/database';
 import type { Environment } from '@coffer/kernel';
 
-/** The tables, each with the columns that name a row. Every one has `app_id` and `environment`. */
+/** The tables, each with its key columns. Every table has `app_id` and `environment`. */
 export const READ_TABLES: Readonly<Record<string, readonly string[]>> = {
   accounts: ['stream'],
   holds: ['stream', 'hold_id'],
@@ -15,32 +15,32 @@ export const READ_TABLES: Readonly<Record<string, readonly string[]>> = {
 export interface RowDifference {
   /** The values of the key's columns, joined by a space. */
   readonly key: string;
-  /** The columns that differ, or all of them where one side has no such row: then it is null. */
+  /** The columns that differ, or all of them if one side has no such row: that side is then null. */
   readonly expected: Readonly<Record<string, string | null>> | null;
   readonly actual: Readonly<Record<string, string | null>> | null;
 }
 
 export interface TableComparison {
   readonly table: string;
-  /** Rows expected. */
+  /** The number of expected rows. */
   readonly examined: number;
-  /** Rows that differ; the first of them are told. */
+  /** The number of rows that differ; only the first are listed. */
   readonly differing: number;
   readonly differences: readonly RowDifference[];
 }
 
 export interface ComparisonOptions {
-  /** The schema of the rows as they must be. */
+  /** The schema of the correct rows. */
   readonly expected: string;
   /** The schema of the rows in question. */
   readonly actual: string;
   /** Only the rows of this app and environment. Default: all. */
   readonly place?: { readonly appId: string; readonly environment: Environment };
-  /** So many differences of each table are told. Default 100. */
+  /** The most differences listed per table. Default 100. */
   readonly limit?: number;
 }
 
-/** Both schemas are read in the transaction of `db`, which must see both at one place of the log. */
+/** Reads both schemas in the transaction of `db`, which must see both at the same place of the log. */
 export async function compareReadSchemas(
   db: Queryable,
   options: ComparisonOptions,
@@ -91,14 +91,14 @@ async function columnsOf(db: Queryable, schema: string, table: string): Promise<
 
 type TextRow = Readonly<Record<string, string | null>>;
 
-/** `row` has each column twice, as text: of the expected side under `e_`, of the actual one under `a_`. */
+/** `row` has each column twice, as text: the expected side under `e_`, the actual one under `a_`. */
 export function differenceOf(
   key: readonly string[],
   columns: readonly string[],
   row: TextRow,
 ): RowDifference {
   const side = (prefix: string): TextRow | null => {
-    // No column of a key is ever null, so a side without one has no such row.
+    // Key columns are never null, so a side with a null has no such row.
     if (key.some((column) => row[`${prefix}_${column}`] == null)) return null;
     return Object.fromEntries(columns.map((column) => [column, row[`${prefix}_${column}`] ?? null]));
   };

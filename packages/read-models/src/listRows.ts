@@ -3,7 +3,7 @@ import { decodeCursor, encodeCursor, type Filter, type Page, type PageRequest } 
 import type { RowTable } from './rowTable.ts';
 import { liveReadSchema } from './schema.ts';
 
-/** One page of a table's rows that match the filter, by their number. Throws `InvalidCursorError`. */
+/** One page of a table's rows that match the filter, by ordinal. Throws `InvalidCursorError`. */
 export async function listRows<Row>(
   db: Queryable,
   table: RowTable<Row>,
@@ -16,7 +16,7 @@ export async function listRows<Row>(
     .withSchema(await liveReadSchema(db))
     .where(given(filter))
     .orderBy('ordinal', direction)
-    // One row more than asked for tells whether there is a next page.
+    // One extra row tells whether there is a next page.
     .limit(limit + 1);
   if (cursor !== undefined) {
     query.where('ordinal', after, decodeCursor(table.name, filter, cursor).toString());

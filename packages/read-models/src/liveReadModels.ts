@@ -5,11 +5,11 @@ import { dropSuperseded, liveReadSchema } from './schema.ts';
 
 export type LiveReadModelsOptions = Omit<ConsumerOptions, 'name' | 'work' | 'schema'> & {
   readonly projections: ReadModelProjections;
-  /** How often the pointer is looked at. Default 1,000 ms. */
+  /** How often the pointer is polled. Default 1,000 ms. */
   readonly pointerPollMs?: number;
 };
 
-/** Superseded versions are looked for once in so many looks at the pointer. */
+/** Superseded versions are cleaned up once in this many polls of the pointer. */
 const POLLS_PER_CLEANING = 60;
 
 export async function startLiveReadModels(options: LiveReadModelsOptions): Promise<Consumer> {
@@ -36,7 +36,7 @@ export async function startLiveReadModels(options: LiveReadModelsOptions): Promi
       ...options,
       schema,
       onTrouble(trouble) {
-        // A rebuild takes the checkpoint away when it moves the pointer: the reason is there to be seen.
+        // A rebuild takes the checkpoint away when it moves the pointer; polling at once shows the reason.
         if (trouble.error instanceof LostLeaseError) lookAtOnce();
         onTrouble(trouble);
       },

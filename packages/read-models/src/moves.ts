@@ -1,4 +1,4 @@
-/** Moves on the chain: which are under way, of an app or of a wallet, and what the books have of them. */
+/** Moves on the chain: those under way, of an app or of a wallet, and their share in the books. */
 import { type Queryable, rowsOf, sql } from '@coffer/database';
 import type { Environment } from '@coffer/kernel';
 import { column, type RowTable, rowTable } from './rowTable.ts';
@@ -12,7 +12,7 @@ export interface MoveRow {
   readonly revision: number;
   readonly appId: string;
   readonly environment: Environment;
-  /** Of the stream: the app for the treasury's moves, the scope for those of users' wallets. */
+  /** The owner of the stream: the app for the treasury's moves, the scope for moves of users' wallets. */
   readonly ownerId: string;
   readonly operation: 'deposit' | 'cashOut' | 'withdraw' | 'sweep';
   /** `ref` or `idempotencyKey`. */
@@ -25,10 +25,10 @@ export interface MoveRow {
   readonly walletId: string;
   readonly fromAddress: string;
   readonly toAddress: string;
-  /** `submitted` as long as a signed transaction may land. */
+  /** `submitted` while a signed transaction may land. */
   readonly status: MoveRowStatus;
   readonly attempts: number;
-  /** Of the latest attempt. */
+  /** The latest attempt's. */
   readonly signature: string | null;
   readonly slot: bigint | null;
   readonly errorCode: string | null;
@@ -66,7 +66,7 @@ export interface CurrencyPlace {
   readonly currencyId: number;
 }
 
-/** The moves of a currency that are not at their end, the oldest first. */
+/** The unfinished moves of a currency, oldest first. */
 export async function movesUnderWay(
   db: Queryable,
   { appId, environment, currencyId }: CurrencyPlace,
@@ -75,7 +75,7 @@ export async function movesUnderWay(
   return rowsWhere(db, { app_id: appId, environment, currency_id: currencyId }, limit);
 }
 
-/** The moves that the wallet pays and that are not at their end, the oldest first. */
+/** The unfinished moves that the wallet pays for, oldest first. */
 export async function movesUnderWayOfWallet(
   db: Queryable,
   walletId: string,
@@ -92,7 +92,7 @@ async function rowsWhere(
   const query = sql('moves')
     .withSchema(await liveReadSchema(db))
     .where(columns)
-    // As the partial indexes have it, which no parameter would match.
+    // As the partial indexes are defined; a parameter would not match them.
     .whereRaw("status in ('pending', 'submitted')")
     .orderBy('ordinal')
     .limit(limit);
@@ -104,13 +104,13 @@ export interface CurrencyBooks {
   /** What is owed to players and earners: available, held, pools and referrals. */
   readonly liabilities: bigint;
   /**
-   * Of it, cash-outs whose transaction is signed: it may have left the treasury already, and stays owed until it is
+   * Of this, cash-outs whose transaction is signed: it may have left the treasury already, and stays owed until it is
    * confirmed and booked.
    */
   readonly inFlight: bigint;
 }
 
-/** Both of one moment: one statement sees one snapshot. */
+/** Both at the same moment: one statement sees one snapshot. */
 export async function currencyBooks(
   db: Queryable,
   { appId, environment, currencyId }: CurrencyPlace,

@@ -1,4 +1,4 @@
-/** Lists in pages: a cursor stands for the last row given, so rows that come later never shift a page. */
+/** Lists in pages: a cursor stands for the last row given, so later rows never shift a page. */
 import { createHash } from 'node:crypto';
 
 export interface Page<Item> {
@@ -12,19 +12,19 @@ export interface PageRequest {
   readonly cursor?: string | undefined;
 }
 
-/** The cursor is none that this list has given for this filter. */
+/** This list never issued the cursor for this filter. */
 export class InvalidCursorError extends Error {
   override readonly name = 'InvalidCursorError';
 }
 
-/** Which rows a list shows: column names to the values they must have; undefined does not restrict. */
+/** Which rows a list shows: column names with the required values; undefined does not restrict. */
 export type Filter = Readonly<Record<string, string | undefined>>;
 
 export function encodeCursor(list: string, filter: Filter, ordinal: bigint): string {
   return Buffer.from(`${digestOf(list, filter)}.${ordinal}`).toString('base64url');
 }
 
-/** The number of the last row given. Throws `InvalidCursorError`, also for the cursor of another filter. */
+/** The ordinal of the last row given. Throws `InvalidCursorError`, also for the cursor of another filter. */
 export function decodeCursor(list: string, filter: Filter, cursor: string): bigint {
   const match = /^([0-9a-f]{16})\.(0|[1-9][0-9]{0,17})$/.exec(Buffer.from(cursor, 'base64url').toString());
   const [, digest, ordinal = ''] = match ?? [];

@@ -26,7 +26,7 @@ export interface PlaySessionRow {
   /** `payout`, `net` and `settledAt` are null while the session is open. */
   readonly payout: bigint | null;
   readonly net: bigint | null;
-  /** Stakes given back after the settlement, whose figures they do not change. */
+  /** Stakes returned after the settlement, which do not change its figures. */
   readonly lateRolledBack: bigint;
   readonly status: PlaySessionStatus;
   readonly openedAt: string;
@@ -62,8 +62,8 @@ export interface PlaySessionQuery extends PageRequest {
 }
 
 /**
- * Newest first. Pages do not shift while sessions are opened; one that leaves the filter meanwhile (a status)
- * is no longer met. Throws `InvalidCursorError`.
+ * Newest first. Pages do not shift while sessions are opened; a session that leaves the filter meanwhile (by its status)
+ * no longer appears. Throws `InvalidCursorError`.
  */
 export function listPlaySessions(db: Queryable, query: PlaySessionQuery): Promise<Page<PlaySessionRow>> {
   const { appId, environment, userId, status } = query;

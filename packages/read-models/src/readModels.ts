@@ -24,7 +24,7 @@ import { liveReadSchema } from './schema.ts';
 
 export const READ_MODELS_CONSUMER = 'readModels';
 
-/** Each is the pure function of the context whose events it reads; the tables of a context that is not there stay empty. */
+/** Each is the pure function of the context whose events it reads; the tables of an absent context stay empty. */
 export interface ReadModelProjections {
   readonly books?: BooksProjection;
   readonly playSessions?: RowProjection<PlaySessionRow>;
@@ -46,7 +46,7 @@ export function readModelsWork(schema: string, projections: ReadModelProjections
   return projecting(readModelsOf(schema, projections));
 }
 
-/** Fills the schema given: that which is live (`liveReadSchema`), or a new version beside it. */
+/** Fills the given schema: the live one (`liveReadSchema`), or a new version beside it. */
 export function startReadModels(
   options: Omit<ConsumerOptions, 'name' | 'work'> & { readonly projections: ReadModelProjections },
 ): Consumer {
@@ -59,8 +59,8 @@ export function startReadModels(
 }
 
 /**
- * Whether the live read models have reached the place that was the head of the log when the service started
- * (`store.head()`), whichever node fills them: what readiness asks.
+ * Whether the live read models have reached the head that the log had when the service started (`store.head()`),
+ * whichever node fills them: for readiness.
  */
 export async function caughtUpSince(
   db: Queryable,
@@ -71,13 +71,12 @@ export async function caughtUpSince(
   return hasReached(store, await readCheckpoint(db, key), start);
 }
 
-/** No answer of the log in so long is none. */
+/** Longer than this counts as no answer from the log. */
 const LOOK_LIMIT_MS = 2_000;
 
 /**
- * Whether the log holds the event at the checkpoint of the live read models. False when it was put back to
- * an older state than theirs: then they show what has never happened. Throws `StoreUnreachableError` when the log
- * does not answer.
+ * Whether the log holds the event at the checkpoint of the live read models. False when the log was restored to an older
+ * state: then they show what never happened. Throws `StoreUnreachableError` when the log does not answer.
  */
 export async function areOfThisLog(
   db: Queryable,

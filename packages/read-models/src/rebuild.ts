@@ -1,8 +1,7 @@
 /**
- * A rebuild: a new version is filled from the log beside the live one, compared with it row by row at one
- * place of the log, and then made live by moving the pointer. Readers see the one or the other, whole, and
- * never the new one at an earlier place than they have seen the old. Source: architecture, Projections and
- * reconcile.
+ * A rebuild: a new version is filled from the log beside the live one, compared with it row by row at one place of the
+ * log, and then made live by moving the pointer. Readers see one version or the other, as a whole, and never the new one
+ * at an earlier place than they have seen in the old one. Source: architecture, Projections and reconcile.
  */
 import {
   type HeldProjections,
@@ -22,7 +21,7 @@ export interface RebuildDependencies {
   readonly store: Pick<EventStore, 'subscribeToAll' | 'comparePositions' | 'head'>;
   readonly projections: ReadModelProjections;
   readonly isSkipped?: SkipLookup | undefined;
-  /** Told when what was begun could not be cleared up: the next rebuild will. */
+  /** Called when something begun could not be cleaned up: the next rebuild will do it. */
   readonly onTrouble: (error: unknown) => void;
 }
 
@@ -30,27 +29,27 @@ export type RebuildStage = 'filling' | 'comparing' | 'done';
 
 export interface RebuildProgress {
   readonly stage: RebuildStage;
-  /** Events taken, of those that the live read models had taken when this began. */
+  /** Events taken, of those that the live read models had taken at the start. */
   readonly done: number;
   readonly of: number;
 }
 
 export interface RebuildOptions {
-  /** Move the pointer only when every row is equal; the new version is dropped when one is not. */
+  /** Moves the pointer only if all rows are equal; otherwise the new version is dropped. */
   readonly verify: boolean;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: RebuildProgress) => void;
 }
 
 export interface RebuildResult {
-  /** Every row of the live read models was what the log says. */
+  /** Every row of the live read models agreed with the log. */
   readonly equal: boolean;
-  /** The new version is the live one now. */
+  /** The new version is now the live one. */
   readonly moved: boolean;
-  /** Schemas of before and after; the same when the pointer has not moved. */
+  /** The schemas before and after; equal if the pointer has not moved. */
   readonly previous: string;
   readonly live: string;
-  /** Events in the rows compared. */
+  /** The number of events behind the compared rows. */
   readonly events: number;
   readonly tables: readonly TableComparison[];
 }
@@ -60,15 +59,15 @@ export class RebuildUnderWayError extends Error {
   override readonly name = 'RebuildUnderWayError';
 }
 
-/** Any constant: held for as long as a rebuild runs. */
+/** An arbitrary constant; the lock is held while a rebuild runs. */
 const REBUILD_LOCK = 7_263_005;
 
-/** A process that is frozen in a transaction must not keep others waiting for longer. */
+/** A process frozen in a transaction must not hold up others for longer. */
 const IDLE_TRANSACTION_MS = 30_000;
 
 /**
- * A log that is absent is told at once; one that goes away later is waited for. Throws `StoreUnreachableError`,
- * `RebuildUnderWayError`, `LockLostError`, what `HeldProjections` throws, and the signal's reason.
+ * Fails at once if the log is absent; waits if it goes away later. Throws `StoreUnreachableError`,
+ * `RebuildUnderWayError`, `LockLostError`, the errors of `HeldProjections`, and the signal's reason.
  */
 export async function rebuildReadModels(
   dependencies: RebuildDependencies,
@@ -91,7 +90,7 @@ export async function rebuildReadModels(
       });
       return await fillCompareMove(dependencies, { ...options, signal }, held, { previous, schema });
     } finally {
-      // One that was not made live. Where the database is away it is for the next rebuild to clear up.
+      // A version that was not made live. If the database is away, the next rebuild cleans up.
       await dropFilling(pool, schema).catch(onTrouble);
     }
   });
@@ -100,9 +99,9 @@ export async function rebuildReadModels(
 }
 
 interface Versions {
-  /** The schema that is live. */
+  /** The live schema. */
   readonly previous: string;
-  /** The schema that is filled. */
+  /** The schema being filled. */
   readonly schema: string;
 }
 
@@ -122,7 +121,7 @@ async function fillCompareMove(
   const report = (stage: RebuildStage) => onProgress({ stage, done: Math.min(reached(held), of), of });
   report('filling');
   await held.advance(target, { signal, onProgress: () => report('filling') });
-  // What has been written meanwhile is taken as well, so that little is left for the transactions below.
+  // Also takes what was written meanwhile, so that little is left for the transactions below.
   await followLive();
   await analyze(pool, schema);
 
@@ -141,7 +140,7 @@ async function fillCompareMove(
 
 const reached = (held: HeldProjections) => held.checkpoint()?.ordinal ?? 0;
 
-/** Queries on tables this new would be planned without knowing how large they are. */
+/** Without this, queries on tables this new would be planned without knowing their size. */
 async function analyze(db: Queryable, schema: string): Promise<void> {
   await db.query(
     `analyze ${Object.keys(READ_TABLES)
@@ -150,7 +149,7 @@ async function analyze(db: Queryable, schema: string): Promise<void> {
   );
 }
 
-/** The live rows and their checkpoint stand still in a snapshot; the new ones are brought to the same place. */
+/** The live rows and their checkpoint are read in one snapshot; the new rows are brought to the same place. */
 function compareAtOnePlace(
   { pool, onTrouble }: RebuildDependencies,
   signal: AbortSignal,
@@ -158,7 +157,7 @@ function compareAtOnePlace(
   { previous, schema }: Versions,
 ): Promise<readonly TableComparison[]> {
   return abortableTransaction(pool, { isolation: 'repeatable read', signal, onTrouble }, async (client) => {
-    // Whole tables are joined with each other.
+    // Whole tables are joined.
     await client.query("set local work_mem = '64MB'");
     const place = await readCheckpoint(client, { schema: previous, name: READ_MODELS_CONSUMER });
     await held.advanceWithin(client, place, { signal });
@@ -167,8 +166,8 @@ function compareAtOnePlace(
 }
 
 /**
- * The live version stands still from here on, for ever: were it to go on while the pointer moves, a reader
- * could see in it what the new version does not show yet.
+ * From here on the live version stands still for ever: if it continued while the pointer moves, a reader could see
+ * something in it that the new version does not show yet.
  */
 function move(
   { pool, onTrouble }: RebuildDependencies,
@@ -189,7 +188,7 @@ interface AbortableTransaction {
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** Aborted, it cancels the statement in flight, rolls back and throws the signal's reason. */
+/** On abort, cancels the statement in flight, rolls back and throws the signal's reason. */
 function abortableTransaction<Result>(
   pool: Pool,
   { isolation, signal, onTrouble }: AbortableTransaction,
@@ -209,7 +208,7 @@ function abortableTransaction<Result>(
       return await work(client);
     } finally {
       signal.removeEventListener('abort', cancel);
-      // It must not hit whoever is given the connection next.
+      // It must not hit the connection's next user.
       await cancelling;
       signal.throwIfAborted();
     }

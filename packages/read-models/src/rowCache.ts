@@ -1,13 +1,13 @@
-/** The rows that a projection folds over: read when they are needed, written back, and remembered meanwhile. */
+/** The rows that a projection folds over: read when needed, written back, and cached meanwhile. */
 import type { Queryable } from '@coffer/database';
 import type { RowTable, StoredRow } from './rowTable.ts';
 
-/** Rows are few that change often: those of the sessions played now. The others are read when they are needed. */
+/** Few rows change often: those of the sessions being played. The others are read when needed. */
 const MAX_REMEMBERED_ROWS = 10_000;
 
 export type RowCache<Row> = ReturnType<typeof createRowCache<Row>>;
 
-/** Rows may be remembered because nobody else writes them while the projection's consumer has its lease. */
+/** Rows may be cached because nobody else writes them while the projection's consumer has its lease. */
 export function createRowCache<Row>(schema: string, table: RowTable<Row>) {
   const remembered = new Map<string, StoredRow<Row>>();
 
@@ -24,7 +24,7 @@ export function createRowCache<Row>(schema: string, table: RowTable<Row>) {
       return rows;
     },
 
-    /** A row that was not there before gets the next number: rows are numbered in the order of the log. */
+    /** A new row gets the next ordinal: rows are numbered in the order of the log. */
     async write(
       db: Queryable,
       before: ReadonlyMap<string, StoredRow<Row>>,

@@ -1,22 +1,22 @@
-/** From events to rows: a pure function for each table, and the machinery that runs it over pages. */
+/** From events to rows: a pure function per table, and the machinery that runs it over pages. */
 import type { Projection } from '@coffer/consumers';
 import type { RecordedEvent } from '@coffer/event-store';
 import { createRowCache } from './rowCache.ts';
 import type { RowTable } from './rowTable.ts';
 
-/** What a row of a stream has: the revision of the last event that is in it. */
+/** Common to all rows of a stream: the revision of the last event applied. */
 export interface StreamRow {
   readonly revision: number;
 }
 
 export interface RowProjection<Row extends StreamRow> {
-  /** The key of the row that the event's stream makes; undefined for a stream that makes none here. */
+  /** The key of the row for the event's stream; undefined for a stream without a row here. */
   readonly keyOf: (event: RecordedEvent) => string | undefined;
-  /** The row after the event; undefined before its stream's first. Pure; throws on what it cannot understand. */
+  /** The row after the event; undefined before the stream's first. Pure; throws on what it cannot understand. */
   readonly evolve: (row: Row | undefined, event: RecordedEvent) => Row;
 }
 
-/** Folds a page over the rows that it concerns, in memory, and writes those that changed. */
+/** Folds a page over the affected rows, in memory, and writes the changed ones. */
 export function projectRows<Row extends StreamRow>(
   schema: string,
   table: RowTable<Row>,
@@ -52,7 +52,7 @@ export function projectRows<Row extends StreamRow>(
   };
 }
 
-/** Events that the row has seen are passed over, so that a page applied again changes nothing. */
+/** Skips events that the row has seen, so that a page applied again changes nothing. */
 export function foldRow<Row extends StreamRow>(
   projection: RowProjection<Row>,
   before: Row | undefined,
@@ -66,11 +66,11 @@ export function foldRow<Row extends StreamRow>(
 }
 
 /**
- * Whether the event is the next of its row's stream; false for one that the row has seen. Throws on one that
- * does not follow the last: a hole in the log, or a row of another one.
+ * Whether the event is the next of its row's stream; false for one that the row has seen. Throws on one that does not
+ * follow the last: a gap in the log, or a row of another log.
  */
 export function isNewTo(row: StreamRow | undefined, { revision, stream }: RecordedEvent): boolean {
   const next = row === undefined ? 0 : row.revision + 1;
-  if (revision > next) throw new Error(`Revision ${revision} of ${stream} came where ${next} was to come.`);
+  if (revision > next) throw new Error(`Revision ${revision} of ${stream} came where ${next} was expected.`);
   return revision === next;
 }

@@ -1,7 +1,7 @@
-/** Rows of a read model in their table: read by key, written many at a time, decoded with their types. */
+/** The table of a read model: rows are read by key, written many at a time, and decoded to their types. */
 import type { Queryable } from '@coffer/database';
 
-/** One value on its way to and from the database; the text of an amount, never a floating-point number. */
+/** How one value is stored and read; an amount is text, never a floating-point number. */
 export interface Column<Value> {
   readonly encode: (value: Value) => string | number | null;
   readonly decode: (stored: unknown) => Value;
@@ -9,7 +9,7 @@ export interface Column<Value> {
 
 const text = <Text extends string>(): Column<Text> => ({
   encode: (value) => value,
-  // The table holds only what was encoded from this very type.
+  // The table holds only values encoded from this type.
   decode: (stored) => stored as Text,
 });
 const integer: Column<number> = { encode: (value) => value, decode: Number };
@@ -26,7 +26,7 @@ const optional = <Value>(column: Column<Value>): Column<Value | null> => ({
 
 export const column = { text, integer, amount, instant, optional };
 
-/** A row with its number in the order in which the rows came into being. */
+/** A row with its ordinal, in order of creation. */
 export interface StoredRow<Row> {
   readonly row: Row;
   readonly ordinal: bigint;
@@ -63,7 +63,7 @@ export function rowTable<Row>(
 
   const decode: RowTable<Row>['decode'] = (stored) => ({
     ordinal: column.amount.decode(stored.ordinal),
-    // `fields` are all the fields of a row, so nothing of its type is missing.
+    // `fields` are all fields of a row, so nothing of its type is missing.
     row: Object.fromEntries(
       fields.map(([field, storedName]) => [field, columns[field].decode(stored[storedName])]),
     ) as unknown as Row,

@@ -1,7 +1,7 @@
 /**
- * Where the rows of the read models live. All of a schema `read_v<version>`, its checkpoint included, follows
- * from the log, so it is never altered: another shape, or a rebuild, fills a new version beside the old one,
- * and readers move by the pointer.
+ * Where the rows of the read models live. Everything in a schema `read_v<version>`, its checkpoint included, follows from
+ * the log, so it is never altered: another shape, or a rebuild, fills a new version beside the old one, and readers
+ * switch by the pointer.
  */
 import { fileURLToPath } from 'node:url';
 import { consumersTableSql } from '@coffer/consumers';
@@ -16,18 +16,18 @@ export const readModelMigrations: Migrations = {
   folder: fileURLToPath(new URL('../migrations', import.meta.url)),
 };
 
-/** Any constant: whoever creates or drops versions takes turns. */
+/** An arbitrary constant: whoever creates or drops versions takes turns. */
 const VERSIONS_LOCK = 7_263_003;
 
 /**
- * Stands in the comment of a schema from its creation until it is made live. Its number could not tell: when
- * a release with another shape starts, a higher version than the one that is being filled goes live.
+ * The comment of a schema from its creation until it is made live. Its number is no indication: when a release with
+ * another shape starts, a higher version than the one being filled goes live.
  */
 const FILLING = 'filling';
 
 export const readSchemaOf = (version: number) => `read_v${version}`;
 
-/** Brings the pointer of this shape, and the schema that it names, into being. `readModelMigrations` are there. */
+/** Creates the pointer of this shape and the schema that it names. Needs `readModelMigrations`. */
 export async function createReadModels(pool: Pool): Promise<void> {
   await changeVersions(pool, async (client) => {
     await client.query(
@@ -35,7 +35,7 @@ export async function createReadModels(pool: Pool): Promise<void> {
       [READ_SHAPE, await unusedVersion(client)],
     );
     const schema = await liveReadSchema(client);
-    // What is there is never altered, and to create it again would lock its tables against whoever fills them.
+    // An existing schema is never altered, and creating it again would lock its tables against the process that fills them.
     if (!(await schemaExists(client, schema))) await createReadSchema(client, schema);
   });
 }
@@ -57,12 +57,12 @@ export async function liveReadSchema(db: Queryable): Promise<string> {
 }
 
 /**
- * Creates an empty version to be filled and answers its schema. Those that others have left unfinished are
- * dropped: the caller sees to it, by a lock, that no other filling is under way.
+ * Creates an empty version to be filled and returns its schema. Unfinished versions are dropped: the caller ensures by a
+ * lock that no other filling is under way.
  */
 export async function beginFilling(pool: Pool): Promise<string> {
   return changeVersions(pool, async (client) => {
-    // A number is not used again: whoever still writes to a version that was dropped must fail.
+    // A number is never reused: whoever still writes to a dropped version must fail.
     const schema = readSchemaOf(await unusedVersion(client));
     await dropUnfinished(client, null);
     await createReadSchema(client, schema);
@@ -85,10 +85,10 @@ export async function makeLive(client: Client, schema: string): Promise<void> {
 export const dropFilling = (pool: Pool, schema: string): Promise<void> =>
   changeVersions(pool, (client) => dropUnfinished(client, schema));
 
-/** Readers that have asked for the pointer just before it moved are done by then. */
+/** Readers that read the pointer just before it moved are done by then. */
 const SUPERSEDED_AFTER_SECONDS = 60;
 
-/** Drops what no pointer has named for a while; the shape before this release's is kept for its nodes. */
+/** Drops versions that no pointer has named for a while; the previous release's shape is kept for its nodes. */
 export async function dropSuperseded(pool: Pool): Promise<void> {
   await changeVersions(pool, async (client) => {
     await client.query('delete from records.read_pointer where shape < $1', [READ_SHAPE - 1]);
@@ -118,7 +118,7 @@ function changeVersions<Result>(pool: Pool, work: (client: Client) => Promise<Re
   });
 }
 
-/** Above all that there are and all that a pointer names. */
+/** Above all existing versions and all that a pointer names. */
 async function unusedVersion(client: Client): Promise<number> {
   const { rows } = await client.query<{ version: number }>(
     `select 1 + coalesce(max(version), 0) as version
@@ -128,7 +128,7 @@ async function unusedVersion(client: Client): Promise<number> {
 }
 
 async function dropUnfinished(client: Client, only: string | null): Promise<void> {
-  // Waits for whoever is just making one live, also when its client is gone and does not know how that ended.
+  // Waits for whoever is making one live, even if its client is gone and does not know how that ended.
   await client.query('select from records.read_pointer for update');
   const { rows } = await client.query<{ schema: string }>(
     `${VERSIONS} where filling and ($1::text is null or schema = $1)`,
@@ -137,7 +137,7 @@ async function dropUnfinished(client: Client, only: string | null): Promise<void
   for (const { schema } of rows) await client.query(`drop schema ${schema} cascade`);
 }
 
-/** Every version that is there, live or not. */
+/** Every existing version, live or not. */
 export async function readSchemas(db: Queryable): Promise<readonly string[]> {
   const { rows } = await db.query<{ schema: string }>(
     "select nspname as schema from pg_namespace where nspname ~ '^read_v[0-9]+$' order by 1",
@@ -145,7 +145,7 @@ export async function readSchemas(db: Queryable): Promise<readonly string[]> {
   return rows.map(({ schema }) => schema);
 }
 
-/** Creates the tables, empty, where they are not there yet. */
+/** Creates the tables, empty, unless they exist. */
 export async function createReadSchema(client: Client, schema: string): Promise<void> {
   await client.query(`create schema if not exists ${schema}`);
   await client.query(consumersTableSql(schema));
@@ -153,10 +153,10 @@ export async function createReadSchema(client: Client, schema: string): Promise<
 }
 
 /**
- * Half of each page is left free: a row that is played on stays on its page, and no index has to learn of it.
- * `ordinal` numbers the rows in the order in which they came into being in the log: the same in every rebuild,
- * so that lists have one order and cursors survive. `revision` is that of the last event in the row.
- * `log_ordinal` numbers the events of the log from 1: totals of any moment are a sum of the postings up to it.
+ * Half of each page is left free: a row that is updated stays on its page, and no index needs an update. `ordinal`
+ * numbers the rows in order of their creation in the log: it is the same in every rebuild, so that lists keep their order
+ * and cursors survive. `revision` is the last event in the row. `log_ordinal` numbers the events of the log from 1: totals
+ * at any moment are a sum of the postings up to it.
  */
 const tablesSql = (schema: string) => `
 create table if not exists ${schema}.play_sessions (

@@ -1,4 +1,4 @@
-/** The books of an app and an environment, now or as they were: by currency, the seven accounts. */
+/** The books of an app and an environment, now or at an earlier place: the seven accounts by currency. */
 import type { Queryable } from '@coffer/database';
 import type { Environment } from '@coffer/kernel';
 
@@ -14,17 +14,17 @@ export const BOOK_ACCOUNTS = [
 
 export type BookAccount = (typeof BOOK_ACCOUNTS)[number];
 
-/** Base units, signed as the books have them: the seven sum to zero. */
+/** Base units, signed as in the books: the seven sum to zero. */
 export type TrialBalance = { readonly currencyId: number } & { readonly [Account in BookAccount]: bigint };
 
 export interface TrialBalanceQuery {
   readonly appId: string;
   readonly environment: Environment;
-  /** As they were after this event of the log. Default: after the last one taken. */
+  /** The state after this event of the log. Default: after the last one taken. */
   readonly upToOrdinal?: number | undefined;
 }
 
-/** Only the currencies in which something has happened, by their id. */
+/** Only currencies with any postings, by id. */
 export async function trialBalances(
   db: Queryable,
   schema: string,

@@ -1,4 +1,4 @@
-/** Looks from time to time whether the chains answer and what fee payers have left. */
+/** Periodically checks whether the chains answer and what the fee payers have left. */
 import type { MonotonicClock } from '@coffer/consumers';
 import { type Environment, environment } from '@coffer/kernel';
 import type { Chain } from '@coffer/solana';
@@ -14,7 +14,7 @@ export interface ChainWatchOptions {
   readonly chainOf: (environment: Environment) => Chain | undefined;
   readonly feePayers: () => Promise<readonly FeePayerPlace[]>;
   readonly lowLamports: bigint;
-  /** Told once each time that it comes to hold less, or enough again; of one that holds enough at first, nothing. */
+  /** Called once whenever it runs low or recovers; not if it has enough at first. */
   readonly onLow: (payer: FeePayerPlace & { readonly lamports: string }, isLow: boolean) => void;
   readonly clock: MonotonicClock;
   readonly metrics: Pick<MoveMetrics, 'isReachable' | 'feePayerHolds'>;
@@ -22,7 +22,7 @@ export interface ChainWatchOptions {
 }
 
 const EVERY_MS = 30_000;
-/** As many as one call takes. */
+/** The most that one call takes. */
 const ACCOUNTS_PER_CALL = 100;
 
 export function watchChains(options: ChainWatchOptions): { readonly stop: () => Promise<void> } {

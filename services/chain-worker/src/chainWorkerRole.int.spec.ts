@@ -55,7 +55,7 @@ describe('the role that carries moves', () => {
     await database.drop();
   });
 
-  it('carries what was requested before and after its start, and shows it', async () => {
+  it('carries moves requested before and after its start, and counts them', async () => {
     await request('ref-before');
     const { registry } = start();
     await request('ref-after');
@@ -72,7 +72,7 @@ describe('the role that carries moves', () => {
     expect(await registry.metrics()).not.to.include('coffer_chain_reachable{environment="live"}');
   });
 
-  it('stops at once with moves in flight, and the next to start carries them on', async () => {
+  it('stops at once with moves in flight, and its successor carries them on', async () => {
     simulated.faults.send = () => 'drop';
     await request('ref-1');
     const first = start();
@@ -88,7 +88,7 @@ describe('the role that carries moves', () => {
     expect(new Set(simulated.sent).size, 'the same bytes').to.equal(1);
   });
 
-  it('signs nothing after a restore until all that was sent before it is final or lost', async () => {
+  it('signs nothing after a restore until everything sent before is final or lost', async () => {
     await pauseSigning(pool);
     await request('ref-1');
     const first = start();
@@ -96,7 +96,7 @@ describe('the role that carries moves', () => {
     await first.role.stop();
     expect(simulated.sent).to.deep.equal([]);
 
-    // The height stands from the first look: a start later does not begin to wait anew.
+    // The height is fixed at the first look: a later start does not begin the wait again.
     const { rows } = await pool.query('select until_block_height from records.chain_signing_pauses');
     simulated.memory.advancePast(BigInt(rows.find((row) => row.until_block_height)?.until_block_height));
     start();
@@ -108,7 +108,7 @@ describe('the role that carries moves', () => {
     expect(rowCount).to.equal(0);
   });
 
-  it('tells one line of the same trouble, and why a move failed', async () => {
+  it('logs one line for the same trouble, and why a move failed', async () => {
     await request('ref-1', 101n * SOL);
     await request('ref-2', 101n * SOL);
     const { registry, logged } = start();
@@ -122,7 +122,7 @@ describe('the role that carries moves', () => {
     expect(logged()[0]).to.include({ environment: 'test', times: 1 });
   });
 
-  it('tells once that a fee payer runs low, and that it holds enough again', async () => {
+  it('logs once that a fee payer runs low, and that it has enough again', async () => {
     const looks: (() => void)[] = [];
     const clock: MonotonicClock = {
       ...monotonicClock,

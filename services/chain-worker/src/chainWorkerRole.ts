@@ -1,4 +1,4 @@
-/** Carries every move to its end, in one process at a time, and shows how they fare. */
+/** Carries every move to its end, in one process at a time, and provides metrics. */
 import {
   type Consumer,
   type ConsumerOptions,
@@ -31,11 +31,11 @@ export interface ChainWorkerRoleOptions
   extends Pick<ConsumerOptions, 'pool' | 'store' | 'isSkipped' | 'onAlarm' | 'onTrouble'>,
     Pick<MoveDriverOptions, 'chainOf' | 'signer' | 'feePayerOf' | 'walletAt' | 'rentSponsor' | 'handler'>,
     Partial<Pick<MoveDriverOptions, 'failPoint'>> {
-  /** Those whose balance is shown. */
+  /** The wallets whose balances are shown. */
   readonly feePayers: () => Promise<readonly FeePayerPlace[]>;
-  /** A fee payer that holds less is told of. */
+  /** A fee payer with less is reported. */
   readonly feePayerLowLamports: bigint;
-  /** What differs from the default. */
+  /** Deviations from the default. */
   readonly policy?: Partial<MovePolicy>;
   readonly clock?: MonotonicClock;
   readonly wallClock?: Clock;
@@ -44,9 +44,9 @@ export interface ChainWorkerRoleOptions
 }
 
 export interface ChainWorkerRole {
-  /** For what is shown of all consumers. */
+  /** For the metrics of all consumers. */
   readonly consumer: Consumer;
-  /** Moves stay where they are; whoever starts next goes on from their streams. */
+  /** Moves stay as they are; the next process resumes from their streams. */
   readonly stop: () => Promise<void>;
 }
 

@@ -11,8 +11,8 @@ export function moveMetrics(registry: Registry, clock: Clock) {
   const labelNames = ['environment'] as const;
   const counter = (name: string, help: string) => new Counter({ name, help, labelNames, registers });
   const attempts = counter('coffer_move_attempts_total', 'Transactions signed for moves.');
-  const expired = counter('coffer_move_attempts_expired_total', 'Of these, those that no block can hold.');
-  const troubles = counter('coffer_move_troubles_total', 'What went wrong on the way and was tried again.');
+  const expired = counter('coffer_move_attempts_expired_total', 'Of these, those that can no longer land.');
+  const troubles = counter('coffer_move_troubles_total', 'Failures on the way that were retried.');
   const failed = new Counter({
     name: 'coffer_moves_failed_total',
     help: 'Moves that failed for good, by the reason.',
@@ -28,7 +28,7 @@ export function moveMetrics(registry: Registry, clock: Clock) {
   });
   const reachable = new Gauge({
     name: 'coffer_chain_reachable',
-    help: '1 while the chain answers. Without a value where none is configured.',
+    help: '1 while the chain answers. Without a value if none is configured.',
     labelNames,
     registers,
   });
@@ -58,7 +58,7 @@ export function moveMetrics(registry: Registry, clock: Clock) {
     hooks,
     onTrouble: (where: Environment) => troubles.inc({ environment: where }),
     isReachable: (where: Environment, value: boolean) => reachable.set({ environment: where }, Number(value)),
-    /** A metric is a floating-point number: of what is left, its size matters. */
+    /** A metric is a floating-point number: only the order of magnitude matters here. */
     feePayerHolds(app: string, where: Environment, lamports: bigint, isLow: boolean): void {
       balance.set({ app, environment: where }, Number(lamports));
       low.set({ app, environment: where }, Number(isLow));
@@ -79,7 +79,7 @@ export function moveMetrics(registry: Registry, clock: Clock) {
               this.set({ environment: where }, figureOf(inFlight(where)));
           },
         });
-      gauge('coffer_moves_in_flight', 'Requested and not ended.', ({ count }) => count);
+      gauge('coffer_moves_in_flight', 'Requested and not finished.', ({ count }) => count);
       gauge(
         'coffer_moves_oldest_in_flight_seconds',
         'Since the oldest of them was requested. Alarm when it grows.',

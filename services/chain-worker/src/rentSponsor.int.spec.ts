@@ -10,7 +10,7 @@ const AT_ONCE = 40;
 
 interface SponsorWorld {
   readonly sponsor: RentSponsor;
-  /** As another process has it. */
+  /** As another process would use it. */
   readonly other: RentSponsor;
   readonly caps: { perUser: number; perApp: number };
 }
@@ -41,13 +41,13 @@ function itSponsorsRent(name: string, makeWorld: () => Promise<SponsorWorld>): v
       return granted.filter(Boolean).length;
     };
 
-    it('of so many accounts of a user, however many are asked for at once', async () => {
+    it('up to the cap of a user, however many are requested at once', async () => {
       expect(await reserveAll(times(AT_ONCE))).to.equal(2);
       expect(await sponsor.spend(move()), 'nor of one that was not reserved').to.equal(false);
       expect(await sponsor.reserve(move({ userId: 'usr_2' }))).to.equal(true);
     });
 
-    it('of so many of an app in an environment, whoever its users are', async () => {
+    it('up to the cap of an app in an environment, whoever its users are', async () => {
       world.caps.perApp = 5;
       const ofMany = Array.from({ length: AT_ONCE }, (_, index) => move({ userId: `usr_${index}` }));
       expect(await reserveAll(ofMany)).to.equal(5);
@@ -55,7 +55,7 @@ function itSponsorsRent(name: string, makeWorld: () => Promise<SponsorWorld>): v
       expect(await sponsor.reserve(move({ appId: 'app_2' }))).to.equal(true);
     });
 
-    it('of a move once, however often it is asked, also when the caps are reached or lowered', async () => {
+    it('once per move, however often it is requested, even when the caps are reached or lowered', async () => {
       const one = move();
       const again = Array.from({ length: AT_ONCE }, () => one);
       expect(await reserveAll(again)).to.equal(AT_ONCE);
@@ -67,7 +67,7 @@ function itSponsorsRent(name: string, makeWorld: () => Promise<SponsorWorld>): v
       expect(await sponsor.reserve(move())).to.equal(false);
     });
 
-    it('no more of a move whose request was refused, unless something may have been signed', async () => {
+    it('no longer for a move whose request was refused, unless something may have been signed', async () => {
       const [refused, signed] = [move(), move()];
       await sponsor.reserve(refused);
       await sponsor.reserve(signed);
@@ -76,7 +76,7 @@ function itSponsorsRent(name: string, makeWorld: () => Promise<SponsorWorld>): v
       expect(await reserveAll(times(AT_ONCE)), 'one is free again').to.equal(1);
     });
 
-    it('of nothing where a cap is nothing', async () => {
+    it('never when a cap is zero', async () => {
       world.caps.perUser = 0;
       expect(await sponsor.spend(move())).to.equal(false);
       world.caps.perUser = 2;

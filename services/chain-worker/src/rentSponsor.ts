@@ -1,13 +1,13 @@
 /**
- * What apps pay for token accounts of others, counted where every process counts: one row a move. Whoever would pass a
- * cap is refused, forty at once as well, because all of an app and environment are decided one after the other. That
- * is no path of play: it is met where an account is to be made at the app's cost. Source: docs/adr/0024-rent.md.
+ * What apps pay for other people's token accounts, counted for all processes together: one row per move. Nobody exceeds a
+ * cap, even with forty requests at once, because those of an app and environment are decided one after the other. Play
+ * never comes here: only a move that creates an account at the app's cost. Source: docs/adr/0024-rent.md.
  */
 import { type Client, type Pool, withTransaction } from '@coffer/database';
 import type { Environment } from '@coffer/kernel';
 import type { RentSponsor, SponsoredMove } from '@coffer/moves';
 
-/** How many accounts in a day, of UTC. */
+/** The most accounts per day (UTC). */
 export interface RentCaps {
   readonly perUser: number;
   readonly perApp: number;
@@ -39,7 +39,7 @@ export function createRentSponsor({
   }
 }
 
-/** Its end is that of the transaction. A statement sees what was committed before it, so the lock is one of its own. */
+/** Held until the transaction ends. A statement sees what was committed before it, so locking is a separate one. */
 async function lock(client: Client, { appId, environment }: PlaceOfApp): Promise<void> {
   await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
     `rent ${environment} ${appId}`,
@@ -48,7 +48,7 @@ async function lock(client: Client, { appId, environment }: PlaceOfApp): Promise
 
 type PlaceOfApp = { readonly appId: string; readonly environment: Environment };
 
-/** False when it was not counted before. */
+/** False if it was not counted before. */
 async function countAgain(client: Client, { moveId }: SponsoredMove, isSpent: boolean): Promise<boolean> {
   const { rowCount } = await client.query(
     'update records.chain_rent_sponsorships set is_spent = is_spent or $2 where move_id = $1',

@@ -1,7 +1,7 @@
 /**
- * After a restore, what another process signed just before is in no stream and may be in no block yet: a search of the
- * chain would not find it, and the move would be paid twice. So nothing is signed until every transaction of that time
- * is in a final block, where it is found, or can be in none.
+ * After a restore, what another process signed shortly before is in no stream and may not be in a block yet: a search of
+ * the chain would not find it, and the move would be paid twice. So nothing is signed until every transaction from that
+ * time is either in a final block, where it is found, or can never be in one.
  */
 import { join } from 'node:path';
 import type { Migrations, Pool, Queryable } from '@coffer/database';
@@ -13,7 +13,7 @@ export const chainWorkerMigrations: Migrations = {
   folder: join(import.meta.dirname, 'migrations'),
 };
 
-/** To be ordered while no chain worker runs, with whatever makes the consumers read a log anew. */
+/** Call it while no chain worker runs, together with whatever makes the consumers read a log anew. */
 export async function pauseSigning(db: Queryable): Promise<void> {
   await db.query(
     `insert into records.chain_signing_pauses (environment) select unnest($1::text[])
@@ -22,10 +22,10 @@ export async function pauseSigning(db: Queryable): Promise<void> {
   );
 }
 
-/** Nobody has made it, so whether it is lost says only whether all blocks up to a height are final. */
+/** A signature that nobody made: whether it is lost tells whether all blocks up to a height are final. */
 const NOBODYS_SIGNATURE = encodeBase58(new Uint8Array(64));
 
-/** Throws while nothing may be signed; asks the database until it may, and never again. */
+/** Throws while nothing may be signed; asks the database until signing is allowed, and then never again. */
 export function createSigningPause(pool: Pool): (environment: Environment, chain: Chain) => Promise<void> {
   const over = new Set<Environment>();
   return async (environment, chain) => {
@@ -34,7 +34,7 @@ export function createSigningPause(pool: Pool): (environment: Environment, chain
     if (until !== undefined) {
       if (!(await chain.isLost(NOBODYS_SIGNATURE, until))) {
         throw new Error(
-          `The log was put back: nothing is signed until block ${until} is final, so that nothing is paid twice.`,
+          `The log was restored: nothing is signed until block ${until} is final, so that nothing is paid twice.`,
         );
       }
       await pool.query('delete from records.chain_signing_pauses where environment = $1', [environment]);
@@ -43,7 +43,7 @@ export function createSigningPause(pool: Pool): (environment: Environment, chain
   };
 }
 
-/** What was signed before now has a blockhash of now or before. */
+/** Whatever was signed earlier has a blockhash of now or earlier. */
 async function pausedUntil(pool: Pool, environment: Environment, chain: Chain): Promise<bigint | undefined> {
   const { rows } = await pool.query<{ until_block_height: string | null }>(
     'select until_block_height from records.chain_signing_pauses where environment = $1',

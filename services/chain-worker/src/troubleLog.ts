@@ -1,9 +1,9 @@
-/** A chain that is away fails thousands of moves every few seconds: of what is the same, one line a minute is told. */
+/** An absent chain fails thousands of moves every few seconds: equal messages are logged once a minute. */
 import type { Logger } from '@coffer/http';
 import type { Environment } from '@coffer/kernel';
 
 const EVERY_MS = 60_000;
-/** Messages that name what they are about differ without end. */
+/** Messages that name their subject are all different, so the number kept is limited. */
 const MOST_KEPT = 1_000;
 
 export interface Trouble {

@@ -1,4 +1,4 @@
-/** What the pages of the API fetch beside its document: Swagger UI as npm installed it, and what starts it. */
+/** The files of the API's pages besides the document: Swagger UI as npm installed it, and the script that starts it. */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -15,11 +15,11 @@ interface Asset {
 const CSS = 'text/css; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
 
-/** All that there is, by name: no part of a request becomes part of a file's path. */
+/** The complete list, by name: no part of a request becomes part of a file's path. */
 const ASSETS: Readonly<Record<string, Asset>> = {
   'swagger-ui.css': { url: import.meta.resolve('swagger-ui-dist/swagger-ui.css'), type: CSS },
   'swagger-ui-bundle.js': { url: import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js'), type: SCRIPT },
-  // The bundle's first line points to it.
+  // The bundle's first line refers to it.
   'swagger-ui-bundle.js.LICENSE.txt': {
     url: import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt'),
     type: 'text/plain; charset=utf-8',
@@ -32,7 +32,7 @@ const MAX_AGE_SECONDS = 31_536_000;
 
 const compress = promisify(gzip);
 
-/** A file that changes gets another path, because browsers never ask again for what they keep. */
+/** A changed file gets a new path, because browsers never ask again for what they have cached. */
 const VERSION = hash(
   'sha256',
   ['swagger-ui-dist/package.json', './page.css', './start.js']

@@ -36,7 +36,7 @@ describe('the pages of the API', () => {
     });
   }
 
-  it('are there only for who has something to read', async () => {
+  it('exist only where there is something to show', async () => {
     expect((await pageOf('/docs', [operators])).status).to.equal(404);
     expect((await pageOf('/docs/operator', [buy])).status).to.equal(404);
     expect((await pageOf('/docs/operator', [operators])).status).to.equal(200);
@@ -87,7 +87,7 @@ describe('the pages of the API', () => {
     }
   });
 
-  it('show the document to no validator, and keep no key', async () => {
+  it('send the document to no validator, and store no key', async () => {
     const { assets } = await pageOf('/docs');
     const start = assets.find(({ address }) => address.endsWith('/start.js'))?.text;
     expect(start).to.include('validatorUrl: null').and.include('persistAuthorization: false');

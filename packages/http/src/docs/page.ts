@@ -1,6 +1,6 @@
 /**
- * The API for people: Swagger UI over one OpenAPI document. Everything comes from this address, and the policy of the
- * page admits nothing else. Why so: docs/adr/0034-the-pages-of-the-api.md.
+ * The API for people: Swagger UI over one OpenAPI document. Everything comes from this address, and the page's policy
+ * admits nothing else. The reasons: docs/adr/0034-the-pages-of-the-api.md.
  */
 import type { RequestHandler } from 'express';
 import { addressOf } from './assets.ts';
@@ -9,7 +9,7 @@ const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  // Swagger UI's style sheet has its signs in itself.
+  // Swagger UI's style sheet contains its icons.
   "img-src 'self' data:",
   "connect-src 'self'",
   "base-uri 'none'",
@@ -27,7 +27,7 @@ export function docsPage(title: string, documentAddress: string): RequestHandler
   };
 }
 
-/** The text stands there until the document does, and for good where no script runs. */
+/** The text is shown until the document is loaded, and stays where scripts do not run. */
 const pageOf = (title: string, documentAddress: string): string => `<!doctype html>
 <html lang="en">
 <head>
