@@ -1,13 +1,11 @@
-export type { MoveSigner } from './attempt.ts';
 export { chainContext, movesContext } from './context.ts';
-export { type MoveEvent, type MoveOperation, moveEvents, moveOperation } from './domain/move.events.ts';
+export { type MoveEvent, moveEvents } from './domain/move.events.ts';
 export * from './domain/moveIds.ts';
 export {
   createMoveDriver,
   type MoveDriver,
   type MoveDriverOptions,
 } from './driver.ts';
-export type { MoveFailureCode } from './errors.ts';
 export type { MoveHooks } from './journey.ts';
 export { carriesMoves, MOVE_REACTOR } from './move.reactions.ts';
 export * from './moveBody.ts';
@@ -15,5 +13,5 @@ export { movesProjection } from './moves.projection.ts';
 export { createMoves } from './moves.ts';
 export { DEFAULT_POLICY, type MovePolicy } from './policy.ts';
 export { isRentOfApp, type RentSponsor, type SponsoredMove, withRentPaid } from './rent.ts';
-export { type Decided, type Found, judge, searchOnChain, type TransferTerms } from './search.ts';
+export { type Decided, type Found, judge, searchOnChain } from './search.ts';
 export * from './types.ts';

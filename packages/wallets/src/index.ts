@@ -1,10 +1,14 @@
-export { admittedMoveReactions } from './admittedMoves.reactions.ts';
-export { type AdmittedMoves, createAdmittedMoves } from './admittedMoves.ts';
 export { walletsContext } from './context.ts';
-export { wallet } from './domain/wallet.ts';
-export * from './domain/walletIds.ts';
-export { walletsErrors } from './errors.ts';
-export * from './masterKeys.ts';
+export { type WalletPlace, walletIdOf, walletStreamName } from './domain/walletIds.ts';
+export {
+  createMasterKeys,
+  type MasterKey,
+  type MasterKeys,
+  MasterKeysFormatError,
+  masterKeysText,
+  newMasterKey,
+  parseMasterKeys,
+} from './masterKeys.ts';
 export {
   adoptMasterKeys,
   hasMasterKeysInUse,
@@ -12,8 +16,6 @@ export {
 } from './masterKeyVersions.ts';
 export { walletMigrations } from './migrations.ts';
 export { type OperatorWallets, operatorWalletIdOf } from './operator/index.ts';
-export { startRewrapper } from './rewrap.ts';
-export { createMasterKeyRotation } from './rotation.ts';
 export type { WalletAt } from './sealedKeys.ts';
-export { createSigner, type Signer } from './signer.ts';
-export * from './wallets.ts';
+export type { Signer } from './signer.ts';
+export { createWallets, identityWalletsOf } from './wallets.ts';

@@ -21,7 +21,7 @@ import { retireKey } from './sealedKeys.ts';
 import { keyOf, type WalletKeyDependencies } from './walletKeys.ts';
 
 /** Whose wallet was provisioned, if the event says so; undefined of every other event. */
-export function walletOwnerIn(event: StreamEvent): UserPlace | undefined {
+function walletOwnerIn(event: StreamEvent): UserPlace | undefined {
   if (event.type !== 'WalletProvisioned') return undefined;
   const parts = parseStreamName(event.stream);
   const provisioned = walletEvents.decode(event);

@@ -1,4 +1,3 @@
-export * from './chainWorkerRole.ts';
+export { CHAIN_WORKER } from './chainWorkerRole.ts';
 export { chainWorkerContext, rentContext } from './context.ts';
-export { createRentSponsor, type RentCaps } from './rentSponsor.ts';
 export { pauseSigning } from './signingPause.ts';

@@ -18,8 +18,8 @@ import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing
 import { type Answer, type Client, createClient, requireStatus, setUpApp } from '@coffer/host/testing';
 import { createSecretBox, systemClock } from '@coffer/kernel';
 import { createTestDatabase, type MailServer, startMailServer, type TestDatabase } from '@coffer/testing';
-import { createMasterKeys, createSigner, parseMasterKeys } from '@coffer/wallets';
-import { seedOf } from '@coffer/wallets/testing';
+import { createMasterKeys, parseMasterKeys } from '@coffer/wallets';
+import { createSigner, seedOf } from '@coffer/wallets/testing';
 import { expect } from 'chai';
 import {
   FIRST_TOUCH,

@@ -10,7 +10,7 @@ import { z } from 'zod';
  * `deposit`: from a user's wallet to the treasury. `cashOut`: back. `withdraw`: from a user's wallet to any address.
  * `sweep`: from a wallet that an operator replaced to its successor.
  */
-export const moveOperation = z.enum(['deposit', 'cashOut', 'withdraw', 'sweep']);
+const moveOperation = z.enum(['deposit', 'cashOut', 'withdraw', 'sweep']);
 export type MoveOperation = z.infer<typeof moveOperation>;
 
 const blockHeight = amount;

@@ -39,7 +39,10 @@ export async function startTestChain(options: EmbeddedChainOptions = {}): Promis
     if ((await held(address, 'finalized')) >= lamports) return;
     await node.call('requestAirdrop', [address, lamports]);
     if (isByHand) node.finalize();
-    await eventually(`${address} has lamports`, async () => (await held(address, 'finalized')) >= lamports);
+    await eventually(
+      `${address} has lamports`,
+      async () => (await held(address, 'finalized')) >= lamports || undefined,
+    );
   }
   let isThere = true;
   async function stopChain(): Promise<void> {
