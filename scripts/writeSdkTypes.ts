@@ -1,6 +1,6 @@
 /**
- * Writes `packages/sdk/src/api.ts` anew from the OpenAPI document of a service that it starts. Run it after changing
- * what an endpoint takes or answers.
+ * Regenerates `packages/sdk/src/api.ts` from the OpenAPI document of a service that it starts. Run it after
+ * changing what an endpoint takes or answers.
  */
 import { writeFile } from 'node:fs/promises';
 import { startWorld } from '../services/coffer/src/testing/world.ts';

@@ -1,4 +1,4 @@
-/** What of the API the SDK hands out and takes, under which name: `operationId` and role, and where in that schema. */
+/** The parts of the API in the SDK, by name: `operationId` and role, and the place in that schema. */
 export const RESOURCES: Readonly<Record<string, readonly [component: string, ...path: string[]]>> = {
   OpenRequest: ['postLedgerSessionsRequest'],
   BetRequest: ['postLedgerBetRequest'],
@@ -45,7 +45,7 @@ export const RESOURCES: Readonly<Record<string, readonly [component: string, ...
   Me: ['getMeResponse'],
 };
 
-/** Made by the SDK where the caller gives none. */
+/** Made by the SDK if the caller gives none. */
 export const MADE = ['transactionUuid', 'ref', 'idempotencyKey'];
 
 /** Base64 in the API and bytes in the SDK. */

@@ -1,6 +1,6 @@
 /**
- * The types of the SDK and what it reads of an answer, from the OpenAPI document: both from the same schema, so that
- * they cannot differ. Money is bigint, base64 is bytes, and whatever holds several is read-only.
+ * The SDK's types, and the table by which it reads answers, from the OpenAPI document: both come from the
+ * same schema, so they cannot differ. Money is bigint, base64 is bytes, and collections are read-only.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ export async function sdkTypes(document: unknown): Promise<string> {
       path.reduce(inside, record(components[component])),
     ]),
   );
-  // The same schema under one name, wherever it stands inside another.
+  // The same schema has one name, wherever it appears inside another.
   const names = new Map(Object.entries(schemas).map(([name, schema]) => [JSON.stringify(schema), name]));
   const { typed, shape } = mapping(components, names);
   const properties = Object.keys(schemas).map((name) => [name, { tsType: name }] as const);
@@ -152,7 +152,7 @@ const isMoney = ({ type, pattern }: Schema) => (type === 'string' ? MONEY.get(St
 
 const isOpen = (of: string, field: string) => OPEN.includes(field) || OPEN.includes(`${of}.${field}`);
 
-/** What stands beside null. */
+/** The alternative to null. */
 function nullableOf(schema: Schema): Schema | undefined {
   if (Array.isArray(schema.type) && schema.type.includes('null')) {
     return { ...schema, type: schema.type.find((type) => type !== 'null') };
