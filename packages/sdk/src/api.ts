@@ -296,7 +296,7 @@ export interface TreasuryMove {
   readonly moveId: string;
   readonly kind: 'deposit' | 'withdraw';
   readonly userId: string;
-  /** The app's currency id; null for a mint that is none. */
+  /** The app's currency id; null if the mint is not a currency. */
   readonly currency: number | null;
   /** Base units. */
   readonly amount: bigint;
@@ -403,7 +403,7 @@ export interface WalletMove {
   readonly moveId: string;
   readonly kind: 'deposit' | 'withdraw';
   readonly userId: string;
-  /** The app's currency id; null for a mint that is none. */
+  /** The app's currency id; null if the mint is not a currency. */
   readonly currency: number | null;
   /** Base units. */
   readonly amount: bigint;
