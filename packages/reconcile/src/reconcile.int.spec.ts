@@ -1,10 +1,11 @@
 /** What a reconciliation proves, and what it finds. Source: contract, Ledger, GET /ledger/reconcile. */
 import { randomUUID } from 'node:crypto';
-import { createPool, type Pool } from '@coffer/database';
-import { type AppPlace, requireStatus, setUpApp, textOf } from '@coffer/host/testing';
+import type { Pool } from '@coffer/database';
+import { type AppPlace, requireStatus, setUpApp, textOf, verdict } from '@coffer/host/testing';
+import { useLedger } from '@coffer/ledger/testing';
 import { eventually, itLogTable } from '@coffer/testing';
 import { expect } from 'chai';
-import { useLedger, verdict } from './testing/ledger.ts';
+import { RECONCILED_CONTEXTS } from './testing/reconciledContexts.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -14,15 +15,10 @@ const ALTERED = 'an event is altered';
 
 describe('Reconciling', () => {
   let pool: Pool;
-  after(() => pool.end());
-  const ledger = useLedger();
+  const ledger = useLedger({ contexts: RECONCILED_CONTEXTS });
 
   before(() => {
-    pool = createPool({
-      connectionString: ledger.world.databaseUrl,
-      applicationName: 'spec',
-      onIdleError() {},
-    });
+    pool = ledger.world.pool;
   });
 
   const reconcile = (place: AppPlace = ledger.test) => place.get('/ledger/reconcile');

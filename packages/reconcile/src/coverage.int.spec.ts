@@ -1,23 +1,25 @@
 /** What a reconciliation does not claim: it says what is in flight, and nothing where it cannot cover all. */
 
 import { chainOfLog } from '@coffer/audit';
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { type EventStore, OutcomeUnknownError } from '@coffer/event-store';
-import { openStoreOf, requireStatus } from '@coffer/host/testing';
+import { requireStatus } from '@coffer/host/testing';
 import { systemClock } from '@coffer/kernel';
 import { transactionUseOf } from '@coffer/ledger';
-import { type BooksPlace, CoverageIncompleteError, createReconciler, type Report } from '@coffer/reconcile';
+import { useLedger } from '@coffer/ledger/testing';
 import { itLogTable } from '@coffer/testing';
 import { expect } from 'chai';
-import { CONTEXTS } from './contexts.ts';
-import { useLedger } from './testing/ledger.ts';
+import { createReconciler } from './reconciler.ts';
+import { type BooksPlace, CoverageIncompleteError, type Report } from './report.ts';
+import { RECONCILED_CONTEXTS } from './testing/reconciledContexts.ts';
 
 describe('A reconciliation', () => {
   describe('while a settlement is on its way', () => {
     let losesCloses = true;
     const ledger = useLedger({
+      contexts: RECONCILED_CONTEXTS,
       roles: ['api', 'projector'],
-      environment: { COFFER_REQUEST_TIMEOUT_MS: '300' },
+      config: { requestTimeoutMs: 300 },
       wrapStore: (store) => ({
         ...store,
         async append(request) {
@@ -55,12 +57,9 @@ describe('A reconciliation', () => {
   describe('that cannot cover everything', () => {
     let pool: Pool;
     let store: EventStore;
-    after(() => Promise.all([pool.end(), store.close()]));
-    const ledger = useLedger({ roles: ['api', 'projector'] });
-    before(async () => {
-      const connectionString = ledger.world.databaseUrl;
-      pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-      store = await openStoreOf(connectionString);
+    const ledger = useLedger({ contexts: RECONCILED_CONTEXTS, roles: ['api', 'projector'] });
+    before(() => {
+      ({ pool, store } = ledger.world);
     });
 
     const place = (): BooksPlace => ({ appId: ledger.app.appId, environment: 'test' });
@@ -73,7 +72,7 @@ describe('A reconciliation', () => {
         pool,
         store,
         clock: systemClock,
-        projections: CONTEXTS.facts.projections,
+        projections: RECONCILED_CONTEXTS.facts.projections,
         transactionUseOf,
         chain: chainOfLog,
         process,
@@ -121,7 +120,7 @@ describe('A reconciliation', () => {
         pool,
         store,
         clock: systemClock,
-        projections: CONTEXTS.facts.projections,
+        projections: RECONCILED_CONTEXTS.facts.projections,
         transactionUseOf,
         chain: chainOfLog,
         process: { name: 'holds', reactions: [payOut] },

@@ -1,8 +1,8 @@
 /** The books of an app and the funds of a player, now and as they were. Source: contract, Money model; The command line. */
 
-import { requireStatus, textOf } from '@coffer/host/testing';
+import { requireStatus, textOf, verdict } from '@coffer/host/testing';
+import { useLedger } from '@coffer/ledger/testing';
 import { expect } from 'chai';
-import { useLedger, verdict } from './testing/ledger.ts';
 
 describe('The totals of an app', () => {
   const ledger = useLedger();

@@ -1,23 +1,32 @@
 /** What is altered in the log or in the books is found in the background, although nobody asks. */
-import { createPool, type Pool } from '@coffer/database';
-import { requireStatus, setUpApp, type TestApp } from '@coffer/host/testing';
+import { defineContext } from '@coffer/host';
+import {
+  type ContextWorld,
+  requireStatus,
+  setUpApp,
+  startContexts,
+  type TestApp,
+} from '@coffer/host/testing';
+import type { PortalGiven } from '@coffer/portal';
+import { PORTAL_GIVEN } from '@coffer/portal/testing';
+import { RECONCILED_CONTEXTS } from '@coffer/reconcile/testing';
 import { eventually, itLogTable } from '@coffer/testing';
 import { expect } from 'chai';
-import { startWorld, type World } from './testing/world.ts';
+import { reconcilerContext } from './context.ts';
+
+const schedules = defineContext({
+  name: 'schedules',
+  create: () => ({ provides: { reconcileSchedule: '0 3 * * *', fullReconcileSchedule: undefined } }),
+});
+const CONTEXTS = RECONCILED_CONTEXTS.with(schedules).with(reconcilerContext);
 
 describe('the scrub', () => {
-  let world: World;
-  let pool: Pool;
+  let world: ContextWorld<PortalGiven>;
   let app: TestApp;
   let credit: { readonly stream: string; readonly id: string };
 
   before(async () => {
-    world = await startWorld({ environment: { COFFER_SCRUB_PASS_SECONDS: '1' } });
-    pool = createPool({
-      connectionString: world.databaseUrl,
-      applicationName: 'spec',
-      onIdleError() {},
-    });
+    world = await startContexts({ contexts: CONTEXTS, given: PORTAL_GIVEN });
     app = await setUpApp(world.client);
     const userId = await app.test.newPlayer('100');
     const stream = `account-test.${app.appId}.${userId}.2`;
@@ -25,10 +34,7 @@ describe('the scrub', () => {
     credit = { stream, id: String(event?.id) };
     requireStatus(await app.test.openSession({ userId, lockAmount: '60' }), 201);
   });
-  after(async () => {
-    await pool.end();
-    await world.stop();
-  });
+  after(() => world.stop());
 
   const metric = async (name: string): Promise<number | undefined> => {
     const text = await (await fetch(`${world.url}/metrics`)).text();
@@ -43,7 +49,7 @@ describe('the scrub', () => {
   const wholePass = async () => {
     const nowSeconds = Date.now() / 1000;
     const { rows } = await eventually('a whole pass', async () => {
-      const found = await pool.query(
+      const found = await world.pool.query(
         `select state::jsonb -> 'lastPass' as pass from records.scrub
           where (extract(epoch from (state::jsonb #>> '{lastPass,endedAt}')::timestamptz)
                  - (state::jsonb #>> '{lastPass,seconds}')::float8) > $1`,
@@ -67,7 +73,11 @@ describe('the scrub', () => {
     'names an event that somebody has altered, once, and shows it until it is mended',
     async () => {
       const alter = (from: string, to: string) =>
-        pool.query('update log.events set data = replace(data, $2, $3) where id = $1', [credit.id, from, to]);
+        world.pool.query('update log.events set data = replace(data, $2, $3) where id = $1', [
+          credit.id,
+          from,
+          to,
+        ]);
       await alter('"adjustment"', '"adjustmenT"');
       const [line] = await eventually('the fault is found', () => {
         const found = lines(FOUND);
@@ -89,11 +99,11 @@ describe('the scrub', () => {
   );
 
   it('finds a row of the books that is not what the log says', async () => {
-    const { rows } = await pool.query<{ readonly schema: string }>(
+    const { rows } = await world.pool.query<{ readonly schema: string }>(
       `select 'read_v' || version as schema from records.read_pointer order by shape desc limit 1`,
     );
     const change = (by: number) =>
-      pool.query(`update ${rows[0]?.schema}.accounts set available = available + $1`, [by]);
+      world.pool.query(`update ${rows[0]?.schema}.accounts set available = available + $1`, [by]);
     await change(1);
     const line = await eventually('the row is found', () => lines(FOUND)[1]);
     expect(line).to.include({ part: 'books', check: 'accounts_rows', subject: credit.stream });
