@@ -65,16 +65,18 @@ const noConsole: Rule = {
 
 const allTestsRun: Rule = {
   title: 'runs every test',
-  why: 'an .only hides all the others, a .skip hides one; both stay green while the rule is broken.',
-  instead: 'fix the test, or delete it with the reason in the commit.',
+  why: 'an .only hides all the others, a .skip hides one, a bail ends all files of a parallel run.',
+  instead:
+    'fix the test, or delete it with the reason in the commit; where each test builds on the one before, call endAtFirstFailure().',
   find: inCode(
     isSource,
-    /\b(?:describe|context|it|specify|before|after)\.(?:only|skip)\b|\bx(?:it|describe|context)\(|\bthis\.skip\(/g,
+    /\b(?:describe|context|it|specify|before|after)\.(?:only|skip)\b|\bx(?:it|describe|context)\(|\bthis\.(?:skip|bail)\(/g,
   ),
   refuses: [
     [file('packages/http/src/a.spec.ts', "it.only('answers', () => {});\n")],
     [file('packages/http/src/a.spec.ts', "describe.skip('answers', () => {});\n")],
     [file('packages/http/src/a.int.spec.ts', 'if (!database) this.skip();\n')],
+    [file('packages/http/src/a.e2e.spec.ts', 'this.bail(true);\n')],
   ],
   accepts: [[file('packages/http/src/a.spec.ts', "it('refuses it.only in words', () => {});\n")]],
 };

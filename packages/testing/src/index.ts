@@ -1,3 +1,4 @@
+export * from './endAtFirstFailure.ts';
 export * from './eventFixtures.ts';
 export * from './eventStores.ts';
 export * from './givenWhenThen.ts';

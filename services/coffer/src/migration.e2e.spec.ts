@@ -11,6 +11,7 @@ import { createPool, type Pool } from '@coffer/database';
 import { type AppPlace, createClient, requireStatus, setUpApp } from '@coffer/host/testing';
 import {
   createTestDatabase,
+  endAtFirstFailure,
   eventually,
   type StoreGatewayProcess,
   startStoreGatewayProcess,
@@ -32,9 +33,8 @@ const MOVING = /(?<=\n## Moving an installation [^\n]*\n)[\s\S]*?(?=\n## )/;
 const SESSIONS = 250;
 const BETS_EACH = 195;
 
-describe('an installation that is moved between the stores', function () {
-  // Each step stands on the one before.
-  this.bail(true);
+describe('an installation that is moved between the stores', () => {
+  endAtFirstFailure();
   let database: TestDatabase;
   let elsewhere: TestDatabase;
   let gateway: StoreGatewayProcess;
