@@ -1,15 +1,21 @@
-/** Run once before and after all specs. */
+/** Run by mocha before and after its specs. */
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { endEventStores, leftOut } from './eventStores.ts';
+import { leakHooks } from './leaks.ts';
 import { stopSharedServer } from './postgres.ts';
 
-// Node comes here once nothing is left that keeps it alive, so a leak still shows as a run that does not end. Its own
-// clean-up, which comes next, spins for ever over a connection to a server that was frozen.
-process.once('beforeExit', () => process.exit());
+// The workers of a parallel run load much the same modules, and so do the processes that specs start.
+process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'coffer-spec-compile-cache');
 
-/** Ends what the specs shared, so that the run can end by itself. */
+export const mochaHooks = leakHooks();
+
+/** Ends what the specs shared, so that the run can end by itself. In a parallel run each worker has its own, which end with it. */
 export async function mochaGlobalTeardown(): Promise<void> {
   // Those of specs that failed before they could.
   await endEventStores();
   await stopSharedServer();
   for (const each of leftOut) process.stdout.write(`left out: ${each}\n`);
+  // Node's own clean-up spins for ever over a connection to a server that was frozen.
+  process.once('beforeExit', () => process.exit());
 }
