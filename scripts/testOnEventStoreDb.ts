@@ -7,7 +7,6 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const SPECS = [
@@ -20,14 +19,11 @@ const LEFT_OUT = {
   'services/coffer/src/storeGateway.int.spec.ts': 'it serves the log of the database',
 };
 
-const { require, timeout } = JSON.parse(readFileSync(new URL('../.mocharc.json', import.meta.url), 'utf8'));
-// Mocha would add the specs from its configuration file to these.
-const config = ['--no-config', '--require', ...require, '--timeout', `${timeout}`];
 const mocha = fileURLToPath(import.meta.resolve('mocha/bin/mocha.js'));
 const asked = process.argv.slice(2);
 const ignored = Object.keys(LEFT_OUT).flatMap((file) => ['--ignore', file]);
 const specs = asked.length > 0 ? asked : [...ignored, ...SPECS];
-const child = spawn(process.execPath, [mocha, ...config, ...specs], {
+const child = spawn(process.execPath, [mocha, ...specs], {
   stdio: 'inherit',
   env: { ...process.env, COFFER_SPEC_EVENT_STORE: 'eventstoredb' },
 });

@@ -28,8 +28,6 @@ const LEDGER_SPECS = [
   'packages/ledger/src/twoNodes.property.spec.ts',
   'services/coffer/src/conformance.e2e.spec.ts',
 ];
-/** Mocha would add the specs from its configuration to those it is given, so it runs without one. */
-const MOCHA = ['--no-config', '--require', 'packages/testing/src/mochaSetup.ts', '--timeout', '600000'];
 
 const { values: flags } = parseArgs({
   options: {
@@ -47,7 +45,7 @@ else process.exitCode = flags.ledger ? await playLedger() : await main();
 async function playLedger(): Promise<number> {
   const seed = process.env.COFFER_LEDGER_SEED ?? String(randomInt(2 ** 31));
   process.stderr.write(`faults: COFFER_LEDGER_SEED=${seed}\n`);
-  const mocha = spawn(process.execPath, ['node_modules/mocha/bin/mocha.js', ...MOCHA, ...LEDGER_SPECS], {
+  const mocha = spawn(process.execPath, ['node_modules/mocha/bin/mocha.js', ...LEDGER_SPECS], {
     env: { ...process.env, COFFER_LEDGER_SEED: seed },
     stdio: 'inherit',
   });

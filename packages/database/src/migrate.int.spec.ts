@@ -150,8 +150,7 @@ describe('migrations', () => {
     expect((await pool.query('select name from one.migrations')).rows).to.have.length(1);
   });
 
-  it('resume after a start that was killed before any of its statements', async function () {
-    this.timeout(120_000);
+  it('resume after a start that was killed before any of its statements', async () => {
     parts = parts.slice(0, 2);
     await beAsTheFormerRelease();
     await migrate(pool, parts);

@@ -1,5 +1,5 @@
 /**
- * Postgres for specs: one server for the whole run, started when the first spec asks for a database, and
+ * Postgres for specs: one server for each process that runs specs, started when the first asks for a database, and
  * servers of their own for suites that crash them. Both keep fsync on, like the service's.
  */
 import { type ChildProcess, fork } from 'node:child_process';
@@ -10,9 +10,9 @@ import { endEventStores } from './eventStores.ts';
 import type { SupervisorCommand, SupervisorReply } from './postgresSupervisor.ts';
 
 export interface TestDatabaseTemplate {
-  /** Templates of the same name are the same for the whole run. */
+  /** Templates of the same name are the same. */
   readonly name: string;
-  /** Called once per run, to fill the database that the others are copied from. */
+  /** Called once, to fill the database that the others are copied from. */
   prepare(connectionString: string): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ interface SharedServer {
 let shared: Promise<SharedServer> | undefined;
 let databasesMade = 0;
 
-/** A new database on the run's server: empty, or a copy of the template. */
+/** A new database on the shared server: empty, or a copy of the template. */
 export async function createTestDatabase(template?: TestDatabaseTemplate): Promise<TestDatabase> {
   shared ??= startShared();
   const { server, admin, templates } = await shared;
@@ -119,7 +119,7 @@ export async function startPrivateServer(programs?: string): Promise<PrivateServ
   };
 }
 
-/** For the end of the run: stops the shared server if a spec has started it. */
+/** For the end: stops the shared server if a spec has started it. */
 export async function stopSharedServer(): Promise<void> {
   if (!shared) return;
   const { server, admin } = await shared;
