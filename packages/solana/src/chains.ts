@@ -1,21 +1,21 @@
-/** The chains of the two environments, as far as an installation has them. */
+/** The chains of the two environments, as far as the installation has them. */
 import type { Environment } from '@coffer/kernel';
 import { chainNotConfigured } from './errors.ts';
 import type { Chain } from './port.ts';
 import { decodeMint, mintProblem } from './programs/mint.ts';
 import { createRpcChain } from './web3/rpcChain.ts';
 
-/** For one question to one node. */
+/** For one call to one node. */
 const TIMEOUT_MS = 5_000;
 
 export interface Chains {
-  /** Undefined where there is none. */
+  /** Undefined if there is none. */
   readonly find: (environment: Environment) => Chain | undefined;
   /** Throws `chain/not_configured`. */
   readonly of: (environment: Environment) => Chain;
 }
 
-/** A currency as far as such a chain needs to know it. */
+/** The parts of a currency that such a chain needs. */
 interface MintedCurrency {
   readonly decimals: number;
   readonly mint: { readonly test: string | null };
@@ -24,16 +24,16 @@ interface MintedCurrency {
 /** A chain of the test environment that the installation runs itself. */
 export interface OwnTestChain {
   readonly url: string;
-  /** Sees to it that the address can pay fees. */
+  /** Makes sure that the address can pay fees. */
   readonly fundFeePayer: (address: string) => Promise<void>;
-  /** Makes a mint where there is none. */
+  /** Creates a mint unless there is one. */
   readonly ensureMint: (mint: { readonly address: string; readonly decimals: number }) => Promise<void>;
 }
 
 export interface OpenChains extends Chains {
-  /** On the installation's own chain, fee payers are given what they need; elsewhere the operator funds them. */
+  /** On the installation's own chain, fee payers are funded automatically; elsewhere the operator funds them. */
   readonly fundFeePayer: (environment: Environment, address: string) => Promise<void>;
-  /** The installation's own chain has a mint for every currency of the test environment; elsewhere the issuer makes it. */
+  /** The installation's own chain has a mint for every currency of the test environment; elsewhere the issuer creates it. */
   readonly ensureMint: (currency: MintedCurrency) => Promise<void>;
   /**
    * Says why the mint cannot belong to a currency with this number of decimals. Undefined where there is no chain to
@@ -47,7 +47,7 @@ export interface OpenChains extends Chains {
 
 export const noChains: OpenChains = chainsOf({});
 
-/** Those at the addresses; for the test environment the installation's own instead, where it runs one. */
+/** Chains at these addresses; in the test environment the installation's own instead, if it runs one. */
 export function openChains(
   { test, live }: Readonly<Record<Environment, readonly string[] | undefined>>,
   own?: OwnTestChain,

@@ -1,6 +1,6 @@
 import { type Environment, type Rejection, rejecterFor } from '@coffer/kernel';
 
-/** What a caller is told of the chain itself. */
+/** Errors of the chain itself, as callers see them. */
 export const chainErrors = {
   'chain/not_configured': {
     status: 503,

@@ -1,12 +1,12 @@
 import type { Address, Chain } from './port.ts';
 import { decodeMint } from './programs/mint.ts';
 
-/** Of a lamport to a SOL. */
+/** Lamports have 9 decimals. */
 export const NATIVE_DECIMALS = 9;
-/** The port looks at so many accounts at a time. */
+/** The most accounts per call of the port. */
 const MOST_ACCOUNTS = 100;
 
-/** By mint, at commitment `confirmed`; what is no mint is left out. */
+/** By mint, at commitment `confirmed`; addresses that are not mints are omitted. */
 export async function mintDecimals(
   chain: Pick<Chain, 'accounts'>,
   mints: readonly Address[],

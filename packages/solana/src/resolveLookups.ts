@@ -1,4 +1,4 @@
-/** A transaction with every account named: those that it takes from lookup tables as well. */
+/** A transaction with all its accounts, including those from lookup tables. */
 import { encodeBase58 } from '@coffer/kernel';
 import type { Address, Chain, ChainAccount } from './port.ts';
 import { LOOKUP_TABLE_PROGRAM } from './programs/inspectedIds.ts';
@@ -29,9 +29,9 @@ export interface ResolvedTransaction {
 }
 
 /**
- * Asks the chain for the tables, at commitment `finalized`. What stands at an index of such a table stays there: a
- * table is only ever appended to, and one that is closed cannot come to be again at the same address. So it is read
- * once. Throws a `TransactionFormatError`, or a `ChainUnreachableError`.
+ * Reads the tables from the chain, at commitment `finalized`. An entry of such a table never changes: tables are only
+ * appended to, and a closed table can never exist again at the same address. So one read is enough. Throws a
+ * `TransactionFormatError`, or a `ChainUnreachableError`.
  */
 export async function resolveLookups(
   chain: Pick<Chain, 'accounts'>,
@@ -56,7 +56,7 @@ export async function resolveLookups(
   return { decoded, accounts, instructions };
 }
 
-/** What a transaction takes from one table. */
+/** The accounts that a transaction takes from one table. */
 interface Picked {
   readonly writable: readonly Address[];
   readonly readonly: readonly Address[];
@@ -69,12 +69,12 @@ async function tablesOf(
   if (lookups.length === 0) return [];
   const found = await pickedAt(chain, lookups, 'finalized');
   if (found) return found;
-  // A table that was made or extended some seconds ago is good soon: whoever asks then is not refused for good.
+  // A table created or extended seconds ago will be usable soon: a caller who comes early is not refused for good.
   const isSoonThere = await pickedAt(chain, lookups, 'confirmed');
   throw new TransactionFormatError(isSoonThere ? 'lookup_table_not_final' : 'lookup_table');
 }
 
-/** Undefined where a table is not there, cannot be used or is too short. */
+/** Undefined if a table does not exist, cannot be used or is too short. */
 async function pickedAt(
   chain: Pick<Chain, 'accounts'>,
   lookups: readonly TableLookup[],
@@ -97,7 +97,7 @@ async function pickedAt(
 const TABLE = 1;
 const TABLE_HEADER_BYTES = 56;
 const ADDRESS_BYTES = 32;
-/** In place of the slot at which a table was deactivated. */
+/** The value for a table that is not deactivated. */
 const NEVER = 2n ** 64n - 1n;
 
 function addressesIn(account: ChainAccount | undefined): readonly Address[] | undefined {
@@ -116,7 +116,7 @@ function picked(addresses: readonly Address[], indexes: readonly number[]): read
   return found.length === indexes.length ? found : undefined;
 }
 
-/** The header says how many of the signers, and of the others, come last and are read-only. */
+/** The header tells how many of the signers, and of the others, are last and read-only. */
 function staticAccount(
   { header, staticKeys }: DecodedTransaction,
   address: Address,

@@ -1,6 +1,6 @@
 /**
- * Whether a transfer between two wallets would go through, as the chain stands, and what it takes. Asked before
- * anything is kept, and again before anything is signed: one rule for both.
+ * Whether a transfer between two wallets would succeed in the chain's present state, and what it takes. Checked before
+ * anything is stored, and again before anything is signed: one rule for both.
  */
 import type { Address, Chain, ChainAccount, TokenAccount } from './port.ts';
 import { SYSTEM_PROGRAM } from './programs/ids.ts';
@@ -11,14 +11,14 @@ import { associatedTokenAddress, isOnCurve } from './web3/addresses.ts';
 import type { TransferMint, TransferSource } from './web3/buildTransfer.ts';
 
 export interface Transfer {
-  /** Wallets, also where tokens move. */
+  /** Wallet addresses, even for tokens. */
   readonly from: Address;
   readonly to: Address;
   /** `native` or the address of a mint. */
   readonly mint: string;
   readonly decimals: number;
   readonly amount: bigint;
-  /** Where tokens leave the account that follows from wallet and mint, and none beside it. */
+  /** For tokens: only the associated account may pay. */
   readonly onlyAssociated?: boolean;
 }
 
@@ -28,27 +28,27 @@ export type TransferPlan =
       readonly mint: 'native' | TransferMint;
       /** The recipient's token account is missing. */
       readonly createsAccount: boolean;
-      /** What making it costs beyond what somebody has sent to its address already. */
+      /** What creating it costs, beyond the lamports already at its address. */
       readonly rent: bigint;
-      /** What the funds leave and reach: the wallets, or their token accounts. */
+      /** The accounts between which the funds move: the wallets, or their token accounts. */
       readonly sources: readonly TransferSource[];
       readonly destination: Address;
     }
-  /** So much could be moved: by one transaction, of what is not frozen. */
+  /** The most that one transaction could move, without frozen funds. */
   | { readonly outcome: 'insufficientFunds'; readonly available: bigint }
-  /** It would leave the source or the recipient with less than an account must hold, and more than nothing. */
+  /** The source or the recipient would hold less than an account's minimum, but not zero. */
   | { readonly outcome: 'belowRentMinimum'; readonly minimum: bigint }
-  /** Money that is sent there might not be anybody's to spend. */
+  /** Money sent there might be lost to everybody. */
   | { readonly outcome: 'unacceptableRecipient'; readonly reason: string }
-  /** No mint, one of other decimals, or one whose issuer could take back, freeze or skim what is sent. */
+  /** Not a mint, the wrong decimals, or a mint whose issuer could take back, freeze or skim what is sent. */
   | { readonly outcome: 'unsupportedMint'; readonly reason: string }
   | { readonly outcome: 'frozen'; readonly side: 'source' | 'destination'; readonly account: Address };
 
 export type TransferProblem = Exclude<TransferPlan, { outcome: 'possible' }>;
 
-/** What an account without data must hold. */
+/** The minimum balance of an account without data. */
 const NO_DATA = 0;
-/** One transaction has room for transfers from so many token accounts, in bytes and in what it computes. */
+/** The most source token accounts of one transaction, limited by its bytes and compute units. */
 export const MOST_SOURCES = 5;
 
 /** As of commitment `confirmed`. Throws a `ChainUnreachableError`. */
@@ -105,14 +105,14 @@ async function planToken(chain: Chain, transfer: Transfer): Promise<TransferPlan
   };
 }
 
-/** The associated account alone where it has enough: most wallets have no other. */
+/** Only the associated account if it has enough: most wallets have no other. */
 async function fundsOf(
   chain: Chain,
   { from, amount, onlyAssociated = false }: Transfer,
   mint: Mint,
   associated: TokenAccount | undefined,
 ): Promise<{ readonly sources: readonly TransferSource[] } | TransferProblem> {
-  // An associated account can have been given to another owner: then its funds are not the wallet's.
+  // An associated account can have been transferred to another owner: then its funds are not the wallet's.
   const own = associated?.owner === from ? [associated] : [];
   const isEnough = own.some((one) => !one.isFrozen && one.amount >= amount);
   const held = isEnough || onlyAssociated ? own : await chain.tokenAccountsOf(from, 'confirmed');
@@ -127,14 +127,14 @@ async function fundsOf(
     : { outcome: 'insufficientFunds', available };
 }
 
-/** Of accounts of one mint those that one transaction can move most from, the largest first. */
+/** From accounts of one mint, those from which one transaction can move most, largest first. */
 export const movableOf = (accounts: readonly TokenAccount[]): readonly TokenAccount[] =>
   accounts
     .filter(({ isFrozen, amount }) => !isFrozen && amount > 0n)
     .sort(largestFirst)
     .slice(0, MOST_SOURCES);
 
-/** In one order for everybody: by address where they hold as much. */
+/** In one order for everybody: by address among equals. */
 const largestFirst = (one: TokenAccount, other: TokenAccount): number => {
   if (one.amount !== other.amount) return one.amount > other.amount ? -1 : 1;
   return one.address < other.address ? -1 : 1;
@@ -152,7 +152,7 @@ function taken(accounts: readonly TokenAccount[], amount: bigint): readonly Tran
   });
 }
 
-/** Anybody can send lamports to an address before its account is made: it is made all the same. */
+/** Anybody can send lamports to an address before its account exists; the account still has to be created. */
 const isVacant = (account: ChainAccount | undefined): boolean =>
   account === undefined || (account.owner === SYSTEM_PROGRAM && account.data.length === 0);
 
@@ -189,7 +189,7 @@ function reasonAgainst(
   if (to === from) return 'It is the wallet itself.';
   if (!isOnCurve(to)) return 'Nobody holds its key: it is the address of a program.';
   if (recipient && (recipient.owner !== SYSTEM_PROGRAM || recipient.data.length > 0)) {
-    return 'It is no wallet, but the account of a program, such as a token account.';
+    return 'It is not a wallet but the account of a program, such as a token account.';
   }
   return undefined;
 }

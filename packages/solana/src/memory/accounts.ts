@@ -1,4 +1,4 @@
-/** The accounts of the memory chain: what stands in them, and the bytes that stand for it. */
+/** The accounts of the memory chain: their contents, and the bytes that represent them. */
 import assert from 'node:assert/strict';
 import { decodeBase58Address } from '@coffer/kernel';
 import type { Address, ChainAccount, TokenAccount } from '../port.ts';
@@ -13,11 +13,11 @@ export interface HeldAccount {
   readonly data: Uint8Array;
 }
 
-/** All accounts after a block. Never changed: the next block has a map of its own. */
+/** All accounts after a block. Immutable: the next block has a new map. */
 export type Accounts = ReadonlyMap<Address, HeldAccount>;
 
 const LAMPORTS_PER_BYTE = 6_960n;
-/** What an account takes beside its data. */
+/** The size of an account besides its data. */
 const ACCOUNT_OVERHEAD_BYTES = 128;
 
 export const rentOf = (bytes: number): bigint => BigInt(bytes + ACCOUNT_OVERHEAD_BYTES) * LAMPORTS_PER_BYTE;
@@ -41,7 +41,7 @@ export function mintAt(accounts: Accounts, address: Address): Mint | undefined {
   return account && decodeMint(account);
 }
 
-/** An account without lamports is gone. */
+/** An account without lamports does not exist. */
 export function withLamports(accounts: Accounts, address: Address, change: bigint): Accounts {
   const held = heldAt(accounts, address);
   const lamports = held.lamports + change;

@@ -1,4 +1,4 @@
-/** Runs a transaction as a cluster would: only what transfers are made of, and anything else is a mistake of the spec. */
+/** Executes a transaction as a cluster would: only what transfers consist of; anything else is a mistake of the spec. */
 import type { Address } from '../port.ts';
 import {
   ASSOCIATED_TOKEN_PROGRAM,
@@ -25,7 +25,7 @@ const LAMPORTS_PER_SIGNATURE = 5_000n;
 const MICRO_LAMPORTS = 1_000_000n;
 const UNITS_PER_INSTRUCTION = 1_500n;
 
-/** Errors of the programs, by the numbers that a cluster says. */
+/** Errors of the programs, by the numbers that a cluster reports. */
 const CUSTOM = { insufficientFunds: 1, mintMismatch: 3, ownerMismatch: 4, frozen: 17, decimals: 18 } as const;
 
 /** `landed` false: the payer cannot pay the fee, so no block takes it. */
@@ -39,7 +39,7 @@ export type Executed =
       readonly unitsConsumed: bigint;
     };
 
-/** What a program answers instead of going on; anything else that is thrown is our mistake. */
+/** A program's error; anything else that is thrown is our mistake. */
 class ProgramError extends Error {
   readonly detail: unknown;
 

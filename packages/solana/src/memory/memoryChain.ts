@@ -1,6 +1,6 @@
 /**
- * The chain port in memory, for specs that are to be fast. Nothing happens by itself: blocks are made by hand, each
- * send, loss, delay and fork is arranged, and the same steps give the same bytes every time.
+ * The chain port in memory, for fast specs. Nothing happens by itself: blocks are made by hand, each send, loss, delay
+ * and fork is arranged, and the same steps give the same bytes every time.
  */
 import assert from 'node:assert/strict';
 import { createHash, createPublicKey, verify } from 'node:crypto';
@@ -34,46 +34,46 @@ import {
 import { execute } from './execute.ts';
 
 export interface MemoryChain extends Chain {
-  /** Makes so many blocks, one by default. What was sent and may land does so in the first that it may. */
+  /** Makes a number of blocks, one by default. What was sent lands in the first block that it can. */
   readonly advance: (blocks?: number) => void;
-  /** What was sent so far has landed, if it ever will at its time, and is final. */
+  /** Everything sent so far has landed, if it ever will, and is final. */
   readonly finalize: () => void;
-  /** The finalized height is above that one. */
+  /** The finalized height is above this one. */
   readonly advancePast: (blockHeight: bigint) => void;
-  /** Undoes the newest blocks, which must not be final. What was in them lands again, or nobody ever hears of it. */
+  /** Undoes the newest blocks, which must not be final. Their transactions land again, or are lost. */
   readonly fork: (blocks: number, fate: 'landsAgain' | 'isLost') => void;
 
-  /** From nowhere, and at once at every commitment. So are mints and tokens. */
+  /** From nowhere, and final at once. The same holds for mints and tokens. */
   readonly fund: (address: Address, lamports: bigint) => void;
   readonly createMint: (
     mint?: Partial<Pick<Mint, 'program' | 'decimals' | 'freezeAuthority'>>,
   ) => TransferMint;
-  /** Into the associated account, unless another is named. */
+  /** Into the associated account, unless another is given. */
   readonly giveTokens: (mint: TransferMint, owner: Address, amount: bigint, at?: Address) => Address;
   readonly setFrozen: (tokenAccount: Address, isFrozen: boolean) => void;
-  /** In place of what is there. */
+  /** Replaces what is there. */
   readonly putAccount: (address: Address, account: HeldAccount) => void;
-  /** With all that it holds. */
+  /** With everything it holds. */
   readonly closeAccount: (address: Address) => void;
   readonly setPriorityFee: (microLamports: bigint) => void;
 
-  /** The next sends are accepted, and go nowhere. */
+  /** The next sends are accepted and dropped. */
   readonly dropNext: (sends?: number) => void;
-  /** The next send lands no sooner than in so many blocks. */
+  /** The next send lands only after this many blocks. */
   readonly delayNext: (blocks: number) => void;
   /**
    * The next calls of the method throw a `ChainUnreachableError`: before they have done anything, or after, so that
    * only the answer is lost.
    */
   readonly failNext: (method: FallibleMethod, when?: 'before' | 'after', calls?: number) => void;
-  /** `statuses` knows nothing of it, like a node that lags; undone by `reveal`. `isLost` is not deceived. */
+  /** `statuses` does not know it, like a lagging node, until `reveal`. `isLost` is not deceived. */
   readonly hide: (signature: Signature) => void;
   readonly reveal: (signature: Signature) => void;
 
-  /** As nodes do: what is final by now is held no more. Statuses are known for longer, or not. */
+  /** Like a node that prunes: forgets what is final by now. Statuses are kept longer, or not. */
   readonly prune: (statuses?: 'kept' | 'forgotten') => void;
 
-  /** What `send` was given, dropped or not, in its order. */
+  /** Everything given to `send`, dropped or not, in order. */
   readonly sent: readonly Uint8Array[];
   readonly blockHeight: (commitment: Commitment) => bigint;
 }
@@ -81,15 +81,15 @@ export interface MemoryChain extends Chain {
 export type FallibleMethod = Exclude<keyof Chain, 'close'>;
 
 export interface MemoryChainOptions {
-  /** How many blocks behind the newest one the others are. */
+  /** How many blocks the other commitments are behind the newest one. */
   readonly confirmedDepth?: number;
   readonly finalizedDepth?: number;
 }
 
-/** A blockhash is good for so many blocks after its own. */
+/** How many blocks after its own a blockhash is valid. */
 const BLOCKHASH_LIFE_BLOCKS = 150n;
 const FIRST_HEIGHT = 1_000n;
-/** Slots in which no block was made, before the first: a slot is not a height. */
+/** Slots without a block before the first one, because a slot is not a height. */
 const SKIPPED_SLOTS = 50n;
 
 interface Landed {
@@ -119,7 +119,7 @@ export function memoryChain(options: MemoryChainOptions = {}): MemoryChain {
   };
   const sent: Uint8Array[] = [];
   const hidden = new Set<Signature>();
-  /** The first slot that is kept. */
+  /** The first slot kept. */
   let keptFrom = 0n;
   let statusesFrom = 0n;
   const failures: { method: FallibleMethod; when: 'before' | 'after' }[] = [];
@@ -150,7 +150,7 @@ export function memoryChain(options: MemoryChainOptions = {}): MemoryChain {
     const hash = encodeBase58(createHash('sha256').update(`block ${made++}`).digest());
     blocks.push({ height, slot, hash, landed, accounts });
     const final = blocks.at(-1 - depths.finalized)?.height ?? FIRST_HEIGHT;
-    // After a fork the same depth is a lower block; what was final stays so.
+    // After a fork the same depth is a lower block; what was final stays final.
     if (final > finalizedHeight) finalizedHeight = final;
   }
 
@@ -173,7 +173,7 @@ export function memoryChain(options: MemoryChainOptions = {}): MemoryChain {
     blocks = blocks.map((block) => ({ ...block, accounts: change(block.accounts) }));
   };
 
-  /** Runs the method as it is told to fail. */
+  /** Runs the method, failing as arranged. */
   async function answering<T>(method: FallibleMethod, act: () => T): Promise<T> {
     const index = failures.findIndex((failure) => failure.method === method);
     const [failure] = index < 0 ? [] : failures.splice(index, 1);
@@ -265,7 +265,7 @@ export function memoryChain(options: MemoryChainOptions = {}): MemoryChain {
           })
           .reverse();
         const indexOf = (signature: Signature) => all.findIndex((one) => one.signature === signature);
-        // A signature that is not there has nothing before it, and ends nothing.
+        // An unknown signature has nothing before it, and ends nothing.
         const from = before === undefined ? 0 : indexOf(before) < 0 ? all.length : indexOf(before) + 1;
         const to = until === undefined || indexOf(until) < 0 ? all.length : indexOf(until);
         return all.slice(from, to).slice(0, limit);

@@ -1,6 +1,6 @@
 /**
- * Why nodes do not find a transaction. Nodes throw their history away: most after days, some within minutes, and some
- * keep none. What they no longer hold they answer with null, just like what never was.
+ * Why nodes do not find a transaction. Nodes prune their history: most after days, some within minutes, and some keep
+ * none. For what they no longer hold they answer null, just as for what never existed.
  */
 import { z } from 'zod';
 import type { Absence, KeptHistory, Signature } from '../port.ts';
@@ -54,7 +54,7 @@ const firstSlotOf = (node: RpcNode): Promise<bigint> => node.call('getFirstAvail
 const finalizedSlotOf = (node: RpcNode): Promise<bigint> =>
   node.call('getSlot', [{ commitment: 'finalized' }], u64Figure);
 
-/** Null also where the node has no time for the slot, or does not know the question. */
+/** Null also if the node has no time for the slot, or does not know the method. */
 async function timeOf(node: RpcNode, slot: bigint): Promise<Date | null> {
   try {
     const seconds = await node.call('getBlockTime', [Number(slot)], z.int().nullable());

@@ -1,15 +1,15 @@
-/** What needs the curve: web3.js knows which 32 bytes are a point on it. */
+/** The parts that need the curve: web3.js knows which 32 bytes are a point on it. */
 import { PublicKey } from '@solana/web3.js';
 import type { Address } from '../port.ts';
 import { ASSOCIATED_TOKEN_PROGRAM } from '../programs/ids.ts';
 
 /**
- * Whether somebody can hold the key of the address. Those of programs lie off the curve, and of what is sent to them
- * only the program can dispose.
+ * Whether the address can have a key. Addresses of programs are off the curve, and only the program can dispose of what
+ * is sent to them.
  */
 export const isOnCurve = (address: Address): boolean => PublicKey.isOnCurve(new PublicKey(address).toBytes());
 
-/** Where a wallet holds a token: the address follows from owner, token program and mint. */
+/** Where a wallet holds a token: the address is derived from owner, token program and mint. */
 export function associatedTokenAddress(owner: Address, mint: Address, program: Address): Address {
   const [address] = PublicKey.findProgramAddressSync(
     [owner, program, mint].map((part) => new PublicKey(part).toBytes()),

@@ -1,4 +1,4 @@
-/** Transfers, ready to be signed. The signing itself is elsewhere: no secret key comes here. */
+/** Builds transfers, ready to be signed. Signing happens elsewhere: no secret key comes here. */
 import assert from 'node:assert/strict';
 import { encodeBase58 } from '@coffer/kernel';
 import { PublicKey, TransactionInstruction, TransactionMessage } from '@solana/web3.js';
@@ -11,10 +11,10 @@ import { createAssociatedAccountIdempotent, transferChecked } from '../programs/
 import { referenceOf } from '../reference.ts';
 import { associatedTokenAddress } from './addresses.ts';
 
-/** What fits into one packet of the network. */
+/** The size of a network packet. */
 export const MAX_TRANSACTION_BYTES = 1_232;
 const SIGNATURE_BYTES = 64;
-/** A count below this is one byte. */
+/** A smaller count takes one byte. */
 const SHORT_COUNT = 128;
 
 export interface TransferMint {
@@ -23,42 +23,42 @@ export interface TransferMint {
   readonly decimals: number;
 }
 
-/** So much of what is moved leaves this token account, or wallet. */
+/** The amount that leaves this token account, or wallet. */
 export interface TransferSource {
   readonly account: Address;
   readonly amount: bigint;
 }
 
 export interface TransferOrder {
-  /** Pays the fees, and the rent where nobody else does, and is the source of nothing else. */
+  /** Pays the fees, and the rent unless somebody else does, and is never the source. */
   readonly feePayer: Address;
-  /** Wallets, also where tokens move: their token accounts follow from them. */
+  /** Wallet addresses, even for tokens: their token accounts are derived from them. */
   readonly from: Address;
   readonly to: Address;
   readonly mint: 'native' | TransferMint;
   readonly amount: bigint;
-  /** The token accounts of `from` that pay it together; left out, the one that follows from wallet and mint. */
+  /** The token accounts of `from` that pay together; default: the associated one. */
   readonly sources?: readonly TransferSource[];
   readonly moveId: string;
   readonly blockhash: string;
   readonly priority: { readonly unitLimit: number; readonly microLamports: bigint };
-  /** Whether the recipient's token account is made first, where it is missing. */
+  /** Whether to create the recipient's token account first, if it is missing. */
   readonly createsAccount: boolean;
-  /** The wallet that pays for it in place of the fee payer. It signs. */
+  /** The wallet that pays for it instead of the fee payer. It signs. */
   readonly rentPayer?: Address | undefined;
 }
 
 export interface UnsignedTransaction {
-  /** What is signed. */
+  /** The bytes to sign. */
   readonly message: Uint8Array;
-  /** Who signs it, in this order. */
+  /** The signers, in order. */
   readonly signers: readonly Address[];
-  /** The wire bytes. The signatures stand in the order of `signers`. */
+  /** The wire bytes. Signatures are in the order of `signers`. */
   readonly withSignatures: (signatures: readonly Uint8Array[]) => Uint8Array;
 }
 
 export function buildTransfer(order: TransferOrder): UnsignedTransaction {
-  // Who pays the fees of strangers must not be made to pay anything else.
+  // A payer of others' fees must not be made to pay anything else.
   assert.notEqual(order.feePayer, order.from, 'The fee payer is never the source of a transfer.');
   const transaction = compile(order.feePayer, order.blockhash, [
     setComputeUnitLimit(order.priority.unitLimit),
@@ -85,7 +85,7 @@ function transferInstructions(order: TransferOrder): readonly Instruction[] {
     'All of it is paid, and no more.',
   );
   const transfers = sources.flatMap(({ account: source, amount: part }, index) => [
-    // Just before each transfer: there a token account that insists on a memo looks for it. Text costs computing.
+    // Directly before each transfer, where a token account that requires a memo looks for it. Text costs compute units.
     index === 0 ? noted : memo('+'),
     withReference(
       transferChecked({
@@ -104,13 +104,13 @@ function transferInstructions(order: TransferOrder): readonly Instruction[] {
   return [...(order.createsAccount ? [createAssociatedAccountIdempotent(account)] : []), ...transfers];
 }
 
-/** Both programs leave accounts alone that they did not ask for. */
+/** Both programs ignore accounts that they did not ask for. */
 const withReference = (transfer: Instruction, moveId: string): Instruction => ({
   ...transfer,
   accounts: [...transfer.accounts, readonly(referenceOf(moveId))],
 });
 
-/** A legacy message: without lookup tables nothing of it can mean another account tomorrow. */
+/** A legacy message: without lookup tables none of it can refer to another account later. */
 export function compile(
   feePayer: Address,
   blockhash: string,

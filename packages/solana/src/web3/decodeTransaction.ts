@@ -28,7 +28,7 @@ export class TransactionFormatError extends Error {
   readonly fault: TransactionFault;
 
   constructor(fault: TransactionFault) {
-    super(`The bytes are no transaction that can be read: ${fault}.`);
+    super(`The bytes are not a readable transaction: ${fault}.`);
     this.fault = fault;
   }
 }

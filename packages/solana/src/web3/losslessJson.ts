@@ -1,16 +1,16 @@
 /**
- * JSON whose numbers keep their value. `JSON.parse` reads 9007199254740993 as another number; lamports are u64, so a
- * whole number beyond 2^53 becomes a bigint here, of its own text.
+ * JSON whose numbers keep their value. `JSON.parse` reads 9007199254740993 as another number; lamports are u64, so here a
+ * whole number beyond 2^53 becomes a bigint.
  */
 import { z } from 'zod';
 
 const WHOLE = /^-?\d+$/;
-/** A whole number of fewer digits is below 2^53. */
+/** A whole number with fewer digits is below 2^53. */
 const MANY_DIGITS = /\d{16}/;
 
-/** Throws a `SyntaxError` where it is no JSON. */
+/** Throws a `SyntaxError` if it is not JSON. */
 export const parseLosslessJson = (text: string): unknown =>
-  // To look at each value takes several times as long as to read it.
+  // Looking at each value takes several times as long as parsing.
   MANY_DIGITS.test(text) ? JSON.parse(text, exactNumber) : JSON.parse(text);
 
 function exactNumber(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
@@ -19,12 +19,12 @@ function exactNumber(_key: string, value: unknown, context?: { readonly source?:
   return WHOLE.test(source) ? BigInt(source) : value;
 }
 
-/** Whole and not negative, exact however large. */
+/** A whole, non-negative number, exact however large. */
 export const u64Figure = z
   .union([z.int().nonnegative(), z.bigint().nonnegative()])
   .transform((value) => BigInt(value));
 
-/** An error as the cluster says it, in one line. */
+/** The cluster's error in one line. */
 export const errorText = (error: unknown): string =>
   typeof error === 'string'
     ? error

@@ -17,7 +17,7 @@ import { u64Figure } from './losslessJson.ts';
 import { type NodePool, NodesFailedError } from './nodePool.ts';
 import type { RpcNode } from './rpcNode.ts';
 
-/** A blockhash is good for so many blocks after its own, so none of them is older than this before the last. */
+/** How many blocks after its own a blockhash is valid: none of these is older than that before the last. */
 const BLOCKHASH_LIFE_BLOCKS = 151n;
 
 type Verdict = 'gone' | 'known' | 'cannotTell';
@@ -27,7 +27,7 @@ export async function isLostOn(
   signature: Signature,
   lastValidBlockHeight: bigint,
 ): Promise<boolean> {
-  // Most are asked about while they may still land: then one node's word is enough for a no.
+  // Most are asked about while they may still land: then one node is enough for a no.
   const height = await pool.first(async (node) => (await finalized(node)).height);
   if (height <= lastValidBlockHeight) return false;
 
@@ -52,17 +52,17 @@ async function verdictOf(
   return (await remembers(node, lastValidBlockHeight - BLOCKHASH_LIFE_BLOCKS)) ? 'gone' : 'cannotTell';
 }
 
-/** Slot and height of one block: two questions could be answered by two machines. */
+/** Slot and height of the same block: two calls could reach two machines. */
 async function finalized(node: RpcNode): Promise<{ readonly slot: bigint; readonly height: bigint }> {
   const { absoluteSlot, blockHeight } = await node.connection.getEpochInfo('finalized');
   if (blockHeight === undefined) throw new ChainUnreachableError(`${node.name} tells no block height.`);
   return { slot: BigInt(absoluteSlot), height: BigInt(blockHeight) };
 }
 
-/** Whether the history of the node begins at that height or before. */
+/** Whether the node's history begins at that height or earlier. */
 async function remembers(node: RpcNode, height: bigint): Promise<boolean> {
   const firstSlot = BigInt(await node.connection.getFirstAvailableBlock());
-  // Slots without a block are counted too, so a slot is never less than the height of its block.
+  // Slots without a block count too, so a slot is never less than the height of its block.
   if (firstSlot <= (height > 0n ? height : 0n)) return true;
   const first = await node.call(
     'getBlock',

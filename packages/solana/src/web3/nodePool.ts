@@ -1,25 +1,25 @@
-/** Several nodes as one: who is asked, and who rests for a while after having failed. */
+/** Several nodes as one: which is asked, and which rests for a while after a failure. */
 import { SolanaJSONRPCError } from '@solana/web3.js';
 import { ChainUnreachableError } from '../port.ts';
 import { NodeRefusalError, NodeSilentError, type RpcNode } from './rpcNode.ts';
 
-/** By which a node says that it is behind the cluster, or otherwise not well. */
+/** Codes by which a node says that it is behind the cluster, or otherwise unhealthy. */
 export const NODE_UNHEALTHY = -32005;
 
 export interface NodePoolOptions {
-  /** How long a node that failed is asked only when no other answers. */
+  /** How long a failed node is asked only if no other answers. */
   readonly restMs: number;
-  /** Monotonic. */
+  /** A monotonic clock. */
   readonly nowMs: () => number;
 }
 
 type Ask<T> = (node: RpcNode) => Promise<T>;
 
-/** What one node said. */
+/** The result of one node. */
 type Said<T> = { readonly node: RpcNode; readonly answer: T };
 export type Failed = { readonly node: RpcNode; readonly error: unknown };
 
-/** Of the nodes that were asked, none gave an answer that can be relied on. */
+/** None of the nodes asked gave a reliable answer. */
 export class NodesFailedError extends ChainUnreachableError {
   readonly failed: readonly Failed[];
 
@@ -33,13 +33,13 @@ const messageOf = (error: unknown) => (error instanceof Error ? error.message : 
 
 export interface NodePool {
   /**
-   * The first answer, of the nodes in their order, those at rest last. `isFinal` tells the error that is an answer:
-   * no other node is asked after it.
+   * The first answer, asking the nodes in order, resting ones last. `isFinal` recognizes an error that is an answer: no
+   * other node is asked after it.
    */
   readonly first: <T>(ask: Ask<T>, isFinal?: (error: unknown) => boolean) => Promise<T>;
-  /** Of all nodes at once, those at rest as well. */
+  /** From all nodes at once, including resting ones. */
   readonly all: <T>(ask: Ask<T>) => Promise<{ said: readonly Said<T>[]; failed: readonly Failed[] }>;
-  /** As `all`, but answers as soon as one has: the others are asked nonetheless. */
+  /** Like `all`, but returns as soon as one answers; the others are asked nonetheless. */
   readonly any: <T>(ask: Ask<T>) => Promise<Said<T>>;
 }
 
@@ -98,7 +98,7 @@ const failuresOf = (
     return one?.status === 'rejected' ? [{ node, error: one.reason }] : [];
   });
 
-/** Rests the node: it is silent or says that it is not well. Another refusal may be the question's fault. */
+/** Rests a node that is silent or says that it is unhealthy. Another refusal may be the request's fault. */
 function isNodesFault(error: unknown): boolean {
   return error instanceof NodeSilentError || refusalOf(error)?.code === NODE_UNHEALTHY;
 }

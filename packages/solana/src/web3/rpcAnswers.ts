@@ -1,4 +1,4 @@
-/** What nodes answer where lamports stand in it or much is asked for, and what we make of it. */
+/** Answers of nodes that hold lamports or are large, and how they are parsed. */
 import { z } from 'zod';
 import type {
   Address,
@@ -30,7 +30,7 @@ const chainAccount = (address: Address, account: RpcAccount): ChainAccount => ({
   isExecutable: account.executable,
 });
 
-/** An account without lamports is not there: a simulation shows what was closed in this way. */
+/** An account without lamports does not exist: a simulation shows closed accounts in this way. */
 const accountsAt = (addresses: readonly Address[], accounts: readonly (RpcAccount | null)[]) =>
   addresses.map((address, index) => {
     const account = accounts[index];
@@ -68,7 +68,7 @@ const transactionStatus = ({
   confirmationStatus,
 }: z.infer<typeof rpcStatus>): TransactionStatus => ({
   slot,
-  // What was found in the history behind the cache has no count of confirmations: it is final.
+  // Found in the history beyond the cache, it has no count of confirmations: it is final.
   commitment: confirmationStatus ?? (confirmations === null ? 'finalized' : 'processed'),
   error: err === null ? null : errorText(err),
 });
@@ -131,7 +131,7 @@ const rpcTransaction = z.object({
   }),
 });
 
-/** Of `getTransaction`: null where the node does not know it. */
+/** Of `getTransaction`: null if the node does not know it. */
 export const transactionAnswer = (signature: Signature) =>
   rpcTransaction.nullable().transform((known, context): ExecutedTransaction | null => {
     if (!known) return null;
@@ -165,8 +165,8 @@ export const transactionAnswer = (signature: Signature) =>
   });
 
 /**
- * An account that was made or closed stands on one side only. One that was closed and made again for another owner or
- * mint is two: what the one held is gone, what the other holds is new.
+ * An account that was created or closed is on one side only. One that was closed and created again for another owner or
+ * mint counts as two: what the first held is gone, what the second holds is new.
  */
 function tokenChanges(
   addresses: readonly Address[],

@@ -30,11 +30,11 @@ import {
 import { type RpcNode, rpcNode } from './rpcNode.ts';
 
 export interface RpcChainOptions {
-  /** In the order in which they are asked. Each one's word is needed before a transaction counts as lost. */
+  /** In the order in which they are asked. All of them must agree before a transaction counts as lost. */
   readonly urls: readonly string[];
-  /** For one question to one node. */
+  /** For one call to one node. */
   readonly timeoutMs: number;
-  /** How long a node that failed is asked last. */
+  /** How long a failed node is asked last. */
   readonly restMs?: number;
   readonly maxAnswerBytes?: number;
   /** Monotonic. */
@@ -43,11 +43,11 @@ export interface RpcChainOptions {
 
 const DEFAULT_REST_MS = 10_000;
 const DEFAULT_MAX_ANSWER_BYTES = 32 * 1024 * 1024;
-/** What nodes take in one question. */
+/** Limits of one call. */
 const STATUSES_PER_CALL = 256;
 const ACCOUNTS_PER_CALL = 100;
 const FEE_ACCOUNTS_PER_CALL = 128;
-/** What an account must hold changes with the rules of the cluster, if ever: an answer is good for so long. */
+/** The minimum balance changes with the rules of the cluster, if ever, so an answer is cached for this long. */
 const RENT_LIFETIME_MS = 60_000;
 const REMEMBERED_RENTS = 100;
 /** "Transaction version is not supported by the requesting client". */
@@ -77,7 +77,7 @@ export function createRpcChain(options: RpcChainOptions): Chain {
 
   return {
     async latestBlockhash() {
-      // Not `getLatestBlockhash`, which turns whatever went wrong into a text.
+      // Not `getLatestBlockhash`, which turns every failure into a text.
       const { value } = await pool.first(({ connection }) =>
         connection.getLatestBlockhashAndContext('confirmed'),
       );
@@ -148,7 +148,7 @@ export function createRpcChain(options: RpcChainOptions): Chain {
     },
 
     async transactionsOf(address, { limit, before, until }) {
-      // Every node that answers: what one has forgotten, or has not met yet, another may know.
+      // Every node that answers: one may know what another has forgotten, or not seen yet.
       const { said, failed } = await pool.all(({ connection }) =>
         connection.getSignaturesForAddress(
           new PublicKey(address),
@@ -189,7 +189,7 @@ export function createRpcChain(options: RpcChainOptions): Chain {
 }
 
 async function sendBy(pool: NodePool, transaction: Uint8Array): Promise<SendOutcome> {
-  // The commitment of the blockhash: by it the node knows how long to forward the bytes, also without preflight.
+  // The blockhash's commitment tells the node how long to forward the bytes, even without preflight.
   const config = {
     encoding: 'base64',
     skipPreflight: true,
@@ -219,13 +219,13 @@ async function tokenAccounts(
   const accounts = await call('getTokenAccountsByOwner', params, ownedAccountsAnswer);
   return accounts.map((account) => {
     const decoded = decodeTokenAccount(account);
-    // Left out, it would be money that nobody sees.
-    if (!decoded) throw new ChainUnreachableError(`${account.address} is no token account.`);
+    // Leaving it out would make money invisible.
+    if (!decoded) throw new ChainUnreachableError(`${account.address} is not a token account.`);
     return decoded;
   });
 }
 
-/** Of several nodes' lists, each the newest first: once each, in one such list. */
+/** Merges the lists of several nodes, newest first, without duplicates. */
 function newestOf(
   found: readonly { signature: Signature; slot: number; err: unknown; memo: string | null }[],
   limit: number,
@@ -239,7 +239,7 @@ function newestOf(
       memo,
     });
   }
-  // Stable: within a slot the order of the node stays.
+  // A stable sort: within a slot the node's order stays.
   return [...known.values()].sort((one, other) => Number(other.slot - one.slot)).slice(0, limit);
 }
 
