@@ -91,7 +91,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   litesvm: [
     'packages/embedded-chain/',
     // It runs attacks on wallets.
-    'packages/wallets/src/policy/attacks/',
+    'packages/wallets/src/testing/attacks/',
   ],
   '@grpc/grpc-js': [
     'packages/store-gateway/',

@@ -5,13 +5,9 @@ import { chainNotConfigured } from '@coffer/solana';
 import { createRevokeInstruction } from '@solana/spl-token';
 import { ComputeBudgetProgram, SystemProgram } from '@solana/web3.js';
 import { expect } from 'chai';
-import { ATTACKS, HIDDEN_PAYMENTS } from './policy/attacks/attacks.contract.ts';
-import { GOOD } from './policy/attacks/goodTransactions.contract.ts';
-import {
-  createLiteSvmChain,
-  type LiteSvmChain,
-  RELAY_PROGRAM,
-} from './policy/attacks/liteSvmChain.contract.ts';
+import { ATTACKS, HIDDEN_PAYMENTS } from './testing/attacks/attacks.ts';
+import { GOOD } from './testing/attacks/goodTransactions.ts';
+import { createLiteSvmChain, type LiteSvmChain, RELAY_PROGRAM } from './testing/attacks/liteSvmChain.ts';
 import {
   build,
   closableBy,
@@ -21,7 +17,7 @@ import {
   PublicKey,
   pay,
   relayed,
-} from './policy/attacks/scene.contract.ts';
+} from './testing/attacks/scene.ts';
 import {
   inBase64,
   OTHER_PLAYER,

@@ -22,8 +22,6 @@ import { moveMetrics } from './moveMetrics.ts';
 import { createSigningPause } from './signingPause.ts';
 import { createTroubleLog } from './troubleLog.ts';
 
-export type { FeePayerPlace } from './chainWatch.ts';
-
 /** The name of its lease and checkpoint, in `records`. */
 export const CHAIN_WORKER = 'chainWorker';
 

@@ -9,8 +9,8 @@ import {
 } from '@coffer/solana';
 import { ACCOUNT_SIZE, AccountLayout, NATIVE_MINT } from '@solana/spl-token';
 import { expect } from 'chai';
-import { newAddress } from './attacks/liteSvmChain.contract.ts';
-import { PublicKey } from './attacks/scene.contract.ts';
+import { newAddress } from '../testing/attacks/liteSvmChain.ts';
+import { PublicKey } from '../testing/attacks/scene.ts';
 import { checkSimulation } from './checkSimulation.ts';
 import type { Declared } from './terms.ts';
 

@@ -13,8 +13,6 @@ import { configFrom } from '../config.ts';
 import { CONTEXTS } from '../contexts.ts';
 import { type ServiceOptions, startService } from '../service.ts';
 
-export { openStoreOf } from '@coffer/host/testing';
-
 export interface World {
   /** `http://host:port`, without a path. */
   readonly url: string;

@@ -8,9 +8,9 @@ import {
 } from '@solana/spl-token';
 import { AddressLookupTableProgram } from '@solana/web3.js';
 import { expect } from 'chai';
+import { ATTACKS } from '../../testing/attacks/attacks.ts';
+import { build, Keypair, PublicKey, pay, type Scene } from '../../testing/attacks/scene.ts';
 import { type SigningWorld, startSigningWorld } from '../../testing/index.ts';
-import { ATTACKS } from './attacks.contract.ts';
-import { build, Keypair, PublicKey, pay, type Scene } from './scene.contract.ts';
 
 describe('signing, by nodes that are asked over JSON-RPC', () => {
   let signing: SigningWorld;

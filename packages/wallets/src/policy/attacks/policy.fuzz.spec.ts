@@ -21,12 +21,12 @@ import {
 } from '@solana/web3.js';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { ATTACKS, HIDDEN_PAYMENTS } from '../../testing/attacks/attacks.ts';
+import { GOOD } from '../../testing/attacks/goodTransactions.ts';
+import { createLiteSvmChain, RELAY_PROGRAM } from '../../testing/attacks/liteSvmChain.ts';
+import { batch, build, createSeeded, newScene, pay } from '../../testing/attacks/scene.ts';
 import { inspect } from '../inspect.ts';
 import { DEFAULT_SIGNING_LIMITS } from '../limits.ts';
-import { ATTACKS, HIDDEN_PAYMENTS } from './attacks.contract.ts';
-import { GOOD } from './goodTransactions.contract.ts';
-import { createLiteSvmChain, RELAY_PROGRAM } from './liteSvmChain.contract.ts';
-import { batch, build, createSeeded, newScene, pay } from './scene.contract.ts';
 
 const scene = newScene(createLiteSvmChain(), Keypair.generate().publicKey);
 const { wallet, held, thief, thiefs, mint } = scene;

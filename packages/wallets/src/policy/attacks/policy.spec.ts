@@ -2,13 +2,13 @@
 import { decodeTransaction, resolveLookups, TransactionFormatError } from '@coffer/solana';
 import { Keypair } from '@solana/web3.js';
 import { expect } from 'chai';
+import { ATTACKS, HIDDEN_PAYMENTS } from '../../testing/attacks/attacks.ts';
+import { GOOD } from '../../testing/attacks/goodTransactions.ts';
+import { createLiteSvmChain, RELAY_PROGRAM } from '../../testing/attacks/liteSvmChain.ts';
+import { build, lookedUp, newScene, type PlantedScene, pay } from '../../testing/attacks/scene.ts';
 import { checkSimulation } from '../checkSimulation.ts';
 import { inspect } from '../inspect.ts';
 import { DEFAULT_SIGNING_LIMITS } from '../limits.ts';
-import { ATTACKS, HIDDEN_PAYMENTS } from './attacks.contract.ts';
-import { GOOD } from './goodTransactions.contract.ts';
-import { createLiteSvmChain, RELAY_PROGRAM } from './liteSvmChain.contract.ts';
-import { build, lookedUp, newScene, type PlantedScene, pay } from './scene.contract.ts';
 
 const limits = DEFAULT_SIGNING_LIMITS;
 const newWalletScene = () => newScene(createLiteSvmChain(), Keypair.generate().publicKey);

@@ -15,7 +15,7 @@ import {
   TransactionMessage,
   VersionedTransaction,
 } from '@solana/web3.js';
-import { type LiteSvmChain, newAddress, RELAY_PROGRAM } from './liteSvmChain.contract.ts';
+import { type LiteSvmChain, newAddress, RELAY_PROGRAM } from './liteSvmChain.ts';
 
 export { Keypair, PublicKey } from '@solana/web3.js';
 

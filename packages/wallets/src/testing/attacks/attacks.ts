@@ -23,9 +23,9 @@ import {
   SystemProgram,
   TransactionInstruction,
 } from '@solana/web3.js';
-import { type Attack, invalid, refused } from './attack.contract.ts';
-import { CLAIMABLE } from './claimable.contract.ts';
-import { newAddress, RELAY_PROGRAM } from './liteSvmChain.contract.ts';
+import { type Attack, invalid, refused } from './attack.ts';
+import { CLAIMABLE } from './claimable.ts';
+import { newAddress, RELAY_PROGRAM } from './liteSvmChain.ts';
 import {
   batch,
   build,
@@ -39,7 +39,7 @@ import {
   seeded,
   sponsored,
   takeTokens,
-} from './scene.contract.ts';
+} from './scene.ts';
 
 /** Refused of a player as of a server, whatever the app allows. */
 export const ATTACKS: readonly Attack[] = [

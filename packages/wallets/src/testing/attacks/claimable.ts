@@ -7,9 +7,9 @@ import {
   TOKEN_PROGRAM_ID,
 } from '@solana/spl-token';
 import { NONCE_ACCOUNT_LENGTH, StakeProgram, SystemProgram } from '@solana/web3.js';
-import { type Attack, refused } from './attack.contract.ts';
-import { newAddress, RELAY_PROGRAM } from './liteSvmChain.contract.ts';
-import { build, createSeeded, relayed, seeded } from './scene.contract.ts';
+import { type Attack, refused } from './attack.ts';
+import { newAddress, RELAY_PROGRAM } from './liteSvmChain.ts';
+import { build, createSeeded, relayed, seeded } from './scene.ts';
 
 /** Refused of a player as of a server. */
 export const CLAIMABLE: readonly Attack[] = [

@@ -11,7 +11,7 @@ import {
   TOKEN_PROGRAM_ID,
 } from '@solana/spl-token';
 import { ComputeBudgetProgram, TransactionInstruction } from '@solana/web3.js';
-import { newAddress } from './liteSvmChain.contract.ts';
+import { newAddress } from './liteSvmChain.ts';
 import {
   batch,
   build,
@@ -21,7 +21,7 @@ import {
   seeded,
   sponsored,
   takeTokens,
-} from './scene.contract.ts';
+} from './scene.ts';
 
 export interface Good {
   readonly name: string;

@@ -1,5 +1,5 @@
 /** A transaction that takes what nobody meant to give, and what is said of it. */
-import type { PlantedScene } from './scene.contract.ts';
+import type { PlantedScene } from './scene.ts';
 
 export type Verdict =
   | { readonly code: 'wallets/transaction_refused'; readonly reason: string }
