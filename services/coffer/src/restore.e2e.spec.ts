@@ -92,7 +92,7 @@ for (const { where, mode } of PLACES) {
       it('is told at the start where it is kept', () => {
         const isElsewhere = mode === 0o700;
         expect(existsSync(join(dataFolder, 'postgres'))).to.equal(!isElsewhere);
-        expect(service.logs().includes('  Its database: /var/lib/coffer/')).to.equal(isElsewhere);
+        expect(service.logs().includes('  Database: /var/lib/coffer/')).to.equal(isElsewhere);
       });
 
       it('makes the backup while the service is stopped', async () => {
