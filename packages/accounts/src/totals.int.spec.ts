@@ -26,7 +26,7 @@ describe('The totals of an app', () => {
     return { ordinal: lines.length, position: String(lines.at(-1)?.position) };
   };
 
-  it('are those of any ordinal, position and time, and sum to zero', async () => {
+  it('can be asked for at any ordinal, position or time, and sum to zero', async () => {
     const { test } = ledger;
     const userId = await test.newPlayer('100');
     const credited = await end();
@@ -65,7 +65,7 @@ describe('The totals of an app', () => {
     expect(now.chip).to.deep.equal((await totalsAt(String(now.ordinal))).chip);
   });
 
-  it('are asked for by no moment that the log has not come to, by none before it, and by no nonsense', async () => {
+  it('are refused for moments before the log began or past its end, and for nonsense', async () => {
     const userId = await ledger.test.newPlayer('1');
     const { ordinal, position } = await end();
     const isOfBytes = position.includes('/');
@@ -92,7 +92,7 @@ describe('The totals of an app', () => {
     );
   });
 
-  it('are read from a log whose positions are taken only as it writes them', async () => {
+  it('come from a log that accepts positions only as it writes them', async () => {
     for (const list of ['/portal/log', '/portal/streams']) {
       for (const after of ['soon', '-1', '1/', '1/2/3', '9'.repeat(20)]) {
         const answer = await ledger.client.get(`${list}?after=${after}`);

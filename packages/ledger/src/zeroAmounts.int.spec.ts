@@ -1,5 +1,5 @@
 /**
- * What moves nothing makes no entry, due or transfer, and whatever is of nothing leaves books that reconcile.
+ * What moves no money makes no entry and leaves nothing due, and the books reconcile.
  * Source: contract, Common rules, Amounts.
  */
 import { randomUUID } from 'node:crypto';
@@ -11,7 +11,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { type PlayedSession, useLedger } from './testing/useLedger.ts';
 
-describe('Amounts of nothing', () => {
+describe('Amounts of zero', () => {
   const ledger = useLedger({ contexts: RECONCILED_CONTEXTS });
 
   const accountOf = (userId: string) => `account-test.${ledger.app.appId}.${userId}.2`;
@@ -54,7 +54,7 @@ describe('Amounts of nothing', () => {
     readonly funds: { readonly available: string; readonly held: string };
   }[] = [
     {
-      of: 'a bet of nothing, rolled back late',
+      of: 'a bet of zero, rolled back late',
       lock: '100',
       async play({ sessionId }) {
         await accepted(ledger.test.bet({ sessionId, transactionUuid: 'b', amount: '0' }));
@@ -70,7 +70,7 @@ describe('Amounts of nothing', () => {
       funds: { available: '100', held: '0' },
     },
     {
-      of: 'late rollbacks of nothing and of something, in one batch',
+      of: 'late rollbacks of zero and of more, in one batch',
       lock: '100',
       async play({ sessionId }) {
         await accepted(ledger.test.bet({ sessionId, transactionUuid: 'b0', amount: '0' }));
@@ -87,7 +87,7 @@ describe('Amounts of nothing', () => {
       funds: { available: '100', held: '0' },
     },
     {
-      of: 'a bet of nothing, rolled back in play',
+      of: 'a bet of zero, rolled back in play',
       lock: '100',
       async play({ sessionId }) {
         await accepted(ledger.test.bet({ sessionId, transactionUuid: 'b', amount: '0' }));
@@ -98,7 +98,7 @@ describe('Amounts of nothing', () => {
       funds: { available: '100', held: '0' },
     },
     {
-      of: 'a win of nothing',
+      of: 'a win of zero',
       lock: '100',
       async play({ sessionId }) {
         await accepted(ledger.test.bet({ sessionId, transactionUuid: 'b', amount: '40' }));
@@ -121,7 +121,7 @@ describe('Amounts of nothing', () => {
     },
     {
       // Its hold is what the open rests on, and is closed like every other.
-      of: 'a session of nothing, with everything of nothing in it',
+      of: 'a session of zero in which every amount is zero',
       lock: '0',
       async play({ sessionId }) {
         await accepted(ledger.test.bet({ sessionId, transactionUuid: 'b1', amount: '0' }));
@@ -136,7 +136,7 @@ describe('Amounts of nothing', () => {
       funds: { available: '0', held: '0' },
     },
     {
-      of: 'a session of nothing that was won',
+      of: 'a session of zero that was won',
       lock: '0',
       async play({ sessionId }) {
         await accepted(ledger.test.bet({ sessionId, transactionUuid: 'free-spin', amount: '0' }));
@@ -158,13 +158,13 @@ describe('Amounts of nothing', () => {
     });
   }
 
-  it('an open session of nothing reconciles while it is open', async () => {
+  it('an open session that locks zero reconciles while it is open', async () => {
     const session = await ledger.test.newSession('0');
     expect(await accountEventsOf(session)).to.deep.equal(['FundsHeld 0']);
     await expectBooksReconciled();
   });
 
-  it('are refused where there must be something, and nothing is written', async () => {
+  it('are refused where money has to move, and nothing is written', async () => {
     const { userId } = await ledger.test.newSession('1');
     const admin = `/portal/app/${ledger.app.appId}/test/users/${userId}/accounts`;
     const adjustment = { currency: 'CHIP', amount: '0', ref: 'nothing' };
@@ -178,7 +178,7 @@ describe('Amounts of nothing', () => {
     expect(await ledger.news()).to.deep.equal([]);
   });
 
-  it('that an earlier release has made an entry of reconcile: incrementally, as a whole, and rebuilt', async () => {
+  it('that an earlier release booked as an entry still reconcile: incrementally, in full and after a rebuild', async () => {
     const session = await ledger.test.newSession('100');
     const { sessionId, userId } = session;
     const stream = accountOf(userId);
@@ -224,7 +224,7 @@ describe('Amounts of nothing', () => {
       { weight: 2, arbitrary: fc.record({ op: fc.constant('settle' as const) }) },
     );
 
-    it('leave books that reconcile, and no entry of nothing', async () => {
+    it('leave books that reconcile, and no entry of zero', async () => {
       const { test } = await setUpApp(ledger.client);
       const property = fc.asyncProperty(
         fc.constantFrom('0', '6'),

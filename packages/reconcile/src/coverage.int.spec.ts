@@ -1,4 +1,4 @@
-/** What a reconciliation does not claim: it says what is in flight, and nothing where it cannot cover all. */
+/** What a reconciliation does not claim: it lists what is in flight, and passes nothing that it could not cover. */
 
 import { chainOfLog } from '@coffer/audit';
 import type { Pool } from '@coffer/database';
@@ -46,7 +46,7 @@ describe('A reconciliation', () => {
       expect(requireStatus(await ledger.test.get('/ledger/reconcile'), 200).json.inFlight).to.deep.equal([]);
     });
 
-    it('of another app is no affair of this one', async () => {
+    it('in another app does not concern this one', async () => {
       losesCloses = true;
       const { sessionId } = await ledger.live.newSession('100');
       requireStatus(await ledger.live.settle({ sessionId }), 503);
@@ -90,7 +90,7 @@ describe('A reconciliation', () => {
       return (failure as CoverageIncompleteError).gap;
     };
 
-    it('says that what was decided long ago has not reached its account', async () => {
+    it('says that an old decision has not reached its account', async () => {
       const { sessionId } = await ledger.test.newSession('100');
       requireStatus(await ledger.test.settle({ sessionId }), 200);
       expect((await run({})).inFlight).to.have.length(1);
@@ -115,7 +115,7 @@ describe('A reconciliation', () => {
       expect((await run({})).ok).to.equal(true);
     });
 
-    it('says that it goes on, and the next one has what it has found', async () => {
+    it('says that it is still running, and the next one gets its result', async () => {
       const reconciler = createReconciler({
         pool,
         store,

@@ -122,7 +122,7 @@ describe('Reconciling', () => {
     }
   });
 
-  it('goes on from what it has verified, and derives everything anew when it is told to', async () => {
+  it('continues from what it has verified, and derives everything anew when told to', async () => {
     const first = requireStatus(await reconcile(), 200).json;
     await play(ledger.test);
     const second = requireStatus(await reconcile(), 200).json;
@@ -238,22 +238,18 @@ describe('Reconciling', () => {
       });
     }
 
-    itLogTable(
-      ALTERED,
-      'an event that its stream does not allow, when everything is derived anew',
-      async () => {
-        const tamper = `update log.events set data = replace(data, '"amount":"100"', '"amount":"90"')
+    itLogTable(ALTERED, 'an event that its stream does not allow, in a full run', async () => {
+      const tamper = `update log.events set data = replace(data, '"amount":"100"', '"amount":"90"')
                        where stream = '${stream()}' and revision = 0`;
-        await whileTampered('log.events', tamper, async () => {
-          const told = await operator(true);
-          expect(told).to.include({ ok: false, code: 'ledger/integrity_failed' });
-          expect(discrepanciesOf(told)[0]).to.include({ check: 'log', subject: `${stream()} 0` });
-          const elsewhere = await operator(false, ledger.live);
-          expect(elsewhere).to.include({ ok: false, code: 'ledger/coverage_incomplete' });
-        });
-        expect(await operator(false)).to.include({ ok: true });
-      },
-    );
+      await whileTampered('log.events', tamper, async () => {
+        const told = await operator(true);
+        expect(told).to.include({ ok: false, code: 'ledger/integrity_failed' });
+        expect(discrepanciesOf(told)[0]).to.include({ check: 'log', subject: `${stream()} 0` });
+        const elsewhere = await operator(false, ledger.live);
+        expect(elsewhere).to.include({ ok: false, code: 'ledger/coverage_incomplete' });
+      });
+      expect(await operator(false)).to.include({ ok: true });
+    });
 
     itLogTable(
       ALTERED,

@@ -1,4 +1,4 @@
-/** What is altered in the log or in the books is found in the background, although nobody asks. */
+/** Changes to the log or the books are found in the background, without anybody asking. */
 import { defineContext } from '@coffer/host';
 import {
   type ContextWorld,
@@ -60,7 +60,7 @@ describe('the scrub', () => {
     return rows[0]?.pass;
   };
 
-  it('goes over everything again and again, and finds nothing where nothing is wrong', async () => {
+  it('checks everything again and again, and finds nothing where nothing is wrong', async () => {
     const nowSeconds = Date.now() / 1000;
     expect(await wholePass()).to.include({ findings: 0 });
     expect(await metric('faults')).to.equal(0);
@@ -70,7 +70,7 @@ describe('the scrub', () => {
 
   itLogTable(
     'an event is altered by SQL',
-    'names an event that somebody has altered, once, and shows it until it is mended',
+    'reports an altered event once, and shows it until it is mended',
     async () => {
       const alter = (from: string, to: string) =>
         world.pool.query('update log.events set data = replace(data, $2, $3) where id = $1', [

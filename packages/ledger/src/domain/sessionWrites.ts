@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { grownCapacity, KeyIndex, keyWordsOf } from '@coffer/kernel';
 import type { BetContent, RollbackContent, WinContent } from './playSession.resource.ts';
 
-export type WriteKind = 'bet' | 'win' | 'rollback' | 'rememberedRollback' | 'settle';
+type WriteKind = 'bet' | 'win' | 'rollback' | 'rememberedRollback' | 'settle';
 
 /** What is kept of a write. Base units. */
 export interface NewWrite {
