@@ -1,4 +1,4 @@
-/** What of a chain outlives its process: its store, who it is, and the newest slot that anyone was told of. */
+/** What outlives the chain's process: its store, its identity, and the newest slot that anyone has seen. */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ export interface ChainFolder {
   readonly faucet: Faucet;
   /** The slot to go on with; `slotMs` is undefined where no time goes by while the chain is stopped. */
   readonly startSlot: (slotMs: number | undefined) => bigint;
-  /** The same slots, each noted before anyone is told of it. */
+  /** The same slots, each recorded before anyone sees it. */
   readonly noting: (slots: Slots) => Slots;
   readonly close: () => void;
 }

@@ -38,7 +38,7 @@ export interface EmbeddedChainOptions {
   readonly controlToken?: string | undefined;
   /** Of the faults in this process. */
   readonly faultObserver?: FaultObserver | undefined;
-  /** Nothing can be kept any more: whoever runs the chain should end it. Called once. */
+  /** Nothing can be stored any longer: the owner should end the chain. Called once. */
   readonly onBroken?: ((error: unknown) => void) | undefined;
   readonly onError?: ((error: unknown, where: string) => void) | undefined;
 }
@@ -53,13 +53,13 @@ export interface EmbeddedChain {
   /** The newest slots are taken back, as long as they are not final. Answers how many transactions were in them. */
   readonly fork: (fork: ForkOptions) => number;
   readonly faults: Pick<Faults, 'inject' | 'clear'>;
-  /** Makes a mint of the faucet where it is not there. */
+  /** Creates a mint of the faucet unless it exists. */
   readonly ensureMint: (mint: MintOptions) => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
 const DEFAULT_SLOT_MS = 400;
-/** Shorter than the 32 slots of a cluster: nobody should wait 13 seconds for a chain of their own. */
+/** Shorter than a cluster's 32 slots: nobody should wait 13 seconds for a local chain. */
 const DEFAULT_FINALITY: Finality = { confirmedAfter: 2, finalizedAfter: 8 };
 const FAUCET_LAMPORTS = 500_000_000_000_000_000n;
 const SYSTEM_PROGRAM = '1'.repeat(32);

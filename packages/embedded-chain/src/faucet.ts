@@ -46,7 +46,7 @@ export function createFaucet(seed: Uint8Array) {
       const accounts = [writable(address), writable(recipient)];
       return transaction(blockhash, [{ program: SYSTEM_PROGRAM, accounts, data }]);
     },
-    /** Makes the associated token account where it is not there. The mint must be one that the faucet may mint. */
+    /** Creates the associated token account unless it exists. The faucet must be able to mint the mint. */
     tokensTo: (gift: { owner: string; mint: string; program: string; amount: bigint }, blockhash: string) => {
       const { owner, mint, program, amount } = gift;
       const account = associatedTokenAddress(owner, mint, program);

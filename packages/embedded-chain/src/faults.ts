@@ -10,7 +10,7 @@ const slots = z.int().min(1);
 export const faultSchema = z.discriminatedUnion('kind', [
   /** The node takes the transaction and it lands nowhere. With `always` it expires, however often it is sent. */
   z.strictObject({ kind: z.literal('dropSend'), times }),
-  /** It lands so many slots later, if it still can. */
+  /** It lands this many slots later, if it still can. */
   z.strictObject({ kind: z.literal('delayLanding'), slots, times }),
   /** The call does its work, and the caller does not learn of it. */
   z.strictObject({
@@ -21,9 +21,9 @@ export const faultSchema = z.discriminatedUnion('kind', [
   }),
   /** What was processed before is taken again, as by a node that does not know it. It lands once. */
   z.strictObject({ kind: z.literal('acceptDuplicate'), times }),
-  /** The node is so many slots behind, until cleared. */
+  /** The node is this many slots behind, until cleared. */
   z.strictObject({ kind: z.literal('lag'), slots }),
-  /** The block height stays as it is, until cleared; all else goes on. */
+  /** The block height stands still until cleared; everything else continues. */
   z.strictObject({ kind: z.literal('freezeHeight') }),
   /** The node has thrown away what is in blocks up to now; it knows the statuses still, or not. Until cleared. */
   z.strictObject({ kind: z.literal('prune'), statuses: z.enum(['kept', 'forgotten']).default('kept') }),

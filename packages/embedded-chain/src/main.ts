@@ -1,4 +1,4 @@
-/** The chain as a process of its own. Whoever started it says over the channel between them what it is to do. */
+/** The chain as a separate process, controlled by its parent over their channel. */
 import { createEmbeddedChain } from './embeddedChain.ts';
 import type { ChildMessage, ParentMessage } from './startEmbeddedChain.ts';
 

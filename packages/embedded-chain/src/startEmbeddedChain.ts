@@ -1,4 +1,4 @@
-/** The chain as a child process: whatever happens in native code there, the service goes on. */
+/** The chain as a child process: whatever happens in its native code, the service survives. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -28,7 +28,7 @@ export interface ChainProcess {
   readonly faucetAddress: string;
   readonly genesisHash: string;
   readonly pid: number;
-  /** Resolves when the process is gone, with what it said last; also when nobody has asked it to stop. */
+  /** Resolves when the process is gone, with its last output; also when nobody asked it to stop. */
   readonly exited: Promise<ChainExit>;
   /** What was accepted is kept. Resolves when the process is gone. */
   readonly stop: () => Promise<void>;

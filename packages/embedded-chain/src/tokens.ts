@@ -20,7 +20,7 @@ export interface TokenAccount {
   readonly delegate: string | null;
   readonly delegatedAmount: bigint;
   readonly state: 'initialized' | 'frozen';
-  /** Lamports that the account must keep, where it holds wrapped ones. */
+  /** The lamports that the account must keep, if it holds wrapped ones. */
   readonly nativeReserve: bigint | null;
   readonly closeAuthority: string | null;
 }

@@ -26,7 +26,7 @@ export interface InnerInstruction {
 }
 
 export interface Execution {
-  /** Null where it succeeded. */
+  /** Null on success. */
   readonly error: TransactionError | null;
   readonly logs: readonly string[];
   readonly unitsConsumed: bigint;
@@ -36,12 +36,12 @@ export interface Execution {
 }
 
 export interface SimulatedExecution extends Execution {
-  /** After it, of those it could write; empty where it fails. */
+  /** The writable accounts afterwards; empty on failure. */
   readonly accounts: ReadonlyMap<string, AccountState>;
 }
 
 export interface Vm {
-  /** Undefined where it holds nothing: such an account is not there. */
+  /** Undefined if it holds nothing: such an account does not exist. */
   readonly account: (address: string) => AccountState | undefined;
   readonly setAccount: (address: string, state: AccountState | undefined) => void;
   readonly setTime: (slot: bigint, unixSeconds: bigint) => void;

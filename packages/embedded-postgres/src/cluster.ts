@@ -21,7 +21,7 @@ const draftsInWork = new Set<string>();
 export interface ClusterOptions {
   readonly account: Account | undefined;
   readonly binaries: Binaries;
-  /** False for databases that nobody will miss after a power cut. */
+  /** False for databases that nobody would miss after a power cut. */
   readonly durable: boolean;
   readonly logger: Logger;
 }
@@ -94,7 +94,7 @@ async function runInitdb(
   }
 }
 
-/** Rejects with what it said, where it did not end well. */
+/** Rejects with its output if it failed. */
 async function run(program: string, args: readonly string[], account: Account | undefined): Promise<void> {
   const child = spawn(program, args, {
     ...account,

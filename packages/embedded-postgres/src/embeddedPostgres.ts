@@ -39,7 +39,7 @@ export interface EmbeddedPostgres {
   /** For the database `postgres`. */
   readonly adminConnectionString: string;
   readonly postmasterPid: number;
-  /** Holds all that it keeps: in the data folder, or elsewhere where its user cannot enter that. */
+  /** Holds all its data: in the data folder, or elsewhere if its user cannot enter that. */
   readonly clusterFolder: string;
   /** Fast shutdown: open connections are ended, what is committed is kept. Resolves when no process is left. */
   stop(): Promise<void>;

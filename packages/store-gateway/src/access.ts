@@ -10,7 +10,7 @@ export interface Credentials {
 
 /** Who guesses passwords is slowed down, by address. */
 export interface FailedLogins {
-  /** 0, or so many seconds during which nobody is let in from there. */
+  /** 0, or the number of seconds during which nobody is admitted from there. */
   wait(address: string): number;
   /** Notes one. */
   take(address: string): unknown;
@@ -30,7 +30,7 @@ export function accessCheck(
     const [header] = headers.get('authorization');
     if (header === undefined && !needed) return;
     if (header === undefined) throw new RefusalError('accessDenied', NEEDED);
-    // Also the right password: else it would be told apart by the answer.
+    // Even the right password is refused, otherwise the answer would reveal it.
     const seconds = failedLogins?.wait(address) ?? 0;
     if (seconds > 0) {
       const message = `Too many wrong passwords came from this address. Try again in ${seconds} s.`;

@@ -1,4 +1,4 @@
-/** What an append comes to, also where the server answers what the port of a store does not know. */
+/** The result of an append, including answers of the server that the store's port does not have. */
 
 import {
   type AppendRequest,
@@ -8,7 +8,7 @@ import {
 } from '@coffer/event-store';
 
 export interface Appended {
-  /** Of the last event; undefined where there is no stream. */
+  /** The last event's; undefined if there is no stream. */
   readonly revision: number | undefined;
   /** Undefined where nothing was written. */
   readonly position: Position | undefined;
@@ -23,7 +23,7 @@ export async function carryOut(store: Store, request: AppendRequest): Promise<Ap
   const repeated = alreadyAppended && isWeak ? repeatsOfLast(request) : 0;
   if (repeated === 0) return { revision, position };
 
-  // The server looks for each id where it stands first.
+  // The server looks for the first occurrence of each id.
   const first = revision - repeated;
   for await (const [event] of store.readStream(request.stream, { fromRevision: first, limit: 1 })) {
     return { revision: first, position: event?.position };
@@ -31,13 +31,13 @@ export async function carryOut(store: Store, request: AppendRequest): Promise<Ap
   return { revision, position };
 }
 
-/** How far before the last event of an append its id stands for the first time. */
+/** How far before an append's last event its id occurs first. */
 function repeatsOfLast({ events }: AppendRequest): number {
   const last = events.at(-1)?.id.toLowerCase();
   return events.length - 1 - events.findIndex(({ id }) => id.toLowerCase() === last);
 }
 
-/** An append of no event is a question: whether the stream is where it is expected. */
+/** An append without events is a query: whether the stream is at the expected revision. */
 async function nothingAppended(store: Store, { stream, expectedRevision }: AppendRequest): Promise<Appended> {
   const [head] = await store.heads([stream]);
   const isExpected =

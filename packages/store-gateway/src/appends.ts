@@ -30,9 +30,9 @@ import {
 } from './refusals.ts';
 import { countOf, idOf, NO_METADATA, streamNameOf, textOf, wireId, wirePosition } from './wire.ts';
 
-/** One batch stream has at most so many appends under way; then it is not read from until some are done. */
+/** The most appends in flight on a batch stream; beyond that it is not read until some are done. */
 const MAX_IN_FLIGHT = 1_000;
-/** And at most so many whose last part has not come, with so many bytes. */
+/** The most unfinished appends, and their bytes. */
 const MAX_UNFINISHED = 1_000;
 const MAX_UNFINISHED_BYTES = 16 * 1024 * 1024;
 
@@ -187,7 +187,7 @@ function expectedOfBatch(asked: BatchAppendReq.Options): ExpectedRevision {
 }
 
 interface Unfinished {
-  /** As the client wrote it, also where it is not the name of a stream. */
+  /** As the client wrote it, even if it is not the name of a stream. */
   readonly stream: Uint8Array;
   /** The client wants an answer by then, by its clock. */
   readonly deadline: number;
@@ -222,7 +222,7 @@ export function batchAppendHandler(options: AppendsOptions, signal: AbortSignal)
     const settle = (response: BatchAppendResp): void => {
       if (call.cancelled || call.writableEnded) return;
       call.write(response);
-      // Answers that nobody takes stand in the way of new questions.
+      // Answers that the client does not read hold back new requests.
       if (call.writableNeedDrain) call.pause();
     };
 
@@ -304,7 +304,7 @@ function begin(request: BatchAppendReq, options: AppendsOptions): Unfinished {
   };
 }
 
-/** A refusal stands for the rest of the append, which is answered when its last part has come. */
+/** A refusal applies to the rest of the append, which is answered when its last part has arrived. */
 function addAll(entry: Unfinished, messages: readonly BatchAppendReq.ProposedMessage[]): void {
   const { draft } = entry;
   if (draft instanceof RefusalError) return;
@@ -329,7 +329,7 @@ function bytesOf(entries: Iterable<Unfinished>): number {
   return bytes;
 }
 
-/** What has begun goes on after the deadline: then the client is told that the outcome is unknown. */
+/** An append that has begun continues after the deadline: the client is then told that the outcome is unknown. */
 async function byDeadline<Result>(deadline: number, work: () => Promise<Result>): Promise<Result> {
   const leftMs = deadline - Date.now();
   const late = () => new RefusalError('timeout', 'The deadline of the append has passed.');

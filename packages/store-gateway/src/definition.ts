@@ -32,7 +32,7 @@ function batchAppendRequest(bytes: Uint8Array): BatchAppendReq {
   return request;
 }
 
-/** The bytes of a field that holds a message; undefined where there is none. */
+/** The bytes of a field that holds a message; undefined if absent. */
 function lastField(bytes: Uint8Array | undefined, number: number): Uint8Array | undefined {
   if (!bytes) return undefined;
   const reader = new jspb.BinaryReader(bytes);

@@ -11,7 +11,7 @@ const DEFAULT_WINDOW = 32;
 export interface EventFilter {
   /** Of each event of a page, whether it is wanted. */
   readonly wanted: (events: readonly RecordedEvent[]) => readonly boolean[];
-  /** A subscriber is told how far it has come after so many events, whether it wanted them or not. */
+  /** A subscriber gets a checkpoint after this many events, whether it wanted them or not. */
   readonly checkpointEvery: number;
 }
 

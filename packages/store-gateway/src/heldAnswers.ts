@@ -9,11 +9,11 @@ import { Duplex } from 'node:stream';
 import { ServerInterceptingCall, type ServerInterceptor } from '@grpc/grpc-js';
 
 export interface HoldLimits {
-  /** What comes after the refusal is taken up to so many bytes; then it is answered, and the stream reset. */
+  /** After a refusal this many bytes are still read; then it is answered, and the stream reset. */
   readonly maxBytes: number;
-  /** And for so long. */
+  /** The time limit for that. */
   readonly maxMs: number;
-  /** The calls of some clients stay open after their messages: one that says nothing for so long is waiting. */
+  /** Some clients keep a call open after their messages: one that is silent for this long is waiting. */
   readonly quietMs: number;
 }
 
@@ -47,7 +47,7 @@ export const holdAnswers =
     return new ServerInterceptingCall(call);
   };
 
-/** Takes what comes and forgets it. `onEnd` is told whether the client is done. Returns what stops that. */
+/** Reads and discards what arrives. `onEnd` learns whether the client is done. Returns the function that stops it. */
 function discard(stream: Duplex, limits: HoldLimits, onEnd: (isDone: boolean) => void): () => void {
   let bytes = 0;
   const deadline = setTimeout(() => onEnd(false), limits.maxMs);

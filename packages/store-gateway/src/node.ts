@@ -18,7 +18,7 @@ const METHODS: readonly (readonly [service: string, method: string, features: re
   ['event_store.client.server_features.serverfeatures', 'getsupportedmethods', []],
 ];
 
-/** Clients are not told of batches where nothing is written: what refuses one append to them has no message. */
+/** Clients must not use batches where nothing is written: the protocol of batches cannot express that refusal. */
 export function supportedMethods({ allowWrites }: { readonly allowWrites: boolean }): SupportedMethods {
   const served = METHODS.filter(([, method]) => allowWrites || method !== BATCH_APPEND);
   const methods = served.map(([service, method, names]) =>

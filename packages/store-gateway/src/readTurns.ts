@@ -16,7 +16,7 @@ import type {
 } from '@coffer/event-store';
 
 export const PAGE_SIZE = 64;
-/** A reader holds events of about so many bytes, or a single larger one. */
+/** About how many bytes of events a reader holds; a larger single event is held alone. */
 export const PAGE_BYTES = 256 * 1024;
 /** So many pages are fetched at a time, for all readers together. */
 const MAX_TURNS = 2;
@@ -43,14 +43,14 @@ export function createTurns({
       return ended.aborted ? undefined : await work();
     } finally {
       const next = waiting.shift();
-      // The turn goes to whoever has waited longest.
+      // The turn goes to the reader that has waited longest.
       if (next) next();
       else taken -= 1;
     }
   };
 }
 
-/** What a subscriber is told; beside what a store tells, that it is behind again. */
+/** What a subscriber receives; unlike a store's, it also reports falling behind again. */
 type TurnMessage = SubscriptionMessage | { readonly kind: 'fellBehind' };
 
 export interface StoreInTurns extends Pick<EventStore, 'head' | 'heads' | 'readStream' | 'readAll'> {
@@ -121,7 +121,7 @@ export function inTurns(store: EventStore, inTurn: InTurn, ended: AbortSignal): 
           yield { kind: 'events', events: next.events };
         }
         if (!page) return;
-        // Whoever is behind subscribes anew for each page, so that nothing is kept of what was cut off.
+        // A subscriber that is behind subscribes again for each page, so that nothing is kept of what was cut off.
         const { events } = page;
         if (isLive) yield { kind: 'fellBehind' };
         isLive = false;

@@ -24,9 +24,9 @@ export interface ReadsOptions {
   readonly logger: GatewayLogger | undefined;
 }
 
-/** At most so many reads and subscriptions are open at a time, of all clients together. */
+/** The most open reads and subscriptions, of all clients together. */
 export const MAX_READS = 500;
-/** After so many messages the process does something else. */
+/** After this many messages the process yields to other work. */
 const SLICE = 16;
 
 /** Ends when the client goes; `signal` ends it with the word that the node is not there any more. */
@@ -131,7 +131,7 @@ async function* readOfStream(store: StoreInTurns, asked: ReadReq.Options): Async
 /** From this on clients know the answers that tell where a stream begins and ends. */
 const COMPATIBILITY_WITH_ENDS = 1;
 
-/** Whether the client has asked for what stands behind that revision. */
+/** Whether the client has asked for events after that revision. */
 function isBehind(asked: ReadReq.Options, revision: number): boolean {
   const from = asked.getStream();
   const { RevisionOptionCase: Case } = streams.ReadReq.Options.StreamOptions;

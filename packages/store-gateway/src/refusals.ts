@@ -96,7 +96,7 @@ const FORMS: Readonly<Record<RefusalKind, Form>> = {
   unexpected: { code: status.UNKNOWN, batchCode: status.INTERNAL, detail: noDetail },
 };
 
-/** The refusal that an error of the store comes to; undefined for one that nobody expects. */
+/** The refusal for a known error of the store; undefined for any other. */
 function refusalOf(error: unknown): RefusalError | undefined {
   if (error instanceof RefusalError) return error;
   if (error instanceof EventTooLargeError) return new RefusalError('maximumAppendSize', error.message);
@@ -114,7 +114,7 @@ export interface GatewayLogger {
   warn(fields: object, message: string): void;
 }
 
-/** The refusal for any error; one that nobody expects is logged, and clients are told no more than that. */
+/** The refusal for any error; unknown errors are logged, and clients learn no more than that. */
 export function toRefusal(error: unknown, logger: GatewayLogger | undefined): RefusalError {
   const refusal = refusalOf(error);
   if (refusal) return refusal;
@@ -138,7 +138,7 @@ export function batchStatus({ kind, message }: RefusalError) {
   return statusOf(batchCode, message, name, bytes);
 }
 
-/** What answers an append of a batch stream whose stream was not where it was expected. */
+/** The answer to an append of a batch stream that was not at the expected revision. */
 export function wrongVersionStatus({ message, expected, actual }: WrongExpectedRevisionError) {
   const wrong = new shared.WrongExpectedVersion();
   if (actual === undefined) wrong.setCurrentNoStream(new empty.Empty());

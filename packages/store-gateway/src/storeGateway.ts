@@ -44,7 +44,7 @@ export interface StoreGatewayOptions {
   readonly failedLogins?: FailedLogins | undefined;
   /** What is one customer of the network, whose connections are counted together. Default: each address. */
   readonly keyOfAddress?: ((address: string) => string) | undefined;
-  /** A connection without a call is ended after so long. Default: 5 minutes. */
+  /** A connection without calls is closed after this time. Default: 5 minutes. */
   readonly idleMs?: number | undefined;
   /** Whether there is work now that reads are to yield to. Default: never. */
   readonly isBusy?: (() => boolean) | undefined;
@@ -59,7 +59,7 @@ export interface StoreGateway {
 
 /** The largest message that clients of the protocol send. */
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
-/** When a gateway stops, appends under way and clients that are to take their last answers have so long. */
+/** When a gateway stops, how long appends in flight and clients reading their last answers have. */
 const STOP_GRACE_MS = 1_500;
 /** A client that has vanished without a word is noticed by that. */
 const KEEPALIVE_MS = 20_000;
@@ -78,7 +78,7 @@ export async function createStoreGateway(options: StoreGatewayOptions): Promise<
   if (!tls && !isLoopback(host)) {
     throw new Error(`The store gateway serves ${host} with a certificate only.`);
   }
-  // It would write on the terminal what callers are told as an error.
+  // Otherwise it would print what callers receive as an error.
   setLogVerbosity(logVerbosity.NONE);
   const stopping = new AbortController();
   const check = accessCheck(options.credentials, tls !== undefined, options.failedLogins);

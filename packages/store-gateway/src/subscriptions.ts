@@ -1,4 +1,4 @@
-/** Reads that go on: what stands in the log, then what comes. */
+/** Reads that continue: first what is in the log, then what arrives. */
 
 import { randomUUID } from 'node:crypto';
 import type { LogPlace, Position } from '@coffer/event-store';
@@ -29,7 +29,7 @@ export async function* subscribeToAll(
   let sinceCheckpoint = 0;
   for await (const message of store.subscribeToAll({ after, signal })) {
     if (message.kind !== 'events') {
-      // At each turn from old to new and back the client is told how far it has come.
+      // Whenever it turns from old to new events or back, the client gets a checkpoint.
       if (filter && seen !== undefined) {
         sinceCheckpoint = 0;
         yield checkpoint(seen);

@@ -49,7 +49,7 @@ export function streamIdentifier(stream: string) {
   return new shared.StreamIdentifier().setStreamName(Buffer.from(stream));
 }
 
-/** Throws a `RefusalError` when there is no name, or none that is text. */
+/** Throws a `RefusalError` when the name is missing or not text. */
 export function streamNameOf(identifier: InstanceType<typeof shared.StreamIdentifier> | undefined): string {
   const name = textOf(identifier?.getStreamName_asU8() ?? new Uint8Array(), 'The name of a stream');
   if (name === '') throw new RefusalError('badRequest', 'A stream has a name.');

@@ -10,7 +10,7 @@ import { createStoreGateway } from '@coffer/store-gateway';
 export interface StoreGatewayProcessOptions {
   /** The database whose log it serves. Default: a log in memory. */
   readonly databaseUrl?: string;
-  /** By so much the clock of this server is ahead. */
+  /** How far this server's clock is ahead. */
   readonly clockAheadMs?: number;
 }
 
