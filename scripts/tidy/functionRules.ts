@@ -13,7 +13,6 @@ const isTableOfCases = (path: string) => isTestCode(path) || /^packages\/ledger\
 /** Allowed to be longer, each for a reason. */
 const LONG_FOR_A_REASON: { readonly [place: string]: string } = {
   'packages/ledger/src/routes.ts ledgerEndpoints': 'a table of endpoints',
-  'packages/solana/src/memory/memoryChain.ts memoryChain': "a whole chain: one method for each of the port's",
   'packages/wallets/src/playerRoutes.ts playerWalletEndpoints': 'a table of endpoints',
 };
 

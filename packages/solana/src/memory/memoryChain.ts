@@ -3,37 +3,24 @@
  * and fork is arranged, and the same steps give the same bytes every time.
  */
 import assert from 'node:assert/strict';
-import { createHash, createPublicKey, verify } from 'node:crypto';
-import { decodeBase58Address, encodeBase58 } from '@coffer/kernel';
+import { createPublicKey, verify } from 'node:crypto';
+import { decodeBase58Address } from '@coffer/kernel';
 import {
   type Address,
   type Chain,
   ChainUnreachableError,
   type Commitment,
-  type ExecutedTransaction,
   type KnownTransaction,
   type Signature,
 } from '../port.ts';
-import { MEMO_PROGRAM, TOKEN_PROGRAM } from '../programs/ids.ts';
-import type { Mint } from '../programs/mint.ts';
-import { associatedTokenAddress } from '../web3/addresses.ts';
-import { signatureOf, type TransferMint } from '../web3/buildTransfer.ts';
+import { signatureOf } from '../web3/buildTransfer.ts';
 import { type ReadTransaction, readTransaction } from '../web3/readTransaction.ts';
-import {
-  type Accounts,
-  chainAccountAt,
-  type HeldAccount,
-  heldAt,
-  mintData,
-  rentOf,
-  tokenAccountAt,
-  tokenAccountData,
-  withAccount,
-  withLamports,
-} from './accounts.ts';
+import { chainAccountAt, rentOf, tokenAccountAt } from './accounts.ts';
 import { execute } from './execute.ts';
+import { type Gifts, gifts } from './gifts.ts';
+import { BLOCKHASH_LIFE_BLOCKS, type Block, createBlocks, isRecent } from './memoryBlocks.ts';
 
-export interface MemoryChain extends Chain {
+export interface MemoryChain extends Chain, Gifts {
   /** Makes a number of blocks, one by default. What was sent lands in the first block that it can. */
   readonly advance: (blocks?: number) => void;
   /** Everything sent so far has landed, if it ever will, and is final. */
@@ -43,18 +30,6 @@ export interface MemoryChain extends Chain {
   /** Undoes the newest blocks, which must not be final. Their transactions land again, or are lost. */
   readonly fork: (blocks: number, fate: 'landsAgain' | 'isLost') => void;
 
-  /** From nowhere, and final at once. The same holds for mints and tokens. */
-  readonly fund: (address: Address, lamports: bigint) => void;
-  readonly createMint: (
-    mint?: Partial<Pick<Mint, 'program' | 'decimals' | 'freezeAuthority'>>,
-  ) => TransferMint;
-  /** Into the associated account, unless another is given. */
-  readonly giveTokens: (mint: TransferMint, owner: Address, amount: bigint, at?: Address) => Address;
-  readonly setFrozen: (tokenAccount: Address, isFrozen: boolean) => void;
-  /** Replaces what is there. */
-  readonly putAccount: (address: Address, account: HeldAccount) => void;
-  /** With everything it holds. */
-  readonly closeAccount: (address: Address) => void;
   readonly setPriorityFee: (microLamports: bigint) => void;
 
   /** The next sends are accepted and dropped. */
@@ -86,29 +61,24 @@ export interface MemoryChainOptions {
   readonly finalizedDepth?: number;
 }
 
-/** How many blocks after its own a blockhash is valid. */
-const BLOCKHASH_LIFE_BLOCKS = 150n;
-const FIRST_HEIGHT = 1_000n;
-/** Slots without a block before the first one, because a slot is not a height. */
-const SKIPPED_SLOTS = 50n;
+/** Calls that fail as a spec has told them to. */
+function createFailures() {
+  const failures: { method: FallibleMethod; when: 'before' | 'after' }[] = [];
+  return { answering, failNext };
 
-interface Landed {
-  readonly transaction: ReadTransaction;
-  readonly executed: ExecutedTransaction;
-  readonly memo: string | null;
-}
+  /** Runs the method, failing as arranged. */
+  async function answering<T>(method: FallibleMethod, act: () => T): Promise<T> {
+    const index = failures.findIndex((failure) => failure.method === method);
+    const [failure] = index < 0 ? [] : failures.splice(index, 1);
+    if (failure?.when === 'before') throw new ChainUnreachableError(`${method} fails on purpose.`);
+    const answer = act();
+    if (failure) throw new ChainUnreachableError(`${method} fails on purpose, after it was done.`);
+    return answer;
+  }
 
-interface Block {
-  readonly height: bigint;
-  readonly slot: bigint;
-  readonly hash: string;
-  readonly landed: readonly Landed[];
-  readonly accounts: Accounts;
-}
-
-interface Waiting {
-  readonly transaction: ReadTransaction;
-  readonly notBefore: bigint;
+  function failNext(method: FallibleMethod, when: 'before' | 'after' = 'before', calls = 1): void {
+    for (let index = 0; index < calls; index++) failures.push({ method, when });
+  }
 }
 
 export function memoryChain(options: MemoryChainOptions = {}): MemoryChain {
@@ -122,66 +92,13 @@ export function memoryChain(options: MemoryChainOptions = {}): MemoryChain {
   /** The first slot kept. */
   let keptFrom = 0n;
   let statusesFrom = 0n;
-  const failures: { method: FallibleMethod; when: 'before' | 'after' }[] = [];
-  const waiting = new Map<Signature, Waiting>();
+  const { answering, failNext } = createFailures();
+  const blocks = createBlocks(depths);
+  const { waiting, makeBlock, upTo, findLanded, commitmentOf } = blocks;
+  const blockAt = blocks.at;
   let sendsToDrop = 0;
   let delay = 0n;
   let priorityFee = 0n;
-  let made = 0;
-  let finalizedHeight = FIRST_HEIGHT;
-  let blocks: Block[] = [];
-  for (let count = 0; count <= depths.finalized; count++) makeBlock();
-
-  function makeBlock(): void {
-    const parent = blocks.at(-1);
-    const height = parent ? parent.height + 1n : FIRST_HEIGHT;
-    const slot = parent ? parent.slot + 1n : FIRST_HEIGHT + SKIPPED_SLOTS;
-    let accounts = parent?.accounts ?? new Map();
-    const landed: Landed[] = [];
-    for (const [signature, { transaction, notBefore }] of waiting) {
-      if (notBefore > height) continue;
-      waiting.delete(signature);
-      if (findLanded(signature) || !isRecent(transaction.blockhash, blocks)) continue;
-      const after = execute(accounts, transaction);
-      if (!after.landed) continue;
-      landed.push(noted(signature, slot, transaction, accounts, after));
-      accounts = after.accounts;
-    }
-    const hash = encodeBase58(createHash('sha256').update(`block ${made++}`).digest());
-    blocks.push({ height, slot, hash, landed, accounts });
-    const final = blocks.at(-1 - depths.finalized)?.height ?? FIRST_HEIGHT;
-    // After a fork the same depth is a lower block; what was final stays final.
-    if (final > finalizedHeight) finalizedHeight = final;
-  }
-
-  const blockAt = (commitment: Commitment): Block => {
-    const final = blocks.find(({ height }) => height === finalizedHeight);
-    const deep = blocks.at(-1 - depths[commitment]);
-    const block = commitment !== 'finalized' && deep && deep.height > finalizedHeight ? deep : final;
-    assert(block);
-    return block;
-  };
-  const upTo = (commitment: Commitment) =>
-    blocks.filter(({ height }) => height <= blockAt(commitment).height);
-  const findLanded = (signature: Signature) =>
-    blocks
-      .flatMap((block) => block.landed.map((one) => ({ block, ...one })))
-      .find(({ executed }) => executed.signature === signature);
-  const commitmentOf = ({ height }: Block): Commitment =>
-    (['finalized', 'confirmed'] as const).find((one) => height <= blockAt(one).height) ?? 'processed';
-  const everywhere = (change: (accounts: Accounts) => Accounts) => {
-    blocks = blocks.map((block) => ({ ...block, accounts: change(block.accounts) }));
-  };
-
-  /** Runs the method, failing as arranged. */
-  async function answering<T>(method: FallibleMethod, act: () => T): Promise<T> {
-    const index = failures.findIndex((failure) => failure.method === method);
-    const [failure] = index < 0 ? [] : failures.splice(index, 1);
-    if (failure?.when === 'before') throw new ChainUnreachableError(`${method} fails on purpose.`);
-    const answer = act();
-    if (failure) throw new ChainUnreachableError(`${method} fails on purpose, after it was done.`);
-    return answer;
-  }
 
   return {
     latestBlockhash: () =>
@@ -195,7 +112,7 @@ export function memoryChain(options: MemoryChainOptions = {}): MemoryChain {
         sent.push(bytes);
         const transaction = readTransaction(bytes);
         if (!isSigned(transaction)) return { outcome: 'refused', reason: 'signature verification failed' };
-        const notBefore = (blocks.at(-1)?.height ?? 0n) + 1n + delay;
+        const notBefore = blocks.newestHeight() + 1n + delay;
         delay = 0n;
         if (sendsToDrop > 0) sendsToDrop--;
         else if (!waiting.has(signatureOf(bytes)))
@@ -253,22 +170,10 @@ export function memoryChain(options: MemoryChainOptions = {}): MemoryChain {
 
     recentPriorityFee: () => answering('recentPriorityFee', () => priorityFee),
 
-    transactionsOf: (address, { limit, before, until }) =>
+    transactionsOf: (address, range) =>
       answering('transactionsOf', () => {
-        const all = upTo('confirmed')
-          .filter(({ slot }) => slot >= keptFrom)
-          .flatMap(({ landed }) => landed)
-          .filter(({ transaction }) => transaction.accounts.includes(address))
-          .map(({ executed, memo }): KnownTransaction => {
-            const { signature, slot, error } = executed;
-            return { signature, slot, error, memo };
-          })
-          .reverse();
-        const indexOf = (signature: Signature) => all.findIndex((one) => one.signature === signature);
-        // An unknown signature has nothing before it, and ends nothing.
-        const from = before === undefined ? 0 : indexOf(before) < 0 ? all.length : indexOf(before) + 1;
-        const to = until === undefined || indexOf(until) < 0 ? all.length : indexOf(until);
-        return all.slice(from, to).slice(0, limit);
+        const kept = upTo('confirmed').filter(({ slot }) => slot >= keptFrom);
+        return transactionsIn(kept, address, range);
       }),
 
     transaction: (signature) =>
@@ -300,58 +205,9 @@ export function memoryChain(options: MemoryChainOptions = {}): MemoryChain {
     advancePast: (blockHeight) => {
       while (blockAt('finalized').height <= blockHeight) makeBlock();
     },
-    fork: (count, fate) => {
-      const undone = blocks.slice(blocks.length - count);
-      assert(
-        undone.every(({ height }) => height > finalizedHeight),
-        'What is final stays.',
-      );
-      blocks = blocks.slice(0, blocks.length - count);
-      if (fate === 'isLost') return;
-      for (const { transaction, executed } of undone.flatMap(({ landed }) => landed))
-        waiting.set(executed.signature, { transaction, notBefore: 0n });
-    },
+    fork: blocks.fork,
 
-    fund: (address, lamports) => everywhere((accounts) => withLamports(accounts, address, lamports)),
-    createMint: ({ program = TOKEN_PROGRAM, decimals = 6, freezeAuthority = null } = {}) => {
-      const address = encodeBase58(createHash('sha256').update(`mint ${made++}`).digest());
-      const data = mintData({ decimals, freezeAuthority });
-      everywhere((accounts) =>
-        withAccount(accounts, address, { owner: program, lamports: rentOf(data.length), data }),
-      );
-      return { address, program, decimals };
-    },
-    giveTokens: (
-      mint,
-      owner,
-      amount,
-      address = associatedTokenAddress(owner, mint.address, mint.program),
-    ) => {
-      everywhere((accounts) => {
-        const held = tokenAccountAt(accounts, address);
-        const data = tokenAccountData({
-          program: mint.program,
-          mint: mint.address,
-          owner,
-          amount: (held?.amount ?? 0n) + amount,
-          isFrozen: held?.isFrozen ?? false,
-        });
-        return withAccount(accounts, address, { owner: mint.program, lamports: rentOf(data.length), data });
-      });
-      return address;
-    },
-    setFrozen: (address, isFrozen) =>
-      everywhere((accounts) => {
-        const held = tokenAccountAt(accounts, address);
-        if (!held) return accounts;
-        return withAccount(accounts, address, {
-          ...heldAt(accounts, address),
-          data: tokenAccountData({ ...held, isFrozen }),
-        });
-      }),
-    putAccount: (address, account) => everywhere((accounts) => withAccount(accounts, address, account)),
-    closeAccount: (address) =>
-      everywhere((accounts) => withLamports(accounts, address, -heldAt(accounts, address).lamports)),
+    ...gifts(blocks),
     setPriorityFee: (microLamports) => {
       priorityFee = microLamports;
     },
@@ -362,9 +218,7 @@ export function memoryChain(options: MemoryChainOptions = {}): MemoryChain {
     delayNext: (count) => {
       delay = BigInt(count);
     },
-    failNext: (method, when = 'before', calls = 1) => {
-      for (let index = 0; index < calls; index++) failures.push({ method, when });
-    },
+    failNext,
     prune: (statuses = 'kept') => {
       keptFrom = blockAt('finalized').slot + 1n;
       if (statuses === 'forgotten') statusesFrom = keptFrom;
@@ -377,10 +231,25 @@ export function memoryChain(options: MemoryChainOptions = {}): MemoryChain {
   };
 }
 
-const isRecent = (blockhash: string, blocks: readonly Block[]): boolean => {
-  const newest = blocks.at(-1)?.height ?? 0n;
-  return blocks.some(({ hash, height }) => hash === blockhash && newest - height < BLOCKHASH_LIFE_BLOCKS);
-};
+function transactionsIn(
+  blocks: readonly Block[],
+  address: Address,
+  { limit, before, until }: Parameters<Chain['transactionsOf']>[1],
+): readonly KnownTransaction[] {
+  const all = blocks
+    .flatMap(({ landed }) => landed)
+    .filter(({ transaction }) => transaction.accounts.includes(address))
+    .map(({ executed, memo }): KnownTransaction => {
+      const { signature, slot, error } = executed;
+      return { signature, slot, error, memo };
+    })
+    .reverse();
+  const indexOf = (signature: Signature) => all.findIndex((one) => one.signature === signature);
+  // An unknown signature has nothing before it, and ends nothing.
+  const from = before === undefined ? 0 : indexOf(before) < 0 ? all.length : indexOf(before) + 1;
+  const to = until === undefined || indexOf(until) < 0 ? all.length : indexOf(until);
+  return all.slice(from, to).slice(0, limit);
+}
 
 function isSigned({ signers, signatures, message }: ReadTransaction): boolean {
   if (signatures.length !== signers.length) return false;
@@ -391,46 +260,4 @@ function isSigned({ signers, signatures, message }: ReadTransaction): boolean {
     const key = createPublicKey({ format: 'jwk', key: { kty: 'OKP', crv: 'Ed25519', x } });
     return verify(null, message, key, signatures[index] ?? new Uint8Array());
   });
-}
-
-function noted(
-  signature: Signature,
-  slot: bigint,
-  transaction: ReadTransaction,
-  before: Accounts,
-  after: Extract<ReturnType<typeof execute>, { landed: true }>,
-): Landed {
-  const memos = transaction.instructions
-    .filter(({ programId }) => programId === MEMO_PROGRAM)
-    .map(({ data }) => `[${data.length}] ${Buffer.from(data).toString('utf8')}`);
-  const lamports = transaction.accounts.map((address) => ({
-    address,
-    before: heldAt(before, address).lamports,
-    after: heldAt(after.accounts, address).lamports,
-  }));
-  const tokens = transaction.accounts.flatMap((address) => {
-    const [was, is] = [tokenAccountAt(before, address), tokenAccountAt(after.accounts, address)];
-    const held = is ?? was;
-    if (!held) return [];
-    return {
-      account: address,
-      owner: held.owner,
-      mint: held.mint,
-      before: was?.amount ?? 0n,
-      after: is?.amount ?? 0n,
-    };
-  });
-  return {
-    transaction,
-    memo: memos.length > 0 ? memos.join('; ') : null,
-    executed: {
-      signature,
-      slot,
-      error: after.error,
-      signers: transaction.signers,
-      feeLamports: after.feeLamports,
-      lamports,
-      tokens,
-    },
-  };
 }
