@@ -11,11 +11,14 @@ import type { Contexts } from '../contexts.ts';
 import { migrateAll } from '../facts.ts';
 import { type HostConfig, startHost } from '../host.ts';
 import { roles as allRoles, type Role } from '../roles.ts';
+import type { Servers } from '../servers.ts';
 import { type Client, createClient } from './client.ts';
 
 export interface ContextNode {
   /** `http://host:port`, without a path. */
   readonly url: string;
+  /** The same, unless operator routes have an address of their own. */
+  readonly operatorUrl: string;
   /** As the operator, unless a call says otherwise. */
   readonly client: Client;
   readonly operatorToken: string;
@@ -47,6 +50,8 @@ export interface NodeOptions<Given> {
   readonly config?: Partial<HostConfig>;
   /** Default: that of the machine. */
   readonly clock?: Clock;
+  /** What the start ends with. */
+  readonly beforeReady?: (servers: Servers) => Promise<void>;
   /** Puts something between the contexts and their event store, to hold appends or to make them fail. */
   readonly wrapStore?: (store: EventStore) => EventStore;
 }
@@ -145,6 +150,7 @@ async function startNodeOn<Given>({
     const url = String(host.url);
     return {
       url,
+      operatorUrl: String(host.operatorUrl),
       client: createClient({ baseUrl: `${url}/v1`, operatorToken }),
       operatorToken,
       logLines,

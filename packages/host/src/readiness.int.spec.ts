@@ -1,26 +1,29 @@
-/** What a first user is to read is written before the service calls itself ready. Source: contract, Apps, keys, currencies. */
+/** What a first user is to read is written before a process calls itself ready. Source: contract, Apps, keys, currencies. */
 import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
-import type { Service } from './service.ts';
-import { startWorld } from './testing/world.ts';
+import { contexts } from './contexts.ts';
+import type { Servers } from './servers.ts';
+import { startContexts } from './testing/index.ts';
 
-describe('a service that starts', () => {
+describe('a process that starts', () => {
   for (const { title, roles, addressOf } of [
-    { title: 'the API', roles: undefined, addressOf: ({ url }: Service) => url },
+    { title: 'the API', roles: undefined, addressOf: ({ url }: Servers) => url },
     {
       title: 'some roles without the API',
       roles: ['projector'] as const,
-      addressOf: ({ systemUrl }: Service) => systemUrl,
+      addressOf: ({ systemUrl }: Servers) => systemUrl,
     },
   ]) {
     it(`is not ready before all of the start is done: ${title}`, async () => {
-      const listening = Promise.withResolvers<Service>();
+      const listening = Promise.withResolvers<Servers>();
       const written = Promise.withResolvers<void>();
-      const starting = startWorld({
-        environment: { COFFER_SYSTEM_PORT: '0' },
+      const starting = startContexts({
+        contexts: contexts<object>(),
+        given: {},
+        config: { systemPort: 0 },
         ...(roles && { roles }),
-        beforeReady: (service) => {
-          listening.resolve(service);
+        beforeReady(servers) {
+          listening.resolve(servers);
           return written.promise;
         },
       });
