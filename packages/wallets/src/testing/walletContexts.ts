@@ -24,7 +24,6 @@ export interface WalletsGiven extends PortalGiven {
   readonly makeNextMasterKey: ((environment: Environment) => Promise<MasterKey>) | undefined;
   readonly identityKey: Uint8Array;
   readonly mail: undefined;
-  readonly viewUser: undefined;
 }
 
 export const WALLET_CONTEXTS = contexts<WalletsGiven>()
@@ -60,6 +59,5 @@ export function walletsGiven({
     makeNextMasterKey: undefined,
     identityKey,
     mail: undefined,
-    viewUser: undefined,
   };
 }
