@@ -70,10 +70,7 @@ export const authContext = defineContext({
         ...operatorStandingEndpoints({ directory, users, erasure, sessions, clock }),
       ],
       reactions: { identities: reactions },
-      workers: [
-        { start: () => ({ stop: sweepSessions(sessions, logger) }) },
-        { start: () => ({ stop: methods.stop }) },
-      ],
+      workers: [{ start: () => ({ stop: sweepSessions(sessions, logger) }) }, { start: methods.start }],
     };
   },
 });

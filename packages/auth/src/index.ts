@@ -1,4 +1,3 @@
-export { createAppMethods } from './appMethods.ts';
 export { authContext, refreshKeyFrom } from './context.ts';
 export * from './identities/index.ts';
 export * from './methods/index.ts';

@@ -190,8 +190,8 @@ export function appendsContract(makeStore: () => Promise<EventStore>): void {
       });
 
       for (const [mistake, event, says] of [
-        ['an id that is no UUID', jsonEvent({ id: 'seven', type: 'T', data: {} }), /is no UUID/],
-        ['no type', jsonEvent({ type: '', data: {} }), /An event type is/],
+        ['an id that is no UUID', jsonEvent({ id: 'seven', type: 'T', data: {} }), /is not a UUID/],
+        ['no type', jsonEvent({ type: '', data: {} }), /An event type must be/],
         ['data that is no text', binaryEvent({ type: 'T', data: Buffer.from([0xff]) }), /is UTF-8/],
         ['data that is no JSON', binaryEvent({ type: 'T', data: Buffer.from('{') }), /a JSON object/],
         ['data that is no JSON object', jsonEvent({ type: 'T', data: [1] }), /a JSON object/],

@@ -4,7 +4,7 @@ import type { Endpoint } from '@coffer/http';
 import type { Clock, SecretBox } from '@coffer/kernel';
 import { createCodes } from './email/codes.ts';
 import { createEmailSignIn } from './email/email.ts';
-import { type MailerOptions, startMailer } from './email/mailer.ts';
+import { createMailer, type MailerOptions } from './email/mailer.ts';
 import { createOutbox } from './email/outbox.ts';
 import type { MailTransport } from './email/transport.ts';
 import { methodEndpoints, type SignIn } from './routes.ts';
@@ -30,14 +30,14 @@ export interface AuthMethodsOptions
 
 export interface AuthMethods {
   readonly endpoints: readonly Endpoint[];
-  /** Waits for mail that is being handed over; closes the transport. */
-  readonly stop: () => Promise<void>;
+  /** Sends mail from now on. */
+  readonly start: () => { readonly stop: () => Promise<void> };
 }
 
 export function createAuthMethods(options: AuthMethodsOptions): AuthMethods {
   const { pool, clock, mail: transport } = options;
   const outbox = createOutbox(pool, options.secretBox, clock);
-  const mailer = transport && startMailer({ ...options, outbox, transport });
+  const mailer = transport && createMailer({ ...options, outbox, transport });
   const email =
     mailer &&
     createEmailSignIn({
@@ -49,8 +49,9 @@ export function createAuthMethods(options: AuthMethodsOptions): AuthMethods {
   const siws = createSiws(createChallenges(pool, clock), options.origins);
   return {
     endpoints: methodEndpoints({ ...options, siws, email }),
-    stop: async () => {
-      await mailer?.stop();
+    start: () => {
+      mailer?.start();
+      return { stop: async () => mailer?.stop() };
     },
   };
 }

@@ -113,6 +113,7 @@ export async function startMethodsWorld(
     },
     signInErrors: [],
   });
+  const running = methods.start();
   const app = createApp({
     endpoints: methods.endpoints,
     catalog: authMethodsErrors,
@@ -153,7 +154,7 @@ export async function startMethodsWorld(
     },
     stop: async () => {
       await server.stop(0);
-      await methods.stop();
+      await running.stop();
       await pool.end();
       await database.drop();
     },

@@ -6,7 +6,7 @@ import { createSecretBox } from '@coffer/kernel';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { authTemplate } from '../../testing/authRecords.ts';
-import { startMailer } from './mailer.ts';
+import { createMailer } from './mailer.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { fileTransport, type Mail, type MailTransport } from './transport.ts';
 
@@ -80,8 +80,9 @@ describe('the outbox of mail', () => {
     const sent: string[] = [];
     const { transport, isSent } = countingTransport(sent, 40);
     const mailers = [1, 2].map(() =>
-      startMailer({ outbox, transport, onTrouble: failSpec, pollIntervalMs: 5 }),
+      createMailer({ outbox, transport, onTrouble: failSpec, pollIntervalMs: 5 }),
     );
+    for (const { start } of mailers) start();
     await isSent;
     await Promise.all(mailers.map(({ stop }) => stop()));
     expect(new Set(sent).size).to.equal(40);
@@ -94,12 +95,13 @@ describe('the outbox of mail', () => {
     const sent: string[] = [];
     const troubles: unknown[] = [];
     const { transport, isSent } = countingTransport(sent, 1, 'ada@player.example');
-    const mailer = startMailer({
+    const mailer = createMailer({
       outbox,
       transport,
       onTrouble: (error) => troubles.push(error),
       pollIntervalMs: 5,
     });
+    mailer.start();
     await isSent;
     await mailer.stop();
     expect(sent).to.deep.equal(['bob@player.example']);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { startMailer } from './mailer.ts';
+import { createMailer } from './mailer.ts';
 import type { Outbox, TakenMail } from './outbox.ts';
 import type { MailTransport } from './transport.ts';
 
@@ -31,7 +31,8 @@ describe('the mailer', () => {
       },
       giveUp: async () => 0,
     };
-    const mailer = startMailer({ outbox, transport: refusing, onTrouble: () => undefined });
+    const mailer = createMailer({ outbox, transport: refusing, onTrouble: () => undefined });
+    mailer.start();
     await allPutBack;
     await mailer.stop();
     expect(Object.fromEntries(delaysMs)).to.deep.equal({
@@ -44,6 +45,16 @@ describe('the mailer', () => {
       7: 30_000,
       100: 30_000,
     });
+  });
+
+  it('asks nothing of the database before it is started, whoever rings', async () => {
+    const asked = () => expect.fail('Nothing was started.');
+    const outbox: Outbox = { put: asked, take: asked, remove: asked, putBack: asked, giveUp: asked };
+    const troubles: unknown[] = [];
+    const mailer = createMailer({ outbox, transport: refusing, onTrouble: (error) => troubles.push(error) });
+    mailer.nudge();
+    await mailer.stop();
+    expect(troubles).to.deep.equal([]);
   });
 
   it('goes on when the database was away', async () => {
@@ -63,12 +74,13 @@ describe('the mailer', () => {
       giveUp: async () => 0,
     };
     const transport: MailTransport = { send: async () => undefined, close: () => undefined };
-    const mailer = startMailer({
+    const mailer = createMailer({
       outbox,
       transport,
       onTrouble: (error) => troubles.push(error),
       pollIntervalMs: 1,
     });
+    mailer.start();
     await isSent;
     await mailer.stop();
     expect(troubles).to.have.length(1);

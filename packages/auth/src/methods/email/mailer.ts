@@ -6,6 +6,8 @@ import type { MailTransport } from './transport.ts';
 export interface Mailer {
   /** There is mail now: no need to wait for the next look. */
   readonly nudge: () => void;
+  /** Until then nothing is handed over. */
+  readonly start: () => void;
   /** Waits for what is being handed over, but not for a server that says nothing: another node tries again. */
   readonly stop: () => Promise<void>;
 }
@@ -24,15 +26,18 @@ const PARALLEL_MAILS = 5;
 const MOST_RETRY_MS = 30_000;
 const STOP_WAIT_MS = 5_000;
 
-export function startMailer(options: MailerOptions): Mailer {
+export function createMailer(options: MailerOptions): Mailer {
   const { outbox, transport, onTrouble, pollIntervalMs = 1_000, firstRetryMs = 1_000 } = options;
   const inFlight = new Set<Promise<void>>();
   const bell = createBell();
   let stopping = false;
-  const running = run();
+  let running: Promise<void> | undefined;
 
   return {
     nudge: bell.ring,
+    start: () => {
+      running ??= run();
+    },
     stop: async () => {
       stopping = true;
       bell.ring();
