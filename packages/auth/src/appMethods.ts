@@ -14,7 +14,7 @@ export interface AppMethodsNeeds
   readonly directory: Pick<AppDirectory, 'app' | 'setting'>;
   /** Undefined: nobody signs in by email. */
   readonly mail: MailTransport | undefined;
-  /** On an installation for trying out: pages that this machine serves itself may ask for a signature. */
+  /** On a trial installation: pages served from this machine may ask for a signature. */
   readonly acceptsLoopback: boolean;
 }
 

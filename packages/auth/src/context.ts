@@ -75,7 +75,7 @@ export const authContext = defineContext({
   },
 });
 
-/** The key of refresh tokens follows from that of the installation, which has another use of its own. */
+/** The refresh token key is derived from the installation's key, which also has a use of its own. */
 export function refreshKeyFrom(secretsKey: Uint8Array): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', secretsKey, '', 'coffer refresh tokens', 32));
 }

@@ -1,10 +1,10 @@
-/** What a proved identity comes to: its user, found or made, and an open session. */
+/** The outcome of a proved identity: its user, found or created, and an open session. */
 import { Rejection } from '@coffer/kernel';
 import type { Identities } from './identities/index.ts';
 import type { SignIn } from './methods/index.ts';
 import type { Sessions } from './sessions/index.ts';
 
-/** The codes that it may throw, beyond the common ones. */
+/** The codes that it may throw, in addition to the common ones. */
 export const SIGN_IN_ERRORS = ['auth/user_suspended', 'wallets/keys_unavailable'];
 
 export function createSignIn({

@@ -1,4 +1,4 @@
-/** Deletes sessions of which nothing can come any more. */
+/** Deletes sessions that can no longer have any effect. */
 import { sweepEveryMinute } from '@coffer/host';
 import type { Logger } from '@coffer/http';
 import type { Sessions } from './sessions/index.ts';

@@ -1,4 +1,4 @@
-/** The words that the folders of this package share. Source: contract, Sign-in and sessions. */
+/** Types shared by the folders of this package. Source: contract, Sign-in and sessions. */
 import type { Environment } from '@coffer/kernel';
 
 export type IdentityType = 'wallet' | 'messenger' | 'email';
@@ -10,7 +10,7 @@ export interface VerifiedIdentity {
   readonly type: IdentityType;
   /** The public key, the messenger user id, or the normalised email address. */
   readonly externalId: string;
-  /** `{}` of a wallet, `{ username?, firstName?, lastName?, photoUrl? }` of a messenger, `{ email }` of an address. */
+  /** `{}` for a wallet, `{ username?, firstName?, lastName?, photoUrl? }` for a messenger, `{ email }` for email. */
   readonly profile: Readonly<Record<string, string>>;
 }
 

@@ -1,4 +1,4 @@
-/** `users erase`, as the operator asks for it. Source: contract, The command line. */
+/** `users erase`, as an operator calls it. Source: contract, The command line. */
 
 import { requestedBy } from '@coffer/event-store';
 import { type ContextWorld, requireStatus, setUpApp, type TestApp, verdict } from '@coffer/host/testing';

@@ -1,6 +1,6 @@
 /**
- * Forgetting a person: the user's standing ends, then the data key is destroyed, then the identity is released.
- * The first event names all that follows, so whoever finds it can finish what it began.
+ * Erasing a person: the user's standing ends, then the data key is destroyed, then the identity is released.
+ * The first event names all later steps, so any process that finds it can complete the erasure.
  */
 
 import { type CommandContext, type CommandHandler, causedBy, type Deadline } from '@coffer/event-store';
@@ -12,7 +12,7 @@ import type { PersonalData } from './personalData.ts';
 export interface Erasure {
   /** Throws `users/not_found`. Safe to repeat. */
   readonly erase: (owner: UserPlace, context: CommandContext) => Promise<void>;
-  /** All that follows from the event that erased the user. Idempotent. */
+  /** All steps that follow from the event that erased the user. Idempotent. */
   readonly finish: (owner: UserPlace, erased: ErasedUser, deadline: Deadline) => Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export function createErasure({
     const { erasedAt, identities } = erasure;
     await personalData.destroy(owner, new Date(erasedAt));
     failPoint('erase.destroyed');
-    // The primary identity goes last: its release is what says that the erasure is done.
+    // The primary identity is released last: its release marks the erasure as complete.
     for (const { identityHash } of identities.toReversed()) {
       const stream = identityStreamName({ ...owner, identityHash });
       const command = { type: 'ReleaseIdentity', userId: owner.userId, at: erasedAt } as const;

@@ -37,20 +37,20 @@ const everyDeath = (failPoints: readonly FailPointName[], appends: number, state
   ];
 };
 
-/** Statements: the wallet's key is looked for and made; the data key as well, and read; the sealed facts are written. */
+/** Statements: look for the wallet's key, create it; create and read the data key; write the sealed facts. */
 const SIGN_IN_DEATHS = everyDeath(
   ['signIn.beforeClaim', 'signIn.claimed', 'signIn.registered', 'signIn.provisioned', 'signIn.kept'],
   3,
   7,
 );
-/** Statements: a transaction of two. */
+/** Statements: a transaction with two of them. */
 const ERASURE_DEATHS = everyDeath(['erase.erased', 'erase.destroyed', 'erase.released'], 2, 4);
 
 describe('a process that dies', () => {
   let database: TestDatabase;
   let pool: Pool;
   let store: EventStore;
-  /** A process that lives. */
+  /** A process that survives. */
   let node: IdentityNode;
 
   before(async () => {
@@ -73,7 +73,7 @@ describe('a process that dies', () => {
 
   const signIn = (place: Place, person: Person) => node.identities.resolve(place, person, {}, contextOf());
 
-  /** Where a process is that dies there, and nothing of it is heard or done from then on. */
+  /** How far the process had got when it died there; nothing is heard from it afterwards. */
   function doomedNode(at: DeathPlace) {
     const doomed = at.kind === 'statement' ? doomedPool(pool, at.death, at.number) : doomedPool(pool);
     let dead = false;

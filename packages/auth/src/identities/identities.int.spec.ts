@@ -1,4 +1,4 @@
-/** Who a player is, over every way to sign in. Source: specification, What the service does and Sign-in. */
+/** Identifying a player, for every way to sign in. Source: specification, What the service does and Sign-in. */
 import { createPool, type Pool } from '@coffer/database';
 import type { EventStore, RecordedEvent } from '@coffer/event-store';
 import { openStoreOf, templateOf } from '@coffer/host/testing';

@@ -1,7 +1,7 @@
 /**
- * From a proved identity to the user behind it. The claim of the identity comes first and says all that follows:
- * the user's registration, its first wallet. Each later step is a function of the claim and idempotent, so
- * the request, the next sign-in and the process that finishes what died make the same user, once.
+ * From a proved identity to its user. The identity is claimed first, and the claim determines the rest: the user's
+ * registration and first wallet. Each later step is an idempotent function of the claim, so the request, the next
+ * sign-in and the process that completes interrupted requests all create the same user, once.
  * Source: contract, Sign-in and sessions; specification, Sign-in.
  */
 
@@ -47,8 +47,8 @@ export interface ResolvedUser {
 
 export interface Identities {
   /**
-   * Creates or fetches the user of the identity, with its wallet, and keeps the profile of this sign-in. Safe in
-   * parallel, and after a crash at any step. Never answers an erased user: the identity is a new one's by then.
+   * Creates or fetches the identity's user and wallet, and stores the profile from this sign-in. Safe in parallel
+   * and after a crash at any step. Never returns an erased user: by then the identity belongs to a new one.
    */
   readonly resolve: (
     place: AppPlace,
@@ -57,13 +57,13 @@ export interface Identities {
     context: CommandContext,
   ) => Promise<ResolvedUser>;
   /**
-   * The user as an app of its scope sees it; undefined of one that is absent or has never signed in. What was
-   * erased of an erased user is empty.
+   * The user as an app of its scope sees it; undefined if it is absent or has never signed in. The erased data of
+   * an erased user is empty.
    */
   readonly view: (place: AppPlace, userId: string, deadline: Deadline) => Promise<ResolvedUser | undefined>;
-  /** Forgets the person, for good. Throws `users/not_found`. */
+  /** Erases the person, permanently. Throws `users/not_found`. */
   readonly erase: (place: AppPlace, userId: string, context: CommandContext) => Promise<void>;
-  /** Does what follows from an `IdentityClaimed` and is not done yet. Idempotent. */
+  /** Completes whatever an `IdentityClaimed` still requires. Idempotent. */
   readonly finishClaim: (cause: StreamEvent, deadlineMs: number) => Promise<void>;
 }
 
@@ -78,7 +78,7 @@ export interface IdentitiesDependencies {
   readonly failPoint: FailPoint;
 }
 
-/** Each round but the first means that the user was erased since the one before. */
+/** Each round after the first means that the user was erased during the one before. */
 const MOST_ROUNDS = 5;
 
 export function createIdentities(dependencies: IdentitiesDependencies): Identities {
@@ -146,14 +146,14 @@ export function createIdentities(dependencies: IdentitiesDependencies): Identiti
           return { user: viewOf(appId, user, facts, owned), standing: user.status };
         }
       }
-      // Whoever erased the user may have died before the identity was released. And a data key that is destroyed
-      // proves the erasure also where the log was put back to before it.
+      // The process that erased the user may have died before releasing the identity. A destroyed data key also
+      // proves the erasure if the log was restored to an earlier state.
       await erasure.erase(owner, context);
     }
     throw new StoreOverloadedError('The users of this identity keep being erased.');
   }
 
-  /** Undefined when the user is erased. The cause is read only where something is missing. */
+  /** Undefined if the user is erased. The cause is read only if something is missing. */
   async function finish(
     claimed: Claimed,
     cause: () => Promise<StreamEvent>,
@@ -166,7 +166,7 @@ export function createIdentities(dependencies: IdentitiesDependencies): Identiti
     if (user.status === 'erased') return undefined;
 
     const owned = await wallets.walletsOf(owner, { deadlineMs });
-    // The last one may have left the service, and its successor not be there yet.
+    // The previous wallet may have been exported and its successor not provisioned yet.
     if (owned.at(-1)?.status === 'active') return { user, owned };
     const wallet = await wallets.provisionWallet(owner, following(await cause(), deadlineMs));
     failPoint('signIn.provisioned');
@@ -187,7 +187,7 @@ export function createIdentities(dependencies: IdentitiesDependencies): Identiti
   }
 }
 
-/** What a claim says, and where. */
+/** The content of a claim, and its place. */
 interface Claimed extends UserPlace, Omit<Claim, 'revision'> {
   readonly identityHash: string;
 }
@@ -198,7 +198,7 @@ const ownerOf = ({ environment, scopeId, userId }: UserPlace): UserPlace => ({
   userId,
 });
 
-/** Undefined of every event but an `IdentityClaimed`. */
+/** Undefined for any event other than `IdentityClaimed`. */
 export function claimedIn(event: StreamEvent): Claimed | undefined {
   if (event.type !== 'IdentityClaimed') return undefined;
   const parts = parseStreamName(event.stream);
@@ -210,15 +210,15 @@ export function claimedIn(event: StreamEvent): Claimed | undefined {
   return { environment: parts.environment, scopeId: parts.owner, ...claimed.data };
 }
 
-/** The context of what follows on a stream whose name and ids another context decides. */
+/** The context of a command on a stream whose name and ids another context decides. */
 function following(cause: StreamEvent, deadlineMs: number): CommandContext {
   const { metadata } = causedBy(cause, cause.stream, deadlineMs);
   return { metadata, deadlineMs };
 }
 
 /**
- * What may stand in an event for ever. A code of another form is nobody's, and a text from a link could be
- * anything, an address too. Source: contract, Sign-in and sessions (a bad referral code is ignored).
+ * What may be stored permanently in an event. A code in another format belongs to nobody, and text from a link
+ * could be anything, even an address. Source: contract, Sign-in and sessions (a bad referral code is ignored).
  */
 function usable({ referralCode, gameKey }: FirstTouch): FirstTouch {
   const known = (text: string | undefined) => (callerId.safeParse(text).success ? text : undefined);

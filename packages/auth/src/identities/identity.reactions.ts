@@ -1,6 +1,6 @@
 /**
- * What the process manager finishes when the request that began it died: sign-ins that claimed an identity, and
- * erasures. How wallets show in the log is given by the service. Source: architecture, Processes.
+ * What the process manager completes when the original request died: sign-ins that claimed an identity, and
+ * erasures. The service supplies how wallets appear in the log. Source: architecture, Processes.
  */
 
 import { actDeadlineMs, type Reaction } from '@coffer/consumers';
@@ -16,7 +16,7 @@ export function finishesClaims({
   finishClaim,
   walletOwnerIn,
 }: Pick<Identities, 'finishClaim'> & {
-  /** Whose wallet was provisioned, if the event says so. */
+  /** The owner of the wallet provisioned by the event, if any. */
   readonly walletOwnerIn: (event: RecordedEvent) => UserPlace | undefined;
 }): Reaction {
   return {
@@ -26,7 +26,7 @@ export function finishesClaims({
       return claimed && { key: keyOf(claimed), target: event.stream };
     },
     effectOf(event) {
-      // Of a user who is erased before there is a wallet there will never be one.
+      // A user who is erased before having a wallet never gets one.
       const owner = walletOwnerIn(event) ?? releasedIn(event)?.owner;
       return owner && keyOf(owner);
     },
@@ -39,7 +39,7 @@ export function finishesErasures({ finish }: Pick<Erasure, 'finish'>): Reaction 
   return {
     name: 'finishErasure',
     causeOf(event) {
-      // A user registered without sign-in has no identity to release, nor data to destroy.
+      // A user registered without a sign-in has no identity to release and no data to destroy.
       const primary = erasureIn(event)?.erasure.identities[0];
       return primary && { key: primary.identityId, target: event.stream };
     },
@@ -65,5 +65,5 @@ function releasedIn(
   return { owner: { environment, scopeId, userId }, identityId };
 }
 
-/** Stream names and ids have no space. */
+/** Stream names and ids contain no spaces. */
 const keyOf = ({ environment, scopeId, userId }: UserPlace) => `${environment} ${scopeId} ${userId}`;

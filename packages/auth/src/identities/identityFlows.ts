@@ -1,4 +1,4 @@
-/** Finding, making and forgetting whom an identity stands for, and what finishes that when a request died. */
+/** Finding, creating and erasing the user of an identity, and completing requests that died. */
 import type { Reaction } from '@coffer/consumers';
 import type { Pool } from '@coffer/database';
 import type { CommandHandler, EventStore, RecordedEvent } from '@coffer/event-store';
@@ -15,12 +15,12 @@ export interface IdentityFlowNeeds {
   readonly handler: Pick<CommandHandler, 'execute'>;
   readonly store: Pick<EventStore, 'readStream'>;
   readonly secretBox: SecretBox;
-  /** 32 bytes, by which identities are hashed: the same for ever. */
+  /** 32 bytes, the key for hashing identities; it never changes. */
   readonly identityKey: Uint8Array;
   readonly users: Users;
   /** Every user has one in each environment. */
   readonly identityWallets: IdentityWallets & {
-    /** Whose wallet was provisioned, if the event says so. */
+    /** The owner of the wallet provisioned by the event, if any. */
     readonly walletOwnerIn: (event: RecordedEvent) => UserPlace | undefined;
   };
   readonly failPoint: FailPoint;
@@ -29,7 +29,7 @@ export interface IdentityFlowNeeds {
 export interface IdentityFlows {
   readonly identities: Identities;
   readonly erasure: Erasure;
-  /** Of the process that finishes what dead requests began. */
+  /** For the process that completes interrupted requests. */
   readonly reactions: readonly Reaction[];
 }
 

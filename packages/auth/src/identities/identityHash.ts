@@ -1,6 +1,6 @@
 /**
- * Identities in the log are known by a keyed hash: without the key nobody can try addresses or ids against it.
- * The key never changes, because the hash names the stream by which a returning player is found.
+ * The log stores identities as keyed hashes: without the key nobody can test addresses or ids against it.
+ * The key never changes, because the hash names the stream that identifies a returning player.
  */
 
 import { createHmac } from 'node:crypto';
@@ -14,7 +14,7 @@ export type IdentityHash = (
   identity: Pick<VerifiedIdentity, 'type' | 'externalId'>,
 ) => string;
 
-/** Takes a key of 32 bytes. */
+/** The key must be 32 bytes. */
 export function createIdentityHash(key: Uint8Array): IdentityHash {
   if (key.length !== 32) {
     throw new Error(`The key of identities must have 32 bytes; this one has ${key.length}.`);
@@ -23,15 +23,14 @@ export function createIdentityHash(key: Uint8Array): IdentityHash {
     hmacOf(key, ['identity', environment, scopeId, type, externalId]);
 }
 
-/** The identity key given is not that of this installation. Says what to do. */
+/** The identity key given does not belong to this installation. The message says what to do. */
 export class IdentityKeyMismatchError extends Error {
   override readonly name = 'IdentityKeyMismatchError';
 }
 
 /**
- * Returns when the key is the one that this installation's identities are hashed with, which is the first that it
- * was ever started with. Throws an `IdentityKeyMismatchError` with any other: every returning player would silently
- * become a new user.
+ * Returns if this is the key that the installation's identities are hashed with: the key of its first start. Throws
+ * an `IdentityKeyMismatchError` for any other, with which every returning player would silently become a new user.
  */
 export async function requireIdentityKey(queryable: Queryable, key: Uint8Array): Promise<void> {
   const fingerprint = hmacOf(key, ['fingerprint of the identity key']);

@@ -1,4 +1,4 @@
-/** The standing of users: whoever may no longer sign in is signed out as well. Source: contract, The command line. */
+/** The standing of users: a user who may no longer sign in is also signed out. Source: contract, The command line. */
 import { requestedBy } from '@coffer/event-store';
 import { type Endpoint, endpoint } from '@coffer/http';
 import { type Clock, isoTimeOf, trimmedText } from '@coffer/kernel';
@@ -61,7 +61,7 @@ export const operatorStandingEndpoints = ({
     handle: async ({ params, context }) => {
       const { scopeId, environment } = await placeOf(directory, params);
       const place = { environment, scopeId, userId: params.userId };
-      // Those that a suspension has left open, because its process died, must not come back with the user.
+      // Sessions left open because the suspending process died must not come back to life with the user.
       const { status } = await users.show(place, context);
       if (status === 'suspended') await sessions.endAllOf(place, place.userId);
       const { answer } = await users.reinstate(place, context);

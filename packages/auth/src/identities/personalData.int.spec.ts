@@ -1,4 +1,4 @@
-/** What is known of a person, while it is written and destroyed at the same time. Source: ADR 0016. */
+/** Personal data that is written and destroyed at the same time. Source: ADR 0016. */
 import { randomBytes } from 'node:crypto';
 import { createPool, migrate, type Pool } from '@coffer/database';
 import { createSecretBox, newId, type SecretBox, type UserPlace } from '@coffer/kernel';
@@ -36,11 +36,11 @@ describe('personal data', () => {
   const isWriting = (statement: unknown) =>
     String(statement).startsWith('insert into records.auth_identities');
 
-  /** A pool whose writing of the facts is done otherwise. */
+  /** A pool that writes the facts in a different way. */
   function withWriting(write: (statement: string, values: unknown[]) => Promise<unknown>): Pool {
     const query = (statement: string, values: unknown[]) =>
       isWriting(statement) ? write(statement, values) : pool.query(statement, values);
-    // `keep` uses nothing else of it.
+    // `keep` uses nothing else from it.
     return { query } as unknown as Pool;
   }
 

@@ -1,6 +1,6 @@
 /**
- * What is known of a person: kept outside the log, sealed with a key of the user's own, which is sealed with the
- * installation's. Destroying that one key makes every copy of the data unreadable that was made without it.
+ * Personal data, kept outside the log and sealed with a key per user, which is itself sealed with the installation's
+ * key. Destroying the user's key makes every copy of the data unreadable, unless it was copied unsealed.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -16,21 +16,21 @@ export type PersonalFacts = Readonly<z.infer<typeof personalFacts>>;
 export type FactsByIdentity = ReadonlyMap<string, PersonalFacts>;
 
 export interface PersonalData {
-  /** Writes what a sign-in has proved. All that is known of the user then; undefined once it is destroyed. */
+  /** Stores what a sign-in has proved. Returns all that is then known of the user; undefined once destroyed. */
   readonly keep: (
     owner: UserPlace,
     identityId: string,
     facts: PersonalFacts,
     at: Date,
   ) => Promise<FactsByIdentity | undefined>;
-  /** Empty where nothing was kept, and once it is destroyed. */
+  /** Empty if nothing was stored, or once it is destroyed. */
   readonly read: (owner: UserPlace) => Promise<FactsByIdentity>;
-  /** For good: nothing can be kept of the user any more. */
+  /** Permanent: no more data can be stored for the user. */
   readonly destroy: (owner: UserPlace, at: Date) => Promise<void>;
 }
 
 interface Row {
-  /** Which of the owners that were asked for, from 1. */
+  /** The index of the requested owner, from 1. */
   readonly number: number;
   readonly sealed_key: unknown;
   readonly is_destroyed: boolean;
@@ -48,7 +48,7 @@ const OWNED = 'environment = $1 and scope_id = $2 and user_id = $3';
 const MAX_OWNERS_PER_QUERY = 256;
 const parameters = ({ environment, scopeId, userId }: UserPlace) => [environment, scopeId, userId];
 
-/** `secretBox` is the installation's, which seals the users' keys. */
+/** `secretBox` is the installation's; it seals the users' keys. */
 export function createPersonalData(pool: Pool, secretBox: SecretBox): PersonalData {
   const rowsOf = createBatchingLookup({
     findAll: (owners: readonly UserPlace[]) => selectRows(pool, owners),
@@ -62,7 +62,7 @@ export function createPersonalData(pool: Pool, secretBox: SecretBox): PersonalDa
       if (isDeepStrictEqual(known.get(identityId), facts)) return known;
 
       const sealed = box.seal(JSON.stringify(facts), placeOf('identity', owner, identityId));
-      // The share lock makes a destruction wait for this row, so that it takes it along.
+      // The share lock makes a destruction wait for this row, and so include it.
       const { rowCount } = await pool.query(
         `insert into records.auth_identities (identity_id, environment, scope_id, user_id, sealed, updated_at)
          select $4, environment, scope_id, user_id, $5, $6 from records.auth_data_keys
@@ -107,7 +107,7 @@ export function createPersonalData(pool: Pool, secretBox: SecretBox): PersonalDa
     return { box, facts: new Map(facts) };
   }
 
-  /** Of two that make one at the same time, both read what one of them made. */
+  /** If two callers create one at the same time, both read the same key. */
   async function loadWithNewKey(owner: UserPlace, at: Date): Promise<Loaded> {
     const key = secretBox.seal(randomBytes(32).toString('base64'), placeOf('key', owner));
     await pool.query(
@@ -121,7 +121,7 @@ export function createPersonalData(pool: Pool, secretBox: SecretBox): PersonalDa
   }
 }
 
-/** For each owner, in their order. */
+/** One per owner, in the same order. */
 async function selectRows(pool: Pool, owners: readonly UserPlace[]): Promise<readonly (readonly Row[])[]> {
   const { rows } = await pool.query<Row>({
     name: 'auth_personal_data',
@@ -141,7 +141,7 @@ async function selectRows(pool: Pool, owners: readonly UserPlace[]): Promise<rea
   return owners.map((_, index) => byNumber.get(index + 1) ?? []);
 }
 
-/** What a sealed value is bound to: copied to another person or row, it does not open. */
+/** What a sealed value is bound to: copied to another person or row, it cannot be opened. */
 function placeOf(kind: 'key' | 'identity', { environment, scopeId, userId }: UserPlace, ...rest: string[]) {
   return JSON.stringify(['auth', kind, environment, scopeId, userId, ...rest]);
 }

@@ -1,5 +1,5 @@
 /**
- * Apps in one scope share users, identities and wallets; everybody else sees nothing of them. Over HTTP.
+ * Apps in one scope share users, identities and wallets; other apps see none of them. Over HTTP.
  * Source: spec, What the service does; docs/api.md.
  */
 
@@ -44,7 +44,7 @@ describe('a player of apps in one scope', () => {
   /** All places that share nothing with the first app's test environment. */
   const elsewhere = () => [app.live, sibling.live, stranger.test, stranger.live];
 
-  /** Each way to sign in, as one and the same person at every place. */
+  /** Each way to sign in, as the same person everywhere. */
   const methods = {
     'a wallet': () => {
       const wallet = newWallet();

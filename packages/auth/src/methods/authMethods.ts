@@ -1,4 +1,4 @@
-/** The sign-in methods, put together: the endpoints, and the mailer that runs beside them. */
+/** The sign-in methods assembled: the endpoints, and the mailer that runs next to them. */
 import type { Pool } from '@coffer/database';
 import type { Endpoint } from '@coffer/http';
 import type { Clock, SecretBox } from '@coffer/kernel';
@@ -16,21 +16,21 @@ export interface AuthMethodsOptions
   extends Pick<MailerOptions, 'onTrouble' | 'pollIntervalMs' | 'firstRetryMs'> {
   readonly pool: Pool;
   readonly clock: Clock;
-  /** 32 bytes, by which codes and addresses are hashed. Lost, the codes under way are worthless. */
+  /** 32 bytes, the key for hashing codes and addresses. If it is lost, outstanding codes become worthless. */
   readonly secretsKey: Uint8Array;
   readonly secretBox: SecretBox;
   readonly settings: SettingsOf;
   readonly origins: OriginPolicy;
-  /** Undefined: email sign-in is `auth/method_not_allowed` here. */
+  /** Undefined: email sign-in is refused with `auth/method_not_allowed`. */
   readonly mail: MailTransport | undefined;
   readonly signIn: SignIn;
-  /** The codes that `signIn` may throw, beyond the common ones. */
+  /** The codes that `signIn` may throw, in addition to the common ones. */
   readonly signInErrors: readonly string[];
 }
 
 export interface AuthMethods {
   readonly endpoints: readonly Endpoint[];
-  /** Sends mail from now on. */
+  /** Starts sending mail. */
   readonly start: () => { readonly stop: () => Promise<void> };
 }
 

@@ -1,4 +1,4 @@
-/** The app "Demo" on an installation for trying out, and what an installation elsewhere does not offer. */
+/** The app "Demo" on a trial installation, and what other installations do not offer. */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What a sign-in method may answer. Source: contract, Sign-in and sessions. */
+/** The refusals of sign-in methods. Source: contract, Sign-in and sessions. */
 import { type ErrorCatalog, rejecterFor } from '@coffer/kernel';
 
 export const authMethodsErrors = {

@@ -1,4 +1,4 @@
-/** The group Auth, as far as it proves who signs in. Source: specification, Sign-in; contract, Sign-in and sessions. */
+/** The group Auth, up to proving who signs in. Source: specification, Sign-in; contract, Sign-in and sessions. */
 import type { CommandContext } from '@coffer/event-store';
 import { type AppCaller, type Endpoint, endpoint, type RequestContext } from '@coffer/http';
 import type { AppPlace, Clock } from '@coffer/kernel';
@@ -12,10 +12,10 @@ import * as schemas from './schemas.ts';
 import { notAllowed, requireMethod, type SettingsOf } from './settings.ts';
 import type { Siws } from './siws/siws.ts';
 
-/** What every sign-in answers. */
+/** The answer to every sign-in. */
 export type SessionBody = z.input<typeof sessionBody>;
 
-/** From a proved identity to a sign-in session: finds or makes the user, and refuses a suspended one. */
+/** From a proved identity to a sign-in session: finds or creates the user, and refuses a suspended one. */
 export type SignIn = (
   place: AppPlace,
   identity: VerifiedIdentity,
@@ -26,16 +26,16 @@ export type SignIn = (
 
 export interface MethodRouteDependencies {
   readonly signIn: SignIn;
-  /** The codes that `signIn` may throw, beyond the common ones. */
+  /** The codes that `signIn` may throw, in addition to the common ones. */
   readonly signInErrors: readonly string[];
   readonly settings: SettingsOf;
   readonly siws: Siws;
-  /** Undefined: mail cannot be sent from here. */
+  /** Undefined: this installation cannot send mail. */
   readonly email: EmailSignIn | undefined;
   readonly clock: Clock;
 }
 
-/** What every one of these endpoints has in common. */
+/** Common to all of these endpoints. */
 const SIGN_IN_STEP = { method: 'POST', credential: 'pk', rateLimit: 'signIn' } as const;
 
 export function methodEndpoints(dependencies: MethodRouteDependencies): readonly Endpoint[] {

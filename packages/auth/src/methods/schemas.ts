@@ -22,7 +22,7 @@ const signature = z
 
 const MAX_REFERRAL_CODE_LENGTH = 64;
 
-/** A code that cannot be one is ignored, like one that nobody has. */
+/** A malformed code is ignored, like one that belongs to nobody. */
 export function possibleReferralCode(text: string | undefined): string | undefined {
   if (text === undefined || text === '' || text.length > MAX_REFERRAL_CODE_LENGTH) return undefined;
   return text.isWellFormed() && !text.includes('\0') ? text : undefined;

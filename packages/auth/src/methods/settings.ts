@@ -1,18 +1,18 @@
-/** What of an app's settings sign-in goes by, and who refuses a method by them. */
+/** The app settings that sign-in uses, and the check that a method is enabled. */
 import type { AppPlace } from '@coffer/kernel';
 import type { AuthMethod } from '../types.ts';
 import { reject } from './errors.ts';
 
 export interface MethodSettings {
-  /** As players know it: it stands in the mail. */
+  /** The app's name as players know it, used in mail. */
   readonly appName: string;
   readonly allowedAuthMethods: readonly AuthMethod[];
-  /** Origins such as `https://play.example`, the first one the app's own. */
+  /** Origins such as `https://play.example`; the first is the app's own. */
   readonly allowedOrigins: readonly string[];
   readonly siwsStatement: string;
-  /** The messenger is not configured where both are undefined. */
+  /** If both are undefined, the messenger is not configured. */
   readonly botToken: string | undefined;
-  /** Enough without the token: the platform signs for anybody to check. */
+  /** Sufficient without the token: anybody can verify the platform's signature. */
   readonly botId: string | undefined;
   /** 60 s to 24 h. */
   readonly launchDataMaxAgeSeconds: number;

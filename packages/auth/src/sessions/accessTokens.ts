@@ -1,6 +1,6 @@
 /**
- * Access tokens: JWT, ES256 and nothing else (RFC 7519, RFC 9068 for the type). The algorithm and the key come
- * from us, never from the token. Source: contract, Sign-in and sessions.
+ * Access tokens: JWT, ES256 only (RFC 7519, RFC 9068 for the type). We choose the algorithm and the key, never
+ * the token. Source: contract, Sign-in and sessions.
  */
 import { hash, randomUUID } from 'node:crypto';
 import { type Clock, type Environment, environment } from '@coffer/kernel';
@@ -12,7 +12,7 @@ import { familyEndMs, type Session } from './refreshFamily.ts';
 import type { KeySet, SigningKeys } from './signingKeys.ts';
 
 const TYPE = 'at+jwt';
-/** Ours are some 600 characters. */
+/** Ours have about 600 characters. */
 const MAX_LENGTH = 2_048;
 const MAX_REMEMBERED_TOKENS = 20_000;
 
@@ -44,32 +44,32 @@ type AccessClaims = z.infer<typeof claims>;
 
 export interface AccessTokens {
   readonly issue: (session: Session) => Promise<{ readonly token: string; readonly expiresAt: Date }>;
-  /** What a token says that we have signed and that has not expired; undefined for every other text. */
+  /** The content of an unexpired token that we signed; undefined for any other text. */
   readonly read: (token: string) => AccessClaims | undefined | Promise<AccessClaims | undefined>;
 }
 
 export interface AccessTokensOptions {
   readonly keys: SigningKeys;
   readonly clock: Clock;
-  /** What claim `iss` begins with; the environment follows. */
+  /** The prefix of claim `iss`; the environment follows. */
   readonly issuer: string;
 }
 
-/** Where no public origin is set. */
+/** If no public origin is set. */
 export const DEFAULT_ISSUER = 'coffer';
 
-/** Claim `iss`: whoever expects it takes no token of the other environment, which has the same audience. */
+/** Claim `iss`: a verifier that expects it accepts no token of the other environment, which has the same audience. */
 export function issuerOf(issuer: string, place: Environment): string {
   return `${issuer}/${place}`;
 }
 
 export function createAccessTokens({ keys, clock, issuer }: AccessTokensOptions): AccessTokens {
-  /** By the hash of the whole token. A signature is checked once; key and time again every time. */
+  /** Keyed by the hash of the whole token. A signature is verified once; key and time every time. */
   const verified = new LRUCache<string, { readonly kid: string; readonly claims: AccessClaims }>({
     max: MAX_REMEMBERED_TOKENS,
   });
 
-  /** With those of tokens that may not have ended: from before an origin was set, and from before environments were named. */
+  /** Includes the issuers of tokens that may still be valid: before an origin was set or environments were named. */
   const issuersOf = (place: Environment): [string, ...string[]] => [
     issuerOf(issuer, place),
     issuerOf(DEFAULT_ISSUER, place),
@@ -132,7 +132,7 @@ export function createAccessTokens({ keys, clock, issuer }: AccessTokensOptions)
   };
 }
 
-/** The key that the token says it is signed with, if it says so in the one way that we do. */
+/** The key that the token names as its signer, if it does so in exactly our form. */
 function kidOf(token: string): string | undefined {
   const [first = ''] = token.split('.', 1);
   try {
@@ -144,7 +144,7 @@ function kidOf(token: string): string | undefined {
   }
 }
 
-/** The library throws errors of its own kinds for a bad token, and those of JSON for what is none. */
+/** For a bad token the library throws errors of its own kinds, and JSON errors for text that is not a token. */
 function verifiedPayload(verify: () => unknown): unknown {
   try {
     return verify();

@@ -1,4 +1,4 @@
-/** What sign-in answers with, for every endpoint that answers it. Source: spec, Session and User. */
+/** The answers of sign-in, shared by its endpoints. Source: spec, Session and User. */
 import { ADDRESS_SCHEMA, environment, idText } from '@coffer/kernel';
 import { z } from 'zod';
 
@@ -39,7 +39,7 @@ export const sessionBody = z
   .strictObject({ accessToken: z.string(), refreshToken: z.string(), expiresAt: time, user: userBody })
   .meta({ id: 'Session' });
 
-/** What every session can be asked with. */
+/** What can be asked of every session. */
 export const SESSION_LINKS = {
   'POST /auth/refresh': { refreshToken: '$response.body#/refreshToken' },
   'POST /auth/logout': { refreshToken: '$response.body#/refreshToken' },

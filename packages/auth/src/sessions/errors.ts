@@ -1,6 +1,6 @@
 import { rejecterFor } from '@coffer/kernel';
 
-/** Refusals of sign-in sessions. A bad access token is `auth/invalid_session`, which every endpoint may say. */
+/** Refusals of sign-in sessions. A bad access token is `auth/invalid_session`, which any endpoint may answer. */
 export const sessionsErrors = {
   'auth/invalid_refresh_token': {
     status: 401,

@@ -1,4 +1,4 @@
-/** What libraries ask for that check access tokens without asking us. Source: contract, Sign-in and sessions. */
+/** For libraries that verify access tokens without calling us. Source: contract, Sign-in and sessions. */
 import { type Endpoint, endpoint } from '@coffer/http';
 import { type Environment, environment } from '@coffer/kernel';
 import { z } from 'zod';
@@ -8,9 +8,9 @@ import type { PublishedKey, SigningKeys } from './signingKeys.ts';
 
 export interface OfflineVerification {
   readonly keys: SigningKeys;
-  /** What claim `iss` begins with; the environment follows. */
+  /** The prefix of claim `iss`; the environment follows. */
   readonly issuer: string;
-  /** Of this service as others reach it: `https://host`. */
+  /** The origin at which others reach this service: `https://host`. */
   readonly origin: () => string;
 }
 
@@ -63,7 +63,7 @@ const keySetEndpoint = (
     }),
   });
 
-/** The environment as an issuer of its own (OpenID Connect Discovery 1.0), of which there is no more than its keys. */
+/** The environment as an issuer of its own (OpenID Connect Discovery 1.0), of which only the keys exist. */
 const issuerEndpoints = (
   place: Environment,
   { keys, issuer, origin }: OfflineVerification,

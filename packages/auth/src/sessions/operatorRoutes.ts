@@ -1,4 +1,4 @@
-/** Signing keys for the operator: which there are, and the next one now. ADR 0017. */
+/** Signing keys for the operator: listing them, and rotating now. ADR 0017. */
 import type { Client, Pool } from '@coffer/database';
 import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
 import { environment } from '@coffer/kernel';
@@ -11,7 +11,7 @@ import {
 } from './signingKeyRecords.ts';
 import type { SigningKeys } from './signingKeys.ts';
 
-/** A change by an operator, written down in the transaction that makes it. */
+/** A change by an operator, recorded in the transaction that makes it. */
 export type OperatorTransaction = <Result>(
   context: Pick<RequestContext, 'requestId' | 'actor'>,
   work: (change: {
@@ -28,7 +28,7 @@ export type OperatorTransaction = <Result>(
 export interface SigningKeyRoutes {
   readonly pool: Pool;
   readonly secretBox: SecretBox;
-  /** The ones that this process signs with, so that it does so by the change at once. */
+  /** The keys that this process signs with, so that it applies the change at once. */
   readonly keys: SigningKeys;
   readonly transaction: OperatorTransaction;
 }
@@ -40,7 +40,7 @@ const keyBody = z.strictObject({
   environment,
   state: z.enum(['standby', 'signing', 'verify-only', 'retired']),
   createdAt: time,
-  /** Of a key that signs no more: when the last token that it has signed is gone. */
+  /** For a key that no longer signs: when the last token it signed expires. */
   verifyUntil: time.nullable(),
 });
 
@@ -67,7 +67,7 @@ export const signingKeyEndpoints = ({
     success: { status: 200, schema: z.strictObject({ items: z.array(keyBody) }) },
     errors: [],
     handle: async ({ query }) => {
-      // The first ones are made when they are first asked for.
+      // The first keys are created when first requested.
       await keys.current();
       const items = (await listSigningKeys(pool))
         .filter((key) => query.environment === undefined || key.environment === query.environment)
@@ -90,7 +90,7 @@ export const signingKeyEndpoints = ({
     errors: ['auth/standby_key_too_young'],
     handle: async ({ body, context }) => {
       const rotation = { environment: body.environment, isCompromised: body.compromised };
-      // The first ones must be there.
+      // The first keys must exist.
       await keys.current();
       const rotated = await transaction(context, async ({ client, at, record }) => {
         const result = await rotateSigningKeys(client, secretBox, rotation, at);

@@ -17,7 +17,7 @@ const family = (...usedAtMs: readonly number[]): Session => ({
   firstUses: usedAtMs.map((ms) => ({ at: at(ms), count: 1 })),
   endedBecause: undefined,
 });
-/** The same, of which the first so many times are forgotten. */
+/** The same, with this many of the first times forgotten. */
 const forgotten = (session: Session, count: number): Session => ({
   ...session,
   firstUses: session.firstUses.slice(count),

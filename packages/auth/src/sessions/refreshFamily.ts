@@ -1,15 +1,15 @@
 /**
- * The refresh tokens of one sign-in, each the successor of the one before. A predecessor stays valid until its
- * successor is first used, and 30 s after that, and always gives the same successor: a client that never got the
- * answer, or asks a hundred times at once, stays signed in. Used later than that, somebody else has it: the
- * family ends. Source: contract, Sign-in and sessions; ADR 0017.
+ * The refresh tokens of one sign-in, each the successor of the one before. A predecessor stays valid until 30 s
+ * after its successor is first used, and always yields the same successor: a client that never got the answer, or
+ * sends a hundred requests at once, stays signed in. If it is used later, somebody else has it, and the family
+ * ends. Source: contract, Sign-in and sessions; ADR 0017.
  */
 import assert from 'node:assert/strict';
 import type { AppPlace } from '@coffer/kernel';
 import type { AuthMethod } from '../types.ts';
 import { FAMILY_LIFETIME_MS, REFRESH_GRACE_MS, REFRESH_TOKEN_LIFETIME_MS } from './lifetimes.ts';
 
-/** Why a session is over: signed out, a refresh token used twice, or everything of the user at once. */
+/** Why a session is over: signed out, a refresh token reused, or all sessions of the user ended at once. */
 export type EndReason = 'logout' | 'reuse' | 'user';
 
 export interface Session {
@@ -18,16 +18,16 @@ export interface Session {
   readonly userId: string;
   readonly authMethod: AuthMethod;
   readonly signedInAt: Date;
-  /** Of the newest refresh token. */
+  /** For the newest refresh token. */
   readonly generation: number;
-  /** Of the generations just before it, in order. */
+  /** For the generations just before it, in order. */
   readonly firstUses: readonly FirstUses[];
   readonly endedBecause: EndReason | undefined;
 }
 
 /**
- * So many generations, one after the other, were first used in the same second, the last of them at this time. A
- * second is as exact as the end of a token, and one grace has so few of them that nothing needs to be left out.
+ * How many consecutive generations were first used in the same second, the last of them at this time. Seconds
+ * are as precise as a token's expiry, and a grace has so few of them that nothing needs to be left out.
  */
 interface FirstUses {
   readonly at: Date;
@@ -35,12 +35,12 @@ interface FirstUses {
 }
 
 /**
- * What a genuine refresh token is to its family now.
+ * What a genuine refresh token currently is to its family.
  *
- *  newest      used now for the first time: the next one follows from it
- *  repeatable  its successor is given once more: nobody has used that yet, or not for longer than the grace
+ *  newest      used for the first time: its successor is created
+ *  repeatable  its successor is returned again: that is unused, or has been used for no longer than the grace
  *  spent       its successor was used before that: somebody else has one of the two, and the family ends
- *  void        its family has ended, and stays so; or it is of a generation yet to come, as the database was put back
+ *  void        its family has ended, permanently; or its generation does not exist yet: the database was restored
  */
 export type TokenState = 'newest' | 'repeatable' | 'spent' | 'void';
 
@@ -55,13 +55,13 @@ export function tokenStateOf(session: Session, generation: number, now: Date): T
   return isInGrace ? 'repeatable' : 'spent';
 }
 
-/** The one step that an open family takes, as often as its newest token is used: to its next generation, still open. */
+/** The only step of an open family, each time its newest token is used: to its next generation, still open. */
 export function assertRotated(session: Session, from: number): void {
   assert(!session.endedBecause, `${session.sessionId} was rotated after its end`);
   assert.equal(session.generation, from + 1, `${session.sessionId} was rotated past its next generation`);
 }
 
-/** Whole seconds: 7 days from when the generation came to be, and never past the family's 30 days. */
+/** Whole seconds: 7 days from when the generation was created, and never past the family's 30 days. */
 export function expiryOf(session: Session, generation: number): number {
   const bornAt = generation === 0 ? session.signedInAt : firstUseOf(session, generation - 1);
   if (!bornAt) throw new Error(`Generation ${generation} of ${session.sessionId} is not remembered.`);

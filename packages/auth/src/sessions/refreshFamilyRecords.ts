@@ -1,4 +1,4 @@
-/** The rows of the families of refresh tokens: each step of one is one statement. */
+/** The rows of the refresh token families: each step of a family is one statement. */
 import type { Queryable } from '@coffer/database';
 import type { AppPlace, Environment } from '@coffer/kernel';
 import type { AuthMethod } from '../types.ts';
@@ -52,7 +52,7 @@ export async function findSession(db: Queryable, sessionId: string): Promise<Ses
   return rows[0] && sessionOf(rows[0]);
 }
 
-/** One for each id, in their order. */
+/** One per id, in the same order. */
 export async function findSessions(
   db: Queryable,
   sessionIds: readonly string[],
@@ -67,8 +67,8 @@ export async function findSessions(
 }
 
 /**
- * Gives the family its next generation if the one presented is its newest: one statement, so that of many at once
- * one rotates, and a crash leaves the family as before or as after. Undefined when it is not the newest.
+ * Gives the family its next generation if the one presented is its newest. A single statement, so that only one of
+ * many callers rotates, and a crash leaves the family as before or after. Undefined if it is not the newest.
  */
 export async function rotateFamily(
   db: Queryable,
@@ -76,7 +76,7 @@ export async function rotateFamily(
   generation: number,
   now: Date,
 ): Promise<Session | undefined> {
-  // Times only grow along the list, whatever the clocks of the nodes say; so what is kept of it is its end.
+  // Times only increase along the list, whatever the nodes' clocks say; so its end is what is kept.
   const { rows } = await db.query<SessionRow>({
     name: 'auth_rotate_family',
     text: `update records.auth_sessions set
@@ -100,7 +100,7 @@ export async function rotateFamily(
   return rotated;
 }
 
-/** Ending an ended session changes nothing, and keeps the first reason. */
+/** Ending an ended session changes nothing and keeps the first reason. */
 export async function endSession(
   db: Queryable,
   sessionId: string,
@@ -114,7 +114,7 @@ export async function endSession(
   );
 }
 
-/** The ids of the sessions that this has ended. */
+/** The ids of the sessions that this call ended. */
 export async function endSessionsOf(
   db: Queryable,
   { scopeId, environment }: Pick<AppPlace, 'scopeId' | 'environment'>,
@@ -130,7 +130,7 @@ export async function endSessionsOf(
   return rows.map((row) => row.session_id);
 }
 
-/** Forgets some of the sessions that nothing can come of any more. Returns how many. */
+/** Deletes some of the sessions that can no longer have any effect. Returns how many. */
 export async function deleteOldSessions(db: Queryable, now: Date, limit: number): Promise<number> {
   const { rowCount } = await db.query(
     `delete from records.auth_sessions where session_id in (

@@ -69,13 +69,13 @@ describe('a service that is killed in the middle of a rotation', () => {
     );
     return rows[0]?.pid;
   };
-  /** Else the database still does what the killed process has asked for. */
+  /** Otherwise the database is still executing what the killed process requested. */
   const forgetTheQuestion = async () => {
     const sql = 'select pg_terminate_backend($1, 10000) as is_gone';
     const { rows } = await pool.query(sql, [await waitingForTheRow()]);
     expect(rows).to.deep.equal([{ is_gone: true }]);
   };
-  /** Runs the work while the process stands in its rotation, held up by a lock on the row. */
+  /** Does the work while the process is in its rotation, blocked by a lock on the row. */
   const inTheMiddle = async (child: ChildProcess, token: string, work: () => Promise<void>) => {
     const client = await pool.connect();
     try {
@@ -110,7 +110,7 @@ describe('a service that is killed in the middle of a rotation', () => {
     const { refreshToken } = await signIn();
     const child = await start();
     await inTheMiddle(child, refreshToken, async () => {
-      // From here on it takes no answer, while the database does what it was asked.
+      // From here on it receives no answer, while the database executes its request.
       child.kill('SIGSTOP');
     });
     await until(async () => (await generation()) === 1);
@@ -131,7 +131,7 @@ describe('a service that is killed in the middle of a rotation', () => {
       });
       child.send(token);
       await until(() => answers >= 3);
-      // Any moment of a rotation is as good as another.
+      // Any moment of a rotation will do.
       await delay(Math.random() * 5);
       await kill9(child);
       token = (await sessions.refresh(token)).refreshToken;

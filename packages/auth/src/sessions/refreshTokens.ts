@@ -1,7 +1,7 @@
 /**
- * What a refresh token looks like: `rt_` and 68 bytes, of which the first 36 say which session, which generation
- * and until when, and the rest is an HMAC over them. Its key follows from the installation's key and the session,
- * so the database holds nothing that could be used, and a made-up token costs no query.
+ * The format of a refresh token: `rt_` and 68 bytes, of which the first 36 give the session, generation and expiry,
+ * and the rest is an HMAC over them. Its key is derived from the installation's key and the session, so the database
+ * holds nothing usable, and a made-up token costs no query.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
@@ -17,20 +17,20 @@ const FORM = /^rt_[A-Za-z0-9_-]{91}$/;
 
 export interface RefreshToken {
   readonly sessionId: string;
-  /** 0 for the one of the sign-in, one more with every rotation. */
+  /** 0 for the sign-in's token, one more with every rotation. */
   readonly generation: number;
   /** Unix time, whole seconds. */
   readonly expiresAtSeconds: number;
 }
 
 export interface RefreshTokens {
-  /** The same text for the same token, always. */
+  /** Always the same text for the same token. */
   readonly textOf: (token: RefreshToken) => string;
-  /** Undefined for every text that we did not make. Says nothing about time. */
+  /** Undefined for any text that we did not make. Does not check the expiry. */
   readonly read: (text: string) => RefreshToken | undefined;
 }
 
-/** The key must be kept: with another one every player has to sign in again. */
+/** The key must be kept: with another one, every player has to sign in again. */
 export function createRefreshTokens(key: Uint8Array): RefreshTokens {
   if (key.length < MIN_KEY_BYTES) {
     throw new Error(
@@ -48,7 +48,7 @@ export function createRefreshTokens(key: Uint8Array): RefreshTokens {
     read: (text) => {
       if (!FORM.test(text)) return undefined;
       const token = tokenIn(Buffer.from(text.slice(PREFIX.length), 'base64url'));
-      // Compared as text, so that no second spelling of a token is one.
+      // Compared as text, so that a token has only one spelling.
       const isOurs = timingSafeEqual(Buffer.from(textOf(token)), Buffer.from(text));
       return isOurs ? token : undefined;
     },

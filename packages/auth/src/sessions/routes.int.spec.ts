@@ -185,7 +185,7 @@ describe('the endpoints of sign-in sessions', () => {
       expect(await me('a.b.c')).to.include({ status: 401, code: 'auth/invalid_session' });
       expect(await me('sk_test_1')).to.include({ status: 403, code: 'auth/wrong_credential_kind' });
       expect((await me(accessToken)).status).to.equal(200);
-      // Seen at once, although the moment for which the credential was good is not over.
+      // Seen at once, although the credential's cache time is not over.
       standing = 'suspended';
       expect(await me(accessToken)).to.include({ status: 401, code: 'auth/invalid_session' });
       standing = 'active';
@@ -291,7 +291,7 @@ describe('the endpoints of sign-in sessions', () => {
 
   describe('for whoever checks tokens offline', () => {
     const ISSUER_OF = { test: `${PUBLIC_ORIGIN}/test`, live: `${PUBLIC_ORIGIN}/live` } as const;
-    /** Everything that a library does which is told the issuer alone (OpenID Connect Discovery 1.0, section 4). */
+    /** Everything done by a library that is given only the issuer (OpenID Connect Discovery 1.0, section 4). */
     const verifyAs = async (issuer: string, token: string) => {
       const metadata = await publicly(`${issuer}/.well-known/openid-configuration`);
       expect(metadata.issuer).to.equal(issuer);

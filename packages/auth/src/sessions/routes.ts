@@ -1,4 +1,4 @@
-/** Refresh, logout, verification, and who the player is. Source: spec, Session verification; contract, section 5. */
+/** Refresh, logout, verification, and the current player. Source: spec, Session verification; contract, section 5. */
 import { type Endpoint, endpoint } from '@coffer/http';
 import { Rejection } from '@coffer/kernel';
 import { z } from 'zod';
@@ -11,9 +11,9 @@ import type { SessionUsers, ViewUser } from './sessionUsers.ts';
 
 export interface SessionRoutes extends OfflineVerification {
   readonly sessions: Sessions;
-  /** The user as it is now. */
+  /** The current user. */
   readonly view: ViewUser;
-  /** The same, a moment old at most. */
+  /** The same, possibly a moment old. */
   readonly users: SessionUsers;
 }
 
@@ -65,7 +65,7 @@ export const sessionEndpoints = ({
       const viewed = holder && (await view(holder.place, holder.userId, context));
       if (viewed?.standing === 'suspended') throw reject('auth/user_suspended');
       if (holder && viewed?.standing !== 'active') throw reject('auth/invalid_refresh_token');
-      // Also where nobody holds it: a token used twice ends its session here.
+      // Also without a holder: a reused token ends its session here.
       const { accessToken, refreshToken, expiresAt } = await sessions.refresh(body.refreshToken);
       if (!viewed) throw new Error('A refresh token that nobody holds was refreshed.');
       return { status: 200, body: { accessToken, refreshToken, expiresAt, user: viewed.user } };

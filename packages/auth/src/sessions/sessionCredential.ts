@@ -1,4 +1,4 @@
-/** The credential `session`: a player's access token, good as long as its session and its user are. */
+/** The credential `session`: a player's access token, valid while its session and its user are. */
 import type { SessionCaller } from '@coffer/http';
 import type { Sessions } from './sessions.ts';
 import type { SessionUsers } from './sessionUsers.ts';

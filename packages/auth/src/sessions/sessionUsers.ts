@@ -1,4 +1,4 @@
-/** The user of a session as it is now: what a session may do depends on more than on itself. */
+/** The current user of a session: what a session may do does not depend on itself alone. */
 
 import type { Deadline } from '@coffer/event-store';
 import { type AppPlace, createCoalescingCache } from '@coffer/kernel';
@@ -11,7 +11,7 @@ export interface ViewedUser {
   readonly standing: Standing;
 }
 
-/** Undefined for a user that the place does not have. */
+/** Undefined if the place has no such user. */
 export type ViewUser = (
   place: AppPlace,
   userId: string,
@@ -19,12 +19,12 @@ export type ViewUser = (
 ) => Promise<ViewedUser | undefined>;
 
 /**
- * Beside the age of what is known of the session and of the key that asks: with each of these a suspension is
- * seen in less than a second.
+ * In addition to the age of what is known of the session and of the calling key: together they still show a
+ * suspension in less than a second.
  */
 const MAX_AGE_MS = 250;
 const MAX_REMEMBERED_USERS = 10_000;
-/** A view that several callers wait for is nobody's request alone. */
+/** A view that several callers wait for belongs to no single request. */
 const VIEW_TIMEOUT_MS = 5_000;
 
 export interface SessionUsers {
@@ -47,7 +47,7 @@ export function createSessionUsers(view: ViewUser, nowMs: () => number): Session
       const key = JSON.stringify({ place: { appId, scopeId, environment }, userId });
       const found = await users.get(key);
       if (found?.standing === 'active') return found.user;
-      // Not remembered: who is reinstated and signs in again is let in at once.
+      // Not cached: a reinstated user who signs in again is let in at once.
       users.forget(key);
       return undefined;
     },

@@ -1,4 +1,4 @@
-/** Sign-in sessions: opened by a sign-in, refreshed, checked with every call, ended. ADR 0017. */
+/** Sign-in sessions: opened by a sign-in, refreshed, checked on every call, ended. ADR 0017. */
 import type { Pool } from '@coffer/database';
 import {
   type AppPlace,
@@ -33,7 +33,7 @@ export interface IssuedSession {
   readonly expiresAt: string;
 }
 
-/** Whose session it is. */
+/** The session's user. */
 export interface SessionHolder {
   readonly place: AppPlace;
   readonly userId: string;
@@ -48,20 +48,20 @@ export interface CheckedSession extends SessionHolder {
 
 export interface Sessions {
   readonly open: (place: AppPlace, userId: string, authMethod: AuthMethod) => Promise<IssuedSession>;
-  /** Whose refresh token it is, if it can be used, or could if not everything of the user had been ended. */
+  /** The owner of the refresh token, if it is usable, or would be had not all the user's sessions been ended. */
   readonly holderOf: (refreshToken: string) => Promise<SessionHolder | undefined>;
   /** Throws `auth/invalid_refresh_token`. */
   readonly refresh: (refreshToken: string) => Promise<IssuedSession & SessionHolder>;
   /** Ends the session of the refresh token and its access tokens; any other text does nothing. */
   readonly logout: (refreshToken: string) => Promise<void>;
   /**
-   * Signature, expiry, app and environment, and that the session has not ended; undefined for every kind of bad
-   * token, without a hint which. Standing of the user is for the caller to check.
+   * Checks signature, expiry, app and environment, and that the session has not ended; undefined for every kind of
+   * bad token, without saying which. The caller must check the user's standing.
    */
   readonly check: (accessToken: string, place?: Place) => Promise<CheckedSession | undefined>;
   /** Ends every session of the user at once (suspension, erasure). */
   readonly endAllOf: (place: Pick<AppPlace, 'scopeId' | 'environment'>, userId: string) => Promise<void>;
-  /** Deletes sessions of which nothing can come any more, so many at most. Returns how many. */
+  /** Deletes sessions that can no longer have any effect, up to this many. Returns how many. */
   readonly deleteOld: (limit: number) => Promise<number>;
 }
 
@@ -69,20 +69,20 @@ type Place = Pick<AppPlace, 'appId' | 'environment'>;
 
 export interface SessionsOptions {
   readonly keys: SigningKeys;
-  /** At least 32 secret bytes that stay the same: refresh tokens follow from them. */
+  /** At least 32 secret bytes that never change: refresh tokens are derived from them. */
   readonly refreshKey: Uint8Array;
   readonly clock: Clock;
-  /** What claim `iss` of access tokens begins with; the environment follows. */
+  /** The prefix of claim `iss` of access tokens; the environment follows. */
   readonly issuer: string;
-  /** Measures how old an answer is; must never go back. */
+  /** Measures the age of an answer; must be monotonic. */
   readonly nowMs: () => number;
-  /** Told of a refresh token that was used twice: the session was ended, as one of the two is not the player. */
+  /** Called when a refresh token was reused: the session was ended, as one of the two users is not the player. */
   readonly onReuse: (session: SessionHolder & { readonly sessionId: string }) => void;
 }
 
 const MAX_REMEMBERED_SESSIONS = 20_000;
 const MAX_SESSIONS_PER_QUERY = 256;
-/** A rotation loses its race to another one at most; then the family says what holds. */
+/** A rotation can only lose its race to another one; then the family's state decides. */
 const MAX_ATTEMPTS = 3;
 
 export function createSessions(pool: Pool, options: SessionsOptions): Sessions {
@@ -121,14 +121,14 @@ export function createSessions(pool: Pool, options: SessionsOptions): Sessions {
   const refresh = async ({ sessionId, generation }: RefreshToken): Promise<IssuedSession & SessionHolder> => {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const now = clock();
-      // Mostly the token is the newest, and this is all there is to do.
+      // Usually the token is the newest, and nothing else is needed.
       const rotated = await rotateFamily(pool, sessionId, generation, now);
       if (rotated) return { ...(await issued(rotated, rotated.generation)), ...holderIn(rotated) };
 
       const session = await findSession(pool, sessionId);
       if (!session) break;
       const state = tokenStateOf(session, generation, now);
-      // The row was put back between the two looks at it: once more.
+      // The row was restored between the two reads: try again.
       if (state === 'newest') continue;
       if (state === 'repeatable') {
         return { ...(await issued(session, generation + 1)), ...holderIn(session) };

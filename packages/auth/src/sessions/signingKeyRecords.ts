@@ -1,4 +1,4 @@
-/** The keys that sign access tokens, as they are stored: per environment one that signs and one that is next. */
+/** The stored keys that sign access tokens: per environment one that signs and one that is next. */
 import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { Pool, Queryable } from '@coffer/database';
 import { type Environment, environment as environments } from '@coffer/kernel';
@@ -9,7 +9,7 @@ import { STANDBY_MIN_AGE_MS, VERIFY_ONLY_MS } from './lifetimes.ts';
 /** Published: `standby`, `signing`, `verify-only`. A retired key verifies nothing. */
 type SigningKeyState = 'standby' | 'signing' | 'verify-only' | 'retired';
 
-/** Seals to a place: what was sealed for another key does not open. */
+/** Seals to a place: what was sealed for another key cannot be opened. */
 export interface SecretBox {
   readonly seal: (text: string, place: string) => unknown;
   readonly open: (sealed: unknown, place: string) => string;
@@ -29,7 +29,7 @@ export interface SigningKeyRecord {
   readonly environment: Environment;
   readonly state: SigningKeyState;
   readonly publicJwk: PublicJwk;
-  /** Null once the key signs no more. */
+  /** Null once the key no longer signs. */
   readonly sealedPrivateKey: unknown;
   readonly createdAt: Date;
   readonly verifyUntil: Date | null;
@@ -55,13 +55,13 @@ const recordOf = (row: KeyRow): SigningKeyRecord => ({
   verifyUntil: row.verify_until,
 });
 
-/** Every key there ever was, oldest first. */
+/** Every key that ever existed, oldest first. */
 export async function listSigningKeys(db: Queryable): Promise<readonly SigningKeyRecord[]> {
   const { rows } = await db.query<KeyRow>('select * from records.auth_signing_keys order by created_at, kid');
   return rows.map(recordOf);
 }
 
-/** Those that sign or verify at the time. Makes the first ones of an installation. */
+/** The keys that sign or verify at that time. Creates the first ones of an installation. */
 export async function loadSigningKeys(
   pool: Pool,
   secretBox: SecretBox,
@@ -91,7 +91,7 @@ async function selectPublished(db: Queryable, now: Date): Promise<readonly Signi
   return rows.map(recordOf);
 }
 
-/** Of two services that make the first key at once, one does. */
+/** If two services create the first key at once, one of them succeeds. */
 async function insertKey(
   db: Queryable,
   secretBox: SecretBox,
@@ -114,7 +114,7 @@ async function insertKey(
 const sealPlaceOf = (environment: Environment, kid: string): string =>
   JSON.stringify(['auth signing key', environment, kid]);
 
-/** Throws when the key was sealed by another installation key. */
+/** Throws if the key was sealed with another installation key. */
 export function privateKeyOf(key: SigningKeyRecord, secretBox: SecretBox): KeyObject {
   const text = secretBox.open(key.sealedPrivateKey, sealPlaceOf(key.environment, key.kid));
   return createPrivateKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'pkcs8' });
@@ -127,16 +127,16 @@ function thumbprintOf({ crv, kty, x, y }: PublicJwk): string {
 
 export interface Rotation {
   readonly environment: Environment;
-  /** The key in use verifies nothing from now on: its tokens end, players refresh. */
+  /** The current key stops verifying now: its tokens end, and players refresh. */
   readonly isCompromised: boolean;
 }
 
-/** Any constant: a rotation must see what the one before has done. */
+/** Any constant: a rotation must see the effects of the one before. */
 const ROTATION_LOCK = 7_263_002;
 
 /**
- * In a transaction: the next key signs, the one before only verifies for as long as its tokens live, and a new one
- * is next. A next key that does not open is passed over. Throws `auth/standby_key_too_young`.
+ * In a transaction: the next key signs, the previous one only verifies for as long as its tokens live, and a new
+ * one becomes next. A next key that cannot be opened is passed over. Throws `auth/standby_key_too_young`.
  */
 export async function rotateSigningKeys(
   db: Queryable,
@@ -193,7 +193,7 @@ function opens(key: SigningKeyRecord, secretBox: SecretBox): boolean {
     privateKeyOf(key, secretBox);
     return true;
   } catch {
-    // Sealed by an installation key that is lost: for signing it is as good as none.
+    // Sealed with a lost installation key: useless for signing.
     return false;
   }
 }

@@ -23,7 +23,7 @@ describe('the signing keys', () => {
   const kidOf = (token: string) =>
     JSON.parse(Buffer.from(String(token.split('.')[0]), 'base64url').toString()).kid;
   const published = async (node: Node) => (await node.keys.current()).jwks.map(({ kid }) => kid);
-  /** Past what a node may remember, and past what others may. */
+  /** Longer than a node may cache, and longer than others may. */
   const settle = () => world.advance(10 * MINUTE_MS);
   const codeOf = (rotating: Promise<unknown>) =>
     rotating.then(
@@ -71,7 +71,7 @@ describe('the signing keys', () => {
         for (const node of nodes)
           tokens.push({ token: await signIn(node), untilMs: elapsedMs + 60 * MINUTE_MS });
         await everyTokenVerifies();
-        // Finer than what a node remembers at first, then up to a quarter of an hour.
+        // First in steps finer than a node's cache time, then up to a quarter of an hour.
         advance(step < 4 ? 150 : 5 * MINUTE_MS);
       }
       await world.rotateKeys(TEST);

@@ -1,4 +1,4 @@
-/** The keys of access tokens in memory, at most a fraction of a second old. */
+/** The access token keys in memory, at most a fraction of a second old. */
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { Pool } from '@coffer/database';
 import { type Clock, createCoalescingCache, type Environment } from '@coffer/kernel';
@@ -24,11 +24,11 @@ interface SigningKey {
 
 export interface KeySet {
   readonly verifying: (kid: string) => VerificationKey | undefined;
-  /** Throws when the key was sealed by another installation key; a rotation helps. */
+  /** Throws if the key was sealed with another installation key; a rotation helps. */
   readonly signing: (environment: Environment) => SigningKey;
   /** RFC 7517, the keys of both environments. */
   readonly jwks: readonly PublishedKey[];
-  /** Those of one environment. */
+  /** The keys of one environment. */
   readonly jwksOf: (environment: Environment) => readonly PublishedKey[];
 }
 
@@ -39,23 +39,23 @@ export type PublishedKey = PublicJwk & {
 };
 
 export interface SigningKeys {
-  /** At once where it is fresh. Rejects with a database error. */
+  /** Returns at once if fresh. Rejects with a database error. */
   readonly current: () => KeySet | Promise<KeySet>;
-  /** After a rotation in this process; others see it by themselves. */
+  /** After a rotation in this process; other processes notice by themselves. */
   readonly forget: () => void;
 }
 
 export interface SigningKeysOptions {
   readonly secretBox: SecretBox;
   readonly clock: Clock;
-  /** Measures how old an answer is; must never go back. */
+  /** Measures the age of an answer; must be monotonic. */
   readonly nowMs: () => number;
 }
 
 const ALL = 'all';
 
 export function createSigningKeys(pool: Pool, { secretBox, clock, nowMs }: SigningKeysOptions): SigningKeys {
-  /** A key is opened once: its kid says what it is. */
+  /** A key is opened once: its kid identifies it. */
   const opened = new Map<string, KeyObject>();
   const remembered = (name: string, open: () => KeyObject): KeyObject => {
     const key = opened.get(name) ?? open();

@@ -1,5 +1,5 @@
 /**
- * What POST /sessions/verify refuses, over HTTP: with one code and one body, so that nobody learns why.
+ * What POST /sessions/verify refuses, over HTTP: with one code and one body, so that the reason stays hidden.
  * Source: spec, Session verification; docs/api.md.
  */
 import { createHmac, createPublicKey, createSign, generateKeyPairSync, type KeyObject } from 'node:crypto';
@@ -13,7 +13,7 @@ import { createSigningKeys, type KeySet } from './signingKeys.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Of a session that is good when it is made. */
+/** From a session that is valid when it is made. */
 interface Made {
   readonly accessToken: string;
   readonly refreshToken: string;
@@ -31,7 +31,7 @@ const es256 = (key: KeyObject, header: Fields, claims: Fields): string => {
   const signature = createSign('sha256').update(content).sign({ key, dsaEncoding: 'ieee-p1363' });
   return `${content}.${signature.toString('base64url')}`;
 };
-/** As a verifier would take it that lets the token name the algorithm. */
+/** Exploits a verifier that lets the token name the algorithm. */
 const hs256 = (secret: string, header: Fields, claims: Fields): string => {
   const content = `${encoded({ ...header, alg: 'HS256' })}.${encoded(claims)}`;
   return `${content}.${createHmac('sha256', secret).update(content).digest('base64url')}`;
@@ -76,7 +76,7 @@ describe('a session that is not good', () => {
   const ownJwk = own.publicKey.export({ format: 'jwk' });
   const nowSeconds = () => Math.floor(Date.now() / 1_000);
 
-  /** Of a session that was good a moment ago: asked for with another key. */
+  /** From a session that was valid a moment ago: called with another key. */
   const elsewhere: Readonly<Record<string, () => string>> = {
     'in the other environment': () => app.live.secretKey,
     'in another app of the same scope': () => sibling.test.secretKey,
@@ -84,7 +84,7 @@ describe('a session that is not good', () => {
     'in both another app and environment': () => stranger.live.secretKey,
   };
 
-  /** What was done to a session that was good. */
+  /** What was done to a valid session. */
   const ended: Readonly<Record<string, (session: Made) => Promise<unknown>>> = {
     'after its logout': ({ refreshToken }) =>
       world.client.post('/auth/logout', { refreshToken }, { key: null }),
@@ -96,7 +96,7 @@ describe('a session that is not good', () => {
     'of an erased user': ({ userId }) => asOperator(userId, 'erase'),
   };
 
-  /** What else may be sent in place of a token that is good. */
+  /** What else may be sent in place of a valid token. */
   const forged: Readonly<Record<string, (session: Made) => string>> = {
     'that has expired, though we signed it': ({ accessToken }) => {
       const { header, claims } = partsOf(accessToken);
@@ -170,7 +170,7 @@ describe('a session that is not good', () => {
   };
 
   let refusal: string | undefined;
-  /** 401 `auth/invalid_session`, and to the byte what every other one is answered. */
+  /** 401 `auth/invalid_session`, byte for byte the same answer as all others. */
   const expectTheRefusal = async (asking: ReturnType<typeof verify>) => {
     const answer = await asking;
     expect(verdict(answer)).to.equal('401 auth/invalid_session');

@@ -1,4 +1,4 @@
-/** Sign-in and what it stands on: apps, users, and wallets without a chain. */
+/** Sign-in and what it depends on: apps, users, and wallets without a chain. */
 import { randomBytes } from 'node:crypto';
 import { type Contexts, contexts } from '@coffer/host';
 import { type ContextWorld, type ContextWorldOptions, startContexts } from '@coffer/host/testing';
@@ -39,7 +39,7 @@ export const IDENTITY_KEY = randomBytes(32);
 
 export const SPEC_MASTER_KEYS = createMasterKeys([newMasterKey('test', 1), newMasterKey('live', 1)]);
 
-/** An installation without mail and without a chain, but for what is given. */
+/** An installation without mail and without a chain, unless given. */
 export const authGiven = (given: Partial<AuthGiven> = {}): AuthGiven => ({
   ...PORTAL_GIVEN,
   identityKey: IDENTITY_KEY,
@@ -55,7 +55,7 @@ interface AuthWorldOptions extends Partial<Omit<ContextWorldOptions<AuthGiven>, 
   readonly given?: Partial<AuthGiven>;
 }
 
-/** `contexts`: more than those of sign-in. */
+/** `contexts`: in addition to those of sign-in. */
 export async function startAuthWorld({
   contexts: started = AUTH_CONTEXTS as Contexts<AuthGiven, object>,
   given,
@@ -70,6 +70,6 @@ export async function startAuthWorld({
   return world;
 }
 
-/** Once for each database, before any wallet is made. */
+/** Once per database, before any wallet is created. */
 export const adoptSpecMasterKeys = (pool: ContextWorld['pool']) =>
   adoptMasterKeys(pool, SPEC_MASTER_KEYS, { actor: 'operator', requestId: 'spec', at: new Date() });

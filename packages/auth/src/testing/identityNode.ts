@@ -1,4 +1,4 @@
-/** Sign-ins without HTTP: the identities on the real users, log and database, and real wallets. */
+/** Sign-ins without HTTP: identities with the real users, log, database and wallets. */
 import type { Pool } from '@coffer/database';
 import { type CommandContext, createCommandHandler, type EventStore } from '@coffer/event-store';
 import { createSecretBox, type FailPoint, newId, noFailPoint, systemClock } from '@coffer/kernel';
@@ -14,7 +14,7 @@ import {
 import type { VerifiedIdentity } from '../types.ts';
 import { IDENTITY_KEY, SPEC_MASTER_KEYS } from './authContexts.ts';
 
-/** What one process has of the identities. */
+/** The identities of one process. */
 export interface IdentityNode extends IdentityFlows {
   readonly personalData: PersonalData;
   readonly users: Users;
@@ -50,7 +50,7 @@ export const newPlace = () => ({ appId: newId('app'), scopeId: newId('scp'), env
 
 let people = 0;
 
-/** A person who was never here before. */
+/** A person who has never been here before. */
 export function newPerson(): VerifiedIdentity & { readonly profile: { readonly email: string } } {
   people += 1;
   const email = `person-${people}@example.com`;

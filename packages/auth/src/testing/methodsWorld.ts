@@ -1,4 +1,4 @@
-/** For the specs of the sign-in methods: their endpoints over real HTTP and Postgres, a time that stands still. */
+/** For the specs of the sign-in methods: their endpoints over real HTTP and Postgres, with a stopped clock. */
 import type { Pool } from '@coffer/database';
 import type { CommandContext } from '@coffer/event-store';
 import {
@@ -36,7 +36,7 @@ interface Answer {
 
 export interface MethodsWorld {
   readonly pool: Pool;
-  /** What the endpoints have handed on. */
+  /** What the endpoints have passed on. */
   readonly signedIn: readonly SignedIn[];
   readonly troubles: readonly unknown[];
   readonly logLines: readonly string[];
@@ -44,7 +44,7 @@ export interface MethodsWorld {
   readonly set: (settings: Partial<MethodSettings>) => void;
   readonly now: () => Date;
   readonly pass: (seconds: number) => void;
-  /** With the test environment's publishable key, unless another is named. */
+  /** With the test environment's publishable key, unless another is given. */
   readonly post: (
     path: string,
     body: unknown,
@@ -104,7 +104,7 @@ export async function startMethodsWorld(
     mail: options.mail,
     onTrouble: (error) => troubles.push(error),
     pollIntervalMs: 5,
-    // The time stands still here: a wait would never end.
+    // The clock is stopped here: a wait would never end.
     firstRetryMs: 0,
     signIn: async (place, identity, method, firstTouch, context) => {
       options.onSignIn?.();

@@ -1,4 +1,4 @@
-/** Sign-in, and funds and play of those who signed in. */
+/** Sign-in, plus funds and play for signed-in players. */
 import { accountsContext } from '@coffer/accounts';
 import { auditContext } from '@coffer/audit';
 import { ledgerContext } from '@coffer/ledger';

@@ -1,4 +1,4 @@
-/** For `refreshKilled.e2e.spec.ts`: a process that refreshes each token that it is sent, and can be killed. */
+/** For `refreshKilled.e2e.spec.ts`: a process that refreshes each token it is sent, and can be killed. */
 import { createPool } from '@coffer/database';
 import { createSecretBox, systemClock } from '@coffer/kernel';
 import { createSessions } from '../sessions/sessions.ts';
@@ -24,6 +24,6 @@ const sessions = createSessions(pool, {
 process.on('message', (token) => {
   sessions.refresh(String(token)).then(({ refreshToken }) => process.send?.(refreshToken), fail);
 });
-// Whoever started it is gone.
+// The parent process is gone.
 process.on('disconnect', () => process.exit(0));
 process.send?.('ready');

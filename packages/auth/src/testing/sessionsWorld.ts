@@ -15,7 +15,7 @@ const keyFrom = (text: string) => createHash('sha256').update(text).digest();
 export const REFRESH_KEY = keyFrom('refresh');
 export const SECRETS_KEY = keyFrom('secrets');
 
-/** A service as far as sessions go: what it remembers is its own. */
+/** A service as far as sessions go, with its own caches. */
 export interface Node {
   readonly keys: SigningKeys;
   readonly sessions: Sessions;
@@ -24,11 +24,11 @@ export interface Node {
 export interface SessionsWorld {
   readonly pool: Pool;
   readonly secretBox: SecretBox;
-  /** The clock, and what measures ages. */
+  /** The clock, also used to measure ages. */
   readonly now: () => Date;
   readonly advance: (ms: number) => void;
   readonly newNode: (options?: { readonly issuer: string }) => Node;
-  /** Whoever's refresh token was used twice, so far. */
+  /** The users whose refresh tokens have been reused so far. */
   readonly reused: readonly SessionHolder[];
   readonly rotateKeys: (rotation: Rotation) => Promise<void>;
   readonly keyStates: (environment: 'test' | 'live') => Promise<readonly string[]>;

@@ -5,7 +5,7 @@ import { encodeBase58 } from '@coffer/kernel';
 
 export const BOT_TOKEN = '7000000001:AAspec-token-of-a-bot-that-never-was';
 
-/** Players of the app can sign in with all methods from then on. */
+/** Enables all sign-in methods for the app's players. */
 export async function allowSignIn(client: Client, appId: string): Promise<void> {
   const settings = {
     allowedAuthMethods: ['siws', 'messenger', 'email'],
@@ -15,7 +15,7 @@ export async function allowSignIn(client: Client, appId: string): Promise<void> 
   requireStatus(await client.post(`/portal/app/${appId}/settings`, { settings }), 200);
 }
 
-/** A wallet of its own, as a wallet adapter shows it. */
+/** A new wallet, as a wallet adapter presents it. */
 export function newWallet(): {
   readonly publicKey: string;
   readonly signMessage: (message: Uint8Array) => Promise<Uint8Array>;

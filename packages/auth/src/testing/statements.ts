@@ -1,11 +1,11 @@
-/** What a service asks of its database, for specs: a relay in front of Postgres that reads along. */
+/** Records what a service asks of its database, for specs: a relay in front of Postgres. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface StatementWatch {
-  /** To be given to the service in place of the database's own. */
+  /** To be given to the service in place of the real database address. */
   readonly url: string;
-  /** The statements that have begun since the last call, in order, without their values. */
+  /** The statements begun since the last call, in order, without their values. */
   readonly take: () => readonly string[];
   readonly stop: () => Promise<void>;
 }
@@ -24,7 +24,7 @@ export async function watchStatements(databaseUrl: string): Promise<StatementWat
     ] as const) {
       sockets.add(from);
       from.pipe(to);
-      // Either side may hang up; the other one is told by the end of its own.
+      // Either side may hang up; the other one is closed with it.
       from.on('error', () => to.destroy());
       from.on('close', () => {
         sockets.delete(from);
@@ -52,7 +52,7 @@ export async function watchStatements(databaseUrl: string): Promise<StatementWat
   };
 }
 
-/** Messages of the frontend: a letter, their length, their content; the first one of a connection has no letter. */
+/** Frontend messages: a letter, their length, their content; the first one of a connection has no letter. */
 function statementReader(onStatement: (text: string) => void): (chunk: Buffer) => void {
   let rest = Buffer.alloc(0);
   let isStarted = false;

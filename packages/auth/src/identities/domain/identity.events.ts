@@ -1,7 +1,7 @@
 /**
- * Stored facts. These names and shapes are on disk for ever.
- * An identity belongs to a scope: every app of the scope finds the same user behind it. No event holds personal
- * data: the identity is known by a keyed hash, and whom it stands for is kept outside the log.
+ * Stored facts: these names and shapes are on disk permanently.
+ * An identity belongs to a scope: every app of the scope finds the same user behind it. Events hold no personal
+ * data: they carry a keyed hash of the identity, and the person's details are kept outside the log.
  */
 import { type EventIn, eventCodec } from '@coffer/kernel';
 import { z } from 'zod';

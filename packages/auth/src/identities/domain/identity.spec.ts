@@ -23,7 +23,7 @@ const signIn = (firstTouch: Touch = {}, { appId = 'app_1', at = AT } = {}): Iden
 });
 const release = (userId: string): IdentityCommand => ({ type: 'ReleaseIdentity', userId, at: LATER });
 
-// On disk for ever: another release must make the same ids of the same claim.
+// Permanent on disk: every release must derive the same ids from the same claim.
 const FIRST = '55qbwj28gza8y925h9v1jd34hr';
 const SECOND = '70r19yd095bzrbcppw8fwq3y0k';
 

@@ -1,6 +1,6 @@
 /**
- * Whose an identity is. The stream is named by the identity's keyed hash, so its first event, which only one
- * writer can append, is what makes two first sign-ins at once one user. Source: contract, Sign-in and sessions.
+ * Which user an identity belongs to. The stream is named by the identity's keyed hash, and only one writer can append
+ * its first event, so two simultaneous first sign-ins yield one user. Source: contract, Sign-in and sessions.
  */
 import assert from 'node:assert/strict';
 import { type Decision, type Environment, idFromParts, type StreamType, streamName } from '@coffer/kernel';
@@ -14,7 +14,7 @@ export interface Touch {
   readonly gameKey?: string | undefined;
 }
 
-/** Where an identity stands for one user. */
+/** The position of an identity with respect to one user. */
 export interface IdentityPlace {
   readonly environment: Environment;
   readonly scopeId: string;
@@ -32,18 +32,18 @@ export interface Claim {
   /** The app through which the user came. */
   readonly appId: string;
   readonly claimedAt: string;
-  /** Of the event that claimed. */
+  /** From the event that claimed the identity. */
   readonly revision: number;
 }
 
 export interface IdentityState {
-  /** How often the identity was claimed: each time by another user. */
+  /** How often the identity has been claimed, each time by another user. */
   readonly claims: number;
   /** Undefined before the first sign-in and after a release. */
   readonly claim: Claim | undefined;
   /** By app: whether its first touch brought a referral code. */
   readonly touched: ReadonlyMap<string, boolean>;
-  /** How many events there are. */
+  /** The number of events. */
   readonly length: number;
 }
 
@@ -64,7 +64,7 @@ export type IdentityCommand =
       readonly at: string;
     };
 
-/** Who has the identity now; undefined when nobody has. */
+/** The current owner of the identity; undefined if there is none. */
 export type IdentityAnswer = Claim | undefined;
 
 type ClaimIdentity = Extract<IdentityCommand, { type: 'ClaimIdentity' }>;
@@ -73,7 +73,7 @@ function decide(state: IdentityState, command: IdentityCommand): Decision<Identi
   if (command.type === 'ClaimIdentity') {
     return state.claim ? touch(state, state.claim, command) : claim(state, command);
   }
-  // Released already; and what somebody else has claimed since is no longer this user's to release.
+  // Already released, or since claimed by another user, in which case this user cannot release it.
   if (state.claim?.userId !== command.userId) return { events: [], answer: state.claim };
   const { userId, identityId } = state.claim;
   return {
@@ -86,7 +86,7 @@ function claim(
   state: IdentityState,
   { place, identityType, appId, firstTouch, at }: ClaimIdentity,
 ): Decision<IdentityEvent, IdentityAnswer> {
-  // All ids follow from the claim's number, so that whoever finishes what it began makes the same user.
+  // All ids are derived from the claim's number, so whoever completes the claim creates the same user.
   const parts = ['identity', place.environment, place.scopeId, place.identityHash, String(state.claims + 1)];
   const claimed = {
     userId: idFromParts('usr', ...parts),
@@ -105,7 +105,7 @@ function claim(
   };
 }
 
-/** A sign-in of a user who is known: new is at most what it brings for referrals in this app. */
+/** A sign-in by a known user: only its referral data for this app can be new. */
 function touch(
   { touched }: IdentityState,
   current: Claim,
@@ -113,7 +113,7 @@ function touch(
 ): Decision<IdentityEvent, IdentityAnswer> {
   const broughtCode = touched.get(appId);
   const isNews = broughtCode === undefined || (!broughtCode && firstTouch.referralCode !== undefined);
-  // A release takes the answer back, so it is never given from memory alone.
+  // A release revokes the answer, so it is never given from memory alone.
   if (!isNews) return { events: [], answer: current, replayed: true, revocable: true };
   const { userId } = current;
   return {

@@ -1,10 +1,10 @@
-/** An email address as an identity: written in one way only. Source: contract, Sign-in and sessions. */
+/** An email address as an identity, in one canonical spelling. Source: contract, Sign-in and sessions. */
 import { z } from 'zod';
 
 /** RFC 5321, the longest path without its angle brackets. */
 const MAX_LENGTH = 254;
 
-/** Trimmed and lower-cased. ASCII only: other letters would fold into these, or only look like them. */
+/** Trimmed and lower-cased. ASCII only: other letters would fold into these, or look like them. */
 export const emailAddress = z
   .string()
   .max(2 * MAX_LENGTH)
@@ -18,7 +18,7 @@ export const emailAddress = z
       .pipe(z.email()),
   )
   .meta({
-    // Without the blanks around it, which are taken off.
+    // Surrounding blanks are trimmed and do not count.
     pattern: `^\\s*${z.regexes.email.source.slice(1, -1)}\\s*$`,
     example: 'player@example.com',
   });

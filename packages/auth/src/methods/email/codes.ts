@@ -1,6 +1,6 @@
 /**
- * One-time codes: one live code an address, a new one in place of the old. What is kept is an HMAC, so that a copy
- * of the database tells neither codes nor addresses. Source: contract, Sign-in and sessions.
+ * One-time codes: one live code per address, a new one replacing the old. Only an HMAC is stored, so a copy of
+ * the database reveals neither codes nor addresses. Source: contract, Sign-in and sessions.
  */
 import { randomInt, randomUUID, timingSafeEqual } from 'node:crypto';
 import type { Queryable } from '@coffer/database';
@@ -14,7 +14,7 @@ const ATTEMPTS = 5;
 const SENDS_AN_HOUR = 5;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-/** So many rows that say nothing any more go at each issue: more than come in, and never many at once. */
+/** How many obsolete rows each issue removes: more than it adds, but never many at once. */
 const SWEPT_AT_A_TIME = 4;
 
 export type CodePlace = Pick<AppPlace, 'appId' | 'environment'>;
@@ -28,11 +28,11 @@ interface IssuedCode {
 
 export interface Codes {
   readonly hashOf: (place: CodePlace, address: string) => string;
-  /** In the transaction that queues the mail. Throws `request/rate_limited`; the code before stays then. */
+  /** In the transaction that queues the mail. Throws `request/rate_limited`; the previous code then stays valid. */
   readonly issue: (db: Queryable, place: CodePlace, addressHash: string) => Promise<IssuedCode>;
-  /** Counts the try before it looks. Throws `auth/code_invalid`, whatever is wrong; a right code works once. */
+  /** Counts the attempt before checking. Throws `auth/code_invalid` for any failure; a correct code works once. */
   readonly use: (db: Queryable, place: CodePlace, addressHash: string, code: string) => Promise<void>;
-  /** Removes a few rows of addresses that may be written to again anyway. */
+  /** Removes a few rows of addresses that may be mailed again anyway. */
   readonly sweep: (db: Queryable) => Promise<void>;
 }
 
@@ -81,7 +81,7 @@ export function createCodes(secretsKey: Uint8Array, clock: Clock): Codes {
     },
 
     use: async (db, place, addressHash, code) => {
-      // The try is taken away by the statement that reads the code: parallel guesses cannot share one.
+      // The statement that reads the code also consumes the attempt: parallel guesses cannot share one.
       const { rows } = await db.query<{ code_id: string; code_hmac: string }>(
         `update records.auth_email_codes set attempts_left = attempts_left - 1
           where app_id = $1 and environment = $2 and address_hash = $3
@@ -90,12 +90,12 @@ export function createCodes(secretsKey: Uint8Array, clock: Clock): Codes {
         [...keyOf(place, addressHash), clock()],
       );
       const kept = rows[0];
-      // Without a live code the same is computed, and compared with what no code has.
+      // Without a live code the same work is done, comparing with a value that no code has.
       const { code_id: codeId, code_hmac: expected } = kept ?? NO_CODE;
       const given = hashCode(...keyOf(place, addressHash), codeId, code);
       if (!isSame(given, expected) || !kept) throw reject('auth/code_invalid');
 
-      // Of two tries with the right code at once, one finds it still there.
+      // Of two simultaneous attempts with the correct code, only one finds it still there.
       const { rowCount } = await db.query(
         `update records.auth_email_codes set code_hmac = null
           where app_id = $1 and environment = $2 and address_hash = $3
@@ -124,7 +124,7 @@ const keyOf = ({ appId, environment }: CodePlace, addressHash: string): [string,
   addressHash,
 ];
 
-/** Both are results of the same `KeyedHash`, so of the same length. */
+/** Both come from the same `KeyedHash`, so they have the same length. */
 function isSame(left: ReturnType<KeyedHash>, right: ReturnType<KeyedHash>): boolean {
   return timingSafeEqual(Buffer.from(left, 'hex'), Buffer.from(right, 'hex'));
 }

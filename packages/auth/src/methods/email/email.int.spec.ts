@@ -187,7 +187,7 @@ describe('sign-in by email', () => {
   });
 
   it('keeps and logs neither address nor code', async () => {
-    // Long enough that no hash or sealed text has it in it by chance.
+    // Long enough that no hash or sealed text contains it by chance.
     const address = 'particular-player@player.example';
     server.refuseWith('451 Not now');
     await initiate(address);

@@ -1,6 +1,6 @@
 /**
- * Sign-in by a code that was mailed. Nothing here knows whether an address has a user, so that neither answer nor
- * time can tell. Source: contract, Sign-in and sessions.
+ * Sign-in with a mailed code. Nothing here knows whether an address has a user, so neither the answer nor its
+ * timing can reveal it. Source: contract, Sign-in and sessions.
  */
 
 import { type Pool, withTransaction } from '@coffer/database';
@@ -10,7 +10,7 @@ import type { Codes } from './codes.ts';
 import type { Outbox } from './outbox.ts';
 
 export interface EmailSignIn {
-  /** Queues the mail and does not wait for it. Throws `request/rate_limited`. */
+  /** Queues the mail without waiting for delivery. Throws `request/rate_limited`. */
   readonly initiate: (place: AppPlace, appName: string, address: string) => Promise<{ expiresAt: string }>;
   /** Throws `auth/code_invalid`. */
   readonly verify: (place: AppPlace, address: string, code: string) => Promise<VerifiedIdentity>;
@@ -20,7 +20,7 @@ export interface EmailDependencies {
   readonly pool: Pool;
   readonly codes: Codes;
   readonly outbox: Outbox;
-  /** Called when a mail has been queued for good. */
+  /** Called once the queued mail is committed. */
   readonly onQueued: () => void;
 }
 

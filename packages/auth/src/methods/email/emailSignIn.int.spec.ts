@@ -33,7 +33,7 @@ describe('signing in by email', () => {
     await mailServer.stop();
   });
 
-  /** Of one process. */
+  /** For one process. */
   const newMail = () => smtpTransport({ url: mailServer.url, from: 'Coffer <no-reply@coffer.example>' });
   const newPage = (baseUrl = world.client.baseUrl): PlayerClient =>
     createPlayerClient({ baseUrl, publishableKey: app.test.publishableKey });
@@ -118,7 +118,7 @@ describe('signing in by email', () => {
       const suspended = (await signIn('lately@player.example')).session.user.id;
       const path = `/portal/app/${app.appId}/test/users/${suspended}/suspend`;
       requireStatus(await world.client.post(path, {}), 200);
-      // It knows the same users, and has written to none of these addresses within the last minute.
+      // It knows the same users, and has not written to any of these addresses within the last minute.
       const sibling = await setUpApp(world.client, { name: 'Sibling', scope: app.scopeId });
       await allowSignIn(world.client, sibling.appId);
 
@@ -135,7 +135,7 @@ describe('signing in by email', () => {
       for (const one of asked) expect(one).to.deep.equal(asked[0]);
     });
 
-    /** Status, headers and body, with what is of the moment taken out. */
+    /** Status, headers and body, without the values that vary over time. */
     const bytesOf = ({ status, headers, text }: Answer): string => {
       const shown = [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name));
       return `${status} ${JSON.stringify(shown)} ${text.replace(/\d{4}-[\dT:.-]+Z/, 'TIME')}`;
@@ -157,8 +157,8 @@ describe('signing in by email', () => {
 });
 
 /**
- * Beside the request the service looks for mail to send every second, sends what there is, and reads settings and keys
- * anew as they age.
+ * Independently of requests, the service looks for queued mail every second and sends it, and refreshes settings
+ * and keys as they age.
  */
 function isOfTheRequest(statement: string): boolean {
   const besides = [

@@ -62,7 +62,7 @@ describe('the outbox of mail', () => {
     expect(second?.id).to.equal(first?.id);
     expect(second?.attempts).to.equal(2);
 
-    // The first one wakes up: the lease is not its own any more.
+    // The first one wakes up, but no longer holds the lease.
     if (first) await outbox.putBack(first, 0);
     expect(await outbox.take(1)).to.deep.equal([]);
   });
@@ -110,7 +110,7 @@ describe('the outbox of mail', () => {
   });
 });
 
-/** Resolves when so many have been sent; refuses those for one address. */
+/** Resolves once this many have been sent; refuses mail to one address. */
 function countingTransport(sent: string[], wanted: number, refused?: string) {
   const { promise: isSent, resolve } = Promise.withResolvers<void>();
   const transport: MailTransport = {

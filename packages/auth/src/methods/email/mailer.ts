@@ -1,23 +1,23 @@
-/** Hands queued mail over, a few at a time, and tries again what was not taken until its code has expired. */
+/** Hands over queued mail, a few at a time, and retries refused mail until its code expires. */
 import { backOffMs } from '@coffer/consumers';
 import type { Outbox, TakenMail } from './outbox.ts';
 import type { MailTransport } from './transport.ts';
 
 export interface Mailer {
-  /** There is mail now: no need to wait for the next look. */
+  /** There is mail to send: do not wait for the next poll. */
   readonly nudge: () => void;
-  /** Until then nothing is handed over. */
+  /** Nothing is handed over before this. */
   readonly start: () => void;
-  /** Waits for what is being handed over, but not for a server that says nothing: another node tries again. */
+  /** Waits for mail being handed over, but not for an unresponsive server: another node will retry. */
   readonly stop: () => Promise<void>;
 }
 
 export interface MailerOptions {
   readonly outbox: Outbox;
   readonly transport: MailTransport;
-  /** Told of each failure; the errors carry neither address nor code. */
+  /** Called for each failure; the errors contain neither address nor code. */
   readonly onTrouble: (error: unknown) => void;
-  /** How often mail of other nodes, and mail to be tried again, is looked for. */
+  /** How often to look for mail of other nodes and mail to retry. */
   readonly pollIntervalMs?: number;
   readonly firstRetryMs?: number;
 }
@@ -56,7 +56,7 @@ export function createMailer(options: MailerOptions): Mailer {
         const free = PARALLEL_MAILS - inFlight.size;
         if (free > 0) taken = await outbox.take(free);
       } catch (error) {
-        // The database is away: what is queued there waits.
+        // The database is away: the queued mail waits in it.
         onTrouble(error);
       }
       for (const mail of taken) {
@@ -78,7 +78,7 @@ export function createMailer(options: MailerOptions): Mailer {
     } catch (error) {
       onTrouble(error);
       const delayMs = backOffMs(taken.attempts, firstRetryMs, MOST_RETRY_MS);
-      // Where this fails too, the mail is taken again when its lease has run out.
+      // If this fails too, the mail is taken again once its lease expires.
       await outbox.putBack(taken, delayMs).catch(onTrouble);
     }
   }
@@ -93,7 +93,7 @@ async function atMost(limitMs: number, work: Promise<unknown>): Promise<void> {
   clearTimeout(timer);
 }
 
-/** A ring while nobody listens is heard at the next listening. */
+/** A ring that nobody is listening for is kept until the next listener. */
 function createBell() {
   let rung = false;
   let wake = () => {};

@@ -1,6 +1,6 @@
 /**
- * Mail from the transaction that decided it until it has been handed over. A node takes a mail for a while; if it
- * dies, another one takes it after that, so that a mail may go twice (under one id) but is never forgotten.
+ * Mail, from the transaction that queued it until it is handed over. A node leases a mail for a while; if the node
+ * dies, another takes over afterwards. So a mail may be sent twice (under one id) but is never lost.
  */
 import { randomUUID } from 'node:crypto';
 import type { Queryable } from '@coffer/database';
@@ -13,29 +13,29 @@ interface QueuedMail {
   readonly place: CodePlace;
   readonly addressHash: string;
   readonly mail: Omit<Mail, 'id'>;
-  /** When it has become worthless. */
+  /** When the mail becomes worthless. */
   readonly expiresAt: Date;
 }
 
 export interface TakenMail {
   readonly id: string;
-  /** Counts this one. */
+  /** Includes this one. */
   readonly attempts: number;
-  /** Throws where the key of the installation is another now. */
+  /** Throws if the installation's key has changed. */
   readonly open: () => Mail;
 }
 
 export interface Outbox {
-  /** In place of what is still queued for the address: an older code no longer works. */
+  /** Replaces mail still queued for the address: an older code no longer works. */
   readonly put: (db: Queryable, queued: QueuedMail) => Promise<void>;
   readonly take: (limit: number) => Promise<readonly TakenMail[]>;
   readonly remove: (taken: TakenMail) => Promise<void>;
   readonly putBack: (taken: TakenMail, delayMs: number) => Promise<void>;
-  /** Removes what has become worthless unsent; how many those were. */
+  /** Removes mail that expired unsent; returns how many. */
   readonly giveUp: () => Promise<number>;
 }
 
-/** Longer than the transport takes until it fails. */
+/** Longer than the transport's timeout. */
 const LEASE_MS = 60_000;
 
 const stored = z.strictObject({
@@ -95,7 +95,7 @@ export function createOutbox(pool: Queryable, secretBox: SecretBox, clock: Clock
     },
 
     putBack: async ({ id, attempts }, delayMs) => {
-      // Where the lease ran out and another node has it, that one decides.
+      // If the lease expired and another node has the mail, that node decides.
       await pool.query(
         'update records.auth_mail_outbox set due_at = $3 where mail_id = $1 and attempts = $2',
         [id, attempts, inMs(delayMs)],

@@ -1,10 +1,10 @@
-/** Where mail goes: to an SMTP server, or into files for whoever tries Coffer on their own machine. */
+/** Where mail goes: to an SMTP server, or into files on a developer's own machine. */
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTransport } from 'nodemailer';
 
 export interface Mail {
-  /** Of the mail, not of the try: it becomes the Message-ID, by which a repeated one is known. */
+  /** Identifies the mail, not the attempt: it becomes the Message-ID, which reveals repeats. */
   readonly id: string;
   readonly to: string;
   readonly subject: string;
@@ -13,12 +13,12 @@ export interface Mail {
 }
 
 export interface MailTransport {
-  /** Throws when nobody has taken it. */
+  /** Throws if the mail was not accepted. */
   readonly send: (mail: Mail) => Promise<void>;
   readonly close: () => void;
 }
 
-/** A failure without the words of the server: those repeat addresses, and this one is logged. */
+/** A failure without the server's own words, which repeat addresses; this one is logged. */
 class MailFailure extends Error {
   override readonly name = 'MailFailure';
 }
@@ -55,7 +55,7 @@ export function smtpTransport({ url, from }: { readonly url: string; readonly fr
   };
 }
 
-/** One `.eml` file a mail, readable by its owner only; names sort by time. */
+/** One `.eml` file per mail, readable by its owner only; names sort by time. */
 export function fileTransport({
   folder,
   from,
@@ -72,7 +72,7 @@ export function fileTransport({
       const { message } = await composer.sendMail(messageOf(mail));
       const name = `${mail.date.toISOString().replaceAll(/[:.]/g, '-')}-${mail.id}`;
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      // Whoever watches the folder sees whole mails only.
+      // A process watching the folder only sees complete mails.
       const draft = join(folder, `.${name}.part`);
       await writeFile(draft, message, { mode: 0o600 });
       await rename(draft, join(folder, `${name}.eml`));
@@ -83,7 +83,7 @@ export function fileTransport({
 
 function messageOf({ id, to, subject, text, date }: Mail) {
   return {
-    // As an object: an address is never read as a list of several.
+    // As an object, so that an address is never parsed as a list.
     to: { name: '', address: to },
     subject,
     text,

@@ -27,7 +27,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   }),
 };
 
-/** Launch data of our own, signed and hashed as the platform would do it for the bot. */
+/** Launch data of our own, signed and hashed the way the platform does it for the bot. */
 function launchData(fields: Readonly<Record<string, string>>, token = BOT_TOKEN): string {
   const message = `${token.split(':')[0]}:WebAppData\n${linesOf(fields)}`;
   const signature = sign(undefined, Buffer.from(message), platform.privateKey).toString('base64url');
@@ -57,7 +57,7 @@ const taking = (proof: LaunchProof) => {
   return { verify, refuses };
 };
 
-// `before` is the field whose line stands before that of `start_param` in what is signed.
+// `before` is the field whose line precedes that of `start_param` in the signed text.
 for (const [by, proof, before] of [
   ['the token of the bot', BY_TOKEN, 'signature'],
   ['the id of the bot', BY_ID, 'query_id'],

@@ -7,7 +7,7 @@ import type { VerifiedIdentity } from '../../types.ts';
 import { reject } from '../errors.ts';
 import { isProved, type LaunchProof } from './launchProof.ts';
 
-/** Longer than any that a messenger makes. */
+/** Longer than any messenger produces. */
 export const MAX_LAUNCH_DATA_LENGTH = 4_096;
 const MAX_AHEAD_SECONDS = 60;
 
@@ -19,11 +19,11 @@ export interface LaunchDataCheck {
 
 export interface VerifiedLaunch {
   readonly identity: VerifiedIdentity;
-  /** What the deep link carried. */
+  /** The payload of the deep link. */
   readonly startParam: string | undefined;
 }
 
-/** Throws `auth/launch_data_invalid`, whatever is wrong with it. */
+/** Throws `auth/launch_data_invalid` for any defect. */
 export function verifyLaunchData(initData: string, check: LaunchDataCheck): VerifiedLaunch {
   const fields = fieldsOf(initData);
   if (!fields || !isProved(fields, check.proof)) throw reject('auth/launch_data_invalid');
@@ -34,7 +34,7 @@ export function verifyLaunchData(initData: string, check: LaunchDataCheck): Veri
   return { identity, startParam: fields.get('start_param') };
 }
 
-/** Undefined where a key comes twice, or a line break could pass one field off as two. */
+/** Undefined if a key occurs twice, or a line break could make one field look like two. */
 function fieldsOf(text: string): ReadonlyMap<string, string> | undefined {
   if (text.length > MAX_LAUNCH_DATA_LENGTH || !text.isWellFormed()) return undefined;
   const fields = new Map<string, string>();
@@ -64,9 +64,9 @@ function isFresh(authDate: string | undefined, { now, maxAgeSeconds }: LaunchDat
   return ageSeconds <= maxAgeSeconds && ageSeconds >= -MAX_AHEAD_SECONDS;
 }
 
-/** The platform adds fields as it likes; of these we keep what the specification names. */
+/** The platform may add fields; we keep only those that the specification names. */
 const launchUser = z.object({
-  // An id beyond 2^53 would come out of JSON as another one.
+  // JSON parsing would change an id above 2^53.
   id: z.int().positive(),
   username: z.string().optional(),
   first_name: z.string().optional(),

@@ -1,7 +1,7 @@
 /**
- * What shows that launch data was made for the app's own bot. With the bot's token: the hash that the platform
- * makes with it, https://core.telegram.org/bots/webapps#validating-data-received-via-the-mini-app. With the bot's
- * id alone: the signature of the platform itself, so that we hold no credential of the bot,
+ * What proves that launch data was made for the app's own bot. With the bot's token: the hash that the platform
+ * computes with it, https://core.telegram.org/bots/webapps#validating-data-received-via-the-mini-app. With the bot's
+ * id alone: the platform's own signature, so that we hold no credential of the bot,
  * https://core.telegram.org/bots/webapps#validating-data-for-third-party-use.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -14,22 +14,22 @@ export type LaunchProof =
   | {
       readonly kind: 'botId';
       readonly botId: string;
-      /** Ed25519, 32 bytes each; the signature is one of any of them. */
+      /** Ed25519 keys, 32 bytes each; a signature by any of them is accepted. */
       readonly platformKeys: readonly Uint8Array[];
     };
 
-/** As the platform publishes them: of what players use, and of its own test installation. */
+/** As published by the platform: for its production and its test installation. */
 const PLATFORM_KEY = Buffer.from('e7bf03a2fa4602af4580703d88dda5bb59f32ed8b02a56c187fe7d34caed242d', 'hex');
 const PLATFORM_TEST_KEY = Buffer.from(
   '40055058a4ee38156a06562e52eece92a771bcd8346a8c4615cb7376eddf72ec',
   'hex',
 );
 
-/** In test, players may also come from the platform's test installation, where anybody can be anyone. */
+/** In test, players may also come from the platform's test installation, where anybody can pose as anyone. */
 export const platformKeysOf = (environment: Environment): readonly Uint8Array[] =>
   environment === 'live' ? [PLATFORM_KEY] : [PLATFORM_KEY, PLATFORM_TEST_KEY];
 
-/** The token counts where both are set. Undefined: the messenger is not configured. */
+/** If both are set, the token is used. Undefined: the messenger is not configured. */
 export function launchProofOf(
   { botToken, botId }: Pick<MethodSettings, 'botToken' | 'botId'>,
   environment: Environment,
@@ -39,7 +39,7 @@ export function launchProofOf(
   return undefined;
 }
 
-/** Takes fields of which none has a line break, or one field could pass for two. */
+/** No field may contain a line break, or one field could pass for two. */
 export function isProved(fields: ReadonlyMap<string, string>, proof: LaunchProof): boolean {
   switch (proof.kind) {
     case 'botToken':
@@ -60,7 +60,7 @@ function isHashed(fields: ReadonlyMap<string, string>, botToken: string): boolea
   return timingSafeEqual(expected, Buffer.from(hash, 'hex'));
 }
 
-/** 64 bytes, in the one spelling that they have without padding. */
+/** 64 bytes, in their only spelling without padding. */
 const SIGNATURE = /^[A-Za-z0-9_-]{85}[AQgw]$/;
 
 function isSigned(

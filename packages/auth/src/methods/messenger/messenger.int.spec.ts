@@ -91,7 +91,7 @@ describe('sign-in with launch data over HTTP', () => {
     // Published: Telegram-Mini-Apps/telegram-apps, packages/init-data-node/src/entries/node.test.ts.
     const signedByPlatform =
       'user=%7B%22id%22%3A279058397%2C%22first_name%22%3A%22Vladislav%20%2B%20-%20%3F%20%5C%2F%22%2C%22last_name%22%3A%22Kibenko%22%2C%22username%22%3A%22vdkfrost%22%2C%22language_code%22%3A%22ru%22%2C%22is_premium%22%3Atrue%2C%22allows_write_to_pm%22%3Atrue%2C%22photo_url%22%3A%22https%3A%5C%2F%5C%2Ft.me%5C%2Fi%5C%2Fuserpic%5C%2F320%5C%2F4FPEE4tmP3ATHa57u6MqTDih13LTOiMoKoLDRG4PnSA.svg%22%7D&chat_instance=8134722200314281151&chat_type=private&auth_date=1733584787&signature=zL-ucjNyREiHDE8aihFwpfR9aggP2xiAo3NSpfe-p7IbCisNlDKlo7Kb6G4D0Ao2mBrSgEk4maLSdv6MLIlADQ&hash=2174df5b000556d044f3f020384e879c8efcab55ddea2ced4eb752e93e7080d6';
-    /** The example is old, and the time of this world goes forward only. */
+    /** The example is old, and this world's clock only moves forward. */
     const ANY_AGE = { launchDataMaxAgeSeconds: 10 ** 9 };
 
     it('and no token, the signature of the messenger is enough, in both environments', async () => {

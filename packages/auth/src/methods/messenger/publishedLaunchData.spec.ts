@@ -1,4 +1,4 @@
-/** Launch data that others published as examples: real bots and the real platform made it. */
+/** Launch data published by others as examples, made by real bots and the real platform. */
 import { Rejection } from '@coffer/kernel';
 import { expect } from 'chai';
 import { verifyLaunchData } from './launchData.ts';
@@ -14,7 +14,7 @@ interface Vector {
   readonly profile: Readonly<Record<string, string>>;
 }
 
-/** Telegram-Mini-Apps/telegram-apps, packages/init-data-node/src/entries/node.test.ts, today's version. */
+/** Telegram-Mini-Apps/telegram-apps, packages/init-data-node/src/entries/node.test.ts, current version. */
 const WITH_SIGNATURE = {
   initData:
     'user=%7B%22id%22%3A279058397%2C%22first_name%22%3A%22Vladislav%20%2B%20-%20%3F%20%5C%2F%22%2C%22last_name%22%3A%22Kibenko%22%2C%22username%22%3A%22vdkfrost%22%2C%22language_code%22%3A%22ru%22%2C%22is_premium%22%3Atrue%2C%22allows_write_to_pm%22%3Atrue%2C%22photo_url%22%3A%22https%3A%5C%2F%5C%2Ft.me%5C%2Fi%5C%2Fuserpic%5C%2F320%5C%2F4FPEE4tmP3ATHa57u6MqTDih13LTOiMoKoLDRG4PnSA.svg%22%7D&chat_instance=8134722200314281151&chat_type=private&auth_date=1733584787&signature=zL-ucjNyREiHDE8aihFwpfR9aggP2xiAo3NSpfe-p7IbCisNlDKlo7Kb6G4D0Ao2mBrSgEk4maLSdv6MLIlADQ&hash=2174df5b000556d044f3f020384e879c8efcab55ddea2ced4eb752e93e7080d6',
@@ -28,13 +28,13 @@ const WITH_SIGNATURE = {
   },
 };
 
-/** Of the first two. Its bot exists for the examples only. */
+/** For the first two. Its bot exists only for the examples. */
 const TOKEN = '5768337691:AAH5YkoiEuPk8-FZa32hStHTqXiLPtAEhx8';
 
-// Examples as their authors published them, tokens of bots included.
+// Examples as their authors published them, including bot tokens.
 const published: readonly Vector[] = [
   {
-    // The same file, its first version.
+    // The same file, in its first version.
     name: 'every field',
     initData:
       'auth_date=1&can_send_after=10000&chat=%7B%22id%22%3A1%2C%22type%22%3A%22group%22%2C%22title%22%3A%22chat-title%22%2C%22photo_url%22%3A%22group%22%2C%22username%22%3A%22my-chat%22%7D&chat_instance=888&chat_type=sender&hash=47cfa22e72b887cba90c9cb833c5ea0f599975b6ce7193741844b5c4a4228b40&query_id=QUERY&receiver=%7B%22added_to_attachment_menu%22%3Afalse%2C%22allows_write_to_pm%22%3Atrue%2C%22first_name%22%3A%22receiver-first-name%22%2C%22id%22%3A991%2C%22is_bot%22%3Afalse%2C%22is_premium%22%3Atrue%2C%22language_code%22%3A%22ru%22%2C%22last_name%22%3A%22receiver-last-name%22%2C%22photo_url%22%3A%22receiver-photo%22%2C%22username%22%3A%22receiver-username%22%7D&start_param=debug&user=%7B%22added_to_attachment_menu%22%3Afalse%2C%22allows_write_to_pm%22%3Afalse%2C%22first_name%22%3A%22user-first-name%22%2C%22id%22%3A222%2C%22is_bot%22%3Atrue%2C%22is_premium%22%3Afalse%2C%22language_code%22%3A%22en%22%2C%22last_name%22%3A%22user-last-name%22%2C%22photo_url%22%3A%22user-photo%22%2C%22username%22%3A%22user-username%22%7D',
@@ -50,7 +50,7 @@ const published: readonly Vector[] = [
     },
   },
   {
-    // Telegram-Mini-Apps/telegram-apps, apps/docs/platform/init-data.md, before there was a signature.
+    // Telegram-Mini-Apps/telegram-apps, apps/docs/platform/init-data.md, from before there was a signature.
     name: 'no signature',
     initData:
       'query_id=AAHdF6IQAAAAAN0XohDhrOrc&user=%7B%22id%22%3A279058397%2C%22first_name%22%3A%22Vladislav%22%2C%22last_name%22%3A%22Kibenko%22%2C%22username%22%3A%22vdkfrost%22%2C%22language_code%22%3A%22ru%22%2C%22is_premium%22%3Atrue%7D&auth_date=1662771648&hash=c501b71e775f74ce10e377dea85a7ea24ecd640b223ea86dfe453e0eaed2e2b2',
@@ -98,7 +98,7 @@ for (const vector of published) {
   const { name, initData, proof, externalId, profile, startParam } = vector;
   const pairs = initData.split('&');
   const keyOf = (pair: string) => pair.slice(0, pair.indexOf('='));
-  /** The signature of the platform is not over the hash: the two are independent proofs. */
+  /** The platform's signature does not cover the hash: the two are independent proofs. */
   const isCovered = (pair: string) => proof.kind === 'botToken' || keyOf(pair) !== 'hash';
 
   describe(`published launch data with ${name}`, () => {
@@ -166,7 +166,7 @@ describe('the signature of the platform', () => {
     for (const vector of byId) {
       const of = (change: (signature: string) => string) =>
         vector.initData.replace(/(?<=signature=)[^&]+/, change);
-      // "Q" and "R", "A" and "B" differ in bits that decode to nothing.
+      // "Q" and "R", and "A" and "B", differ only in bits that are dropped in decoding.
       const next = (letter: string) => String.fromCharCode(letter.charCodeAt(0) + 1);
       refuses(
         vector,

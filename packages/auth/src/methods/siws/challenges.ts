@@ -1,10 +1,10 @@
-/** Challenges between their issue and their one use. */
+/** Challenges, from issue to their single use. */
 import { randomBytes } from 'node:crypto';
 import type { Queryable } from '@coffer/database';
 import type { AppPlace, Clock } from '@coffer/kernel';
 import type { Challenge } from './message.ts';
 
-/** Whom a challenge was issued to; it is worth nothing elsewhere. */
+/** Who a challenge was issued to; it is worthless anywhere else. */
 interface ChallengeOwner {
   readonly place: Pick<AppPlace, 'appId' | 'environment'>;
   readonly publicKey: string;
@@ -19,17 +19,17 @@ export interface Challenges {
     owner: ChallengeOwner,
     asked: Pick<Challenge, 'domain' | 'statement' | 'uri'>,
   ) => Promise<Challenge>;
-  /** Takes it away, so that of any number of callers one gets it. Undefined when unknown, used or expired. */
+  /** Removes it, so that only one of any number of callers gets it. Undefined if unknown, used or expired. */
   readonly take: (place: ChallengeOwner['place'], nonce: string) => Promise<StoredChallenge | undefined>;
 }
 
 const LIFETIME_MS = 5 * 60_000;
-/** Hexadecimal, because a nonce of the format is letters and digits only. 160 random bits. */
+/** Hexadecimal, because a nonce in this format consists of letters and digits only. 160 random bits. */
 const NONCE_BYTES = 20;
-/** As `issue` writes it: what came from elsewhere may be text that the database does not take. */
+/** In the form that `issue` writes: other input may be text that the database rejects. */
 const NONCE = /^[0-9a-f]{40}$/;
 
-/** So many expired rows are removed with each new one: more than come in, and never many at once. */
+/** How many expired rows each new one removes: more than are added, but never many at once. */
 const SWEPT_AT_A_TIME = 4;
 
 export function createChallenges(db: Queryable, clock: Clock): Challenges {

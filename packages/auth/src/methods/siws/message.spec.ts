@@ -30,7 +30,7 @@ describe('the text of a Solana sign-in', () => {
       { domain: 'solana.com', address: 'A', statement: 'S', uri: 'https://solana.com' },
       `${HEADER}\n\nS\n\nURI: https://solana.com`,
     ],
-    // No challenge of ours has a statement of several lines: the setting is one line.
+    // None of our challenges has a statement of several lines: the setting is a single line.
     [{ domain: 'solana.com', address: 'A', statement: 'S\n\nS' }, `${HEADER}\n\nS\n\nS`],
     [
       { domain: 'solana.com', address: 'A', statement: 'S\n\nS', uri: 'https://solana.com' },
@@ -67,7 +67,7 @@ describe('the text of a Solana sign-in', () => {
     );
   });
 
-  // Source: the texts that the Ledgers below have signed, rendered by @supabase/auth-js.
+  // Source: the texts signed by the Ledgers below, rendered by @supabase/auth-js.
   it('has its lines in the order of auth-js where that has rendered it', () => {
     const fields = { domain: 'a', address: 'A', statement: 'S', uri: 'U', version: '1', issuedAt: 'I' };
     expect(

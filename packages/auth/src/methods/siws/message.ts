@@ -1,6 +1,6 @@
 /**
- * The text that a wallet shows and signs, made from a challenge as we stored it: never from what a client
- * sends, whose free text could imitate fields. Source: contract, Sign-in and sessions; the format is that of
+ * The text that a wallet shows and signs, made from the challenge as we stored it: never from what a client
+ * sends, whose free text could imitate fields. Source: contract, Sign-in and sessions; the format is
  * https://github.com/phantom/sign-in-with-solana.
  */
 import type { Environment } from '@coffer/kernel';
@@ -35,12 +35,12 @@ const LINES = {
 
 type LineOrder = readonly (keyof typeof LINES)[];
 
-/** That of the format, which `@solana/wallet-standard-util` and most wallets render. */
+/** The format's own order, rendered by `@solana/wallet-standard-util` and most wallets. */
 export const FORMAT_ORDER: LineOrder = ['uri', 'version', 'chainId', 'nonce', 'issuedAt', 'expiresAt'];
-/** That of `@supabase/auth-js`, for wallets that sign a text and no fields. */
+/** The order of `@supabase/auth-js`, for wallets that sign a text and no fields. */
 export const AUTH_JS_ORDER: LineOrder = ['version', 'uri', 'issuedAt', 'expiresAt', 'chainId', 'nonce'];
 
-/** Lines end with LF, the last one with nothing; a field that is not given has no line. */
+/** Lines are separated by LF, with none after the last; an absent field has no line. */
 export function renderMessage(message: MessageFields, order: LineOrder = FORMAT_ORDER): string {
   const lines = order.flatMap((field) => {
     const value = message[field];
@@ -53,14 +53,14 @@ export function renderMessage(message: MessageFields, order: LineOrder = FORMAT_
   return text;
 }
 
-/** The text that the challenge carries: with every line that we know. */
+/** The text that the challenge carries, with every line that we know. */
 export function messageOf(challenge: Challenge, address: string, environment: Environment): string {
   return renderMessage({ ...challenge, address, version: '1', chainId: CHAINS[environment] });
 }
 
 /**
  * What a wallet may have signed for this challenge. Some render `Version` and `Chain ID` and some do not, the
- * chain with or without its namespace, in one order or another; a Ledger signs an envelope around the text.
+ * chain with or without its namespace, in either order; a Ledger signs an envelope around the text.
  */
 export function signablesOf(
   challenge: Challenge,
@@ -81,8 +81,8 @@ export function signablesOf(
 }
 
 /**
- * The envelopes that Ledgers put around a text. Format 1 is what has line breaks for an older application of the
- * device; whether the site's domain stands in the header is for the wallet to say; the oldest know the short one.
+ * The envelopes that Ledgers put around a text. Older device applications use format 1 for text with line breaks;
+ * the wallet chooses whether the header names the site's domain; the oldest know only the short header.
  */
 function offchainEnvelopesOf(text: Uint8Array, domain: string, key: Uint8Array): readonly Uint8Array[] {
   return ([0, 1] as const).flatMap((format) => [
@@ -100,12 +100,12 @@ const APPLICATION_DOMAIN_BYTES = 32;
 export interface EnvelopeHeader {
   /** 0: ASCII; 1: UTF-8. */
   readonly format: 0 | 1;
-  /** Of the site, empty where the wallet names none. */
+  /** The site's domain; empty if the wallet names none. */
   readonly domain?: string;
   readonly key?: Uint8Array;
 }
 
-/** A text in version 0 of the off-chain format; without domain and key under its short header. */
+/** A text in version 0 of the off-chain format; without domain and key, with the short header. */
 export function offchainEnvelope(text: Uint8Array, { format, domain, key }: EnvelopeHeader): Uint8Array {
   const applicationDomain = Buffer.alloc(APPLICATION_DOMAIN_BYTES);
   applicationDomain.write(domain ?? '');

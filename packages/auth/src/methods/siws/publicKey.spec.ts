@@ -62,7 +62,7 @@ function pointsOfSmallOrder(): readonly Point[] {
   const primeOrder = 2n ** 252n + 27742317777372353535851937790883648493n;
   for (let y = 2n; ; y += 1n) {
     const point = onCurve(y);
-    // What is left of a point after the prime order of the group has an order that divides 8.
+    // Multiplied by the prime order of the group, a point is left with an order that divides 8.
     const torsion = point && times(primeOrder, point);
     if (!torsion || times(4n, torsion).y === 1n) continue;
     expect(times(8n, torsion)).to.deep.equal({ x: 0n, y: 1n });

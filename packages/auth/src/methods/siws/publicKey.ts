@@ -1,6 +1,7 @@
 /**
- * Which 32 bytes may be a player's key. A point of small order has no owner: for it anybody can make up
- * signatures that the equation of Ed25519 holds for, and whether a library takes them changes with its version. A second encoding of a point would be a second identity of the same key.
+ * Which 32 bytes may be a player's key. A point of small order has no owner: anybody can forge signatures that
+ * satisfy the equation of Ed25519 for it, and whether a library accepts them depends on its version. A second
+ * encoding of a point would be a second identity for the same key.
  */
 import { decodeBase58Address } from '@coffer/kernel';
 
@@ -8,7 +9,7 @@ import { decodeBase58Address } from '@coffer/kernel';
 const P = 2n ** 255n - 19n;
 const SIGN_BIT = 2n ** 255n;
 
-/** The y of all eight points whose order divides 8. Their x differ in sign only. */
+/** The y of all eight points whose order divides 8. Their x differ only in sign. */
 const SMALL_ORDER_Y: readonly bigint[] = [
   0n,
   1n,
@@ -23,7 +24,7 @@ export function publicKeyBytes(text: string): Uint8Array | undefined {
   return bytes && isAcceptableKey(bytes) ? bytes : undefined;
 }
 
-/** Takes 32 bytes. */
+/** The input must be 32 bytes. */
 export function isAcceptableKey(bytes: Uint8Array): boolean {
   const y = BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`) % SIGN_BIT;
   return y < P && !SMALL_ORDER_Y.includes(y);

@@ -1,4 +1,4 @@
-/** Sign-In With Solana: a challenge for a public key, and one try at it. Source: contract, Sign-in and sessions. */
+/** Sign-In With Solana: a challenge for a public key, and one attempt at it. Source: contract, Sign-in and sessions. */
 import type { AppPlace } from '@coffer/kernel';
 import type { VerifiedIdentity } from '../../types.ts';
 import { reject } from '../errors.ts';
@@ -8,13 +8,13 @@ import type { Challenges } from './challenges.ts';
 import { type Challenge, messageOf, signablesOf } from './message.ts';
 import { publicKeyBytes } from './publicKey.ts';
 
-/** A challenge as a client gets it. */
+/** A challenge as the client receives it. */
 interface IssuedChallenge extends Challenge {
   /** The text to sign, for clients that render none. */
   readonly message: string;
 }
 
-/** A challenge as it came back: with or without the text. */
+/** A returned challenge, with or without the text. */
 interface ReturnedChallenge extends Challenge {
   readonly message?: string | undefined;
 }
@@ -27,22 +27,22 @@ interface SiwsAnswer {
 }
 
 export interface Siws {
-  /** Throws `auth/method_not_allowed` for an app that has no origin. The key is one that `publicKeyBytes` takes. */
+  /** Throws `auth/method_not_allowed` if the app has no origin. The key is one that `publicKeyBytes` accepts. */
   readonly challenge: (
     place: AppPlace,
     settings: MethodSettings,
     publicKey: string,
     origin: string | undefined,
   ) => Promise<IssuedChallenge>;
-  /** Throws `auth/challenge_invalid`, `auth/signature_invalid`; in both cases the challenge is used up. */
+  /** Throws `auth/challenge_invalid`, `auth/signature_invalid`; either way the challenge is used up. */
   readonly verify: (place: AppPlace, answer: SiwsAnswer) => Promise<VerifiedIdentity>;
 }
 
-/** What an app without any origin of its own goes by. */
+/** What applies to an app without an origin of its own. */
 export interface OriginPolicy {
-  /** Any origin on this machine counts as allowed: for an embedded installation. */
+  /** Any origin on this machine is allowed: for an embedded installation. */
   readonly allowsLoopback: boolean;
-  /** For a request without an allowed origin, where the app has none. Undefined: none. */
+  /** For a request without an allowed origin, if the app has none. Undefined: none. */
   readonly fallback: () => string | undefined;
 }
 
@@ -92,7 +92,7 @@ function isSame(returned: Challenge, stored: Challenge): boolean {
   );
 }
 
-/** The request's own origin where it is allowed, else the first allowed one. */
+/** The request's own origin if it is allowed, otherwise the first allowed one. */
 function originFor(
   allowed: readonly string[],
   requested: string | undefined,
