@@ -1,4 +1,4 @@
-/** What reads the log in this process, by its roles. */
+/** The readers of the log in this process, according to its roles. */
 import { type Consumer, reacting, startConsumer } from '@coffer/consumers';
 import type { CommandHandler } from '@coffer/event-store';
 import { startLiveReadModels } from '@coffer/read-models';
@@ -22,7 +22,7 @@ export function sharedConsumerOptions(
     store,
     isSkipped: foundations.isSkipped,
     onAlarm: ({ consumer, code, reason, event, error }) => {
-      // What was cached of a log that is gone must not answer for the one that is there.
+      // What was cached from a lost log must not answer for the current one.
       if (code === 'store/log_rewritten') handler.forget();
       logger.error({ consumer, code, event, err: error }, `${consumer} has stopped: ${reason}`);
     },

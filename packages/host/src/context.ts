@@ -1,6 +1,6 @@
 /**
- * What a context is: a value that says what it brings (errors, streams, tables, rows), and a function from what it needs
- * to what it does (endpoints, reactions, work beside them). How contexts are put together: `contexts.ts`.
+ * What a context is: a value listing what it contributes (errors, streams, tables, rows), and a function from what it
+ * needs to what it does (endpoints, reactions, background work). For how contexts are assembled, see `contexts.ts`.
  */
 import type { Consumer, ConsumerOptions, Reaction, SkipLookup } from '@coffer/consumers';
 import type { Migrations, Pool } from '@coffer/database';
@@ -13,21 +13,21 @@ import type { Role } from './roles.ts';
 export interface ContextDefinition<Needs, Provides extends object> {
   readonly name: string;
   readonly errors?: ErrorCatalog;
-  /** What the failures of its clients mean to a caller; undefined for one that it does not know. */
+  /** What failures of its clients mean to a caller; undefined for an unknown failure. */
   readonly errorOf?: ErrorOf;
   readonly streams?: readonly SomeStream[];
   readonly migrations?: readonly Migrations[];
   readonly projections?: ReadModelProjections;
-  /** Its consumers that may pass over no event. */
+  /** Its consumers that may not skip any event. */
   readonly unskippable?: readonly string[];
-  /** Starts nothing: what runs beside requests is among the parts. */
+  /** Starts nothing: background work is among the parts. */
   readonly create?: (needs: Needs) => ContextParts<Provides>;
 }
 
 export interface ContextParts<Provides extends object> {
   /** What later contexts may need. */
   readonly provides?: Provides;
-  /** What all requests and consumers rest on. */
+  /** What all requests and consumers depend on. */
   readonly serves?: Partial<Foundations>;
   readonly endpoints?: readonly Endpoint[];
   /** By the process that runs them. */
@@ -35,18 +35,18 @@ export interface ContextParts<Provides extends object> {
   readonly workers?: readonly Worker[];
 }
 
-/** `holds` carries out what holds are for and what accounts are owed; `identities` what sign-ins and erasures began. */
+/** `holds` acts on holds and pays what accounts are owed; `identities` completes sign-ins and erasures. */
 export type ProcessName = 'holds' | 'identities';
 export type Reactions = Readonly<Partial<Record<ProcessName, readonly Reaction[]>>>;
 
 /** What one context does for all of them. */
 export interface Foundations extends Pick<Credentials, 'resolveKey' | 'resolveSession'> {
   readonly allowedOrigins: AllowedOrigins;
-  /** Whether an operator has told a consumer to pass over an event. */
+  /** Whether an operator has told a consumer to skip an event. */
   readonly isSkipped: SkipLookup;
 }
 
-/** What runs beside requests. */
+/** Work in the background, independent of requests. */
 export interface Worker {
   /** Undefined: in every process. */
   readonly role?: Role;
@@ -55,12 +55,12 @@ export interface Worker {
 
 export interface RunningWorker {
   readonly consumers?: readonly Consumer[];
-  /** Gives up what requests wait for, so that the servers can stop: called before they do. */
+  /** Abandons what requests are waiting for, so that the servers can stop; called before they do. */
   readonly interrupt?: () => void;
   readonly stop: () => Promise<unknown> | undefined;
 }
 
-/** What all consumers of a process have in common. */
+/** Shared by all consumers of a process. */
 export type SharedConsumerOptions = Pick<
   ConsumerOptions,
   'pool' | 'store' | 'isSkipped' | 'onAlarm' | 'onTrouble'
@@ -71,7 +71,7 @@ export interface Platform {
   readonly pool: Pool;
   readonly store: OurLog;
   readonly handler: CommandHandler;
-  /** Undefined where none are kept. */
+  /** Undefined if none are kept. */
   readonly snapshots: KeptSnapshots | undefined;
   /** The end of the log when the process started. */
   readonly headAtStart: LogPlace | undefined;
@@ -82,14 +82,14 @@ export interface Platform {
   /** 32 bytes, the same on every node. */
   readonly secretsKey: Uint8Array;
   readonly secretBox: SecretBox;
-  /** Where others reach the service, as the operator says. */
+  /** Where others reach the service, as configured by the operator. */
   readonly publicOrigin: string | undefined;
-  /** Where this process listens; undefined until it does, and where it does not. */
+  /** Where this process listens; undefined until it does, and if it does not. */
   readonly ownOrigin: () => string | undefined;
   readonly whole: Whole;
 }
 
-/** All contexts together, for those that look at all of them. */
+/** All contexts together, for code that examines all of them. */
 export interface Whole {
   readonly catalog: ErrorCatalog;
   readonly errorOf: ErrorOf;
@@ -100,7 +100,7 @@ export interface Whole {
   readonly reactionsOf: (process: ProcessName) => readonly Reaction[];
 }
 
-/** A stream type whose own types do not matter to whoever holds it: `stream(use)` hands it to a generic function. */
+/** A stream type whose own types do not matter to its holder: `stream(use)` passes it to a generic function. */
 export type SomeStream = <Result>(
   use: <Command, Event, State, Answer>(type: StreamType<Command, Event, State, Answer>) => Result,
 ) => Result;
@@ -110,7 +110,7 @@ export const someStream =
   (use) =>
     use(type);
 
-/** What can be said of a context before it is created. */
+/** What is known about a context before it is created. */
 export type ContextFacts = Omit<ContextDefinition<never, object>, 'create'>;
 
 /** Infers what the context needs and provides. */

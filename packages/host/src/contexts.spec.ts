@@ -9,11 +9,11 @@ interface Given {
   readonly greeting: string;
 }
 
-/** None of these contexts touches it. */
+/** None of these contexts uses it. */
 const PLATFORM = {} as Omit<Platform, 'whole'>;
 const GIVEN = { ...PLATFORM, greeting: 'Hello' };
 
-/** Whether the list can be followed by the context. */
+/** Whether the context can come next in the list. */
 type Takes<
   List extends { readonly with: (definition: never) => unknown },
   Definition,
@@ -69,7 +69,7 @@ describe('contexts', () => {
     const list = contexts<Given>();
     const after = list.with(words);
     const nothing = contexts<object>();
-    // Another value than the one that the type has would not compile.
+    // A value other than the one the type has would not compile.
     const afterWhatItNeeds: Takes<typeof after, typeof needsWords> = true;
     const beforeIt: Takes<typeof list, typeof needsWords> = false;
     const ofAnotherType: Takes<typeof after, typeof needsText> = false;

@@ -1,4 +1,4 @@
-/** Puts contexts together: each is given what all before it provide, and the compiler checks that this is enough. */
+/** Assembles contexts: each is given what all those before it provide, and the compiler checks that this is enough. */
 import type { Endpoint } from '@coffer/http';
 import type {
   ContextDefinition,
@@ -12,9 +12,9 @@ import type {
 } from './context.ts';
 import { factsOf } from './facts.ts';
 
-/** `Given`: what the installation gives beside the platform. */
+/** `Given`: what the installation provides in addition to the platform. */
 export interface Contexts<Given, Provided extends object> {
-  /** Does not compile where the context needs what neither the installation nor a context before it gives. */
+  /** Does not compile if the context needs something that neither the installation nor an earlier context provides. */
   readonly with: <Provides extends object>(
     definition: ContextDefinition<Platform & Given & Provided, Provides>,
   ) => Contexts<Given, Provided & Provides>;
@@ -51,7 +51,7 @@ function composed<Given, Provided extends object>(
       return composed<Given, Provided & Provides>([...definitions, definition], (given) => {
         const before = createAll(given);
         const parts = definition.create?.({ ...given, ...before.provided }) ?? {};
-        // What a context does not provide is of no type that a later one could need.
+        // What a context does not provide has no type that a later one could need.
         const provides = parts.provides ?? ({} as Provides);
         return { provided: { ...before.provided, ...provides }, parts: [...before.parts, parts] };
       });

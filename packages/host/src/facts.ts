@@ -1,4 +1,4 @@
-/** What contexts bring, as far as it can be said before any of them is created. */
+/** What contexts contribute, as far as it is known before any of them is created. */
 import { consumerMigrations, createConsumersTable } from '@coffer/consumers';
 import { type Migrations, migrate, type Pool } from '@coffer/database';
 import { logMigrations, snapshotMigrations } from '@coffer/event-store/postgres';
@@ -23,7 +23,7 @@ export function factsOf(definitions: readonly ContextFacts[]): Omit<Whole, 'reac
   };
 }
 
-/** Creates or updates every schema. Safe to run by several processes at once. */
+/** Creates or updates every schema. Several processes may run it at once. */
 export async function migrateAll(pool: Pool, definitions: readonly ContextFacts[]): Promise<void> {
   await migrate(pool, migrationsOf(definitions));
   await createConsumersTable(pool, 'records');
@@ -31,7 +31,7 @@ export async function migrateAll(pool: Pool, definitions: readonly ContextFacts[
 }
 
 export const migrationsOf = (definitions: readonly ContextFacts[]): readonly Migrations[] => [
-  // Before the records: what is written to them may follow from the log.
+  // Before the records: what is written to them may depend on the log.
   logMigrations,
   snapshotMigrations,
   ...definitions.flatMap(({ migrations = [] }) => migrations),

@@ -1,4 +1,4 @@
-/** Runs contexts in one process: what it starts it stops, in the reverse order. */
+/** Runs contexts in one process; what it starts, it stops in reverse order. */
 import type { Consumer } from '@coffer/consumers';
 import type { Pool } from '@coffer/database';
 import { createCommandHandler, type OurLog } from '@coffer/event-store';
@@ -15,9 +15,9 @@ import { observeService } from './serviceMetrics.ts';
 import { keptSnapshots } from './snapshots.ts';
 
 export interface HostConfig extends ServersConfig {
-  /** About how much the cached states of streams may take. */
+  /** Approximate limit on the memory for cached stream states. */
   readonly cacheBytes: number;
-  /** For so long the process leaves what a request began to that request. */
+  /** How long the process leaves the work that a request began to that request. */
   readonly reactionGraceMs: number;
   /** For crash specs. */
   readonly failPoint: FailPointName | undefined;
@@ -29,17 +29,17 @@ export interface HostOptions<Given>
   readonly given: Given;
   readonly config: HostConfig;
   readonly roles: readonly Role[];
-  /** Stays open when the host has stopped. */
+  /** Remains open after the host has stopped. */
   readonly pool: Pool;
-  /** Stays open when the host has stopped. */
+  /** Remains open after the host has stopped. */
   readonly store: OurLog;
   readonly secretsKey: Uint8Array;
   /** Undefined: no snapshots are kept or used. */
   readonly snapshotSecret: Uint8Array | undefined;
   readonly logger: Logger;
-  /** For specs: the time of day. Default: that of the machine. */
+  /** For specs: the time of day. Default: the machine's. */
   readonly clock?: Clock | undefined;
-  /** Done when everything listens; until its end nothing is ready. */
+  /** Runs once everything listens; nothing is ready until it has finished. */
   readonly beforeReady?: ((servers: Servers) => Promise<void>) | undefined;
 }
 

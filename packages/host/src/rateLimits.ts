@@ -1,4 +1,4 @@
-/** The rates of this installation: what is set, else the defaults. Source: contract, Common rules, row Rate limits. */
+/** The rate limits of this installation: as set, or the defaults. Source: contract, Common rules, row Rate limits. */
 import { DEFAULT_RATE_LIMITS, type Rate, type RateLimits } from '@coffer/http';
 
 /** Undefined: the default. */
@@ -23,6 +23,6 @@ export function rateLimitsOf({
   };
 }
 
-/** A minute's worth may come at once. */
+/** A minute's worth may arrive at once. */
 const rateOf = (perMinute: number | undefined): Rate | undefined =>
   perMinute === undefined ? undefined : { perMinute, burst: perMinute };

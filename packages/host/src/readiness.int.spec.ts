@@ -1,4 +1,4 @@
-/** What a first user is to read is written before a process calls itself ready. Source: contract, Apps, keys, currencies. */
+/** What a first user reads is written before a process reports ready. Source: contract, Apps, keys, currencies. */
 import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import { contexts } from './contexts.ts';

@@ -1,4 +1,4 @@
-/** Whether a process can serve, and what is missing, for `GET /readyz`, which anybody may ask. */
+/** Whether a process can serve, and what is missing, for `GET /readyz`, which anybody may call. */
 import type { Consumer, ConsumerStatus } from '@coffer/consumers';
 import type { Pool } from '@coffer/database';
 import { type EventStore, type LogPlace, StoreUnreachableError } from '@coffer/event-store';
@@ -10,17 +10,18 @@ export interface ReadinessOptions {
   readonly pool: Pool;
   readonly store: EventStore;
   readonly headAtStart: LogPlace | undefined;
-  /** Those of this process. */
+  /** The roles of this process. */
   readonly consumers: readonly Pick<Consumer, 'status'>[];
   readonly isApi: boolean;
-  /** False while the start itself is not done: what a first user is to read may not be written yet. */
+  /** False until the start is complete: what a first user reads may not be written yet. */
   readonly isStarted: boolean;
 }
 
 /**
- * A consumer that has stopped for good is named by every process, whichever ran it. One that serves requests stays ready:
- * it decides and answers as before, and were it to leave the load balancer all of them would, for one event. One that
- * does nothing but read the log and has stopped doing so is not ready: nobody is turned away, and its supervisor learns.
+ * Every process names a consumer that has stopped for good, whichever process ran it. A process that serves requests
+ * stays ready: it decides and answers as before, and if it left the load balancer, all of them would, over one event.
+ * A process that only reads the log and has stopped doing so is not ready: this turns no caller away, and alerts its
+ * supervisor.
  */
 export async function readinessOf({
   pool,
@@ -64,7 +65,7 @@ export async function readinessOf({
 export const hasStopped = ({ state, reason }: ConsumerStatus): boolean =>
   state === 'stopped' && reason !== undefined;
 
-/** Without stream and reason, which name users and quote events: operators are told by `coffer consumers list`. */
+/** Without stream and reason, which name users and quote events: operators see them in `coffer consumers list`. */
 function stoppedReader({ name: consumer, owner, stopped }: SchemaConsumer): readonly StoppedReader[] {
   if (!stopped || owner !== undefined) return [];
   const { code, event } = stopped;
@@ -72,7 +73,7 @@ function stoppedReader({ name: consumer, owner, stopped }: SchemaConsumer): read
   return [{ consumer, code, position: event?.position ?? null, event: named }];
 }
 
-/** Without addresses: those are in the log. Throws what is a mistake of ours. */
+/** Without addresses, which are in the log. Throws on a mistake of ours. */
 function absenceIn(error: unknown): string {
   if (error instanceof StoreUnreachableError) return 'The log cannot be reached.';
   if (storeFailureOf(error)?.code === 'service/unavailable') return 'The database cannot be reached.';

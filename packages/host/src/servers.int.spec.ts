@@ -1,4 +1,4 @@
-/** Operator routes beside the others, and on an address of their own. */
+/** Operator routes alongside the others, and at an address of their own. */
 import { endpoint } from '@coffer/http';
 import { expect } from 'chai';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** Where a process is asked: the API, operator routes at an address of their own, or health and metrics alone. */
+/** What a process serves: the API, operator routes at an address of their own, or health and metrics alone. */
 import { timingSafeEqual } from 'node:crypto';
 import {
   type AppOptions,
@@ -13,7 +13,7 @@ import type { Platform } from './context.ts';
 import type { Composition } from './contexts.ts';
 import { type RatesPerMinute, rateLimitsOf } from './rateLimits.ts';
 
-/** Requests in flight may finish for so long after a SIGTERM. Source: architecture, Running it. */
+/** How long requests in flight may take to finish after a SIGTERM. Source: architecture, Running it. */
 const STOP_GRACE_MS = 8_000;
 
 export interface Address {
@@ -22,9 +22,9 @@ export interface Address {
 }
 
 export interface ServersConfig extends Address, RatesPerMinute {
-  /** Undefined: operator routes stand beside the others. */
+  /** Undefined: operator routes are served with the others. */
   readonly operatorAddress: Address | undefined;
-  /** Of health and metrics where this process does not serve the API; undefined: nowhere. */
+  /** For health and metrics if this process does not serve the API; undefined: not served. */
   readonly systemPort: number | undefined;
   readonly publicOrigin: string | undefined;
   readonly trustProxy: TrustProxy;
@@ -44,11 +44,11 @@ export interface ServersOptions {
 
 /** Each `http://host:port`, without a path. */
 export interface Servers {
-  /** Undefined where this process does not serve the API. */
+  /** Undefined if this process does not serve the API. */
   readonly url: string | undefined;
-  /** Of operator routes: that of the API, unless they have an address of their own. */
+  /** Of operator routes: the API's, unless they have an address of their own. */
   readonly operatorUrl: string | undefined;
-  /** Undefined where the API serves health and metrics, or nobody is told to. */
+  /** Undefined if the API serves health and metrics, or they are not served. */
   readonly systemUrl: string | undefined;
   readonly stop: () => Promise<void>;
 }
@@ -62,7 +62,7 @@ export async function startServers(
   const { host, port, operatorAddress, systemPort, publicOrigin } = config;
   const running: RunningServer[] = [];
   const stop = async () => {
-    // Together, as they have the grace together.
+    // Together, as they share the grace period.
     await Promise.all(running.map((server) => server.stop(STOP_GRACE_MS)));
   };
   const isOperatorToken = operatorTokenCheck(options.operatorToken);

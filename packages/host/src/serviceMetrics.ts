@@ -1,4 +1,4 @@
-/** The service's own numbers, beside those of HTTP and of the process. */
+/** The service's own metrics, in addition to those of HTTP and of the process. */
 import type { Consumer } from '@coffer/consumers';
 import type { CommandHandler } from '@coffer/event-store';
 import { Counter, Gauge, type Registry } from 'prom-client';

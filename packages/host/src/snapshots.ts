@@ -1,12 +1,12 @@
-/** Snapshots of long streams as the service keeps them, and what it tells of one that it did not write. */
+/** The service's snapshots of long streams, and its reports of snapshots that it did not write. */
 import type { Pool } from '@coffer/database';
 import { createPostgresSnapshotStore } from '@coffer/event-store/postgres';
 import type { Logger } from '@coffer/http';
 
-/** So many streams are told of by name; the metric counts all. */
+/** How many streams are reported by name; the metric counts all. */
 const MOST_NAMED = 1_000;
 
-/** Undefined where the installation's secret is not known here. */
+/** Undefined if the installation's secret is not known here. */
 export function keptSnapshots(
   { snapshotSecret, logger }: { readonly snapshotSecret: Uint8Array | undefined; readonly logger: Logger },
   pool: Pool,

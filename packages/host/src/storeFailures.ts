@@ -1,4 +1,4 @@
-/** What the failures of the store and the database mean to a caller. Source: contract, Common rules. */
+/** What failures of the store and the database mean to a caller. Source: contract, Common rules. */
 import {
   EventTooLargeError,
   OutcomeUnknownError,
@@ -9,10 +9,10 @@ import type { KnownFailure } from '@coffer/http';
 import { UnknownEventError } from '@coffer/kernel';
 
 /**
- * Connection failures of node, its resolver's among them, and of Postgres:
+ * Connection failures of node, including its resolver, and of Postgres:
  * https://www.postgresql.org/docs/18/errcodes-appendix.html classes 08 (connection exception), 53 (insufficient
- * resources) and 57P (operator intervention), what refuses a new connection: 28 (authorization), 3D000 (no such
- * database), 55000 (it takes no connections), and 25006: a server that has become a standby takes no writes.
+ * resources) and 57P (operator intervention); refusals of a new connection: 28 (authorization), 3D000 (no such
+ * database), 55000 (it accepts no connections); and 25006: a server that has become a standby accepts no writes.
  */
 const AWAY =
   /^(E(AI_AGAIN|CONNABORTED|CONNREFUSED|CONNRESET|HOSTDOWN|HOSTUNREACH|NETDOWN|NETUNREACH|NOTFOUND|PIPE|TIMEDOUT)|ENOENT|08...|25006|28...|3D000|53...|55000|57P..)$/;
@@ -29,7 +29,7 @@ export function storeFailureOf(error: unknown): KnownFailure | undefined {
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if ('code' in error && typeof error.code === 'string') return AWAY.test(error.code);
-  // The driver's own words, which carry no code.
+  // The driver's own messages, which carry no code.
   return /^(Connection terminated|timeout exceeded when trying to connect|Client (has encountered a connection error|was closed)|Query read timeout)/.test(
     error.message,
   );

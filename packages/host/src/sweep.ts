@@ -1,8 +1,8 @@
-/** Work that is done in the background once a minute, for as long as the process runs. */
+/** Background work, done once a minute while the process runs. */
 
 const INTERVAL_MS = 60_000;
 
-/** Returns what stops it, and waits for the sweep under way. */
+/** Returns a function that stops it and waits for the sweep under way. */
 export function sweepEveryMinute(
   sweep: () => Promise<void>,
   onFailure: (error: unknown) => void,
@@ -11,7 +11,7 @@ export function sweepEveryMinute(
   const sweepNext = () => {
     underWay = underWay.then(sweep).catch(onFailure);
   };
-  // Also at once: nobody knows for how long nothing ran.
+  // Also immediately: nothing may have run for a long time.
   sweepNext();
   const timer = setInterval(sweepNext, INTERVAL_MS);
   timer.unref();

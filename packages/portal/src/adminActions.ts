@@ -1,4 +1,4 @@
-/** What operators have done, kept in the very transaction that does it. */
+/** What operators have done, recorded in the very transaction that does it. */
 import { type Client, type Pool, withTransaction } from '@coffer/database';
 import type { Clock } from '@coffer/kernel';
 
@@ -9,12 +9,12 @@ interface AdminContext {
 
 export interface AdminChange {
   readonly client: Client;
-  /** The one instant of this change. */
+  /** The instant of this change. */
   readonly at: Date;
-  /** Writes down what was done. The details must hold no secret. */
+  /** Records what was done. The details must contain no secret. */
   readonly record: (
     action: string,
-    /** Null for what is about no app. */
+    /** Null if it concerns no app. */
     appId: string | null,
     details: Readonly<Record<string, unknown>>,
   ) => Promise<void>;

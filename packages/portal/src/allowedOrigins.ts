@@ -1,5 +1,5 @@
 /**
- * Which pages may call in the name of an app: its setting `allowedOrigins`. A change is seen within a second.
+ * Which pages may call on behalf of an app: its setting `allowedOrigins`. A change takes effect within a second.
  * Source: contract, Common rules, CORS.
  */
 import type { Pool } from '@coffer/database';
@@ -12,15 +12,15 @@ const ALL = 'all';
 
 export interface AllowedOriginsOptions {
   readonly directory: Pick<AppDirectory, 'setting'>;
-  /** On an installation for trying out: pages that this machine serves itself, on any port, may call every app. */
+  /** On a trial installation: pages served from this machine, on any port, may call every app. */
   readonly acceptsLoopback: boolean;
-  /** Measures how old an answer is; must never go back. Default: `performance.now`. */
+  /** Measures the age of an answer; must be monotonic. Default: `performance.now`. */
   readonly nowMs?: () => number;
 }
 
 export function createAllowedOrigins(pool: Pool, options: AllowedOriginsOptions): AllowedOrigins {
   const { directory, acceptsLoopback, nowMs = () => performance.now() } = options;
-  // The origins of all apps together, so that a flood of made-up ones costs no query each.
+  // The origins of all apps together, so that made-up ones cost no query each.
   const union = createCoalescingCache({
     load: () => selectAllOrigins(pool),
     lifetimeMs: MAX_AGE_MS,
@@ -53,7 +53,7 @@ async function selectAllOrigins(pool: Pool): Promise<ReadonlySet<string>> {
   return new Set(rows.map(({ origin }) => origin));
 }
 
-/** `http://localhost:3000`, `https://127.0.0.1`, `http://[::1]:8080`: as a browser writes them, and nothing near it. */
+/** `http://localhost:3000`, `https://127.0.0.1`, `http://[::1]:8080`: as a browser writes them, and nothing else. */
 export function isLoopbackOrigin(origin: string): boolean {
   return /^https?:\/\/(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(:\d{1,5})?$/.test(origin);
 }

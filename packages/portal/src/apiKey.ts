@@ -1,6 +1,6 @@
 /**
- * What an API key looks like. `sk_test_` and 40 characters of base32: 200 random bits, so that a plain
- * SHA-256 of it is safe to store. Source: specification, API keys.
+ * The format of an API key. `sk_test_` and 40 characters of base32: 200 random bits, so a plain SHA-256 of it is
+ * safe to store. Source: specification, API keys.
  */
 import { hash, randomBytes } from 'node:crypto';
 import type { Environment } from '@coffer/kernel';
@@ -19,10 +19,10 @@ export function mintToken(kind: KeyKind, environment: Environment): string {
   return `${PREFIXES[kind]}_${environment}_${random}`;
 }
 
-/** Whether the text has the form of a key; anything else is refused without asking the database. */
+/** Whether the text has the form of a key; anything else is refused without querying the database. */
 export const isToken = (text: string): boolean => TOKEN.test(text);
 
-/** SHA-256 in hexadecimal: the only trace of a secret key that is kept. */
+/** SHA-256 in hexadecimal: the only trace kept of a secret key. */
 export const hashToken = (token: string): string => hash('sha256', token, 'hex');
 
 /** The last four characters: enough to tell keys apart in a list, useless to a thief. */

@@ -1,6 +1,6 @@
 /**
- * Apps, currencies and settings for whoever serves a request: from memory where they are known. Apps and
- * currencies never change, so they are kept for good; settings and absence are at most 900 ms old.
+ * Apps, currencies and settings for serving requests: from memory if known. Apps and currencies never change, so
+ * they are cached permanently; settings and absence are at most 900 ms old.
  */
 import type { Pool } from '@coffer/database';
 import { createCoalescingCache, type Environment, type SecretBox } from '@coffer/kernel';
@@ -12,7 +12,7 @@ import type { SettingKey, SettingValues } from './settings.ts';
 const MAX_AGE_MS = 900;
 const MAX_REMEMBERED_APPS = 10_000;
 
-/** Awaited by most; returned at once where the answer is known. */
+/** Usually awaited; returned at once if the answer is known. */
 export type MaybePromise<Value> = Value | Promise<Value>;
 
 export interface AppDirectory {
@@ -25,13 +25,13 @@ export interface AppDirectory {
     environment: Environment,
     key: Key,
   ) => MaybePromise<SettingValues[Key]>;
-  /** After a change in this process; others see it within 900 ms. */
+  /** After a change in this process; other processes see it within 900 ms. */
   readonly forget: (appId: string) => void;
 }
 
 export interface AppDirectoryOptions {
   readonly secretBox: SecretBox;
-  /** Measures how old an answer is; must never go back. Default: `performance.now`. */
+  /** Measures the age of an answer; must be monotonic. Default: `performance.now`. */
   readonly nowMs?: () => number;
 }
 

@@ -31,7 +31,7 @@ export interface CreateApp {
   readonly name: string;
   /** The scope of an existing app; a scope of its own when undefined. */
   readonly scopeId?: string | undefined;
-  /** The same key with the same content answers the same app. Without one, each call makes an app. */
+  /** The same key with the same content returns the same app. Without a key, each call creates an app. */
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -61,7 +61,7 @@ export async function createApp(
   throw reject('portal/idempotency_conflict', { key: idempotencyKey, field });
 }
 
-/** False when there is an app of this id already. */
+/** False if an app with this id already exists. */
 export async function insertApp(queryable: Queryable, app: App): Promise<boolean> {
   const { rowCount } = await queryable.query(
     `insert into records.apps (${COLUMNS}) values ($1, $2, $3, $4) on conflict (app_id) do nothing`,

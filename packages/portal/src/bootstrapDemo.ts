@@ -1,6 +1,6 @@
 /**
- * The app "Demo" of an empty embedded installation. Keys are known once, so they are made first and kept in
- * the file, and the rows are made from the file: killed in between, the next start goes on with that file.
+ * The app "Demo" of an empty embedded installation. Keys are visible only once, so they are generated first and stored
+ * in the file, and the rows are made from the file: after a kill in between, the next start continues with that file.
  * Source: contract, Apps, keys, currencies.
  */
 import { generateKeyPairSync, randomBytes, randomInt } from 'node:crypto';
@@ -22,7 +22,7 @@ import { insertKey } from './keys.ts';
 import { storeSettings } from './settingRecords.ts';
 import { parseSettingChange } from './settings.ts';
 
-/** Any constant: services that start at once must take the same lock. */
+/** Any constant: services starting at once must take the same lock. */
 const BOOTSTRAP_LOCK = 7_263_002;
 
 export interface BootstrapOptions {
@@ -31,7 +31,7 @@ export interface BootstrapOptions {
   readonly clock: Clock;
   /** Where `bootstrap.json` is kept. */
   readonly path: string;
-  /** What this start serves at; a file of an earlier start is brought up to date with it. */
+  /** The addresses of this start; the file of an earlier start is updated with them. */
   readonly addresses: Addresses;
 }
 
@@ -40,13 +40,13 @@ type Addresses = Required<
 >;
 
 export interface BootstrapResult {
-  /** Undefined when the installation has apps and no file: secret keys cannot be shown again. */
+  /** Undefined if the installation has apps and no file: secret keys cannot be shown again. */
   readonly content: BootstrapContent | undefined;
-  /** True when this very call made the app: the moment to show its keys. */
+  /** True if this very call created the app, the time to show its keys. */
   readonly created: boolean;
 }
 
-/** Makes the app on an installation without one; else only brings the addresses of the file up to date. */
+/** Creates the app if the installation has none; otherwise only updates the addresses in the file. */
 export function bootstrapDemo(options: BootstrapOptions): Promise<BootstrapResult> {
   const { pool, clock, secretBox, path, addresses } = options;
   const transaction = createAdminTransaction(pool, clock);
@@ -69,7 +69,7 @@ function mintContent(): Omit<BootstrapContent, keyof Addresses> {
     publishable: mintToken('publishable', environment),
     secret: mintToken('secret', environment),
   });
-  // The form of a messenger's bot token: a bot id, a colon, 35 characters.
+  // The format of a messenger's bot token: a bot id, a colon, 35 characters.
   const botToken = `${randomInt(10 ** 9, 10 ** 10)}:${randomBytes(27).toString('base64url').slice(0, 35)}`;
   return {
     appId: newId('app'),

@@ -1,5 +1,5 @@
 /**
- * `bootstrap.json` in the data folder: what a first user of an embedded installation needs to call it.
+ * `bootstrap.json` in the data folder: what the first user of an embedded installation needs to call it.
  * Source: contract, Apps, keys, currencies.
  */
 import { join } from 'node:path';
@@ -16,20 +16,20 @@ const bootstrapContent = z.object({
   messenger: z.object({ botToken: z.string() }),
   portalUrl: z.string(),
   portalToken: z.string(),
-  /** Of the RPC of the embedded chain, where there is one. */
+  /** The RPC address of the embedded chain, if there is one. */
   chainUrl: z.string().optional(),
-  /** For clients of EventStoreDB, with a user and a password, where the log is served to them. */
+  /** For clients of EventStoreDB, with user and password, if the log is served to them. */
   storeGatewayUrl: z.string().optional(),
 });
 export type BootstrapContent = z.infer<typeof bootstrapContent>;
 
 export const bootstrapFilePath = (dataFolder: string): string => join(dataFolder, 'bootstrap.json');
 
-/** Mode 0600, replaced in one step. */
+/** Mode 0600, replaced atomically. */
 export const writeBootstrapFile = (path: string, content: BootstrapContent): Promise<void> =>
   writePrivateFile(path, `${JSON.stringify(content, null, 2)}\n`);
 
-/** Undefined when there is none. Throws on a file that is no bootstrap file. */
+/** Undefined if there is none. Throws if the file is not a bootstrap file. */
 export async function readBootstrapFile(path: string): Promise<BootstrapContent | undefined> {
   const text = await readIfPresent(path);
   if (text === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Apps with their keys, currencies and settings; the log and its consumers, as an operator looks after them. */
+/** Apps with their keys, currencies and settings, and the operator's tools for the log and its consumers. */
 import { defineContext, type Platform, someStream } from '@coffer/host';
 import { environment as environments } from '@coffer/kernel';
 import { allConsumers } from '@coffer/read-models';
@@ -14,9 +14,9 @@ import { portalMigrations } from './migrations.ts';
 import { createReadModelTasks } from './readModelTasks.ts';
 import { createSkips } from './skips.ts';
 
-/** What the installation gives. */
+/** Provided by the installation. */
 export interface PortalGiven {
-  /** On an installation for trying out: pages that this machine serves itself may call every app. */
+  /** On a trial installation: pages served from this machine may call every app. */
   readonly acceptsLoopback: boolean;
   readonly mints: Mints;
 }

@@ -1,4 +1,4 @@
-/** The currencies of an app. One that is made never changes. Source: contract, Apps, keys, currencies. */
+/** The currencies of an app. A currency never changes once created. Source: contract, Apps, keys, currencies. */
 import type { Queryable } from '@coffer/database';
 import { currencyCode, mintText } from '@coffer/kernel';
 import { z } from 'zod';
@@ -17,7 +17,7 @@ export const currency = z
     id: z.int().min(1).max(MAX_CURRENCY_ID),
     code: currencyCode.regex(/^[A-Z][A-Z0-9_]{1,15}$/, 'must be 2 to 16 of A-Z, 0-9 and "_", a letter first'),
     decimals: z.int().min(0).max(MAX_DECIMALS),
-    /** Null (or left out) where the currency is not on that chain. */
+    /** Null (or omitted) if the currency is not on that chain. */
     mint: z.strictObject({ test: mintAddress, live: mintAddress }).default({ test: null, live: null }),
   })
   .refine(
@@ -33,7 +33,7 @@ export interface Currency {
   readonly id: number;
   readonly code: string;
   readonly decimals: number;
-  /** `native`, a base58 mint address, or null where the currency is not on that chain. */
+  /** `native`, a base58 mint address, or null if the currency is not on that chain. */
   readonly mint: { readonly test: string | null; readonly live: string | null };
 }
 
@@ -62,7 +62,7 @@ export async function listCurrencies(queryable: Queryable, appId: string): Promi
   return rows.map(currencyOf);
 }
 
-/** Whether the app has the very currency already. Throws `portal/currency_exists` where it has another like it. */
+/** Whether the app already has this exact currency. Throws `portal/currency_exists` if it has a conflicting one. */
 export async function hasCurrency(queryable: Queryable, appId: string, wanted: Currency): Promise<boolean> {
   const all = await listCurrencies(queryable, appId);
   const existing = all.filter(({ id, code }) => id === wanted.id || code === wanted.code);
@@ -71,7 +71,7 @@ export async function hasCurrency(queryable: Queryable, appId: string, wanted: C
   throw reject('portal/currency_exists', { existing });
 }
 
-/** The same currency again answers the same. Throws `portal/currency_exists`. */
+/** The same currency again returns the same answer. Throws `portal/currency_exists`. */
 export async function addCurrency(
   change: AdminChange,
   appId: string,

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { importLog } from './importLog.ts';
 import { exportedEvent, storedEventLine } from './storedEventLine.ts';
 
-/** Texts that do not survive being parsed and written out again stand in the last two. */
+/** The last two contain texts that do not survive parsing and writing out again. */
 const TEXTS = [
   '{"amount":"12","nested":{"b":1,"a":[null,true]}}',
   '{"__proto__":{"x":1},"text":"ä\\u2028\\n"}',
@@ -20,7 +20,7 @@ describe('an import of streams', () => {
   let source: EventStore;
   let target: EventStore;
   let lines: string[];
-  /** What the chain is told, in order. */
+  /** The calls to the chain, in order. */
   let chained: string[];
 
   beforeEach(async () => {
@@ -57,7 +57,7 @@ describe('an import of streams', () => {
       onProgress() {},
     });
 
-  /** The refusal, after which the target holds no more than the first of the lines. */
+  /** The refusal, after which the target holds no more than the first line. */
   const refusal = async (text: string | Buffer, code: string, holdsUpTo: number) => {
     const rejection = await importing(text).then(
       () => undefined,

@@ -1,11 +1,11 @@
 /**
- * Appends the lines of `coffer streams export` to another store, in their order, so that every event has the
- * ordinal that it had. What the log holds already has to be the beginning of the very same events: a killed
- * import goes on where it was, and a repeated one writes nothing.
+ * Appends the lines of `coffer streams export` to another store, in order, so that every event keeps its ordinal.
+ * What the log already holds must be the beginning of the very same events: a killed import continues where it
+ * stopped, and a repeated one writes nothing.
  *
- * One append at a time: several under way could come to stand in another order.
+ * One append at a time: concurrent ones could be stored in another order.
  *
- * Lines of another user of the server it came from, which earlier releases exported as well, are passed over.
+ * Lines of other users of the source server, which earlier releases exported as well, are skipped.
  */
 import {
   type EventStore,
@@ -20,42 +20,42 @@ import { reject } from './errors.ts';
 import { type ExportedEvent, exportedEvent } from './storedEventLine.ts';
 import { type TextLine, textLines } from './textLines.ts';
 
-/** The hash chain of the log, which goes with it. */
+/** The log's hash chain, which is written along with it. */
 export interface CarriedChain {
-  /** The next event of the log, before it is written. Rejects one that is not the one that was chained. */
+  /** The next event of the log, before it is written. Rejects an event other than the one chained. */
   readonly take: (event: ExportedEvent) => Promise<void>;
-  /** All that was taken is in the log, the last of it at this position. */
+  /** Everything accepted is in the log, the last event at this position. */
   readonly stands: (position: Position) => Promise<void>;
 }
 
 export interface LogImport {
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Given as ours alone (`ourLog`): what others write into it does not disturb. */
+  /** Restricted to our events (`ourLog`): what others write into it does not interfere. */
   readonly store: Pick<EventStore, 'append' | 'readAll' | 'comparePositions' | 'distance'>;
   readonly chain: CarriedChain;
-  /** Told now and then how many events of the lines are in the log. */
+  /** Called now and then with the number of events of the lines that are in the log. */
   readonly onProgress: (events: number) => void;
 }
 
 export interface ImportedLog {
   /** In the log now. */
   readonly events: number;
-  /** So many of them were written by this import. */
+  /** How many of them this import wrote. */
   readonly appended: number;
-  /** Lines that are of no stream of ours. */
+  /** Lines of streams that are not ours. */
   readonly passedOver: number;
 }
 
-/** Consecutive events of one stream are one append, up to so many. */
+/** Consecutive events of one stream form one append, up to this many. */
 const MAX_BATCH_EVENTS = 500;
-/** A character has at most 4 bytes, and every store takes 1 MiB. One event alone may have more. */
+/** A character has at most 4 bytes, and every store accepts 1 MiB. A single event may be larger. */
 const MAX_BATCH_CHARACTERS = 128 * 1024;
 const PROGRESS_EVENTS = 500;
 
 /**
- * Whoever calls sees to it that nobody else writes to the log. Throws `portal/log_not_empty`,
- * `portal/invalid_line` with the number of the line, what the chain rejects, and what the store throws when it
- * is away; then all before is in the log, and the same import goes on from there.
+ * The caller ensures that nobody else writes to the log. Throws `portal/log_not_empty`, `portal/invalid_line` with
+ * the line number, whatever the chain rejects, and the store's error when it is away; all earlier lines are then in
+ * the log, and the same import continues from there.
  */
 export async function importLog({ chunks, store, chain, onProgress }: LogImport): Promise<ImportedLog> {
   const standing = eventsOf(store);
@@ -132,7 +132,7 @@ function fits({ events, characters }: Batch, event: ExportedEvent): boolean {
 const charactersOf = ({ id, type, data, metadata }: ExportedEvent): number =>
   id.length + 2 * type.length + data.length + metadata.length;
 
-/** The position of the last event, behind the end that the log had. */
+/** The position of the last event, after the log's former end. */
 async function appendBatch(
   store: LogImport['store'],
   { firstLine, events }: Batch,
@@ -149,7 +149,7 @@ async function appendBatch(
       expectedRevision: revision === 0 ? 'noStream' : revision - 1,
       events: events.map(({ id, type, data, metadata }) => ({ id, type, data, metadata })),
     });
-    // The store takes the very events of an earlier line for a retry, and tells where they stand.
+    // The store treats the same events of an earlier line as a retry, and returns their positions.
     if (end !== undefined && store.comparePositions(position, end) <= 0) {
       throw invalid(`${stream} revision ${revision} was imported before`);
     }

@@ -1,6 +1,6 @@
 /**
- * Looks keys up in the database, with at most one query under way: callers who wait meanwhile share the
- * next one, so that a flood of made-up keys costs one connection and no more.
+ * Looks keys up in the database, with at most one query in flight: callers waiting meanwhile share the next one, so
+ * a flood of made-up keys costs only one connection.
  */
 import type { Pool } from '@coffer/database';
 import type { AppCaller } from '@coffer/http';
@@ -13,14 +13,14 @@ const LAST_USED_PRECISION_MS = 60_000;
 
 export interface FoundKey {
   readonly caller: AppCaller;
-  /** The end of its grace, undefined for a key that was not rotated. */
+  /** The end of its grace; undefined for a key that was not rotated. */
   readonly expiresAt: Date | undefined;
 }
 
 export interface KeyLookup {
-  /** By the SHA-256 of the key. Undefined for a key that is unknown or revoked. */
+  /** By the key's SHA-256. Undefined for a key that is unknown or revoked. */
   readonly find: (tokenSha256: string) => Promise<FoundKey | undefined>;
-  /** Resolves when the time of last use that is being written, if any, is written. */
+  /** Resolves when any time of last use being written has been written. */
   readonly close: () => Promise<void>;
 }
 
@@ -67,7 +67,7 @@ export function createKeyLookup(
     const unnoted = rows.filter(
       ({ last_used_at: last }) => !last || now.getTime() - last.getTime() >= LAST_USED_PRECISION_MS,
     );
-    // What is left out while a note is under way is noted with the next look-up of the key.
+    // Uses skipped while a write is in flight are recorded with the key's next look-up.
     if (unnoted.length === 0 || noteUnderWay) return;
     noteUnderWay = pool
       .query('update records.api_keys set last_used_at = greatest(last_used_at, $2) where key_id = any($1)', [

@@ -33,7 +33,7 @@ describe('the keyring', () => {
   });
   afterEach(() => keyring.close());
 
-  /** The pool, with its queries written down. */
+  /** The pool, recording its queries. */
   const watched = (pool: Pool): Pool =>
     new Proxy(pool, {
       get: (target, name) => {

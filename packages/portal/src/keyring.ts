@@ -1,6 +1,6 @@
 /**
- * Who calls, by the key presented. On the path of every request, so a known key costs a hash and a map.
- * An answer is at most 900 ms old, so that a revoked key is refused within a second, in every process.
+ * Identifies the caller by the key presented. Every request passes here, so a known key costs only a hash and a map
+ * look-up. An answer is at most 900 ms old, so every process refuses a revoked key within a second.
  * Source: contract, Apps, keys, currencies.
  */
 import type { Pool } from '@coffer/database';
@@ -11,13 +11,13 @@ import { hashToken, isToken } from './apiKey.ts';
 import { createKeyLookup, type FoundKey } from './keyLookup.ts';
 
 const MAX_AGE_MS = 900;
-/** Unknown keys are remembered too; this bounds what a flood of them takes. */
+/** Unknown keys are cached too; this limits the memory that a flood of them takes. */
 const MAX_REMEMBERED_KEYS = 20_000;
 
 export interface Keyring {
   /**
-   * The caller whose key this is; undefined for a key that is unknown, revoked or past its grace. Returned
-   * at once where it is known. Rejects with a database error: without an answer nobody is let in.
+   * The caller that owns this key; undefined for a key that is unknown, revoked or past its grace. Returned at once
+   * if known. Rejects with a database error: without an answer nobody is let in.
    */
   readonly resolveKey: (token: string) => AppCaller | undefined | Promise<AppCaller | undefined>;
   /** Waits for what is still being written. */
@@ -27,9 +27,9 @@ export interface Keyring {
 export interface KeyringOptions {
   /** Decides when a grace is over, and is written as the time of last use. */
   readonly clock: Clock;
-  /** Measures how old an answer is; must never go back. Default: `performance.now`. */
+  /** Measures the age of an answer; must be monotonic. Default: `performance.now`. */
   readonly nowMs?: () => number;
-  /** Told when a time of last use could not be written, which refuses nobody. */
+  /** Called when a time of last use could not be written; the request is not refused for that. */
   readonly onWriteFailure: (error: unknown) => void;
 }
 
@@ -45,7 +45,7 @@ export function createKeyring(pool: Pool, options: KeyringOptions): Keyring {
 
   const callerOf = (found: FoundKey | undefined): AppCaller | undefined => {
     if (!found) return undefined;
-    // Only keys in their grace cost a look at the clock.
+    // Only keys in their grace need the clock.
     if (found.expiresAt && found.expiresAt <= clock()) return undefined;
     return found.caller;
   };

@@ -1,4 +1,4 @@
-/** The keys of an app. A secret is given out once, when it is made; only its hash is kept. */
+/** The keys of an app. A secret is shown once, when it is created; only its hash is kept. */
 import { given, type Queryable, rowsOf, sql } from '@coffer/database';
 import { type Environment, newId } from '@coffer/kernel';
 import type { AdminChange } from './adminActions.ts';
@@ -18,7 +18,7 @@ export interface ApiKey {
   readonly revokedAt: Date | null;
 }
 
-/** The keys that one request is about. */
+/** The keys that one request concerns. */
 export interface KeyPlace {
   readonly appId: string;
   readonly environment: Environment;
@@ -61,7 +61,7 @@ export async function listKeys(
   return rows.map(keyOf);
 }
 
-/** Oldest first; what is undefined does not restrict. */
+/** Oldest first; undefined fields do not filter. */
 const keysWhere = (columns: Readonly<Record<string, string | undefined>>) =>
   sql('api_keys')
     .withSchema('records')
@@ -74,7 +74,7 @@ export interface MintedKey {
   readonly token: string;
 }
 
-/** Each call makes another key: an answer that was lost leaves a key that is listed and can be revoked. */
+/** Each call creates another key: if the answer is lost, the key is listed and can be revoked. */
 export async function createKey(change: AdminChange, place: KeyPlace, kind: KeyKind): Promise<MintedKey> {
   const token = mintToken(kind, place.environment);
   const key = await insertKey(change, place, kind, token);
@@ -82,7 +82,7 @@ export async function createKey(change: AdminChange, place: KeyPlace, kind: KeyK
   return { key, token };
 }
 
-/** Puts in a key whose token was made before. */
+/** Inserts a key whose token was generated before. */
 export async function insertKey(
   { client, at }: Pick<AdminChange, 'client' | 'at'>,
   { appId, environment }: KeyPlace,
@@ -117,7 +117,7 @@ export interface KeyChoice {
 }
 
 /**
- * Makes a new key and lets the old one work for `graceSeconds` more.
+ * Creates a new key and lets the old one work for another `graceSeconds`.
  * Throws `portal/key_not_found`, `portal/key_ambiguous`, `portal/key_inactive`.
  */
 export async function rotateKey(
@@ -164,7 +164,7 @@ export async function revokeKey(
   return { key: { ...key, revokedAt: change.at }, replayed: false };
 }
 
-/** Locks the chosen row, so that two rotations at once do not both end it. */
+/** Locks the chosen row, so that of two simultaneous rotations only one ends it. */
 async function choose(
   { client }: AdminChange,
   { appId, environment }: KeyPlace,

@@ -1,9 +1,9 @@
-/** Files of the data folder that hold secrets: for the owner alone, and whole or not there at all. */
+/** Files with secrets in the data folder: readable by the owner only, and either complete or absent. */
 import { randomUUID } from 'node:crypto';
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Writes beside the file and renames, durably: a kill at any instant leaves the old file or the new one. */
+/** Writes a file next to it and renames, durably: a kill at any instant leaves the old file or the new one. */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   const beside = `${path}.${randomUUID()}.tmp`;
   try {

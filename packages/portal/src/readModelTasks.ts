@@ -1,4 +1,4 @@
-/** The consumers of the log and the rebuilding of the read models, as an operator looks after them. */
+/** The operator's view of the log's consumers, and the rebuilding of the read models. */
 import { lagOf, PoisonEventError } from '@coffer/consumers';
 import { type EventStore, type LogPlace, LogRewrittenError } from '@coffer/event-store';
 import type { TaskProgress, TaskResult } from '@coffer/http';
@@ -16,23 +16,23 @@ import { portalErrors } from './errors.ts';
 
 export const consumerFigures = z.object({
   name: z.string(),
-  /** Where its checkpoint stands. */
+  /** The position of its checkpoint. */
   schema: z.string(),
-  /** Of the last event taken; null at the beginning of the log. */
+  /** The ordinal of the last event processed; null at the beginning of the log. */
   position: z.string().nullable(),
-  /** How many events of the log it has taken. */
+  /** How many events of the log it has processed. */
   ordinal: z.int(),
-  /** Null where the store cannot count. */
+  /** Null if the store cannot count. */
   lagEvents: z.int().nullable(),
-  /** How long the oldest event that it has not taken has been in the log. */
+  /** How long the oldest unprocessed event has been in the log. */
   lagSeconds: z.number(),
-  /** `running`: a process holds its lease. `stopped`: for good, and somebody must look. `unattended`: no process has its role. */
+  /** `running`: a process holds its lease. `stopped`: needs attention. `unattended`: no process has its role. */
   state: z.enum(['running', 'stopped', 'unattended']),
   /** The process that holds the lease: host, process id, a number. */
   owner: z.string().nullable(),
-  /** ISO 8601: when it last moved or was taken over. */
+  /** ISO 8601: when it last advanced or was taken over. */
   updatedAt: z.string(),
-  /** At which event, if it is one, and why; null unless stopped. */
+  /** The reason, and the event if one is the cause; null unless stopped. */
   stopped: z
     .object({
       code: z.string(),
@@ -56,16 +56,16 @@ type ConsumerFigures = z.infer<typeof consumerFigures>;
 export interface ReadModelTasks {
   readonly listConsumers: () => Promise<readonly ConsumerFigures[]>;
   /**
-   * The result of the task: what was compared, and which version is live now. Throws
+   * The result of the task: what was compared, and which version is now live. Throws
    * `portal/rebuild_under_way` before any progress, and the signal's reason.
    */
   readonly rebuild: (
     options: { readonly verify: boolean; readonly signal: AbortSignal },
     report: (progress: TaskProgress) => void,
   ) => Promise<TaskResult>;
-  /** Gives up what is under way, so that a stopping process need not wait for it. */
+  /** Abandons what is under way, so that a stopping process need not wait for it. */
   readonly interrupt: () => void;
-  /** Done when all that was given up has ended. */
+  /** Resolves when everything abandoned has ended. */
   readonly stop: () => Promise<void>;
 }
 
@@ -146,7 +146,7 @@ async function figuresOf(
   };
 }
 
-/** The age of the first event that has not been taken. */
+/** The age of the first unprocessed event. */
 async function lagSecondsOf(store: EventStore, checkpoint: LogPlace | undefined): Promise<number> {
   const from = checkpoint && { from: checkpoint.position };
   for await (const [next] of store.readAll({ ...from, limit: 1 })) {

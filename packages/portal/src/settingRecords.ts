@@ -1,4 +1,4 @@
-/** Settings as they are stored: JSON, the secret ones sealed to their place. */
+/** Settings as stored: JSON, with the secret ones sealed to their place. */
 import type { Queryable } from '@coffer/database';
 import type { Environment, SecretBox } from '@coffer/kernel';
 import type { AdminChange } from './adminActions.ts';
@@ -29,13 +29,13 @@ async function readStored(queryable: Queryable, appId: string): Promise<StoredSe
   );
   const stored = new Map<string, unknown>();
   for (const { environment, key, value } of rows) {
-    // A key of a newer release is no setting of this one.
+    // A key from a newer release is not a setting of this one.
     if (isSettingKey(key)) stored.set(nameOf(environment, key), value);
   }
   return stored;
 }
 
-/** The values that hold in each environment, secrets opened. */
+/** The effective values in each environment, with secrets opened. */
 export async function loadSettings(
   queryable: Queryable,
   appId: string,
@@ -50,10 +50,10 @@ export async function loadSettings(
 }
 
 export interface ShownSettings {
-  /** The JSON that holds in each environment; of a secret only "set" or "not set". */
+  /** The effective JSON in each environment; a secret shows only "set" or "not set". */
   readonly test: Readonly<Record<string, unknown>>;
   readonly live: Readonly<Record<string, unknown>>;
-  /** The names that are stored; everything else is a default. */
+  /** The stored names; everything else has its default. */
   readonly stored: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The settings of an app: what there is, what fits, and what stands until something is set. A value comes
- * as JSON, or as the text that a command line gives. Source: contract, Apps, keys, currencies.
+ * The settings of an app: their names, valid values and defaults. A value is given as JSON, or as the text of a
+ * command line. Source: contract, Apps, keys, currencies.
  */
 import { amount, type Environment, isBase58Address } from '@coffer/kernel';
 import { z } from 'zod';
@@ -26,7 +26,7 @@ const asList = (text: string): unknown => {
     .filter((item) => item !== '');
 };
 
-/** Text that is no JSON stays text: the schema then says what it wants instead. */
+/** Text that is not JSON stays text: the schema then says what it expects instead. */
 const asJson = (text: string): unknown => {
   try {
     return JSON.parse(text);
@@ -70,7 +70,7 @@ export const settings = {
     default: undefined,
     secret: true,
   }),
-  /** Enough without `botToken`: the messenger then signs players in by its own signature. */
+  /** Sufficient without `botToken`: players then sign in by the messenger's own signature. */
   botId: setting<string | undefined>({
     schema: z.string().regex(/^[1-9]\d{0,18}$/, 'must be the digits before the colon of a bot token'),
     fromText: asText,
@@ -83,7 +83,7 @@ export const settings = {
     fromText: asText,
     default: 'Sign in to play.',
   }),
-  /** How old the launch data of a messenger may be. */
+  /** The maximum age of a messenger's launch data. */
   launchDataMaxAgeSeconds: setting({
     schema: seconds(60, ONE_DAY_SECONDS),
     fromText: asJson,
@@ -112,7 +112,7 @@ export const settings = {
     fromText: asJson,
     default: 'off',
   }),
-  /** Token accounts of recipients that the app pays for, where the player's wallet holds no SOL for one. */
+  /** Token accounts of recipients, paid for by the app if the player's wallet has no SOL for one. */
   rentSponsorPerUserPerDay: setting({ schema: z.int().min(0).max(1_000), fromText: asJson, default: 2 }),
   rentSponsorPerAppPerDay: setting({ schema: z.int().min(0).max(100_000), fromText: asJson, default: 500 }),
 } as const;
@@ -129,19 +129,19 @@ export const settingKeys = Object.keys(settings).filter(isSettingKey);
 
 export const isSecret = (key: SettingKey): boolean => 'secret' in settings[key];
 
-/** For both environments, or for one in place of that. */
+/** For both environments, or for one, which then takes precedence. */
 export type SettingPlace = Environment | 'both';
 
 export interface SettingChange {
   readonly key: SettingKey;
   readonly place: SettingPlace;
-  /** Undefined takes the stored value away. */
+  /** Undefined removes the stored value. */
   readonly json: unknown;
 }
 
 /**
- * Reads `name` (`KEY`, `test.KEY` or `live.KEY`) and its new value: JSON, text as on a command line, or null
- * to take the stored value away. Throws `portal/unknown_setting`, `portal/invalid_setting`.
+ * Reads `name` (`KEY`, `test.KEY` or `live.KEY`) and its new value: JSON, text as on a command line, or null to
+ * remove the stored value. Throws `portal/unknown_setting`, `portal/invalid_setting`.
  */
 export function parseSettingChange(name: string, value: unknown): SettingChange {
   const match = /^(?:(test|live)\.)?(.+)$/.exec(name);
@@ -160,7 +160,7 @@ export function parseSettingChange(name: string, value: unknown): SettingChange 
   return { key, place, json };
 }
 
-/** The values in one environment, from what is stored: its own, else that of both, else the default. */
+/** The values in one environment, from what is stored: its own, otherwise the shared one, otherwise the default. */
 export function valuesIn(
   environment: Environment,
   stored: (place: SettingPlace, key: SettingKey) => unknown,

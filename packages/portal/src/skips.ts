@@ -1,7 +1,7 @@
 /**
- * Events that a consumer is told to pass over, on record: the last resort. A skip is an event in the log, in a stream
- * that its consumer finds by the name of the event's own, so that it holds on every node, in every filling that is made
- * anew and after every restart. It is asked for only where an event cannot be taken.
+ * A record of events that a consumer is told to skip: the last resort. A skip is an event in the log, in a stream
+ * whose name the consumer derives from the event's own stream, so it applies on every node, in every rebuilt filling
+ * and after every restart. It is looked up only when an event cannot be processed.
  */
 import type { CommandContext, CommandHandler, EventStore } from '@coffer/event-store';
 import { type Environment, environment as environments, fold } from '@coffer/kernel';
@@ -25,11 +25,11 @@ export interface SkipsDependencies {
   readonly handler: Pick<CommandHandler, 'execute'>;
   readonly store: Pick<EventStore, 'heads' | 'readStream'>;
   readonly clock: () => Date;
-  /** All that there are, as the database knows them. */
+  /** All known consumers, from the database. */
   readonly consumers: () => Promise<readonly StoppedConsumer[]>;
-  /** Every app and every scope that there is. */
+  /** Every existing app and scope. */
   readonly owners: () => Promise<readonly string[]>;
-  /** Consumers that take everything or prove nothing. */
+  /** Consumers that accept everything or prove nothing. */
   readonly neverSkip: readonly string[];
 }
 
@@ -58,7 +58,7 @@ export function createSkips({ handler, store, clock, consumers, owners, neverSki
     return stream !== undefined && (await skipsIn(stream)).has(event.id);
   };
 
-  /** Of an event whose stream is not known any more, as its consumer has gone on. */
+  /** For an event whose stream is no longer known because its consumer has moved on. */
   async function standingSkip(consumer: string, eventId: string): Promise<Skip | undefined> {
     const places = (await owners()).flatMap((owner) =>
       environments.options.map((environment) => ({ environment, owner, consumer })),
@@ -70,7 +70,7 @@ export function createSkips({ handler, store, clock, consumers, owners, neverSki
     return undefined;
   }
 
-  /** Of thousands of streams hardly any is there: a question about many costs what a read of one does. */
+  /** Of thousands of streams hardly any exist: asking about many costs as much as reading one. */
   async function thatExist(streams: readonly string[]): Promise<readonly string[]> {
     const found: string[] = [];
     for (let from = 0; from < streams.length; from += HEADS_PER_QUESTION) {
@@ -84,7 +84,7 @@ export function createSkips({ handler, store, clock, consumers, owners, neverSki
   return {
     isSkipped,
 
-    /** Of all consumers, in the streams of these owners. */
+    /** For all consumers, in the streams of these owners. */
     async standing(environment: Environment, ownersOfThese: readonly string[]): Promise<readonly Skip[]> {
       const streams = (await consumers()).flatMap(({ name: consumer }) =>
         ownersOfThese.map((owner) => skipStreamName({ environment, owner, consumer })),
@@ -109,7 +109,7 @@ export function createSkips({ handler, store, clock, consumers, owners, neverSki
       const at = consumer.stopped?.event;
       const stream = at && skipStreamOf(name, at.stream);
       if (!at || at.id !== eventId || stream === undefined) {
-        // Whoever asks again after it went on is answered as before.
+        // A repeat after the consumer has moved on gets the same answer.
         const standing = await standingSkip(name, eventId);
         if (standing?.reason === reason) return { answer: standing, replayed: true };
         if (standing) throw reject('portal/already_skipped', { eventId, reason: standing.reason });

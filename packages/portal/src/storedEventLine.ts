@@ -1,7 +1,6 @@
 /**
- * A stored event as one line of JSON, without loss: `data` and `metadata` are the stored objects in their
- * stored order. Where writing such an object out again would not give the very text that is stored, the
- * text itself stands beside it.
+ * A stored event as one line of JSON, without loss: `data` and `metadata` are the stored objects in their stored
+ * order. If serialising such an object again would not yield the exact stored text, the text is included as well.
  */
 import type { RecordedEvent, StreamEvent } from '@coffer/event-store';
 import { z } from 'zod';
@@ -13,16 +12,16 @@ export interface StoredEventLine {
   readonly id: string;
   readonly type: string;
   readonly data: unknown;
-  /** The exact stored text, where `JSON.stringify(data)` differs from it. */
+  /** The exact stored text, if `JSON.stringify(data)` differs from it. */
   readonly dataText?: string;
   readonly metadata: unknown;
-  /** The exact stored text, where `JSON.stringify(metadata)` differs from it. */
+  /** The exact stored text, if `JSON.stringify(metadata)` differs from it. */
   readonly metadataText?: string;
   /** ISO 8601 UTC with milliseconds. */
   readonly recordedAt: string;
 }
 
-/** The same as a schema, for readers; what comes in is held to more. */
+/** The same as a schema, for readers; input is checked more strictly. */
 export const storedLine = z.strictObject({
   position: z.string(),
   stream: z.string(),
@@ -53,7 +52,7 @@ export function storedEventLine(event: RecordedEvent): StoredEventLine {
   };
 }
 
-/** Null where the text is no JSON: a store may hold what others have put there. */
+/** Null if the text is not JSON: a store may hold what others have put there. */
 function parsed(text: string): { readonly value: unknown; readonly isExact: boolean } {
   try {
     const value: unknown = JSON.parse(text);
@@ -64,12 +63,12 @@ function parsed(text: string): { readonly value: unknown; readonly isExact: bool
   }
 }
 
-/** What a line says of an event, without the position that it had: that is of the log it comes from. */
+/** What a line says of an event, except its position, which belongs to the original log. */
 export interface ExportedEvent extends StreamEvent {
   readonly recordedAt: Date;
 }
 
-/** As it was parsed: to build it anew could change the order of its keys. */
+/** As parsed: rebuilding it could change the order of its keys. */
 const storedObject = z.unknown().refine((value) => value !== undefined, 'is missing');
 
 const exportedLine = z.strictObject({
@@ -85,7 +84,7 @@ const exportedLine = z.strictObject({
   recordedAt: z.iso.datetime().transform((text) => new Date(text)),
 });
 
-/** The reverse of `storedEventLine`, to the byte. Undefined, with the reason told, for any other text. */
+/** The exact reverse of `storedEventLine`. Undefined, with the reason reported, for any other text. */
 export function exportedEvent(text: string, onInvalid: (reason: string) => void): ExportedEvent | undefined {
   let json: unknown;
   try {

@@ -1,7 +1,7 @@
-/** The lines of a text that comes in chunks of bytes, one at a time, with what is wrong with them. */
+/** The lines of a text that arrives in chunks of bytes, one at a time, with any defects. */
 import { TextDecoder } from 'node:util';
 
-/** No line of an export is as long: an append has at most 1 MiB, which it may hold twice, escaped. */
+/** No line of an export is longer: an append has at most 1 MiB, which it may hold twice, escaped. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 const LINE_FEED = 10;
 

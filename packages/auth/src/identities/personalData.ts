@@ -1,6 +1,6 @@
 /**
  * Personal data, kept outside the log and sealed with a key per user, which is itself sealed with the installation's
- * key. Destroying the user's key makes every copy of the data unreadable, unless it was copied unsealed.
+ * key. Destroying the user's key makes every copy of the data unreadable that does not include the key.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';

@@ -1,20 +1,20 @@
-/** The service as its callers see it, for specs: over HTTP only, each answer with its exact bytes. */
+/** The service as its callers see it, for specs: over HTTP only, with the exact bytes of each answer. */
 import { randomUUID } from 'node:crypto';
 import type { Environment } from '@coffer/kernel';
 
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** The exact body: what a replay must repeat byte for byte. */
+  /** The exact body, which a replay must repeat byte for byte. */
   readonly text: string;
-  /** The body, where it is a JSON object; else empty. */
+  /** The body if it is a JSON object, otherwise empty. */
   readonly json: Readonly<Record<string, unknown>>;
-  /** Whether the service says that it answers as it did before. */
+  /** Whether the service marks the answer as a replay. */
   readonly replayed: boolean;
 }
 
 export interface CallOptions {
-  /** The credential; the operator's token unless said otherwise. Null sends none. */
+  /** The credential; defaults to the operator's token. Null sends none. */
   readonly key?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -23,10 +23,10 @@ export interface Client {
   /** `http://host:port/v1`; paths are below it. */
   readonly baseUrl: string;
   readonly get: (path: string, options?: CallOptions) => Promise<Answer>;
-  /** A body that is text is sent as it is, anything else as JSON. */
+  /** A text body is sent as is, anything else as JSON. */
   readonly post: (path: string, body: unknown, options?: CallOptions) => Promise<Answer>;
   readonly send: (method: string, path: string, body: unknown, options?: CallOptions) => Promise<Answer>;
-  /** The lines of an endpoint that answers JSON lines. Throws unless it answers 200. */
+  /** The lines of an endpoint that answers JSON lines. Throws unless the status is 200. */
   readonly lines: (path: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
 }
 
@@ -69,7 +69,7 @@ export function createClient(service: { readonly baseUrl: string; readonly opera
   };
 }
 
-/** Fails with what was answered instead. */
+/** Fails with the actual answer. */
 export function requireStatus(answer: Answer, status: number): Answer {
   if (answer.status === status) return answer;
   throw new Error(`Answered ${answer.status} where ${status} was expected: ${answer.text}`);
@@ -80,36 +80,36 @@ export function verdict({ status, json }: Answer): string {
   return typeof json.code === 'string' ? `${status} ${json.code}` : String(status);
 }
 
-/** A text field of an answer. Fails with what was answered when it is not there. */
+/** A text field of an answer. Fails with the answer if the field is missing. */
 export function textOf(answer: Answer, field: string): string {
   const value = answer.json[field];
   if (typeof value === 'string') return value;
   throw new Error(`Answered ${answer.status} without a text "${field}": ${answer.text}`);
 }
 
-/** Fields of a request; those that identify it are made up when they are not given. */
+/** Request fields; the identifying ones are made up if not given. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** An app in one environment, and its secret key's view of the API. */
+/** An app in one environment, and the API as its secret key sees it. */
 export interface AppPlace {
   readonly appId: string;
   readonly environment: Environment;
   readonly secretKey: string;
   readonly publishableKey: string;
-  /** With the secret key, unless said otherwise. */
+  /** With the secret key, unless given otherwise. */
   readonly get: Client['get'];
   readonly post: Client['post'];
 
-  // As the operator. These throw when they are refused.
+  // As the operator. These throw if refused.
   readonly newUser: () => Promise<string>;
   readonly credit: (userId: string, amount: string, ref?: string, currency?: string) => Promise<Answer>;
   readonly funds: (userId: string, currency?: string) => Promise<{ available: string; held: string }>;
-  /** A user with so many CHIP. */
+  /** A user with this much CHIP. */
   readonly newPlayer: (amount: string) => Promise<string>;
-  /** An open session in CHIP of a new player, who has no other funds. */
+  /** An open session in CHIP for a new player, who has no other funds. */
   readonly newSession: (lockAmount: string) => Promise<{ userId: string; sessionId: string }>;
 
-  // As the game server. These answer whatever the service answers.
+  // As the game server. These return whatever the service answers.
   readonly openSession: (fields: Fields) => Promise<Answer>;
   readonly bet: (fields: Fields) => Promise<Answer>;
   readonly win: (fields: Fields) => Promise<Answer>;
@@ -143,7 +143,7 @@ export async function setUpApp(
   }: {
     readonly name?: string;
     readonly scope?: string;
-    /** Null where the service has a chain, which does not know the mint. */
+    /** Null if the service has a chain, which does not know the mint. */
     readonly chipMint?: string | null;
   } = {},
 ): Promise<TestApp> {

@@ -1,4 +1,4 @@
-/** Contexts in this process on a database of their own, for specs that speak HTTP. */
+/** Contexts in this process with a database of their own, for specs that use HTTP. */
 
 export { keptSnapshots } from '../snapshots.ts';
 export * from './client.ts';

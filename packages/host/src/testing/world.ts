@@ -1,4 +1,4 @@
-/** Contexts in this process, on a database of their own. */
+/** Contexts in this process, with a database of their own. */
 import { randomBytes } from 'node:crypto';
 import { createPool, type Pool } from '@coffer/database';
 import { type EventStore, ourLog } from '@coffer/event-store';
@@ -19,18 +19,18 @@ export interface ContextNode {
   readonly url: string;
   /** The same, unless operator routes have an address of their own. */
   readonly operatorUrl: string;
-  /** As the operator, unless a call says otherwise. */
+  /** As the operator, unless a call specifies otherwise. */
   readonly client: Client;
   readonly operatorToken: string;
-  /** One JSON object each, from level `info` on. */
+  /** One JSON object each, at level `info` and above. */
   readonly logLines: readonly string[];
-  /** Fails where an answer was given that its endpoint does not declare. */
+  /** Fails if an answer was given that its endpoint does not declare. */
   readonly stop: () => Promise<void>;
 }
 
 export interface ContextWorld<Given = never> extends ContextNode {
   readonly databaseUrl: string;
-  /** Of the installation: what one node has sealed or hashed, the others read. */
+  /** Of the installation: what one node sealed or hashed, the others can read. */
   readonly secretsKey: Uint8Array;
   readonly pool: Pool;
   readonly store: EventStore;
@@ -41,18 +41,18 @@ export interface ContextWorld<Given = never> extends ContextNode {
 }
 
 export interface NodeOptions<Given> {
-  /** Default: that of the world. */
+  /** Default: the world's. */
   readonly databaseUrl?: string;
   readonly given: Given;
   /** Default: all of them. */
   readonly roles?: readonly Role[];
   /** What differs from an ordinary installation. */
   readonly config?: Partial<HostConfig>;
-  /** Default: that of the machine. */
+  /** Default: the machine's. */
   readonly clock?: Clock;
-  /** What the start ends with. */
+  /** The last step of the start. */
   readonly beforeReady?: (servers: Servers) => Promise<void>;
-  /** Puts something between the contexts and their event store, to hold appends or to make them fail. */
+  /** Wraps the contexts' event store, to delay appends or make them fail. */
   readonly wrapStore?: (store: EventStore) => EventStore;
 }
 
@@ -166,7 +166,7 @@ async function startNodeOn<Given>({
   }
 }
 
-/** Copies of it have every table of the contexts. */
+/** Its copies have every table of the contexts. */
 export function templateOf({
   definitions,
 }: Pick<Contexts<never, object>, 'definitions'>): TestDatabaseTemplate {
@@ -190,7 +190,7 @@ function openPool(connectionString: string, maxConnections: number): Pool {
   });
 }
 
-/** The log beside the process that runs on it, for a spec's own use; whoever opens it closes it. */
+/** The log used by the running process, for a spec's own use; the caller closes it. */
 export async function openStoreOf(databaseUrl: string): Promise<EventStore> {
   const connectionString = await eventStoreUrlOf(databaseUrl);
   return connectionString === undefined

@@ -1,9 +1,9 @@
-/** Stored facts. These names and shapes are on disk for ever. */
+/** Stored facts: these names and shapes are on disk permanently. */
 import { type EventIn, eventCodec } from '@coffer/kernel';
 import { z } from 'zod';
 
 export const skipEvents = eventCodec({
-  /** A consumer that cannot take the event named passes it over, here and wherever the log is read anew. */
+  /** A consumer that cannot process the named event skips it, here and wherever the log is read again. */
   EventSkipped: {
     data: z.object({
       consumer: z.string(),

@@ -1,6 +1,6 @@
 /**
- * What an operator has told a consumer to pass over: for each consumer, in each environment, the events of one owner.
- * Nothing here says that a consumer is stopped at such an event: whoever sends the command has looked.
+ * What an operator has told a consumer to skip: for each consumer, in each environment, the events of one owner.
+ * Nothing here proves that a consumer is stopped at such an event: the sender of the command has checked.
  */
 import {
   type Decision,
@@ -14,7 +14,7 @@ import { type SkipEvent, skipEvents } from './skip.events.ts';
 
 const CATEGORY = 'skip';
 
-/** Whose events are skipped: the app's or the scope's, as their streams say. */
+/** The owner of the skipped events: the app or the scope, as in their stream names. */
 export interface SkipPlace {
   readonly environment: Environment;
   readonly owner: string;
@@ -24,7 +24,7 @@ export interface SkipPlace {
 export const skipStreamName = ({ environment, owner, consumer }: SkipPlace): string =>
   streamName(CATEGORY, environment, owner, consumer);
 
-/** Where a skip of an event of this stream stands; undefined for a stream that is none of ours. */
+/** The stream for skips of this stream's events; undefined for a stream that is not ours. */
 export function skipStreamOf(consumer: string, stream: string): string | undefined {
   const parts = parseStreamName(stream);
   return parts && skipStreamName({ ...parts, consumer });
@@ -37,7 +37,7 @@ export interface SkipCommand extends Omit<Skip, 'skippedAt'> {
   readonly at: Date;
 }
 
-/** By the id of the event. There are few, or something is very wrong. */
+/** By event id. There are few, unless something is very wrong. */
 export type Skips = ReadonlyMap<string, Skip>;
 
 function decide(skips: Skips, command: SkipCommand): Decision<SkipEvent, Skip> {
@@ -46,7 +46,7 @@ function decide(skips: Skips, command: SkipCommand): Decision<SkipEvent, Skip> {
   if (standing?.reason === reason) return { events: [], answer: standing, replayed: true };
   if (standing) throw reject('portal/already_skipped', { eventId, reason: standing.reason });
 
-  // In the order of the schema, in which a repeat is answered.
+  // In the schema's order, which a repeated answer must have.
   const data = { consumer, eventId, stream, revision, eventType, reason, skippedAt: at.toISOString() };
   return { events: [{ type: 'EventSkipped', data }], answer: data };
 }

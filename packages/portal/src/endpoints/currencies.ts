@@ -56,14 +56,14 @@ export const currencyEndpoints = ({
   }),
 ];
 
-/** What is on a chain otherwise than as its native currency. */
+/** Currencies on a chain, other than its native currency. */
 const mintsOf = ({ mint }: Currency): readonly (readonly [Environment, string])[] =>
   environment.options.flatMap((one) => {
     const address = mint[one];
     return address === null || address === 'native' ? [] : [[one, address] as const];
   });
 
-/** A currency never changes, so one that could never be moved is not added. */
+/** A currency never changes, so one that could never be moved is refused. */
 async function requireMints(wanted: Currency, mints: Mints): Promise<void> {
   for (const [of, mint] of mintsOf(wanted)) {
     const reason = await mints.checkOn(of)?.(mint, wanted.decimals);

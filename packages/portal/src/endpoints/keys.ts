@@ -16,7 +16,7 @@ const keyBody = z.object({
   kind,
   /** The last four characters. */
   hint: z.string(),
-  /** The whole key, if it is publishable: a secret one is shown only when it is made. */
+  /** The whole key, if it is publishable: a secret key is shown only when it is created. */
   publishableKey: z.string().nullable(),
   createdAt: time,
   lastUsedAt: time.nullable(),
@@ -35,11 +35,11 @@ const minted = ({ keyId, environment: place, kind: ofKind, createdAt }: ApiKey, 
   createdAt,
 });
 
-/** Without an id the secret key is meant: it is the one that leaks. */
+/** Without an id, the secret key is meant: it is the kind that leaks. */
 const chosen = ({ keyId, kind: ofKind }: KeyChoice): KeyChoice =>
   keyId === undefined ? { kind: ofKind ?? 'secret' } : { keyId, kind: ofKind };
 
-/** By id, or the only one in use of its kind. */
+/** By id, or the only key of its kind in use. */
 const choice = { keyId: z.string().optional(), kind: kind.optional() };
 
 const CHOICE_ERRORS = [

@@ -1,4 +1,4 @@
-/** What each group of the portal's endpoints picks from. */
+/** The dependencies that each group of the portal's endpoints picks from. */
 import type { Pool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import type { Clock, Environment, SecretBox } from '@coffer/kernel';
@@ -8,18 +8,18 @@ import type { Currency } from '../currencies.ts';
 import type { ReadModelTasks } from '../readModelTasks.ts';
 import type { EventSkips } from '../skips.ts';
 
-/** What the portal reads of the event store; it never writes to it. */
+/** What the portal reads from the event store; it never writes to it. */
 export type LogReader = Pick<EventStore, 'readAll' | 'readStream' | 'parsePosition' | 'placeAt'>;
 
-/** The chain, as far as a currency must be on it. */
+/** The chain, as far as a currency must exist on it. */
 export interface Mints {
-  /** Told of each currency before it is added, also again. Idempotent. */
+  /** Called with each currency before it is added, possibly again. Idempotent. */
   readonly ensure: (currency: Currency) => Promise<void>;
-  /** Says why a mint cannot be that of a currency with so many decimals; undefined where there is no chain to ask. */
+  /** Why a mint cannot be used for a currency with this many decimals; undefined if there is no chain to ask. */
   readonly checkOn: (
     environment: Environment,
   ) => ((mint: string, decimals: number) => Promise<string | undefined>) | undefined;
-  /** Codes that asking may fail with: those of the chain's own catalogue. */
+  /** Codes that the call may fail with: those of the chain's own catalogue. */
   readonly errors: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export interface PortalOptions {
   readonly pool: Pool;
   readonly clock: Clock;
   readonly secretBox: SecretBox;
-  /** The one that serves requests, so that a change is seen by them at once. */
+  /** The instance that serves requests, so that they see a change at once. */
   readonly directory: AppDirectory;
   readonly eventStore: LogReader;
   readonly readModels: Pick<ReadModelTasks, 'listConsumers' | 'rebuild'>;

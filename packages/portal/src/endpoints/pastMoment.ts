@@ -1,16 +1,16 @@
-/** A moment of the past, as an operator names it. Source: contract, The command line, `--at TIME|ORDINAL|POSITION`. */
+/** A moment in the past, as an operator names it. Source: contract, The command line, `--at TIME|ORDINAL|POSITION`. */
 import type { Position } from '@coffer/event-store';
 import { z } from 'zod';
 
-/** By the clock, by an event's number in the log, or by its position. */
+/** By time, by an event's number in the log, or by its position. */
 export type PastMoment =
   | { readonly kind: 'time'; readonly time: Date }
   | { readonly kind: 'ordinal'; readonly ordinal: number }
   | { readonly kind: 'position'; readonly position: string };
 
 /**
- * The last event of the log that counts at the moment. Throws `request/invalid`, with the reason, for what the log has
- * not come to yet, what lies before its first event, and what its store cannot read.
+ * The last event of the log at the moment. Throws `request/invalid`, with the reason, for a moment that the log has
+ * not reached yet, one before its first event, and one that its store cannot read.
  */
 export type PastPlaceOf = (
   at: PastMoment,
@@ -18,10 +18,10 @@ export type PastPlaceOf = (
 
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}(?:T[0-9:.]+(?:Z|[+-]\d{2}:\d{2}))?$/;
 
-/** The largest number that is exact; no log is as long. */
+/** The largest exact number; no log is that long. */
 const ORDINAL = /^\d{1,15}$/;
 
-/** A time is ISO 8601, an ordinal a whole number; what anything else is, the store knows. */
+/** A time is ISO 8601, an ordinal a whole number; the store interprets anything else. */
 export const pastMoment = z
   .string()
   .min(1)

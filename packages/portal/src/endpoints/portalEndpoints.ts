@@ -1,4 +1,4 @@
-/** The admin API: what the operator's command line talks to. Source: contract, The command line. */
+/** The admin API, used by the operator's command line. Source: contract, The command line. */
 import type { Endpoint } from '@coffer/http';
 import { createAdminTransaction } from '../adminActions.ts';
 import { appEndpoints } from './apps.ts';

@@ -1,4 +1,4 @@
-/** The consumers of the log, as an operator looks after them, and the rebuilding of the read models. */
+/** The operator's endpoints for the log's consumers and for rebuilding the read models. */
 
 import { requestedBy } from '@coffer/event-store';
 import { type Endpoint, endpoint, longTask, taskLine, taskResult } from '@coffer/http';

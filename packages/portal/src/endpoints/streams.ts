@@ -1,4 +1,4 @@
-/** The log as it is stored, in JSON lines. */
+/** The log as stored, in JSON lines. */
 import type { Position, RecordedEvent } from '@coffer/event-store';
 import { type Endpoint, endpoint } from '@coffer/http';
 import { type Environment, environment, isOurStream, parseStreamName, Rejection } from '@coffer/kernel';
@@ -9,7 +9,7 @@ import { storedEventLine, storedLine } from '../storedEventLine.ts';
 import type { LogReader, PortalOptions } from './options.ts';
 import { appOf } from './subject.ts';
 
-/** A position is opaque; this only bounds what the store is asked to read. */
+/** A position is opaque; this only limits what the store is asked to read. */
 const position = z.string().min(1).max(64);
 
 const logQuery = z.strictObject({
@@ -84,7 +84,7 @@ export const streamEndpoints = ({
   ];
 };
 
-/** Users, identities and wallets belong to a scope and the rest to an app, so an app is matched by both. */
+/** Users, identities and wallets belong to a scope and the rest to an app, so both are matched. */
 export async function streamFilter(
   directory: AppDirectory,
   wanted: { readonly environment?: Environment | undefined; readonly app?: string | undefined },
@@ -99,7 +99,7 @@ export async function streamFilter(
   };
 }
 
-/** Throws `request/invalid` for what the store cannot read, and `portal/invalid_position` where no event stands. */
+/** Throws `request/invalid` if the store cannot read it, and `portal/invalid_position` if there is no event there. */
 async function positionOf(eventStore: LogReader, after: string): Promise<Position> {
   const position = eventStore.parsePosition(after);
   if (position === undefined) {
@@ -128,7 +128,7 @@ async function* eventsOf(
   stream: string,
   signal: AbortSignal,
 ): AsyncGenerator<RecordedEvent> {
-  // Those of others on a shared server are not listed either.
+  // Streams of other users of a shared server are not listed either.
   if (!isOurStream(stream)) throw reject('portal/stream_not_found', { stream });
   let exists = false;
   for await (const page of eventStore.readStream(stream)) {

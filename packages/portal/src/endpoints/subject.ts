@@ -1,4 +1,4 @@
-/** What an admin request is about: the app and the environment of its path. */
+/** The subject of an admin request: the app and environment in its path. */
 
 import { type AppPlace, environment as environmentSchema } from '@coffer/kernel';
 import type { AppDirectory } from '../appDirectory.ts';
@@ -13,7 +13,7 @@ export async function appOf(directory: AppDirectory, appId: string): Promise<App
   return app;
 }
 
-/** What `placeOf` throws. */
+/** The codes that `placeOf` throws. */
 export const PLACE_ERRORS = ['portal/app_not_found', 'portal/environment_not_found'] as const;
 
 /** Throws `portal/app_not_found`, `portal/environment_not_found`. */

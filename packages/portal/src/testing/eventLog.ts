@@ -2,7 +2,7 @@
 import type { Position, RecordedEvent } from '@coffer/event-store';
 import type { LogReader } from '../endpoints/options.ts';
 
-/** A log that is just a list: positions are whole numbers, and everything comes in one page. */
+/** A log that is just a list: positions are whole numbers, and everything fits on one page. */
 export function eventLog(events: readonly RecordedEvent[]): LogReader {
   const numberOf = (position: Position): number => Number(position);
   const page = async function* (wanted: (event: RecordedEvent) => boolean) {

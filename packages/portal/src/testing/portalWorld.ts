@@ -16,7 +16,7 @@ export interface PortalWorld {
   readonly close: () => Promise<void>;
 }
 
-/** Of an installation without a chain. */
+/** For an installation without a chain. */
 export const PORTAL_GIVEN: PortalGiven = {
   acceptsLoopback: false,
   mints: { ensure: async () => undefined, checkOn: () => undefined, errors: [] },
