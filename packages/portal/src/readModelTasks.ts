@@ -26,7 +26,10 @@ export const consumerFigures = z.object({
   lagEvents: z.int().nullable(),
   /** How long the oldest unprocessed event has been in the log. */
   lagSeconds: z.number(),
-  /** `running`: a process holds its lease. `stopped`: needs attention. `unattended`: no process has its role. */
+  /**
+   * `running`: a process holds its lease. `stopped`: for good, and needs attention. `unattended`: no process has its
+   * role.
+   */
   state: z.enum(['running', 'stopped', 'unattended']),
   /** The process that holds the lease: host, process id, a number. */
   owner: z.string().nullable(),

@@ -7,7 +7,7 @@ import { expect } from 'chai';
 
 const LAUNCHER = join(import.meta.dirname, 'coffer.mjs');
 
-/** Makes the launcher, but not what it launches, believe that it runs on an old Node. */
+/** Makes the launcher, but not the program it launches, believe that it runs on an old Node. */
 const OLD_NODE = `data:text/javascript,${encodeURIComponent(
   "if (!process.channel) Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })",
 )}`;
@@ -18,7 +18,7 @@ describe('the launcher on an old Node', () => {
   const children: ChildProcess[] = [];
 
   before(async () => {
-    // Never ends its answer: whoever asked goes on waiting.
+    // Never ends its response, so the caller keeps waiting.
     server = createServer((_request, response) => {
       response.write('{}\n');
       calls.push(response);
@@ -36,7 +36,7 @@ describe('the launcher on an old Node', () => {
   });
 
   const launch = (...args: readonly string[]) => {
-    // A server on a port always has an address with one.
+    // A server listening on a port always has an address with a port.
     const { port } = server.address() as AddressInfo;
     const child = spawn(process.execPath, ['--import', OLD_NODE, LAUNCHER, ...args], {
       env: { ...process.env, COFFER_URL: `http://127.0.0.1:${port}`, COFFER_OPERATOR_TOKEN: 'token' },

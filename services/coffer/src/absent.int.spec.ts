@@ -1,6 +1,6 @@
 /**
- * The service while its log or its database is absent: no endpoint takes that for a mistake of the service's own.
- * Every one is asked that the OpenAPI document has, so that a new one is as well.
+ * The service while its log or its database is absent: no endpoint reports that as an internal error.
+ * Calls every endpoint in the OpenAPI document, so that new ones are covered too.
  */
 import { type EventStore, StoreUnreachableError } from '@coffer/event-store';
 import { type Answer, type CallOptions, requireStatus, type TestApp, textOf } from '@coffer/host/testing';
@@ -18,7 +18,7 @@ import { verdict } from './testing/ledger.ts';
 import { openApiPaths } from './testing/openApiDocuments.ts';
 import { startWorld, type World } from './testing/world.ts';
 
-/** A store that can be made to answer nothing, as the adapters tell it. */
+/** A store that can be made unreachable, with the adapters' own errors. */
 function absentableStore() {
   let isAbsent = false;
   const unlessAbsent = () => {
@@ -47,7 +47,7 @@ function absentableStore() {
     },
     readStream: (stream, options) => pages(() => store.readStream(stream, options)),
     readAll: (options) => pages(() => store.readAll(options)),
-    // It waits until the log is back, or whoever follows it has had enough.
+    // It waits until the log is back or its reader gives up.
     async *subscribeToAll(options) {
       if (!isAbsent) return yield* store.subscribeToAll(options);
       await new Promise((resolve) => options.signal.addEventListener('abort', resolve));
@@ -133,7 +133,7 @@ describe('A service whose', () => {
     return client.send(method, path, body, options);
   }
 
-  /** What every operation answers, by "POST /ledger/bet". */
+  /** The answer of each operation, by "POST /ledger/bet". */
   async function walk(): Promise<ReadonlyMap<string, string>> {
     const answers = new Map<string, string>();
     for (const operation of operations) {
@@ -151,7 +151,7 @@ describe('A service whose', () => {
     return [response.status, code, details?.reasons];
   };
 
-  /** Of five hundred and more, a refusal that asks to try again later is the only one. */
+  /** Among the 5xx answers, only a refusal that asks for a later retry is allowed. */
   const wrong = (answers: ReadonlyMap<string, string>) =>
     [...answers].filter(
       ([, answer]) => /^5/.test(answer) && !/^503 service\/(unavailable|outcome_unknown)$/.test(answer),
@@ -191,7 +191,7 @@ describe('A service whose', () => {
   });
 });
 
-/** Each with values in its path, its required parameters and its body: those given by name, else any that fit. */
+/** Each with path values, required parameters and body: the given ones by name, otherwise any that fit. */
 function operationsIn(
   document: Readonly<Record<string, unknown>>,
   values: Readonly<Record<string, unknown>>,

@@ -1,4 +1,4 @@
-/** The evidence as an operator gets at it: over HTTP and on the command line, against hands in the database. */
+/** The evidence as an operator obtains it: over HTTP and on the command line, with tampering in the database. */
 import { Writable } from 'node:stream';
 import { CHAIN_CONSUMER, chainProjection } from '@coffer/audit';
 import { projecting, startConsumer } from '@coffer/consumers';
@@ -168,7 +168,7 @@ describe('the evidence that the log is the one that was written', () => {
       });
     }
 
-    // The recorded time is in no hash: it stands in the event's row and in its block.
+    // No hash covers the recorded time: it is in the event's row and in its block.
     const lastSecondOf2025 = Date.parse('2025-12-31T23:59:59Z');
     const recordedTimes: readonly [what: string, sql: string][] = [
       [
@@ -342,7 +342,7 @@ describe('the evidence that the log is the one that was written', () => {
       const stream = `account-test.${app.appId}.${userId}.2`;
       await app.credit(userId, '5');
       await app.credit(userId, '7');
-      // The last credit was recorded, says the clock, before the one before it.
+      // By its recorded time, the last credit precedes the one before it.
       const latestMs = Date.now();
       const [latest, before, justBefore] = [0, 5, 1].map((ms) => new Date(latestMs - ms).toISOString());
       const { rows } = await pool.query<{ position: string }>(
@@ -440,7 +440,7 @@ async function hashAt(pool: Pool, ordinal: number): Promise<string> {
   return String(rows[0]?.hash);
 }
 
-/** The last of a long task's lines; all before it tell how far it is. */
+/** The last line of a long task; all earlier ones report progress. */
 async function resultOf(world: World, path: string): Promise<Row> {
   const lines = await world.client.lines(path);
   const last = lines.at(-1);

@@ -1,6 +1,6 @@
 /**
  * A doubted number, end to end: a game is played on the whole service, somebody with the database's password
- * changes something, and the operator's or the auditor's command names it. Source: contract, The command line.
+ * changes something, and the operator's or auditor's command finds it. Source: contract, The command line.
  */
 import { createPool, type Pool } from '@coffer/database';
 import { type AppPlace, createClient, requireStatus, setUpApp, textOf } from '@coffer/host/testing';
@@ -55,7 +55,7 @@ describeLogTable('its rows are altered', 'somebody changes by hand', () => {
     await pool.query('create schema saved; create table saved.events as table log.events');
   });
 
-  /** The chain's end, once nothing of the log is behind it. */
+  /** The end of the chain, once it has reached the end of the log. */
   function chainedHead(): Promise<typeof head> {
     return eventually('the chain has no lag', async () => {
       const { exitCode, stdout } = await coffer('--json audit head');
@@ -140,7 +140,7 @@ describeLogTable('its rows are altered', 'somebody changes by hand', () => {
     });
   }
 
-  // The last one: the projector stops before it, as it must.
+  // Last, because the projector stops before it, as it must.
   it('that there is one more at the end, and streams verify and the projector name it', async () => {
     await sql(`insert into log.events
                select (select max(position) + 1 from log.events), stream, revision + 3, gen_random_uuid(), type,

@@ -1,4 +1,4 @@
-/** What the composed service says about itself: its errors and its API. */
+/** What the composed service declares: its errors and its API. */
 
 import { setUpApp } from '@coffer/host/testing';
 import { expect } from 'chai';

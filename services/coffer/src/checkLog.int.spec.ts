@@ -1,4 +1,4 @@
-/** `coffer log check` on each kind of log, and that it leaves nothing there. */
+/** `coffer log check` on each kind of log, leaving nothing behind. */
 
 import { PassThrough } from 'node:stream';
 import { createPool } from '@coffer/database';
@@ -93,7 +93,7 @@ describe('coffer log check', () => {
     }
   });
 
-  /** The command line, and what it ends with. */
+  /** The command line and its exit code. */
   const ended = () => {
     const [stdout, stderr] = [new PassThrough().resume(), new PassThrough().resume()];
     const surroundings = { variables: process.env, workingFolder: process.cwd(), stdout, stderr };

@@ -1,6 +1,6 @@
 /**
- * `coffer log check`: what the user of the log may and may not do. It writes nothing: what it appends asks for a stream
- * to be there that nobody ever makes, so that a server which would let the user write says that the stream is not.
+ * `coffer log check`: what the log's user may and may not do. It writes nothing: its append requires a stream that
+ * nobody ever creates, so a server that would allow the write answers that the stream does not exist.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -17,14 +17,14 @@ import { startFailure } from './startFailure.ts';
 export interface LogRight {
   readonly right: string;
   readonly given: boolean;
-  /** Of one that is missing: what the server says, and how it is given. */
+  /** For a missing permission: the server's message, and how to grant it. */
   readonly reason: string;
 }
 
-/** Named like a stream of ours, so that whatever holds for those holds for it. */
+/** Named like one of our streams, so that the same rules apply to it. */
 const NO_STREAM = `playSession-test.${newId('app')}.none`;
 
-/** Throws a `CommandFailure` when the log cannot be reached, or no database runs. */
+/** Throws a `CommandFailure` if the log cannot be reached, or no database is running. */
 export async function checkLogFrom(environment: NodeJS.ProcessEnv): Promise<readonly LogRight[]> {
   try {
     const config = configFrom(environment);
@@ -47,7 +47,7 @@ async function checked(config: Config, databaseUrl: string): Promise<readonly Lo
   }
 }
 
-/** Throws what the store fails with otherwise than by a refusal. */
+/** Rethrows any failure of the store other than a refusal. */
 async function checkLog(store: EventStore): Promise<readonly LogRight[]> {
   return [
     await rightTo('read the log as a whole', () => store.head()),
@@ -75,7 +75,7 @@ async function appendNothing(store: EventStore): Promise<void> {
   }
 }
 
-/** In PostgreSQL an append that is refused by its revision has not come as far as the table. */
+/** In PostgreSQL an append that is refused for its revision never reaches the table. */
 function mayInsert(databaseUrl: string): Promise<LogRight> {
   return withPool(databaseUrl, async (pool) => {
     const { rows } = await pool.query(
@@ -98,7 +98,7 @@ function mayInsert(databaseUrl: string): Promise<LogRight> {
   });
 }
 
-/** Makes the user of EVENTSTORE_URL, with the administrator of EVENTSTORE_ADMIN_URL, and lets it read the log. */
+/** Creates the user of EVENTSTORE_URL, with the administrator of EVENTSTORE_ADMIN_URL, and lets it read the log. */
 export async function grantLogFrom(environment: NodeJS.ProcessEnv) {
   const { EVENTSTORE_ADMIN_URL: administrator } = environment;
   try {

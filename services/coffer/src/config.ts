@@ -1,5 +1,5 @@
 /**
- * Configuration: the environment, checked at once, so that a wrong start prints every problem it has.
+ * Configuration: the environment, validated as a whole, so that a wrong start prints every problem.
  * Each variable is described in `docs/operating/README.md`.
  */
 import { isIP } from 'node:net';
@@ -15,7 +15,7 @@ import { MasterKeysFormatError, parseMasterKeys } from '@coffer/wallets';
 import { z } from 'zod';
 import { nearestName } from './nearestName.ts';
 
-/** Whether they make wallets or sign with them, and so need the master keys. */
+/** Whether they create wallets or sign with them, and so need the master keys. */
 export const needMasterKeys = (some: readonly Role[]): boolean =>
   some.some((role) => role === 'api' || role === 'process-manager' || role === 'chain-worker');
 
@@ -59,7 +59,7 @@ const eventStoreUrl = z.string().superRefine((text, context) => {
   try {
     addressFrom(text);
   } catch (error) {
-    // It quotes nothing: there may be a password in it.
+    // Quotes nothing: it may contain a password.
     context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
   }
 });
@@ -78,7 +78,7 @@ const key32 = z
   .transform((text) => Buffer.from(text, 'base64'))
   .optional();
 
-/** Several nodes stand for each other: one that does not answer is left out for a while. */
+/** Several nodes back each other up: one that does not answer is left out for a while. */
 const rpcUrls = z
   .string()
   .transform((text) => text.split(',').map((url) => url.trim()))
@@ -148,10 +148,10 @@ const plainVariables = z.object({
 export type VariableName = keyof typeof plainVariables.shape;
 export const variableNames: readonly string[] = Object.keys(plainVariables.shape);
 
-/** Told together with what is wrong with single variables. */
+/** Reported together with the problems of single variables. */
 const withTheRest = { when: () => true };
 
-/** Whoever reads the log need not be let into the admin API, and the other way round. */
+/** A reader of the log need not have access to the admin API, and vice versa. */
 export const NOT_THE_OPERATORS = 'must differ from the operator token';
 
 const environmentVariables = plainVariables
@@ -197,7 +197,7 @@ const environmentVariables = plainVariables
 
 export type Config = ReturnType<typeof configFrom>;
 
-/** A start that cannot work, with all that is wrong with it. */
+/** A start that cannot work, with everything that is wrong with it. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
 }
@@ -243,7 +243,7 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
     reactionGraceMs: variables.COFFER_REACTION_GRACE_MS,
     reconcileSchedule: variables.COFFER_RECONCILE_CRON,
     fullReconcileSchedule: variables.COFFER_RECONCILE_FULL_CRON,
-    /** 0: there is no scrub. */
+    /** 0: no scrub. */
     scrubPassMs: variables.COFFER_SCRUB_PASS_SECONDS * 1000,
     storeGateway: storeGatewayFrom(variables),
     failPoint: variables.COFFER_FAIL_POINT,
@@ -252,18 +252,18 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
 
 const MIB = 1024 * 1024;
 
-/** A sixteenth of the memory, in which the states of some millions of bets find room: from 128 MiB to 2 GiB. */
+/** A sixteenth of the memory, enough for the states of some millions of bets: from 128 MiB to 2 GiB. */
 export const cacheMiBOf = (ofMachineBytes: number): number =>
   Math.min(2_048, Math.max(128, Math.floor(ofMachineBytes / 16 / MIB)));
 
-/** Of the machine, or of the container where that has a limit. */
+/** The machine's, or the container's if that has a limit. */
 const memoryBytes = (): number =>
   Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 
-/** The command line's own. */
+/** Used by the command line. */
 const OTHER_NAMES = ['COFFER_URL'];
 
-/** A line for each variable that looks like ours and is none. It is no error: another program's may be called so, too. */
+/** A line per variable that looks like ours but is not. Not an error: it may belong to another program. */
 export function unknownVariables(environment: NodeJS.ProcessEnv): readonly string[] {
   const known = [...variableNames, ...OTHER_NAMES];
   return Object.keys(withoutEmpty(environment))
@@ -276,7 +276,7 @@ export function unknownVariables(environment: NodeJS.ProcessEnv): readonly strin
 
 const EMBEDDED_CHAIN_PORT = 8_899;
 
-/** The embedded chain stands in for the test cluster where the database is embedded too, or where it is asked for. */
+/** The embedded chain replaces the test cluster if the database is embedded too, or on request. */
 function chainFrom(variables: z.infer<typeof environmentVariables>) {
   const { SOLANA_TEST_RPC_URL: test, SOLANA_LIVE_RPC_URL: live, COFFER_CHAIN_PORT: port } = variables;
   const isEmbedded = test === undefined && (variables.DATABASE_URL === undefined || port !== undefined);
@@ -284,7 +284,7 @@ function chainFrom(variables: z.infer<typeof environmentVariables>) {
     rpcUrls: { test, live },
     embedded: isEmbedded
       ? {
-          // Who leaves the one port to the system does not want to name the other.
+          // An operator who lets the system choose the one port does not want to name the other.
           port: port ?? (variables.PORT === 0 ? 0 : EMBEDDED_CHAIN_PORT),
           slotMs: variables.COFFER_CHAIN_SLOT_MS,
         }
@@ -300,13 +300,13 @@ function chainFrom(variables: z.infer<typeof environmentVariables>) {
   };
 }
 
-/** Undefined where operator routes stand beside the others. */
+/** Undefined if operator routes are served with the others. */
 function operatorAddressFrom(variables: z.infer<typeof environmentVariables>) {
   const port = variables.COFFER_OPERATOR_PORT;
   return port === undefined ? undefined : { host: variables.COFFER_OPERATOR_HOST ?? '127.0.0.1', port };
 }
 
-/** Undefined where the gateway is not asked for. */
+/** Undefined if the gateway is not enabled. */
 function storeGatewayFrom(variables: z.infer<typeof environmentVariables>) {
   const port = variables.COFFER_STORE_GATEWAY_PORT;
   if (port === undefined) return undefined;

@@ -1,8 +1,9 @@
 /**
- * A random run with faults, explained by the order of its log. Clients play at once against two services on one
- * database that are killed again and again; replies are lost, requests doubled, held back and repeated.
- * Afterwards the log, told to the executable model event by event, must be all that was answered and all that
- * stands in the read models. The seed says what the clients ask for and how often the network fails them; which request meets which fault, and what meets in the service, is up to the machine.
+ * A random run with faults, explained by the order of its log. Clients play concurrently against two services on one
+ * database that are killed again and again; replies are lost, requests doubled, delayed and repeated. Afterwards the
+ * log, fed to the executable model event by event, must explain every answer and the whole content of the read models.
+ * The seed determines what the clients ask for and how often the network fails them; which request meets which fault,
+ * and which requests meet in the service, depends on the machine.
  */
 import { AssertionError } from 'node:assert';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -30,11 +31,11 @@ import { serviceTemplate } from './testing/world.ts';
 const CLIENTS = 8;
 const STEPS = 500;
 const PLAYERS = 3;
-/** Which of the two nodes are killed, each time so many more answers have come. */
+/** Which of the two nodes are killed, each after this many more answers. */
 const KILLS: readonly (readonly number[])[] = [[0], [1], [0, 1], [1], [0]];
 const ANSWERS_BETWEEN_KILLS = 400;
 
-/** A run that comes across less than this would prove little. */
+/** A run with less coverage than this would prove little. */
 const REACHED: readonly string[] = [
   'credit answered',
   'credit replayed',
@@ -81,9 +82,9 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
   let run: Run;
   let places: readonly KeyedPlace[];
   let explained: Explained;
-  /** The network is as it should be. */
+  /** The network works normally. */
   let isCalm = false;
-  /** The suite has ended, perhaps badly: nobody waits for answers any more. */
+  /** The suite has ended, possibly in failure: nobody waits for answers any more. */
   let hasEnded = false;
 
   const client = delegatingClient((): Client => {
@@ -105,7 +106,7 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
     dataFolder = await processes.newDataFolder();
     await Promise.all([0, 1].map(startNode));
     const apps = [await setUpApp(client)];
-    // Another app with the same players, whose accounts are nevertheless its own.
+    // Another app with the same players, whose accounts there are separate.
     apps.push(await setUpApp(client, { scope: apps[0]?.scopeId ?? '' }));
     const users = await newUsers(apps);
     places = apps.flatMap(({ test, live }) => [test, live].map(placeOf));
@@ -135,7 +136,7 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
     let areKillsOver = false;
     const clients = Array.from({ length: CLIENTS }, async (_, index) => {
       const random = randomFrom(SEED + 1 + index);
-      // Once, and on a machine where starts take long once more, so that every kill meets somebody.
+      // Once, or again on a machine where starts take long, so that every kill hits something.
       do await follow(scriptOf({ places, usersOf, steps: STEPS }, random), random);
       while (!areKillsOver && !hasEnded);
     });
@@ -194,7 +195,7 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
     return chance < 0.15 ? { kind: 'loseReply' } : undefined;
   }
 
-  /** All that was ever asked, when everything is over. */
+  /** Every request that was sent, when everything is over. */
   async function askAgain(): Promise<void> {
     const random = randomFrom(SEED);
     isCalm = true;
@@ -217,7 +218,7 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
     return { test: await of(app.test), live: await of(app.live) };
   }
 
-  /** Once what the killed ones left half done has been finished, or as it is when that never comes. */
+  /** Once the work that killed nodes left half done is finished, or unchanged if that never happens. */
   async function runAtRest(users: readonly string[]): Promise<Run> {
     let events: Run['events'] = [];
     try {
@@ -226,7 +227,7 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
         return isAtRest(events) || undefined;
       });
     } catch (error) {
-      // The explanation has more to say of it, and the books are looked at in the end.
+      // The explanation says more about it, and the books are checked in the end.
       if (events.length === 0) throw error;
     }
     const currencies = [
@@ -306,7 +307,7 @@ function isAtRest(events: Run['events']): boolean {
   }
 }
 
-/** Columns in one order. */
+/** Columns in a fixed order. */
 const textOf = (row: Row): string =>
   JSON.stringify(Object.fromEntries(Object.entries(row).sort(([left], [right]) => (left < right ? -1 : 1))));
 

@@ -1,6 +1,6 @@
 /**
- * Consumers of real processes that stop at an event which somebody wrote into a stream of ours, and go on once they are
- * told to skip it: on every node, over restarts, in every filling made anew. Source: architecture, Consumers.
+ * Consumers of real processes that stop at an event written into one of our streams by somebody else, and continue
+ * once told to skip it: on every node, over restarts, in every rebuilt filling. Source: architecture, Consumers.
  */
 import { randomUUID } from 'node:crypto';
 import { accountStreamOf } from '@coffer/accounts';

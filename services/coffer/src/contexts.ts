@@ -1,4 +1,4 @@
-/** What the service is made of. Each context is given what the installation and the contexts before it provide. */
+/** The parts of the service. Each context is given what the installation and the contexts before it provide. */
 import { accountsContext } from '@coffer/accounts';
 import { auditContext } from '@coffer/audit';
 import { authContext } from '@coffer/auth';

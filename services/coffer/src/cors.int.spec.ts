@@ -1,4 +1,4 @@
-/** What pages of which origins can read, over the whole service. Source: docs/api.md; ADR 0017, Pages. */
+/** What pages of each origin can read, over the whole service. Source: docs/api.md; ADR 0017, Pages. */
 
 import { allowSignIn, newWallet } from '@coffer/auth/testing';
 import { createPool, type Pool } from '@coffer/database';
@@ -10,12 +10,12 @@ import { verdict } from './testing/ledger.ts';
 import { openApiPaths } from './testing/openApiDocuments.ts';
 import { startNode, startWorld, type World } from './testing/world.ts';
 
-/** As `allowSignIn` sets it. */
+/** As set by `allowSignIn`. */
 const OURS = 'https://game.example';
 const OF_ANOTHER_APP = 'https://other.example';
 const FOREIGN = ['https://evil.example', 'null', 'https://game.example.evil.example', 'http://game.example'];
 
-/** All that a page may call: with a publishable key, with a session, or with a refresh token. */
+/** Everything a page may call: with a publishable key, with a session, or with a refresh token. */
 const FOR_PAGES = [
   'POST /auth/siws/challenge',
   'POST /auth/siws/verify',
@@ -51,7 +51,7 @@ describe('pages, over the whole service,', () => {
   });
   after(() => world.stop());
 
-  /** As a browser sends it from a page, whose address the proxy in front adds: the rates are by address. */
+  /** As a browser sends it from a page; the proxy in front adds its address, which the rate limits use. */
   const from = (origin: string, address = '203.0.113.1') => ({ origin, 'x-forwarded-for': address });
   const pk = () => app.test.publishableKey;
   const call = (route: string, key: string | null, body: unknown, origin: string, client = world.client) => {
@@ -131,7 +131,7 @@ describe('pages, over the whole service,', () => {
     for (const origin of FOREIGN) {
       for (const answer of await answers(origin)) expect(readableBy(answer), origin).to.equal(null);
     }
-    // Whose a refresh token is shows too late; it is the credential, which no page of another app has.
+    // The refresh token's owner is known too late; it is itself the credential, which no page of another app has.
     const [signedIn, me] = await answers(OF_ANOTHER_APP);
     for (const answer of [signedIn, me]) expect(answer && readableBy(answer)).to.equal(null);
   });
@@ -247,7 +247,7 @@ describe('pages, over the whole service,', () => {
     }
   });
 
-  /** By a page, with all that it needs to go on. */
+  /** Called by a page, with everything it needs to continue. */
   function expectReadable(answer: Answer, what: string): void {
     expect(readableBy(answer), what).to.equal(OURS);
     expect(answer.headers.get('vary'), what).to.equal('Origin');

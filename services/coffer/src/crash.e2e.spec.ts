@@ -19,14 +19,14 @@ import { delegatingClient } from './testing/delegatingClient.ts';
 import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
 import { serviceTemplate } from './testing/world.ts';
 
-/** A request that is about to be sent, and what must come of it. */
+/** A request about to be sent, and its required outcome. */
 interface Subject {
   readonly userId: string;
-  /** By which the subject's events are told from the others. */
+  /** What distinguishes the subject's events from the others. */
   readonly ids: readonly string[];
   readonly path: string;
   readonly body: object;
-  /** The answer of a service that never died; the time is the one part that is not known before. */
+  /** The answer of a service that never died; only the time is not known in advance. */
   readonly answer: { readonly status: number; readonly body: Readonly<Record<string, unknown>> };
   readonly before: Funds;
   readonly after: Funds;
@@ -39,11 +39,11 @@ interface Funds {
 
 interface Flow {
   readonly prepare: (place: AppPlace) => Promise<Subject>;
-  /** In the order of the log. */
+  /** In log order. */
   readonly events: readonly string[];
-  /** From this event on a repeat is a replay. */
+  /** From this event on, a repeat is a replay. */
   readonly decidedBy: string;
-  /** The field of the answer that says when. */
+  /** The answer's field that holds the time. */
   readonly timeField: 'openedAt' | 'settledAt' | undefined;
 }
 
@@ -130,7 +130,7 @@ const lateRollback: Flow = {
 interface Death {
   readonly at: FailPointName;
   readonly flow: Flow;
-  /** How many of the flow's events are in the log by then. */
+  /** How many of the flow's events are then in the log. */
   readonly written: number;
 }
 
@@ -150,7 +150,7 @@ describe('a service that dies in the middle of a request', () => {
   let database: TestDatabase;
   let dataFolder: string;
   let place: AppPlace;
-  /** The node that the specs talk to at the time. */
+  /** The node that the specs currently call. */
   let node: Client;
   const client = delegatingClient(() => node);
 
@@ -174,7 +174,7 @@ describe('a service that dies in the middle of a request', () => {
     return service;
   }
 
-  /** A service without the process that finishes things, which is going to die at the point. */
+  /** A service without the process that finishes things, which will die at the point. */
   const startDoomed = (at: FailPointName) =>
     processes.start({
       roles: ['api'],
@@ -192,7 +192,7 @@ describe('a service that dies in the middle of a request', () => {
     expect(await doomed.ended).to.include({ signal: 'SIGKILL' });
   }
 
-  /** What the flow itself has written: the credit that came before is not of it. */
+  /** The events written by the flow itself, without the credit before it. */
   const eventsOf = async ({ ids }: Subject, { events }: Flow): Promise<readonly LogLine[]> => {
     const lines = await client.lines('/portal/log');
     return lines.filter((line) => {
@@ -206,7 +206,7 @@ describe('a service that dies in the middle of a request', () => {
   };
   const typesOf = (lines: readonly LogLine[]) => lines.map(({ type }) => type);
 
-  /** Equal to the answer of a service that never died, with the time that the log says. */
+  /** Equal to the answer of a service that never died, with the time from the log. */
   function expectOriginal(answer: Answer, subject: Subject, flow: Flow, left: readonly LogLine[]): void {
     const { sessionId } = answer.json;
     const expected = { sessionId, ...subject.answer.body };
@@ -238,7 +238,7 @@ describe('a service that dies in the middle of a request', () => {
       const service = await startNode(['api']);
       await prepareAll();
       await dieEverywhere();
-      // A node that has seen nothing of it.
+      // A node that has seen none of it.
       await service.terminate();
       await startNode(['api']);
     });
@@ -302,7 +302,7 @@ describe('a service that dies in the middle of a request', () => {
 
     before(async () => {
       await prepareAll();
-      // The node of the tests before runs on, and its process waits for nothing.
+      // The node from the previous tests is still running, and its process does not wait.
       await allOf(DEATHS, async (death) => {
         doomed.set(death, await startDoomed(death.at));
       });

@@ -1,4 +1,4 @@
-/** What a chain says of a currency before it is added for ever. Source: docs/api.md, Apps, keys and currencies. */
+/** The chain's checks on a currency before it is added permanently. Source: docs/api.md, Apps, keys and currencies. */
 import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
 import { requireStatus } from '@coffer/host/testing';
 import { type Chain, createRpcChain, type OpenChains, openChains, TOKEN_2022_PROGRAM } from '@coffer/solana';
@@ -18,7 +18,7 @@ describe('a currency', () => {
   before(async () => {
     node = await startChainWorld();
     chain = createRpcChain({ urls: [node.url], timeoutMs: 10_000 });
-    // A cluster: nobody makes a mint there because a currency asks for it.
+    // A cluster: no mint is created there for a currency.
     chains = openChains({ test: [node.url], live: undefined });
     world = await startWorld({ roles: ['api', 'projector', 'process-manager'], chains });
     const made = requireStatus(await world.client.post('/portal/apps', { name: 'Arcade' }), 200);
@@ -40,14 +40,14 @@ describe('a currency', () => {
     await node.ensureMint({ address, decimals });
     return address;
   };
-  /** A mint of Token-2022 with an extension: so many bytes of it, begun by an instruction with the issuer's address. */
+  /** A Token-2022 mint with one extension of this many bytes, initialised with the issuer's address. */
   async function extendedMint(bytes: number, begin: (issuer: Uint8Array) => Buffer): Promise<string> {
     const payer = Keypair.generate();
     const mint = Keypair.generate();
     const issuer = payer.publicKey;
     const programId = new PublicKey(TOKEN_2022_PROGRAM);
     await node.fund(issuer.toBase58(), 1_000_000_000n);
-    // Behind the base, its type and the head of the one extension.
+    // After the base, its type and the header of the one extension.
     const space = 165 + 1 + 4 + bytes;
     const onMint = (data: Buffer) =>
       new TransactionInstruction({
@@ -69,7 +69,7 @@ describe('a currency', () => {
         programId,
       }),
       onMint(begin(issuer.toBytes())),
-      // InitializeMint2: 6 decimals, nobody who freezes.
+      // InitializeMint2: 6 decimals, no freeze authority.
       onMint(Buffer.concat([Buffer.of(20, 6), issuer.toBytes(), Buffer.of(0)])),
     );
     transaction.sign(payer, mint);
@@ -78,7 +78,7 @@ describe('a currency', () => {
     node.finalize();
     return mint.publicKey.toBase58();
   }
-  /** A hundredth of what is sent, at most 1,000. */
+  /** One per cent of what is sent, at most 1,000. */
   const withTransferFee = () =>
     extendedMint(108, (issuer) =>
       Buffer.concat([

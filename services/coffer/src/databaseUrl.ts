@@ -1,4 +1,4 @@
-/** Where the database is that the service works with. */
+/** The address of the service's database. */
 import { resolve } from 'node:path';
 import { embeddedPostgresFolder, findEmbeddedPostgres } from '@coffer/embedded-postgres';
 import type { Variables } from './cli/connection.ts';
@@ -8,9 +8,9 @@ import { startFailure } from './startFailure.ts';
 /** The name of the database in the embedded server. */
 export const EMBEDDED_DATABASE = 'coffer';
 
-/** Throws a `CommandFailure` when there is none to reach. */
+/** Throws a `CommandFailure` if none can be reached. */
 export async function databaseUrlFrom(variables: Variables, workingFolder: string): Promise<string> {
-  // A variable that is set to nothing is one that is not set.
+  // A variable set to an empty value counts as not set.
   if (variables.DATABASE_URL) return variables.DATABASE_URL;
   const dataFolder = dataFolderFrom(variables, workingFolder);
   const connectionString = await findEmbeddedPostgres(dataFolder).catch((error: unknown) => {
@@ -22,7 +22,7 @@ export async function databaseUrlFrom(variables: Variables, workingFolder: strin
   );
 }
 
-/** Where the embedded database is kept, running or not. Throws a `CommandFailure` when there is none. */
+/** The folder of the embedded database, running or not. Throws a `CommandFailure` if there is none. */
 export async function databaseFolderFrom(variables: Variables, workingFolder: string): Promise<string> {
   if (variables.DATABASE_URL) {
     throw new CommandFailure(

@@ -1,7 +1,7 @@
 /**
- * The chain of an installation for trying out: in a process of its own beside the service, started again when it ends
- * by itself. What the embedded chain offers beyond a cluster, SOL for whoever pays fees and mints of currencies, is
- * asked for over its RPC, as anybody may.
+ * The chain of a trial installation: a separate process next to the service, restarted when it ends by itself.
+ * What the embedded chain offers beyond a cluster, SOL for fee payers and mints of currencies, is requested over its
+ * RPC, as anybody may do.
  */
 
 import { join } from 'node:path';
@@ -15,10 +15,10 @@ import type { Config } from './config.ts';
 /** Between two starts of a chain that ended by itself. */
 const RESTART_DELAY_MS = 1_000;
 const ASK_WITHIN_MS = 5_000;
-/** A fee payer is looked at so often, however many moves it pays. */
+/** How often a fee payer is checked, however many moves it pays for. */
 const LOOK_AGAIN_MS = 10_000;
 const MOST_FEE_PAYERS = 1_000;
-/** Below the first, whoever pays fees is given the second: enough for hundreds of thousands of transfers. */
+/** Below the first, a fee payer is given the second: enough for hundreds of thousands of transfers. */
 const FEE_PAYER_MINIMUM_LAMPORTS = 1_000_000_000n;
 const FEE_PAYER_GIFT_LAMPORTS = 10_000_000_000n;
 
@@ -30,7 +30,7 @@ export async function startEmbeddedTestChain(
   { dataFolder }: Pick<Config, 'dataFolder'>,
   { port, slotMs }: NonNullable<Config['chain']['embedded']>,
   logger: Logger,
-  /** From then on it is not started again. */
+  /** After this it is not restarted. */
   serviceStopping: AbortSignal,
 ): Promise<EmbeddedTestChain> {
   const folder = join(dataFolder, 'chain');
@@ -39,7 +39,7 @@ export async function startEmbeddedTestChain(
   const leftEnded = AbortSignal.any([signal, serviceStopping]);
   let running: ChainProcess = await startEmbeddedChain({ folder, port, slotMs });
   const { url } = running;
-  // Whoever knows the address finds the chain there again.
+  // Holders of the address find the restarted chain there.
   const samePort = Number(new URL(url).port);
   const funded = createCoalescingCache({
     load: fund,
@@ -66,14 +66,14 @@ export async function startEmbeddedTestChain(
     },
   };
 
-  /** Whoever needs the same fee payer meanwhile waits with the first. */
+  /** Concurrent callers with the same fee payer wait for the first one's request. */
   async function fund(address: string): Promise<void> {
     if ((await balanceOf(address)) >= FEE_PAYER_MINIMUM_LAMPORTS) return;
     await ask(url, 'requestAirdrop', [address, Number(FEE_PAYER_GIFT_LAMPORTS)]);
     while ((await balanceOf(address)) === 0n) await delay(slotMs, undefined, { signal });
   }
 
-  /** As moves are prepared: at this commitment. */
+  /** The same commitment that moves are prepared at. */
   async function balanceOf(address: string): Promise<bigint> {
     const [account] = await rpc.accounts([address], 'confirmed');
     return account?.lamports ?? 0n;
@@ -82,7 +82,7 @@ export async function startEmbeddedTestChain(
   async function supervise(): Promise<void> {
     for (;;) {
       const { code, signal: killedBy, output } = await running.exited;
-      // Whoever ends all processes at once, as a supervisor does, ends the service as well.
+      // A supervisor that ends all processes at once ends the service as well.
       await delay(RESTART_DELAY_MS, undefined, { signal: leftEnded }).catch(() => undefined);
       if (leftEnded.aborted) return;
       logger.error({ code, signal: killedBy, output }, 'the embedded chain has ended; it is started again');

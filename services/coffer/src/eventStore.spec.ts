@@ -15,7 +15,7 @@ describe('the event store that is configured', () => {
   it('is EventStoreDB where an address of one is given', async () => {
     for (const url of ['esdb://user:secret@one:2113,two:2113?tls=false', 'esdb+discover://cluster:2113']) {
       const store = await open(url);
-      // Its positions are pairs, between which nobody can count.
+      // Its positions are pairs, so the events between two of them cannot be counted.
       expect(store.distance('1/1' as Position, '9/9' as Position)).to.equal(undefined);
       await store.close();
     }

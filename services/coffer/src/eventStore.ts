@@ -1,21 +1,21 @@
-/** The event store that the configuration chooses: the log in Postgres, or EventStoreDB elsewhere. */
+/** The configured event store: the log in Postgres, or an external EventStoreDB. */
 import { type EventStore, type OurLog, ourLog } from '@coffer/event-store';
 import { createPostgresEventStore } from '@coffer/event-store/postgres';
 import type { Logger } from '@coffer/http';
 import { type Config, ConfigurationError } from './config.ts';
 
-/** Throws a `ConfigurationError` for an address of EventStoreDB that means nothing. */
+/** Throws a `ConfigurationError` for an invalid EventStoreDB address. */
 export async function openEventStore({
   wrap = (store) => store,
   ...options
 }: OpenOptions & {
-  /** For specs: stands between the service and its event store. */
+  /** For specs: wraps the service's event store. */
   readonly wrap?: ((store: EventStore) => EventStore) | undefined;
 }): Promise<OurLog> {
   return ourLog(wrap(await openWhole(options)));
 }
 
-/** The log for the store gateway: appends go with all others, reads over few connections of their own. */
+/** The log for the store gateway: appends share the service's connections, reads use a few of their own. */
 export function gatewayStoreOf(store: EventStore, connectionString: string): EventStore {
   const reads = createPostgresEventStore({
     connectionString,
@@ -25,7 +25,7 @@ export function gatewayStoreOf(store: EventStore, connectionString: string): Eve
   return { ...reads, append: store.append };
 }
 
-/** Tells whether the service has appended something in the last moment: bets do, all the time. */
+/** Tells whether the service has appended something in the last moment: bets do so all the time. */
 export function watchAppends(nowMs: () => number) {
   let lastMs = -Infinity;
   return {
@@ -52,7 +52,7 @@ async function openWhole({ config, databaseUrl, logger }: OpenOptions): Promise<
   if (eventStoreUrl === undefined) {
     return createPostgresEventStore({ connectionString: databaseUrl, applicationName: 'coffer-log' });
   }
-  // Its client is loaded by those only who want it.
+  // Loaded only if needed.
   const { createEventStoreDbEventStore } = await import('@coffer/event-store/eventstoredb');
   try {
     return createEventStoreDbEventStore({

@@ -1,6 +1,6 @@
 /**
- * A log that the release before this one has written, with everything that it could do: it is taken over whole, and means
- * what it meant. A late rollback of nothing is in it, which had made an entry of 0.
+ * A log written by the previous release, using all its features: it is taken over whole and keeps its meaning.
+ * It includes a late rollback of nothing, which had made an entry of 0.
  */
 import { createReadStream, existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -25,7 +25,7 @@ async function sqlOf(schema: string, name: string): Promise<string> {
   throw new Error(`The migration ${schema}/${name} is gone.`);
 }
 
-/** What that release told of it. */
+/** What that release reported about it. */
 interface Told {
   readonly appId: string;
   readonly scopeId: string;
@@ -36,14 +36,14 @@ interface Told {
 
 describe('the log of the former release', () => {
   let told: Told;
-  /** Of each schema, the migrations that it had applied, with their hashes. */
+  /** For each schema, the migrations it had applied, with their hashes. */
   let applied: Readonly<Record<string, Readonly<Record<string, string>>>>;
   let database: TestDatabase;
   let imported: ImportResult;
   let node: Omit<World, 'databaseUrl'>;
   let test: AppPlace;
 
-  /** As a start of that release did it: each file, and a row in a table of its schema. */
+  /** As that release did at a start: each file, and a row in a table of its schema. */
   async function migrateAsThatRelease(connectionString: string): Promise<void> {
     await withSpecPool(connectionString, async (pool) => {
       for (const [schema, files] of Object.entries(applied)) {

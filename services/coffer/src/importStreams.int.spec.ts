@@ -1,4 +1,4 @@
-/** What an import does to all that a database knows of a log by its positions. */
+/** The effect of an import on everything that a database stores by log position. */
 import { randomUUID } from 'node:crypto';
 import { CHAIN_CONSUMER, createKeptChain, createPointsInTime, verifyExtension } from '@coffer/audit';
 import { readCheckpoint } from '@coffer/consumers';
@@ -68,7 +68,7 @@ describe('an import into the configured store', () => {
     const checkpoint = await readCheckpoint(pool, CHAIN_CONSUMER);
     expect(checkpoint).to.deep.equal({ ...end, ordinal: 1_700 });
 
-    // The store has recorded them anew, and the chain is not accused of it.
+    // The store has recorded them anew, and the chain is not blamed for it.
     const noted = { ordinal: 1_700, hash: Buffer.from(after.head?.hash ?? '', 'hex') };
     const { signal } = new AbortController();
     const verification = verifyExtension({ store, chain: createKeptChain(pool), signal }, noted);

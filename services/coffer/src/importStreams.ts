@@ -1,6 +1,6 @@
 /**
- * `coffer streams import`: moves an installation to the store that it is now configured to use. The procedure is
- * in docs/operating/eventstoredb.md.
+ * `coffer streams import`: moves an installation to the store that is now configured. The procedure is in
+ * docs/operating/eventstoredb.md.
  */
 import { createReadStream } from 'node:fs';
 import { auditErrors, carryChain } from '@coffer/audit';
@@ -22,9 +22,9 @@ import { startFailure } from './startFailure.ts';
 export interface ImportResult {
   /** In the log now. */
   readonly events: number;
-  /** So many of them were written by this import; the others were there. */
+  /** How many of them this import wrote; the others were already there. */
   readonly appended: number;
-  /** Lines that are of no stream of ours. */
+  /** Lines of streams that are not ours. */
   readonly passedOver: number;
   /** The end of the chain, which covers all of them; null for an empty log. */
   readonly head: { readonly ordinal: number; readonly hash: string } | null;
@@ -40,7 +40,7 @@ export interface ImportSource {
   readonly onProgress: (events: number) => void;
 }
 
-/** Into the store that the service is configured to use. Throws a `CommandFailure` that says what to do. */
+/** Into the configured store. Throws a `CommandFailure` that says what to do. */
 export async function importStreamsFrom(
   environment: NodeJS.ProcessEnv,
   { path, onProgress }: ImportSource,
@@ -69,9 +69,9 @@ export async function importStreamsFrom(
 }
 
 /**
- * Safe to be killed and repeated at any time: until the last transaction only events are written, and those that
- * are there are not written again. What was read of the log is forgotten in one transaction with the change of
- * the chain, for both are of positions that are no more.
+ * Safe to kill and repeat at any time: until the last transaction only events are written, and existing ones are not
+ * written again. One transaction discards what was read of the log and changes the chain, since both refer to
+ * positions that no longer exist.
  */
 export function importStreams({
   pool,
@@ -101,7 +101,7 @@ export function importStreams({
   });
 }
 
-/** Undefined for what any start may fail with as well. */
+/** Undefined for a failure that any start may have. */
 function importFailure(error: unknown, path: string | undefined): CommandFailure | undefined {
   if (error instanceof Rejection) {
     const messages: Readonly<Record<string, { readonly message: string }>> = {

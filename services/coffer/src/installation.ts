@@ -11,18 +11,18 @@ import type { Config } from './config.ts';
 export interface InstallationOptions {
   readonly config: Config;
   readonly identityKey: Uint8Array;
-  /** Those that this process may use; none where it has no need of them. */
+  /** The keys that this process may use; none if it needs none. */
   readonly masterKeys: MasterKeys;
-  /** Where money moves on a chain. */
+  /** If money moves on a chain. */
   readonly chains: OpenChains;
-  /** Given where the installation keeps its own. */
+  /** Given if the installation keeps its own keys. */
   readonly makeNextMasterKey: ((environment: Environment) => Promise<MasterKey>) | undefined;
-  /** For specs: how often the ends of moves are looked for on the chain. */
+  /** For specs: how often the chain is polled for the ends of moves. */
   readonly bearOutEveryMs?: number;
 }
 
 export interface Installation {
-  /** It is for trying out, on the machine of whoever tries it: pages that this machine serves itself may call. */
+  /** A trial installation on its user's own machine: pages served from this machine may call. */
   readonly acceptsLoopback: boolean;
   readonly identityKey: Uint8Array;
   readonly masterKeys: MasterKeys;
@@ -60,7 +60,7 @@ export function installationOf(options: InstallationOptions): Installation {
   };
 }
 
-/** Undefined where codes would only be written to a machine that no player's mail comes from. */
+/** Undefined if codes would only be written to a machine that sends no mail to players. */
 export function mailTransport({
   smtpUrl,
   mailFrom: from,

@@ -1,7 +1,7 @@
 /**
- * The master keys of the installation: from the environment, else, with the embedded database, made once and kept
- * in the data folder beside it, mode 0600. With a database elsewhere none is ever made: a key in a folder that goes
- * with its container would take every wallet with it. Source: ADR 0015.
+ * The master keys of the installation: from the environment or, with the embedded database, generated once and kept
+ * next to it in the data folder, mode 0600. With an external database they are never generated: a key in a folder that
+ * disappears with its container would take every wallet with it. Source: ADR 0015.
  */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,13 +22,13 @@ import { type Config, ConfigurationError } from './config.ts';
 
 export interface InstallationMasterKeys {
   readonly masterKeys: MasterKeys;
-  /** Makes the next version and keeps it. Undefined where an operator gives the keys. */
+  /** Generates and stores the next version. Undefined if an operator supplies the keys. */
   readonly makeNextMasterKey: ((environment: Environment) => Promise<MasterKey>) | undefined;
 }
 
 export const masterKeysPath = (dataFolder: string): string => join(dataFolder, 'master-keys');
 
-/** The database must be migrated. Throws a `ConfigurationError` where the kept keys are lost or open to others. */
+/** The database must be migrated. Throws a `ConfigurationError` if the stored keys are lost or readable by others. */
 export async function installationMasterKeys(
   { masterKeys: given, databaseUrl, dataFolder }: Pick<Config, 'masterKeys' | 'databaseUrl' | 'dataFolder'>,
   pool: Pool,
@@ -43,7 +43,7 @@ export async function installationMasterKeys(
     makeNextMasterKey: async (environment) => {
       const version = (masterKeys.versionsOf(environment).at(-1) ?? 0) + 1;
       const next = newMasterKey(environment, version);
-      // Kept before anything is sealed under it. Old ones stay: a backup may still need them.
+      // Stored before anything is sealed with it. Old versions stay: a backup may still need them.
       await writePrivateFile(path, masterKeysText([...masterKeys.all(), next]));
       masterKeys.add(next);
       return next;
@@ -67,7 +67,7 @@ async function keptKeys(path: string): Promise<readonly MasterKey[] | undefined>
   }
 }
 
-/** The embedded database belongs to one process, so nobody else makes them at the same time. */
+/** The embedded database belongs to one process, so no other creates them at the same time. */
 async function firstKeys(path: string, pool: Pool): Promise<readonly MasterKey[]> {
   if (await hasMasterKeysInUse(pool)) {
     throw new ConfigurationError(

@@ -1,5 +1,5 @@
 /**
- * The installation's own secrets: from the environment, else made once and kept in the data folder, mode 0600.
+ * The installation's own secrets: from the environment, or generated once and kept in the data folder, mode 0600.
  * Source: contract, Apps, keys, currencies (encrypted at rest) and The command line (operator token).
  */
 import { randomBytes } from 'node:crypto';
@@ -11,23 +11,23 @@ import { type Config, ConfigurationError, NOT_THE_OPERATORS } from './config.ts'
 const stored = z.object({ secretsKey: z.string(), operatorToken: z.string() });
 /** In a file of its own: it never changes, while the other secrets may. */
 const storedIdentityKey = z.object({ identityKey: z.string() });
-/** Deleted, the next start makes another. */
+/** If deleted, the next start makes another. */
 const storedGatewayPassword = z.object({ password: z.string() });
 
 export interface InstallationSecrets {
-  /** 32 bytes, by which secret settings are sealed. Lost, those settings must be set again. */
+  /** 32 bytes, the key that seals secret settings. If it is lost, those settings must be set again. */
   readonly secretsKey: Uint8Array;
-  /** 32 bytes, by which identities are hashed. Lost, every returning player would be taken for a new one. */
+  /** 32 bytes, the key that hashes identities. If it is lost, every returning player would be taken for a new one. */
   readonly identityKey: Uint8Array;
   /**
-   * By which snapshots are told to be this installation's; undefined where it could be this node's alone: with a
-   * database elsewhere other nodes may have made secrets of their own.
+   * Authenticates this installation's snapshots; undefined if it might be this node's alone: with an external database
+   * other nodes may have generated secrets of their own.
    */
   readonly snapshotSecret: Uint8Array | undefined;
   readonly operatorToken: string;
-  /** Undefined where the store gateway is not asked for. */
+  /** Undefined if the store gateway is not enabled. */
   readonly storeGatewayPassword: string | undefined;
-  /** Exact texts that must never come out in a log. */
+  /** Exact texts that must never appear in a log. */
   readonly texts: readonly string[];
 }
 
@@ -79,7 +79,7 @@ async function keptIdentityKey(dataFolder: string): Promise<Uint8Array> {
   return Buffer.from(identityKey, 'base64');
 }
 
-/** Made whole under another name and then linked: of two first starts, both read what one of them made. */
+/** Written completely under another name and then linked: of two first starts, both read the same one. */
 async function kept<Secrets>(
   path: string,
   schema: z.ZodType<Secrets>,

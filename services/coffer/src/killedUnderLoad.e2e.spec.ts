@@ -1,6 +1,6 @@
 /**
- * A service that is killed hard again and again while callers play, each of whom repeats what was not answered
- * under its own uuid. Source: contract, Common rules (replays, unknown outcome).
+ * A service that is killed hard again and again while callers play, each repeating unanswered requests under its own
+ * uuid. Source: contract, Common rules (replays, unknown outcome).
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -27,7 +27,7 @@ interface Acknowledged {
   readonly path: string;
   readonly body: { readonly transactionUuid: string };
   readonly answer: Answer;
-  /** Given back later, so that a repeat must not be accepted again. */
+  /** Rolled back later, so that a repeat must not be accepted again. */
   takenBack: boolean;
 }
 
@@ -123,13 +123,13 @@ describe('a service that is killed again and again under load', () => {
     return entry;
   }
 
-  /** Undefined when the service died, or says itself that it does not know. */
+  /** Undefined if the service died, or itself reports an unknown outcome. */
   async function send(path: string, body: object): Promise<Answer | undefined> {
     try {
       const answer = await client.post(path, body, { key: place.secretKey });
       return answer.status === 503 ? undefined : answer;
     } catch (error) {
-      // What fetch throws when the connection breaks.
+      // Thrown by fetch when the connection breaks.
       if (error instanceof TypeError) return undefined;
       throw error;
     }

@@ -1,6 +1,6 @@
 /**
- * The log alone put back to an older state, under a running service and under one that starts: everything else
- * has seen events that never happened. Source: architecture, Consumers (`store/log_rewritten`).
+ * The log alone restored to an older state, under a running service and under one that starts: everything else has
+ * seen events that never happened. Source: architecture, Consumers (`store/log_rewritten`).
  */
 import { createPool, type Pool } from '@coffer/database';
 import { migrateAll } from '@coffer/host';
@@ -20,9 +20,9 @@ describeLogTable('its last rows are removed', 'a service whose log is put back t
   let world: World;
   let pool: Pool;
   let place: AppPlace;
-  /** Of the log that is left: a session in the middle of its play. */
+  /** In the remaining log: a session in the middle of its play. */
   let kept: { readonly userId: string; readonly sessionId: string };
-  /** The last that is left of it is a hold whose session is lost. */
+  /** The last remaining event is a hold whose session is lost. */
   let cut: { readonly userId: string; readonly transactionUuid: string };
   let lostCredit: { readonly userId: string; readonly ref: string };
   let lostWin: { readonly request: object; readonly answer: Answer };
@@ -159,7 +159,7 @@ describeLogTable('its last rows are removed', 'a service whose log is put back t
 
     const rows = await caughtUpRows(world.databaseUrl);
     await expectBooksToBalance(node.client);
-    // The log that is left is chained anew; the old chain is kept, as it names what was lost.
+    // The remaining log is chained anew; the old chain is kept, as it shows what was lost.
     await chainCaughtUp(node);
     const verified = (await node.client.lines('/portal/log/verification')).at(-1);
     expect(verified?.result).to.include({ ok: true, unchained: 0 });

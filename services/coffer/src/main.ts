@@ -1,7 +1,7 @@
 /** The one program: `coffer run` and the command line. Started by `bin/coffer.mjs`, on the right Node. */
 import { type RunService, runProgram } from './cli/program.ts';
 
-/** Runs one command and returns the exit code. `runService` is given by the launcher, and loads late. */
+/** Runs one command and returns the exit code. `runService` is supplied by the launcher, and loaded lazily. */
 export function main(argv: readonly string[], runService: RunService): Promise<number> {
   process.stdout.on('error', leaveQuietly);
   return runProgram(
@@ -16,7 +16,7 @@ export function main(argv: readonly string[], runService: RunService): Promise<n
   );
 }
 
-/** Whoever reads has had enough, as `coffer streams export | head` has. */
+/** The reader has closed the pipe, as `coffer streams export | head` does. */
 function leaveQuietly(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
   process.exit(0);

@@ -1,4 +1,4 @@
-/** Master keys of an installation with nothing but a data folder, killed and started again around a rotation. */
+/** Master keys of an installation with only a data folder, killed and restarted around a rotation. */
 import { readFile, rename, stat } from 'node:fs/promises';
 import { expect } from 'chai';
 import { masterKeysPath } from './installationMasterKeys.ts';

@@ -1,6 +1,6 @@
 /**
- * An installation of 50,000 events is moved from Postgres behind the protocol of EventStoreDB and back: the shell
- * blocks of docs/operating/eventstoredb.md, run just as they stand there.
+ * An installation of 50,000 events is moved from Postgres to the EventStoreDB protocol and back, by running the shell
+ * blocks of docs/operating/eventstoredb.md exactly as written.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -40,7 +40,7 @@ describe('an installation that is moved between the stores', () => {
   let gateway: StoreGatewayProcess;
   let pool: Pool;
   const processes = serviceProcesses();
-  // After the hook of the processes, which have their connections to these databases.
+  // After the hook of the processes, which have connections to these databases.
   after(async () => {
     await gateway.stop();
     await pool.end();
@@ -55,7 +55,7 @@ describe('an installation that is moved between the stores', () => {
   let place: AppPlace;
   let player: { readonly userId: string; readonly sessionId: string };
   let noted: Head[];
-  /** A time before both moves, and the player's funds at it. */
+  /** A time before both moves, and the player's funds at that time. */
   let past: { readonly query: string; readonly funds: string } | undefined;
 
   interface Head {
@@ -73,13 +73,13 @@ describe('an installation that is moved between the stores', () => {
   const start = async (settings: Settings, quiet = false) => {
     service = await processes.start({
       dataFolder,
-      // What is written past the service must not be taken for flows that have stopped half-way.
+      // What is written without the service must not look like interrupted flows.
       variables: { ...settings, COFFER_REACTION_GRACE_MS: '60000' },
       ...(quiet && { roles: ['api', 'projector'] }),
       until: 'listening',
     });
     const { url } = service;
-    // To read 50,000 events through another process takes its time.
+    // Reading 50,000 events through another process takes time.
     const isReady = async () => (await fetch(`${url}/readyz`)).ok || undefined;
     await eventually('the read models have caught up', isReady);
   };
@@ -100,19 +100,19 @@ describe('an installation that is moved between the stores', () => {
       },
     });
 
-  /** The chain's end, once it is that of the log. */
+  /** The end of the chain, once it has reached the end of the log. */
   const chainedHead = async (events: number): Promise<Head> =>
     eventually('everything is chained', async () => {
       const { status, json } = await client.get('/portal/audit/head');
       if (status !== 200 || Number(json.ordinal) < events) return undefined;
       return { ordinal: Number(json.ordinal), hash: String(json.hash) };
     });
-  /** What the export says of the events themselves. */
+  /** What the export says about the events themselves. */
   const contents = async () =>
     (await client.lines('/portal/log')).map(({ position: _position, recordedAt: _recordedAt, ...event }) =>
       JSON.stringify(event),
     );
-  /** Without the position, which every store writes in its own way. */
+  /** Without the position, which every store formats in its own way. */
   const funds = async (query = '') => {
     const { json } = await client.get(
       `/portal/app/${place.appId}/test/users/${player.userId}/accounts?currency=CHIP${query}`,

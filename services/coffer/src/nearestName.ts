@@ -1,7 +1,7 @@
-/** Which known name was probably meant by one that is none: undefined where none is near. */
+/** The known name that an unknown one was probably meant to be; undefined if none is close. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   let nearest: string | undefined;
-  // Of a name a third may be wrong: more of it is another name.
+  // A third of a name may be wrong: beyond that it is a different name.
   let fewest = Math.floor(name.length / 3) + 1;
   for (const candidate of known) {
     const edits = editsBetween(name, candidate);
@@ -12,7 +12,7 @@ export function nearestName(name: string, known: readonly string[]): string | un
   return nearest;
 }
 
-/** Letters to insert, to delete and to replace (Levenshtein). */
+/** Letters to insert, delete and replace (Levenshtein). */
 function editsBetween(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (const [index, letter] of [...left].entries()) {

@@ -1,4 +1,4 @@
-/** The OpenAPI document of the composed service, as other people's tools take it. */
+/** The OpenAPI document of the composed service, as third-party tools read it. */
 
 import { allowSignIn, newWallet } from '@coffer/auth/testing';
 import { requireStatus, setUpApp, type TestApp, textOf } from '@coffer/host/testing';

@@ -1,4 +1,4 @@
-/** The log says so where others than this machine can reach operator routes. */
+/** The log warns if other machines can reach operator routes. */
 import { expect } from 'chai';
 import { startWorld } from './testing/world.ts';
 

@@ -1,5 +1,5 @@
 /**
- * An event in the log that no consumer can take, as a bug or a hand at the database leaves it. Source:
+ * An event in the log that no consumer can process, left by a bug or by tampering with the database. Source:
  * architecture, Consumers (a poison event stops, and is never skipped).
  */
 
@@ -26,7 +26,7 @@ describe('a service with a poison event in its log', () => {
   let stream: string;
   let userId: string;
   let store: EventStore;
-  /** The last event that every consumer can take, and the one that none can. */
+  /** The last event that every consumer can process, and the one that none can. */
   let last: LogPlace | undefined;
   let poison: LogPlace;
 
@@ -68,7 +68,7 @@ describe('a service with a poison event in its log', () => {
     store = await openStoreOf(world.databaseUrl);
     last = await store.head();
     poison = await appendPoison();
-    // What comes after it in the log.
+    // What follows it in the log.
     await play();
     await eventually('both consumers have stopped', async () => {
       const stopped = await consumerMetric(world.url, 'coffer_consumer_stopped');
@@ -81,7 +81,7 @@ describe('a service with a poison event in its log', () => {
     await world.stop();
   });
 
-  /** A credit whose amount is no amount. */
+  /** A credit with an invalid amount. */
   async function appendPoison(): Promise<LogPlace> {
     const id = crypto.randomUUID();
     const credited = {
@@ -115,7 +115,7 @@ describe('a service with a poison event in its log', () => {
     for (const { name, owner } of rows) expect(owner, name).to.equal(null);
     const readModels = rows.find(({ name }) => name === 'readModels');
     expect(readModels?.eventId).to.equal(last?.eventId);
-    // A process may stand further back, at a cause whose effect it has not seen, and never further on.
+    // A process may be further back, at a cause whose effect it has not seen, but never further ahead.
     const holds = rows.find(({ name }) => name === 'holds');
     assert(holds);
     if (holds.position !== null) {
@@ -148,7 +148,7 @@ describe('a service with a poison event in its log', () => {
     'an event is altered',
     'goes on without loss after a start of a release that can take the event',
     async () => {
-      // No release of ours can, so the event is made one that this release can.
+      // None of our releases can, so the event is changed into one that this release can process.
       await pool.query(`update log.events set data = replace(data, 'a lot', '10') where id = $1`, [
         poison.eventId,
       ]);

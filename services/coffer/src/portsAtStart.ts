@@ -1,6 +1,6 @@
 /**
- * The ports that a start is going to listen on, looked at before anything is made: a start that cannot work leaves no
- * data folder and no database behind.
+ * Checks the ports that a start will listen on before anything is created: a start that cannot work leaves no data
+ * folder and no database behind.
  */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Role } from '@coffer/host';
 import type { Config } from './config.ts';
 
-/** Where a service was killed, its chain goes a moment after it. */
+/** After a service is killed, its chain ends a moment later. */
 const CHAIN_LEAVES_WITHIN_MS = 3_000;
 const LOOK_AGAIN_MS = 50;
 
@@ -22,16 +22,16 @@ interface Listener {
   readonly host: string;
   readonly port: number;
   readonly isOfChain?: boolean;
-  /** For whoever is about to leave it. Default: not at all. */
+  /** How long to wait for a process that is about to release it. Default: not at all. */
   readonly waitMs?: number;
 }
 
-/** A port or an address cannot be had; the message is for whoever starts the service. */
+/** A port or an address is unavailable; the message is for the person starting the service. */
 export class PortUnusableError extends Error {
   override readonly name = 'PortUnusableError';
 }
 
-/** Throws a `PortUnusableError` where one of them cannot be listened on. None is held on to. */
+/** Throws a `PortUnusableError` if one of them cannot be listened on. Holds none of them. */
 export async function requirePorts(config: Config, roles: readonly Role[]): Promise<void> {
   const held: { readonly server: Server; readonly by: Listener }[] = [];
   try {
@@ -50,7 +50,7 @@ export async function requirePorts(config: Config, roles: readonly Role[]): Prom
   }
 }
 
-/** Those that are named; a free one is chosen when it is needed. */
+/** Only explicit ports; a free one is chosen when needed. */
 function listenersOf(config: Config, roles: readonly Role[]): readonly Listener[] {
   const { host, port, systemPort, operatorAddress, storeGateway, chain, dataFolder } = config;
   const hostVariable = 'HOST';

@@ -1,4 +1,4 @@
-/** A database server that is killed and started again under a service under load, all roles of it in one process. */
+/** A database server killed and restarted under a service under load, with all roles in one process. */
 
 import { type Client, createClient, setUpApp } from '@coffer/host/testing';
 import { type PrivateServer, startPrivateServer } from '@coffer/testing';

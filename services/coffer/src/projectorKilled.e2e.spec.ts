@@ -1,6 +1,6 @@
 /**
- * Projectors that are killed, and frozen, while another process writes. In the end the read models are what one
- * makes of the log that nobody has disturbed.
+ * Projectors that are killed and frozen while another process writes. In the end the read models equal those of an
+ * undisturbed projector.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { readCheckpoint } from '@coffer/consumers';
@@ -76,7 +76,7 @@ describe('a projector under load', () => {
       if (kill === KILLS) break;
       await delay(Math.random() * MOST_MS_AFTER_A_PAGE);
       await projector.kill9();
-      // The next one need not wait for the time that the lease of the killed one has left.
+      // The next one need not wait for the rest of the killed one's lease.
       await expireLeases(pool, schema);
     }
     await expectRowsOfLog();
@@ -91,13 +91,13 @@ describe('a projector under load', () => {
     const left = await ordinal();
     await expireLeases(pool, schema);
 
-    // The server ends the transaction that the frozen one holds open, when its lease would have run out.
+    // The server ends the transaction that the frozen one holds open, when its lease would have expired.
     const successor = await startOne('api', 'projector');
     await ordinalMoreThan(left + 50);
     process.kill(frozen.pid, 'SIGCONT');
     await eventually(
       'it has noticed that it was passed over',
-      // By the lease, or by what is left of its connection: whichever it comes across first.
+      // It notices by the lease or by its broken connection, whichever comes first.
       () => /readModels is in trouble/.test(frozen.logs()) || undefined,
     );
     await ordinalMoreThan((await ordinal()) + 50);
@@ -105,14 +105,14 @@ describe('a projector under load', () => {
     for (const one of [frozen, successor]) expect(errorLines(one.logs().split('\n'))).to.deep.equal([]);
   });
 
-  /** Stopped with rows of a page written, and neither the last of them nor the checkpoint. */
+  /** Stopped with some rows of a page written, but neither the last of them nor the checkpoint. */
   async function freezeInPage(projector: ServiceProcess): Promise<void> {
     const blocker = await pool.connect();
     try {
       await blocker.query('begin');
       await blocker.query(`lock table ${schema}.play_sessions in exclusive mode`);
       await eventually('the projector waits in the middle of a page', async () => {
-        // By another connection: in a transaction the view stands still.
+        // On another connection: within a transaction the view does not change.
         const { rows } = await pool.query(
           `select pid from pg_stat_activity
             where datname = current_database() and wait_event_type = 'Lock' and query like '%play_sessions%'`,

@@ -17,7 +17,7 @@ import { CONTEXTS } from './contexts.ts';
 import { expireLeases, freshRows, type Rows, rowsOf } from './testing/readModels.ts';
 import { startWorld, type World } from './testing/world.ts';
 
-/** The log below is three pages of it, the last one not full. */
+/** The log below is three of its pages, the last one not full. */
 const PAGE_SIZE = 12;
 const SCHEMA = 'doomed_read_models';
 
@@ -70,7 +70,7 @@ describe('the consumer of the read models, killed at any statement', () => {
       projections: CONTEXTS.facts.projections,
       pageSize: PAGE_SIZE,
       minPageIntervalMs: 0,
-      // Renewals come between the statements when they like; none is due before the end.
+      // Renewals may come between any statements; none is due before the end.
       leaseMs: 600_000,
       standbyPollMs: 5,
       firstRetryMs: 5,
@@ -90,7 +90,7 @@ describe('the consumer of the read models, killed at any statement', () => {
     }
   }
 
-  /** Of an undisturbed run, from taking the lease to giving it back. */
+  /** Of an undisturbed run, from taking the lease to releasing it. */
   const countStatements = () =>
     inNewSchema(async () => {
       const process = doomedPool(pool);
@@ -117,7 +117,7 @@ describe('the consumer of the read models, killed at any statement', () => {
       return { rows: await rowsOf(pool, SCHEMA), left: left?.ordinal ?? 0 };
     });
   }
-  /** The last statement gives the lease back, so that only a stop brings it about. */
+  /** The last statement releases the lease, so only a stop triggers it. */
   const isDone = (consumer: Consumer) => consumer.status().state === 'live' || undefined;
 
   it('is worth killing: it takes several pages, with rows of every table', () => {
@@ -141,7 +141,7 @@ describe('the consumer of the read models, killed at any statement', () => {
   }
 });
 
-/** Else how much a page holds is up to what has arrived of it in time. */
+/** Otherwise the size of a page depends on what has arrived in time. */
 const inFullPages = (store: EventStore): EventStore => ({
   ...store,
   async *subscribeToAll(options) {

@@ -1,5 +1,5 @@
 /**
- * The read models of 200,000 events, rebuilt by the command line of a real service while games go on. Source:
+ * The read models of 200,000 events, rebuilt by the command line of a real service while games continue. Source:
  * architecture, Projections and reconcile; contract, The command line.
  */
 import { createPool, type Pool } from '@coffer/database';
@@ -68,7 +68,7 @@ describe('a rebuild of the read models', () => {
 
   async function start(): Promise<void> {
     service = await processes.start({
-      // What is written past the service must not be taken for flows that have stopped half-way.
+      // What is written without the service must not look like interrupted flows.
       variables: { DATABASE_URL: database.connectionString, COFFER_REACTION_GRACE_MS: '60000' },
       dataFolder,
       until: 'listening',
@@ -111,7 +111,7 @@ describe('a rebuild of the read models', () => {
     return ids;
   };
 
-  /** Games go on and lists are read while the work is done; throws at the first answer that is not right. */
+  /** Plays games and reads lists while the work is done; throws at the first wrong answer. */
   async function amongGames<Result>(work: () => Promise<Result>) {
     let isOver = false;
     let settled = 0;
@@ -143,7 +143,7 @@ describe('a rebuild of the read models', () => {
       isOver = true;
       throw error;
     });
-    // Met below, when the work is done.
+    // Awaited below, when the work is done.
     watched.catch(() => undefined);
     try {
       return { result: await work(), figures: () => ({ settled, walks }) };

@@ -1,4 +1,4 @@
-/** What a comparison with the chain says of what no node can tell any more. Source: docs/operating/shortfall.md. */
+/** How a comparison with the chain reports what no node can tell any more. Source: docs/operating/shortfall.md. */
 import { systemClock } from '@coffer/kernel';
 import { createChainReconciler, startBearingOut } from '@coffer/reconcile';
 import { eventually } from '@coffer/testing';

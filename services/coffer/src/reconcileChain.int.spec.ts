@@ -194,7 +194,7 @@ describe('Reconciling with the chain', () => {
     ]);
   });
 
-  // Apart: what a deposit has brought and is not booked yet would make up for what a cash-out has taken.
+  // Separately: an unbooked deposit would offset what a cash-out has taken.
   for (const kind of ['deposit', 'withdraw'] as const) {
     it(`raises no false alarm while moves go on, each a ${kind}`, async () => {
       const players = [on.player, await on.app.newPlayer(), await on.app.newPlayer()];
@@ -212,7 +212,7 @@ describe('Reconciling with the chain', () => {
       ).finally(() => {
         state.isOver = true;
       });
-      // Met below.
+      // Awaited below.
       moving.catch(() => undefined);
       try {
         for (let round = 0; !state.isOver && (round < 20 || state.moves < 30); round += 1) {
@@ -225,7 +225,7 @@ describe('Reconciling with the chain', () => {
       }
       const doubts = on.service.world.logLines
         .slice(loggedBefore)
-        // Where earlier specs have lied to the chain, the reconciler goes on to see that.
+        // Where earlier specs forged the chain's data, the reconciler will notice.
         .filter((line) => line.includes('looking again') && line.includes(on.app.appId));
       expect(doubts, 'not even at first sight').to.deep.equal([]);
       const found = await reconcile(true);

@@ -1,4 +1,4 @@
-/** What happens between two looks of a comparison with the chain, at the worst moment: no false alarm, and no other. */
+/** Events at the worst moment between two looks of a comparison with the chain: no false alarm, and no missed one. */
 
 import type { EventStore } from '@coffer/event-store';
 import { openStoreOf } from '@coffer/host/testing';
@@ -20,7 +20,7 @@ const SOL = LAMPORTS_PER_SOL;
 interface Moments {
   readonly beforeFunds?: () => Promise<unknown>;
   readonly afterFunds?: () => Promise<unknown>;
-  /** The log was asked how far it is. */
+  /** The log was asked for its end. */
   readonly afterHead?: () => Promise<unknown>;
 }
 
@@ -97,7 +97,7 @@ describe('A comparison with the chain raises no false alarm', () => {
     const client = await service.pool.connect();
     const { doubts, report } = await reconcile({
       async beforeFunds() {
-        // Readers see the rows as they are, and nobody can write any.
+        // Readers see the rows unchanged, and nobody can write any.
         await client.query('begin; lock table read_v1.moves in share mode');
         await app.cashOut(player, SOL);
       },

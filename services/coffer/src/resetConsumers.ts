@@ -1,5 +1,5 @@
 /**
- * `coffer consumers reset`: after a restore, whatever was read of a log that is no more is forgotten. The
+ * `coffer consumers reset`: after a restore, forgets whatever was read of a log that no longer exists. The
  * procedure is in docs/operating/restore.md.
  */
 import { CHAIN_CONSUMER, setBlocksAside } from '@coffer/audit';
@@ -18,7 +18,7 @@ import { openDatabase, withPool } from './run.ts';
 
 import { startFailure } from './startFailure.ts';
 
-/** Each finishes what the log says is unfinished, by acts that are idempotent. */
+/** Each finishes what the log shows as unfinished, by idempotent acts. */
 const PROCESSES = ['holds', 'identities', CHAIN_WORKER].map(
   (name): ConsumerKey => ({ schema: 'records', name }),
 );
@@ -30,7 +30,7 @@ export interface ResetResult {
   readonly restarted: readonly string[];
 }
 
-/** On the database that the service is configured to use. Throws a `CommandFailure` while a service runs. */
+/** On the configured database. Throws a `CommandFailure` while a service is running. */
 export async function resetConsumersFrom(environment: NodeJS.ProcessEnv): Promise<ResetResult> {
   try {
     const config = configFrom(environment);
@@ -50,9 +50,9 @@ export async function resetConsumersFrom(environment: NodeJS.ProcessEnv): Promis
 }
 
 /**
- * All are safe at any time. Read models hold nothing that is not in the log. A process carries out what the
- * log says is still to be done, and each of its acts is idempotent, so reading from the beginning repeats none.
- * The chain is written anew to the same hashes, for as far as the log is the same.
+ * All are safe at any time. Read models hold nothing that is not in the log. A process does what the log shows as
+ * still to be done, and each of its acts is idempotent, so reading from the beginning repeats none. The chain is
+ * rewritten with the same hashes, as far as the log is the same.
  */
 export function resetConsumers(pool: Pool): Promise<ResetResult> {
   return withTransaction(pool, async (client) => {
@@ -69,9 +69,9 @@ export function resetConsumers(pool: Pool): Promise<ResetResult> {
 }
 
 /**
- * For a log that was written into another store, where positions are others: forgets all that was read of it but
- * the chain, in the caller's transaction. Safe as a reset is; of what is dropped here in addition nothing is lost
- * but the time to make it again.
+ * For a log that was written into another store, with other positions: forgets everything read of it except the
+ * chain, in the caller's transaction. As safe as a reset; whatever else is dropped here costs only the time to
+ * rebuild it.
  */
 export async function forgetDerived(client: Client): Promise<ResetResult> {
   await refuseWhileServicesRun(client);

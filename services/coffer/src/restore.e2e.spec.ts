@@ -1,6 +1,6 @@
 /**
- * The restore drill: the shell blocks of docs/operating/restore.md, run just as they stand there, by somebody who
- * stops and starts the service where the document says so.
+ * The restore drill: runs the shell blocks of docs/operating/restore.md exactly as written, and stops and starts the
+ * service where the document says so.
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -29,7 +29,7 @@ const EMBEDDED = /(?<=\n## The embedded database\n)[\s\S]*?(?=\n## )/;
 
 const PLACES = [
   { where: 'in the data folder', mode: 0o711 },
-  // The server is never root, and keeps its files elsewhere where only root may enter the data folder.
+  // The server is never root, and keeps its files elsewhere if only root may enter the data folder.
   ...(process.getuid?.() === 0 ? [{ where: 'of a data folder that only root may enter', mode: 0o700 }] : []),
 ];
 
@@ -72,7 +72,7 @@ for (const { where, mode } of PLACES) {
         );
         dataFolder = await processes.newDataFolder();
         folder = await mkdtemp(join(tmpdir(), 'coffer-drill-'));
-        // When the specs run as root the database server does not, and has to pass through this folder.
+        // If the specs run as root, the database server does not, and must traverse this folder.
         await chmod(folder, 0o711);
         await symlink(dataFolder, join(folder, '.data'));
         await chmod(dataFolder, mode);

@@ -1,5 +1,5 @@
 /**
- * `coffer run` and the command line as an operator meets them. Source: contract, Apps, keys, currencies and
+ * `coffer run` and the command line as an operator uses them. Source: contract, Apps, keys, currencies and
  * The command line.
  */
 import { readFile, stat } from 'node:fs/promises';
@@ -20,7 +20,7 @@ import {
   type Variables,
 } from './testing/serviceProcess.ts';
 
-/** Without it the service makes a token of its own and leaves it in its data folder. */
+/** Without it, the service generates a token and stores it in its data folder. */
 const OWN_TOKEN = { COFFER_OPERATOR_TOKEN: '' };
 const NO_STACK = /^\s+at /m;
 
@@ -54,7 +54,7 @@ describe('coffer run, with nothing but a data folder', () => {
 
   const coffer = (line: string, variables: Variables = {}) =>
     processes.command(line.split(' '), { COFFER_DATA_DIR: dataFolder, ...variables });
-  /** The one JSON document that a command prints. */
+  /** The single JSON document that a command prints. */
   const answer = async (line: string) => {
     const end = await coffer(`--json ${line}`);
     expect(end, end.stderr).to.include({ exitCode: 0, stderr: '' });
@@ -192,7 +192,7 @@ describe('coffer run, with nothing but a data folder', () => {
     const pid = await postmasterPid();
     await service.kill9();
     expect(await isRunning(pid)).to.equal(true);
-    // The read models wait until the lease of the killed one has run out; the ledger does not.
+    // The read models wait until the killed one's lease has expired; the ledger does not.
     await start('listening');
     expect(await postmasterPid()).to.equal(pid);
     const credit = `accounts credit ${await account()} --amount 50 --ref after-the-kill`;
@@ -218,7 +218,7 @@ describe('coffer run, on a database that it is given', () => {
     expect(JSON.parse(apps.stdout)).to.deep.equal({ items: [] });
     const end = await service.terminate();
     expect(end).to.include({ exitCode: 0, signal: null, stderr: '' });
-    // Fails when a connection is still open.
+    // Fails if a connection is still open.
     await database.drop();
   });
 
@@ -263,7 +263,7 @@ describe('coffer run, on a database that it is given', () => {
   it('says when the database is too old, what is new enough and what to do, and leaves it alone', async () => {
     const database = await createTestDatabase();
     await withPool(database.connectionString, async (pool) => {
-      // The server tells its version by this function, which is looked for here first.
+      // The server reports its version through this function, which is looked up here first.
       await pool.query(`
         create function public.current_setting(text) returns text language sql as
           $$ select case $1 when 'server_version_num' then '140019' else '14.19' end $$`);

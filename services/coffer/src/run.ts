@@ -1,4 +1,4 @@
-/** `coffer run`: from a configuration to a running service, until it is told to stop. */
+/** `coffer run`: from a configuration to a running service, until it is stopped. */
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
@@ -30,7 +30,7 @@ import { startFailure } from './startFailure.ts';
 import { gatewayUrl } from './storeGateway.ts';
 import { VERSION } from './version.ts';
 
-/** Returns when the service has stopped. Throws a `CommandFailure` that says why it could not start. */
+/** Returns when the service has stopped. Throws a `CommandFailure` that explains why it could not start. */
 export async function run(names: readonly string[]): Promise<void> {
   try {
     await runUntilStopped(names);
@@ -41,10 +41,10 @@ export async function run(names: readonly string[]): Promise<void> {
 
 async function runUntilStopped(names: readonly string[]): Promise<void> {
   const config = configFrom(process.env);
-  // Nobody who prints or passes on the environment is to have them.
+  // Keeps them from anything that prints or passes on the environment.
   delete process.env.COFFER_MASTER_KEYS;
   const roles = rolesFrom(names);
-  // Whatever can be known to be in the way is, before anything is made.
+  // Every obstacle that can be detected is reported before anything is created.
   if (config.databaseUrl === undefined) await requireUnownedDataFolder(config.dataFolder);
   await requirePorts(config, roles);
   await mkdir(config.dataFolder, { recursive: true });
@@ -53,7 +53,7 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
   const stopping = stopSignal(logger);
   for (const problem of unknownVariables(process.env)) logger.warn(problem);
 
-  // A signal to more processes than this one may end what a step needs, and also a child that a step has only just forked.
+  // A signal to several processes may end what a step needs, or a child that a step has only just forked.
   const unlessStopped = <Result>(step: Promise<Result>): Promise<Result | undefined> =>
     step.catch((error: unknown) => {
       if (!stopping.aborted) throw error;
@@ -138,7 +138,7 @@ async function requirePostgres(pool: Pool, logger: Logger): Promise<void> {
   logger.warn({ version: text }, `PostgreSQL newer than ${NEWEST_POSTGRES}, which this release was tried on`);
 }
 
-/** For currencies that were there before the chain was. */
+/** For currencies that existed before the chain. */
 async function ensureMints(databaseUrl: string, chains: OpenChains): Promise<void> {
   await withPool(databaseUrl, async (pool) => {
     for (const { appId } of await listApps(pool)) {
@@ -156,7 +156,7 @@ function rolesFrom(names: readonly string[]): readonly Role[] {
   });
 }
 
-/** A terminal, npm and the launcher may each pass on the one Ctrl-C. */
+/** A terminal, npm and the launcher may each pass on the same Ctrl-C. */
 const ONE_PRESS_MS = 500;
 
 /** Aborts at the first SIGTERM, SIGINT or SIGHUP; another one, a moment later, ends the process at once. */
@@ -181,12 +181,12 @@ function stopSignal(logger: Logger): AbortSignal {
 interface Database {
   readonly url: string;
   readonly isEmbedded: boolean;
-  /** Of the embedded one. */
+  /** For the embedded database. */
   readonly folder?: string;
   readonly stop: () => Promise<void>;
 }
 
-/** The database that the configuration names, or the embedded one of its data folder. */
+/** The configured database, or the embedded one in the data folder. */
 export async function openDatabase(
   { databaseUrl, dataFolder }: Pick<Config, 'databaseUrl' | 'dataFolder'>,
   logger: Logger,
@@ -209,7 +209,7 @@ export async function openDatabase(
 
 interface Addresses {
   readonly url: string;
-  /** Another one where operator routes have an address of their own. */
+  /** Different if operator routes have an address of their own. */
   readonly operatorUrl: string;
   readonly chainUrl: string | undefined;
   readonly storeGatewayUrl: string | undefined;
@@ -233,7 +233,7 @@ async function announce(
   const elsewhere = operatorBaseUrl === baseUrl ? {} : { operatorUrl: operatorBaseUrl };
   logger.info({ url: baseUrl, ...elsewhere, version: VERSION, dataFolder, databaseFolder }, 'ready');
   if (!demo) return;
-  // For the eyes of whoever started it, on the terminal and past the log, which never holds a key.
+  // For the person who started it, on the terminal and not in the log, which never contains a key.
   process.stderr.write(
     welcome({ ...addresses, dataFolder, databaseFolder }, demo.created ? demo.content : undefined),
   );
@@ -289,7 +289,7 @@ function welcome(
     readonly url: string;
     readonly chainUrl: string | undefined;
     readonly dataFolder: string;
-    /** Where it is not in the data folder. */
+    /** If it is not in the data folder. */
     readonly databaseFolder: string | undefined;
   },
   demo: BootstrapContent | undefined,

@@ -1,4 +1,4 @@
-/** What can be known to be in the way of a start is told before anything is made. */
+/** Detectable obstacles to a start are reported before anything is created. */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';

@@ -1,4 +1,4 @@
-/** `coffer run` with its own chain: whatever ends in the middle of a move, the money arrives once. */
+/** `coffer run` with its own chain: whichever process ends in the middle of a move, the money arrives once. */
 import { access, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -53,7 +53,7 @@ describe('coffer run, with money on its own chain', () => {
     coffer.treasury[kind]({ userId: wallet.userId, currency: SOL, amount, ref });
   const settled = (ref: string): Promise<SettledMove> =>
     coffer.treasury.settled(ref, { pollMs: 100, deadlineMs: PATIENCE_MS });
-  /** What the player has: in the wallet and in the books. */
+  /** The player's funds: in the wallet and in the books. */
   const funds = async () => {
     const accounts = await coffer.users.accounts(wallet.userId);
     const { available, held } = accounts.find(({ currencyId }) => currencyId === SOL) ?? {};

@@ -19,7 +19,7 @@ describe('coffer run, when a signal is given to all of its process group', funct
     if (!content) throw new Error('There is no bootstrap file.');
     return content;
   };
-  /** A request whose body is still to come: the service waits for it before it leaves. */
+  /** A request whose body is still to come: the service waits for it before it exits. */
   const halfARequest = async () => {
     const { keys } = await readBootstrap();
     const { hostname, port } = new URL(service.url);
@@ -39,7 +39,7 @@ describe('coffer run, when a signal is given to all of its process group', funct
     await once(request, 'continue');
     return request;
   };
-  /** Of all that it has logged. */
+  /** From everything it has logged. */
   const levels = () =>
     service
       .logs()
@@ -81,7 +81,7 @@ describe('coffer run, when a signal is given to all of its process group', funct
     terminate(processesOf(service.pid));
     await stopping('SIGTERM');
     await eventually('the database is gone before it', () => {
-      // A connection that was being made just then has a process that nobody had seen.
+      // A connection being opened at that moment has a process that nobody had seen.
       terminate(processesOf(service.pid).slice(1));
       return service.logs().includes('the database of the data folder is lost') || undefined;
     });
@@ -137,7 +137,7 @@ describe('coffer run, when a signal is given to all of its process group', funct
   });
 });
 
-/** It, and all that it and those have started: what a supervisor calls a unit. */
+/** The process and all its descendants: what a supervisor calls a unit. */
 function processesOf(pid: number): readonly number[] {
   const pairs = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
     .trim()
@@ -148,7 +148,7 @@ function processesOf(pid: number): readonly number[] {
   return [pid, ...descendantsOf(pid)];
 }
 
-/** Also where some of them are gone by now. */
+/** Even if some of them are already gone. */
 function terminate(pids: readonly number[]): void {
   spawnSync('kill', ['-TERM', ...pids.map(String)]);
 }

@@ -1,4 +1,4 @@
-/** A pass of the scrub outlives the processes that carry it out. */
+/** A pass of the scrub survives the processes that carry it out. */
 import { createPool, type Pool } from '@coffer/database';
 import { createClient, setUpApp } from '@coffer/host/testing';
 import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
@@ -76,7 +76,7 @@ describe('a scrub whose process is killed', () => {
       await service.kill9();
       const left = await standing();
       expect(left?.begunAt, 'the same pass').to.equal(begunAt);
-      // Its turn may still be its own for a minute: nobody has to wait for that here.
+      // It may still hold its turn for a minute: no need to wait for that here.
       await pool.query(`update records.scrub set leased_until = clock_timestamp() where owner is not null`);
     }
 

@@ -5,10 +5,10 @@ import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import { useLedger } from './testing/ledger.ts';
 
-/** What happens to one attempt on its way. */
+/** What happens to one attempt in transit. */
 type Fate = 'arrives' | 'is lost' | 'is answered in vain';
 
-/** Loses attempts as the fates say, in order; all further ones arrive. */
+/** Loses attempts as the fates prescribe, in order; all further ones arrive. */
 function lossyFetch(fates: readonly Fate[]): Fetch {
   const ahead = [...fates];
   return async (url, init) => {
@@ -108,7 +108,7 @@ describe('the SDK, against the service', () => {
       baseUrl: ledger.client.baseUrl,
       secretKey: ledger.test.secretKey,
       fetch: lossyFetch(['is answered in vain']),
-      // The first wait would already pass the deadline.
+      // The first wait would already exceed the deadline.
       retry: { deadlineMs: 20_000, firstDelayMs: 60_000, longestDelayMs: 60_000 },
     });
     const failure = await failureOf(cutOff.ledger.bet({ sessionId, amount: 40n }));

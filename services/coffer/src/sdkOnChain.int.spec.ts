@@ -44,7 +44,7 @@ describe('the SDK with money on the chain, against the service', () => {
   });
   after(() => service?.stop());
 
-  /** Loses the answer of each call at its first attempt. */
+  /** Loses the answer to the first attempt of each call. */
   const losesFirstAnswers = (): Fetch => {
     const seen = new Set<string>();
     return async (url, init) => {
@@ -63,7 +63,7 @@ describe('the SDK with money on the chain, against the service', () => {
       retry: { firstDelayMs: 1 },
     });
 
-  /** A signed-in player whose wallet has so many lamports. */
+  /** A signed-in player whose wallet has this many lamports. */
   async function playerWith(lamports: bigint): Promise<{ page: PlayerClient; wallet: Wallet }> {
     const page = createPlayerClient({
       baseUrl: service.world.client.baseUrl,

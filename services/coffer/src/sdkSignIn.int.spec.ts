@@ -88,7 +88,7 @@ describe('signing in with the SDK, against the service', () => {
       applicationName: 'spec',
       onIdleError() {},
     });
-    // As a process leaves it that dies behind the event.
+    // As left by a process that dies after the event.
     await pool.query(
       'update records.auth_sessions set ended_at = null, ended_because = null where user_id = $1',
       [user.id],

@@ -1,14 +1,14 @@
 /**
- * Looks for secrets and personal data in everything that leaves a running service, at its most talkative.
+ * Looks for secrets and personal data in everything that leaves a running service, at its most verbose.
  *
  * What may be read, and by whom:
- * - Anybody: addresses of wallets, publishable keys, the public keys of access tokens, ids of ours.
- * - Whoever gets the answer that is for them: the key that was just made, the tokens and the profile of a sign-in,
- *   the profile in GET /me and in a verification, the key of the own wallet in its export. In the mail: its code.
- * - In one table, for a day: the key of an exported wallet as it was sealed for its user.
- * - As it was given: ids and codes that callers make up (refs, game codes, referral codes, request ids). In refusals:
- *   the names of fields, and to an operator those of an app, a stream or a setting that there is not; never a value.
- * - In one table, until it is used or has expired: the nonce of an open challenge, worthless without a signature.
+ * - Anybody: wallet addresses, publishable keys, the public keys of access tokens, our ids.
+ * - The recipient of an answer: a newly created key, the tokens and profile of a sign-in, the profile in GET /me and
+ *   in a verification, the key of one's own wallet in its export. In the mail: its code.
+ * - In one table, for a day: the key of an exported wallet, sealed for its user.
+ * - As given: ids and codes made up by callers (refs, game codes, referral codes, request ids). In refusals: the names
+ *   of fields, and to an operator those of a missing app, stream or setting; never a value.
+ * - In one table, until used or expired: the nonce of an open challenge, worthless without a signature.
  */
 import { randomBytes } from 'node:crypto';
 import { createSigningKeys, refreshKeyFrom } from '@coffer/auth';
@@ -39,7 +39,7 @@ const MAIL_LOGIN = { user: 'coffer-mailer', password: 'p@ss/word of the mail ser
 const DATABASE_PASSWORD = 'password-of-the-database';
 const MASTER_KEYS = parseMasterKeys(SPEC_MASTER_KEYS);
 
-/** Their answers are for whoever asks: a sign-in, the player, the game's server, whoever makes a key. */
+/** Their answers are for the caller: a sign-in, the player, the game's server, whoever creates a key. */
 const FOR_THE_ASKER =
   /^POST \/auth\/|^GET \/me$|^POST \/sessions\/verify$|^POST \/wallets\/\w+\/export$|^POST \/portal\/.*\/keys(\/rotate)?$/;
 
@@ -131,7 +131,7 @@ describe('what must stay secret', () => {
     COFFER_SECRETS_KEY: SECRETS_KEY.toString('base64'),
     COFFER_IDENTITY_KEY: IDENTITY_KEY.toString('base64'),
     COFFER_OPERATOR_TOKEN: OPERATOR_TOKEN,
-    // Every call comes from an address of its own: the rates are no matter of this spec.
+    // Every call comes from a different address, to stay clear of the rate limits.
     COFFER_TRUST_PROXY: 'loopback',
   });
   const placesNow = (): readonly Place[] => PLACES.map((name) => ({ name, text: texts.get(name) ?? '' }));
@@ -151,7 +151,7 @@ describe('what must stay secret', () => {
     await mailServer.next(email);
   }
 
-  /** Keys that the command line makes, and all that it prints where it shows none. */
+  /** Keys created by the command line, and all its output where it shows none. */
   async function commands(): Promise<{ readonly made: readonly Secret[]; readonly output: string }> {
     const coffer = async (line: string) => {
       const place = line.replaceAll('APP', `--app ${run.app.appId}`).replaceAll('ENV', '--env test');
@@ -190,7 +190,7 @@ describe('what must stay secret', () => {
     return { made, output: ends.map(({ stdout, stderr }) => stdout + stderr).join('\n') };
   }
 
-  /** What operators look at. */
+  /** Everything operators can view. */
   async function operators(client: Client): Promise<void> {
     const app = `/portal/app/${run.app.appId}`;
     for (const path of [
@@ -210,7 +210,7 @@ describe('what must stay secret', () => {
     requireStatus(await client.post('/portal/signing-keys/rotate', rotation), 200);
   }
 
-  /** What the installation has for itself. */
+  /** The installation's own secrets. */
   const ownSecrets = (): readonly Secret[] => [
     { name: "the operator's token", value: OPERATOR_TOKEN },
     { name: 'the key of sealed settings', value: SECRETS_KEY },
@@ -221,7 +221,7 @@ describe('what must stay secret', () => {
     ...MASTER_KEYS.map(({ key }) => ({ name: 'a master key', value: key.export() })),
   ];
 
-  /** The seed of every wallet that is ours, each of which has signed; and the keys that have signed access tokens. */
+  /** The seeds of all our wallets, each of which has signed; and the keys that have signed access tokens. */
   async function walletSecrets(): Promise<readonly Secret[]> {
     const masterKeys = createMasterKeys(MASTER_KEYS);
     const signer = createSigner({ pool, masterKeys });
@@ -381,7 +381,7 @@ describe('what must stay secret', () => {
   });
 });
 
-/** From an address of its own each time, as a proxy on this machine says. */
+/** From a different address each time, as reported by a proxy on this machine. */
 function recorded(client: Client, onAnswer: (route: string, answer: Answer) => void): Client {
   let calls = 0;
   const send: Client['send'] = async (method, path, body, options = {}) => {

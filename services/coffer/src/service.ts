@@ -1,4 +1,4 @@
-/** The composition root: opens what the contexts stand on, and runs them. What it starts it stops, in the reverse order. */
+/** The composition root: opens what the contexts need, and runs them. What it starts, it stops in reverse order. */
 import { requireIdentityKey } from '@coffer/auth';
 import { createPool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
@@ -20,21 +20,21 @@ export interface ServiceOptions extends InstallationOptions {
   /** Undefined: no snapshots are kept or used. */
   readonly snapshotSecret: Uint8Array | undefined;
   readonly operatorToken: string;
-  /** Undefined where the store gateway is not asked for. */
+  /** Undefined if the store gateway is not enabled. */
   readonly storeGatewayPassword: string | undefined;
   readonly logger: Logger;
-  /** Done when everything listens; until its end nothing is ready. */
+  /** Runs once everything listens; nothing is ready until it has finished. */
   readonly beforeReady?: (service: Service) => Promise<void>;
-  /** For specs: is told of every answer that its endpoint does not declare, and throws. */
+  /** For specs: called with every answer that its endpoint does not declare, and throws. */
   readonly onUndeclared?: (problem: string) => never;
-  /** For specs: the time of day. Default: that of the machine. */
+  /** For specs: the time of day. Default: the machine's. */
   readonly clock?: Clock;
-  /** For specs: stands between the service and its event store. */
+  /** For specs: wraps the service's event store. */
   readonly wrapStore?: (store: EventStore) => EventStore;
 }
 
 export interface Service extends Servers {
-  /** Undefined where the store gateway is not asked for. */
+  /** Undefined if the store gateway is not enabled. */
   readonly storeGatewayPort: number | undefined;
 }
 
@@ -48,7 +48,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const pool = createPool({
       connectionString: databaseUrl,
       applicationName: 'coffer',
-      // The driver hangs the whole connection on the error: its message is what anyone wants to read.
+      // The driver attaches the whole connection to the error: only its message is worth reading.
       onIdleError: ({ message }) => logger.warn({ reason: message }, 'a database connection was lost'),
     });
     stops.push(() => pool.end());
@@ -86,7 +86,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     stops.push(host.stop);
     return serviceOf(host);
 
-    /** Its clients see the log as it lies there. */
+    /** Its clients see the log as stored. */
     async function openGateway(whole: EventStore) {
       if (!config.storeGateway) return undefined;
       const gatewayStore = gatewayStoreOf(whole, databaseUrl);

@@ -1,5 +1,5 @@
 /**
- * An event store that others write to as well: whatever their streams and events are called, nothing of ours meets them.
+ * An event store that others also write to: whatever their streams and events are called, they do not affect ours.
  * Source: architecture, Event store.
  */
 import { createPool, type Pool } from '@coffer/database';
@@ -40,7 +40,7 @@ for (const backend of ['postgres', 'eventstoredb'] as const) {
         stops.push(() => gateway.stop());
         environment.EVENTSTORE_URL = gateway.connectionString;
       }
-      // Before the first event of ours, between them, and behind the last.
+      // Before our first event, between our events, and after the last.
       await writeAllOfOthers(pool);
       await start(connectionString, environment);
       app = await setUpApp(client);
@@ -50,7 +50,7 @@ for (const backend of ['postgres', 'eventstoredb'] as const) {
       await play();
       await writeAllOfOthers(pool);
       await node.stop();
-      // Again from where it was, with theirs behind it.
+      // Resumes where it was, with their events after it.
       await start(connectionString, environment);
       stops.push(() => node.stop());
       await play();

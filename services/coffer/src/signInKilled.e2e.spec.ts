@@ -1,5 +1,5 @@
 /**
- * A service that dies at any step of a first sign-in, and two that are asked for the same one at once. Source:
+ * A service that dies at any step of a first sign-in, and two that receive the same one at once. Source:
  * architecture, Processes; contract, Sign-in and sessions.
  */
 
@@ -27,7 +27,7 @@ const AT_ONCE = 50;
 interface Death {
   readonly at: FailPointName;
   readonly method: keyof typeof newcomers;
-  /** How many of the events are in the log by then. */
+  /** How many of the events are then in the log. */
   readonly written: number;
 }
 
@@ -74,7 +74,7 @@ describe('a service that dies in the middle of a first sign-in', () => {
   const eventTypes = async ({ app }: Newcomer) => typesOf(await nodes.events(node, app));
   const signInAgain = ({ app, signIn }: Newcomer) => signIn(pageAt(node, app));
 
-  /** One user with one wallet and one key, which all of the sessions and all later ones are of. */
+  /** One user with one wallet and one key, shared by all these sessions and all later ones. */
   async function expectOneUser(one: Newcomer, sessions: readonly Session[]): Promise<void> {
     const [claimed, registered, , provisioned] = await nodes.events(node, one.app);
     expect(await eventTypes(one)).to.deep.equal(FIRST_SIGN_IN);
@@ -112,7 +112,7 @@ describe('a service that dies in the middle of a first sign-in', () => {
     let finisher: ServiceProcess;
     before(async () => {
       left = await dieEverywhere();
-      // It answers no player, and has what the claims need all the same.
+      // It serves no player, yet has everything the claims need.
       finisher = await nodes.start(['process-manager']);
     });
     after(() => finisher.terminate());
@@ -159,7 +159,7 @@ describe('a service that dies in the middle of a first sign-in', () => {
   describe('or does not die, while another does the same', () => {
     let both: readonly ServiceProcess[];
     before(async () => {
-      // With the process beside them, which waits for nothing.
+      // Along with the process, which does not wait.
       both = await Promise.all([1, 2].map(() => nodes.start(['api', 'process-manager'])));
     });
 

@@ -1,4 +1,4 @@
-/** A state that is believed is money: what somebody writes into the table of snapshots is not. */
+/** A trusted state is money: what somebody else writes into the table of snapshots is not trusted. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ describe('snapshots of long streams', () => {
     expect(await verified(first)).to.deep.equal([]);
     await first.stop();
 
-    // As if everything that was bet had never been, at the stream's last event.
+    // As if no bet had ever been placed, at the stream's last event.
     await pool.query(
       `update cache.snapshots s set revision = e.revision, event_id = e.id,
               state = jsonb_set(jsonb_set(state::jsonb, '{balance}', '"10000"'), '{revision}', to_jsonb(e.revision))
@@ -65,7 +65,7 @@ describe('snapshots of long streams', () => {
       const metrics = await (await fetch(`${second.url}/metrics`)).text();
       expect(metrics).to.match(/^coffer_snapshots_forged_total [1-9]/m);
 
-      // The next one that is due takes its place.
+      // The next one that is due replaces it.
       requireStatus(await post('/ledger/bet', { sessionId, transactionUuid: 'one-more', amount: '1' }), 200);
       await eventually(
         "the snapshot is the service's own",

@@ -1,4 +1,4 @@
-/** Says in words why a start cannot work; a stack trace is only for our own mistakes. */
+/** Explains in words why a start cannot work; stack traces are only for our own mistakes. */
 import { IdentityKeyMismatchError } from '@coffer/auth';
 import { NewerDatabaseError, UnsupportedPostgresError } from '@coffer/database';
 import { EmbeddedChainError } from '@coffer/embedded-chain';
@@ -11,7 +11,7 @@ import { ConfigurationError } from './config.ts';
 import { PortUnusableError } from './portsAtStart.ts';
 import { StoreGatewayStartError } from './storeGateway.ts';
 
-/** Of files, of a quota, and of PostgreSQL. */
+/** Errors of files, of a quota, and of PostgreSQL. */
 const DISK_FULL = /^(ENOSPC|EDQUOT|53100)$/;
 
 /** Undefined if it is not a circumstance of the start but a mistake of ours. */

@@ -1,4 +1,4 @@
-/** The gateway to the event store, where it is asked for, and the certificate it shows. */
+/** The gateway to the event store, if enabled, and its certificate. */
 import { randomBytes, X509Certificate } from 'node:crypto';
 import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -9,19 +9,19 @@ import type { Certificate, StoreGateway } from '@coffer/store-gateway';
 import { isLoopback } from '@coffer/store-gateway/loopback';
 import type { Config } from './config.ts';
 
-/** A certificate that ends sooner is made anew. */
+/** A certificate that expires sooner is replaced. */
 const MIN_DAYS_LEFT = 30;
 const MS_PER_DAY = 86_400_000;
 
-/** The gateway that was asked for cannot be had; the message is for whoever starts the service. */
+/** The requested gateway is unavailable; the message is for the person starting the service. */
 export class StoreGatewayStartError extends Error {
   override readonly name = 'StoreGatewayStartError';
 }
 
-/** What clients must be given, to trust the gateway. */
+/** What clients need in order to trust the gateway. */
 export const gatewayCertificatePath = (dataFolder: string) => join(dataFolder, 'store-gateway.crt');
 
-/** What a client on this machine connects with, where the gateway listens on `port`. */
+/** What a client on this machine connects with, if the gateway listens on `port`. */
 export function gatewayUrl(config: Config, port: number, password: string): string | undefined {
   if (!config.storeGateway) return undefined;
   const { host, user, hasTls } = config.storeGateway;
@@ -32,18 +32,18 @@ export function gatewayUrl(config: Config, port: number, password: string): stri
   return `esdb://${user}:${encodeURIComponent(password)}@${address}?tls=true&tlsCAFile=${trusted}`;
 }
 
-/** Undefined where the configuration does not ask for it. */
+/** Undefined if the configuration does not enable it. */
 export async function startStoreGateway(options: {
   readonly config: Config;
   readonly store: EventStore;
-  /** Whether the service is at work for players, to whom reads of the gateway give way. */
+  /** Whether the service is busy with players, who take precedence over the gateway's reads. */
   readonly isBusy: () => boolean;
   readonly storeGatewayPassword: string | undefined;
   readonly logger: Logger;
 }): Promise<StoreGateway | undefined> {
   const { config, store, isBusy, storeGatewayPassword: password, logger } = options;
   if (!config.storeGateway || password === undefined) return undefined;
-  // Loaded by those only who want it.
+  // Loaded only if needed.
   const { createStoreGateway } = await import('@coffer/store-gateway');
   const { host, port, user, isWritable, hasTls } = config.storeGateway;
   const tls = hasTls ? await installationCertificate(config.dataFolder, host) : undefined;
@@ -68,7 +68,7 @@ export async function startStoreGateway(options: {
   return gateway;
 }
 
-/** Whoever has mistyped a password goes on at once; nobody guesses one. */
+/** A mistyped password causes no delay; nobody can guess one. */
 function failedLoginsByAddress() {
   const limiter = createRateLimiter({ perMinute: 10, burst: 10 }, () => performance.now());
   return {
@@ -77,16 +77,16 @@ function failedLoginsByAddress() {
   };
 }
 
-/** Made once and kept in the data folder, with its key; made anew before it ends. */
+/** Created once and kept in the data folder, with its key; replaced before it expires. */
 async function installationCertificate(dataFolder: string, host: string): Promise<Certificate> {
   const path = join(dataFolder, 'store-gateway.pem');
   const pair = (await keptCertificate(path)) ?? (await makeCertificate(path, host));
-  // Without the key, for whoever is to connect.
+  // Without the key, for those who connect.
   await writeWhole(gatewayCertificatePath(dataFolder), pair.certificate, 0o644);
   return pair;
 }
 
-/** Undefined when there is none, or it soon ends. */
+/** Undefined if there is none, or it expires soon. */
 async function keptCertificate(path: string): Promise<Certificate | undefined> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
@@ -98,7 +98,7 @@ async function keptCertificate(path: string): Promise<Certificate | undefined> {
   return leftMs > MIN_DAYS_LEFT * MS_PER_DAY ? { privateKey, certificate } : undefined;
 }
 
-/** All blocks of the kind, as a chain of certificates has several; empty when there is none. */
+/** All blocks of this kind, since a certificate chain has several; empty if there are none. */
 function block(pem: string, kind: 'PRIVATE KEY' | 'CERTIFICATE'): string {
   const pattern = new RegExp(`-----BEGIN [A-Z ]*${kind}-----[^-]+-----END [A-Z ]*${kind}-----\\n?`, 'g');
   return (pem.match(pattern) ?? []).join('');
@@ -119,7 +119,7 @@ async function makeCertificate(path: string, host: string): Promise<Certificate>
 }
 const EVERY_HOST: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
-/** Under another name first: whoever reads it meanwhile finds all of the old one, or all of the new. */
+/** Under another name first: a concurrent reader finds either the complete old file or the complete new one. */
 async function writeWhole(path: string, text: string, mode: number): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   await writeFile(draft, text, { mode, flush: true });

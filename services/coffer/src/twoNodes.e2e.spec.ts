@@ -1,5 +1,5 @@
 /**
- * Two services on one database, and callers that do not know which of them they ask. Source: architecture,
+ * Two services on one database, with callers that do not know which of them they call. Source: architecture,
  * Commands (what cached state may answer).
  */
 import { randomUUID } from 'node:crypto';
@@ -23,7 +23,7 @@ describe('two services on one database', () => {
   const processes = serviceProcesses();
   let database: TestDatabase;
   let nodes: readonly Client[];
-  /** Every call goes to the other node than the call before. */
+  /** Calls alternate between the nodes. */
   let either: AppPlace;
 
   before(async () => {
@@ -37,7 +37,7 @@ describe('two services on one database', () => {
   after(() => database.drop());
   afterEach('the books balance', () => expectBooksToBalance(nodes[0] as Client));
 
-  /** The same request to both nodes, so many times, at once. */
+  /** The same request to both nodes, this many times, at once. */
   const atOnce = (times: number, request: () => Promise<Answer>) =>
     Promise.all(Array.from({ length: times }, request));
 
@@ -52,7 +52,7 @@ describe('two services on one database', () => {
       'one of them acts',
     ).to.have.length(1);
   };
-  /** Of an open the nodes write the very same event, so that each of them may say that it was the one. */
+  /** For an open the nodes write the very same event, so each of them may claim to have written it. */
   const expectOneOpening = (answers: readonly Answer[]) => {
     expectSameBytes(answers, 201);
     expect(answers.some(({ replayed }) => !replayed)).to.equal(true);
@@ -62,7 +62,7 @@ describe('two services on one database', () => {
     const { sessionId } = await either.newSession('10');
     let balance = 10;
     for (let round = 0; round < 30; round++) {
-      // All that there is, which the other node has only just been told of.
+      // All available funds, which the other node has only just learnt of.
       const bet = requireStatus(await either.bet({ sessionId, amount: `${balance}` }), 200);
       expect((await either.balance(sessionId)).json).to.include({ balance: '0' });
       const betTransactionUuid = textOf(bet, 'transactionUuid');
@@ -157,7 +157,7 @@ describe('two services on one database', () => {
       const [winner = '', loser = ''] = loserIndex === 1 ? players : [...players].reverse();
       expect(await either.funds(loser)).to.deep.equal({ available: '50', held: '0' });
       expect(await either.funds(winner)).to.deep.equal({ available: '0', held: '50' });
-      // The loser's next attempt stands on nothing that is left of the first.
+      // The loser's next attempt uses nothing left over from the first.
       expect((await open(loser)).json).to.include({ code: 'ledger/transaction_conflict' });
       expect(await open(winner)).to.include({ status: 201, replayed: true });
       requireStatus(await either.openSession({ userId: loser, lockAmount: '50' }), 201);

@@ -1,5 +1,5 @@
 /**
- * A service that dies in the middle of what an operator does to a user. Source: architecture, Processes; contract,
+ * A service that dies in the middle of an operator's action on a user. Source: architecture, Processes; contract,
  * The command line.
  */
 
@@ -24,9 +24,9 @@ const ERASURE = ['UserErased', 'IdentityReleased'];
 
 interface Death {
   readonly at: FailPointName;
-  /** How many of the events of an erasure are in the log by then. */
+  /** How many of an erasure's events are then in the log. */
   readonly written: number;
-  /** What is left of the person by then: the key that opens the data, and the data. */
+  /** What then remains of the person: the key that opens the data, and the data. */
   readonly isForgotten: boolean;
 }
 
@@ -94,7 +94,7 @@ describe('a service that dies', () => {
       return player;
     };
 
-    /** Done once, to the end; the session of before is worth nothing, and the same person is somebody else. */
+    /** Done once, completely; the earlier session is worthless, and the same person is a new user. */
     async function expectErased(player: Player): Promise<void> {
       const { session, page } = player;
       expect(await keptOf(player)).to.deep.equal(FORGOTTEN);
@@ -181,7 +181,7 @@ describe('a service that dies', () => {
         const pid = await eventually('it waits for the sessions', waitingForTheRow);
         await doomed.kill9();
         expect(await suspending).to.be.instanceOf(TypeError);
-        // Else the database still does what the dead one has asked for.
+        // Otherwise the database is still executing what the dead one requested.
         const terminated = await nodes
           .pool()
           .query('select pg_terminate_backend($1, 10000) as is_gone', [pid]);

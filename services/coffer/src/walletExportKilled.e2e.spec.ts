@@ -1,6 +1,6 @@
 /**
- * A service that dies in the middle of an export: the key is handed out to whoever asks again, and the user has another
- * wallet whether anybody asks or not. Source: docs/adr/0022-export-and-migration.md.
+ * A service that dies in the middle of an export: a repeated request gets the key, and the user gets another wallet
+ * whether anybody repeats it or not. Source: docs/adr/0022-export-and-migration.md.
  */
 
 import { requireStatus, type TestApp } from '@coffer/host/testing';
@@ -41,7 +41,7 @@ describe('a service that dies in the middle of an export', () => {
   type Exporting = Awaited<ReturnType<typeof exporting>>;
 
   const dieAt = async (at: FailPointName, { app, ask }: Exporting) => {
-    // An export waits for the rows of all that was in the log when its node started.
+    // An export waits for the rows of everything that was in the log when its node started.
     const doomed = await nodes.start(['api'], at, { until: 'ready' });
     const answer = await ask(doomed).then(
       ({ text }) => text,
@@ -58,7 +58,7 @@ describe('a service that dies in the middle of an export', () => {
     return (await nodes.pool().query(retired, [id])).rowCount === 1;
   };
 
-  /** Handed out as often as it is asked for, in the same bytes; the next wallet is there once. */
+  /** Returned for every repeat, in the same bytes; the next wallet is created once. */
   async function expectHandedOut(one: Exporting): Promise<void> {
     const first = requireStatus(await one.ask(node), 200);
     expect(first.replayed).to.equal(true);

@@ -1,6 +1,6 @@
 /**
- * A service that dies between the steps of a move and the wallet that admits it: the move goes on, and the wallet can be
- * exported when it has ended, and not before. Source: docs/adr/0026-admitted-moves.md.
+ * A service that dies between the steps of a move and the wallet that admits it: the move continues, and the wallet can
+ * be exported once it has ended, and not before. Source: docs/adr/0026-admitted-moves.md.
  */
 import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
 import { type Answer, requireStatus, textOf, verdict } from '@coffer/host/testing';

@@ -1,6 +1,6 @@
 /**
- * What must be true of a log in which nothing is in flight, whatever was killed while it was written: told
- * from the exported events alone, by the published events and postings.
+ * What must be true of a log with nothing in flight, whatever was killed while it was written: checked from the
+ * exported events alone, by the published events and postings.
  */
 import assert from 'node:assert/strict';
 import {
@@ -25,7 +25,7 @@ export interface LoggedEvent extends StoredEvent {
   readonly revision: number;
 }
 
-/** Reads the whole log through the service and throws at the first thing that does not fit. */
+/** Reads the whole log through the service and throws at the first inconsistency. */
 export async function expectBooksToBalance(client: Client): Promise<void> {
   checkLog((await client.lines('/portal/log')).map(eventOf));
 }
@@ -83,7 +83,7 @@ function foldedSession(stream: string, events: readonly LoggedEvent[]): KnownSes
 }
 
 function uuidOf(event: PlaySessionEvent): readonly string[] {
-  // The key of an open is a key of the app, not of the session.
+  // The key of an open belongs to the app, not to the session.
   if (event.type === 'SessionOpened' || event.data.transactionUuid === undefined) return [];
   return [event.data.transactionUuid];
 }
@@ -132,7 +132,7 @@ function adjustmentOf(event: AccountEvent): bigint {
   return 0n;
 }
 
-/** A session is open exactly as long as its hold; the hold closes with what the settlement says. */
+/** A session is open exactly as long as its hold; the hold closes with the settlement's payout. */
 function checkHolds(
   accounts: ReadonlyMap<string, Account>,
   sessions: ReadonlyMap<string, KnownSession>,

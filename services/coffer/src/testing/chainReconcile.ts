@@ -1,4 +1,4 @@
-/** Comparing with the chain as an operator does, and forging what is compared. For specs. */
+/** Compares with the chain as an operator does, and forges the data compared. For specs. */
 import { randomUUID } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { openStoreOf, requireStatus } from '@coffer/host/testing';
@@ -31,7 +31,7 @@ export interface ChainedResult {
   readonly chain: ChainResult;
 }
 
-/** Called in a `describe`: a service for all of it, and for each test an app with a player. */
+/** Called in a `describe`: one service for the whole suite, and for each test an app with a player. */
 export function sceneOfReconciling() {
   let service: ServiceOnChain;
   let app: AppOnChain;
@@ -58,7 +58,7 @@ export function sceneOfReconciling() {
     },
     reconcile: (full = false) => reconcileApp(service, app, full),
     coffer: (...argv: readonly string[]) => runCoffer(service, argv),
-    /** As somebody who can write into the database of the log might. */
+    /** As somebody with write access to the log's database might. */
     forge: (moveId: string, ref: string, ...events: readonly MoveEvent[]) =>
       forge({ service, app }, moveId, ref, events),
     forgedMove: (ref: string, amount: bigint, operation?: 'deposit' | 'withdraw') =>

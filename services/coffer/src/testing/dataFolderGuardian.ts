@@ -11,11 +11,11 @@ const [folder] = process.argv.slice(2);
 if (!folder || !process.channel) throw new Error('A guardian is forked with the folder that it guards.');
 
 process.once('disconnect', async () => {
-  // Whoever takes a folder over gets the server that is left in it, and may stop it.
+  // Whoever takes over a folder gets the server left in it, and may stop it.
   if (holdsCluster(folder)) await (await startEmbeddedPostgres({ folder, databases: [] })).stop();
   await removeDataFolder(folder);
 });
 
-/** In the folder itself, or elsewhere as a file in it says. */
+/** In the folder itself, or elsewhere as named by a file in it. */
 const holdsCluster = (dataFolder: string): boolean =>
   ['postgres', 'postgres.json'].some((name) => existsSync(join(dataFolder, name)));

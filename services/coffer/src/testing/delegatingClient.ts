@@ -1,6 +1,6 @@
 import type { Client } from '@coffer/host/testing';
 
-/** Each call goes to the client that is next: over several nodes, or to the one that runs just now. */
+/** Each call goes to the next client: alternating over nodes, or to the one currently running. */
 export function delegatingClient(next: () => Client): Client {
   return {
     get baseUrl() {

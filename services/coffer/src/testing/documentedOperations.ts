@@ -1,4 +1,4 @@
-/** The operations of the service's own OpenAPI document, and the codes that each says it may answer. */
+/** The operations in the service's own OpenAPI document, and the codes that each declares. */
 export interface DocumentedOperation {
   readonly method: string;
   /** With `{name}` parameters. */
@@ -16,7 +16,7 @@ export function operationsOf(document: Readonly<Record<string, unknown>>): reado
       codes: codesOf(Object(operation).responses),
     })),
   );
-  // A literal segment goes before a parameter, as it does in the router.
+  // A literal segment takes precedence over a parameter, as in the router.
   return found.sort((left, right) => left.path.split('{').length - right.path.split('{').length);
 }
 

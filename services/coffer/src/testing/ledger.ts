@@ -1,4 +1,4 @@
-/** The words of the ledger's suites, in the whole service. */
+/** The vocabulary of the ledger's suites, for the whole service. */
 import { useLedgerIn } from '@coffer/ledger/testing';
 import { startWorld, type WorldOptions } from './world.ts';
 

@@ -1,4 +1,4 @@
-/** Asks the service as its OpenAPI document says: with the examples, and along the links. */
+/** Calls the service as its OpenAPI document describes: with the examples, and along the links. */
 import type { Answer, Client } from '@coffer/host/testing';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -9,7 +9,7 @@ export interface LinkedOperation {
   readonly path: string;
   readonly credential: string | undefined;
   readonly parameters: readonly Parameter[];
-  /** An example of the body; undefined where there is none. */
+  /** An example of the body; undefined if there is none. */
   readonly body: unknown;
   /** By operation. */
   readonly links: Readonly<Record<string, { readonly parameters?: Values; readonly requestBody?: Values }>>;
@@ -22,7 +22,7 @@ interface Parameter {
   readonly schema: { readonly examples?: readonly unknown[]; readonly enum?: readonly unknown[] };
 }
 
-/** A question and its answer, as far as links speak of them. */
+/** A request and its answer, as far as links refer to them. */
 export interface Told {
   /** Of path and query. */
   readonly values: Values;
@@ -55,7 +55,7 @@ export function linkedOperations(document: Values): ReadonlyMap<string, LinkedOp
   return new Map(entries);
 }
 
-/** The operation with its examples, but for what is given of path, query and body. */
+/** The operation with its examples, except for the given path, query and body. */
 export async function askByExample(
   client: Client,
   operation: LinkedOperation,
@@ -80,7 +80,7 @@ export async function askByExample(
   return { operation, values, body: sent, answer };
 }
 
-/** What the link from the step to that operation gives it. */
+/** What the link from the step passes to that operation. */
 export function linkedValues(step: Step, operationId: string): Values {
   const link = step.operation.links[operationId];
   if (!link) throw new Error(`${step.operation.path} has no link to ${operationId}.`);

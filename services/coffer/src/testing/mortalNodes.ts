@@ -1,4 +1,4 @@
-/** For specs of players and of services that die: nodes on one database, and what is left of a sign-in in it. */
+/** For specs of players and of services that die: nodes on one database, and what it holds of a sign-in. */
 
 import { allowSignIn, launchDataOf, newWallet } from '@coffer/auth/testing';
 import { createPool, type Pool } from '@coffer/database';
@@ -38,7 +38,7 @@ let newcomersByMessenger = 0;
 export interface MortalNodes {
   readonly processes: ServiceProcesses;
   readonly pool: () => Pool;
-  /** Answers as long as it is not the last thing that is done with it: it dies at the point. */
+  /** Answers until told to die: then it dies at the point. */
   readonly start: (
     roles: readonly Role[],
     failPoint?: FailPointName,
@@ -48,11 +48,11 @@ export interface MortalNodes {
   readonly newApp: (service: ServiceProcess) => Promise<TestApp>;
   /** Of the scope, in the order of the log. */
   readonly events: (service: ServiceProcess, app: TestApp) => Promise<readonly LogLine[]>;
-  /** Of each key that is kept for a wallet of the scope: its address. */
+  /** The address for each key that is kept for a wallet of the scope. */
   readonly keptAddresses: (app: TestApp) => Promise<readonly string[]>;
 }
 
-/** Called in a `describe`: what is started through it ends after the last test. */
+/** Called in a `describe`: whatever it starts ends after the last test. */
 export function useMortalNodes(): MortalNodes {
   const processes = serviceProcesses();
   let started: { readonly database: TestDatabase; readonly pool: Pool; readonly dataFolder: string };
@@ -107,7 +107,7 @@ export function useMortalNodes(): MortalNodes {
 export const clientOf = ({ url }: ServiceProcess): Client =>
   createClient({ baseUrl: `${url}/v1`, operatorToken: OPERATOR_TOKEN });
 
-/** A game in the browser of a player, in `test`. It asks once: what a lost answer comes to is what is to be seen. */
+/** A game in a player's browser, in `test`. It does not retry, so that the effect of a lost answer is visible. */
 export const pageAt = ({ url }: ServiceProcess, app: TestApp): PlayerClient =>
   createPlayerClient({
     baseUrl: `${url}/v1`,

@@ -1,4 +1,4 @@
-/** The OpenAPI documents of a service: what operators ask for has one of its own. */
+/** The OpenAPI documents of a service: the operator's endpoints have a separate one. */
 import { type Client, requireStatus } from '@coffer/host/testing';
 
 type Document = Readonly<Record<string, unknown>>;
@@ -10,7 +10,7 @@ export const openApiDocuments = async (client: Client): Promise<readonly Documen
     ADDRESSES.map(async (address) => requireStatus(await client.get(address, { key: null }), 200).json),
   );
 
-/** All that the service has, as if it were one document. */
+/** Everything the service offers, as if in one document. */
 export async function openApiPaths(client: Client): Promise<Document> {
   const documents = await openApiDocuments(client);
   return { paths: Object.assign({}, ...documents.map(({ paths }) => paths)) };

@@ -1,6 +1,6 @@
 /**
- * A log of many events, written past the service in a few seconds: accounts that are credited, sessions that
- * are played to their end, and every hold closed, so that nothing is in flight.
+ * A log of many events, written without the service in a few seconds: accounts are credited, sessions are played to
+ * their end, and every hold is closed, so that nothing is in flight.
  */
 import { randomUUID } from 'node:crypto';
 import { type AccountEvent, accountEvents, accountStreamOf, type HoldId } from '@coffer/accounts';
@@ -12,11 +12,11 @@ import { eventually } from '@coffer/testing';
 
 export interface PlayedLog {
   readonly sessionIds: readonly string[];
-  /** So many have been written. */
+  /** How many have been written. */
   readonly events: number;
 }
 
-/** Few enough that none of them waits for long behind the others. */
+/** Few enough that none of them waits long for the others. */
 const APPENDS_AT_ONCE = 16;
 
 /** In CHIP, which `setUpApp` gives the id 2. */
@@ -32,7 +32,7 @@ export async function writePlayedLog(
   const played = Array.from({ length: sessions }, () => playOne(place, betsEach));
   const store = await openStoreOf(databaseUrl);
   try {
-    // Between a cause and its effect in another stream stands the end of the phase.
+    // The end of the phase separates a cause from its effect in another stream.
     await ofEach(played, ({ account, before }) => append(store, account, accountEvents, before));
     await ofEach(played, ({ session, plays }) => append(store, session, playSessionEvents, plays));
     await ofEach(played, ({ account, before, after }) =>

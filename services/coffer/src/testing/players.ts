@@ -1,13 +1,13 @@
-/** Callers that play on while the service under them is broken, each repeating what was not answered. */
+/** Callers that keep playing while the service fails, each repeating unanswered requests. */
 import { randomUUID } from 'node:crypto';
 import { type Answer, type AppPlace, requireStatus, textOf } from '@coffer/host/testing';
 import { eventually } from '@coffer/testing';
 
 export interface Players {
-  /** Answers so far, all of them of success. */
+  /** Answers so far, all successful. */
   readonly answers: () => number;
   readonly answersMoreThan: (count: number) => Promise<unknown>;
-  /** Lets each finish the session it is in. Throws what one of them met. */
+  /** Lets each finish its current session. Throws any error that one of them met. */
   readonly stop: () => Promise<void>;
 }
 
@@ -16,7 +16,7 @@ export async function startPlayers(place: AppPlace, count: number): Promise<Play
   let answers = 0;
   let isOver = false;
   const playing = Promise.all(userIds.map(play));
-  // Met when they are stopped.
+  // Awaited when they are stopped.
   playing.catch(() => undefined);
   return {
     answers: () => answers,
@@ -53,13 +53,13 @@ export async function startPlayers(place: AppPlace, count: number): Promise<Play
     return requireStatus(answer, path === '/ledger/sessions' ? 201 : 200);
   }
 
-  /** Undefined when nobody answers, or the service says itself that it does not know. */
+  /** Undefined if nobody answers, or the service itself reports an unknown outcome. */
   async function send(path: string, body: object): Promise<Answer | undefined> {
     try {
       const answer = await place.post(path, body);
       return answer.status === 503 ? undefined : answer;
     } catch (error) {
-      // What fetch throws when the connection breaks.
+      // Thrown by fetch when the connection breaks.
       if (error instanceof TypeError) return undefined;
       throw error;
     }

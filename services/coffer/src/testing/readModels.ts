@@ -1,4 +1,4 @@
-/** The read models as rows to compare, for specs that break whatever fills them. */
+/** The read models as comparable rows, for specs that break whatever fills them. */
 
 import { createPool, type Pool, type Queryable, withTransaction } from '@coffer/database';
 import { openStoreOf } from '@coffer/host/testing';
@@ -6,12 +6,12 @@ import { createReadSchema, liveReadSchema, READ_MODELS_CONSUMER, startReadModels
 import { eventually } from '@coffer/testing';
 import { CONTEXTS } from '../contexts.ts';
 
-/** Every table of the schema, whatever tables it has: its rows as text, in order. */
+/** Every table of the schema, whatever its tables are: its rows as text, in order. */
 export type Rows = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Of `consumers` only the places: who had the lease, and how often, is no matter of the log. The id says which event
- * it is; a position is the store's own word for that.
+ * From `consumers` only the positions: who had the lease, and how often, does not depend on the log. The id identifies
+ * the event; a position is specific to the store.
  */
 const PLACE_COLUMNS = 'name, event_id, ordinal';
 
@@ -31,7 +31,7 @@ export async function rowsOf(db: Queryable, schema: string): Promise<Rows> {
   return found;
 }
 
-/** What the read models are when nothing disturbs their filling: the log must stand still. */
+/** The read models when nothing disturbs their filling: the log must not change meanwhile. */
 export async function freshRows(databaseUrl: string): Promise<Rows> {
   return withSpecPool(databaseUrl, async (pool) => {
     const schema = 'fresh_read_models';
@@ -63,7 +63,7 @@ export async function freshRows(databaseUrl: string): Promise<Rows> {
   });
 }
 
-/** The rows of the live read models, once they have reached the end that the log has now. */
+/** The rows of the live read models, once they have reached the current end of the log. */
 export async function caughtUpRows(databaseUrl: string): Promise<Rows> {
   return withSpecPool(databaseUrl, async (pool) => {
     const schema = await liveReadSchema(pool);
@@ -74,7 +74,7 @@ export async function caughtUpRows(databaseUrl: string): Promise<Rows> {
   });
 }
 
-/** When the process has saved the end of the log as its place: nothing is pending. */
+/** When the process has saved the end of the log as its position: nothing is pending. */
 export function holdsCaughtUp(databaseUrl: string): Promise<true> {
   return withSpecPool(databaseUrl, (pool) =>
     eventually('the process stands at the end of the log', () =>
@@ -102,7 +102,7 @@ async function isCaughtUp(
   }
 }
 
-/** As if the time of the leases had passed: what a killed process held can be taken at once. */
+/** As if the leases had expired: what a killed process held can be taken at once. */
 export async function expireLeases(db: Queryable, schema: string): Promise<void> {
   await db.query(
     `update ${schema}.consumers set leased_until = clock_timestamp() - interval '1 second'

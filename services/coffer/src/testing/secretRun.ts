@@ -1,5 +1,5 @@
 /**
- * Players, game servers and operators who bring secrets to a service, make it hand some out, and get much of it wrong;
+ * Players, game servers and operators who bring secrets to a service, make it issue some, and make many mistakes;
  * for the spec that looks for the secrets afterwards.
  */
 import { randomInt } from 'node:crypto';
@@ -28,22 +28,22 @@ const PERSON = {
 };
 const MAIL_DOMAIN = 'quokka-fanciers.example';
 
-/** A made-up field, as a refusal tells it back: by it the spec sees that it reads refusals. */
+/** A made-up field, as a refusal repeats it: it shows the spec that it does read refusals. */
 export const PLANTED_FIELD = 'field_that_a_refusal_tells_back';
 export const FIRST_TOUCH = { referralCode: 'QUOKKASUMMER', gameKey: 'quokka-dice' };
 
 export interface SecretRun {
   readonly app: TestApp;
-  /** All that was handed out or brought along. */
+  /** All secrets that were issued or brought along. */
   readonly secrets: readonly Secret[];
   /** Of six digits. */
   readonly codes: readonly string[];
-  /** Whose session was ended because a refresh token came twice. */
+  /** The users whose session ended because a refresh token was reused. */
   readonly robbedUserId: string;
   readonly openNonce: string;
-  /** As it was answered to its user: base64. */
+  /** As returned to its user: base64. */
   readonly sealedKey: string;
-  /** Whose keys their users took. */
+  /** The users who exported their keys. */
   readonly exportedWalletIds: readonly string[];
 }
 
@@ -171,7 +171,7 @@ export async function runWithSecrets({ client, pool, mailServer, node }: RunOpti
     await refused(ask('/auth/email/verify', { email: second, code: wrongCode(await codeFor(second)) }));
   }
 
-  /** Refreshed, used twice, logged out, of a suspended and of an erased user. */
+  /** Refreshed, reused, logged out; of a suspended and of an erased user. */
   async function sessions(): Promise<string> {
     const refresh = (refreshToken: string) => client.post('/auth/refresh', { refreshToken }, { key: null });
     const verify = (sessionToken: string) => app.test.post('/sessions/verify', { sessionToken });
@@ -231,7 +231,7 @@ export async function runWithSecrets({ client, pool, mailServer, node }: RunOpti
     await refused(client.post('/ledger/bet', {}, { key: app.test.publishableKey }));
   }
 
-  /** Looked at, paid from, signed with, and taken along: sealed, and as it is. */
+  /** Viewed, paid from, signed with, and exported: sealed and unsealed. */
   async function playersWallets(chain: Chain) {
     const ofPlayer = async () => {
       const { accessToken } = await byWallet();
@@ -279,7 +279,7 @@ export async function runWithSecrets({ client, pool, mailServer, node }: RunOpti
     return { sealedKey: String(sealedSecretKey), exportedWalletIds: [sealed.id, plain.id] };
   }
 
-  /** Whatever a table of sign-in is given is refused by the database, which says what: the log has its words. */
+  /** The database refuses every write to a sign-in table, quoting it: the log gets the database's message. */
   async function failures(): Promise<void> {
     const email = newAddress('clementine');
     const code = await codeFor(email);
@@ -306,17 +306,17 @@ export async function runWithSecrets({ client, pool, mailServer, node }: RunOpti
     await eventually('sign-ins work again', async () => (await byWallet()) && true);
   }
 
-  /** In the queue, sealed, until the mail server takes it. */
+  /** In the queue, sealed, until the mail server accepts it. */
   async function mailThatStays(): Promise<void> {
     mailServer.refuseWith('No mail here for');
     requireStatus(await ask('/auth/email/initiate', { email: newAddress('gwendoline') }), 200);
     await mailServer.untilRefused();
   }
 
-  /** Every secret that is text, wherever it does not belong. */
+  /** Every textual secret, in every place where it does not belong. */
   async function badInputs(): Promise<void> {
     const texts = secrets.flatMap(({ name, value }) => (typeof value === 'string' ? [{ name, value }] : []));
-    // One of a kind is enough.
+    // One of each kind is enough.
     const kinds = new Map(texts.map(({ name, value }) => [name, value]));
     kinds.set('a code', codes[0] ?? '');
     for (const secret of kinds.values()) {
@@ -382,7 +382,7 @@ async function refused(asking: Promise<Answer>): Promise<void> {
   if (answer.status < 400) throw new Error(`Not refused: ${answer.text}`);
 }
 
-/** Every row of every table of ours, one place a table: as text and as JSON. */
+/** Every row of all our tables, one place per table: as text and as JSON. */
 export async function tablesAsPlaces(pool: Pool): Promise<readonly Place[]> {
   const { rows: tables } = await pool.query<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables

@@ -1,11 +1,11 @@
-/** Looks for secrets in text that has left the service, in every way in which somebody could have written them. */
+/** Looks for secrets in text that has left the service, in every form in which they could have been written. */
 import { inspect } from 'node:util';
 import { encodeBase58 } from '@coffer/kernel';
 
 export interface Secret {
-  /** Said where it is found, in place of the secret itself. */
+  /** Reported in place of the secret itself. */
   readonly name: string;
-  /** Text, or bytes that nobody would write as they are. */
+  /** Text, or bytes that nobody would write unencoded. */
   readonly value: string | Uint8Array;
 }
 
@@ -19,14 +19,14 @@ interface Writing {
   readonly text: string;
 }
 
-/** Shorter ones stand by chance in what is long and random. */
+/** Shorter ones occur by chance in long random text. */
 const MIN_LENGTH = 8;
 
-/** "a refresh token (base64) in the log", for each that is found. */
+/** "a refresh token (base64) in the log", for each one found. */
 export function findSecrets(places: readonly Place[], secrets: readonly Secret[]): readonly string[] {
   const searched = secrets.map(({ name, value }) => ({ name, writings: writingsOf(value) }));
   return places.flatMap((place) => {
-    // Hexadecimal, percent-encoding and addresses are the same in any case; in the others chance is as far away.
+    // Hexadecimal, percent-encoding and addresses ignore case; in the others a chance match is as unlikely.
     const text = place.text.toLowerCase();
     return searched.flatMap(({ name, writings }) =>
       writings
@@ -52,8 +52,8 @@ function writingsOf(value: string | Uint8Array): readonly Writing[] {
 }
 
 /**
- * A code of six digits, where no letter or digit stands beside it; times are left out, whose fractions are six digits
- * too, and so are the values of metrics.
+ * A code of six digits, without a letter or digit next to it; times are excluded, since their fractions have six
+ * digits too, and so are the values of metrics.
  */
 export function findCodes(places: readonly Place[], codes: readonly string[]): readonly string[] {
   const encoded = codes.flatMap((code) => [
@@ -98,7 +98,7 @@ function escaped(text: string, pattern: RegExp): string {
   return text.replaceAll(pattern, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** What base64 of anything has of these bytes when so many bytes (modulo 3) stand before them, in both alphabets. */
+/** The part of any base64 text fixed by these bytes after this many others (modulo 3), in both alphabets. */
 function base64At(bytes: Buffer, offset: number): readonly Writing[] {
   const whole = Buffer.concat([Buffer.alloc(offset), bytes]);
   const begin = Math.ceil((offset * 8) / 6);

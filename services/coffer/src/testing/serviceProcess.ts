@@ -1,6 +1,6 @@
 /**
- * The real program as child processes, as an operator starts and kills it. Whatever a suite has started ends
- * with the suite, also when it fails or is itself killed.
+ * The real program as child processes, as an operator starts and kills it. Whatever a suite starts ends with the
+ * suite, even if it fails or is itself killed.
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ const IDENTITY_KEY = Buffer.alloc(32, 7).toString('base64');
 
 export const OPERATOR_TOKEN = 'the-operator-token-of-the-process-specs';
 
-/** By name and value; what the environment of the specs says of the service is not passed on. */
+/** By name and value; service variables in the specs' own environment are not passed on. */
 export type Variables = Readonly<Record<string, string>>;
 
 export interface ProcessEnd {
@@ -35,14 +35,14 @@ export interface ServiceProcess {
   /** Without a path. */
   readonly url: string;
   readonly dataFolder: string;
-  /** All that it has printed so far. */
+  /** Everything it has printed so far. */
   readonly logs: () => string;
   readonly ended: Promise<ProcessEnd>;
-  /** A power cut, as far as one process can have it. Resolves when the process is gone. */
+  /** A power cut, as far as one process can experience it. Resolves when the process is gone. */
   readonly kill9: () => Promise<void>;
-  /** Resolves when the process has left, which it has to do within its own limit. */
+  /** Resolves when the process has exited, which it must do within its own limit. */
   readonly terminate: (signal?: 'SIGTERM' | 'SIGINT') => Promise<ProcessEnd>;
-  /** To it and all of its process group, as a terminal does. */
+  /** To it and its whole process group, as a terminal does. */
   readonly signalGroup: (signal: StopSignal) => void;
 }
 
@@ -54,8 +54,8 @@ export interface ServiceStart {
   /** Default: a new one. */
   readonly dataFolder?: string;
   /**
-   * `ready`: the read models have caught up, which after a kill waits until the lease of the killed one has
-   * run out. `listening`: it answers.
+   * `ready`: the read models have caught up, which after a kill waits until the killed one's lease has expired.
+   * `listening`: it answers.
    */
   readonly until?: 'listening' | 'ready';
 }
@@ -63,21 +63,21 @@ export interface ServiceStart {
 export interface ServiceProcesses {
   /** A folder that is removed at the end, with the database server in it. */
   readonly newDataFolder: () => Promise<string>;
-  /** `coffer run`. Throws with its logs when it ends before it answers. */
+  /** `coffer run`. Throws with its logs if it ends before it answers. */
   readonly start: (start: ServiceStart) => Promise<ServiceProcess>;
-  /** Any command of the program, under way. */
+  /** Any command of the program, while it runs. */
   readonly startCommand: (args: readonly string[], variables: Variables) => RunningCommand;
   /** Any command of the program, to its end. */
   readonly command: (args: readonly string[], variables: Variables) => Promise<ProcessEnd>;
 }
 
 interface RunningCommand {
-  /** All that it has printed so far. */
+  /** Everything it has printed so far. */
   readonly logs: () => string;
   readonly ended: Promise<ProcessEnd>;
   /** As Ctrl-C does. */
   readonly interrupt: () => void;
-  /** The same, and to all of its process group. */
+  /** The same, to its whole process group. */
   readonly interruptGroup: () => void;
 }
 
@@ -87,7 +87,7 @@ interface Child {
   readonly ended: Promise<ProcessEnd>;
 }
 
-/** Called in a `describe`: what is started through it ends after the last test. */
+/** Called in a `describe`: whatever it starts ends after the last test. */
 export function serviceProcesses(): ServiceProcesses {
   const children = new Set<Child>();
   const guardians: ChildProcess[] = [];
@@ -115,7 +115,7 @@ export function serviceProcesses(): ServiceProcesses {
 
   async function newDataFolder(): Promise<string> {
     const folder = await mkdtemp(join(tmpdir(), 'coffer-process-spec-'));
-    // When the specs run as root the database server does not, and has to pass through this folder.
+    // If the specs run as root, the database server does not, and must traverse this folder.
     await chmod(folder, 0o711);
     guardians.push(
       fork(GUARDIAN, [folder], { detached: true, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
@@ -183,9 +183,9 @@ export function serviceProcesses(): ServiceProcesses {
         COFFER_IDENTITY_KEY: IDENTITY_KEY,
         ...variables,
       },
-      // A process group of its own, for signals that are given to all of one.
+      // A process group of its own, for signals sent to a whole group.
       detached: true,
-      // The channel carries nothing: the program ends when it breaks, so that it cannot outlive the specs.
+      // The channel carries nothing: the program ends when it breaks, so it cannot outlive the specs.
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     const stdout = textOf(launched.stdout);

@@ -1,4 +1,4 @@
-/** What other users of an EventStoreDB write beside us, as they could write it: past every check of ours. */
+/** What other users of a shared EventStoreDB could write: bypassing all our checks. */
 import { randomUUID } from 'node:crypto';
 import { type Pool, withTransaction } from '@coffer/database';
 
@@ -9,7 +9,7 @@ export interface StrangeEvent {
   readonly metadata?: string;
 }
 
-/** Names and types that were seen to stop consumers, and what comes near to them. */
+/** Names and types that were seen to stop consumers, and similar ones. */
 export const OF_OTHERS: readonly StrangeEvent[] = [
   { stream: 'bank-1', type: 'AccountCredited', data: '{"iban":"DE00"}' },
   { stream: 'crm', type: 'UserErased', data: '{"id":7}' },
@@ -26,15 +26,15 @@ export const OF_OTHERS: readonly StrangeEvent[] = [
   { stream: `move-live.app_${'0'.repeat(26)}.a b`, type: 'MoveRequested' },
 ];
 
-/** Puts an event at the end of its stream and of the log; answers its id. */
+/** Appends an event to its stream and to the log; returns its id. */
 export async function writeAsAnother(
   pool: Pool,
   { stream, type, data = '{}', metadata = '{}' }: StrangeEvent,
 ): Promise<string> {
-  // Of no version that a standard knows: every server takes such a one.
+  // Not a version that any standard defines: every server accepts it.
   const id = randomUUID().replace(/-4(...)-./, '-0$1-0');
   await withTransaction(pool, async (client) => {
-    // That of the function that appends.
+    // The same as in the function that appends.
     await client.query('select pg_advisory_xact_lock(7263000)');
     await client.query(
       `insert into log.events (position, stream, revision, id, type, data, metadata, created)

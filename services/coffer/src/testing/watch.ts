@@ -1,4 +1,4 @@
-/** What an operator sees of a service: its numbers, its readiness and its log. */
+/** What an operator sees of a service: its metrics, readiness and log. */
 
 /** The value of a metric for each consumer. */
 export async function consumerMetric(url: string, name: string): Promise<Readonly<Record<string, number>>> {

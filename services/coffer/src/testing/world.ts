@@ -1,4 +1,4 @@
-/** The whole service in this process, on a database of its own, for specs that speak HTTP. */
+/** The whole service in this process, with a database of its own, for specs that use HTTP. */
 import { randomBytes } from 'node:crypto';
 import { createPool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
@@ -20,14 +20,14 @@ export interface World {
   readonly operatorUrl: string;
   readonly client: Client;
   readonly operatorToken: string;
-  /** Undefined unless the environment asks for the store gateway. */
+  /** Undefined unless the environment enables the store gateway. */
   readonly storeGatewayPort: number | undefined;
   readonly databaseUrl: string;
-  /** What the service has logged, one JSON object each; from level `info` on unless LOG_LEVEL says otherwise. */
+  /** The service's log, one JSON object per entry; at level `info` and above unless LOG_LEVEL says otherwise. */
   readonly logLines: readonly string[];
   /**
-   * Stops the service and drops its database. Fails with the connections that were left open, and where the service
-   * has answered what its OpenAPI document does not declare.
+   * Stops the service and drops its database. Fails if connections were left open, or if the service gave an answer
+   * that its OpenAPI document does not declare.
    */
   readonly stop: () => Promise<void>;
 }
@@ -37,29 +37,29 @@ export interface WorldOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Default: all of them. */
   readonly roles?: readonly Role[];
-  /** Puts something between the service and its event store, to hold appends or to make them fail. */
+  /** Wraps the service's event store, to delay appends or make them fail. */
   readonly wrapStore?: (store: EventStore) => EventStore;
   /** Default: none. */
   readonly chains?: OpenChains;
-  /** Default: that of the machine. */
+  /** Default: the machine's. */
   readonly clock?: Clock;
   /** Default: not while a spec runs. */
   readonly bearOutEveryMs?: number;
-  /** What the start ends with. */
+  /** The last step of the start. */
   readonly beforeReady?: ServiceOptions['beforeReady'];
 }
 
-/** The same for every node: what one has sealed or hashed, the next one on the same database has to read. */
+/** The same for every node: what one has sealed or hashed, the next one on the same database must read. */
 export const SECRETS = {
   secretsKey: randomBytes(32),
   identityKey: randomBytes(32),
   snapshotSecret: randomBytes(32),
 };
 
-/** Of the store gateway, unless the environment has another. */
+/** For the store gateway, unless the environment specifies another. */
 export const GATEWAY_PASSWORD = randomBytes(24).toString('base64url');
 
-/** Copies of it have every table of the service. */
+/** Its copies have every table of the service. */
 export const serviceTemplate: TestDatabaseTemplate = {
   name: 'service',
   prepare: async (connectionString) => {
@@ -102,7 +102,7 @@ export const SPEC_MASTER_KEYS = masterKeysText([newMasterKey('test', 1), newMast
 
 const A_DAY_MS = 24 * 60 * 60 * 1000;
 
-/** The service in this process on a database that is there: for specs that start it again. */
+/** The service in this process with an existing database: for specs that restart it. */
 export async function startNode(
   databaseUrl: string,
   {

@@ -1,4 +1,4 @@
-/** Requests as they are sent, once or more, over connections that lose replies, and what came back. */
+/** Requests as sent, once or more, over connections that lose replies, and their replies. */
 import assert from 'node:assert/strict';
 import { Agent, request as httpRequest } from 'node:http';
 import type { Asked, Attempt, Call, Place, Received } from '@coffer/ledger/testing';
@@ -11,21 +11,21 @@ export interface KeyedPlace extends Place {
 /** One copy of a request that was sent, under its id as X-Request-Id. */
 interface SentAttempt extends Attempt {
   readonly place: KeyedPlace;
-  /** Undefined where the network was as it should be. */
+  /** Undefined if the network worked normally. */
   readonly fault: Fault | undefined;
   received: Attempt['received'];
 }
 
 /** What the network does to one copy. */
 export type Fault =
-  /** The connection is cut so many milliseconds after the request has left. */
+  /** The connection is cut this many milliseconds after the request was sent. */
   | { readonly kind: 'cut'; readonly afterMs: number }
   /** The whole reply arrives and is lost. */
   | { readonly kind: 'loseReply' };
 
 export interface Recorder {
   readonly attempts: readonly SentAttempt[];
-  /** Sends one copy and answers what came back of it. `node` is `http://host:port`. */
+  /** Sends one copy and returns the outcome. `node` is `http://host:port`. */
   readonly send: (
     node: string,
     place: KeyedPlace,
@@ -130,7 +130,7 @@ function singleCallOf({ appId, environment }: Place, operation: Asked): HttpCall
   }
 }
 
-/** What a connection says when the other side has gone, or was never there. */
+/** The errors of a connection whose other side has gone or was never there. */
 const BROKEN = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
 
 function exchange(
@@ -168,7 +168,7 @@ function exchange(
       response.setEncoding('utf8').on('data', (chunk: string) => {
         text += chunk;
       });
-      // A reply that breaks off is none.
+      // A truncated reply counts as none.
       response.on('error', () => resolve(undefined));
       response.on('end', () => {
         const replayed = response.headers['idempotency-replayed'] === 'true';

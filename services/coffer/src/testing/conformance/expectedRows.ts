@@ -1,4 +1,4 @@
-/** Every row of the read models as the executable model and the order of the log have it. */
+/** Every row of the read models, according to the executable model and the order of the log. */
 import assert from 'node:assert/strict';
 import { accountStreamOf } from '@coffer/accounts';
 import type { Queryable } from '@coffer/database';
@@ -20,7 +20,7 @@ export type Row = Readonly<Record<string, string | null>>;
 
 type Cell = string | number | bigint | null | undefined;
 
-/** For each table of the read models its rows, in no particular order. */
+/** The rows of each table of the read models, in no particular order. */
 export const expectedRows: Readonly<Record<string, (run: Run, explained: Explained) => readonly Row[]>> = {
   accounts: accountRows,
   holds: holdRows,
@@ -49,7 +49,7 @@ const rowOf = (cells: Readonly<Record<string, Cell>>): Row =>
     Object.entries(cells).map(([column, value]) => [column, value == null ? null : String(value)]),
   );
 
-/** A place with what the model has of it. */
+/** A place with the model's data for it. */
 const placesOf = ({ models }: Explained): readonly (Contents & { readonly place: Place })[] =>
   [...models].map(([place, model]) => ({ place, ...model.contents() }));
 
@@ -153,7 +153,7 @@ function sessionIdIn(operation: Operation | Step): string | undefined {
 
 type BookAccount = keyof Books;
 
-/** The accounts that an operation books on, in this order, also when nothing moves on one of them. */
+/** The accounts that an operation books on, in this order, even if nothing moves on one of them. */
 const BOOKED_ON: Readonly<Partial<Record<(Operation | Step)['op'], readonly BookAccount[]>>> = {
   credit: ['available', 'adjustments'],
   debit: ['available', 'adjustments'],
@@ -173,14 +173,14 @@ function postingsOf({ applied }: Explained): readonly Posting[] {
   return applied.flatMap((each) =>
     (BOOKED_ON[each.operation.op] ?? []).map((account, index) => {
       const change = each.change[account];
-      // What the operator has put in is what the books owe the operator.
+      // The books owe the operator what the operator has put in.
       const amount = account === 'adjustments' ? -change : change;
       return { applied: each, number: index + 1, account, amount };
     }),
   );
 }
 
-/** What the event of the posting is about, and whose account it is. */
+/** The subject of the posting's event, and the owner of the account. */
 function subjectOf({ event, operation }: Applied) {
   const [, , userId = '', currencyId = ''] = event.stream.split('.');
   const subject = (() => {
@@ -202,7 +202,7 @@ function postingRows(_run: Run, explained: Explained): readonly Row[] {
   return postingsOf(explained).map(({ applied, number, account, amount }) => {
     const { ordinal, event, place } = applied;
     const { subject, userId, currencyId } = subjectOf(applied);
-    // The player's own, or that of the books.
+    // The player's own, or the books'.
     const isOwn = account === 'available' || account === 'held';
     const key = isOwn ? `${event.stream} ${account}` : `${place.name}.${currencyId}.${account}`;
     const before = balances.get(key) ?? 0n;

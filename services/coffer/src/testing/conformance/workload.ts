@@ -1,6 +1,6 @@
 /**
- * What the clients of a run ask for: few players, keys and amounts, so that repeats, conflicts and races for the
- * same funds are the rule; sessions come and go, and what was asked of them early is asked again late.
+ * What the clients of a run request: few players, keys and amounts, so that repeats, conflicts and races for the
+ * same funds are common; sessions come and go, and early requests are repeated late.
  */
 import { idFromParts } from '@coffer/kernel';
 import type { Asked, Call } from '@coffer/ledger/testing';
@@ -12,7 +12,7 @@ export interface Step {
   readonly call: Call;
   /** A copy is sent at the same time. */
   readonly isDoubled: boolean;
-  /** The client goes on meanwhile, and the request is sent so much later. */
+  /** The client continues meanwhile, and the request is sent this much later. */
   readonly heldBackMs: number | undefined;
   /** The client repeats until it is answered. */
   readonly isPatient: boolean;
@@ -25,12 +25,12 @@ export interface WorkloadOptions {
   readonly steps: number;
 }
 
-/** Far beyond what a floating-point number tells apart. */
+/** Far beyond the precision of a floating-point number. */
 const SOL = 9_007_199_254_740_993n;
 const OPENS_AN_EPOCH = 2;
 const STEPS_AN_EPOCH = 50;
 
-/** So that most of what follows comes beyond "not enough". */
+/** So that most later requests get beyond "not enough". */
 export function beginnings({ places, usersOf }: Pick<WorkloadOptions, 'places' | 'usersOf'>) {
   return places.flatMap((place) =>
     usersOf(place).flatMap((userId) =>
@@ -101,7 +101,7 @@ export function scriptOf({ places, usersOf, steps }: WorkloadOptions, random: Ra
     player: { userId: string; currency: 'SOL' | 'CHIP' },
     epoch: number,
   ): Call {
-    // Who opens under a key follows from the key most of the time; else two players or currencies meet in it.
+    // Usually the key determines who opens under it; otherwise two players or currencies share it.
     const key = happens(0.9) ? openKey(epoch, upTo(OPENS_AN_EPOCH - 1)) : undefined;
     const owner = key && happens(0.8) ? ownerOf(place, key) : player;
     const operation = {
@@ -152,7 +152,7 @@ export function scriptOf({ places, usersOf, steps }: WorkloadOptions, random: Ra
     return { op: 'rollback', sessionId, transactionUuid, betTransactionUuid };
   }
 
-  /** Most bets are under the first and most other writes under the last, but any may meet any. */
+  /** Most bets use the first and most other writes the last, but any may use any. */
   function betKey(other?: string): string {
     const key = `t${happens(0.85) ? 1 + upTo(8) : 1 + upTo(23)}`;
     return key === other ? `${key}x` : key;
@@ -161,7 +161,7 @@ export function scriptOf({ places, usersOf, steps }: WorkloadOptions, random: Ra
     return `t${happens(0.9) ? 10 + upTo(14) : 1 + upTo(23)}`;
   }
   function stake(): string {
-    // In SOL next to nothing, and now and then more than there is.
+    // In SOL a tiny amount, and occasionally more than is available.
     return happens(0.1) ? (3n * SOL).toString() : `${upTo(3)}`;
   }
 }
