@@ -27,7 +27,7 @@ export const consumerFigures = z.object({
   /** How long the oldest unprocessed event has been in the log. */
   lagSeconds: z.number(),
   /**
-   * `running`: a process holds its lease. `stopped`: for good, and needs attention. `unattended`: no process has its
+   * `running`: a process holds its lease. `stopped`: for good, so it needs attention. `unattended`: no process has its
    * role.
    */
   state: z.enum(['running', 'stopped', 'unattended']),

@@ -41,7 +41,7 @@ export async function run(names: readonly string[]): Promise<void> {
 
 async function runUntilStopped(names: readonly string[]): Promise<void> {
   const config = configFrom(process.env);
-  // Keeps them from anything that prints or passes on the environment.
+  // So that nothing that prints or passes on the environment exposes them.
   delete process.env.COFFER_MASTER_KEYS;
   const roles = rolesFrom(names);
   // Every obstacle that can be detected is reported before anything is created.

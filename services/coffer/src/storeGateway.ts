@@ -68,7 +68,7 @@ export async function startStoreGateway(options: {
   return gateway;
 }
 
-/** A mistyped password causes no delay; nobody can guess one. */
+/** A mistyped password causes no delay, but passwords cannot be guessed. */
 function failedLoginsByAddress() {
   const limiter = createRateLimiter({ perMinute: 10, burst: 10 }, () => performance.now());
   return {

@@ -73,7 +73,7 @@ describe('a process that dies', () => {
 
   const signIn = (place: Place, person: Person) => node.identities.resolve(place, person, {}, contextOf());
 
-  /** How far the process had got when it died there; nothing is heard from it afterwards. */
+  /** A process that dies at that place: nothing is heard from it, or done by it, afterwards. */
   function doomedNode(at: DeathPlace) {
     const doomed = at.kind === 'statement' ? doomedPool(pool, at.death, at.number) : doomedPool(pool);
     let dead = false;

@@ -18,9 +18,9 @@ export interface Session {
   readonly userId: string;
   readonly authMethod: AuthMethod;
   readonly signedInAt: Date;
-  /** For the newest refresh token. */
+  /** The generation of the newest refresh token. */
   readonly generation: number;
-  /** For the generations just before it, in order. */
+  /** First uses of the generations just before it, in order. */
   readonly firstUses: readonly FirstUses[];
   readonly endedBecause: EndReason | undefined;
 }

@@ -38,7 +38,7 @@ let newcomersByMessenger = 0;
 export interface MortalNodes {
   readonly processes: ServiceProcesses;
   readonly pool: () => Pool;
-  /** Answers until told to die: then it dies at the point. */
+  /** Serves until it reaches the fail point, if one is given, and dies there. */
   readonly start: (
     roles: readonly Role[],
     failPoint?: FailPointName,

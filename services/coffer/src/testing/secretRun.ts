@@ -279,7 +279,7 @@ export async function runWithSecrets({ client, pool, mailServer, node }: RunOpti
     return { sealedKey: String(sealedSecretKey), exportedWalletIds: [sealed.id, plain.id] };
   }
 
-  /** The database refuses every write to a sign-in table, quoting it: the log gets the database's message. */
+  /** The database refuses every write to a sign-in table, and its message, which goes to the log, quotes the row. */
   async function failures(): Promise<void> {
     const email = newAddress('clementine');
     const code = await codeFor(email);

@@ -34,7 +34,7 @@ export async function writeAsAnother(
   // Not a version that any standard defines: every server accepts it.
   const id = randomUUID().replace(/-4(...)-./, '-0$1-0');
   await withTransaction(pool, async (client) => {
-    // The same as in the function that appends.
+    // The same lock as in the function that appends.
     await client.query('select pg_advisory_xact_lock(7263000)');
     await client.query(
       `insert into log.events (position, stream, revision, id, type, data, metadata, created)
