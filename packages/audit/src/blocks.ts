@@ -1,11 +1,11 @@
-/** The chain as it is kept: blocks of entries, each with what an entry's event can be named and dated by. */
+/** The stored chain: blocks of entries, each with what is needed to name and date its event. */
 import assert from 'node:assert/strict';
 import type { LogPlace, Position, RecordedEvent } from '@coffer/event-store';
 import { entryHash, GENESIS, type Ordinal } from './chain.ts';
 
 export const MAX_BLOCK_EVENTS = 1_000;
 
-/** What the chain keeps of one event. */
+/** What the chain keeps for one event. */
 export interface ChainEntry {
   readonly id: string;
   readonly stream: string;
@@ -19,7 +19,7 @@ export interface ChainEntry {
 export interface ChainHead {
   readonly ordinal: Ordinal;
   readonly hash: Buffer;
-  /** Of the last event, in the store that holds the log. */
+  /** Place of the last event, in the store that holds the log. */
   readonly place: LogPlace;
   /** The latest recorded time up to here, in milliseconds since 1970. */
   readonly recordedUntilMs: number;
@@ -33,11 +33,11 @@ export interface Block {
   readonly lastPosition: Position;
   readonly recordedUntilMs: number;
   readonly entries: readonly ChainEntry[];
-  /** What of the row contradicts itself; undefined for every block that we wrote. */
+  /** How the row contradicts itself; undefined for every block that we wrote. */
   readonly contradiction: string | undefined;
 }
 
-/** The blocks that lead on from a head (undefined: from the beginning) by these events. */
+/** The blocks that extend the chain from a head (undefined: from the beginning) with these events. */
 export function blocksOf(head: ChainHead | undefined, events: readonly RecordedEvent[]): readonly Block[] {
   const blocks: Block[] = [];
   let before = head;
@@ -60,7 +60,7 @@ export function blocksOf(head: ChainHead | undefined, events: readonly RecordedE
   return blocks;
 }
 
-/** The block of at least one entry whose last event stands at the position. */
+/** The block of at least one entry whose last event is at the position. */
 export function blockOf(
   before: ChainHead | undefined,
   entries: readonly ChainEntry[],
@@ -95,7 +95,7 @@ export function headAfter(block: Block): ChainHead {
   };
 }
 
-/** How many of the block's events stand before the first that was recorded later than the time. */
+/** How many of the block's events precede the first one recorded later than the time. */
 export function recordedBy({ entries }: Block, timeMs: number): number {
   const later = entries.findIndex(({ recordedAtMs }) => recordedAtMs > timeMs);
   return later < 0 ? entries.length : later;

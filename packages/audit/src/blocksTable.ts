@@ -1,4 +1,4 @@
-/** `records.chain_blocks`: written by the chain's consumer alone, a page at a time. */
+/** `records.chain_blocks`: written only by the chain's consumer, a page at a time. */
 import type { Queryable } from '@coffer/database';
 import type { Position } from '@coffer/event-store';
 import type { Block, ChainEntry, ChainHead } from './blocks.ts';
@@ -15,19 +15,19 @@ export async function readChainHead(db: Queryable): Promise<ChainHead | undefine
 }
 
 /**
- * For a log that was put back to an older state: the next projector chains it anew, to the same hashes for
- * every event that is left. The blocks that were there are kept beside, where nothing reads them.
+ * For a log restored to an older state: the next projector chains it again, to the same hashes for every
+ * event that is left. The old blocks are set aside, where nothing reads them.
  */
 export async function setBlocksAside(db: Queryable): Promise<void> {
   await db.query(
     `insert into records.chain_blocks_set_aside select *, clock_timestamp() from records.chain_blocks`,
   );
   await db.query('truncate records.chain_blocks');
-  // Those that are made anew have the times of the log.
+  // The rebuilt blocks take their times from the log.
   await db.query('truncate records.chain_carried');
 }
 
-/** The ordinal up to which the log was carried from another store; 0 where it never was. */
+/** The ordinal up to which the log was carried from another store; 0 if it never was. */
 export async function readCarriedUntil(db: Queryable): Promise<Ordinal> {
   const { rows } = await db.query<{ readonly until_ordinal: string }>(
     'select until_ordinal from records.chain_carried',
@@ -51,10 +51,12 @@ const COLUMNS = [
 const NAMES = COLUMNS.map(([name]) => name).join(', ');
 
 const CHAIN_TABLE = 'records.chain_blocks';
-/** Of one connection, and gone with it. */
+/** Belongs to one connection and disappears with it. */
 const CARRIED_TABLE = 'pg_temp.carried_blocks';
 
-/** A table beside the chain, for the caller's connection alone, for the blocks that will take its place. */
+/**
+ * A table separate from the chain, private to the caller's connection, for the blocks that will replace it.
+ */
 export async function createCarriedBlocks(db: Queryable): Promise<void> {
   await db.query(`drop table if exists ${CARRIED_TABLE}`);
   await db.query(`create temporary table carried_blocks (like ${CHAIN_TABLE})`);
@@ -63,7 +65,7 @@ export async function createCarriedBlocks(db: Queryable): Promise<void> {
 export const insertCarriedBlock = (db: Queryable, block: Block): Promise<void> =>
   insertInto(CARRIED_TABLE, db, [block]);
 
-/** The blocks that were carried are the chain. */
+/** Makes the carried blocks the chain. */
 export async function replaceBlocks(db: Queryable): Promise<void> {
   await db.query(`truncate ${CHAIN_TABLE}`);
   await db.query(
@@ -75,7 +77,7 @@ export async function replaceBlocks(db: Queryable): Promise<void> {
   );
 }
 
-/** One statement, however many blocks. Fails when one of them is there already. */
+/** One statement for any number of blocks. Fails if one of them already exists. */
 export const insertBlocks = (db: Queryable, blocks: readonly Block[]): Promise<void> =>
   insertInto(CHAIN_TABLE, db, blocks);
 
@@ -102,10 +104,10 @@ async function insertInto(table: string, db: Queryable, blocks: readonly Block[]
   );
 }
 
-/** At most so many blocks are held at a time: 50,000 entries, some 15 MB. */
+/** The most blocks held at a time: 50,000 entries, some 15 MB. */
 const BLOCKS_A_READ = 50;
 
-/** The blocks up to an ordinal, in order; those behind another where it is given. */
+/** The blocks up to an ordinal, in order; if another ordinal is given, only those after it. */
 export async function* readBlocks(db: Queryable, upTo: Ordinal, behind: Ordinal = 0): AsyncGenerator<Block> {
   let after = behind;
   for (;;) {
@@ -121,7 +123,7 @@ export async function* readBlocks(db: Queryable, upTo: Ordinal, behind: Ordinal 
   }
 }
 
-/** The end of the last block that ends at the ordinal or before it. */
+/** The end of the last block that ends at or before the ordinal. */
 export async function readHeadUpTo(db: Queryable, ordinal: Ordinal): Promise<ChainHead | undefined> {
   const { rows } = await db.query<HeadRow>(
     `select ${HEAD_NAMES} from records.chain_blocks
@@ -131,7 +133,7 @@ export async function readHeadUpTo(db: Queryable, ordinal: Ordinal): Promise<Cha
   return rows[0] && headIn(rows[0]);
 }
 
-/** The blocks that hold events of these ordinals, in order. */
+/** The blocks that hold events with these ordinals, in order. */
 export async function readBlocksOver(
   db: Queryable,
   first: Ordinal,
@@ -148,7 +150,7 @@ export async function readBlocksOver(
   return rows.map(blockIn);
 }
 
-/** The end of the first block that ends behind the ordinal. */
+/** The end of the first block that ends after the ordinal. */
 export async function readHeadBehind(db: Queryable, ordinal: Ordinal): Promise<ChainHead | undefined> {
   const { rows } = await db.query<HeadRow>(
     `select ${HEAD_NAMES} from records.chain_blocks where last_ordinal > $1 order by last_ordinal limit 1`,
@@ -157,7 +159,7 @@ export async function readHeadBehind(db: Queryable, ordinal: Ordinal): Promise<C
   return rows[0] && headIn(rows[0]);
 }
 
-/** The first block in which a time is exceeded, if any, and the end of the chain before that. */
+/** The first block in which a time is exceeded, if any, and the end of the chain before it. */
 export async function readBlockAt(
   db: Queryable,
   timeMs: number,
@@ -167,7 +169,7 @@ export async function readBlockAt(
       where recorded_until_ms > $1 order by recorded_until_ms, last_ordinal limit 1`,
     [timeMs],
   );
-  // Asked after the block: what is appended in between can then only make the way behind the blocks shorter.
+  // Read after the block: anything appended in between can only shorten the distance after the blocks.
   const before = await db.query<HeadRow>(
     `select ${HEAD_NAMES} from records.chain_blocks
       where recorded_until_ms <= $1 order by recorded_until_ms desc, last_ordinal desc limit 1`,
@@ -176,7 +178,7 @@ export async function readBlockAt(
   return { before: before.rows[0] && headIn(before.rows[0]), block: rows[0] && blockIn(rows[0]) };
 }
 
-/** The end of the last block that the test holds for; it holds for all up to some block and for none after. */
+/** The end of the last block that passes the test; it holds for all up to some block and for none after. */
 export async function lastBlockWhere(
   db: Queryable,
   test: (head: ChainHead) => boolean,
@@ -226,13 +228,16 @@ function headIn(row: HeadRow): ChainHead {
   return {
     ordinal: Number(row.last_ordinal),
     hash: row.hash_after,
-    // The store gave this very text as a position when the block was written.
+    // The store returned this exact text as a position when the block was written.
     place: { position: row.last_position as Position, eventId: idText(row.event_ids.subarray(-ID_BYTES)) },
     recordedUntilMs: Number(row.recorded_until_ms),
   };
 }
 
-/** A row that was tampered with may contradict itself: what can be read of it is, and it says so. */
+/**
+ * A row that was tampered with may contradict itself: it is read as far as possible, and reports the
+ * contradiction.
+ */
 function blockIn(row: BlockRow): Block {
   const counts = [
     Number(row.last_ordinal) - Number(row.first_ordinal) + 1,

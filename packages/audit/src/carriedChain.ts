@@ -1,9 +1,9 @@
 /**
- * The chain of a log that is carried into another store. Ordinals, hashes and the times at which events were
- * recorded stay as they were noted; only positions are those of the new store. Each event is held against the
- * chain before it is written, so that no other log comes to stand under this chain.
+ * The chain of a log that is carried into another store. Ordinals, hashes and recorded times stay as they
+ * were; only positions are those of the new store. Each event is checked against the chain before it is
+ * written, so that no other log ends up under this chain.
  *
- * Nothing is changed before `replace`; until then the new blocks are in a table of the connection's own.
+ * Nothing is changed before `replace`; until then the new blocks are in a table private to the connection.
  */
 import { forgetPlace, putPlace } from '@coffer/consumers';
 import type { Queryable } from '@coffer/database';
@@ -22,19 +22,22 @@ import { reject } from './errors.ts';
 
 export interface CarriedChain {
   /**
-   * The next event of the log, before it is written. `recordedAt` counts where the chain has no time of it.
-   * Throws `audit/other_than_chained`.
+   * Takes the next event of the log, before it is written. `recordedAt` is used if the chain has no time for
+   * it. Throws `audit/other_than_chained`.
    */
   readonly take: (event: StreamEvent & { readonly recordedAt: Date }) => Promise<void>;
-  /** All that was taken is in the log, the last of it at this position. */
+  /** Everything taken so far is in the log, the last event at this position. */
   readonly stands: (position: Position) => Promise<void>;
-  /** Everything was taken. Throws `audit/chained_events_missing`. */
+  /** Everything has been taken. Throws `audit/chained_events_missing`. */
   readonly finish: () => Promise<ChainHead | undefined>;
-  /** In a transaction of the connection: the carried blocks are the chain, and its consumer goes on behind them. */
+  /**
+   * In a transaction of the connection: makes the carried blocks the chain; its consumer continues after
+   * them.
+   */
   readonly replace: () => Promise<void>;
 }
 
-/** All of it by one connection. */
+/** Everything runs on one connection. */
 export async function carryChain(connection: Queryable): Promise<CarriedChain> {
   await createCarriedBlocks(connection);
   const keptHead = await readChainHead(connection);
@@ -42,9 +45,9 @@ export async function carryChain(connection: Queryable): Promise<CarriedChain> {
 
   let hash = GENESIS;
   let ordinal = 0;
-  /** Taken and not known to stand in the log yet. */
+  /** Taken, but not known to be in the log yet. */
   let taken: ChainEntry[] = [];
-  /** Standing, and not in a block yet. */
+  /** In the log, but not in a block yet. */
   let standing: ChainEntry[] = [];
   let reached: Position | undefined;
   let head: ChainHead | undefined;
@@ -95,7 +98,7 @@ export async function carryChain(connection: Queryable): Promise<CarriedChain> {
   };
 }
 
-/** Throws `audit/other_than_chained` where the chain itself is broken: nothing can be held against it. */
+/** Throws `audit/other_than_chained` if the chain itself is broken: nothing can be checked against it. */
 async function* keptEntries(db: Queryable, head: ChainHead | undefined): AsyncGenerator<ChainEntry> {
   let ordinal = 0;
   for await (const { firstOrdinal, lastOrdinal, contradiction, entries } of readBlocks(

@@ -32,7 +32,7 @@ const events = [
   },
 ];
 
-/** Computed in Python, with hashlib and struct, from the description in docs/operating/auditing.md. */
+/** Computed in Python with hashlib and struct, following the description in docs/operating/auditing.md. */
 const HASHES = [
   'f8bd9891d970cd05a2240ab1fb6a6cae6a6c04640508f462b71b213e84c7eb00',
   '638b500407257c8ba72004f5071d2733b2a412e41a45af46739fc1e8dac74b0a',
@@ -80,8 +80,8 @@ describe('the hash of an event in the chain', () => {
 });
 
 /**
- * Some stores parse the JSON of an event and write it out anew. The chain hashes the stored text, so that has
- * to be the text again: no number in another spelling, no key that looks like an integer.
+ * Some stores parse the JSON of an event and write it out again. The chain hashes the stored text, so the
+ * round trip must give the same text: no number in another spelling, no key that looks like an integer.
  */
 describe('the content of every event ever written', () => {
   const root = join(import.meta.dirname, '..', '..', '..');
@@ -98,7 +98,7 @@ describe('the content of every event ever written', () => {
   });
 });
 
-/** The very text, less the white space outside of strings. */
+/** The exact text, without the white space outside strings. */
 function withoutLayout(json: string): string {
   return json.replaceAll(/("(?:[^"\\]|\\.)*")|\s+/g, (_match, quoted: string | undefined) => quoted ?? '');
 }

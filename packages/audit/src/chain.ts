@@ -1,7 +1,7 @@
 /**
  * The hash chain over the log: each event's hash covers the hash before it, so that nothing can be changed,
- * taken out or put in without changing every hash after it. The encoding is for ever: heads that auditors
- * have noted rest on it. docs/operating/auditing.md gives it for other languages.
+ * removed or inserted without changing every later hash. The encoding must never change: heads that auditors
+ * have noted depend on it. docs/operating/auditing.md gives it for other languages.
  */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
@@ -14,13 +14,13 @@ const FIXED_BYTES = HASH_BYTES + 8 + 8 + ID_BYTES;
 /** The hash before the first event. */
 export const GENESIS: Buffer = Buffer.alloc(HASH_BYTES);
 
-/** The number of an event in the log, dense from 1: the same wherever the log is kept, unlike a position. */
+/** The number of an event in the log, dense from 1: unlike a position, the same wherever the log is kept. */
 export type Ordinal = number;
 
 /**
  * SHA-256 over: the previous hash (32 bytes), the ordinal and the revision (8 bytes each, big-endian), the id
- * (its 16 bytes), and stream, type, data and metadata, each as its length in bytes (4, big-endian) and its
- * UTF-8 bytes.
+ * (its 16 bytes), and stream, type, data and metadata, each as its length in bytes (4, big-endian) followed
+ * by its UTF-8 bytes.
  */
 export function entryHash(previous: Uint8Array, ordinal: Ordinal, event: StreamEvent): Buffer {
   const { stream, revision, id, type, data, metadata } = event;

@@ -1,6 +1,6 @@
 /**
- * Compares the log with its chain, in lock-step. Each event is hashed onto the hash that the chain HOLDS for
- * the one before it, so that one fault does not make every later event look like another.
+ * Compares the log with its chain, in lock-step. Each event is hashed onto the hash that the chain STORES for
+ * the previous one, so that one fault does not make every later event look faulty.
  */
 import type { EventStore } from '@coffer/event-store';
 import type { Block, ChainHead } from './blocks.ts';
@@ -12,11 +12,11 @@ import type { FaultList } from './faults.ts';
 import type { LogCheck, Numbered } from './logCheck.ts';
 import { LOOK_AHEAD, misplacementOf } from './misplacement.ts';
 
-/** Events held back to look ahead among them are not many when they are large. */
+/** Limits how many large events are held back for looking ahead. */
 const LOOK_AHEAD_BYTES = 32 * 1024 * 1024;
 
 export interface ChainCheck extends LogCheck {
-  /** Events behind the end of the chain: not chained yet, so nothing is said about them. */
+  /** Events after the end of the chain: not chained yet, so nothing is said about them. */
   readonly unchained: () => number;
   /** The chained event whose own time and recorded time are the furthest apart; undefined without any. */
   readonly furthestTimes: () => FurthestTimes | undefined;
@@ -30,24 +30,24 @@ export function createChainCheck({
   store,
   faults,
 }: {
-  /** What was verified before; undefined for a verification from the first event on. */
+  /** What was verified before; undefined for a verification from the first event. */
   readonly after: ChainHead | undefined;
-  /** The end of the chain when the verification began; the log must have been looked at after it. */
+  /** The end of the chain when the verification began; the log must have been read after it. */
   readonly head: ChainHead | undefined;
-  /** All blocks behind that, up to the head. */
+  /** All blocks after that, up to the head. */
   readonly blocks: AsyncIterable<Block>;
-  /** Up to here the log was carried from another store, and its recorded times stand in the chain alone. */
+  /** Up to here the log was carried from another store, and only the chain has its recorded times. */
   readonly carriedUntil: Ordinal;
   readonly store: Pick<EventStore, 'readStream' | 'comparePositions' | 'parsePosition'>;
   readonly faults: FaultList;
 }): ChainCheck {
   const expected = expectedEntries(blocks, (ordinal, reason) => faults.add(ofChain(ordinal, reason)), after);
-  /** What of the log has not found its place yet: empty but for the time after a mismatch. */
+  /** Events of the log not yet placed: empty except after a mismatch. */
   const waiting: Numbered[] = [];
   let waitingBytes = 0;
   let unchained = 0;
   const match = createEntryMatch({ carriedUntil, faults });
-  /** The chain as the log has it, over ordinals that no block holds. */
+  /** The chain computed from the log, over ordinals that no block holds. */
   let overGap: { readonly ordinal: Ordinal; readonly hash: Buffer } | undefined;
 
   return {
@@ -68,7 +68,7 @@ export function createChainCheck({
     furthestTimes: match.furthestTimes,
   };
 
-  /** Finds the places of what waits, as far as the events at hand allow. */
+  /** Places the waiting events, as far as the events at hand allow. */
   async function settle(isEnd: boolean): Promise<void> {
     for (;;) {
       const next = await expected.load(0);
@@ -109,8 +109,8 @@ export function createChainCheck({
   }
 
   /**
-   * The next of the log stands further on in the chain, and the next of the chain further on in the log: what
-   * is the farther from its place was moved, and when both are as far they have changed places.
+   * The next event of the log is expected later in the chain, and the next of the chain comes later in the
+   * log: whichever is farther from its place was moved; at equal distances they have changed places.
    */
   async function moved(inLog: number, inChain: number): Promise<void> {
     const isBehind = inLog >= inChain;
@@ -123,7 +123,7 @@ export function createChainCheck({
     if (isAhead && later?.kind === 'entry') {
       faults.add(ofEntry('moved', later, AHEAD, waiting[0]?.event));
     }
-    // From the back, so that the places in front stay what they are.
+    // From the back, so that the places in front do not shift.
     if (isBehind) take(inLog, -1);
     if (isAhead) expected.remove(inChain);
     if (isBehind) expected.remove(0);
@@ -143,7 +143,7 @@ export function createChainCheck({
   }
 
   function beyondTheChain(found: Numbered): void {
-    // Where the chain says that it ends nowhere, that has been told, and nothing is known of what is left.
+    // If the chain's stored end does not exist, that has been reported, and nothing is known of what is left.
     const end = head && store.parsePosition(head.place.position);
     if (end !== undefined && store.comparePositions(found.event.position, end) <= 0) {
       inserted(found);
@@ -153,7 +153,10 @@ export function createChainCheck({
     }
   }
 
-  /** Nothing is kept of these events, but the chain over all of them must lead to where the next block begins. */
+  /**
+   * Nothing is stored for these events, but the chain over all of them must lead to the start of the next
+   * block.
+   */
   function passUnknown(gap: Unknown, { event }: Numbered): void {
     overGap ??= { ordinal: gap.firstOrdinal, hash: gap.hashBefore };
     const { ordinal } = overGap;

@@ -7,7 +7,7 @@ import type { Fault, FaultKind } from './faults.ts';
 export const isHashOf = ({ previous, ordinal, hash }: Expected, event: RecordedEvent): boolean =>
   previous.some((before) => entryHash(before, ordinal, event).equals(hash));
 
-/** `event` is the one found elsewhere, where there is one: its content may be another, too. */
+/** `event` is the one found elsewhere, if any: its content may differ, too. */
 export function ofEntry(kind: FaultKind, entry: Expected, reason: string, event?: RecordedEvent): Fault {
   const { ordinal, stream, revision, id } = entry;
   const alteration = event && !isHashOf(entry, event) ? ', and was altered' : '';

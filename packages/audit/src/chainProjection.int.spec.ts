@@ -78,7 +78,7 @@ describe('the chain', () => {
   const chainedUpTo = (ordinal: number) =>
     until(async () => (await readChainHead(pool))?.ordinal === ordinal);
 
-  /** The hash of each event, from the log alone. */
+  /** The hash of each event, computed from the log alone. */
   const hashesOfLog = async (): Promise<readonly string[]> => {
     const hashes: string[] = [];
     let hash: Buffer = GENESIS;
@@ -91,7 +91,7 @@ describe('the chain', () => {
     return hashes;
   };
 
-  /** That of the blocks, which lead on from each other without a gap. */
+  /** The hashes of the blocks, which follow one another without a gap. */
   const hashesOfChain = async (): Promise<readonly string[]> => {
     const hashes: string[] = [];
     for await (const block of readBlocks(pool, Number.MAX_SAFE_INTEGER)) {
@@ -135,7 +135,7 @@ describe('the chain', () => {
     const dying: Projection = {
       apply: async (db) => {
         pages += 1;
-        // The connection dies with the blocks of the page written, and not committed.
+        // The connection dies after the page's blocks are written but before they are committed.
         if (pages % 3 === 0) await db.query('select pg_terminate_backend(pg_backend_pid())');
       },
     };
@@ -223,7 +223,7 @@ describe('the chain', () => {
       [70, 12],
       [99, 12],
     ];
-    // Without a chain, with some of it behind the last block, and with all of it in blocks.
+    // Without a chain, with part of it after the last block, and with all of it in blocks.
     for (const chained of [0, 5, 12]) {
       await pool.query('truncate records.chain_blocks, records.consumers');
       if (chained > 0) {
@@ -286,7 +286,7 @@ describe('the chain', () => {
     expect(await migratedAnew()).to.equal(12);
   });
 
-  /** Chains so many events and no more. */
+  /** Chains this many events and no more. */
   function stoppingAfter(count: number): Projection {
     const chain = chainProjection();
     return {

@@ -4,18 +4,19 @@ import { type ConsumerKey, type Projection, readCheckpoint } from '@coffer/consu
 import { blocksOf } from './blocks.ts';
 import { insertBlocks, readChainHead } from './blocksTable.ts';
 
-/** Where the chain's checkpoint stands. Its lag is that of any consumer. */
+/** Identifies the chain's checkpoint. Its lag is measured like any consumer's. */
 export const CHAIN_CONSUMER: ConsumerKey = { schema: 'records', name: 'chain' };
 
 /**
- * Chained live, an event is in a block some moments later. A page costs a row, so that a page a second, and
- * not ten, keeps the table small where events come one at a time.
+ * When chained live, an event is in a block moments later. A page costs a row, so one page a second rather
+ * than ten keeps the table small where events come one at a time.
  */
 export const CHAIN_PAGE_INTERVAL_MS = 1_000;
 
 /**
- * Goes on from the last block in the table, never from memory. The checkpoint moves with the blocks, so where
- * they disagree one of them was tampered with: the consumer stops and alarms rather than chain on.
+ * Continues from the last block in the table, never from memory. The checkpoint moves with the blocks, so if
+ * they disagree, one of them was tampered with: the consumer stops and raises an alarm instead of chaining
+ * on.
  */
 export function chainProjection(): Projection {
   return {

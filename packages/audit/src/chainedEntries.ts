@@ -1,4 +1,7 @@
-/** The chain by ordinals: what it has of some events, for whoever reads them and wants to know whether they are the same. */
+/**
+ * The chain by ordinals: what it stores for some events, so that their readers can check that they are the
+ * same.
+ */
 import type { Queryable } from '@coffer/database';
 import type { StreamEvent } from '@coffer/event-store';
 import type { ChainEntry } from './blocks.ts';
@@ -7,11 +10,11 @@ import { entryHash, type Ordinal } from './chain.ts';
 
 interface ChainedEntry extends ChainEntry {
   readonly ordinal: Ordinal;
-  /** The hash of the entry before it. */
+  /** The hash of the previous entry. */
   readonly previous: Buffer;
 }
 
-/** By ordinal, those of the range that are chained. */
+/** The chained entries of the range, by ordinal. */
 async function chainedEntries(
   db: Queryable,
   first: Ordinal,
@@ -28,11 +31,11 @@ async function chainedEntries(
   return found;
 }
 
-/** The hash that the event would have in the entry's place: that of the entry where it is the very one. */
+/** The hash that the event would have in the entry's place: the entry's own hash if it is the same event. */
 const hashInPlaceOf = (
   { previous, ordinal }: Pick<ChainedEntry, 'previous' | 'ordinal'>,
   event: StreamEvent,
 ): Buffer => entryHash(previous, ordinal, event);
 
-/** For holding events that are read anyway against the chain. */
+/** For checking events against the chain when they are read anyway. */
 export const chainOfLog = { entries: chainedEntries, hashInPlaceOf };

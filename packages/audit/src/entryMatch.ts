@@ -1,4 +1,4 @@
-/** An event of the log beside the entry of the chain that should be its own. */
+/** An event of the log next to the chain entry that should be its own. */
 import type { RecordedEvent } from '@coffer/event-store';
 import { entryHash, type Ordinal } from './chain.ts';
 import { isHashOf, ofChain, ofEntry } from './chainFaults.ts';
@@ -6,11 +6,11 @@ import type { Expected } from './expectedEntries.ts';
 import type { Fault, FaultList } from './faults.ts';
 import type { Numbered } from './logCheck.ts';
 
-/** The one time is hashed with the event, the other is not: how far apart they are bounds what can be forged. */
+/** One time is hashed with the event, the other is not: their distance bounds what can be forged. */
 export interface FurthestTimes {
   readonly ordinal: Ordinal;
   readonly id: string;
-  /** What the event says of itself, and what the chain has of it; ISO 8601. */
+  /** The event's own time, and the chain's; ISO 8601. */
   readonly occurredAt: string;
   readonly recordedAt: string;
 }
@@ -22,20 +22,20 @@ export function createEntryMatch({
   readonly carriedUntil: Ordinal;
   readonly faults: FaultList;
 }) {
-  /** The last event of whose hash the chain has another: it may be the chain that was altered. */
+  /** The last event whose hash differs from the chain's: it may be the chain that was altered. */
   let suspect: { readonly fault: Fault; readonly ordinal: Ordinal; readonly hash: Buffer } | undefined;
   let furthest:
     | { readonly apartMs: number; readonly entry: Expected; readonly occurredAtMs: number }
     | undefined;
 
   return {
-    /** By its hash it is the very event that is expected: tells what stands in no hash and does not agree. */
+    /** True if the hash shows the expected event; reports unhashed facts that disagree. */
     recognize(next: Expected, found: Numbered): boolean {
       const { event } = found;
       if (!isHashOf(next, event)) {
         if (suspect?.ordinal !== next.ordinal - 1) return false;
         if (!entryHash(suspect.hash, next.ordinal, event).equals(next.hash)) return false;
-        // The chain goes on from the hash that the log gives for the event before: that one is intact.
+        // The chain continues from the hash that the log gives for the previous event: that event is intact.
         const reason = 'the hash that is kept is not the one that the chain goes on from';
         faults.replace(suspect.fault, ofChain(suspect.ordinal, reason));
       }
@@ -47,7 +47,7 @@ export function createEntryMatch({
       return true;
     },
 
-    /** It stands where the expected event was, and something of it was altered. */
+    /** It is where the expected event was, with something altered. */
     tellAltered(next: Expected, { event }: Numbered): void {
       const fault = ofEntry('altered', next, alterationOf(next, event));
       faults.add(fault);
@@ -66,7 +66,7 @@ export function createEntryMatch({
       },
   };
 
-  /** What stands both in the log and in the chain, and in no hash. */
+  /** Compares what both the log and the chain have but no hash covers. */
   function compareUnhashed(next: Expected, { event, ordinal }: Numbered): void {
     const { recordedAt, position, metadata } = event;
     const occurredAtMs = Date.parse(OCCURRED_AT.exec(metadata)?.[1] ?? '');
@@ -77,7 +77,7 @@ export function createEntryMatch({
       const reason = `the log has it recorded at ${recordedAt.toISOString()}, the chain at ${chained}`;
       faults.add(ofEntry('misdated', next, reason));
     }
-    // Where an event before it is missing or was inserted, that has been told, and may have moved this one.
+    // If an earlier event is missing or was inserted, that has been reported, and may have shifted this one.
     if (next.position !== undefined && next.position !== position && next.ordinal === ordinal) {
       const reason = `its block ends at position ${next.position}, and the event stands at ${position}`;
       faults.add(ofChain(next.ordinal, reason));
@@ -85,10 +85,10 @@ export function createEntryMatch({
   }
 }
 
-/** In the metadata as we write it; to parse all of it for each event would cost more than its hash. */
+/** In the metadata as we write it; parsing all of it for each event would cost more than its hash. */
 const OCCURRED_AT = /"occurredAt":"([^"]+)"/;
 
-/** Whether it is the expected event, although something of it was altered: of its names only the id. */
+/** Whether it is the expected event despite an alteration: of its names only the id is compared. */
 export const isSameEvent = (next: Expected, event: RecordedEvent): boolean =>
   next.id === event.id || isHashOf(next, { ...event, id: next.id });
 

@@ -1,4 +1,6 @@
-/** The chain as a queue of what the log must hold next, read block by block; what is wrong with a block is told. */
+/**
+ * The chain as a queue of what the log must hold next, read block by block; faults in a block are reported.
+ */
 import type { Position } from '@coffer/event-store';
 import type { Block, ChainEntry, ChainHead } from './blocks.ts';
 import { GENESIS, type Ordinal } from './chain.ts';
@@ -6,9 +8,12 @@ import { GENESIS, type Ordinal } from './chain.ts';
 export interface Expected extends ChainEntry {
   readonly kind: 'entry';
   readonly ordinal: Ordinal;
-  /** The hash before it: as its block has it and, at the seam of two that disagree, as the other has it. */
+  /**
+   * The previous hash: as its block has it and, where two blocks disagree at their seam, also as the other
+   * has it.
+   */
   readonly previous: readonly Buffer[];
-  /** Where it stands, as its block has it: given for the last of a block alone. */
+  /** Its position according to its block: given only for the last entry of a block. */
   readonly position: Position | undefined;
 }
 
@@ -23,24 +28,24 @@ export interface Unknown {
 }
 
 export interface ExpectedEntries {
-  /** The one that many places ahead; undefined beyond the end of the chain. Loads blocks as needed. */
+  /** The entry this many places ahead; undefined beyond the end of the chain. Loads blocks as needed. */
   readonly load: (place: number) => Promise<Expected | Unknown | undefined>;
-  /** The next one, if it is loaded. */
+  /** The next entry, if it is loaded. */
   readonly next: () => Expected | Unknown | undefined;
   readonly remove: (place: number) => void;
-  /** How many places ahead the event of this id is expected; -1 when not within so many. */
+  /** How many places ahead the event with this id is expected; -1 if it is not within the limit. */
   readonly find: (id: string, within: number) => Promise<number>;
 }
 
 export function expectedEntries(
   blocks: AsyncIterable<Block>,
   onBrokenBlock: (firstOrdinal: Ordinal, reason: string) => void,
-  /** Where the blocks go on; undefined for all of them. */
+  /** Where the blocks continue from; undefined for all of them. */
   after?: Pick<ChainHead, 'ordinal' | 'hash' | 'recordedUntilMs'>,
 ): ExpectedEntries {
   const source = blocks[Symbol.asyncIterator]();
   let queue: (Expected | Unknown)[] = [];
-  /** Taken off the front but still in the array: shifting a long array for each event would cost. */
+  /** Taken off the front but still in the array: shifting a long array for each event would be slow. */
   let taken = 0;
   let hash = after?.hash ?? GENESIS;
   let ordinal: Ordinal = after?.ordinal ?? 0;
@@ -76,7 +81,7 @@ export function expectedEntries(
   function append(block: Block): void {
     queue = queue.slice(taken);
     taken = 0;
-    // Where the row does not agree with itself, the ordinal that follows on is the likelier one.
+    // If the row contradicts itself, the ordinal that follows on is the likelier one.
     const byLast = block.lastOrdinal - block.entries.length + 1;
     const firstOrdinal = byLast === ordinal + 1 ? byLast : block.firstOrdinal;
     if (block.contradiction) onBrokenBlock(firstOrdinal, block.contradiction);

@@ -1,35 +1,35 @@
-/** What a verification finds, with enough to look the event up. */
+/** What a verification finds, with enough detail to look the event up. */
 import type { Ordinal } from './chain.ts';
 
 export type FaultKind =
   /** Its bytes are not those that were chained: data, metadata, type, stream or revision. */
   | 'altered'
-  /** Chained, and not in the log any more. */
+  /** Chained, but no longer in the log. */
   | 'missing'
-  /** In the log among chained events, and never chained there. */
+  /** In the log among chained events, but never chained there. */
   | 'inserted'
-  /** Chained, and now at another place of the log. */
+  /** Chained, but now at another place in the log. */
   | 'moved'
-  /** The time at which it was recorded is not the one that the chain keeps of it. */
+  /** Its recorded time is not the one that the chain keeps for it. */
   | 'misdated'
-  /** The chain itself: a block is missing, contradicts itself, or does not follow from the one before. */
+  /** The chain itself: a block is missing, contradicts itself, or does not follow from the previous one. */
   | 'chain_broken'
   /** Positions are not dense. */
   | 'position_gap'
   /** Revisions of a stream are not dense. */
   | 'revision_gap'
-  /** Of no stream, type or version that this release knows. */
+  /** Its stream, type or version is not known to this release. */
   | 'unknown_event'
-  /** Known, but its content does not have the form of it. */
+  /** Known, but its content does not have the right form. */
   | 'undecodable'
-  /** It does not follow from the events of its stream before it. */
+  /** It does not follow from the earlier events of its stream. */
   | 'unfoldable'
   /** The snapshot taken at it is not what the stream folds to, or was not written by the service. */
   | 'false_snapshot';
 
 export interface Fault {
   readonly kind: FaultKind;
-  /** The event's number in the chain; for one that was never chained, in the log as it stands. */
+  /** The event's number in the chain; for an event that was never chained, its number in the log. */
   readonly ordinal: Ordinal;
   readonly stream: string | null;
   readonly revision: number | null;
@@ -40,7 +40,7 @@ export interface Fault {
 
 export const MAX_LISTED_FAULTS = 100;
 
-/** At one ordinal, what says most comes first. */
+/** At one ordinal, the most informative kind comes first. */
 const KINDS: readonly FaultKind[] = [
   'chain_broken',
   'missing',
@@ -58,14 +58,14 @@ const KINDS: readonly FaultKind[] = [
 
 export interface FaultList {
   readonly add: (fault: Fault) => void;
-  /** Puts another in the place of one that was added. */
+  /** Replaces a fault that was added. */
   readonly replace: (fault: Fault, by: Fault) => void;
   readonly count: () => number;
-  /** The first ones of the log, in its order. */
+  /** The first faults, in the order of the log. */
   readonly listed: () => readonly Fault[];
 }
 
-/** Counts all and keeps the first: the checks of one event do not come to their findings at the same time. */
+/** Counts all faults and keeps the first: the checks of one event do not report at the same time. */
 export function createFaultList(): FaultList {
   let kept: Fault[] = [];
   let count = 0;

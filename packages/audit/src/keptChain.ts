@@ -1,4 +1,4 @@
-/** The chain in the database, as a verification reads it. */
+/** The chain in the database, as read by a verification. */
 import type { Queryable } from '@coffer/database';
 import { readBlocks, readCarriedUntil, readChainHead } from './blocksTable.ts';
 import { CHAIN_CONSUMER } from './chainProjection.ts';
@@ -9,7 +9,7 @@ export function createKeptChain(db: Queryable): KeptChain {
     head: () => readChainHead(db),
     blocks: (upTo, behind) => readBlocks(db, upTo, behind),
     carriedUntil: () => readCarriedUntil(db),
-    // One statement, so that both are of one instant: they move together.
+    // One statement, so that both are from the same instant: they move together.
     brokenEnd: async () => {
       const { rows } = await db.query<{ readonly agrees: boolean }>(
         `select (c.ordinal, c.position, c.event_id) is not distinct from

@@ -1,6 +1,6 @@
 /**
- * The log, verified stretch by stretch: what a scrub does in the background. Between two stretches nothing has to be
- * kept but a place, so that whoever is killed goes on there.
+ * The log, verified stretch by stretch, as a scrub does in the background. Only a place has to be kept
+ * between two stretches, so that a killed process can resume from there.
  */
 import type { Queryable } from '@coffer/database';
 import type { KeptSnapshots, Position } from '@coffer/event-store';
@@ -13,7 +13,7 @@ import { createKnownRevisions, type KnownRevisions } from './streamCheck.ts';
 import type { StreamRules } from './streamRules.ts';
 import { brokenEndFault, type VerifiedLog, verifyStretch } from './verifyLog.ts';
 
-/** The end of a block as a JSON object: what was verified up to here is not looked at again in this pass. */
+/** The end of a block as a JSON object: what was verified up to here is not read again in this pass. */
 export interface ScrubPlace {
   readonly ordinal: Ordinal;
   /** Hexadecimal. */
@@ -32,7 +32,7 @@ export interface ScrubbedStretch {
 export interface LogScrub {
   /** How far a pass that begins now has to go, and what is wrong with that end itself. */
   readonly end: () => Promise<{ readonly end: ScrubPlace | undefined; readonly faults: readonly Fault[] }>;
-  /** About so many events behind the place, and not beyond the end. Pauses at each yield. */
+  /** Verifies about this many events after the place, but not beyond the end. Pauses at each yield. */
   readonly stretch: (
     after: ScrubPlace | undefined,
     end: ScrubPlace,
@@ -52,7 +52,7 @@ export function createLogScrub({
   readonly snapshots: KeptSnapshots | undefined;
 }): LogScrub {
   const chain = createKeptChain(db);
-  /** Of the stretch that this process verified last. */
+  /** From the stretch that this process verified last. */
   let known: { readonly hash: string; readonly revisions: KnownRevisions } | undefined;
 
   return {
@@ -84,7 +84,9 @@ export function createLogScrub({
     },
   };
 
-  /** The end of a block so many events on; of the next one that is there where blocks are missing. */
+  /**
+   * The end of a block this many events on; where blocks are missing, the end of the next one that exists.
+   */
   async function nextHead(after: ChainHead | undefined, end: ChainHead, events: number): Promise<ChainHead> {
     const from = after?.ordinal ?? 0;
     const near = await readHeadUpTo(db, from + events);
@@ -92,7 +94,9 @@ export function createLogScrub({
     return next && next.ordinal < end.ordinal && isBetween(after, next, end) ? next : end;
   }
 
-  /** A block whose position was tampered with is passed by here, and found by what is verified across it. */
+  /**
+   * A block whose position was tampered with is skipped here, and found by the verification that spans it.
+   */
   function isBetween(after: ChainHead | undefined, next: ChainHead, end: ChainHead): boolean {
     const [position, first] = [store.parsePosition(next.place.position), after?.place.position];
     if (position === undefined || store.comparePositions(position, end.place.position) > 0) return false;
@@ -110,7 +114,7 @@ const placeOf = ({ ordinal, hash, place, recordedUntilMs }: ChainHead): ScrubPla
 const headOf = ({ ordinal, hash, position, eventId, recordedUntilMs }: ScrubPlace): ChainHead => ({
   ordinal,
   hash: Buffer.from(hash, 'hex'),
-  // It is what `placeOf` made a text of.
+  // `placeOf` made this text from a position.
   place: { position: position as Position, eventId },
   recordedUntilMs,
 });

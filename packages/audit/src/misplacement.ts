@@ -1,19 +1,19 @@
-/** Where the next of the log and the next of the chain are, when they are not each other. */
+/** Where the next event of the log and the next of the chain are, when they differ. */
 import type { EventStore, RecordedEvent } from '@coffer/event-store';
 import type { Expected, ExpectedEntries } from './expectedEntries.ts';
 import type { Numbered } from './logCheck.ts';
 
-/** How far ahead an event is looked for in the log and in the chain, by its id. */
+/** How far ahead to look for an event by its id, in the log and in the chain. */
 export const LOOK_AHEAD = 1_000;
 
 export type Misplacement =
-  /** The expected one stands so many places further on in the log, and the found one in the chain. */
+  /** The expected event is this many places further on in the log, and the found one in the chain. */
   | { readonly kind: 'moved'; readonly inLog: number; readonly inChain: number }
-  /** The expected one has been passed already: it is given. */
+  /** The expected event, given here, has already been passed. */
   | { readonly kind: 'passed'; readonly elsewhere: RecordedEvent }
-  /** The found one belongs nowhere near. */
+  /** The found event belongs nowhere near. */
   | { readonly kind: 'inserted' }
-  /** The found one is expected further on, or the expected one stands nowhere. */
+  /** The found event is expected further on, or the expected one is nowhere. */
   | { readonly kind: 'missing' };
 
 export async function misplacementOf(
@@ -29,7 +29,7 @@ export async function misplacementOf(
   if (inLog > 0) return { kind: 'inserted' };
   if (inChain > 0) return { kind: 'missing' };
 
-  // Neither is near. Whether the expected one is anywhere is known by its place in its stream.
+  // Neither is near. The expected event, if it exists, is found by its place in its stream.
   const elsewhere = await eventAt(store, next);
   if (elsewhere?.id !== next.id) return { kind: 'missing' };
   const isFurtherOn = store.comparePositions(elsewhere.position, found.event.position) > 0;

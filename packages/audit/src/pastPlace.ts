@@ -1,4 +1,4 @@
-/** A moment of the past, as an operator has named it, and the place of the log that it comes to. */
+/** A moment of the past, as named by an operator, and the place in the log that it means. */
 import type { EventStore } from '@coffer/event-store';
 import { type Clock, Rejection } from '@coffer/kernel';
 import type { PastPlaceOf } from '@coffer/portal';

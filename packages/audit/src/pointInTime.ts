@@ -1,7 +1,7 @@
 /**
- * Places of the log by ordinal and by time. A store's clock may go back, so that the recorded times of events are not in
- * order; their running maximum is, and by it a time names one place: behind the last event before which, and
- * with which, nothing was recorded later.
+ * Places in the log by ordinal and by time. A store's clock may go back, so the recorded times of events are
+ * not in order; their running maximum is, and it gives each time one place: after the last event up to which,
+ * itself included, nothing was recorded later.
  */
 import type { Queryable } from '@coffer/database';
 import type { EventStore, Position } from '@coffer/event-store';
@@ -12,19 +12,19 @@ import type { Ordinal } from './chain.ts';
 export interface PointInTime {
   /** How many events had been recorded. */
   readonly ordinal: Ordinal;
-  /** Of the last of them; undefined before everything. */
+  /** Position of the last of them; undefined before the first event. */
   readonly position: Position | undefined;
 }
 
 export interface PointsInTime {
   readonly pointAt: (time: Date) => Promise<PointInTime>;
-  /** Behind the event of the ordinal; the end of the log where it has no such event. */
+  /** The point after the event with this ordinal; the end of the log if there is no such event. */
   readonly pointOf: (ordinal: Ordinal) => Promise<PointInTime>;
-  /** How many events stand up to the position; all of them for one beyond the end. */
+  /** How many events there are up to the position; all of them for one beyond the end. */
   readonly ordinalOf: (position: Position) => Promise<Ordinal>;
 }
 
-/** By the chain's blocks, and behind the last of them by the log itself. */
+/** Uses the chain's blocks and, after the last of them, the log itself. */
 export function createPointsInTime(
   db: Queryable,
   store: Pick<EventStore, 'readAll' | 'comparePositions'>,
@@ -32,7 +32,7 @@ export function createPointsInTime(
   const pointAt = async (time: Date): Promise<PointInTime> => {
     const timeMs = time.getTime();
     const { before, block } = await readBlockAt(db, timeMs);
-    // The time is not exceeded before the block, so it is by the first event of it that is later.
+    // The time is not exceeded before the block, so its first later event exceeds it.
     const start = endOf(before);
     return block ? onFrom(start, recordedBy(block, timeMs)) : behindBlocks(start, timeMs);
   };
@@ -42,7 +42,7 @@ export function createPointsInTime(
     return onFrom(start, ordinal - start.ordinal);
   };
 
-  /** So many events on from the start, or to the end of the log. */
+  /** This many events on from the start, or to the end of the log. */
   const onFrom = async (start: PointInTime, count: number): Promise<PointInTime> => {
     let point = start;
     for await (const page of store.readAll({ ...after(start), limit: count })) {

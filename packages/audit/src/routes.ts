@@ -1,4 +1,4 @@
-/** What an operator or an auditor asks of the log as a whole. */
+/** Requests of operators and auditors about the log as a whole. */
 import type { Queryable } from '@coffer/database';
 import type { KeptSnapshots } from '@coffer/event-store';
 import { type Endpoint, endpoint, longTask, type TaskResult, taskLine } from '@coffer/http';
@@ -21,7 +21,7 @@ export interface AuditDependencies {
   readonly store: VerifiedLog;
   readonly rules: readonly StreamRules[];
   readonly snapshots: KeptSnapshots | undefined;
-  /** Whether a stream belongs to what was asked for. Throws `portal/app_not_found`. */
+  /** Whether a stream belongs to what was requested. Throws `portal/app_not_found`. */
   readonly streamFilter: (wanted: {
     readonly environment?: Environment | undefined;
     readonly app?: string | undefined;
@@ -34,7 +34,7 @@ const headBody = z.object({
   hash: z.string(),
   /** ISO 8601: the latest time at which an event up to here was recorded. */
   recordedUntil: z.string(),
-  /** Events behind it that are not chained yet; null where the store cannot count. */
+  /** Later events that are not chained yet; null if the store cannot count. */
   lagEvents: z.int().nullable(),
 });
 
@@ -51,9 +51,9 @@ const fault = z.object({
 
 const findings = {
   events: z.int(),
-  /** Behind the end of the chain: nothing is known about them yet. */
+  /** After the end of the chain: nothing is known about them yet. */
   unchained: z.int(),
-  /** Carried from another store, so that their recorded times stand in the chain alone. */
+  /** Carried from another store, so that only the chain has their recorded times. */
   carried: z.int(),
   /** The event whose own time and recorded time are the furthest apart. */
   furthestTimes: z
@@ -61,7 +61,7 @@ const findings = {
     .nullable(),
   head: headFigures.nullable(),
   faultCount: z.int(),
-  /** The first of them, in the order of the log. */
+  /** The first faults, in the order of the log. */
   faults: z.array(fault),
 };
 const refused = { ok: z.literal(false), code: z.string(), message: z.string() };
@@ -167,7 +167,7 @@ export const auditEndpoints = ({
   ];
 };
 
-/** A verification as the lines of a long task. It ends itself when whoever asked has gone away. */
+/** A verification as the lines of a long task. It ends when its caller has disconnected. */
 const linesOfTask = <Report>(
   verification: AsyncGenerator<VerificationProgress, Report>,
   resultOf: (report: Report) => TaskResult,

@@ -1,6 +1,6 @@
 /**
- * What the log must be by itself, without a chain: positions and revisions without a hole, and every event
- * readable and such as its stream's rules let through.
+ * What must hold for the log by itself, without a chain: positions and revisions have no gaps, and every
+ * event is readable and allowed by the rules of its stream.
  */
 import type { EventStore, KeptSnapshots, OurLog, Position, RecordedEvent } from '@coffer/event-store';
 import { parseStreamName } from '@coffer/kernel';
@@ -11,7 +11,7 @@ import type { Folding, Problem, StreamRules } from './streamRules.ts';
 
 type Reported = Pick<EventStore, 'readStream' | 'comparePositions' | 'distance'>;
 
-/** Where the backend can count, each event stands right behind the one before, be that ours or another user's. */
+/** If the backend can count, each event comes right after the previous one, ours or another user's. */
 export function createPositionCheck(
   store: Pick<EventStore, 'distance' | 'comparePositions'> & {
     readonly whole: Pick<OurLog['whole'], 'readAll'>;
@@ -29,7 +29,7 @@ export function createPositionCheck(
         : `its position ${event.position} does not stand behind the one before`;
     faults.add(of('position_gap', event, ordinal, reason));
   };
-  /** Counted only where there is a gap between two of ours. */
+  /** Counted only if there is a gap between two of ours. */
   const othersBetween = async (from: Position | undefined, to: Position): Promise<number> => {
     let count = 0;
     for await (const page of store.whole.readAll(from === undefined ? {} : { from })) {
@@ -52,14 +52,14 @@ export function createPositionCheck(
   };
 }
 
-/** Streams whose last revision is known; of any other the store is asked, so that the answer stays exact. */
+/** Streams whose last revision is cached; for any other the store is asked, so the answer stays exact. */
 const KNOWN_STREAMS = 100_000;
 
-/** The last revision of streams, as far as the log was looked at. */
+/** The last revision of each stream, as far as the log has been read. */
 export type KnownRevisions = LRUCache<string, number>;
 export const createKnownRevisions = (): KnownRevisions => new LRUCache({ max: KNOWN_STREAMS });
 
-/** Revisions of each stream from 0, without a hole, in the order of the log. */
+/** The revisions of each stream start at 0 and have no gaps, in the order of the log. */
 export function createRevisionCheck(
   store: Reported,
   faults: FaultList,
@@ -86,10 +86,10 @@ export function createRevisionCheck(
   };
 }
 
-/** The revision of the stream's last event before this one, in the order of the log; -1 when there is none. */
+/** The revision of the stream's previous event, in the order of the log; -1 if there is none. */
 async function lastBefore(store: Reported, event: RecordedEvent): Promise<number> {
   const options = { direction: 'backwards', fromRevision: event.revision - 1 } as const;
-  // Nearly always the one just before; only in a log that is out of order it is looked for further back.
+  // Nearly always the event just before; only in a log that is out of order does the search go further back.
   for (const limit of [1, Infinity]) {
     for await (const page of store.readStream(event.stream, { ...options, limit })) {
       const found = page.find(({ position }) => store.comparePositions(position, event.position) < 0);
@@ -99,15 +99,15 @@ async function lastBefore(store: Reported, event: RecordedEvent): Promise<number
   return -1;
 }
 
-/** Streams that are folded at a time: the store's other readers want their turn, too. */
+/** Streams folded at a time: the store's other readers need their turn, too. */
 const FOLDED_AT_ONCE = 4;
-/** Streams of which it is remembered that an event further on does not follow. */
+/** Streams for which a later event that does not follow is remembered. */
 const MOST_REMEMBERED = 10_000;
 
 /**
- * Reads every event, and folds every stream: when its first event comes, all of it and at once. To keep the
- * states of all streams until their next event comes would take memory without a bound, and to keep only some
- * and fold the others again and again takes a time that grows with the square of their length.
+ * Reads every event, and folds every stream as a whole when its first event comes. Keeping the states of all
+ * streams until their next event comes would take unbounded memory; keeping only some and folding the others
+ * repeatedly would take time quadratic in their length.
  */
 export function createFoldCheck({
   store,
@@ -121,11 +121,11 @@ export function createFoldCheck({
   /** Compared with what their streams fold to. */
   readonly snapshots: KeptSnapshots | undefined;
   readonly faults: FaultList;
-  /** What stands behind it was written after the verification began. */
+  /** Later events were written after the verification began. */
   readonly end: Position | undefined;
 }): LogCheck {
   const byCategory = new Map(rules.map((one) => [one.category, one]));
-  /** By stream: the first event that does not follow, until the log comes to it. */
+  /** By stream: the first event that does not follow, until the log reaches it. */
   const ahead = new Map<
     string,
     { readonly one: RecordedEvent; readonly ordinal: number; readonly problem: Problem }
@@ -147,7 +147,7 @@ export function createFoldCheck({
           compareSnapshot?.(one, folding);
           continue;
         }
-        // What cannot be read is told when the log comes to it; nothing behind it can be folded.
+        // An unreadable event is reported when the log reaches it; nothing after it can be folded.
         if (problem.kind !== 'unfoldable') return;
         if (ahead.size < MOST_REMEMBERED) ahead.set(event.stream, { one, ordinal, problem });
         else faults.add(of(problem.kind, one, ordinal, problem.reason));
@@ -157,7 +157,7 @@ export function createFoldCheck({
     compareSnapshot?.(undefined, folding);
   };
 
-  /** Streams of these that have a snapshot of the version in use. */
+  /** Those of the streams that have a snapshot of the version in use. */
   const withSnapshots = async (streams: readonly string[]): Promise<ReadonlySet<string>> => {
     const places = (streams.length > 0 && (await snapshots?.placesAmong(streams))) || [];
     const inUse = places.filter(
@@ -167,8 +167,9 @@ export function createFoldCheck({
   };
 
   /**
-   * Reads the snapshot before its stream, which then holds what it was taken at. Called with each event that was
-   * folded, and without one when the stream has ended before it. A fault has the ordinal of the stream's first event.
+   * Reads the snapshot before its stream, which then includes the event it was taken at. Called with each
+   * folded event, and without one if the stream ends before the snapshot. A fault has the ordinal of the
+   * stream's first event.
    */
   const snapshotCheck = async ({ event: { stream }, ordinal }: Numbered) => {
     const deciderVersion = rulesOf(stream)?.snapshotVersion;
@@ -216,7 +217,7 @@ export function createFoldCheck({
       return undefined;
     },
     end() {
-      // The log did not come so far: named by the place of the stream's first event.
+      // The log did not get that far: reported at the place of the stream's first event.
       for (const { one, ordinal, problem } of ahead.values()) {
         faults.add(of(problem.kind, one, ordinal, problem.reason));
       }
@@ -227,7 +228,7 @@ export function createFoldCheck({
 
 const UNKNOWN_STREAM: Problem = { kind: 'unknown_event', reason: 'this release knows no such stream' };
 
-/** Gives a check only the streams that are wanted. */
+/** Gives a check only the wanted streams. */
 export function onlyStreams(check: LogCheck, isWanted: (stream: string) => boolean): LogCheck {
   const { prepare } = check;
   return {

@@ -1,4 +1,4 @@
-/** What the contexts' stream types say of a stored event, without the types themselves. */
+/** What the contexts' stream types say about a stored event, without the types themselves. */
 import type { RecordedEvent } from '@coffer/event-store';
 import { decodeMetadata, type StreamType, UnknownEventError } from '@coffer/kernel';
 import type { FaultKind } from './faults.ts';
@@ -10,17 +10,17 @@ export interface Problem {
 
 /** The state of one stream, which takes its events one by one. */
 export interface Folding {
-  /** The problem with the event, if any. After one, the state is of no use any more. */
+  /** The problem with the event, if any. After a problem the state is useless. */
   readonly take: (event: RecordedEvent) => Problem | undefined;
-  /** Whether a snapshot says what the state is now. */
+  /** Whether a snapshot matches the current state. */
   readonly isSnapshot: (text: string) => boolean;
 }
 
 export interface StreamRules {
   readonly category: string;
-  /** Of the snapshots that are in use; undefined for streams that have none. */
+  /** Version of the snapshots in use; undefined for streams that have none. */
   readonly snapshotVersion: number | undefined;
-  /** What keeps the event from being read, if anything does. */
+  /** What makes the event unreadable, if anything. */
   readonly read: (event: RecordedEvent) => Problem | undefined;
   readonly startFolding: () => Folding;
 }
@@ -49,7 +49,7 @@ export function streamRules<Command, Event, State, Answer>(
             state = evolve(state, read.event);
             return undefined;
           } catch (error) {
-            // `evolve` asserts what must be true of every event that the rules have let through.
+            // `evolve` asserts what must be true of every event that the rules have allowed.
             return { kind: 'unfoldable', reason: reasonOf(error) };
           }
         },
@@ -60,8 +60,8 @@ export function streamRules<Command, Event, State, Answer>(
 }
 
 /**
- * The order of fields and of entries is no part of a state: it depends on whether it was folded or decoded. An array
- * in a snapshot is a map or a set.
+ * The order of fields and of entries is not part of a state: it depends on whether it was folded or decoded.
+ * An array in a snapshot is a map or a set.
  */
 function isSameState(text: string, encoded: unknown): boolean {
   const own = JSON.stringify(encoded);
@@ -69,7 +69,7 @@ function isSameState(text: string, encoded: unknown): boolean {
   try {
     return canonical(JSON.parse(text)) === canonical(JSON.parse(own));
   } catch {
-    // Not even JSON: nobody folded that.
+    // Not even JSON: no fold produced it.
     return false;
   }
 }
@@ -81,7 +81,7 @@ function canonical(value: unknown): string {
   return `{${fields.sort().join()}}`;
 }
 
-/** Whatever a decoder throws is what is wrong with the text it was given. */
+/** Whatever a decoder throws describes what is wrong with the text it was given. */
 function decoded<Event>(read: () => Event): { readonly event: Event } | { readonly problem: Problem } {
   try {
     return { event: read() };

@@ -1,4 +1,6 @@
-/** A log in memory, its chain, and what hands in the database make of it: for specs of verifications. */
+/**
+ * For specs of verifications: a log in memory, its chain, and what tampering with the database makes of it.
+ */
 import type { EventStore, Position, RecordedEvent } from '@coffer/event-store';
 import { encodeMetadata, eventCodec, figure, isOurStream, type StreamType } from '@coffer/kernel';
 import { z } from 'zod';
@@ -6,7 +8,7 @@ import { type Block, blocksOf, type ChainHead } from './blocks.ts';
 import { streamRules } from './streamRules.ts';
 import type { KeptChain, VerificationReport, VerifiedLog } from './verifyLog.ts';
 
-/** A stream whose events record the balance after them, as accounts do. */
+/** A stream whose events record the resulting balance, as accounts do. */
 const codec = eventCodec({
   CoinAdded: { data: z.object({ amount: figure, balance: figure }) },
 });
@@ -56,7 +58,7 @@ export function logOf(jars: readonly number[]): readonly RecordedEvent[] {
   });
 }
 
-/** Of another user of the server. */
+/** Events of another user of the server. */
 export const ofOthers = (count: number): readonly RecordedEvent[] =>
   logOf(Array.from({ length: count }, () => 1)).map((event) => ({
     ...event,
@@ -65,7 +67,7 @@ export const ofOthers = (count: number): readonly RecordedEvent[] =>
     data: 'no JSON',
   }));
 
-/** Anyhow arranged, as only somebody with write access to the database can arrange it. */
+/** In any arrangement, as only somebody with write access to the database could produce it. */
 export function storeOf(events: readonly RecordedEvent[]): VerifiedLog {
   const inOrder = events.toSorted((left, right) => Number(left.position) - Number(right.position));
   async function* pages(found: readonly RecordedEvent[]) {
@@ -117,7 +119,7 @@ export function chainOf(blocks: readonly Block[], carriedUntil = 0): KeptChain {
   };
 }
 
-/** Blocks of so many events. */
+/** Blocks of this many events. */
 export function chained(events: readonly RecordedEvent[], blockEvents = 3): readonly Block[] {
   const blocks: Block[] = [];
   for (let start = 0; start < events.length; start += blockEvents) {
@@ -144,11 +146,11 @@ export async function reportOf<Report>(verification: AsyncGenerator<unknown, Rep
 
 export const brief = ({ faults }: VerificationReport) =>
   faults.map(({ kind, ordinal }) => `${kind} ${ordinal}`);
-/** The chain's findings alone. */
+/** Only the chain's findings. */
 export const ofChain = (report: VerificationReport) =>
   brief(report).filter((text) => /^(altered|misdated|missing|inserted|moved|chain_broken)/.test(text));
 
-/** The event of this ordinal, or what is made of it. */
+/** Replaces the event with this ordinal. */
 export const changed = (
   events: readonly RecordedEvent[],
   ordinal: number,
@@ -160,7 +162,7 @@ export const without = (events: readonly RecordedEvent[], ordinal: number) =>
 
 export const FORGED_ID = 'ffffffff-ffff-4fff-bfff-ffffffffffff';
 
-/** Puts a copy of the event before it in at this ordinal; everything behind moves on by one. */
+/** Inserts a copy of the previous event at this ordinal; everything after it moves on by one. */
 export function withForgery(events: readonly RecordedEvent[], ordinal: number): readonly RecordedEvent[] {
   const copied = events[ordinal - 2] ?? events[0];
   if (!copied) return [];

@@ -145,7 +145,7 @@ describe('the verification of the log', () => {
       const recordedAt = new Date('2025-12-31T23:59:59.999Z');
       for (const ordinal of [1, 5, 10]) {
         const inLog = changed(events, ordinal, (event) => ({ ...event, recordedAt }));
-        // The whole chain is made anew, so that it does not contradict itself.
+        // The whole chain is rebuilt, so that it does not contradict itself.
         for (const [log, kept] of [
           [inLog, blocks],
           [events, chained(inLog)],

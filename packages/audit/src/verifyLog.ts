@@ -1,7 +1,7 @@
 /**
  * Verifies the log in one pass, in bounded memory: a page of events, a thousand held back after a mismatch, a
- * few streams being folded, and a cache with a limit. Checks share the pass, so that a finding of one can be
- * read beside those of others.
+ * few streams being folded, and a bounded cache. The checks share the pass, so that their findings can be
+ * read side by side.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { EventStore, KeptSnapshots, OurLog, Position } from '@coffer/event-store';
@@ -24,30 +24,30 @@ export type VerifiedLog = Pick<
   EventStore,
   'readAll' | 'readStream' | 'head' | 'comparePositions' | 'parsePosition' | 'distance'
 > & {
-  /** With what others have written, which is not verified but takes places between ours. */
+  /** Includes what others have written, which is not verified but takes up positions between ours. */
   readonly whole: Pick<OurLog['whole'], 'readAll'>;
 };
 
-/** The chain as it is kept. */
+/** The stored chain. */
 export interface KeptChain {
   /** Its end; undefined while it is empty. */
   readonly head: () => Promise<ChainHead | undefined>;
-  /** All up to an ordinal, or those of them behind another. */
+  /** All blocks up to an ordinal, or only those after another one. */
   readonly blocks: (upTo: Ordinal, behind?: Ordinal) => AsyncIterable<Block>;
-  /** Up to this ordinal the log was carried from another store, whose recorded times stand here alone. */
+  /** Up to this ordinal the log was carried from another store, and only the chain has its recorded times. */
   readonly carriedUntil: () => Promise<Ordinal>;
-  /** Why the end of the chain is not where its consumer has left it; undefined where it is. */
+  /** Why the end of the chain is not where its consumer left it; undefined if it is. */
   readonly brokenEnd: () => Promise<string | undefined>;
 }
 
 export interface Verification {
   readonly store: VerifiedLog;
   readonly chain: KeptChain;
-  /** Of the contexts whose events are in the log. */
+  /** Rules of the contexts whose events are in the log. */
   readonly rules: readonly StreamRules[];
-  /** Compared with what their streams fold to, where this node can tell its own. */
+  /** Compared with what their streams fold to, if this node can identify its own. */
   readonly snapshots?: KeptSnapshots | undefined;
-  /** What revisions, readability and rules are looked at; the chain is always compared as a whole. */
+  /** Limits the checks of revisions, readability and rules; the chain is always compared as a whole. */
   readonly isWanted?: (stream: string) => boolean;
   readonly signal: AbortSignal;
 }
@@ -55,24 +55,24 @@ export interface Verification {
 export interface VerificationProgress {
   /** Events read. */
   readonly done: number;
-  /** Null where the store cannot count. */
+  /** Null if the store cannot count. */
   readonly of: number | null;
 }
 
 export interface VerificationReport {
   readonly head: ChainHead | undefined;
   readonly events: number;
-  /** Behind the end of the chain: nothing is known about them yet. */
+  /** After the end of the chain: nothing is known about them yet. */
   readonly unchained: number;
-  /** So many events were carried from another store: their recorded times stand in the chain alone. */
+  /** How many events were carried from another store: only the chain has their recorded times. */
   readonly carried: number;
   readonly furthestTimes: FurthestTimes | undefined;
   readonly faultCount: number;
-  /** The first of them, in the order of the log. */
+  /** The first faults, in the order of the log. */
   readonly faults: readonly Fault[];
 }
 
-/** Everything there is to verify. Tells after each page how far it is. */
+/** Verifies everything. Reports its progress after each page. */
 export async function* verifyLog(
   verification: Verification,
 ): AsyncGenerator<VerificationProgress, VerificationReport> {
@@ -81,7 +81,7 @@ export async function* verifyLog(
   );
 }
 
-/** What is verified of the log by itself; its chain is compared beside. */
+/** What is verified of the log by itself; its chain is compared separately. */
 function checksOfLog(
   {
     store,
@@ -107,19 +107,19 @@ function checksOfLog(
   ];
 }
 
-/** A part of the chain, behind what was verified before. */
+/** A part of the chain, after what was verified before. */
 export interface Stretch {
   readonly after: ChainHead | undefined;
   readonly upTo: ChainHead;
-  /** Streams that begin in the stretch are folded as far as this. */
+  /** Streams that begin in the stretch are folded up to here. */
   readonly foldedUpTo: Position;
-  /** Of the stretch before, where it was verified just now: the store need not be asked for them. */
+  /** From the previous stretch, if it was verified just now: the store need not be asked for them. */
   readonly revisions?: KnownRevisions;
 }
 
 /**
- * One stretch after the other comes to what `verifyLog` does in one go, but that an event which was moved out of its
- * stretch is missing in the one and inserted in the other.
+ * All stretches in turn amount to one `verifyLog`, except that an event moved out of its stretch is missing
+ * in one and inserted in the other.
  */
 export async function* verifyStretch(
   { store, chain, rules, snapshots, signal }: Omit<Verification, 'isWanted'>,
@@ -142,7 +142,7 @@ export interface NotedHead {
   readonly hash: Buffer;
 }
 
-/** Whether the log, hashed from its first event, still comes through a head that was noted. */
+/** Whether the log, hashed from its first event, still passes through a head that was noted. */
 export async function* verifyExtension(
   verification: Omit<Verification, 'rules' | 'snapshots' | 'isWanted'>,
   noted: NotedHead,
@@ -161,7 +161,7 @@ export async function* verifyExtension(
   return { ...report, extends: isExtended };
 }
 
-/** Events between two moments at which others may have their turn: an event costs some tens of microseconds. */
+/** Events processed before others get a turn: an event costs some tens of microseconds. */
 const TURN_EVENTS = 100;
 
 async function* verifyWith(

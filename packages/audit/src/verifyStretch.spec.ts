@@ -7,7 +7,7 @@ import { verifyLog, verifyStretch } from './verifyLog.ts';
 
 const { signal } = new AbortController();
 
-/** All stretches, each of so many blocks. */
+/** All stretches, each of this many blocks. */
 async function stretches(events: ReturnType<typeof logOf>, blocks: readonly Block[], blocksEach: number) {
   const [store, chain] = [storeOf(events), chainOf(blocks)];
   const end = await chain.head();
@@ -64,7 +64,7 @@ describe('a log that is verified stretch by stretch', () => {
   it('is found wrong although an event further on does not follow from one before the cut', async () => {
     const events = logOf(Array.from({ length: 12 }, () => 1));
     const made = changed(events, 11, (event) => ({ ...event, data: '{"amount":"7","balance":"99"}' }));
-    // The chain was made anew over it: only the rules of the stream tell.
+    // The chain was rebuilt over it: only the rules of the stream detect the change.
     expect(await stretches(made, chained(made), 1)).to.deep.equal(['unfoldable 1']);
   });
 });

@@ -46,7 +46,7 @@ export function readModelsWork(schema: string, projections: ReadModelProjections
   return projecting(readModelsOf(schema, projections));
 }
 
-/** Fills the given schema: the live one (`liveReadSchema`), or a new version beside it. */
+/** Fills the given schema: the live one (`liveReadSchema`), or a new version next to it. */
 export function startReadModels(
   options: Omit<ConsumerOptions, 'name' | 'work'> & { readonly projections: ReadModelProjections },
 ): Consumer {

@@ -108,7 +108,9 @@ describe('a rebuild', () => {
   });
 
   describe('finds', () => {
-    /** A row of each table, a column of it with another value, and the key of a row that is not there. */
+    /**
+     * A row of each table, one of its columns with another value, and the key of a row that does not exist.
+     */
     const tampering = {
       accounts: { row: "user_id = 'usr_1'", column: 'available', extra: "stream = 'x', ordinal = 99" },
       holds: { row: "hold_id = '1a'", column: 'amount', extra: "hold_id = 'x'" },
@@ -193,7 +195,7 @@ describe('a rebuild', () => {
   });
 
   describe('while events are written', () => {
-    /** Each stands at the beginning of a phase. */
+    /** Each is the beginning of a phase. */
     const moments = {
       'while it fills': /^insert into read_v\.play_sessions/,
       'between filling and comparing': /^analyze/,
@@ -264,7 +266,7 @@ describe('a rebuild', () => {
       const isSkipped: SkipLookup = async (consumer, { type }) =>
         consumer === 'readModels' && type === 'Closed';
       expect(await rebuild({ verify: false, isSkipped })).to.include({ moved: true });
-      // As the live consumer goes on, so does each filling that is made anew.
+      // Like the live consumer, each new filling continues.
       const held = await game.holdLive(pool);
       await held.advance(await game.store.head(), { signal: new AbortController().signal });
       expect(await rebuild({ isSkipped })).to.include({ equal: true, events: 46 });
@@ -328,7 +330,7 @@ describe('a rebuild', () => {
   });
 
   describe('that is killed before any of its statements', () => {
-    /** The third: what was committed is committed, and nobody learns of it. */
+    /** The third: the commit succeeds, but nobody learns of it. */
     const killers = {
       'by its signal': async (_statement: Statement, aborting: AbortController) =>
         aborting.abort(new Error('Killed.')),
@@ -385,7 +387,7 @@ describe('a rebuild', () => {
       });
     }
 
-    /** The first commits, and the first of every other statement. */
+    /** The first commit, and the first of every other statement. */
     const firstOfEach = (texts: readonly string[]) => [
       ...texts
         .keys()
@@ -405,7 +407,7 @@ describe('a rebuild', () => {
       async before({ text }) {
         if (isStarted || !text.startsWith('insert into read_v.')) return;
         isStarted = true;
-        // As seen from here, the release that starts now is the one of another shape.
+        // From here, the release starting now looks like the one with another shape.
         await pool.query('update records.read_pointer set shape = shape + 1');
         await migrateReadModels(pool);
         await pool.query('update records.read_pointer set shape = 0 where shape = $1', [READ_SHAPE]);

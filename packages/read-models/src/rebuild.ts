@@ -1,7 +1,8 @@
 /**
- * A rebuild: a new version is filled from the log beside the live one, compared with it row by row at one place of the
- * log, and then made live by moving the pointer. Readers see one version or the other, as a whole, and never the new one
- * at an earlier place than they have seen in the old one. Source: architecture, Projections and reconcile.
+ * A rebuild: a new version is filled from the log next to the live one, compared with it row by row at one
+ * place of the log, and then made live by moving the pointer. Readers see one version or the other, as a
+ * whole, and never the new one at an earlier place than they have seen in the old one. Source: architecture,
+ * Projections and reconcile.
  */
 import {
   type HeldProjections,
@@ -166,8 +167,8 @@ function compareAtOnePlace(
 }
 
 /**
- * From here on the live version stands still for ever: if it continued while the pointer moves, a reader could see
- * something in it that the new version does not show yet.
+ * From here on the live version never advances again: if it continued while the pointer moves, a reader could
+ * see something in it that the new version does not show yet.
  */
 function move(
   { pool, onTrouble }: RebuildDependencies,

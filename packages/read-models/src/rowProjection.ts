@@ -66,8 +66,8 @@ export function foldRow<Row extends StreamRow>(
 }
 
 /**
- * Whether the event is the next of its row's stream; false for one that the row has seen. Throws on one that does not
- * follow the last: a gap in the log, or a row of another log.
+ * Whether the event is the next of its row's stream; false for one that the row has seen. Throws on one that
+ * does not follow the last: a gap in the log, or a row of another log.
  */
 export function isNewTo(row: StreamRow | undefined, { revision, stream }: RecordedEvent): boolean {
   const next = row === undefined ? 0 : row.revision + 1;

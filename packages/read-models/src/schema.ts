@@ -1,7 +1,7 @@
 /**
- * Where the rows of the read models live. Everything in a schema `read_v<version>`, its checkpoint included, follows from
- * the log, so it is never altered: another shape, or a rebuild, fills a new version beside the old one, and readers
- * switch by the pointer.
+ * Where the rows of the read models are kept. Everything in a schema `read_v<version>`, its checkpoint
+ * included, follows from the log, so it is never altered: another shape, or a rebuild, fills a new version
+ * next to the old one, and readers switch by the pointer.
  */
 import { fileURLToPath } from 'node:url';
 import { consumersTableSql } from '@coffer/consumers';

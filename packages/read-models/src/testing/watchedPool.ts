@@ -9,7 +9,10 @@ export interface Statement {
 
 type PooledClient = Client & { readonly release: (failure?: Error) => void };
 
-/** The pool, with `before` awaited ahead of every statement; what it throws the statement comes to. */
+/**
+ * The pool, with `before` awaited ahead of every statement; if it throws, the statement fails with that
+ * error.
+ */
 export function watchedPool(pool: Pool, before: (statement: Statement) => Promise<void>): Pool {
   const connect = async (): Promise<PooledClient> => {
     const client = await pool.connect();
@@ -41,7 +44,7 @@ export function watchedPool(pool: Pool, before: (statement: Statement) => Promis
   });
 }
 
-/** The same object with another `query`. */
+/** The same object with a different `query`. */
 function watching<Target extends object>(target: Target, query: unknown): Target {
   return new Proxy(target, {
     get(_, name) {
