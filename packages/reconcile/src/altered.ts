@@ -1,14 +1,14 @@
 /**
- * What the fold takes is held against the chain over the log: an event that is not the one that was chained is
- * blamed itself, and not what came of it. It is kept with the fold, which is of no use any more once the event
- * has been put right: it would go on accusing the rows.
+ * Events that the fold takes are checked against the chain over the log: an event that differs from the
+ * chained one is blamed itself, not its consequences. The altered event is kept with the fold, which is
+ * useless once the event has been put right: it would go on accusing the rows.
  */
 import type { Projection } from '@coffer/consumers';
 import type { Client, Queryable } from '@coffer/database';
 import type { EventStore, RecordedEvent } from '@coffer/event-store';
 import type { Discrepancy } from './report.ts';
 
-/** What the chain has of an event. */
+/** What the chain stores for an event. */
 interface ChainedEvent {
   readonly id: string;
   readonly stream: string;
@@ -19,17 +19,17 @@ interface ChainedEvent {
 }
 
 export interface ChainOfLog {
-  /** By ordinal, those of the range that are chained. */
+  /** The chained entries of the range, by ordinal. */
   readonly entries: (
     db: Queryable,
     first: number,
     last: number,
   ) => Promise<ReadonlyMap<number, ChainedEvent>>;
-  /** The hash of an event in the place of that one: the same hash for the very one that was chained. */
+  /** The hash of an event in that entry's place: the same hash only for the event that was chained. */
   readonly hashInPlaceOf: (chained: ChainedEvent, event: RecordedEvent) => Buffer;
 }
 
-/** More of them say no more. */
+/** Listing more adds nothing. */
 const MOST_ALTERED = 100;
 
 export async function createAltered(client: Client, schema: string): Promise<void> {
@@ -56,7 +56,7 @@ interface Altered {
 }
 
 export function projectAltered(schema: string, chain: ChainOfLog): Projection {
-  /** Nothing more is compared; undefined: not known. */
+  /** True: nothing more is compared; undefined: not known. */
   let isOver: boolean | undefined;
   return {
     forget() {
@@ -78,7 +78,7 @@ export function projectAltered(schema: string, chain: ChainOfLog): Projection {
            values ($1, $2, $3, $4, $5, $6) on conflict (ordinal) do nothing`,
           [altered.ordinal, altered.subject, altered.stream, altered.revision, altered.type, altered.hash],
         );
-        // Behind an event that was put in or taken out every other one stands at another ordinal.
+        // After an inserted or removed event, every other one has a different ordinal.
         if (altered.hash === null) {
           isOver = true;
           return;
@@ -120,7 +120,7 @@ interface Compared {
   readonly store: Pick<EventStore, 'readStream'>;
 }
 
-/** Whether the log still holds, where they were taken for altered, the very events that the fold has taken. */
+/** Whether, for events recorded as altered, the log still holds exactly what the fold has taken. */
 export async function isStillAltered({ db, chain, store }: Compared, schema: string): Promise<boolean> {
   for (const { ordinal, stream, revision, hash } of await readAltered(db, schema)) {
     const entry = (await chain.entries(db, ordinal, ordinal)).get(ordinal);

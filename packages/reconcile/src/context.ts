@@ -1,4 +1,4 @@
-/** Streams, rows and books against each other, and the books against the chain. */
+/** Streams, rows and books compared with each other, and the books with the chain. */
 import { hostname } from 'node:os';
 import { defineContext, type Platform } from '@coffer/host';
 import type { AppDirectory, EventSkips } from '@coffer/portal';
@@ -17,7 +17,7 @@ import { createScrubber } from './scrub/scrubber.ts';
 import type { TransactionUseOf } from './transactionUuids.ts';
 import type { VerifiedDependencies } from './verified.ts';
 
-/** For the look at one stream. */
+/** For reading one stream. */
 const FIND_WITHIN_MS = 10_000;
 
 export interface ReconcileNeeds extends Platform {
@@ -31,9 +31,9 @@ export interface ReconcileNeeds extends Platform {
   readonly chainOfLog: VerifiedDependencies['chain'];
   readonly logScrub: LogScrub;
   readonly finalFundsOf: ChainReconcilerDependencies['fundsOf'];
-  /** In which the scrub looks at everything once. */
+  /** The time in which the scrub checks everything once. */
   readonly scrubPassMs: number;
-  /** How often the ends of moves are looked for on the chain, if not as often as usual. */
+  /** How often the ends of moves are looked up on the chain; undefined: the default. */
   readonly bearOutEveryMs: number | undefined;
 }
 

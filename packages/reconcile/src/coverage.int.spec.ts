@@ -1,4 +1,6 @@
-/** What a reconciliation does not claim: it lists what is in flight, and passes nothing that it could not cover. */
+/**
+ * What a reconciliation does not claim: it lists what is in flight, and never passes what it could not cover.
+ */
 
 import { chainOfLog } from '@coffer/audit';
 import type { Pool } from '@coffer/database';
@@ -137,7 +139,7 @@ describe('A reconciliation', () => {
   });
 });
 
-/** Every settlement is still to be paid out, as far as this one can see. */
+/** Every settlement is still to be paid out, as far as this reaction can see. */
 const payOut = {
   name: 'payOutSession',
   causeOf: ({ type, stream }: { readonly type: string; readonly stream: string }) =>

@@ -9,7 +9,7 @@ const APP = 'app_1';
 const BOOKS = { appId: APP, environment: 'test' } as const;
 const ANN = 'account-test.app_1.ann.2';
 
-/** Revision, number, book, subject, amount and the balance before. */
+/** Revision, number, book, subject, amount and the previous balance. */
 type PostingRow = readonly [number, number, string, string, number, number];
 const held = (revision: number, subject: string, amount: number): readonly PostingRow[] => [
   [revision, 1, 'available', subject, -amount, 100],
@@ -284,8 +284,8 @@ describe('the checks between rows of different kinds', () => {
   });
 
   /**
-   * 100 put in; a session of 50 settled with 40, 10 of it given back late; one of 30 open. 40 deposited; cash-outs of 5
-   * under way, 6 done, 7 failed, and 8 given back whole because the deposit had the ref.
+   * 100 put in; one session settled with 40, 10 of it given back late; one of 30 open. 40 deposited;
+   * cash-outs of 5 under way, 6 done, 7 failed, and 8 given back in full because the deposit had the ref.
    */
   async function consistentBooks(): Promise<void> {
     await change(`

@@ -1,12 +1,12 @@
 /**
- * The checks between rows of different kinds, made by different rules from different streams: where both are
- * right they agree. All of them look at the rows that the log gives, at one place of it.
+ * Checks between rows of different kinds, derived by different rules from different streams: if both are
+ * right, they agree. All of them use the rows that the log gives, at one place in it.
  */
 import type { Queryable } from '@coffer/database';
 import { type CheckResult, type Finding, findingCheck } from './discrepancies.ts';
 import type { BooksPlace } from './report.ts';
 
-/** More of one kind say no more. */
+/** Listing more of one kind adds nothing. */
 const MOST_FINDINGS = 100;
 
 interface CrossCheck {
@@ -14,7 +14,7 @@ interface CrossCheck {
   /** How many things the check looks at. */
   readonly examined: (schema: string) => string;
   /**
-   * Rows that disagree: `subject`, `excused_by`, and columns `expected_*` and `actual_*` (absent where all of
+   * Rows that disagree: `subject`, `excused_by`, and columns `expected_*` and `actual_*` (absent if all of
    * them are null). $1 is the app, $2 the environment.
    */
   readonly findings: (schema: string) => string;
@@ -25,7 +25,7 @@ const PLACE = 'app_id = $1 and environment = $2';
 /** A play session's hold, on the account of its player. */
 const SAME_HOLD = `h.hold_id = 'session:' || s.session_id and h.user_id = s.user_id and h.currency_id = s.currency_id`;
 
-/** The account's stream that a move of the treasury is booked on. */
+/** The account stream on which a move of the treasury is booked. */
 const ACCOUNT_OF_MOVE = `'account-' || $2 || '.' || $1 || '.' || m.user_id || '.' || m.currency_id`;
 
 const CROSS_CHECKS: readonly CrossCheck[] = [
@@ -91,7 +91,7 @@ const CROSS_CHECKS: readonly CrossCheck[] = [
     name: 'settled_holds',
     examined: (schema) => `
       select count(*) as count from ${schema}.play_sessions where ${PLACE} and status = 'settled'`,
-    // A hold that was given back whole is that of an open which lost to another: it needs no session.
+    // A hold that was given back in full belongs to an open that lost to another: it needs no session.
     findings: (schema) => `
       select coalesce(h.stream || ' ' || h.hold_id, s.session_id) as subject,
              h.stream || ' ' || h.hold_id as excused_by,
@@ -106,7 +106,7 @@ const CROSS_CHECKS: readonly CrossCheck[] = [
     name: 'late_rollbacks',
     examined: (schema) => `
       select count(*) as count from ${schema}.play_sessions where ${PLACE} and late_rolled_back <> 0`,
-    // Logs of earlier releases hold entries of 0 for late rollbacks of nothing: they are owed by none, and agree.
+    // Logs of earlier releases hold entries of 0 for late rollbacks of nothing: nobody owes them, and they agree.
     findings: (schema) => `
       select coalesce(c.stream || ' rollback:' || session_id, session_id) as subject,
              'account-' || $2 || '.' || $1 || '.' || s.user_id || '.' || s.currency_id
@@ -140,7 +140,7 @@ const CROSS_CHECKS: readonly CrossCheck[] = [
     name: 'cash_outs',
     examined: (schema) =>
       `select count(*) as count from ${schema}.holds where ${PLACE} and purpose = 'cashout'`,
-    // A hold that was given back whole is that of a cash-out whose ref was another's already: it has no move.
+    // A hold that was given back in full belongs to a cash-out whose ref was already taken: it has no move.
     findings: (schema) => `
       select coalesce(h.stream || ' ' || h.hold_id, ${ACCOUNT_OF_MOVE} || ' cashout:' || m.key) as subject,
              h.stream || ' ' || h.hold_id as excused_by,
@@ -160,7 +160,7 @@ const CROSS_CHECKS: readonly CrossCheck[] = [
   },
 ];
 
-/** `inFlight` are the subjects of what is on its way. */
+/** `inFlight` holds the subjects of what is in flight. */
 export async function crossChecks(
   db: Queryable,
   schema: string,
@@ -171,7 +171,7 @@ export async function crossChecks(
   for (const { name, examined, findings } of CROSS_CHECKS) {
     const values = [appId, environment];
     const counted = await db.query(examined(schema), values);
-    // Those in flight are found as well, so that many of them must not hide what is wrong.
+    // Those in flight are found as well, so the limit leaves room for them: they must not hide real faults.
     const limit = MOST_FINDINGS + inFlight.length;
     const found = await db.query(
       `select * from (${findings(schema)}) found order by subject limit ${limit}`,

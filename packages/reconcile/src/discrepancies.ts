@@ -1,4 +1,4 @@
-/** From what was found to what is wrong: pure. */
+/** Turns findings into discrepancies. Pure. */
 import type { RowDifference, TableComparison } from '@coffer/read-models';
 import type { Check, Discrepancy } from './report.ts';
 
@@ -7,16 +7,16 @@ export interface CheckResult {
   readonly discrepancies: readonly Discrepancy[];
 }
 
-/** A finding of a check between rows, with what would excuse it while it is in flight. */
+/** A finding of a check between rows, with what would excuse it while in flight. */
 export interface Finding extends Omit<Discrepancy, 'check'> {
   /**
-   * The account's stream and the hold or entry on it or, where it ends in a slash, the beginning of these; undefined:
-   * nothing excuses it.
+   * The account's stream and the hold or entry on it or, if it ends in a slash, their common prefix;
+   * undefined: nothing excuses it.
    */
   readonly excusedBy: string | undefined;
 }
 
-/** The rows of one table against those that the log gives. */
+/** The rows of one table compared with those that the log gives. */
 export function rowCheck({ table, examined, differing, differences }: TableComparison): CheckResult {
   const name = `${table}_rows`;
   return {
@@ -27,7 +27,7 @@ export function rowCheck({ table, examined, differing, differences }: TableCompa
   };
 }
 
-/** A finding counts unless its cause is in flight; `inFlight` are the subjects of what is. */
+/** A finding counts unless its cause is in flight; `inFlight` holds the subjects of what is. */
 export function findingCheck(
   name: string,
   examined: number,
@@ -37,7 +37,7 @@ export function findingCheck(
   const isExcused = ({ excusedBy }: Finding) =>
     excusedBy !== undefined &&
     inFlight.some((subject) =>
-      // Callers choose refs: one may begin as another does.
+      // Callers choose refs: one may be the prefix of another.
       excusedBy.endsWith('/') ? subject.startsWith(excusedBy) : subject === excusedBy,
     );
   const discrepancies = findings

@@ -1,4 +1,4 @@
-/** What a reconciliation may come to: with the log, and with the chain. */
+/** The errors of a reconciliation with the log and with the chain. */
 import { type ErrorCatalog, rejecterFor } from '@coffer/kernel';
 
 export const reconcileErrors = {

@@ -1,4 +1,4 @@
-/** What is on its way between two streams at a place of the log: its cause stands there, its effect not yet. */
+/** What is in flight between two streams at a place in the log: the cause is there, the effect not yet. */
 import { PoisonEventError, type Reaction } from '@coffer/consumers';
 import type { RecordedEvent } from '@coffer/event-store';
 import type { InFlight } from './report.ts';
@@ -8,8 +8,8 @@ export interface PendingCause extends InFlight {
 }
 
 /**
- * The causes among the events whose effects are not among them, in the order of the log. Throws `PoisonEventError` on one
- * that the process cannot take either.
+ * The causes among the events whose effects are not among them, in the order of the log. Throws
+ * `PoisonEventError` on an event that the process cannot take either.
  */
 export async function causesWithoutEffect(
   reactions: readonly Reaction[],
@@ -32,7 +32,7 @@ export async function causesWithoutEffect(
   }
   return [...pending.values()];
 
-  /** Nothing of one that the process is told to skip. */
+  /** Ignores an event that the process is told to skip. */
   async function noticedIn(event: RecordedEvent) {
     try {
       return reactions.map((reaction) => ({

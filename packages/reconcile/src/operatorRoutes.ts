@@ -1,4 +1,4 @@
-/** The reconciliation of an app's books, as an operator asks for it. Source: contract, The command line. */
+/** The reconciliation of an app's books, as requested by an operator. Source: contract, The command line. */
 import {
   type Endpoint,
   endpoint,
@@ -18,10 +18,10 @@ import type { Reconciler } from './reconciler.ts';
 import { type BooksPlace, CoverageIncompleteError, type Mode } from './report.ts';
 import { reportBodyOf } from './reportBody.ts';
 
-/** An operator's run may be over everything. */
+/** An operator's run may cover everything. */
 const WITHIN_MS = 60 * 60 * 1000;
 
-/** The remedy stands in docs/operating/shortfall.md. */
+/** The remedy is in docs/operating/shortfall.md. */
 const HISTORY_NOT_KEPT =
   'No node can tell what is listed under notCovered: they have thrown that part of their history away. Nothing is wrong for that, and nothing proven. Name a node with the whole history beside the others and reconcile again.';
 
@@ -124,7 +124,7 @@ async function withChain(
   }
 }
 
-/** What could not be covered is told; anything else is thrown on. */
+/** Reports what could not be covered; rethrows anything else. */
 function incomplete(error: unknown): TaskResult {
   if (!(error instanceof CoverageIncompleteError)) throw error;
   return notCovered('ledger/coverage_incomplete', error.message, error.gap);

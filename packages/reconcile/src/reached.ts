@@ -1,4 +1,4 @@
-/** Rows are compared with what was read elsewhere only once they have come as far. */
+/** Rows are compared with what was read elsewhere only once they have reached the same place. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Checkpoint, hasReached, readCheckpoint } from '@coffer/consumers';
 import type { Pool } from '@coffer/database';
@@ -24,7 +24,7 @@ export async function reachedBy(
 ): Promise<Checkpoint | undefined> {
   const end = performance.now() + (limits?.readModelsWithinMs ?? 10_000);
   for (;;) {
-    // Asked each time: a version that was live before stands still for ever.
+    // Read each time: a version that is no longer live never advances.
     const schema = await liveReadSchema(pool);
     const checkpoint = await readCheckpoint(pool, { schema, name: READ_MODELS_CONSUMER });
     if (hasReached(store, checkpoint, place)) {
@@ -43,7 +43,10 @@ export async function reachedBy(
   }
 }
 
-/** The log grows while the read models follow, so they may be past a head that was read before: not past this one. */
+/**
+ * The log grows while the read models follow, so they may be past a head that was read before, but not past
+ * this one.
+ */
 async function requireWithinLog(store: Log, checkpoint: LogPlace): Promise<void> {
   if (hasReached(store, await store.head(), checkpoint)) return;
   throw new LogRewrittenError('The read models have seen more of the log than there is.');

@@ -34,14 +34,14 @@ describe('Reconciling', () => {
   const discrepanciesOf = (details: unknown) =>
     (details as { readonly discrepancies: readonly Row[] }).discrepancies;
 
-  /** Everything that was written is in the chain. */
+  /** Resolves once everything written is in the chain. */
   const chained = () =>
     eventually('the log is chained', async () => {
       const { json } = await ledger.client.get('/portal/audit/head');
       return json.lagEvents === 0 || undefined;
     });
 
-  /** Runs the statement as someone with the database's password might, and takes it back afterwards. */
+  /** Runs the statement as someone with the database's password might, and reverts it afterwards. */
   async function whileTampered(table: string, tamper: string, look: () => Promise<void>): Promise<void> {
     const kept = `kept_${randomUUID().replaceAll('-', '')}`;
     await pool.query(`create table ${kept} as table ${table}`);
@@ -56,7 +56,7 @@ describe('Reconciling', () => {
     }
   }
 
-  /** A settled session that was won, one that is open, a rolled back bet and a late rollback. */
+  /** A settled session that was won, an open one, a rolled back bet and a late rollback. */
   async function play(
     place: AppPlace,
   ): Promise<{ readonly userId: string; readonly settled: string; readonly open: string }> {
@@ -91,7 +91,7 @@ describe('Reconciling', () => {
       warnings: [],
       totals: [
         zeros('SOL'),
-        // 150 put in; 45 won by the player, whose stake of 30 was given back by the house in the end.
+        // 150 put in; 45 won by the player, whose stake of 30 the house finally gave back.
         { ...zeros('CHIP'), available: '175', held: '20', house: '-45', adjustments: '-150' },
       ],
     });
@@ -257,7 +257,7 @@ describe('Reconciling', () => {
       async () => {
         const { sessionId, userId } = await ledger.test.newSession('100');
         requireStatus(await ledger.test.settle({ sessionId }), 200);
-        // The read models have it from the log as it was.
+        // The read models took it from the log as it was before.
         requireStatus(await reconcile(), 200);
         await chained();
         const account = `account-test.${ledger.app.appId}.${userId}.2`;
@@ -286,7 +286,7 @@ describe('Reconciling', () => {
         requireStatus(await reconcile(), 200);
         await chained();
         const account = `account-test.${ledger.app.appId}.${userId}.2`;
-        // Consistent in itself: only the hold of 100 that follows is more than there would be.
+        // Consistent in itself: only the following hold of 100 exceeds what there would be.
         const tamper = `update log.events set data = replace(data, '"100"', '"90"')
                        where stream = '${account}' and revision = 0`;
         await whileTampered('log.events', tamper, async () => {
@@ -360,7 +360,7 @@ describe('Reconciling', () => {
       for (let run = 0; run < 15; run++) requireStatus(await reconcile(), 200);
     } finally {
       playing = false;
-      // `won` and `late` are uuids of one session each, so playing again is refused nowhere.
+      // `won` and `late` are uuids of one session each, so playing again is never refused.
       await Promise.all(players);
     }
     await eventually('nothing in flight', async () => {

@@ -1,11 +1,12 @@
 /**
- * A reconciliation: what can be derived from the log is derived, in full or on from what was derived before, and
- * compared at one place of the log; what cannot be covered is said instead of passed over. Source: architecture, Projections and
- * reconcile.
+ * A reconciliation: derives everything that follows from the log, in full or on from what was derived before,
+ * and compares it at one place in the log; what cannot be covered is reported, not passed over. Source:
+ * architecture, Projections and reconcile.
  *
- * A run reads how far the process of the holds has come (all causes up to there have their effects), then the
- * head of the log, and waits until the read models have reached it. In one snapshot it reads their checkpoint,
- * brings its own fold to that place, and compares. Causes after the process's place are in flight.
+ * A run reads how far the process of the holds has got (all causes up to there have their effects), then the
+ * head of the log, and waits until the read models have reached it. In one snapshot it reads their
+ * checkpoint, brings its own fold to that place, and compares. Causes after the process's place are in
+ * flight.
  */
 import {
   type Checkpoint,
@@ -39,9 +40,9 @@ export interface ReconcileDependencies extends VerifiedDependencies {
   readonly store: Pick<EventStore, 'subscribeToAll' | 'comparePositions' | 'readAll' | 'readStream' | 'head'>;
   readonly clock: Clock;
   readonly limits?: Partial<CoverageLimits>;
-  /** Of the process whose acts bring funds from one stream to another, by its consumer's name in `records`. */
+  /** The process whose acts move funds from one stream to another, by its consumer's name in `records`. */
   readonly process: { readonly name: string; readonly reactions: readonly Reaction[] };
-  /** The skips that stand, of events of the app and of its scope. Default: none. */
+  /** The skips in force, of events of the app and of its scope. Default: none. */
   readonly skipsOf?: (books: BooksPlace) => Promise<readonly StandingSkip[]>;
 }
 
@@ -50,22 +51,24 @@ type StandingSkip = Omit<SkippedEvent, 'code' | 'subject' | 'sessions'> & {
   readonly revision: number;
 };
 
-/** What takes longer is told as a gap. */
+/** Whatever takes longer is reported as a gap. */
 interface CoverageLimits {
-  /** The read models reach the head of the log. They are a fraction of a second behind. Default 10,000 ms. */
+  /**
+   * For the read models to reach the head of the log. They lag by a fraction of a second. Default 10,000 ms.
+   */
   readonly readModelsWithinMs: number;
-  /** What has been decided reaches its account. The process tries again every 30 s at the most. Default 60,000 ms. */
+  /** For a decision to reach its account. The process retries every 30 s at most. Default 60,000 ms. */
   readonly inFlightWithinMs: number;
 }
 
 export interface RunOptions extends BooksPlace {
   readonly mode: Mode;
   readonly signal: AbortSignal;
-  /** Told of events taken, of those that there are. */
+  /** Called with the number of events taken and the total. */
   readonly onProgress?: (progress: { readonly done: number; readonly of: number }) => void;
 }
 
-/** Any constants: whoever has it moves the fold. */
+/** Arbitrary constants: the holder of the lock moves the fold. */
 const VERIFY_LOCK = 7_263_006;
 const SCRUB_LOCK = 7_263_010;
 
@@ -98,7 +101,7 @@ async function run(dependencies: ReconcileDependencies, options: RunOptions): Pr
     const of = target?.ordinal ?? 0;
     await held.advance(target, { signal, onProgress: (done) => onProgress?.({ done, of }) });
     return await withTransaction(pool, async (client) => {
-      // One snapshot: rows and their checkpoint stand still, and the fold is brought to the same place.
+      // One snapshot: rows and their checkpoint do not change, and the fold is brought to the same place.
       await client.query(`set transaction isolation level repeatable read; set local work_mem = '64MB'`);
       const live = await liveReadSchema(client);
       const place = await readCheckpoint(client, { schema: live, name: READ_MODELS_CONSUMER });
@@ -119,7 +122,10 @@ async function run(dependencies: ReconcileDependencies, options: RunOptions): Pr
   }
 }
 
-/** Goes on from what was verified before, unless that is of another log, or of one that was altered then. */
+/**
+ * Continues from what was verified before, unless that belongs to another log, or to one that was altered
+ * then.
+ */
 async function holdOnto(
   dependencies: ReconcileDependencies,
   anew: boolean,
@@ -140,7 +146,7 @@ async function holdOnto(
   return { held, from };
 }
 
-/** Whether the log still has the very event that was verified last. */
+/** Whether the log still has the event that was verified last. */
 async function stillHolds(
   store: ReconcileDependencies['store'],
   place: LogPlace,
@@ -255,7 +261,7 @@ async function standingSkips(
   }));
 }
 
-/** That every event up to the place could be taken is what brought the fold here, after as many as the rows say. */
+/** The fold got here by taking every event up to the place; the rows say how many there were. */
 async function logCheck(db: Queryable, schema: string, place: Checkpoint | undefined): Promise<CheckResult> {
   const reached = await readCheckpoint(db, { schema, name: READ_MODELS_CONSUMER });
   const [expected, actual] = [reached, place].map((one) => ({ ordinal: `${one?.ordinal ?? 0}` }));
@@ -270,7 +276,8 @@ async function logCheck(db: Queryable, schema: string, place: Checkpoint | undef
 }
 
 /**
- * An event that the rules of its stream do not allow: for its app the books are wrong, for others unknown.
+ * An event that the rules of its stream do not allow: the books of its app are wrong, those of others
+ * unknown.
  */
 async function poisonReport(
   dependencies: ReconcileDependencies,
@@ -282,7 +289,7 @@ async function poisonReport(
   if (!isOf(options, stream)) {
     throw new CoverageIncompleteError('read_models_behind', error.message, { cause: error });
   }
-  // What was altered before it is to blame.
+  // An earlier alteration is to blame.
   const altered = (await readAltered(dependencies.pool, schemaOf(dependencies))).filter(
     isAnAlterationOf(options),
   );
@@ -301,7 +308,7 @@ async function poisonReport(
   );
 }
 
-/** The log itself is wrong, so that nothing can be held against it. */
+/** The log itself is wrong, so nothing can be compared with it. */
 async function logReport(
   dependencies: ReconcileDependencies,
   { appId, environment }: RunOptions,
@@ -325,7 +332,7 @@ async function logReport(
   };
 }
 
-/** Of the stream that it was chained in, or of the one that it stands in now. */
+/** In the stream where it was chained, or the one where it is now. */
 const isAnAlterationOf =
   (books: BooksPlace) =>
   ({ subject, stream }: { readonly subject: string; readonly stream: string }): boolean =>

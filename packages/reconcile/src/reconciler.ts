@@ -1,11 +1,11 @@
-/** Runs of a process: one at a time, and shared by all who ask for the same books meanwhile. */
+/** Runs within a process: one at a time, and shared by all who ask for the same books meanwhile. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ReconcileDependencies, type RunOptions, reconcile } from './reconcile.ts';
 import { type BooksPlace, CoverageIncompleteError, type Mode, type Report } from './report.ts';
 
 export interface ReconcileRequest extends BooksPlace {
   readonly mode: Mode;
-  /** How long this caller waits; the run goes on without it. */
+  /** How long this caller waits; the run continues without it. */
   readonly withinMs: number;
   readonly onProgress?: RunOptions['onProgress'];
 }
@@ -57,7 +57,7 @@ export function createReconciler(dependencies: ReconcileDependencies): Reconcile
     const report = last.then(() => reconcile(dependencies, { ...books, signal: closing.signal, onProgress }));
     const run: SharedRun = { report, listeners };
     runs.set(key, run);
-    // Its outcome is told to whoever waits for it; the next one begins whatever it is.
+    // Its outcome goes to whoever waits for it; the next one begins regardless.
     last = report.then(ignore, ignore).then(() => runs.delete(key));
     return run;
   }

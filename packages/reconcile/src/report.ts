@@ -1,8 +1,8 @@
-/** What a reconciliation says. Source: contract, Ledger, GET /ledger/reconcile. */
+/** The report of a reconciliation. Source: contract, Ledger, GET /ledger/reconcile. */
 import type { Environment } from '@coffer/kernel';
 import type { TrialBalance } from '@coffer/read-models';
 
-/** Whose books: reconciled on their own, as no money ever crosses. */
+/** Whose books: reconciled separately, as money never crosses between them. */
 export interface BooksPlace {
   readonly appId: string;
   readonly environment: Environment;
@@ -17,10 +17,10 @@ export interface Check {
 
 type Figures = Readonly<Record<string, string | null>>;
 
-/** Something that is not as the log says it must be. */
+/** Something that differs from what the log says it must be. */
 export interface Discrepancy {
   readonly check: string;
-  /** A stream, a row's key, a hold, a book: what is wrong. */
+  /** What is wrong: a stream, a row's key, a hold or a book. */
   readonly subject: string;
   /** Null: there must be none. */
   readonly expected: Figures | null;
@@ -28,14 +28,14 @@ export interface Discrepancy {
   readonly actual: Figures | null;
 }
 
-/** Something that has been decided and whose effect on the account is still to come. */
+/** Something decided whose effect on the account is still to come. */
 export interface InFlight {
   readonly reaction: string;
   /** The account's stream, and the hold or entry on it. */
   readonly subject: string;
 }
 
-/** Something that is allowed and yet to be looked at. */
+/** Something that is allowed but should be looked at. */
 export type Warning = SharedTransactionUuid | SkippedEvent;
 
 interface SharedTransactionUuid {
@@ -44,7 +44,7 @@ interface SharedTransactionUuid {
   readonly sessions: readonly string[];
 }
 
-/** An operator has told a consumer to pass over this event: what it did is in no row of that consumer's. */
+/** An operator has told a consumer to skip this event: its effects are in none of that consumer's rows. */
 export interface SkippedEvent {
   readonly code: 'event_skipped';
   /** Its stream and its revision. */
@@ -57,38 +57,38 @@ export interface SkippedEvent {
   readonly skippedAt: string;
 }
 
-/** `full`: everything was derived from the log anew. `incremental`: from what was verified before. */
+/** `full`: everything was derived from the log again. `incremental`: on from what was verified before. */
 export type Mode = 'full' | 'incremental';
 
 export interface Report extends BooksPlace {
   readonly ok: boolean;
-  /** The place in the log that rows and fold were compared at. */
+  /** The place in the log at which rows and fold were compared. */
   readonly position: string;
   /** ISO 8601 UTC with milliseconds. */
   readonly checkedAt: string;
   readonly mode: Mode;
-  /** The place from which this run went on; null for a full one. */
+  /** The place from which this run continued; null for a full one. */
   readonly verifiedFrom: string | null;
   readonly checks: readonly Check[];
   readonly inFlight: readonly InFlight[];
   readonly warnings: readonly Warning[];
   readonly totals: readonly TrialBalance[];
-  /** At most 100 a check. */
+  /** At most 100 per check. */
   readonly discrepancies: readonly Discrepancy[];
 }
 
-/** Why nothing can be said: a report would cover less than it claims. */
+/** Why no report is possible: it would cover less than it claims. */
 export type CoverageGap =
   /** The read models do not reach the end that the log had when the run began. */
   | 'read_models_behind'
   /** What was decided more than a minute ago has not reached its account. */
   | 'process_behind'
-  /** The log no longer holds what the rows were made of. */
+  /** The log no longer holds what the rows were made from. */
   | 'log_rewritten'
-  /** The run goes on; its part so far is kept, and who asks again gets what it finds. */
+  /** The run continues; its work so far is kept, and whoever asks again gets its result. */
   | 'still_running';
 
-/** Incomplete coverage is never a report. */
+/** Incomplete coverage never yields a report. */
 export class CoverageIncompleteError extends Error {
   override readonly name = 'CoverageIncompleteError';
   readonly gap: CoverageGap;

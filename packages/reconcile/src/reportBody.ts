@@ -1,4 +1,4 @@
-/** A report as it is answered, with the totals of each currency. */
+/** A report as an API response, with the totals of each currency. */
 import { totalsOfCurrencies } from '@coffer/accounts';
 import type { AppDirectory } from '@coffer/portal';
 import type { Report } from './report.ts';

@@ -5,10 +5,10 @@ import type { Reconciler } from './reconciler.ts';
 import { type Currencies, reportBodyOf } from './reportBody.ts';
 import { reconcileReport } from './schemas.ts';
 
-/** A run over all that there is may take a while; what goes on longer is asked for again. */
+/** A full run may take a while; whoever needs a longer one asks again. */
 const TIMEOUT_MS = 60_000;
 
-/** Between what a caller waits for and its deadline: the answer has to be on its way by then. */
+/** Between the time a caller waits and its deadline: the answer has to be sent by then. */
 const ANSWER_MARGIN_MS = 1_000;
 
 export function reconcileEndpoint(

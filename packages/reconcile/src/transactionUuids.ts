@@ -1,6 +1,6 @@
 /**
- * Which play session each transactionUuid was used in, to warn of one that was used in two: allowed, as a
- * uuid is a session's own, and yet what a caller does that repeats a write under another session.
+ * Records the play session in which each transactionUuid was used, to warn of one used in two: allowed, as a
+ * uuid belongs to its session, yet typical of a caller that repeats a write under another session.
  */
 import type { Projection } from '@coffer/consumers';
 import type { Client, Queryable } from '@coffer/database';
@@ -15,7 +15,7 @@ export interface TransactionUse extends BooksPlace {
 /** The write that an event records; undefined for every other event. */
 export type TransactionUseOf = (event: RecordedEvent) => TransactionUse | undefined;
 
-/** Many rows, so they are short: a use is found by a digest of app, environment and uuid. */
+/** There are many rows, so they are short: a use is found by a digest of app, environment and uuid. */
 export async function createTransactionUuids(client: Client, schema: string): Promise<void> {
   await client.query(`
     create table if not exists ${schema}.transaction_uuids (

@@ -1,4 +1,4 @@
-/** One of all processes at a time; the others wait. */
+/** One process at a time; the others wait. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Pool, withAdvisoryLock } from '@coffer/database';
 
@@ -15,7 +15,7 @@ export async function underLock<Result>(
     signal.throwIfAborted();
     const done = await withAdvisoryLock(pool, lock, work);
     if (done) return done.result;
-    // Another node is at it.
+    // Another node has the lock.
     await delay(LOCK_POLL_MS, undefined, { signal });
   }
 }

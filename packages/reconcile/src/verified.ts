@@ -1,6 +1,6 @@
 /**
- * The fold that rows are compared with: a filling of the read models of its own, from the log alone, kept
- * between runs so that a run goes on where the last one ended. All of it is disposable.
+ * The fold that rows are compared with: a separate filling of the read models, from the log alone, kept
+ * between runs so that a run continues where the last one ended. All of it is disposable.
  */
 import { type HeldProjections, holdProjections, type SkipLookup } from '@coffer/consumers';
 import { type Pool, type Queryable, withTransaction } from '@coffer/database';
@@ -22,10 +22,10 @@ import {
 /** One for each shape of the tables, so that nodes of two releases do not disturb each other. */
 export const VERIFIED_SCHEMA = `verified_v${READ_SHAPE}`;
 
-/** The fold of the scrub, beside the other: it is made anew slowly, and ordinary runs do not wait for it. */
+/** The scrub's fold, separate from the other: it is rebuilt slowly, and ordinary runs do not wait for it. */
 export const SCRUBBED_SCHEMA = `scrubbed_v${READ_SHAPE}`;
 
-/** Every one that is there, of whichever release. */
+/** All that exist, of any release. */
 export async function verifiedSchemas(db: Queryable): Promise<readonly string[]> {
   const { rows } = await db.query<{ schema: string }>(
     "select nspname as schema from pg_namespace where nspname ~ '^(verified|scrubbed)_v[0-9]+$' order by 1",
@@ -44,7 +44,7 @@ export interface VerifiedDependencies {
   readonly schema?: string;
 }
 
-/** The caller has the lock. `anew` forgets what was verified before. */
+/** The caller has the lock. `anew` discards what was verified before. */
 export async function holdVerified(
   {
     pool,

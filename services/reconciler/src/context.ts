@@ -14,7 +14,7 @@ export interface ReconcilerNeeds extends Platform {
   readonly chains: Chains;
   /** Cron expressions, in UTC. */
   readonly reconcileSchedule: string;
-  /** Undefined: only when someone asks for it. */
+  /** Undefined: only on request. */
   readonly fullReconcileSchedule: string | undefined;
   /** 0: there is no scrub. */
   readonly scrubPassMs: number;

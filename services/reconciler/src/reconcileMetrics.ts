@@ -1,4 +1,4 @@
-/** What came of the last reconciliation of each app's books. */
+/** The result of the last reconciliation of each app's books. */
 import type { Registry } from '@coffer/http';
 import type { BooksPlace, ChainReport, CoverageGap, Report } from '@coffer/reconcile';
 import { Counter, Gauge } from 'prom-client';

@@ -146,7 +146,7 @@ describe('the role that reconciles', () => {
 
 type Outcomes = Readonly<Record<string, Partial<Report> | Error>>;
 
-/** Reconcilers whose reports are given, by app; without one they found nothing. `test` may have a chain. */
+/** Reconcilers with the given reports, by app; without one they find nothing. `test` may have a chain. */
 function start(outcomes: Outcomes, schedule = '0 0 1 1 *', onChain?: Partial<ChainReport> | Error) {
   const lines: Record<string, unknown>[] = [];
   const asked: string[] = [];

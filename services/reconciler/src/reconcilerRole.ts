@@ -1,4 +1,4 @@
-/** Reconciles every app's books on a schedule, and tells by log and metrics what came of it. */
+/** Reconciles every app's books on a schedule, and reports the results by log and metrics. */
 import type { Logger, Registry } from '@coffer/http';
 import type { Clock, Environment } from '@coffer/kernel';
 import {
@@ -16,14 +16,14 @@ import { onSchedule } from './schedule.ts';
 
 export interface ReconcilerRoleOptions {
   readonly reconciler: Pick<Reconciler, 'reconcile'>;
-  /** Asked after each run, where there is a chain. */
+  /** Called after each run, if there is a chain. */
   readonly chainReconciler: Pick<ChainReconciler, 'reconcile'>;
   readonly hasChain: (environment: Environment) => boolean;
-  /** All that there is to reconcile, at this moment. */
+  /** Everything there is to reconcile at this moment. */
   readonly places: () => Promise<readonly BooksPlace[]>;
   /** Cron expressions, in UTC. */
   readonly schedule: string;
-  /** Undefined: only when someone asks for it. */
+  /** Undefined: only on request. */
   readonly fullSchedule: string | undefined;
   readonly clock: Clock;
   readonly registry: Registry;
@@ -31,15 +31,15 @@ export interface ReconcilerRoleOptions {
 }
 
 export interface ReconcilerRole {
-  /** Reconciles everything once: what the schedule does. */
+  /** Reconciles everything once, as the schedule does. */
   readonly runOnce: (mode: Mode) => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
-/** A run over a large log takes minutes; one that hangs must not keep the schedule waiting for ever. */
+/** A run over a large log takes minutes; one that hangs must not block the schedule forever. */
 const RUN_WITHIN_MS = 60 * 60 * 1000;
 
-/** So many discrepancies of a run are logged one by one. */
+/** How many discrepancies of a run are logged individually. */
 const MOST_LOGGED = 100;
 
 export function startReconcilerRole(options: ReconcilerRoleOptions): ReconcilerRole {
@@ -71,7 +71,7 @@ export function startReconcilerRole(options: ReconcilerRoleOptions): ReconcilerR
     for (const place of await places()) {
       if (stopped) return;
       await reconcileOne(place, nextMode);
-      // All books share one fold of the log: it is derived anew once.
+      // All books share one fold of the log: it is derived again only once.
       nextMode = 'incremental';
       if (!stopped && hasChain(place.environment)) await reconcileChain(place, mode);
     }
@@ -147,7 +147,7 @@ export function startReconcilerRole(options: ReconcilerRoleOptions): ReconcilerR
   }
 }
 
-/** Undefined for what is no matter of coverage. */
+/** Undefined if the error is not about coverage. */
 function chainGapOf(error: unknown): CoverageIncompleteError['gap'] | 'chain_unreachable' | undefined {
   if (error instanceof ChainUnreachableError) return 'chain_unreachable';
   return error instanceof CoverageIncompleteError ? error.gap : undefined;

@@ -1,4 +1,4 @@
-/** When something is done again, by a cron expression in UTC. */
+/** Repeats work on a cron schedule in UTC. */
 import { Cron } from 'croner';
 
 export function isCronExpression(text: string): boolean {
@@ -6,12 +6,15 @@ export function isCronExpression(text: string): boolean {
     new Cron(text, { paused: true }).stop();
     return true;
   } catch {
-    // The library has no other way to say so.
+    // The library has no other way to signal this.
     return false;
   }
 }
 
-/** One at a time: a time that comes while the work is still at it is passed over. Returns what ends it. */
+/**
+ * One at a time: a time that comes while the work is still running is skipped. Returns a function that ends
+ * the schedule.
+ */
 export function onSchedule(expression: string, work: () => Promise<void>, onError: (error: unknown) => void) {
   const job = new Cron(expression, { timezone: 'UTC', protect: true, catch: onError }, work);
   return () => job.stop();

@@ -45,7 +45,7 @@ describe('the scrub', () => {
     world.logLines.filter((line) => line.includes(part)).map((line) => JSON.parse(line));
   const FOUND = 'the scrub has found a fault';
   const MENDED = 'finds no fault any more';
-  /** One that began after now. */
+  /** A pass that began after now. */
   const wholePass = async () => {
     const nowSeconds = Date.now() / 1000;
     const { rows } = await eventually('a whole pass', async () => {

@@ -1,4 +1,6 @@
-/** Scrubs the log and the books in the background, and tells by log and metrics how far it is and what it has found. */
+/**
+ * Scrubs the log and the books in the background, and reports its progress and findings by log and metrics.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger, Registry } from '@coffer/http';
 import { type Scrubber, type ScrubState, scrubProgress } from '@coffer/reconcile';
@@ -10,7 +12,7 @@ export interface ScrubRoleOptions {
   readonly logger: Logger;
 }
 
-/** What another process does is looked at so often. */
+/** How often to look at what other processes do. */
 const LOOK_MS = 15_000;
 const SHORTEST_MS = 5;
 
@@ -46,7 +48,10 @@ export function startScrubRole({ scrubber, registry, logger }: ScrubRoleOptions)
     }
   }
 
-  /** Once, however many faults there are and however long they stand; the metrics show them until they are mended. */
+  /**
+   * Logs once, however many faults there are and however long they last; the metrics show them until they are
+   * repaired.
+   */
   function tell(before: ScrubState | undefined, { alarm, lastPass }: ScrubState): void {
     if (alarm && !before?.alarm) {
       const [first] = alarm.findings.first;

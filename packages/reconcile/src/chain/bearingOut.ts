@@ -1,6 +1,6 @@
 /**
- * Has the ends of moves borne out by the chain soon after they came: nodes keep a transaction for some days, or for some
- * minutes only, and whoever compares the books with the chain later need not ask them for it.
+ * Confirms the ends of moves against the chain soon after they happen: nodes keep a transaction for days, or
+ * only for minutes, and a later comparison of the books with the chain then need not ask them for it.
  */
 import type { Pool } from '@coffer/database';
 import type { Environment } from '@coffer/kernel';
@@ -13,14 +13,14 @@ export interface BearingOutOptions {
   readonly hasChain: (environment: Environment) => boolean;
   /** Default 15,000 ms. */
   readonly everyMs?: number;
-  /** A look failed; the next one looks for the same. */
+  /** A look failed; the next one covers the same moves. */
   readonly onTrouble: (error: unknown, place: BooksPlace | undefined) => void;
 }
 
 const EVERY_MS = 15_000;
-/** What nobody has borne out in so long, nobody will by asking again and again: a reconciliation tells of it. */
+/** What has not been confirmed in this time will not be by asking repeatedly: a reconciliation reports it. */
 const LOOKED_FOR_HOURS = 1;
-/** Nobody knows for how long nothing ran. */
+/** It is not known how long nothing was running. */
 const AT_FIRST_HOURS = 24 * 7;
 
 export function startBearingOut(options: BearingOutOptions): { readonly stop: () => Promise<void> } {
@@ -53,7 +53,7 @@ export function startBearingOut(options: BearingOutOptions): { readonly stop: ()
   }
 }
 
-/** Where moves have ended in the last hours that nothing has borne out yet. */
+/** Places where moves have ended in the last hours and are not confirmed yet. */
 async function placesWithEnds(pool: Pool, hours: number): Promise<readonly BooksPlace[]> {
   const { rows } = await pool.query<{ app_id: string; environment: Environment }>(
     `select distinct m.app_id, m.environment

@@ -1,7 +1,7 @@
-/** A report of the chain as it is answered. */
+/** A chain report as an API response. */
 import type { ChainReport } from './chainReport.ts';
 
-/** As the report is answered: amounts are texts, and money that is missing is a warning with its figure. */
+/** The report as answered: amounts are text, and missing money is a warning with its figure. */
 export function chainBodyOf(report: ChainReport) {
   const { checkedAt, mode, treasury, currencies, checks, unattributed, unreadable } = report;
   const { notCovered, discrepancies } = report;

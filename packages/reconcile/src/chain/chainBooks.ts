@@ -1,4 +1,4 @@
-/** What the books have, of the moments that a comparison with the chain needs. */
+/** What the books show at the moments that a comparison with the chain needs. */
 import { readCheckpoint } from '@coffer/consumers';
 import { type Pool, type Queryable, withTransaction } from '@coffer/database';
 import { liveReadSchema, READ_MODELS_CONSUMER, trialBalances } from '@coffer/read-models';
@@ -6,9 +6,9 @@ import type { Address, Signature } from '@coffer/solana';
 import type { BooksPlace } from '../report.ts';
 import type { UnmatchedTransfer } from './comparisons.ts';
 
-/** What is owed, at one place of the log. */
+/** What is owed, at one place in the log. */
 export interface BooksBefore {
-  /** How many events the books were made of. */
+  /** How many events the books were made from. */
   readonly ordinal: number;
   /** By currency: available, held, pools and referrals. */
   readonly liabilities: ReadonlyMap<number, bigint>;
@@ -33,17 +33,17 @@ export function booksBefore(pool: Pool, place: BooksPlace): Promise<BooksBefore>
 }
 
 export interface BooksAfter {
-  /** By currency: cash-outs that may have left the treasury and that the books of before have not as paid. */
+  /** By currency: cash-outs that may have left the treasury but are not paid in the earlier books. */
   readonly inFlight: ReadonlyMap<number, bigint>;
   readonly unmatched: readonly UnmatchedTransfer[];
   /** Transactions that could not be read. */
   readonly unreadable: readonly Signature[];
   readonly transfers: number;
-  /** Of the newest move. */
+  /** Ordinal of the newest move. */
   readonly lastMove: bigint;
 }
 
-/** Once the read models have reached what the log was when the chain had been asked. */
+/** The books once the read models have reached the head that the log had after the chain was read. */
 export function booksAfter(
   pool: Pool,
   place: BooksPlace,
@@ -61,7 +61,7 @@ export function booksAfter(
   });
 }
 
-/** Its ordinal; 0 where there is none. */
+/** Its ordinal; 0 if there is none. */
 export async function newestMove(db: Queryable, { appId, environment }: BooksPlace): Promise<bigint> {
   const { rows } = await db.query<{ last: string | null }>(
     `select max(ordinal) as last from ${await liveReadSchema(db)}.moves where app_id = $1 and environment = $2`,
@@ -70,7 +70,7 @@ export async function newestMove(db: Queryable, { appId, environment }: BooksPla
   return BigInt(rows[0]?.last ?? 0);
 }
 
-/** Those that are signed and not at their end, and those that were booked as paid after the ordinal. */
+/** Those that are signed and not ended, and those booked as paid after the ordinal. */
 async function inFlightSince(
   db: Queryable,
   schema: string,
@@ -97,7 +97,7 @@ async function inFlightSince(
   return new Map(rows.map(({ currency_id, amount }) => [currency_id, BigInt(amount)]));
 }
 
-/** A move claims what its latest transaction did, from when it is signed until it has failed. */
+/** A move accounts for what its latest transaction did, from its signing until it has failed. */
 async function transfersAgainstMoves(
   db: Queryable,
   schema: string,

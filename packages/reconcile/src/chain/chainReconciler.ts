@@ -1,18 +1,22 @@
 /**
- * The books against the chain, while moves go on. What is read after what decides whether an alarm is false:
+ * Compares the books with the chain while moves continue. The order of the reads decides whether an alarm is
+ * false:
  *
  * 1. The histories of the treasury's addresses: what final transactions took or brought.
- * 2. The books, with all that was in the log by then: what is owed. A deposit is owed only after it is final on the
- *    chain.
- * 3. The treasury's funds, in finalized blocks: they have every deposit that is owed by 2.
- * 4. The head of the log, and the read models once they are there. Whatever had left the treasury by 1 or 3 was signed
- *    before, and what is signed is in the log before its first byte leaves: so now its move is in the rows.
- * 5. In one snapshot: cash-outs that are signed or confirmed and not booked, and those booked as paid since 2. All that
- *    could have left by 3 and is owed by 2 is among them: they are in flight. And each transfer of 1 against its move.
- * 6. The ends of moves, each looked for on the chain. A move ends after its transaction is final.
+ * 2. The books, with all that was in the log by then: what is owed. A deposit is owed only after it is final
+ * on the chain.
+ * 3. The treasury's funds, in finalized blocks: they include every deposit that is owed by 2.
+ * 4. The head of the log, and the read models once they have reached it. Whatever had left the treasury by 1
+ * or 3 was signed before, and what is signed is in the log before its first byte is sent: so its move is now
+ * in the rows.
+ * 5. In one snapshot: cash-outs that are signed or confirmed but not booked, and those booked as paid since
+ * 2. They include everything that could have left by 3 and is owed by 2: they are in flight. Also each
+ * transfer of 1 against its move.
+ * 6. The ends of moves, each looked up on the chain. A move ends after its transaction is final.
  *
- * So moves never make funds look short. They may hide a shortfall of as much as is in flight, until they are booked.
- * A node may lag behind the one that our driver asked: whatever is wrong is looked at once more a moment later.
+ * So moves never make funds look short. Until they are booked, they may hide a shortfall of as much as is in
+ * flight. A node may lag behind the one that our driver asked: whatever is wrong is checked once more a
+ * moment later.
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -47,38 +51,38 @@ export interface ChainReconcilerDependencies {
   readonly clock: Clock;
   /** Throws `chain/not_configured`. */
   readonly chainOf: (environment: Environment) => Chain;
-  /** In finalized blocks, of what cash-outs are paid from. */
+  /** In finalized blocks, the funds that cash-outs are paid from. */
   readonly fundsOf: (chain: Chain, owner: Address, mint: string) => Promise<bigint>;
-  /** Those of the app that are on the chain of the environment. */
+  /** The app's currencies that are on the chain of the environment. */
   readonly currenciesOf: (place: BooksPlace) => Promise<readonly CurrencyOfChain[]>;
-  /** The wallets of the app; undefined where there is none yet. */
+  /** The wallets of the app; undefined if there are none yet. */
   readonly walletsOf: (place: BooksPlace) => Promise<{
     readonly treasury: Address | undefined;
     readonly feePayer: Address | undefined;
   }>;
-  /** Told of a first look that found something wrong: it may be a node that lags. */
+  /** Called when a first look finds something wrong: the cause may be a lagging node. */
   readonly onDoubt: (report: ChainReport) => void;
-  /** How long to wait before something wrong is looked at once more. Default 3,000 ms. */
+  /** How long to wait before checking a problem once more. Default 3,000 ms. */
   readonly againAfterMs?: number;
   readonly limits?: { readonly readModelsWithinMs?: number };
 }
 
 export interface ChainReconcileRequest extends BooksPlace {
-  /** `full`: what was seen of the chain before counts for nothing. */
+  /** `full`: ignores what was seen of the chain before. */
   readonly mode: Mode;
-  /** Told of transactions and moves looked at. */
+  /** Called with the transactions and moves looked at so far. */
   readonly onProgress?: (progress: { readonly stage: string; readonly done: number }) => void;
 }
 
 export interface ChainReconciler {
   /**
-   * Throws `chain/not_configured`, `CoverageIncompleteError`, and `ChainUnreachableError`: then nothing is known, and
-   * nothing is wrong for that.
+   * Throws `chain/not_configured`, `CoverageIncompleteError`, and `ChainUnreachableError`: then nothing is
+   * known, which does not mean that anything is wrong.
    */
   readonly reconcile: (request: ChainReconcileRequest) => Promise<ChainReport>;
   /**
-   * Looks for what has happened since the last look, while nodes still have it: what they bear out is kept, and nobody
-   * is asked for it again. Says nothing of what is wrong. Throws as `reconcile` does.
+   * Looks for what has happened since the last look, while nodes still have it: whatever they confirm is
+   * kept, and never asked for again. Does not report what is wrong. Throws as `reconcile` does.
    */
   readonly bearOut: (place: BooksPlace & { readonly endedWithinHours: number }) => Promise<void>;
   /** Ends the runs that are under way. */
@@ -86,7 +90,7 @@ export interface ChainReconciler {
 }
 
 const AGAIN_AFTER_MS = 3_000;
-/** More of one kind say no more. */
+/** Listing more of one kind adds nothing. */
 const MOST_TOLD = 100;
 
 export function createChainReconciler(dependencies: ChainReconcilerDependencies): ChainReconciler {
@@ -118,7 +122,7 @@ export function createChainReconciler(dependencies: ChainReconcilerDependencies)
   }
 }
 
-/** What has come and gone since the last look, and the ends of moves that are in the rows. */
+/** Transfers since the last look, and the ends of moves that are in the rows. */
 async function bearOut(
   dependencies: ChainReconcilerDependencies,
   chain: Chain,
@@ -138,7 +142,10 @@ async function bearOut(
   await checkEndedMoves(pool, chain, place, feePayer, of);
 }
 
-/** Another for each place: one that takes long keeps no other waiting. Six bytes: a number holds them exactly. */
+/**
+ * A separate lock for each place, so that a slow one keeps no other waiting. Six bytes: a number holds them
+ * exactly.
+ */
 const lockOf = ({ appId, environment }: BooksPlace): number =>
   createHash('sha256').update(`reconcile chain ${environment} ${appId}`).digest().readUIntBE(0, 6);
 

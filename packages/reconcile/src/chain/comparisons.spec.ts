@@ -1,4 +1,4 @@
-/** What the chain says against what the books say, case by case. */
+/** Compares the chain with the books, case by case. */
 import { expect } from 'chai';
 import {
   type CurrencyOfChain,

@@ -1,4 +1,4 @@
-/** What the chain says against what the books say: pure. */
+/** Compares the chain with the books. Pure. */
 import type { Decided } from '@coffer/moves';
 import type { Address, ExecutedTransaction, Signature } from '@coffer/solana';
 import type { Discrepancy } from '../report.ts';
@@ -14,7 +14,7 @@ export interface CurrencyOfChain {
   readonly mint: string;
 }
 
-/** Currencies of one mint share its funds: what is left over or missing is told with each of them. */
+/** Currencies of one mint share its funds: a surplus or shortfall is reported with each of them. */
 export function currenciesOnChain(
   found: readonly { readonly currency: CurrencyOfChain; readonly figures: TreasuryFigures }[],
 ): readonly CurrencyOnChain[] {
@@ -30,11 +30,14 @@ export function currenciesOnChain(
 
 export interface TreasuryChange {
   readonly mint: string;
-  /** Negative: it left. */
+  /** Negative if it left. */
   readonly change: bigint;
 }
 
-/** What a transaction did to the treasury, in the mints that the app has currencies of. Others are not its money. */
+/**
+ * What a transaction did to the treasury, in the mints of the app's currencies. Other mints are not its
+ * money.
+ */
 export function treasuryChanges(
   { lamports, tokens }: Pick<ExecutedTransaction, 'lamports' | 'tokens'>,
   treasury: Address,
@@ -50,10 +53,10 @@ export function treasuryChanges(
   return changes.filter(({ change }) => change !== 0n);
 }
 
-/** A final transaction that changed the treasury otherwise than moves say. */
+/** A final transaction that changed the treasury differently from what moves say. */
 export interface UnmatchedTransfer extends TreasuryChange {
   readonly signature: Signature;
-  /** What the moves that name it say it changed; 0 where there is none. */
+  /** The change according to the moves that name it; 0 if there are none. */
   readonly byMoves: bigint;
 }
 
@@ -62,7 +65,7 @@ export type TransferVerdict =
   | { readonly verdict: 'unattributed'; readonly amount: bigint }
   | { readonly verdict: 'unknown'; readonly discrepancy: Discrepancy };
 
-/** Whatever leaves must be a move's, to the unit. More may come than moves say, never less. */
+/** Whatever leaves must belong to a move, to the unit. More may arrive than moves say, never less. */
 export function transferVerdict({ signature, mint, change, byMoves }: UnmatchedTransfer): TransferVerdict {
   if (change === byMoves) return { verdict: 'ofMoves' };
   const claimed = byMoves > 0n ? byMoves : 0n;
@@ -79,7 +82,7 @@ export function transferVerdict({ signature, mint, change, byMoves }: UnmatchedT
   };
 }
 
-/** A move that is over, as the books have it. */
+/** An ended move, according to the books. */
 export interface EndedMove {
   readonly moveId: string;
   readonly status: 'confirmed' | 'failed';
@@ -88,15 +91,15 @@ export interface EndedMove {
   readonly amount: bigint;
   readonly fromAddress: Address;
   readonly toAddress: Address;
-  /** Null where nothing was executed. */
+  /** Null if nothing was executed. */
   readonly slot: bigint | null;
   readonly requestedAt: Date;
 }
 
-/** What the chain has of a move; `untold`: no node can tell, or none has come so far. */
+/** What the chain shows for a move; `untold`: no node can tell, or none has got that far. */
 export type MoveOnChain = Pick<Decided, 'outcome' | 'signature'> | 'untold' | undefined;
 
-/** Undefined where the chain bears out how the move ended, and where nobody can tell. */
+/** Undefined if the chain confirms how the move ended, or if nobody can tell. */
 export function endedMoveDiscrepancy(move: EndedMove, found: MoveOnChain): Discrepancy | undefined {
   if (found === 'untold') return undefined;
   const outcome = found?.outcome;

@@ -1,4 +1,4 @@
-/** The moves that the books have as over, each looked for on the chain until that bears it out. */
+/** Looks up each move that has ended in the books on the chain, until the chain confirms it. */
 import type { Pool } from '@coffer/database';
 import { judge, searchOnChain } from '@coffer/moves';
 import { liveReadSchema } from '@coffer/read-models';
@@ -8,10 +8,10 @@ import type { NotCovered } from './chainReport.ts';
 import { type EndedMove, endedMoveDiscrepancy, type MoveOnChain } from './comparisons.ts';
 
 const PAGE = 400;
-/** So many moves are looked for at once. */
+/** How many moves are looked up at once. */
 const PARALLEL = 8;
 
-/** All that is compared of a move: once any of it changes, the move is looked for again. */
+/** Everything compared for a move: once any of it changes, the move is looked up again. */
 const FACTS = `concat_ws(' ', m.status, m.signature, m.mint, m.amount, m.from_address, m.to_address)`;
 
 export interface EndedMovesResult {
@@ -28,7 +28,7 @@ interface StoredEndedMove extends EndedMove {
 
 type AskedChain = Pick<Chain, 'transactionsOf' | 'transaction' | 'absence'>;
 
-/** Those up to `lastMove` that the chain has not borne out before; in a full run all of them. */
+/** The moves up to `lastMove` that the chain has not confirmed before; in a full run all of them. */
 export async function checkEndedMoves(
   pool: Pool,
   chain: AskedChain,
@@ -45,7 +45,7 @@ export async function checkEndedMoves(
     readonly mode: Mode;
     readonly history: KeptHistory;
     readonly lastMove: bigint;
-    /** Those alone; all of them where it is not given. */
+    /** Only moves that ended within this time; all of them if absent. */
     readonly endedWithinHours?: number;
     readonly signal: AbortSignal;
     readonly onLooked: (count: number) => void;
@@ -76,7 +76,7 @@ export async function checkEndedMoves(
         const { moveId: subject, signature, slot } = move;
         if (found === 'untold') notCovered.push({ subject, signature, slot });
       }
-      // What nobody can tell proves nothing: it is looked for again.
+      // What nobody can tell proves nothing: it is looked up again.
       const borneOut = looked.filter(({ found, discrepancy }) => !discrepancy && found !== 'untold');
       await keepProven(
         pool,
@@ -107,7 +107,7 @@ async function foundOnChain(
   const found = await searchOnChain(chain, terms, feePayer);
   if (found?.outcome === 'undecided') return 'untold';
   if (found) return { ...found, outcome: found.outcome };
-  // That there is none only a history tells that begins before the move was requested.
+  // Only a history that begins before the move was requested can prove that there is none.
   const reachesBack = history.from === 0n || (history.fromAt !== null && history.fromAt <= requestedAt);
   return reachesBack ? undefined : 'untold';
 }

@@ -1,11 +1,11 @@
-/** Where a treasury's money stands, and what moves say of when it began to. */
+/** Where a treasury's money is, and since when, according to moves. */
 import type { Pool } from '@coffer/database';
 import { liveReadSchema } from '@coffer/read-models';
 import { type Address, associatedTokenAddress, type Chain, TOKEN_PROGRAMS } from '@coffer/solana';
 import type { NotCovered } from './chainReport.ts';
 import { type HistoryOptions, readTreasuryHistory, type TreasuryHistory } from './treasuryHistory.ts';
 
-/** Of all addresses of the treasury. */
+/** The histories of all addresses of the treasury. */
 export async function readHistories(
   pool: Pool,
   chain: Chain,
@@ -15,7 +15,7 @@ export async function readHistories(
   const firstSlots = await firstSlotsOf(pool, of);
   const addresses = await addressesOf(chain, of.treasury, of.mints);
   const reachesBack = [...firstSlots.values()].every((slot) => slot >= of.kept.from);
-  // All of it is read anew then; where nodes have less, what they showed once is all that there is.
+  // Everything is then read again; where nodes have less, what they showed once is all there is.
   if (of.mode === 'full' && reachesBack) {
     await pool.query(`delete from records.reconcile_chain_transfers where app_id = $1 and environment = $2`, [
       of.appId,
@@ -25,7 +25,7 @@ export async function readHistories(
   return readTreasuryHistory(pool, chain, { ...of, addresses, firstSlots }, options);
 }
 
-/** By mint: of the first move that was executed. */
+/** By mint: the slot of the first move that was executed. */
 async function firstSlotsOf(
   pool: Pool,
   { appId, environment, treasury }: Pick<TreasuryHistory, 'appId' | 'environment' | 'treasury'>,
@@ -40,7 +40,10 @@ async function firstSlotsOf(
   return new Map(rows.map(({ mint, slot }) => [mint, BigInt(slot)]));
 }
 
-/** An associated account that was closed or given away has a history, too, and is no longer the treasury's. */
+/**
+ * An associated account that was closed or given away has a history, too, but no longer belongs to the
+ * treasury.
+ */
 async function addressesOf(
   chain: Chain,
   treasury: Address,

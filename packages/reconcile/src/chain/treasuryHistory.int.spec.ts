@@ -1,4 +1,4 @@
-/** How the history of a treasury is taken over: page by page, once, and never past what is not final. */
+/** How the history of a treasury is read: page by page, once, and never past what is not final. */
 import { createPool, migrate, type Pool } from '@coffer/database';
 import { type ExecutedTransaction, TransactionUnreadableError } from '@coffer/solana';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';

@@ -1,6 +1,6 @@
 /**
- * What final transactions did to a treasury, whoever signed them: read from the histories of its addresses, the
- * newest first, back to where the last run began, and kept.
+ * What final transactions did to a treasury, whoever signed them: read from the histories of its addresses,
+ * newest first, back to where the last run began, and stored.
  */
 import type { Queryable } from '@coffer/database';
 import {
@@ -15,9 +15,9 @@ import type { BooksPlace, Mode } from '../report.ts';
 import type { NotCovered } from './chainReport.ts';
 import { treasuryChanges } from './comparisons.ts';
 
-/** Signatures of a page of a history. */
+/** Signatures in a page of a history. */
 const PAGE = 500;
-/** So many transactions are asked for at once. */
+/** How many transactions are asked for at once. */
 const PARALLEL = 8;
 
 export interface TreasuryHistory extends BooksPlace {
@@ -25,23 +25,23 @@ export interface TreasuryHistory extends BooksPlace {
   /** The treasury and its token accounts, each with what it holds. */
   readonly addresses: readonly { readonly address: Address; readonly mint: string }[];
   readonly mints: readonly string[];
-  /** What nodes have of the past, asked before. */
+  /** The nodes' kept history, asked before. */
   readonly kept: KeptHistory;
-  /** By mint: the slot of the first transaction that moves know of. Before it there was nothing to take. */
+  /** By mint: the slot of the first transaction that moves know of. Before it there was nothing to read. */
   readonly firstSlots: ReadonlyMap<string, bigint>;
-  /** `full`: what was read before counts for nothing. */
+  /** `full`: ignores what was read before. */
   readonly mode: Mode;
 }
 
 export interface HistoryOptions {
   readonly signal: AbortSignal;
-  /** Told of transactions looked at. */
+  /** Called with the number of transactions looked at. */
   readonly onLooked: (count: number) => void;
 }
 
 /**
- * Takes over what is new and final. Answers the addresses of which nodes no longer have all that there is to read: of
- * these the place is not noted, so that a node with the whole history fills the hole.
+ * Stores what is new and final. Returns the addresses for which nodes no longer have the whole history: the
+ * place reached is not stored for these, so that a node with the whole history can fill the gap.
  */
 export async function readTreasuryHistory(
   db: Queryable,
@@ -68,10 +68,10 @@ async function readHistoryOf(
   const read = mode === 'full' ? undefined : await readUpTo(db, history, address);
   const until = read?.signature;
   const seenTo = read ? read.coveredTo : firstSlots.get(mint);
-  // Between what was seen and what is kept something may have been.
+  // There may have been something between what was seen and what is kept.
   let hasHole = seenTo !== undefined && seenTo !== null && seenTo + 1n < kept.from;
   let coveredTo = kept.to;
-  // The newest one before which all are final: the next run goes back to it.
+  // The newest one before which all are final: the next run reads back to it.
   let reached: Signature | undefined;
   let before: Signature | undefined;
   for (;;) {
@@ -95,7 +95,7 @@ async function readHistoryOf(
           continue;
         }
         reached = undefined;
-        // Final, and held by no node.
+        // Final, but kept by no node.
         if (slot <= kept.to) hasHole = true;
         else if (slot <= coveredTo) coveredTo = slot - 1n;
       }
@@ -106,7 +106,7 @@ async function readHistoryOf(
     if (page.length < PAGE) break;
   }
   if (hasHole) return { subject: address, signature: null, slot: seenTo ?? null };
-  // Where nothing is new, it was seen up to a later slot all the same.
+  // Even with nothing new, the address has been seen up to a later slot.
   const upTo = reached ?? until;
   if (upTo === undefined) return undefined;
   await db.query(

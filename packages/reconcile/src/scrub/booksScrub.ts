@@ -1,4 +1,7 @@
-/** The books, derived anew from the first event on: in a fold of their own, so that no ordinary run waits for it. */
+/**
+ * The books, derived again from the first event, in a fold of their own so that ordinary runs never wait for
+ * it.
+ */
 import type { EventStore } from '@coffer/event-store';
 import { lockOf, type ReconcileDependencies, reconcile } from '../reconcile.ts';
 import type { BooksPlace, Report } from '../report.ts';
@@ -6,13 +9,16 @@ import { underLock } from '../underLock.ts';
 import { holdVerified, SCRUBBED_SCHEMA } from '../verified.ts';
 
 export interface BooksScrub {
-  /** About so many events on. `anew` forgets what was derived before. Throws `PoisonEventError`, `LogRewrittenError`. */
+  /**
+   * Takes about this many more events. `anew` discards what was derived before. Throws `PoisonEventError`,
+   * `LogRewrittenError`.
+   */
   readonly derive: (options: {
     readonly anew: boolean;
     readonly events: number;
     readonly signal: AbortSignal;
   }) => Promise<{ readonly ordinal: number; readonly taken: number; readonly isAtEnd: boolean }>;
-  /** What is derived is brought to the place of the live rows first. Throws `CoverageIncompleteError`. */
+  /** First brings the derived books to the place of the live rows. Throws `CoverageIncompleteError`. */
   readonly compare: (place: BooksPlace, signal: AbortSignal) => Promise<Report>;
   readonly drop: () => Promise<void>;
 }

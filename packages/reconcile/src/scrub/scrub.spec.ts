@@ -131,7 +131,7 @@ interface Options {
   readonly derivingMs?: number;
 }
 
-/** A log and books that take no time; the time of day goes on by what each turn asks to wait. */
+/** A log and books that take no time; the clock advances by the wait that each turn asks for. */
 function scrubOf({
   events,
   passMs = DAY_MS,
@@ -192,7 +192,7 @@ function scrubOf({
     state: () => state,
     turn,
     sinceBeginMs: () => nowMs - begunMs,
-    /** To the end of the pass that is under way, or of the next. */
+    /** Runs to the end of the current pass, or of the next. */
     async pass() {
       do await turn();
       while (state?.pass !== null || !state.lastPass);

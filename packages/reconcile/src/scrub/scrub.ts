@@ -1,11 +1,12 @@
 /**
- * The scrub: in the background, and again and again, the whole log is verified and the books are derived from its
- * first event on, so that what was altered in either is found although nobody asks. One turn does a little and says
- * when the next is due; all that a turn has to know stands in the database, so that any node may take the next one.
+ * The scrub: in the background, over and over, the whole log is verified and the books are derived from its
+ * first event, so that an alteration of either is found even if nobody asks. One turn does a little and says
+ * when the next is due; all that a turn needs to know is in the database, so that any node may take the next
+ * one.
  *
- * A pass is spread over the time that it is given, and a turn rests three times as long as it has worked, so that it
- * takes a quarter of one core at the most: where commands, or the database, have much to do, its work takes longer and
- * so does its rest. ADR 0029.
+ * A pass is spread over its allotted time, and a turn rests three times as long as it has worked, so it takes
+ * a quarter of one core at most: when commands or the database are busy, its work takes longer and so does
+ * its rest. ADR 0029.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { PoisonEventError } from '@coffer/consumers';
@@ -33,14 +34,14 @@ interface LogFault {
   readonly reason: string;
 }
 
-/** The log as it is verified against its chain. */
+/** The log, verified against its chain. */
 export interface LogScrub {
   /** How far a pass that begins now has to go, and what is wrong with that end itself. */
   readonly end: () => Promise<{
     readonly end: ScrubPlace | undefined;
     readonly faults: readonly LogFault[];
   }>;
-  /** About so many events behind the place; there may be a pause at each yield. */
+  /** Verifies about this many events after the place; there may be a pause at each yield. */
   readonly stretch: (
     after: ScrubPlace | undefined,
     end: ScrubPlace,
@@ -54,27 +55,30 @@ export interface LogScrub {
 export interface ScrubDependencies {
   readonly log: LogScrub;
   readonly books: BooksScrub;
-  /** All that there is to compare, at this moment. */
+  /** Everything there is to compare at this moment. */
   readonly places: () => Promise<readonly BooksPlace[]>;
-  /** In which everything is looked at once. */
+  /** The time in which everything is checked once. */
   readonly passMs: number;
   readonly signal: AbortSignal;
 }
 
-/** A turn, in events: some seconds of work in a busy process. */
+/** Events per turn: some seconds of work in a busy process. */
 const VERIFIED_A_TURN = 5_000;
 const DERIVED_A_TURN = 2_000;
 
 /** For each second of work. */
 const REST = 3;
 
-/** By when a stage has to be over, of the time of a pass. What is left is for trouble. */
+/** When each stage must be over, as a share of the pass. The remainder is a reserve for trouble. */
 const STAGE_ENDS = { verifying: 0.4, deriving: 0.75, comparing: 0.85 };
 
-/** A process that starts has other things to do first. */
+/** A process that is starting has other things to do first. */
 const FIRST_WAIT = 0.001;
 
-/** The state after the turn, and how long until the next. Throws what keeps it from going on for the moment. */
+/**
+ * The state after the turn, and how long until the next. Throws whatever keeps it from continuing for the
+ * moment.
+ */
 export async function scrubTurn(
   dependencies: ScrubDependencies,
   state: ScrubState | undefined,
@@ -127,9 +131,9 @@ interface Step {
   readonly stage: Stage | undefined;
   readonly found?: readonly Finding[];
   readonly foundCount?: number;
-  /** Of what was left of the stage. */
+  /** Share of what was left of the stage. */
   readonly share: number;
-  /** As long as its work asks for, between its pages. */
+  /** It has rested between its pages for as long as its work requires. */
   readonly hasRested?: boolean;
 }
 
@@ -185,7 +189,7 @@ async function derive(
   } catch (error) {
     if (error instanceof LogRewrittenError) return { stage: DERIVING, share: 1 };
     if (!(error instanceof PoisonEventError)) throw error;
-    // There are no books to compare beyond an event that its stream does not allow.
+    // There are no books to compare after an event that its stream does not allow.
     const { stream, revision, type } = error.event;
     const details = { type, reason: error.message };
     return {
@@ -218,7 +222,7 @@ const findingOf = ({ kind, stream, revision, ...fault }: LogFault): Finding => (
   details: fault,
 });
 
-/** How much of the pass that is under way is done, from 0 to 1; undefined between two. */
+/** How much of the current pass is done, from 0 to 1; undefined between passes. */
 export function scrubProgress(state: ScrubState | undefined): number | undefined {
   if (!state?.pass) return undefined;
   const { stage, events } = state.pass;

@@ -1,7 +1,7 @@
-/** What is kept of the scrub between two turns. JSON. */
+/** What is stored of the scrub between two turns. JSON. */
 import type { BooksPlace, Report } from '../report.ts';
 
-/** Where the log is verified up to: the end of a block of its hash chain. */
+/** How far the log is verified: the end of a block of its hash chain. */
 export interface ScrubPlace {
   readonly ordinal: number;
   readonly hash: string;
@@ -10,7 +10,7 @@ export interface ScrubPlace {
   readonly recordedUntilMs: number;
 }
 
-/** Something that is not as it must be. */
+/** Something that is wrong. */
 export interface Finding {
   readonly part: 'log' | 'books';
   /** The kind of the fault, or the name of the check. */
@@ -28,15 +28,15 @@ export interface Findings {
 export type Stage =
   /** The log is verified, stretch by stretch. */
   | { readonly kind: 'verifying'; readonly end: ScrubPlace; readonly reached: ScrubPlace | null }
-  /** The books are derived from the first event on, in a fold of their own. */
+  /** The books are derived from the first event, in a fold of their own. */
   | { readonly kind: 'deriving'; readonly ordinal: number | null }
-  /** Those of one app and environment after the other are compared with the live ones. */
+  /** The books are compared with the live ones, one app and environment after the other. */
   | { readonly kind: 'comparing'; readonly after: string | null };
 
 export interface Pass {
   /** ISO 8601. */
   readonly begunAt: string;
-  /** That the chain had when it began. */
+  /** Events in the chain when the pass began. */
   readonly events: number;
   readonly stage: Stage;
   readonly findings: Findings;
@@ -50,13 +50,13 @@ export interface ScrubState {
     readonly seconds: number;
     readonly findings: number;
   } | null;
-  /** From the first finding until a whole pass has found nothing. */
+  /** From the first finding until a whole pass finds nothing. */
   readonly alarm: { readonly since: string; readonly findings: Findings } | null;
 }
 
 export const NOTHING_FOUND: Findings = { count: 0, first: [] };
 
-/** So many are kept one by one. */
+/** How many are kept individually. */
 const MOST_KEPT = 20;
 
 export const withFindings = (

@@ -1,16 +1,16 @@
-/** `records.scrub`: whose turn it is, and how far the scrub has come. By the database's clock alone. */
+/** `records.scrub`: whose turn it is, and how far the scrub has got. Only the database's clock counts. */
 import type { Pool } from '@coffer/database';
 import type { ScrubState } from './scrubState.ts';
 
-/** Raised when a state of before cannot be read any more: its pass then begins anew. */
+/** Raised when an earlier state can no longer be read: its pass then starts again. */
 const FORMAT = 1;
 
-/** Of a runner that has died another takes the turn after so long. */
+/** How long until another runner takes the turn of one that has died. */
 export const LEASE_MS = 60_000;
 
 export interface Turn {
   readonly number: string;
-  /** Undefined before everything, or after another release. */
+  /** Undefined before the first turn, or after another release. */
   readonly state: ScrubState | undefined;
 }
 
@@ -21,10 +21,10 @@ interface Row {
 }
 
 const stateIn = ({ state, format }: Row): ScrubState | undefined =>
-  // This release wrote it, or one that writes the same.
+  // This release wrote it, or one that writes the same format.
   state !== null && format === FORMAT ? (JSON.parse(state) as ScrubState) : undefined;
 
-/** Undefined while it is not due, or another has it. */
+/** Undefined if no turn is due, or another runner has it. */
 export async function takeTurn(pool: Pool, owner: string): Promise<Turn | undefined> {
   const { rows } = await pool.query<Row>(
     `update records.scrub
@@ -37,7 +37,7 @@ export async function takeTurn(pool: Pool, owner: string): Promise<Turn | undefi
   return rows[0] && { number: rows[0].turn, state: stateIn(rows[0]) };
 }
 
-/** False where another has taken over. */
+/** False if another runner has taken over. */
 export async function renewTurn(pool: Pool, { number }: Turn): Promise<boolean> {
   const { rowCount } = await pool.query(
     `update records.scrub set leased_until = clock_timestamp() + $2 * interval '1 millisecond' where turn = $1`,
@@ -46,7 +46,10 @@ export async function renewTurn(pool: Pool, { number }: Turn): Promise<boolean> 
   return rowCount === 1;
 }
 
-/** Ends the turn; the next is due after so long. False, and nothing written, where another has taken over. */
+/**
+ * Ends the turn; the next is due after the given time. False, with nothing written, if another runner has
+ * taken over.
+ */
 export async function endTurn(
   pool: Pool,
   { number }: Turn,
@@ -63,7 +66,7 @@ export async function endTurn(
   return rowCount === 1;
 }
 
-/** How far the scrub is, whoever runs it, and how long until there may be a turn. */
+/** How far the scrub is, whoever runs it, and how long until the next possible turn. */
 export async function readScrub(
   pool: Pool,
 ): Promise<{ readonly state: ScrubState | undefined; readonly waitMs: number }> {
@@ -75,7 +78,7 @@ export async function readScrub(
   return { state: rows[0] && stateIn(rows[0]), waitMs: rows[0]?.wait_ms ?? 0 };
 }
 
-/** For a log that was put back or carried elsewhere: the pass begins anew. What it has found stays shown. */
+/** For a log that was restored or carried elsewhere: the pass starts again. Its findings stay visible. */
 export async function forgetScrubPass(db: Pick<Pool, 'query'>): Promise<void> {
   await db.query(
     `update records.scrub set turn = turn + 1, owner = null, leased_until = null, due_at = null,

@@ -58,7 +58,7 @@ describe('the turns of the scrub', () => {
     });
     return {
       async turn(signal: AbortSignal) {
-        // However long the turn before has rested.
+        // However long the previous turn has rested.
         await pool.query('update records.scrub set due_at = null');
         return turn(signal);
       },

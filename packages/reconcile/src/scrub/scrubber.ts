@@ -1,4 +1,4 @@
-/** Takes turns at the scrub, one of all processes at a time. */
+/** Takes turns at the scrub, one process at a time. */
 import type { Pool } from '@coffer/database';
 import type { Clock } from '@coffer/kernel';
 import { type ScrubDependencies, scrubTurn } from './scrub.ts';
@@ -6,9 +6,11 @@ import type { ScrubState } from './scrubState.ts';
 import { endTurn, LEASE_MS, readScrub, renewTurn, takeTurn } from './scrubTable.ts';
 
 export interface Scrubber {
-  /** Undefined while no turn is due, or another process has it. Throws what keeps the scrub from going on. */
+  /**
+   * Undefined if no turn is due, or another process has it. Throws whatever keeps the scrub from continuing.
+   */
   readonly turn: (signal: AbortSignal) => Promise<ScrubChange | undefined>;
-  /** How far the scrub is, whoever runs it, and how long until there may be a turn. */
+  /** How far the scrub is, whoever runs it, and how long until the next possible turn. */
   readonly look: () => Promise<{ readonly state: ScrubState | undefined; readonly waitMs: number }>;
 }
 
@@ -20,7 +22,7 @@ export interface ScrubChange {
 export interface ScrubberOptions extends Omit<ScrubDependencies, 'signal'> {
   readonly pool: Pool;
   readonly clock: Clock;
-  /** Shown to people alone. */
+  /** Only for people to read. */
   readonly owner: string;
 }
 
@@ -36,7 +38,7 @@ export function createScrubber({ pool, clock, owner, ...dependencies }: Scrubber
       const renewal = setInterval(() => {
         renewTurn(pool, turn).then(
           (isOurs) => isOurs || lost.abort(new Error('Another process has taken over the scrub.')),
-          // The lease may outlive a short absence of the database; another process takes over where it does not.
+          // The lease may outlive a short absence of the database; if it does not, another process takes over.
           () => undefined,
         );
       }, LEASE_MS / 3);
@@ -46,7 +48,7 @@ export function createScrubber({ pool, clock, owner, ...dependencies }: Scrubber
         const stands = await endTurn(pool, turn, state, waitMs);
         return stands ? { before: turn.state, after: state } : undefined;
       } catch (error) {
-        // A process that stops leaves the turn to the next one at once.
+        // A process that stops passes the turn on at once.
         await endTurn(pool, turn, undefined, signal.aborted ? 0 : RETRY_MS);
         throw error;
       } finally {
