@@ -143,7 +143,7 @@ export function createChainCheck({
   }
 
   function beyondTheChain(found: Numbered): void {
-    // If the chain's stored end does not exist, that has been reported, and nothing is known of what is left.
+    // If the chain's stored end is not a valid position, that has been reported, and nothing is known of what is left.
     const end = head && store.parsePosition(head.place.position);
     if (end !== undefined && store.comparePositions(found.event.position, end) <= 0) {
       inserted(found);

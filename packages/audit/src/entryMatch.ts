@@ -29,7 +29,7 @@ export function createEntryMatch({
     | undefined;
 
   return {
-    /** True if the hash shows the expected event; reports unhashed facts that disagree. */
+    /** Whether the hash shows the expected event; if so, also reports unhashed facts that disagree. */
     recognize(next: Expected, found: Numbered): boolean {
       const { event } = found;
       if (!isHashOf(next, event)) {

@@ -1,6 +1,6 @@
 /**
- * Writes the folder that is published: ESM, types, manifest, README. The workspace runs from the sources, so the
- * manifest here points at them, and the one in the folder at what was compiled.
+ * Writes the folder that is published: ESM, types, manifest, README. The workspace runs from the sources, so
+ * the manifest here points at them, and the one in the folder at the compiled files.
  *
  *   node scripts/build.ts [folder]      default: dist
  */

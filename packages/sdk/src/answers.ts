@@ -1,15 +1,16 @@
 /**
- * Reads the fields of an answer one by one. Only what the SDK hands out is looked at, so that the service may add
- * fields; what is missing or of another kind means that something else than Coffer has answered.
+ * Reads the fields of an answer one by one. Only the fields that the SDK hands out are read, so that the
+ * service may add others; a missing field, or one of another type, means that something other than Coffer has
+ * answered.
  */
 import { decodeFigure, decodeSignedFigure } from './amounts.ts';
 import { decodeBase64 } from './base64.ts';
 import { sdkError } from './cofferError.ts';
 
-/** One of the words known today; a service that is newer may add others. */
+/** One of the words known today; a newer service may add others. */
 export type Open<Word extends string> = Word | (string & Record<never, never>);
 
-/** How a field stands in the JSON of a request or an answer. A list of words: one of them. */
+/** How a field is represented in the JSON of a request or an answer. A list of words: one of them. */
 export type Shape =
   | 'text'
   | 'number'
@@ -44,9 +45,9 @@ export interface Fields {
   readonly oneOf: <Word extends string>(name: string, words: readonly Word[]) => Word;
   readonly figure: (name: string) => bigint;
   readonly signedFigure: (name: string) => bigint;
-  /** Of base64 text. */
+  /** Decoded from base64 text. */
   readonly bytes: (name: string) => Uint8Array;
-  /** The value that `read` finds, or null where the field is null. */
+  /** The value that `read` returns, or null if the field is null. */
   readonly nullable: <Value>(name: string, read: (name: string) => Value) => Value | null;
   readonly object: (name: string) => Fields;
   readonly list: <Item>(name: string, read: (item: Fields) => Item) => readonly Item[];
@@ -56,7 +57,7 @@ export interface Fields {
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
-/** Throws `sdk/unexpected_answer`, as every reader does, with the path of what is wrong in the details. */
+/** Throws `sdk/unexpected_answer`, as every reader does, with the path of the faulty field in the details. */
 export function fieldsOf(value: unknown, path = ''): Fields {
   if (!isRecord(value)) throw unexpected(path || 'the body');
   const record = value;

@@ -13,16 +13,19 @@ export interface BackendClientOptions {
   readonly baseUrl: string;
   /** `sk_test_…` or `sk_live_…`: it decides the app and the environment. */
   readonly secretKey: string;
-  /** Default: that of the platform. */
+  /** Default: the platform's. */
   readonly fetch?: Fetch;
   readonly retry?: RetryOptions;
-  /** Default: the clock and the dice of the platform. */
+  /** Default: the platform's clock and random numbers. */
   readonly timing?: Timing;
 }
 
 export interface BackendClient {
   readonly sessions: {
-    /** Who the bearer of this access token is. Rejects with `auth/invalid_session` when it is not good, for whatever reason. */
+    /**
+     * Identifies the bearer of this access token. Rejects with `auth/invalid_session` if it is not valid, for
+     * whatever reason.
+     */
     readonly verify: (accessToken: string, options?: CallOptions) => Promise<VerifiedSession>;
   };
   readonly ledger: LedgerClient;
@@ -36,7 +39,7 @@ export interface BackendClient {
 const readVerifiedSession = readerOf('VerifiedSession');
 const readAccount = readerOf('Account');
 
-/** Throws a TypeError on a key that is no secret key, and on a base address without `/v1`. */
+/** Throws a TypeError on a key that is not a secret key, and on a base address without `/v1`. */
 export function createBackendClient(client: BackendClientOptions): BackendClient {
   const { baseUrl, secretKey, fetch, retry, timing } = client;
   if (!/^sk_(test|live)_/.test(secretKey))

@@ -1,4 +1,4 @@
-/** For bytes as few as a signature or a transaction has. */
+/** For small inputs such as a signature or a transaction. */
 export const encodeBase64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes));
 
 /** Undefined unless it is base64 text. */
@@ -7,7 +7,7 @@ export function decodeBase64(text: unknown): Uint8Array | undefined {
   try {
     return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
   } catch {
-    // Not base64: whoever reads the field says where.
+    // Not base64: the reader of the field reports where.
     return undefined;
   }
 }

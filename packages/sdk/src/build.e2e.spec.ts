@@ -1,4 +1,7 @@
-/** What is published, as its users meet it: packed, and installed in an empty folder with nothing of ours around it. */
+/**
+ * The published package as its users get it: packed, and installed in an empty folder with nothing of ours
+ * around it.
+ */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -27,7 +30,7 @@ const player = createPlayerClient({ baseUrl: 'http://coffer.example/v1', publish
 const code = await player.me().catch((error: unknown) => error instanceof CofferError && error.code);
 export const seen: readonly [bigint, unknown] = [bet.amount, code];
 `;
-/** What the platform's types add: its own fetch and its own signal fit. */
+/** With the platform's types: its own fetch and its own signal fit. */
 const PLATFORM_USER = `${USER}
 createBackendClient({ baseUrl: 'http://coffer.example/v1', secretKey: 'sk_test_a', fetch: globalThis.fetch });
 createBackendClient({

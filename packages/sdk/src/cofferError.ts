@@ -1,6 +1,6 @@
 /** The one error of the SDK. Source: specification, Errors; contract, Common rules. */
 
-/** What the SDK itself has to say, where the service has not spoken. Every other code is the service's. */
+/** Errors of the SDK itself, where the service has not answered. Every other code is the service's. */
 export const sdkErrors = {
   'sdk/no_answer': 'The service could not be reached, or its answer was lost.',
   'sdk/unexpected_answer': 'What answered did not answer as Coffer does.',
@@ -29,28 +29,29 @@ export interface CofferErrorFields {
 /** A call that did not succeed. Branch on `code`; `message` is for people. */
 export class CofferError extends Error {
   override readonly name = 'CofferError';
-  /** `<area>/<reason>`: one of the service's catalogue (docs/errors.md), or of `sdkErrors`. */
+  /** `<area>/<reason>`: from the service's catalogue (docs/errors.md), or from `sdkErrors`. */
   readonly code: string;
   readonly status: number;
   readonly details: Readonly<Record<string, unknown>>;
-  /** Names the request in the service's log, where it is known. */
+  /** Identifies the request in the service's log, if known. */
   readonly requestId: string | undefined;
-  /** Whether the very same call, under the same key, may succeed when it is made again later. */
+  /** Whether the same call, under the same key, may succeed if it is repeated later. */
   readonly retryable: boolean;
   /**
-   * `refused`: nothing has happened and nothing will. `unknown`: an attempt went unanswered, so it may have acted
-   * or may act yet. Then repeat the call under its key, or roll the bet back.
+   * `refused`: nothing has happened and nothing will. `unknown`: an attempt went unanswered, so it may have
+   * acted or may still act. Then repeat the call under its key, or roll the bet back.
    */
   readonly outcome: 'refused' | 'unknown';
-  /** How long the service asks to wait, in milliseconds. */
+  /** How long the service asks the caller to wait, in milliseconds. */
   readonly retryAfterMs: number | undefined;
   /**
-   * The keys that a ledger call was sent under, also those that the SDK made: one for a write, one for each of a batch.
+   * The keys that a ledger call was sent under, including those made by the SDK: one for a write, one per
+   * operation of a batch.
    */
   readonly transactionUuids: readonly string[];
-  /** The same of a treasury call. */
+  /** Likewise for a treasury call. */
   readonly ref: string | undefined;
-  /** The same of a wallet call. */
+  /** Likewise for a wallet call. */
   readonly idempotencyKey: string | undefined;
 
   constructor(fields: CofferErrorFields) {
@@ -68,7 +69,7 @@ export class CofferError extends Error {
   }
 }
 
-/** An error of the SDK's own table. */
+/** An error from the SDK's own table. */
 export function sdkError(code: SdkErrorCode, fields: Partial<CofferErrorFields> = {}): CofferError {
   return new CofferError({ status: 0, message: sdkErrors[code], ...fields, code });
 }

@@ -1,4 +1,4 @@
-/** Deadlines by the real clock, before a port where nobody listens and a server that does not answer. */
+/** Deadlines by the real clock, against a port where nobody listens and a server that does not answer. */
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,6 +1,9 @@
 import type { VerifiedSession } from './api.ts';
 
-/** Whether the player holds this wallet now: the check a backend owes to every address a browser tells it. */
+/**
+ * Whether the player holds this wallet now: a backend must check this for every address that a browser sends
+ * it.
+ */
 export function ownsWallet(
   session: Pick<VerifiedSession, 'walletAddress' | 'wallets'>,
   address: string,

@@ -7,8 +7,8 @@ import type { CallOptions } from './retry.ts';
 import { type Call, failureOf, queryOf, readBody, segment } from './transport.ts';
 
 /**
- * Every call rejects with a `CofferError`. Every write is sent under one transactionUuid, made when it is not given,
- * until it is answered or the deadline comes.
+ * Every call rejects with a `CofferError`. Every write is sent under one transactionUuid, generated if none
+ * is given, until it is answered or the deadline passes.
  */
 export interface LedgerClient {
   /** Holds `lockAmount` of the player's available funds for a play session. */
@@ -21,7 +21,10 @@ export interface LedgerClient {
     request: api.WinRequest,
     options?: CallOptions,
   ) => Promise<api.CreditedWin & types.Replayable>;
-  /** Never refused for a passing reason: repeat it until it is answered. A bet not seen yet is refused when it comes. */
+  /**
+   * Never refused for a temporary reason: repeat it until it is answered. A bet not seen yet is refused when
+   * it arrives.
+   */
   readonly rollback: (
     request: api.RollbackRequest,
     options?: CallOptions,
@@ -32,7 +35,10 @@ export interface LedgerClient {
     request: api.SettleRequest,
     options?: CallOptions,
   ) => Promise<api.SettledSession & types.Replayable>;
-  /** Many writes of one session at the price of one. Results are in the order of the operations; a refusal stops none. */
+  /**
+   * Many writes of one session at the cost of one. Results are in the order of the operations; a refusal does
+   * not stop the others.
+   */
   readonly batch: (
     request: types.BatchRequest,
     options?: CallOptions,
@@ -43,7 +49,7 @@ export interface LedgerClient {
     query?: types.SessionsQuery,
     options?: CallOptions,
   ) => Promise<types.Page<api.SessionDetails>>;
-  /** Oldest first; shows every write that was answered. */
+  /** Oldest first; includes every write that was answered. */
   readonly transactions: (
     sessionId: string,
     query?: types.PageQuery,
@@ -153,7 +159,7 @@ const pageOf =
     nextCursor: answer.nullable('nextCursor', answer.text),
   });
 
-/** Of the details of `ledger/integrity_failed`. */
+/** From the details of `ledger/integrity_failed`. */
 const readDiscrepancies = (details: Fields): types.ReconcileReport => ({
   ok: false,
   position: details.text('position'),

@@ -1,4 +1,4 @@
-/** What the ledger takes and answers beyond the API's own resources. Source: contract, Ledger. */
+/** What the ledger takes and answers in addition to the API's own resources. Source: contract, Ledger. */
 import type {
   BetRequest,
   CreditedWin,
@@ -12,7 +12,7 @@ import type {
 } from './api.ts';
 import type { CofferError } from './cofferError.ts';
 
-/** Whether the service had acted under this key before, and answered as it did then. */
+/** Whether the service had already acted under this key, and repeated its earlier answer. */
 export interface Replayable {
   readonly replayed: boolean;
 }
@@ -44,10 +44,10 @@ export type BatchOperation =
 
 export interface BatchRequest {
   readonly sessionId: string;
-  /** 1 to 1,000, done in this order. A win may name a bet of the same batch. */
+  /** 1 to 1,000, executed in this order. A win may name a bet of the same batch. */
   readonly operations: readonly BatchOperation[];
 }
-/** What the single call would have answered. A batch does not say what of it is a replay. */
+/** What the single call would have answered. A batch does not tell which results are replays. */
 export type BatchResult =
   | { readonly op: 'bet'; readonly ok: true; readonly answer: PlacedBet }
   | { readonly op: 'win'; readonly ok: true; readonly answer: CreditedWin }
@@ -57,9 +57,9 @@ export type BatchResult =
 export interface Discrepancy {
   readonly check: string;
   readonly subject: string;
-  /** Null where there must be nothing. */
+  /** Null if there must be nothing. */
   readonly expected: unknown;
-  /** Null where there is nothing. */
+  /** Null if there is nothing. */
   readonly actual: unknown;
 }
 export type ReconcileReport =

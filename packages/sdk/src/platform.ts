@@ -1,9 +1,9 @@
 /**
- * What of the platform stands in the types of this package: structures of our own, so that it compiles where the
- * library DOM is not there.
+ * The platform's types, as used in the types of this package: structures of our own, so that it compiles
+ * without the DOM library.
  */
 
-/** The platform's `AbortSignal`, where its types know one. */
+/** The platform's `AbortSignal`, if its types include one. */
 export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Known } }
   ? Known
   : {
@@ -23,7 +23,7 @@ export interface FetchInit {
   readonly body?: string;
 }
 
-/** What is read of a `Response`. */
+/** The parts of a `Response` that are read. */
 export interface FetchAnswer {
   readonly ok: boolean;
   readonly status: number;
@@ -35,5 +35,5 @@ export interface AnswerHeaders {
   get(name: string): string | null;
 }
 
-/** `fetch`, as far as it is used here. */
+/** The parts of `fetch` that are used here. */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchAnswer>;

@@ -19,13 +19,13 @@ export interface PlayerClientOptions {
   readonly tokens?: TokenStore;
   readonly fetch?: Fetch;
   readonly retry?: RetryOptions;
-  /** Default: the clock and the dice of the platform. */
+  /** Default: the platform's clock and random numbers. */
   readonly timing?: Timing;
-  /** The wall clock, which expiries are compared with. Default: `Date.now`. */
+  /** The wall clock that expiries are compared with. Default: `Date.now`. */
   readonly wallClockMs?: () => number;
 }
 
-/** Facts of the first touch, which a sign-in may carry. */
+/** Facts about the first touch, which a sign-in may carry. */
 export interface FirstTouch {
   readonly referralCode?: string;
   readonly gameKey?: string;
@@ -42,7 +42,10 @@ export interface SiwsProof extends FirstTouch {
 export interface WalletSignIn extends FirstTouch {
   /** Base58. */
   readonly publicKey: string;
-  /** Asks the wallet to sign the bytes; answers the 64 bytes of the signature, bare or as wallets hand them over. */
+  /**
+   * Asks the wallet to sign the bytes; returns the 64 bytes of the signature, bare or in the form that
+   * wallets use.
+   */
   readonly signMessage: (message: Uint8Array) => Promise<SignedMessage> | SignedMessage;
 }
 
@@ -53,46 +56,49 @@ export type SignedMessage =
   | readonly { readonly signature: Uint8Array }[];
 
 /**
- * Every call rejects with a `CofferError`. Those that sign in keep the tokens. A sign-in whose answer was lost is not
- * repeated where its proof is used up (`siws.verify`, `email.verify`): begin it anew.
+ * Every call rejects with a `CofferError`. Those that sign in store the tokens. A sign-in whose answer was
+ * lost is not repeated if its proof is used up (`siws.verify`, `email.verify`): start again.
  */
 export interface PlayerClient {
   readonly siws: {
     readonly challenge: (publicKey: string, options?: CallOptions) => Promise<SiwsChallenge>;
     readonly verify: (proof: SiwsProof, options?: CallOptions) => Promise<Session>;
   };
-  /** Challenge, signature of the wallet, verify. Shows nothing: the wallet asks the player. */
+  /** Challenge, the wallet's signature, verify. Shows no interface: the wallet asks the player. */
   readonly signInWithWallet: (wallet: WalletSignIn, options?: CallOptions) => Promise<Session>;
   readonly messenger: {
-    /** With the launch data of the mini app, as the platform handed it over. */
+    /** With the launch data of the mini app, as received from the platform. */
     readonly verify: (
       launch: FirstTouch & { readonly initData: string },
       options?: CallOptions,
     ) => Promise<Session>;
   };
   readonly email: {
-    /** Sends a code. Answers the same for every address. */
+    /** Sends a code. The answer is the same for every address. */
     readonly initiate: (email: string, options?: CallOptions) => Promise<EmailInitiated>;
     readonly verify: (
       proof: FirstTouch & { readonly email: string; readonly code: string },
       options?: CallOptions,
     ) => Promise<Session>;
   };
-  /** A fresh session. Calls at the same time share one request. Ends the local session when the service has ended it. */
+  /**
+   * A fresh session. Simultaneous calls share one request. Ends the local session if the service has ended
+   * it.
+   */
   readonly refresh: () => Promise<Session>;
-  /** The access token to hand to the game backend, refreshed when it has less than a minute to live. */
+  /** The access token to hand to the game backend, refreshed if it expires within a minute. */
   readonly accessToken: () => Promise<string>;
   readonly me: (options?: CallOptions) => Promise<Me>;
   readonly wallets: WalletsClient;
-  /** Forgets the tokens, then revokes them. When that rejects, the player is signed out here all the same. */
+  /** Forgets the tokens, then revokes them. Even if that rejects, the player is signed out here. */
   readonly logout: (options?: CallOptions) => Promise<void>;
 }
 
 const ACCESS_TOKEN_LEEWAY_MS = 60_000;
 
 /**
- * Throws a TypeError on a key that is no publishable key (a secret one must never reach a browser), and on a base
- * address without `/v1`.
+ * Throws a TypeError on a key that is not a publishable key (a secret one must never reach a browser), and on
+ * a base address without `/v1`.
  */
 export function createPlayerClient(client: PlayerClientOptions): PlayerClient {
   const { baseUrl, publishableKey, tokens = memoryTokenStore(), wallClockMs = () => Date.now() } = client;
@@ -148,8 +154,8 @@ export function createPlayerClient(client: PlayerClientOptions): PlayerClient {
         await tokens.save(undefined);
       throw error;
     }
-    // Another tab may have refreshed at the same time and got the same token. But who has logged out or signed in
-    // meanwhile must not find the old session again.
+    // Another tab may have refreshed at the same time and got the same token. But after a logout or another sign-in in
+    // the meantime, the old session must not come back.
     const kept = (await tokens.load())?.refreshToken;
     if (kept !== refreshToken && kept !== session.refreshToken) throw sdkError('sdk/not_signed_in');
     await tokens.save(tokensOf(session));
@@ -177,7 +183,7 @@ export function createPlayerClient(client: PlayerClientOptions): PlayerClient {
     try {
       return await sendWith(kept);
     } catch (first) {
-      // The clock here may be wrong, or the key of the token was withdrawn: a fresh token tells.
+      // The clock here may be wrong, or the token's signing key was withdrawn: a fresh token decides.
       if (!(first instanceof CofferError && first.code === 'auth/invalid_session')) throw first;
       const isOpen = first.outcome === 'unknown';
       const fresh = await refresh().catch((error: unknown) => {
@@ -203,7 +209,7 @@ export function createPlayerClient(client: PlayerClientOptions): PlayerClient {
     },
     email: {
       initiate: async (email, options) => {
-        // A second arrival would send a second mail, or be refused for coming within the minute.
+        // A second arrival would send a second mail, or be refused for coming within a minute.
         return ask(readInitiated, '/auth/email/initiate', { email }, 'once', options);
       },
       verify: async ({ email, code, ...firstTouch }, options) =>
@@ -223,9 +229,9 @@ export function createPlayerClient(client: PlayerClientOptions): PlayerClient {
   };
 }
 
-/** Throws a TypeError on what is no signature: the service would only say that it is not good. */
+/** Throws a TypeError on anything that is not a signature: the service would only say that it is invalid. */
 function signatureOf(signed: SignedMessage): Uint8Array {
-  // Not by its class: a wallet may stand in a frame of its own, which has classes of its own.
+  // Not by its class: a wallet may run in its own frame, which has its own classes.
   const bytes = ArrayBuffer.isView(signed) ? signed : [signed].flat()[0]?.signature;
   if (ArrayBuffer.isView(bytes) && bytes.byteLength === 64) return bytes;
   throw new TypeError('signMessage must answer the 64 bytes of a signature, or { signature } with them.');
@@ -237,13 +243,13 @@ const tokensOf = ({ accessToken, refreshToken, expiresAt }: Tokens): Tokens => (
   expiresAt,
 });
 
-/** Only the fields of the first touch that are there: the service refuses what it does not know. */
+/** Only the first-touch fields that are present: the service refuses unknown ones. */
 const touchOf = ({ referralCode, gameKey }: FirstTouch) => ({
   ...(referralCode !== undefined && { referralCode }),
   ...(gameKey !== undefined && { gameKey }),
 });
 
-/** Whether a refresh was refused for good, so that keeping the tokens makes no sense. */
+/** Whether a refresh was refused permanently, so that keeping the tokens is pointless. */
 function hasEnded(error: unknown): boolean {
   return (
     error instanceof CofferError &&
@@ -256,5 +262,5 @@ const readIssued = readerOf('SiwsChallenge');
 const readInitiated = readerOf('EmailInitiated');
 const readMe = readerOf('Me');
 
-/** Also what a newer service may have added: the challenge goes back as it came. */
+/** Includes fields that a newer service may have added: the challenge is sent back unchanged. */
 const readChallenge = (fields: Fields): SiwsChallenge => ({ ...fields.raw, ...readIssued(fields) });

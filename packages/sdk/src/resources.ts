@@ -6,13 +6,13 @@ import { encodeBase64 } from './base64.ts';
 
 /** Every reader throws `sdk/unexpected_answer`. */
 export function readerOf<Name extends keyof Resources>(name: Name): (answer: Fields) => Resources[Name] {
-  // Shape and type of a resource are written from the same schema.
+  // Shape and type of a resource are generated from the same schema.
   return (answer) => fieldsBy(shapes[name], answer) as unknown as Resources[Name];
 }
 
 type Given<Resource> = { readonly [Field in keyof Resource]?: Resource[Field] | undefined };
 
-/** The body of a request: the fields that the API knows and the caller gives. */
+/** The body of a request: the fields that the API knows and the caller has set. */
 export function bodyOf<Name extends keyof Resources>(
   name: Name,
   request: Given<Resources[Name]>,
@@ -28,7 +28,7 @@ export function bodyOf<Name extends keyof Resources>(
 
 function encoded(shape: Shape, value: unknown): unknown {
   if (typeof shape === 'object' && 'optional' in shape) return encoded(shape.optional, value);
-  // The shape is that of the value's type; of callers without types, encodeAmount refuses what is no bigint.
+  // The shape matches the value's type; for callers without types, encodeAmount refuses anything but a bigint.
   if (shape === 'figure') return encodeAmount(value as bigint);
   if (shape === 'bytes') return encodeBase64(value as Uint8Array);
   return value;

@@ -1,36 +1,40 @@
-/** When a call is made again, and when it is given up. */
+/** When a call is repeated, and when it is given up. */
 import type { CofferError } from './cofferError.ts';
 import type { Signal } from './platform.ts';
 
 export interface RetryOptions {
   /** All attempts of a call together, with the waits between them. Default 30,000. */
   readonly deadlineMs?: number;
-  /** One attempt; then it counts as unanswered. Default 10,000. */
+  /** For one attempt; after that it counts as unanswered. Default 10,000. */
   readonly attemptTimeoutMs?: number;
-  /** The wait after the first attempt, half of it by chance; each further one is twice as long. Default 200. */
+  /**
+   * The wait after the first attempt, half of it random; it doubles with each further attempt. Default 200.
+   */
   readonly firstDelayMs?: number;
-  /** Default 5,000. What the service asks to wait is not cut. */
+  /** Default 5,000. A wait requested by the service is not shortened. */
   readonly longestDelayMs?: number;
 }
 
 export interface CallOptions {
-  /** Instead of the deadline of the client. */
+  /** Replaces the client's deadline. */
   readonly deadlineMs?: number;
-  /** Ends the call and its retries; the call then rejects with the reason of the signal. */
+  /** Ends the call and its retries; the call then rejects with the signal's reason. */
   readonly signal?: Signal;
 }
 
-/** The clock and the dice, so that specs wait for nothing. */
+/** Clock and random numbers, replaceable so that specs need not wait. */
 export interface Timing {
   /** Monotonic. */
   readonly nowMs: () => number;
-  /** Rejects with the reason of the signal when that comes first. */
+  /** Rejects with the signal's reason if it is aborted first. */
   readonly sleep: (delayMs: number, signal: Signal | undefined) => Promise<void>;
   /** At least 0, less than 1. */
   readonly random: () => number;
 }
 
-/** Timers count whole milliseconds in 32 bits: a fraction is refused by some, and what is longer ends at once. */
+/**
+ * Timers count whole milliseconds in 32 bits: some refuse a fraction, and a longer wait would end at once.
+ */
 export const timerMs = (delayMs: number): number => Math.min(2 ** 31 - 1, Math.ceil(delayMs));
 
 const systemTiming: Timing = {
@@ -78,8 +82,8 @@ export type Attempt<Value> =
   | { readonly done: false; readonly again: boolean; readonly failure: CofferError };
 
 /**
- * Makes attempts until one is done or is not to be made again, or until the next one would begin after the deadline.
- * Returns the attempt that came last, and whether any of them left open what has happened.
+ * Makes attempts until one is done or must not be repeated, or until the next one would begin after the
+ * deadline. Returns the last attempt, and whether any of them left open what has happened.
  */
 export async function attemptUntilDeadline<Value>(
   { retry, timing }: RetryPolicy,
@@ -92,7 +96,7 @@ export async function attemptUntilDeadline<Value>(
   for (let attempts = 1; ; attempts += 1) {
     signal?.throwIfAborted();
     const leftMs = deadline - timing.nowMs();
-    // The first attempt is made in any case, so that a deadline that is over says what the service says.
+    // The first attempt is always made, so that even a deadline already passed yields the service's answer.
     const last = await attempt(Math.max(1, Math.min(retry.attemptTimeoutMs, leftMs)));
     if (!last.done) anyUnknown ||= last.failure.outcome === 'unknown';
     if (last.done || !last.again) return { last, anyUnknown };
@@ -104,8 +108,8 @@ export async function attemptUntilDeadline<Value>(
 }
 
 /**
- * Twice as long after each attempt, half of it by chance, so that callers that failed together do not come back
- * together. What the service asks for is waited in full, and the chance comes on top.
+ * Doubles after each attempt, half of it random, so that callers that failed together do not return together.
+ * A wait requested by the service is observed in full, with the random part on top.
  */
 function delayAfter(
   attempts: number,

@@ -6,38 +6,41 @@ import { type Attempt, attemptUntilDeadline, type CallOptions, type RetryPolicy,
 
 export interface Request {
   readonly method: 'GET' | 'POST';
-  /** Below the base address, with its query. */
+  /** Relative to the base address, with its query. */
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
-  /** The credential; none where the endpoint takes none. */
+  /** The credential; absent if the endpoint takes none. */
   readonly bearer?: string;
   /**
-   * `safe`: however often it arrives, it acts once. `once`: it is made again only when the service says that it has
-   * done nothing, because a second arrival would fail or would act again.
+   * `safe`: acts once, however often it arrives. `once`: repeated only if the service says that it has done
+   * nothing, because a second arrival would fail or would act again.
    */
   readonly repeat: 'safe' | 'once';
-  /** Sent with every attempt, so that all of them are one request in the service's log. Browsers send none: CORS. */
+  /**
+   * Sent with every attempt, so that all of them are one request in the service's log. Browsers do not send
+   * it: CORS.
+   */
   readonly requestId?: string;
-  /** The key of the write. Told in errors, so that the caller can repeat it. */
+  /** The key of the write. Included in errors, so that the caller can repeat it. */
   readonly key?: WriteKey;
-  /** Statuses that are an answer of this endpoint though they are no 2xx. */
+  /** Statuses other than 2xx that are an answer of this endpoint. */
   readonly answers?: readonly number[];
 }
 
-/** What makes a write one, however often it arrives: each group of calls has its own name for it. */
+/** Makes repeated arrivals one write: each group of calls has its own name for it. */
 type WriteKey = Pick<CofferErrorFields, 'transactionUuids' | 'ref' | 'idempotencyKey'>;
 
 export interface Reply {
   readonly status: number;
   /** The JSON body; undefined for 204. */
   readonly body: unknown;
-  /** Whether the service says that it acted before and answers as it did then. */
+  /** Whether the service says that it acted before and repeats its earlier answer. */
   readonly replayed: boolean;
-  /** What an error about this answer has to tell. */
+  /** What an error about this answer must include. */
   readonly known: WriteKey & Pick<CofferErrorFields, 'status' | 'requestId'>;
 }
 
-/** The transport with the secret key and a request id in its hands. */
+/** The transport, already given the secret key and a request id. */
 export type Call = (
   request: Omit<Request, 'repeat' | 'bearer' | 'requestId'>,
   options: CallOptions | undefined,
@@ -52,9 +55,9 @@ export interface TransportOptions {
   readonly policy: RetryPolicy;
 }
 
-/** The answers with which a gateway before the service says that it got none from it. */
+/** Statuses by which a gateway in front of the service reports that it got no answer from it. */
 const GATEWAY_STATUSES: readonly number[] = [502, 504];
-/** With these the service says that it has done nothing. */
+/** Codes by which the service says that it has done nothing. */
 const NOTHING_DONE: readonly string[] = [
   'request/rate_limited',
   'service/overloaded',
@@ -64,7 +67,7 @@ const NOTHING_DONE: readonly string[] = [
 
 export function createTransport({ baseUrl, fetch: ownFetch, policy }: TransportOptions): Send {
   const base = baseOf(baseUrl);
-  // Taken late and called as a function of its own: browsers refuse a fetch that is called on another object.
+  // Looked up late and called as a plain function: browsers refuse a fetch that is called on another object.
   const fetchNow: Fetch = ownFetch ?? ((url, init) => globalThis.fetch(url, init));
 
   const attempt = async (
@@ -77,7 +80,7 @@ export function createTransport({ baseUrl, fetch: ownFetch, policy }: TransportO
       const response = await fetchNow(`${base}${request.path}`, {
         method: request.method,
         headers: headersOf(request),
-        // No redirect is ours, and a redirected POST would arrive as something else.
+        // The service never redirects, and a redirected POST would arrive as something else.
         redirect: 'error',
         credentials: 'omit',
         signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
@@ -108,7 +111,7 @@ export function createTransport({ baseUrl, fetch: ownFetch, policy }: TransportO
   };
 }
 
-/** Throws a TypeError: without the `/v1` every call would be told that there is nothing here. */
+/** Throws a TypeError: without the `/v1` every call would get a "not found". */
 function baseOf(baseUrl: string): string {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   const [, path] = /^([^?#]*\/v1)\/?$/.exec(url?.href ?? '') ?? [];
@@ -132,7 +135,7 @@ function judge(request: Request, response: FetchAnswer, text: string): Attempt<R
   const { status, headers } = response;
   const body = jsonOf(text);
   if (response.ok || request.answers?.includes(status)) {
-    // A page of a captive portal answers 200 as well.
+    // A captive portal's page answers 200 as well.
     if (body === undefined && status !== 204) {
       const failure = sdkError('sdk/unexpected_answer', { ...knownOf(request), status, outcome: 'unknown' });
       return { done: false, again: false, failure };
@@ -158,7 +161,7 @@ function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Whoever answered, it was not the service; the status says the rest.
+    // Whatever answered, it was not the service; the status says the rest.
     return undefined;
   }
 }
@@ -170,7 +173,7 @@ interface ErrorAnswer extends WriteKey {
   readonly requestId?: string | undefined;
 }
 
-/** The error that an answer tells: a refusal of the service, or the failure of something before it. */
+/** The error described by an answer: a refusal by the service, or a failure in front of it. */
 export function failureOf({ status, body, headers, requestId, ...key }: ErrorAnswer): CofferError {
   const envelope = isRecord(body) ? body : {};
   const details = isRecord(envelope.details) ? envelope.details : {};
@@ -194,7 +197,9 @@ export function failureOf({ status, body, headers, requestId, ...key }: ErrorAns
   });
 }
 
-/** Of the header's seconds, or of those in the details where CORS hides the header. A date is not what we send. */
+/**
+ * From the header's seconds, or from the details if CORS hides the header. The service never sends a date.
+ */
 function retryAfterMsOf(seconds: unknown): number | undefined {
   const value =
     typeof seconds === 'number'
@@ -205,12 +210,12 @@ function retryAfterMsOf(seconds: unknown): number | undefined {
   return value === undefined ? undefined : value * 1_000;
 }
 
-/** A refusal does not prove that an unanswered attempt before it will never act. */
+/** A refusal does not prove that an earlier unanswered attempt will never act. */
 export function withUnknownOutcome(failure: CofferError): CofferError {
   return new CofferError({ ...failure, message: failure.message, outcome: 'unknown', cause: failure.cause });
 }
 
-/** Reads the body of an answer. Throws `sdk/unexpected_answer` where it is not what it must be. */
+/** Reads the body of an answer. Throws `sdk/unexpected_answer` if it is not as required. */
 export function readBody<Answer>({ body, known }: Reply, read: (fields: Fields) => Answer): Answer {
   try {
     return read(fieldsOf(body));
@@ -220,13 +225,13 @@ export function readBody<Answer>({ body, known }: Reply, read: (fields: Fields) 
   }
 }
 
-/** A text as one segment of a path. Throws a TypeError on what a URL would read as a step elsewhere. */
+/** A text as one segment of a path. Throws a TypeError on a text that would change the path of a URL. */
 export function segment(text: string): string {
   if (text === '' || text === '.' || text === '..') throw new TypeError(`"${text}" is no id.`);
   return encodeURIComponent(text);
 }
 
-/** `?a=1&b=2` of the fields that are there; else nothing. */
+/** `?a=1&b=2` with the fields that are present; otherwise empty. */
 export function queryOf(fields: Readonly<Record<string, string | number | undefined>>): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(fields)) if (value !== undefined) query.set(name, String(value));

@@ -29,7 +29,7 @@ const confirmed = { ...submitted, status: 'confirmed', slot: 321 };
 const neverLanded = { code: 'moves/never_landed', message: 'It never landed.' };
 const failed = { ...submitted, status: 'failed', error: neverLanded };
 
-/** Answers a transfer as the service does: under the ref that came. */
+/** Answers a transfer as the service does: under the ref received. */
 const accepts: Step = ({ body }) => Response.json({ ...requested, ref: body.ref });
 const transfer = { userId: 'usr_a', currency: 1, amount: 40n };
 

@@ -7,16 +7,17 @@ import type { CallOptions, Timing } from './retry.ts';
 import { type Call, readBody } from './transport.ts';
 
 export interface SettledOptions extends CallOptions {
-  /** Between two looks, in milliseconds. Default 1,000. */
+  /** Between two polls, in milliseconds. Default 1,000. */
   readonly pollMs?: number;
 }
 
-/** A move that nothing changes any more. */
+/** A move that will not change any more. */
 export type SettledMove = TreasuryMove & { readonly status: 'confirmed' | 'failed' };
 
 /**
- * Every call rejects with a `CofferError`. A deposit or withdrawal is sent under one ref, made when it is not given,
- * until it is answered or the deadline comes. Its answer is the move as it was requested: `settled` waits for the end.
+ * Every call rejects with a `CofferError`. A deposit or withdrawal is sent under one ref, generated if none
+ * is given, until it is answered or the deadline passes. The answer is the move as requested: `settled` waits
+ * for its end.
  */
 export interface TreasuryClient {
   /** From the player's wallet to the treasury: it becomes available to the player. */
@@ -25,15 +26,15 @@ export interface TreasuryClient {
   readonly withdraw: (request: TransferRequest, options?: CallOptions) => Promise<TreasuryMove & Replayable>;
   readonly status: (ref: string, options?: CallOptions) => Promise<TreasuryMove>;
   /**
-   * The move once it is confirmed or has failed; a failed one is an answer, with its `error`. Looks for two minutes by
-   * default, also while the service cannot be reached. Then it rejects, with `sdk/not_settled` where the move is still
-   * under way; it goes on all the same.
+   * The move once it is confirmed or has failed; a failed one is an answer, with its `error`. Polls for two
+   * minutes by default, even while the service cannot be reached. Then it rejects, with `sdk/not_settled` if
+   * the move is still in flight; the move itself continues.
    */
   readonly settled: (ref: string, options?: SettledOptions) => Promise<SettledMove>;
   readonly balance: (request: TreasuryBalanceRequest, options?: CallOptions) => Promise<TreasuryBalance>;
 }
 
-/** Longer than a transaction can wait for its block before it is lost and signed anew. */
+/** Longer than a transaction can wait for its block before it is lost and signed again. */
 const SETTLED_WITHIN_MS = 120_000;
 const POLL_MS = 1_000;
 

@@ -1,4 +1,6 @@
-/** What the wallets take and answer beyond the API's own resources. Source: docs/api.md, Wallets. */
+/**
+ * What the wallet calls take and answer in addition to the API's own resources. Source: docs/api.md, Wallets.
+ */
 import type {
   Exported,
   ExportOrder,
@@ -8,7 +10,7 @@ import type {
   Withdrawal,
 } from './api.ts';
 
-/** What a wallet holds of something. */
+/** A wallet's holding of one asset. */
 export type Holding = Omit<WalletBalance['native'], 'symbol'>;
 
 /** A transfer on the chain. */
@@ -27,13 +29,13 @@ export interface WalletWithdrawRequest extends Withdrawal {
   readonly walletId: string;
 }
 
-/** With `recipientPublicKey`, an X25519 key in base64, the key of the wallet comes sealed for its owner. */
+/** With `recipientPublicKey`, an X25519 key in base64, the wallet's key is sealed for its owner. */
 export interface ExportRequest extends ExportOrder {
   readonly walletId: string;
 }
 
-/** The exported wallet, with its secret key in base58 or sealed, and the fresh one that takes its place. */
+/** The exported wallet, with its secret key in base58 or sealed, and the fresh one that replaces it. */
 export interface ExportedWallet extends Exported {
-  /** Hands the same key out again for 24 hours. */
+  /** Returns the same key again for 24 hours. */
   readonly idempotencyKey: string;
 }

@@ -1,4 +1,7 @@
-/** The wallets group: a player's own, and signatures that a backend asks for. Source: docs/api.md, Wallets. */
+/**
+ * The wallets group: a player's own wallet, and signatures requested by a backend. Source: docs/api.md,
+ * Wallets.
+ */
 import type { Fields } from './answers.ts';
 import type * as api from './api.ts';
 import type { Replayable } from './ledgerTypes.ts';
@@ -8,26 +11,26 @@ import { type Call, readBody, segment } from './transport.ts';
 import type * as types from './walletTypes.ts';
 
 /**
- * Every call rejects with a `CofferError`. Every write is sent under one idempotencyKey, made when it is not given,
- * until it is answered or the deadline comes.
+ * Every call rejects with a `CofferError`. Every write is sent under one idempotencyKey, generated if none is
+ * given, until it is answered or the deadline passes.
  */
 export interface WalletsClient {
   /** The active one. */
   readonly me: (options?: CallOptions) => Promise<api.Wallet>;
   readonly balance: (walletId: string, options?: CallOptions) => Promise<api.WalletBalance>;
-  /** Signs and does not send. */
+  /** Signs but does not send. */
   readonly sign: (
     request: types.WalletSignRequest,
     options?: CallOptions,
   ) => Promise<api.SignedTransaction & Replayable>;
-  /** Answers the move as it was requested: `withdrawal` tells what became of it. */
+  /** Answers the move as requested: `withdrawal` reports its outcome. */
   readonly withdraw: (
     request: types.WalletWithdrawRequest,
     options?: CallOptions,
   ) => Promise<api.WalletMove & Replayable>;
   readonly withdrawal: (walletId: string, moveId: string, options?: CallOptions) => Promise<api.WalletMove>;
   readonly exportPreflight: (walletId: string, options?: CallOptions) => Promise<api.ExportPreflight>;
-  /** Hands out the key of the wallet and makes a fresh wallet. The service cannot sign with the old one any more. */
+  /** Hands out the wallet's key and makes a fresh wallet. The service can no longer sign with the old one. */
   readonly export: (
     request: types.ExportRequest,
     options?: CallOptions,
@@ -35,7 +38,7 @@ export interface WalletsClient {
 }
 
 export interface ServerWalletsClient {
-  /** Only where the app has switched it on. Signs and does not send. */
+  /** Only if the app has enabled it. Signs but does not send. */
   readonly sign: (
     request: types.ServerSignRequest,
     options?: CallOptions,

@@ -4,14 +4,14 @@
  *
  * 1. The histories of the treasury's addresses: what final transactions took or brought.
  * 2. The books, with all that was in the log by then: what is owed. A deposit is owed only after it is final
- * on the chain.
+ *    on the chain.
  * 3. The treasury's funds, in finalized blocks: they include every deposit that is owed by 2.
  * 4. The head of the log, and the read models once they have reached it. Whatever had left the treasury by 1
- * or 3 was signed before, and what is signed is in the log before its first byte is sent: so its move is now
- * in the rows.
+ *    or 3 was signed before, and what is signed is in the log before its first byte is sent: so its move is
+ *    now in the rows.
  * 5. In one snapshot: cash-outs that are signed or confirmed but not booked, and those booked as paid since
- * 2. They include everything that could have left by 3 and is owed by 2: they are in flight. Also each
- * transfer of 1 against its move.
+ *    2. They include everything that could have left by 3 and is owed by 2: they are in flight. Also each
+ *    transfer of 1 against its move.
  * 6. The ends of moves, each looked up on the chain. A move ends after its transaction is final.
  *
  * So moves never make funds look short. Until they are booked, they may hide a shortfall of as much as is in

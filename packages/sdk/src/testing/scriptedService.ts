@@ -1,4 +1,4 @@
-/** For the specs: a service that answers by a script, and a clock that moves only when somebody sleeps. */
+/** For the specs: a service that answers by a script, and a clock that moves only when something sleeps. */
 import { isRecord } from '../answers.ts';
 import { createBackendClient } from '../backend.ts';
 import { CofferError } from '../cofferError.ts';
@@ -7,20 +7,20 @@ import type { RetryOptions, Timing } from '../retry.ts';
 
 export interface SentRequest {
   readonly method: string;
-  /** With the path of the base address. */
+  /** Includes the path of the base address. */
   readonly path: string;
   readonly headers: Headers;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Answers a request, or rejects as a broken connection does. */
+/** Answers a request, or rejects like a broken connection. */
 export type Step = (request: SentRequest, signal: AbortSignal | undefined) => Response | Promise<Response>;
 
 export const BASE_URL = 'http://coffer.example/v1';
-/** Of the keys that the SDK makes. */
+/** Format of the keys that the SDK makes. */
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** Each request takes the next step; the last one stays. `sent` are all requests so far. */
+/** Each request takes the next step; the last one repeats. `sent` holds all requests so far. */
 export function scriptedService(...steps: readonly Step[]): {
   readonly fetch: Fetch;
   readonly sent: readonly SentRequest[];
@@ -58,7 +58,7 @@ export const refuses = (
 /** The request may have arrived; nobody knows. */
 export const losesTheReply: Step = () => Promise.reject(new TypeError('fetch failed'));
 
-/** Answers nothing until the caller gives up. */
+/** Never answers; ends when the caller gives up. */
 export const hangs: Step = (_request, signal) =>
   new Promise((_resolve, reject) => {
     if (signal?.aborted) reject(signal.reason);
@@ -70,7 +70,7 @@ export interface ManualTiming extends Timing {
   readonly slept: readonly number[];
 }
 
-/** Sleeping takes no time, and the clock says that it did. The dice show `random`. */
+/** Sleeping takes no time but advances the clock. The random numbers are always `random`. */
 export function manualTiming(random = 0): ManualTiming {
   const slept: number[] = [];
   let nowMs = 1_000;
@@ -86,7 +86,7 @@ export function manualTiming(random = 0): ManualTiming {
   };
 }
 
-/** What the promise rejects with. Fails when it does not. */
+/** What the promise rejects with. Fails if it does not reject. */
 export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise;
@@ -96,7 +96,7 @@ export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   throw new Error('It did not reject.');
 }
 
-/** The backend client before a service that answers by these steps. */
+/** The backend client of a service that answers by these steps. */
 export function backendOf(steps: readonly Step[], retry: RetryOptions = {}, random = 0) {
   const service = scriptedService(...steps);
   const timing = manualTiming(random);
