@@ -1,4 +1,4 @@
-/** What every chain must do, whatever is behind the port: run on the memory chain, the embedded one and real nodes. */
+/** What every chain behind the port must do: run on the memory chain, the embedded one and real nodes. */
 import { decodeBase58Address } from '@coffer/kernel';
 import { expect } from 'chai';
 import type { Chain, ExecutedTransaction, Signature, TransactionStatus } from './port.ts';
@@ -12,25 +12,25 @@ import { signatureOf, type TransferMint } from './web3/buildTransfer.ts';
 
 export interface ChainWorld {
   readonly chain: Chain;
-  /** Shown at every commitment when it returns. So are tokens. */
+  /** Visible at every commitment when it returns. The same holds for tokens. */
   readonly fund: (address: string, lamports: bigint) => Promise<void>;
-  /** A mint without extensions, and how to come by its tokens. */
+  /** A mint without extensions, and a way to get its tokens. */
   readonly token: {
     readonly mint: TransferMint;
     readonly give: (owner: string, amount: bigint) => Promise<void>;
   };
-  /** Goes on until `isReached`, and lets the chain go on meanwhile. */
+  /** Repeats until `isReached`, letting the chain advance meanwhile. */
   readonly until: (isReached: () => Promise<boolean>) => Promise<void>;
-  /** For names of wallets and moves that nobody has used on this chain before. */
+  /** Makes names of wallets and moves unique on this chain. */
   readonly runId: string;
-  /** Where it can be made to: what is final by now is held no more, as of nodes that throw their history away. */
+  /** Only if the chain supports it: drops what is final by now, like nodes that prune their history. */
   readonly prune?: (statuses: 'kept' | 'forgotten') => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
 const SOL = 1_000_000_000n;
 const priority = { unitLimit: 60_000, microLamports: 1_000n };
-/** Two signatures, and the limit times its price. */
+/** Two signatures, plus the compute limit times its price. */
 const FEE = 10_000n + 60n;
 
 export function itIsAChain(name: string, makeWorld: () => Promise<ChainWorld>): void {
@@ -78,7 +78,7 @@ export function itIsAChain(name: string, makeWorld: () => Promise<ChainWorld>): 
       return found ?? expect.fail('Not executed.');
     }
 
-    /** A signed transfer of the native currency by wallets that have what it takes, or all but the amount. */
+    /** A signed native transfer between wallets that have enough funds, or enough for all but the amount. */
     async function transfer(of: { amount: bigint; funds?: bigint; moveId?: string; to?: TestWallet }) {
       const [feePayer, from] = await Promise.all([fundedWallet(SOL), fundedWallet(of.funds ?? SOL)]);
       const to = of.to ?? newWallet();
@@ -206,10 +206,10 @@ export function itIsAChain(name: string, makeWorld: () => Promise<ChainWorld>): 
     it('takes no bytes that are not signed by those who must', async () => {
       const { to, wire, signature } = await transfer({ amount: 10_000_000n });
       const forged = Uint8Array.from(wire);
-      // In the second signature, that of the wallet that pays.
+      // In the second signature, made by the paying wallet.
       forged[80] = (forged[80] ?? 0) ^ 1;
       const outcome = await chain.send(forged);
-      // A node may take it without looking; what it never does is to carry it out.
+      // A node may accept it without looking, but must never execute it.
       expect(outcome.outcome).to.be.oneOf(['accepted', 'refused']);
       const next = await transfer({ amount: 10_000_000n });
       await chain.send(next.wire);

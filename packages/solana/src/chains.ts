@@ -31,7 +31,9 @@ export interface OwnTestChain {
 }
 
 export interface OpenChains extends Chains {
-  /** On the installation's own chain, fee payers are funded automatically; elsewhere the operator funds them. */
+  /**
+   * On the installation's own chain, fee payers are funded automatically; elsewhere the operator funds them.
+   */
   readonly fundFeePayer: (environment: Environment, address: string) => Promise<void>;
   /** The installation's own chain has a mint for every currency of the test environment; elsewhere the issuer creates it. */
   readonly ensureMint: (currency: MintedCurrency) => Promise<void>;

@@ -134,7 +134,7 @@ export const movableOf = (accounts: readonly TokenAccount[]): readonly TokenAcco
     .sort(largestFirst)
     .slice(0, MOST_SOURCES);
 
-/** In one order for everybody: by address among equals. */
+/** The same order for everybody: ties are ordered by address. */
 const largestFirst = (one: TokenAccount, other: TokenAccount): number => {
   if (one.amount !== other.amount) return one.amount > other.amount ? -1 : 1;
   return one.address < other.address ? -1 : 1;
@@ -162,8 +162,8 @@ async function missingRent(chain: Chain, program: Address, held: bigint): Promis
 }
 
 /**
- * Whether the wallet can pay so much and is left with what an account must hold, or with nothing. Whoever sends it so
- * much enables it: what a wallet holds is one of these already. As of commitment `confirmed`.
+ * Whether the wallet can pay this much and keeps either an account's minimum or nothing. Funding it with
+ * enough makes this true: a wallet's balance is always one of the two. As of commitment `confirmed`.
  */
 export async function canSpare(chain: Chain, wallet: Address, lamports: bigint): Promise<boolean> {
   const [[account], minimum] = await Promise.all([

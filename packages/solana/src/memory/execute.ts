@@ -1,4 +1,7 @@
-/** Executes a transaction as a cluster would: only what transfers consist of; anything else is a mistake of the spec. */
+/**
+ * Executes a transaction as a cluster would, limited to what transfers consist of; anything else is a mistake
+ * in the spec.
+ */
 import type { Address } from '../port.ts';
 import {
   ASSOCIATED_TOKEN_PROGRAM,

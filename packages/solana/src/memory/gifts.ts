@@ -1,4 +1,4 @@
-/** What a chain in memory is given from nowhere. */
+/** Funds and accounts that a memory chain creates from nothing. */
 import type { Address } from '../port.ts';
 import { TOKEN_PROGRAM } from '../programs/ids.ts';
 import type { Mint } from '../programs/mint.ts';
@@ -17,7 +17,7 @@ import {
 } from './accounts.ts';
 
 export interface Gifts {
-  /** From nowhere, and final at once. The same holds for mints and tokens. */
+  /** Created from nothing, and final at once. The same holds for mints and tokens. */
   readonly fund: (address: Address, lamports: bigint) => void;
   readonly createMint: (
     mint?: Partial<Pick<Mint, 'program' | 'decimals' | 'freezeAuthority'>>,
@@ -25,7 +25,7 @@ export interface Gifts {
   /** Into the associated account, unless another is given. */
   readonly giveTokens: (mint: TransferMint, owner: Address, amount: bigint, at?: Address) => Address;
   readonly setFrozen: (tokenAccount: Address, isFrozen: boolean) => void;
-  /** Replaces what is there. */
+  /** Replaces any existing account. */
   readonly putAccount: (address: Address, account: HeldAccount) => void;
   /** With everything it holds. */
   readonly closeAccount: (address: Address) => void;

@@ -1,4 +1,7 @@
-/** What an instruction says, where we know for certain: every list here says what is known, nothing what is not. */
+/**
+ * What an instruction says, if known for certain: each list names what is known, so anything else counts as
+ * unknown.
+ */
 import type { Address } from '../port.ts';
 import {
   type AssociatedTokenInstruction,
@@ -30,7 +33,7 @@ export type DecodedInstruction =
   | ComputeBudgetInstruction
   | MemoInstruction
   | LookupTableInstruction
-  /** To a program whose instructions we read, and not one of those that we know. */
+  /** To a program whose instructions we read, but none of those that we know. */
   | { readonly program: 'unread'; readonly programId: Address }
   /** To any other program. */
   | { readonly program: 'foreign'; readonly programId: Address };

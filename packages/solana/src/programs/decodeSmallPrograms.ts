@@ -4,7 +4,7 @@ import type { Address } from '../port.ts';
 import { SYSTEM_PROGRAM, TOKEN_PROGRAMS } from './ids.ts';
 import { type InstructionContent, named } from './readInstruction.ts';
 
-/** Making the account where a wallet holds a token: at the payer's cost, unless it is there already. */
+/** Creates the account in which a wallet holds a token: paid by the payer, unless it already exists. */
 export interface AssociatedTokenInstruction {
   readonly program: 'associatedToken';
   readonly name: 'Create' | 'CreateIdempotent';
@@ -14,7 +14,10 @@ export interface AssociatedTokenInstruction {
   readonly mint: Address;
 }
 
-/** Source: https://docs.rs/spl-associated-token-account-interface. No data at all is `Create`, as it once was. */
+/**
+ * Source: https://docs.rs/spl-associated-token-account-interface. No data at all means `Create`, as in its
+ * first version.
+ */
 export function decodeAssociatedToken({
   accounts,
   data,
@@ -22,7 +25,7 @@ export function decodeAssociatedToken({
   const roles = named(accounts, 'payer', 'account', 'owner', 'mint', 'system', 'tokens');
   if (!roles || data.length > 1) return undefined;
   const { payer, account, owner, mint, system, tokens } = roles;
-  // It calls them: whatever else stood there would be called with the payer's consent.
+  // The program calls these: any other one would be called with the payer's consent.
   if (system !== SYSTEM_PROGRAM || !TOKEN_PROGRAMS.includes(tokens)) return undefined;
   const tag = data[0] ?? 0;
   if (tag > 1) return undefined;
@@ -72,7 +75,7 @@ export interface MemoInstruction {
   readonly text: string;
 }
 
-/** Any text; what is none the program refuses. */
+/** Any text; the program refuses anything else. */
 export const decodeMemo = ({ data }: InstructionContent): MemoInstruction | undefined =>
   isUtf8(data) ? { program: 'memo', name: 'Memo', text: Buffer.from(data).toString('utf8') } : undefined;
 

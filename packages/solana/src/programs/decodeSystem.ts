@@ -17,10 +17,10 @@ export type SystemInstruction =
       readonly created: Address;
       readonly base: Address;
       readonly lamports: bigint;
-      /** The program that it will belong to. */
+      /** The program that will own it. */
       readonly owner: Address;
     }
-  /** They say whose an account is, or lay claim to it. */
+  /** They define, or claim, who owns an account. */
   | {
       readonly program: 'system';
       readonly name:
@@ -41,7 +41,7 @@ export type SystemInstruction =
         | 'UpgradeNonceAccount';
     };
 
-/** Undefined for whatever is not one of them, byte for byte. */
+/** Undefined unless it is one of them, byte for byte. */
 export function decodeSystem({ accounts, data: bytes }: InstructionContent): SystemInstruction | undefined {
   const data = Buffer.from(bytes);
   if (data.length < 4) return undefined;
@@ -106,7 +106,10 @@ function createAccountWithSeed(accounts: readonly Address[], data: Buffer): Syst
   };
 }
 
-/** Where the text ends whose length, of eight bytes, stands there; beyond everything where that is not there. */
+/**
+ * The end of the text whose eight-byte length is at the offset; past the end of the data if there is no
+ * length.
+ */
 function endOfSeed(data: Buffer, lengthAt: number): number {
   if (data.length < lengthAt + 8) return Number.POSITIVE_INFINITY;
   return lengthAt + 8 + Number(data.readBigUInt64LE(lengthAt));

@@ -1,14 +1,15 @@
 /**
- * Instructions of both token programs, which share their numbers so far as they go here. Source:
- * https://docs.rs/spl-token-2022-interface (TokenInstruction), https://github.com/solana-program/token (batch).
+ * Instructions of both token programs, which have the same numbers for those listed here. Source:
+ * https://docs.rs/spl-token-2022-interface (TokenInstruction), https://github.com/solana-program/token
+ * (batch).
  */
 import type { Address } from '../port.ts';
 import { addressAt, type InstructionContent, named } from './readInstruction.ts';
 
 interface Authorized {
-  /** Who may do it: the owner, a delegate, or an account that several sign for. */
+  /** Who may do it: the owner, a delegate, or a multisig account. */
   readonly authority: Address;
-  /** Behind the accounts that it needs: the signers of such an account, or any others. */
+  /** After the accounts that it needs: the signers of a multisig, or any others. */
   readonly rest: readonly Address[];
 }
 
@@ -17,7 +18,7 @@ export type SingleTokenInstruction = { readonly program: 'token' } & (
       readonly name: 'Transfer' | 'TransferChecked' | 'TransferCheckedWithFee';
       readonly source: Address;
       readonly destination: Address;
-      /** Null where the instruction does not say: then it is that of the source. */
+      /** Null if the instruction does not name it: then it is the source's mint. */
       readonly mint: Address | null;
       readonly amount: bigint;
     })
@@ -51,11 +52,14 @@ export type TokenInstruction =
 
 const BATCH = 255;
 
-/** Undefined for whatever is not one of them, byte for byte; a batch of which one part is not, as a whole. */
+/** Undefined unless it is one of them, byte for byte; a batch with one unknown part is unknown as a whole. */
 export const decodeToken = (content: InstructionContent): TokenInstruction | undefined =>
   content.data[0] === BATCH ? batch(content) : single(content);
 
-/** Each part is the number of its accounts, that of its bytes, and these; its accounts are the next ones. */
+/**
+ * Each part is the number of its accounts, the number of its bytes, and the bytes; its accounts are the next
+ * in the list.
+ */
 function batch({ programId, accounts, data: bytes }: InstructionContent): TokenInstruction | undefined {
   const data = Buffer.from(bytes);
   const instructions: SingleTokenInstruction[] = [];
@@ -66,7 +70,7 @@ function batch({ programId, accounts, data: bytes }: InstructionContent): TokenI
     const accountCount = data.readUInt8(at);
     const end = at + 2 + data.readUInt8(at + 1);
     if (end > data.length || used + accountCount > accounts.length) return undefined;
-    // A batch in a batch is no single instruction, so it is refused here.
+    // A nested batch is not a single instruction, so it is refused here.
     const part = single({
       programId,
       accounts: accounts.slice(used, used + accountCount),
@@ -81,7 +85,7 @@ function batch({ programId, accounts, data: bytes }: InstructionContent): TokenI
   return { program: 'token', name: 'Batch', instructions };
 }
 
-/** Lengths of the instructions that are only named, because none of them is ever signed. */
+/** Lengths of the instructions that are only named, because they are never signed. */
 const NAMED_ONLY = new Map<
   number,
   {
@@ -124,7 +128,7 @@ function single(content: InstructionContent): SingleTokenInstruction | undefined
         ? transferChecked('TransferChecked', accounts, data.readBigUInt64LE(1))
         : undefined;
     case 26:
-      // The one of the fee extension's instructions that moves an amount.
+      // The only instruction of the fee extension that moves an amount.
       return data[1] === 1 && data.length === 19
         ? transferChecked('TransferCheckedWithFee', accounts, data.readBigUInt64LE(2))
         : undefined;
@@ -143,7 +147,7 @@ function single(content: InstructionContent): SingleTokenInstruction | undefined
     case 38:
       return data.length === 1 ? lamportsOut('WithdrawExcessLamports', accounts) : undefined;
     case 45:
-      // Everything, or so many: one byte says whether an amount follows.
+      // Everything, or a given amount: one byte says whether an amount follows.
       return (data.length === 2 && data[1] === 0) || (data.length === 10 && data[1] === 1)
         ? lamportsOut('UnwrapLamports', accounts)
         : undefined;

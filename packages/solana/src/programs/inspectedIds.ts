@@ -13,7 +13,7 @@ export const LOADER_PROGRAMS: readonly Address[] = [
   'LoaderV411111111111111111111111111111111111',
 ];
 
-/** They keep stakes and votes, with authorities that can be handed on. */
+/** They hold stakes and votes, with authorities that can be transferred. */
 export const STAKING_PROGRAMS: readonly Address[] = [
   'Stake11111111111111111111111111111111111111',
   'Vote111111111111111111111111111111111111111',

@@ -22,7 +22,7 @@ export const writableSigner = (address: Address): AccountMeta => ({
   isWritable: true,
 });
 
-/** Little-endian. Throws a `RangeError` for what does not fit, instead of sending another amount. */
+/** Little-endian. Throws a `RangeError` for a value that does not fit, instead of sending another amount. */
 export function u64(value: bigint): Uint8Array {
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64LE(value);

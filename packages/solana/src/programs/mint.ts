@@ -1,4 +1,4 @@
-/** What a mint says of its token, and whether a transfer of it means what the ledger takes it for. */
+/** What a mint says about its token, and whether a transfer of it means what the ledger assumes. */
 import { encodeBase58 } from '@coffer/kernel';
 import type { Address, ChainAccount } from '../port.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './ids.ts';
@@ -9,16 +9,16 @@ export interface Mint {
   readonly program: Address;
   readonly supply: bigint;
   readonly decimals: number;
-  /** Who may make more of it. */
+  /** Who may mint more of it. */
   readonly mintAuthority: Address | null;
-  /** Who may freeze anybody's account of it, the treasury's as well. */
+  /** Who may freeze any account of it, including the treasury's. */
   readonly freezeAuthority: Address | null;
   readonly extensions: readonly ExtensionName[];
 }
 
 const MINT_BYTES = 82;
 
-/** Undefined where the account is no initialized mint of a token program. */
+/** Undefined unless the account is an initialized mint of a token program. */
 export function decodeMint({ address, owner, data: bytes }: ChainAccount): Mint | undefined {
   const data = Buffer.from(bytes);
   if (owner !== TOKEN_PROGRAM && owner !== TOKEN_2022_PROGRAM) return undefined;
@@ -41,11 +41,11 @@ function extensionsOf(program: Address, data: Buffer): readonly ExtensionName[] 
   return program === TOKEN_2022_PROGRAM ? decodeExtensions(data, 'mint') : undefined;
 }
 
-/** An address behind a number that says whether there is one. */
+/** An address preceded by a number that says whether there is one. */
 export const optionalAddress = (data: Buffer, at: number): Address | null =>
   data.readUInt32LE(at) === 1 ? encodeBase58(data.subarray(at + 4, at + 36)) : null;
 
-/** They say something about the token, and change nothing of what a transfer does. */
+/** They say something about the token, but do not change what a transfer does. */
 const HARMLESS: readonly ExtensionName[] = [
   'immutableOwner',
   'metadataPointer',
@@ -57,9 +57,9 @@ const HARMLESS: readonly ExtensionName[] = [
 ];
 
 /**
- * Why a transfer of the mint's tokens might not move what it says, to stay there; undefined where it does. Every
- * extension that is not harmless is refused, also one that nobody knew when this was written: some let the issuer take,
- * freeze or burn what players own, some credit less than was sent, some run foreign code, and some hide or scale the
+ * Why a transfer of the mint's tokens might not permanently move the stated amount; undefined if it does.
+ * Every extension that is not harmless is refused, including unknown ones: some let the issuer take, freeze
+ * or burn what players own, some credit less than was sent, some run foreign code, and some hide or scale the
  * amounts.
  */
 export function mintProblem(mint: Mint | undefined, decimals: number): string | undefined {

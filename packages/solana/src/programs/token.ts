@@ -1,5 +1,5 @@
 /**
- * Instructions of the token programs that we sign, and no others. Written here instead of taken from
+ * The token program instructions that we sign, and no others. Written here instead of taken from
  * @solana/spl-token (docs/adr/0018-chain-port.md); the specs compare every byte with it.
  */
 import type { Address } from '../port.ts';
@@ -10,7 +10,7 @@ const CLOSE_ACCOUNT = 9;
 const TRANSFER_CHECKED = 12;
 const CREATE_IDEMPOTENT = 1;
 
-/** Between token accounts, not wallets. The program compares mint and decimals with what it holds. */
+/** Between token accounts, not wallets. The program checks mint and decimals against its own records. */
 export const transferChecked = (transfer: {
   readonly program: Address;
   readonly source: Address;
@@ -34,10 +34,10 @@ export const transferChecked = (transfer: {
   ]),
 });
 
-/** Does nothing where the account is there already, so a race for it fails nobody. */
+/** Does nothing if the account already exists, so a race to create it fails nobody. */
 export const createAssociatedAccountIdempotent = (account: {
   readonly payer: Address;
-  /** As `associatedTokenAddress` says. */
+  /** As computed by `associatedTokenAddress`. */
   readonly address: Address;
   readonly owner: Address;
   readonly mint: Address;
@@ -55,7 +55,7 @@ export const createAssociatedAccountIdempotent = (account: {
   data: Uint8Array.of(CREATE_IDEMPOTENT),
 });
 
-/** Of an empty token account: its rent goes to `destination`. */
+/** Closes an empty token account: its rent goes to `destination`. */
 export const closeAccount = (close: {
   readonly program: Address;
   readonly account: Address;

@@ -7,7 +7,7 @@ import { decodeExtensions, TOKEN_ACCOUNT_BYTES } from './tokenExtensions.ts';
 const INITIALIZED = 1;
 const FROZEN = 2;
 
-/** Undefined where the account is no initialized token account. */
+/** Undefined unless the account is an initialized token account. */
 export function decodeTokenAccount({ address, owner, data: bytes }: ChainAccount): TokenAccount | undefined {
   const data = Buffer.from(bytes);
   if (owner !== TOKEN_PROGRAM && owner !== TOKEN_2022_PROGRAM) return undefined;

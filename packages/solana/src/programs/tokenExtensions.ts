@@ -1,8 +1,11 @@
-/** Extensions of Token-2022 accounts: each is a type, a length and so many bytes, behind the base of the account. */
+/**
+ * Extensions of Token-2022 accounts: each is a type, a length and that many bytes, after the base of the
+ * account.
+ */
 import type { Address } from '../port.ts';
 import { TOKEN_2022_PROGRAM } from './ids.ts';
 
-/** By the number of its type. The names are those of the program's source, in camel case. */
+/** Indexed by type number. The names are from the program's source, in camel case. */
 const EXTENSION_NAMES = [
   'uninitialized',
   'transferFeeConfig',
@@ -35,23 +38,27 @@ const EXTENSION_NAMES = [
   'permissionedBurn',
 ] as const;
 
-/** `unknown:<number>` where the program has learnt one that is not in our list. */
+/** `unknown:<number>` for one that is not in our list. */
 export type ExtensionName = (typeof EXTENSION_NAMES)[number] | `unknown:${number}`;
 
-/** The base of mints is filled up to that of accounts, so that the type of both stands in one place. */
+/** The base of mints is padded to the size of accounts, so that the type of both is at the same offset. */
 export const TOKEN_ACCOUNT_BYTES = 165;
 const FIRST_EXTENSION = TOKEN_ACCOUNT_BYTES + 1;
 
-/** An associated account of a mint without extensions of its own: that of Token-2022 says that its owner stays. */
+/**
+ * An associated account of a mint without extensions: a Token-2022 account has one of its own,
+ * immutableOwner.
+ */
 export const newTokenAccountBytes = (program: Address): number =>
   program === TOKEN_2022_PROGRAM ? FIRST_EXTENSION + 4 : TOKEN_ACCOUNT_BYTES;
-/** No account with extensions has this length: it would be taken for a multisig. */
+/** No account with extensions has this length: it would be mistaken for a multisig. */
 const MULTISIG_BYTES = 355;
 
 export const ACCOUNT_TYPES = { mint: 1, account: 2 } as const;
 
 /**
- * The extensions of data longer than its base; undefined where it is not of that type, or cannot be read to its end.
+ * The extensions in data longer than its base; undefined if it is of another type, or cannot be read to its
+ * end.
  */
 export function decodeExtensions(
   data: Buffer,
@@ -64,7 +71,7 @@ export function decodeExtensions(
   let at = FIRST_EXTENSION;
   while (at + 2 <= data.length) {
     const number = data.readUInt16LE(at);
-    // What follows is room that is not used, to the program as well.
+    // The rest is unused space, for the program as well.
     if (number === 0) return names;
     if (at + 4 > data.length) return undefined;
     at += 4 + data.readUInt16LE(at + 2);

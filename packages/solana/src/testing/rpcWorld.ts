@@ -1,4 +1,4 @@
-/** A world for the contract behind any node that has a faucet: an embedded chain, a test validator, a test cluster. */
+/** A contract world for any node with a faucet: an embedded chain, a test validator, a test cluster. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createInitializeMint2Instruction, createMintToInstruction, MINT_SIZE } from '@solana/spl-token';
@@ -26,7 +26,7 @@ const ours = ({ programId, keys, data }: TransactionInstruction): Instruction =>
   data,
 });
 
-/** `goOn` is what is done while something is awaited. */
+/** `goOn` is called while something is awaited. */
 export async function rpcWorld(
   url: string,
   tokenProgram: Address,

@@ -1,4 +1,4 @@
-/** For the specs: the adapter over two scripted nodes, with a clock that stands. Called in a `describe`. */
+/** For the specs: the adapter over two scripted nodes, with a stopped clock. Called in a `describe`. */
 import { encodeBase58 } from '@coffer/kernel';
 import { expect } from 'chai';
 import type { Chain } from '../port.ts';
@@ -20,7 +20,7 @@ export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
   return expect.fail('It did not fail.');
 }
 
-/** Made anew before each spec. */
+/** Created again before each spec. */
 export interface ScriptedChain {
   chain: Chain;
   first: ScriptedNode;

@@ -7,7 +7,7 @@ interface RpcCall {
   readonly params: readonly unknown[];
 }
 
-/** The text of the result, since numbers must not go through a parser that loses them; or why there is none. */
+/** The result as text, since a parser could lose digits of its numbers; or the reason why there is none. */
 export type Scripted = string | { readonly code: number; readonly message: string; readonly data?: unknown };
 
 export type Manner =
@@ -26,9 +26,9 @@ export interface ScriptedNode {
   readonly calls: readonly RpcCall[];
   readonly methods: () => readonly string[];
   readonly on: (method: string, answer: Scripted | ((params: readonly unknown[]) => Scripted)) => void;
-  /** A number is the status of each answer. */
+  /** A number is the HTTP status of each answer. */
   readonly setManner: (manner: Manner) => void;
-  /** How often somebody wished for a socket. */
+  /** How often a client tried to upgrade to a socket. */
   readonly upgrades: () => number;
   readonly close: () => Promise<void>;
 }
@@ -42,7 +42,7 @@ export async function scriptedNode(): Promise<ScriptedNode> {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
-    // Written by the code under test, which the specs look at.
+    // Written by the code under test; the specs check it.
     const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as RpcCall & {
       id: unknown;
     };

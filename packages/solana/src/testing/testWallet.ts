@@ -1,4 +1,4 @@
-/** Wallets for specs, and what they sign. */
+/** Wallets for specs, and their signatures. */
 import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import { encodeBase58 } from '@coffer/kernel';
 import type { Address } from '../port.ts';
@@ -12,7 +12,7 @@ export interface TestWallet {
 /** What precedes the 32 bytes of a seed in PKCS #8. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** The same for the same name. */
+/** The same wallet for the same name. */
 export function testWallet(name: string): TestWallet {
   const seed = createHash('sha256').update(`test wallet ${name}`).digest();
   const key = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' });
@@ -23,7 +23,7 @@ export function testWallet(name: string): TestWallet {
   };
 }
 
-/** The wire bytes of a transfer, signed by those who must. */
+/** The wire bytes of a transfer, signed by all its signers. */
 export function signedTransfer(
   order: Omit<TransferOrder, 'feePayer' | 'from'>,
   feePayer: TestWallet,

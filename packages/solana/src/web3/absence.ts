@@ -1,6 +1,6 @@
 /**
- * Why nodes do not find a transaction. Nodes prune their history: most after days, some within minutes, and some keep
- * none. For what they no longer hold they answer null, just as for what never existed.
+ * Why nodes do not find a transaction. Nodes prune their history: most after days, some within minutes, and
+ * some keep none. For what they no longer hold they answer null, as for what never existed.
  */
 import { z } from 'zod';
 import type { Absence, KeptHistory, Signature } from '../port.ts';

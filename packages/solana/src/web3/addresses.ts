@@ -1,11 +1,11 @@
-/** The parts that need the curve: web3.js knows which 32 bytes are a point on it. */
+/** The parts that need the curve: web3.js can tell which 32 bytes are a point on it. */
 import { PublicKey } from '@solana/web3.js';
 import type { Address } from '../port.ts';
 import { ASSOCIATED_TOKEN_PROGRAM } from '../programs/ids.ts';
 
 /**
- * Whether the address can have a key. Addresses of programs are off the curve, and only the program can dispose of what
- * is sent to them.
+ * Whether the address can have a key. Program addresses are off the curve, and only the program can dispose
+ * of what is sent to them.
  */
 export const isOnCurve = (address: Address): boolean => PublicKey.isOnCurve(new PublicKey(address).toBytes());
 

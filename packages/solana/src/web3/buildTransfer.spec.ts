@@ -34,7 +34,7 @@ const order: TransferOrder = {
 };
 const chip = { address: mint.address, program: ids.TOKEN_2022_PROGRAM, decimals: 6 };
 
-/** By instruction: its program, and its accounts with what it may do to them. */
+/** For each instruction: its program, and its accounts with their permissions. */
 function instructionsOf(message: Uint8Array) {
   const decoded = Message.from(Buffer.from(message));
   const accountOf = (index: number) => {
@@ -156,7 +156,7 @@ describe('a transfer', () => {
       amount,
       sources,
       createsAccount: true,
-      // Somebody else than the owner: the largest that there is.
+      // Somebody other than the owner: this makes the largest possible message.
       rentPayer: keys().address,
     });
     expect(1 + 64 * signers.length + message.length).to.be.at.most(MAX_TRANSACTION_BYTES);

@@ -1,4 +1,4 @@
-/** Builds transfers, ready to be signed. Signing happens elsewhere: no secret key comes here. */
+/** Builds transfers, ready to be signed. Signing happens elsewhere: no secret key is ever passed in. */
 import assert from 'node:assert/strict';
 import { encodeBase58 } from '@coffer/kernel';
 import { PublicKey, TransactionInstruction, TransactionMessage } from '@solana/web3.js';

@@ -153,7 +153,7 @@ describe('the bytes of a transaction', () => {
           const fault = faultOf(changed);
           if (fault !== undefined) return;
           const { message: signed, version, signatures } = decodeTransaction(changed);
-          // What is signed is all behind the signatures, so nothing in it can escape the decoding.
+          // Everything signed is after the signatures, so nothing in it can escape the decoding.
           expect(Buffer.concat([Buffer.of(signatures.length), ...signatures, signed])).to.deep.equal(
             Buffer.from(changed),
           );

@@ -1,15 +1,15 @@
 /**
- * What stands in the bytes of a transaction, down to the last one. Whoever signs must read what the cluster reads: so
- * the bytes are decoded, written again and compared, and whatever a runtime would not take is refused here.
+ * Decodes a transaction down to its last byte. A signer must read what the cluster reads: so the bytes are
+ * decoded, written again and compared, and whatever a runtime would not accept is refused here.
  */
 import { type MessageAddressTableLookup, type MessageHeader, VersionedTransaction } from '@solana/web3.js';
 import type { Address } from '../port.ts';
 import { MAX_TRANSACTION_BYTES } from './buildTransfer.ts';
 
-/** The runtime takes no transaction that names more. */
+/** The runtime accepts no transaction that names more. */
 const MAX_TRANSACTION_ACCOUNTS = 64;
 
-/** Why the bytes are no transaction that we can read. */
+/** Why the bytes are not a transaction that we can read. */
 export type TransactionFault =
   | 'size'
   | 'unsupported_version'
@@ -41,7 +41,9 @@ export interface TableLookup {
 
 interface CompiledInstruction {
   readonly programId: Address;
-  /** Into the static keys, then the writable looked-up ones of all tables, then the read-only ones. */
+  /**
+   * Indexes into the static keys, then the writable looked-up ones of all tables, then the read-only ones.
+   */
   readonly accounts: readonly number[];
   readonly data: Uint8Array;
 }
@@ -49,9 +51,9 @@ interface CompiledInstruction {
 export interface DecodedTransaction {
   readonly version: 'legacy' | 0;
   readonly wire: Uint8Array;
-  /** What is signed. */
+  /** The bytes to sign. */
   readonly message: Uint8Array;
-  /** 64 bytes each, in the order of the keys that sign; zeros where nobody has signed yet. */
+  /** 64 bytes each, in the order of the signing keys; zeros for signatures that are still missing. */
   readonly signatures: readonly Uint8Array[];
   readonly header: {
     readonly requiredSignatures: number;
@@ -65,12 +67,15 @@ export interface DecodedTransaction {
 }
 
 const SIGNATURE_BYTES = 64;
-/** A first byte of a message with this bit is a version; else it counts signatures. */
+/** A first byte with this bit set is a message version; otherwise it counts signatures. */
 const VERSION_BIT = 0x80;
 
-/** Throws a `TransactionFormatError`, and nothing else, for bytes that are no legacy or version 0 transaction. */
+/**
+ * Throws a `TransactionFormatError`, and nothing else, for bytes that are not a legacy or version 0
+ * transaction.
+ */
 export function decodeTransaction(wire: Uint8Array): DecodedTransaction {
-  // Larger ones exist from version 1 on, which nobody here can read yet.
+  // Larger ones exist from version 1 on, which cannot be read here yet.
   if (wire.length === 0 || wire.length > MAX_TRANSACTION_BYTES) throw new TransactionFormatError('size');
   const messageAt = startOfMessage(wire);
   const bytes = Uint8Array.from(wire);
@@ -111,7 +116,7 @@ export function decodeTransaction(wire: Uint8Array): DecodedTransaction {
   };
 }
 
-/** The transaction with the signature in its place. */
+/** The transaction with the signature filled in. */
 export function withSignature(
   { wire, staticKeys, header }: DecodedTransaction,
   signer: Address,
@@ -125,8 +130,8 @@ export function withSignature(
 }
 
 /**
- * Behind the signatures. Their number is one byte: a packet has no room for 128 of them, so a first byte with the high
- * bit is either padded or the version of a format that puts its version first.
+ * The offset after the signatures. Their number is one byte: a packet has no room for 128 of them, so a first
+ * byte with the high bit set is either padded or the version of a format that puts its version first.
  */
 function startOfMessage(wire: Uint8Array): number {
   const signatures = wire[0] ?? 0;
@@ -134,7 +139,7 @@ function startOfMessage(wire: Uint8Array): number {
   const start = 1 + signatures * SIGNATURE_BYTES;
   const first = wire[start];
   if (first === undefined) throw new TransactionFormatError('malformed');
-  // 0xff, with which a signed off-chain message begins, is such a version: what is signed as one is never the other.
+  // 0xff, the first byte of a signed off-chain message, is such a version: a signed message is never a transaction.
   if (first & VERSION_BIT && first !== VERSION_BIT) throw new TransactionFormatError('unsupported_version');
   const required = first === VERSION_BIT ? wire[start + 1] : first;
   if (required !== signatures) throw new TransactionFormatError('signature_count');

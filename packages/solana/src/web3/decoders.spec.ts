@@ -1,4 +1,4 @@
-/** Each decoder against the builders of the programs' own libraries. */
+/** Compares each decoder with the builders of the programs' own libraries. */
 import {
   AuthorityType,
   createApproveCheckedInstruction,
@@ -67,7 +67,7 @@ const batchOf = (programId: PublicKey, ...parts: TransactionInstruction[]) =>
 const seeded = { basePubkey: wallet, seed: 'seed', programId: owner };
 const nonce = { noncePubkey: other, authorizedPubkey: wallet };
 
-/** What is decoded to its fields. */
+/** Instructions decoded to their fields. */
 const read: readonly (readonly [what: string, built: TransactionInstruction, decoded: object])[] = [
   [
     'a transfer of lamports',
@@ -251,7 +251,7 @@ function tokenRows(program: PublicKey): typeof read {
   ];
 }
 
-/** What is known by name only. */
+/** Instructions known by name only. */
 const namedOnly: readonly (readonly [name: string, built: TransactionInstruction])[] = [
   [
     'CreateAccount',
@@ -292,7 +292,7 @@ const namedOnly: readonly (readonly [name: string, built: TransactionInstruction
   ]),
 ];
 
-/** What is to a program that we read, and in no list. */
+/** Instructions to a program that we read, but in no list. */
 const unread: readonly (readonly [what: string, built: TransactionInstruction])[] = [
   ['RecoverNested', createRecoverNestedInstruction(other, mint, third, other, mint, wallet)],
   ['MintTo', createMintToInstruction(mint, other, wallet, 1n)],
@@ -392,12 +392,12 @@ describe('an instruction', () => {
     for (const built of known) {
       const { programId, keys, data } = built;
       const isText = programId.toBase58() === MEMO_PROGRAM;
-      // A single byte of the associated token program may be left out.
+      // The associated token program allows a single byte to be left out.
       const isShort = data.length > 1 && !isText;
       const decoded = decode(built);
       if (!isText) {
         const longer = { ...built, data: Buffer.concat([data, Buffer.of(0)]) };
-        // An instruction of no data is the same as one of a zero.
+        // An instruction without data is the same as one with a zero byte.
         if (data.length > 0)
           expect(decode(longer).program, `${data.toString('hex')} and 00`).to.equal('unread');
       }
@@ -421,7 +421,7 @@ describe('an instruction', () => {
         fc.array(fc.constantFrom(w ?? '', o ?? '', t ?? ''), { maxLength: 8 }),
         fc.oneof(
           fc.uint8Array({ maxLength: 64 }),
-          // Bytes of an instruction that is known, some of them altered.
+          // Bytes of a known instruction, some of them altered.
           fc
             .tuple(fc.constantFrom(...known), fc.nat(), fc.integer({ min: 0, max: 255 }))
             .map(([{ data }, at, byte]) => {

@@ -36,7 +36,7 @@ describe('What never landed on the embedded chain', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  /** What an adapter says of it after more slots than a blockhash lives. */
+  /** What an adapter reports after more slots than a blockhash lives. */
   const told = async <T>(ask: (chain: ReturnType<typeof createRpcChain>) => Promise<T>) => {
     const node = await createEmbeddedChain({ slotMs: 'byHand', folder });
     const chain = createRpcChain({ urls: [node.url], timeoutMs: 10_000 });

@@ -1,4 +1,4 @@
-/** Our encoders and decoders against those of @solana/spl-token and web3.js, byte for byte. */
+/** Compares our encoders and decoders with those of @solana/spl-token and web3.js, byte for byte. */
 import { generateKeyPairSync } from 'node:crypto';
 import { encodeBase58 } from '@coffer/kernel';
 import * as spl from '@solana/spl-token';
@@ -24,7 +24,7 @@ const u64 = fc.bigInt({ min: 0n, max: U64_MAX });
 const u8 = fc.nat({ max: 255 });
 const optionalAddress = fc.option(address);
 
-/** As web3.js has it, in our words. */
+/** web3.js's instruction in our form. */
 const ours = ({ programId, keys, data }: TransactionInstruction) => ({
   programId: programId.toBase58(),
   accounts: keys.map(({ pubkey, isSigner, isWritable }) => ({
@@ -178,7 +178,7 @@ const account = (owner: string, data: Uint8Array): ChainAccount => ({
   isExecutable: false,
 });
 
-/** A mint of Token-2022 with these extensions, of so many bytes each. */
+/** A Token-2022 mint with these extensions, each of the given size in bytes. */
 function extended(base: Buffer, types: readonly (readonly [type: number, bytes: number])[]): Buffer {
   const parts = types.map(([type, bytes]) => {
     const entry = Buffer.alloc(4 + bytes, 7);
@@ -224,7 +224,7 @@ describe('mints', () => {
       if (typeof type !== 'number' || type === ExtensionType.Uninitialized) continue;
       const [found] =
         decodeMint(account(ids.TOKEN_2022_PROGRAM, extended(base, [[type, 8]])))?.extensions ?? [];
-      // These two are called otherwise in the library than in the program.
+      // The library names these two differently from the program.
       const known = name
         .replace('ScaledUiAmountConfig', 'ScaledUiAmount')
         .replace('PausableConfig', 'Pausable');

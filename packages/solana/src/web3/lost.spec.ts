@@ -9,13 +9,13 @@ const SIGNATURE = encodeBase58(Buffer.alloc(64, 1));
 const LAST_VALID = 1_000n;
 const LANDED = { slot: 1_400, confirmations: null, err: null, confirmationStatus: 'finalized' };
 
-/** A node as it is when it can say for sure that the transaction is lost, but for what is changed. */
+/** A node that can say for sure that the transaction is lost, except for the fields changed. */
 interface Node {
   readonly manner?: Manner;
-  /** Of the finalized block. */
+  /** Height of the finalized block. */
   readonly height?: number | null;
   readonly slot?: number;
-  /** Of the search. */
+  /** Slot of the search. */
   readonly searchedSlot?: number;
   readonly status?: object | null;
   readonly firstSlot?: number;

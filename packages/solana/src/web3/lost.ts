@@ -1,15 +1,16 @@
 /**
- * Whether a transaction is lost. A wrong yes is a payment made twice, so every node that is configured must agree, and
- * each shows first that its word is worth something:
+ * Whether a transaction is lost. A wrong yes is a payment made twice, so every configured node must agree,
+ * and each must first show that its answer can be trusted:
  *
- * - its finalized block height is above the last valid one: no block that it will ever build on holds the transaction;
- * - the history it then searches is at least as new as that height (behind one address stand many machines, and the
- *   next answer may come from one that lags);
- * - its history still reaches back to before the transaction could have landed. A node that has thrown that part away
- *   knows nothing of the transaction either.
+ * - its finalized block height is above the last valid one: no block that it will ever build on holds the
+ *   transaction;
+ * - the history it then searches is at least as new as that height (one address may front many machines, and
+ *   the next answer may come from one that lags);
+ * - its history still reaches back to before the transaction could have landed. A node that has pruned that
+ *   part knows nothing of the transaction either.
  *
- * A node that lags or has forgotten says nothing, so the answer is no. A node that is silent throws: nothing is known.
- * One that stays away for ever is taken out of the configuration by its operator, who knows why.
+ * A node that lags or has forgotten proves nothing, so the answer is no. A silent node makes this throw:
+ * nothing is known. One that never returns is removed from the configuration by its operator, who knows why.
  */
 import { z } from 'zod';
 import { ChainUnreachableError, type Signature } from '../port.ts';
@@ -17,7 +18,10 @@ import { u64Figure } from './losslessJson.ts';
 import { type NodePool, NodesFailedError } from './nodePool.ts';
 import type { RpcNode } from './rpcNode.ts';
 
-/** How many blocks after its own a blockhash is valid: none of these is older than that before the last. */
+/**
+ * How many blocks after its own a blockhash is valid: no transaction here is older than that many blocks
+ * before its last valid one.
+ */
 const BLOCKHASH_LIFE_BLOCKS = 151n;
 
 type Verdict = 'gone' | 'known' | 'cannotTell';
@@ -27,7 +31,7 @@ export async function isLostOn(
   signature: Signature,
   lastValidBlockHeight: bigint,
 ): Promise<boolean> {
-  // Most are asked about while they may still land: then one node is enough for a no.
+  // Most are checked while they may still land: then one node is enough for a no.
   const height = await pool.first(async (node) => (await finalized(node)).height);
   if (height <= lastValidBlockHeight) return false;
 

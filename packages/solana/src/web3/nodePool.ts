@@ -1,4 +1,4 @@
-/** Several nodes as one: which is asked, and which rests for a while after a failure. */
+/** Treats several nodes as one: which node is asked, and which rests for a while after a failure. */
 import { SolanaJSONRPCError } from '@solana/web3.js';
 import { ChainUnreachableError } from '../port.ts';
 import { NodeRefusalError, NodeSilentError, type RpcNode } from './rpcNode.ts';
@@ -15,7 +15,7 @@ export interface NodePoolOptions {
 
 type Ask<T> = (node: RpcNode) => Promise<T>;
 
-/** The result of one node. */
+/** The answer of one node. */
 type Said<T> = { readonly node: RpcNode; readonly answer: T };
 export type Failed = { readonly node: RpcNode; readonly error: unknown };
 

@@ -1,4 +1,6 @@
-/** A signed legacy transaction, taken apart. For what we have built ourselves; it judges nothing. */
+/**
+ * A signed legacy transaction, parsed. For transactions that we have built ourselves; it validates nothing.
+ */
 import { Message } from '@solana/web3.js';
 import type { Address } from '../port.ts';
 import type { Instruction } from '../programs/instruction.ts';
@@ -9,13 +11,13 @@ export interface ReadTransaction {
   readonly signatures: readonly Uint8Array[];
   readonly message: Uint8Array;
   readonly blockhash: string;
-  /** In the order of the message: the signers first, of them the fee payer. */
+  /** In the order of the message: the signers first, starting with the fee payer. */
   readonly accounts: readonly Address[];
   readonly signers: readonly Address[];
   readonly instructions: readonly Instruction[];
 }
 
-/** Throws where the bytes are no legacy transaction. */
+/** Throws if the bytes are not a legacy transaction. */
 export function readTransaction(transaction: Uint8Array): ReadTransaction {
   const count = transaction[0] ?? 0;
   const message = transaction.slice(1 + count * SIGNATURE_BYTES);

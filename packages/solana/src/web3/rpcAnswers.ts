@@ -1,4 +1,4 @@
-/** Answers of nodes that hold lamports or are large, and how they are parsed. */
+/** Parsers for node answers that hold lamports or are large. */
 import { z } from 'zod';
 import type {
   Address,
@@ -30,7 +30,7 @@ const chainAccount = (address: Address, account: RpcAccount): ChainAccount => ({
   isExecutable: account.executable,
 });
 
-/** An account without lamports does not exist: a simulation shows closed accounts in this way. */
+/** An account without lamports does not exist: a simulation shows closed accounts this way. */
 const accountsAt = (addresses: readonly Address[], accounts: readonly (RpcAccount | null)[]) =>
   addresses.map((address, index) => {
     const account = accounts[index];
@@ -165,8 +165,8 @@ export const transactionAnswer = (signature: Signature) =>
   });
 
 /**
- * An account that was created or closed is on one side only. One that was closed and created again for another owner or
- * mint counts as two: what the first held is gone, what the second holds is new.
+ * An account that was created or closed is on one side only. One that was closed and created again for
+ * another owner or mint counts as two: what the first held is gone, what the second holds is new.
  */
 function tokenChanges(
   addresses: readonly Address[],

@@ -1,4 +1,4 @@
-/** The adapter on a real node with a faucet, where one is named. */
+/** The adapter on a real node with a faucet, if one is configured. */
 import { itIsAChain } from '../chain.contract.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs/ids.ts';
 import { rpcWorld } from '../testing/rpcWorld.ts';

@@ -63,7 +63,7 @@ describe('The RPC chain', () => {
         world.first.on('getLatestBlockhash', answer);
         expect((await world.chain.latestBlockhash()).lastValidBlockHeight).to.equal(155n);
       }
-      // None of these is a reason to let it rest.
+      // None of these is a reason to rest the node.
       expect(world.first.calls).to.have.length(4);
     });
 

@@ -1,4 +1,4 @@
-/** The chain port over Solana's JSON-RPC, by one node or several. */
+/** The chain port over Solana's JSON-RPC, using one or more nodes. */
 import { createCoalescingCache } from '@coffer/kernel';
 import { PublicKey } from '@solana/web3.js';
 import { z } from 'zod';

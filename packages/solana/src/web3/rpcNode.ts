@@ -1,18 +1,18 @@
 /**
- * One node and its JSON-RPC over HTTP. web3.js's `Connection` asks where its answer can be relied on; `call` asks where
- * it cannot (docs/adr/0018-chain-port.md). Both go the same way: one request, one answer, bounded in time and size.
- * Nothing is tried again here and no socket stays open for subscriptions.
+ * One node and its JSON-RPC over HTTP. web3.js's `Connection` is used where its answers are reliable; `call`
+ * where they are not (docs/adr/0018-chain-port.md). Both go the same way: one request, one answer, bounded in
+ * time and size. Nothing is retried here and no socket stays open for subscriptions.
  */
 import { Connection } from '@solana/web3.js';
 import { z } from 'zod';
 import { parseLosslessJson } from './losslessJson.ts';
 
-/** It did not answer, or not in JSON-RPC: what was asked for may have happened or not. */
+/** It did not answer, or not in JSON-RPC: the requested action may or may not have happened. */
 export class NodeSilentError extends Error {
   override readonly name = 'NodeSilentError';
 }
 
-/** It answered that it will not, and by which code. */
+/** It answered with a refusal, and this code. */
 export class NodeRefusalError extends Error {
   override readonly name = 'NodeRefusalError';
   readonly code: number;
@@ -24,10 +24,10 @@ export class NodeRefusalError extends Error {
 }
 
 export interface RpcNode {
-  /** For errors and logs. Not its address: providers put keys of their customers there. */
+  /** For errors and logs. Not its address: providers put their customers' keys there. */
   readonly name: string;
   readonly connection: Connection;
-  /** Throws what the result is not, as well. */
+  /** Also throws if the result has an unexpected form. */
   readonly call: <T>(method: string, params: readonly unknown[], result: z.ZodType<T>) => Promise<T>;
 }
 
@@ -49,10 +49,10 @@ export function rpcNode(options: RpcNodeOptions): RpcNode {
   const connection = new Connection(options.url, {
     commitment: 'confirmed',
     fetch: async (_url, init) => new Response(await post(options, String(init?.body))),
-    // By itself it would try five times on 429, seconds apart, while another node is there to be asked. Our fetch
-    // throws before it could; this is for who changes that.
+    // By default it would try five times on 429, seconds apart, while another node could be asked. Our fetch throws
+    // first; this guards against a change there.
     disableRetryOnRateLimit: true,
-    // The agent would be of no use to our fetch.
+    // Our fetch has no use for the agent.
     httpAgent: false,
   });
   return {
@@ -74,7 +74,7 @@ async function post(options: RpcNodeOptions, body: string): Promise<string> {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body,
-      // A node is one address. What leads elsewhere is a sign-in page or a mistake.
+      // A node is one address. A redirect leads to a sign-in page or is a mistake.
       redirect: 'error',
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
@@ -85,7 +85,7 @@ async function post(options: RpcNodeOptions, body: string): Promise<string> {
     return await textOf(response, options);
   } catch (error) {
     if (error instanceof NodeSilentError) throw error;
-    // Messages of fetch may hold the address; their cause's code does not.
+    // Messages of fetch may contain the address; the code of their cause does not.
     throw new NodeSilentError(`${name} did not answer: ${reasonOf(error)}.`);
   }
 }
