@@ -50,7 +50,7 @@ export interface RebuildResult {
   /** The schemas before and after; equal if the pointer has not moved. */
   readonly previous: string;
   readonly live: string;
-  /** The number of events behind the compared rows. */
+  /** The number of events from which the compared rows were derived. */
   readonly events: number;
   readonly tables: readonly TableComparison[];
 }

@@ -20,8 +20,8 @@ export const readModelMigrations: Migrations = {
 const VERSIONS_LOCK = 7_263_003;
 
 /**
- * The comment of a schema from its creation until it is made live. Its number is no indication: when a release with
- * another shape starts, a higher version than the one being filled goes live.
+ * The comment of a schema from its creation until it is made live. The schema's number does not tell: when a
+ * release with another shape starts, a higher version than the one being filled goes live.
  */
 const FILLING = 'filling';
 

@@ -1,7 +1,7 @@
 /**
  * Events that the fold takes are checked against the chain over the log: an event that differs from the
  * chained one is blamed itself, not its consequences. The altered event is kept with the fold, which is
- * useless once the event has been put right: it would go on accusing the rows.
+ * useless once the event has been put right: it would keep accusing the rows.
  */
 import type { Projection } from '@coffer/consumers';
 import type { Client, Queryable } from '@coffer/database';

@@ -261,7 +261,9 @@ async function standingSkips(
   }));
 }
 
-/** The fold got here by taking every event up to the place; the rows say how many there were. */
+/**
+ * The fold gets here only by taking every event up to the place; their number must match what the rows say.
+ */
 async function logCheck(db: Queryable, schema: string, place: Checkpoint | undefined): Promise<CheckResult> {
   const reached = await readCheckpoint(db, { schema, name: READ_MODELS_CONSUMER });
   const [expected, actual] = [reached, place].map((one) => ({ ordinal: `${one?.ordinal ?? 0}` }));

@@ -38,8 +38,8 @@ export interface OpenChains extends Chains {
   /** The installation's own chain has a mint for every currency of the test environment; elsewhere the issuer creates it. */
   readonly ensureMint: (currency: MintedCurrency) => Promise<void>;
   /**
-   * Says why the mint cannot belong to a currency with this number of decimals. Undefined where there is no chain to
-   * ask. May throw a `ChainUnreachableError`.
+   * Says why the mint cannot belong to a currency with this number of decimals. Undefined if there is no
+   * chain to ask. May throw a `ChainUnreachableError`.
    */
   readonly mintCheck: (
     environment: Environment,

@@ -16,7 +16,10 @@ const OCCURRED_AT = '2026-01-01T00:00:00.000Z';
 export interface Game {
   readonly store: EventStore;
   readonly projections: ReadModelProjections;
-  /** One player who buys chips on the chain, plays one session and leaves another open: 9 events. Answers the sessions. */
+  /**
+   * One player who buys chips on the chain, plays one session and leaves another open: 9 events. Returns the
+   * sessions.
+   */
   readonly play: () => Promise<readonly string[]>;
   /** From now on the projections refuse events of this type. */
   readonly refuse: (type: string) => void;

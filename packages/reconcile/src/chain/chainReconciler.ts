@@ -122,7 +122,7 @@ export function createChainReconciler(dependencies: ChainReconcilerDependencies)
   }
 }
 
-/** Transfers since the last look, and the ends of moves that are in the rows. */
+/** Reads the transfers since the last look, and the ends of moves that are in the rows. */
 async function bearOut(
   dependencies: ChainReconcilerDependencies,
   chain: Chain,

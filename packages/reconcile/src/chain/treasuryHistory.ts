@@ -25,7 +25,7 @@ export interface TreasuryHistory extends BooksPlace {
   /** The treasury and its token accounts, each with what it holds. */
   readonly addresses: readonly { readonly address: Address; readonly mint: string }[];
   readonly mints: readonly string[];
-  /** The nodes' kept history, asked before. */
+  /** The history that nodes keep, read beforehand. */
   readonly kept: KeptHistory;
   /** By mint: the slot of the first transaction that moves know of. Before it there was nothing to read. */
   readonly firstSlots: ReadonlyMap<string, bigint>;

@@ -19,8 +19,8 @@ import { type NodePool, NodesFailedError } from './nodePool.ts';
 import type { RpcNode } from './rpcNode.ts';
 
 /**
- * How many blocks after its own a blockhash is valid: no transaction here is older than that many blocks
- * before its last valid one.
+ * How many blocks after its own a blockhash is valid: the transaction cannot have landed earlier than this
+ * many blocks before the last valid one.
  */
 const BLOCKHASH_LIFE_BLOCKS = 151n;
 
