@@ -1,10 +1,10 @@
 /**
  * Moves from and to the wallets of users, each admitted by the wallet's own stream before it is requested, and released
- * when it has ended. Export and move so meet in one stream, and one append of the two wins.
+ * when it has ended. An export and a move thus compete in one stream, and only one of the two appends wins.
  *
  *     WalletMoveAdmitted (with the whole order) · MoveRequested · … · MoveConfirmed or MoveFailed · WalletMoveReleased
  *
- * Each follows from the one before, so a process that finds one without the next goes on. A wallet forgets what it has
+ * Each follows from the one before, so a process that finds one without the next continues. A wallet forgets what it has
  * released: a request that comes later than the end of its move may have it admitted once more, and whoever meets that
  * (the request itself, the process, an export) looks at the move and releases it. Source: docs/adr/0026-admitted-moves.md.
  */
@@ -44,12 +44,12 @@ export interface AdmittedMoves extends Moves {
   readonly request: Moves['request'];
   /** Whether a move from or to the wallet has not ended. */
   readonly isAnyInFlight: (place: WalletPlace, deadline: Deadline) => Promise<boolean>;
-  /** What has ended and still stands in the wallet's stream, because nobody has come to it yet. */
+  /** Moves that have ended but are not yet released in the wallet's stream. */
   readonly releaseEnded: (place: WalletPlace, deadline: Deadline) => Promise<void>;
   readonly carryOut: {
     /** What a `WalletMoveAdmitted` is for. */
     readonly request: (admitted: StreamEvent, deadlineMs: number) => Promise<void>;
-    /** What the end of a move is to the wallet that has admitted it. */
+    /** Releases an ended move in the wallet that admitted it. */
     readonly release: (place: WalletPlace, moveId: string, deadlineMs: number) => Promise<void>;
   };
 }
@@ -73,7 +73,7 @@ export function createAdmittedMoves({
   return {
     ...moves,
     async request(place, order, context, failsWith) {
-      // What is there is answered as it is, whatever became of the wallet since.
+      // An existing move is answered unchanged, whatever has happened to the wallet since.
       if (!order.admittedBy || failsWith || (await moves.find(place, context))) {
         return moves.request(place, order, context, failsWith);
       }
@@ -112,7 +112,7 @@ export function createAdmittedMoves({
         const { place, move, order } = admissionIn(admitted);
         if (order) {
           await requestFrom(admitted, move, orderWith(order, place), deadlineMs).catch((error: unknown) => {
-            // Another request was the first under this key.
+            // Another request used this key first.
             if (!(error instanceof Rejection)) throw error;
           });
         }
@@ -156,7 +156,7 @@ export function createAdmittedMoves({
     const { deadlineMs } = context;
     try {
       let begun: Outcome<MoveState> | undefined;
-      // The hold of a cash-out is what its request follows from.
+      // A cash-out's request is caused by its hold.
       if (order.operation !== 'cashOut' && admitted) {
         const kept = admissionIn(admitted).order;
         if (kept) begun = await requestFrom(admitted, place, orderWith(kept, payer), deadlineMs);

@@ -70,7 +70,7 @@ export interface ChainWallets {
   /** Throws `wallets/not_found`, `chain/not_configured`. */
   readonly balance: (place: PlayerPlace, walletId: string, context: Deadline) => Promise<WalletBalance>;
   /**
-   * Requests the transfer, once an `idempotencyKey` of the wallet; answers the move as it was requested. Throws
+   * Requests the transfer, once per `idempotencyKey` of the wallet; answers the move as requested. Throws
    * `wallets/not_found`, `wallets/unknown_currency`, `wallets/idempotency_conflict`, `wallets/not_active`,
    * `wallets/own_address`, `wallets/invalid_address`, `wallets/insufficient_funds`, `wallets/below_rent_minimum`,
    * `wallets/mint_not_supported`, `wallets/account_frozen`, `wallets/rent_not_sponsored`, `chain/not_configured`. `requireAllowed` is asked where
@@ -202,7 +202,7 @@ export function createChainWallets(options: ChainWalletsOptions): ChainWallets {
     const labelled = known.find((one) => one.mint[environment] === wanted);
     if (labelled) return { currencyId: labelled.id, mint: wanted, decimals: labelled.decimals };
     if (wanted === 'native') return { currencyId: null, mint: wanted, decimals: NATIVE_DECIMALS };
-    // A repeat is answered also where the chain is away.
+    // A repeat is answered even when the chain is unreachable.
     if (before?.mint === wanted) return { currencyId: null, mint: wanted, decimals: before.decimals };
     const decimals = (await mintDecimals(chainOf(environment), [wanted])).get(wanted);
     if (decimals === undefined)
@@ -236,7 +236,7 @@ function rejectionOf(problem: TransferProblem, amount: bigint) {
 
 type LabelOf = (mint: string) => Pick<Labelled, 'currency' | 'currencyId'>;
 
-/** Where several currencies name one mint, the one of the lowest id is its label. */
+/** If several currencies name one mint, the one with the lowest id labels it. */
 function labelsIn(known: readonly ChainCurrency[], environment: Environment): LabelOf {
   return (mint) => {
     const found = known.find((one) => one.mint[environment] === mint);

@@ -42,7 +42,7 @@ export interface WalletsNeeds extends Platform {
   readonly users: Users;
   readonly rentSponsor: RentSponsor;
   readonly chains: Chains;
-  /** Those that this process may use; none where it has no need of them. */
+  /** Those that this process may use; none if it does not need them. */
   readonly masterKeys: MasterKeys;
   /** Given where the installation keeps its own. */
   readonly makeNextMasterKey: ((environment: Environment) => Promise<MasterKey>) | undefined;

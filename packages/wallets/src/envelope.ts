@@ -2,7 +2,7 @@
  * Envelope encryption of a wallet's seed. A data key of its own seals the seed, a master key wraps the data key, both
  * by AES-256-GCM. Both layers are bound to everything that says which key this is, so that a row, or a part of one,
  * that is put in another's place does not open. The spec of the feature binds keys to the app: our wallets belong to a
- * scope, which stands there instead. Source: ADR 0015.
+ * scope, which is used instead. Source: ADR 0015.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { Environment } from '@coffer/kernel';
@@ -17,7 +17,7 @@ const TAG_BYTES = 16;
 /** Of the way keys are sealed; it has nothing to do with the version of a master key. */
 const FORMAT = 1;
 
-/** Which key it is. Kept in the clear beside the sealed one, and bound into both layers. */
+/** Which key it is. Kept in the clear next to the sealed one, and bound into both layers. */
 export interface KeyIdentity {
   readonly environment: Environment;
   readonly ownerId: string;
@@ -56,7 +56,7 @@ export function sealKey(seed: Uint8Array, identity: KeyIdentity, masterKey: Mast
       wrappedDataKey: wrap(dataKey, identity, masterKey),
       sealedSeed: encrypt(dataKey, seed, boundTo('seed', identity)),
     };
-    // A key that could not be opened again would take money in for ever.
+    // A wallet whose key cannot be opened again would still receive money.
     openKey(sealed, identity, masterKey, () => undefined);
     return sealed;
   } finally {

@@ -49,7 +49,7 @@ export interface Exports {
     requireAllowed: (wallet: WalletView) => Promise<void>,
     context: CommandContext,
   ) => Promise<{ readonly answer: ExportAnswer; readonly replayed: boolean }>;
-  /** Removes keys that were taken too long ago to be handed out again. Tells how many. */
+  /** Removes keys that were taken too long ago to be handed out again. Returns how many. */
   readonly destroyOldKeys: (limit: number) => Promise<number>;
 }
 

@@ -121,7 +121,7 @@ export async function listMasterKeyUse(db: Queryable): Promise<readonly MasterKe
   }));
 }
 
-/** Versions other than the one given under which keys still stand. */
+/** Versions other than the given one that still seal keys. */
 export async function versionsLeftBehind(
   db: Queryable,
   environment: Environment,
@@ -142,7 +142,7 @@ interface Registered {
   readonly environment: Environment;
   readonly version: number;
   readonly checkValue: Buffer;
-  /** It is the current one, or keys stand under it. */
+  /** It is the current one, or still seals keys. */
   readonly isInUse: boolean;
 }
 

@@ -63,7 +63,7 @@ export const masterKeysText = (keys: readonly MasterKey[]): string =>
 export const newMasterKey = (environment: Environment, version: number): MasterKey =>
   masterKey(environment, version, randomBytes(KEY_BYTES));
 
-/** By this the database recognizes the key of a version; nothing about the key follows from it. */
+/** Lets the database recognize the key of a version; reveals nothing about the key. */
 export const checkValueOf = ({ environment, version, key }: MasterKey): Buffer =>
   Buffer.from(hkdfSync('sha256', key, Buffer.alloc(0), `coffer master key ${environment} ${version}`, 32));
 

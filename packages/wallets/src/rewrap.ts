@@ -1,7 +1,7 @@
 /**
- * Brings the data keys of all wallets under the current master key, beside the service's other work. Each batch is
+ * Brings the data keys of all wallets under the current master key, alongside the service's other work. Each batch is
  * durable by itself and says by the rows which keys are left, so a process that dies leaves nothing to be cleared up,
- * and the next start goes on. Seeds stay sealed throughout.
+ * and the next start continues. Seeds stay sealed throughout.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Pool, withAdvisoryLock } from '@coffer/database';
@@ -27,7 +27,7 @@ export interface RewrapperOptions {
   readonly pool: Pool;
   readonly masterKeys: MasterKeys;
   readonly onDone: (report: RewrapReport) => void;
-  /** A key whose row was changed is told of and left; for anything else the work begins again after a while. */
+  /** A key whose row was changed is reported and left; for anything else the work begins again after a while. */
   readonly onTrouble: (error: unknown) => void;
   readonly retryDelayMs?: number;
   readonly batchSize?: number;

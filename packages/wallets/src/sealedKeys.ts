@@ -18,7 +18,7 @@ export interface KeyOpening {
   readonly requestId: string;
 }
 
-/** What is told of a key to everybody. */
+/** The public facts about a key. */
 export interface KeptKey {
   readonly publicKey: Buffer;
   readonly createdAt: Date;
@@ -62,7 +62,7 @@ export async function insertKey(
   { identity, sealed }: StoredKey,
   createdAt: Date,
 ): Promise<KeptKey | undefined> {
-  // Where a rotation is under way this waits for it; then the version is another, and nothing is inserted.
+  // Waits for a rotation under way; the version has then changed, and nothing is inserted.
   const { rows } = await db.query<{ public_key: Buffer; created_at: Date }>(
     `with current as (
        select version from records.wallets_current_master_key
@@ -159,7 +159,7 @@ export async function retireKey(db: Queryable, walletId: string, at: Date): Prom
   );
 }
 
-/** Removes the keys that were retired by then, with what they were handed out as; tells of which wallets. */
+/** Removes the keys that were retired by then, with what they were handed out as; returns their wallets. */
 export async function destroyRetiredKeys(
   db: Queryable,
   retiredBy: Date,

@@ -56,7 +56,7 @@ interface SigningRequest {
 interface SignedTransaction {
   /** Base64. */
   readonly signedTransaction: string;
-  /** Of our wallet, in base58. */
+  /** Our wallet's, in base58. */
   readonly signature: string;
   readonly publicKey: Address;
 }

@@ -153,7 +153,7 @@ describe('the end of a wallet', () => {
       });
       expect(verified.wallets).to.deep.equal(summaries);
 
-      // What only the old key could sign, the service does not.
+      // The service does not sign what only the old key could sign.
       const opens = await openings();
       expect(verdict(await signOver())).to.equal('409 wallets/not_active');
       const request = { idempotencyKey: 'after', toAddress: newAddress(), amount: '2000000' };
@@ -407,7 +407,7 @@ describe('a wallet with a move that was accepted', () => {
         // Until the next wallet is there, the user has none.
         else if (moved.status !== 200) expect(verdict(moved)).to.equal('409 wallets/no_wallet');
         if (!isExported || moved.status !== 200) continue;
-        // The funds were held by then: of a wallet that is gone nothing is on its way, and they come back.
+        // The funds were held by then: nothing can be in flight from an ended wallet, so they come back.
         const stream = `move-test.${wallets.app.appId}.${moved.json.moveId}`;
         const log = await wallets.world.client.lines(`/portal/streams/${stream}`);
         if (log.length > 1)

@@ -33,7 +33,7 @@ export interface WalletMigration {
   ) => Promise<Migrated>;
 }
 
-/** Each mint is swept so often at most: the rounds are counted by asking for each. */
+/** The most sweeps of one mint: rounds are counted by looking each one up. */
 const MOST_ROUNDS = 1_000;
 
 interface Holding {

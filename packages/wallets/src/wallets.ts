@@ -66,7 +66,7 @@ export interface Wallets {
   readonly provision: (owner: UserPlace, context: CommandContext) => Promise<WalletView>;
   /** All of the owner's wallets, the oldest first and the active one last; confirmed current. */
   readonly walletsOf: (owner: UserPlace, context: Deadline) => Promise<readonly WalletView[]>;
-  /** The same as their streams tell them. */
+  /** The same, read from their streams. */
   readonly generationsOf: (owner: UserPlace, context: Deadline) => Promise<readonly ProvisionedWallet[]>;
   /** The wallet that would follow this one of the owner, its key durably there. */
   readonly successorOf: (owner: UserPlace, generation: number) => Promise<Successor>;

@@ -1,5 +1,5 @@
 /**
- * Stored facts. These names and shapes are on disk for ever.
+ * Stored facts. These names and shapes are on disk permanently.
  * A wallet belongs to a user of a scope. No event holds a key, sealed or not: only the address.
  */
 import { amount, type EventIn, eventCodec } from '@coffer/kernel';
@@ -28,7 +28,7 @@ export const walletEvents = eventCodec({
       userId: z.string(),
       /** The public key, in base58. */
       address: z.string(),
-      /** The how manieth wallet of the user in this scope and environment, from 1. */
+      /** The wallet's number among the user's wallets in this scope and environment, from 1. */
       generation: z.int().positive(),
       provisionedAt: z.iso.datetime(),
     }),
@@ -71,7 +71,7 @@ export const walletEvents = eventCodec({
       order: moveOrder.nullable(),
     }),
   },
-  /** The move has ended, or another wallet has it: what was admitted here is on no way from or to this wallet. */
+  /** The move has ended, or another wallet has it: what was admitted here is no longer in flight from or to this wallet. */
   WalletMoveReleased: { data: z.object({ walletId: z.string(), moveId: z.string() }) },
 });
 

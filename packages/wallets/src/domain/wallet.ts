@@ -1,5 +1,5 @@
 /**
- * A wallet's standing, and the moves from and to it that have not ended: the same stream decides on both, so a wallet
+ * A wallet's state, and the moves from and to it that have not ended: the same stream decides on both, so a wallet
  * with a move on its way is never exported. Its key is a row elsewhere.
  */
 import assert from 'node:assert/strict';
@@ -82,7 +82,7 @@ function exportWallet(state: WalletState, command: CommandOf<'ExportWallet'>): W
     return { events: [], answer: known, replayed: true };
   }
   if (known.status !== 'active') throw reject('wallets/not_active', { status: known.status });
-  // All else that stands against it was looked at before: only this may have come about since.
+  // Everything else that prevents it was checked before: only this may have changed since.
   if (admitted.size > 0) {
     throw reject('wallets/export_not_allowed', { reasons: ['moves_in_flight'], floor: [] });
   }
@@ -133,7 +133,7 @@ function releaseMove(state: WalletState, { moveId }: CommandOf<'ReleaseMove'>): 
   return { events: [{ type: 'WalletMoveReleased', data }], answer: known };
 }
 
-/** As it was answered when it was provisioned, whatever became of it since. */
+/** As answered when it was provisioned, whatever has happened to it since. */
 const asProvisioned = ({
   walletId,
   userId,

@@ -97,7 +97,7 @@ const isReassigned = (before: ChainAccount | undefined, after: ChainAccount | un
 function isAnyHandedOver(before: ChainState, after: ChainState, held: HeldAccounts): boolean {
   return [...held].some(([address, was]) => {
     const account = after.get(address);
-    // Closed: where its lamports went is for the sums to show.
+    // Closed: the sums show where its lamports went.
     if (!account || account.lamports === 0n) return false;
     const is = decodeTokenState(account);
     return !is || account.owner !== before.get(address)?.owner || !isAsOurs(was, is);

@@ -14,7 +14,7 @@ export interface Declared {
     readonly destination: Address;
     readonly amount: bigint;
   }[];
-  /** Accounts that come to be, or grow, at our wallet's cost. */
+  /** Accounts created or enlarged at our wallet's cost. */
   readonly rentOf: readonly Address[];
   /** Programs that are called and that we cannot read. */
   readonly foreignPrograms: readonly Address[];
@@ -183,7 +183,7 @@ function lookupTableTerms(
       if (isSponsored) return refusedFor('close_sponsored');
       return instruction.recipient === wallet ? HARMLESS : refusedFor('close_to_other');
     case 'FreezeLookupTable':
-      // Its rent is never to be had again.
+      // Its rent can never be recovered.
       return refusedFor('lookup_table_frozen');
   }
 }

@@ -42,7 +42,7 @@ export interface PlayersOnChain extends Omit<TestChain, 'stop'> {
   ) => Promise<Result>;
   /** Of GEM, or of another mint. */
   readonly tokensOf: (address: string, mint?: string) => Promise<bigint>;
-  /** Accounts of the owner beside the associated one, each with that much GEM, made by a stranger. */
+  /** Accounts of the owner in addition to the associated one, each with that much GEM, made by a stranger. */
   readonly giveBeside: (owner: string, ...amounts: readonly bigint[]) => Promise<void>;
   /** Seconds go by for the service. */
   readonly passTime: (seconds: number) => void;
