@@ -4,8 +4,8 @@
  *
  *     WalletMoveAdmitted (with the whole order) · MoveRequested · … · MoveConfirmed or MoveFailed · WalletMoveReleased
  *
- * Each follows from the one before, so a process that finds one without the next continues. A wallet forgets what it has
- * released: a request that comes later than the end of its move may have it admitted once more, and whoever meets that
+ * Each follows from the one before, so a process that finds one without the next continues. A wallet forgets what
+ * it has released: a request that comes later than the end of its move may have it admitted once more, and whoever meets that
  * (the request itself, the process, an export) looks at the move and releases it. Source: docs/adr/0026-admitted-moves.md.
  */
 import {
@@ -187,7 +187,7 @@ export function createAdmittedMoves({
 interface Admission {
   /** Undefined where the move was released by the time that it was looked for. */
   readonly admitted: StreamEvent | undefined;
-  /** Not of a request before, or of one beside it. */
+  /** Not of an earlier or concurrent request. */
   readonly isOwn: boolean;
 }
 

@@ -40,7 +40,7 @@ export async function adoptMasterKeys(
     const newest = newestOf(masterKeys, environment);
     if (!newest) continue;
     await withTransaction(pool, async (client) => {
-      // Of two first starts at once the second must see what the first has put to use.
+      // If two first starts run at once, the second must see what the first has put to use.
       await client.query('lock table records.wallets_master_keys in share row exclusive mode');
       const registered = await registeredOf(client, environment);
       if (registered.length === 0) await putToUse(client, newest, activation);

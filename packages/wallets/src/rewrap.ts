@@ -53,7 +53,7 @@ export function startRewrapper(options: RewrapperOptions): Rewrapper {
         const done = await withAdvisoryLock(options.pool, REWRAP_LOCK, (lost) =>
           rewrapAll(options, AbortSignal.any([signal, lost])),
         );
-        // Another process is at it. It may die: whether anything is left is looked at again.
+        // Another process is doing it, and may die: look again later whether anything is left.
         if (!done) await waitAndLookAgain();
       } catch (error) {
         if (signal.aborted) return;
@@ -69,7 +69,7 @@ export function startRewrapper(options: RewrapperOptions): Rewrapper {
   }
 
   const wake = () => {
-    // Who holds no key can bring none under another, and must not take the turn of one who can.
+    // A process without the key cannot rewrap, and must not take the turn of one that can.
     if (signal.aborted || options.masterKeys.all().length === 0) return;
     isWanted = true;
     running ??= run().finally(() => {

@@ -1,5 +1,5 @@
 /**
- * Who wants a signature asks for it and never gets the key. Nothing above this interface knows where keys are, so that
+ * Callers ask for a signature and never get the key. Nothing above this interface knows where keys are, so that
  * a process or a machine of its own can stand behind it.
  */
 import type { Pool } from '@coffer/database';

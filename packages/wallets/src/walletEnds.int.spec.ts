@@ -143,7 +143,7 @@ describe('the end of a wallet', () => {
       expect(Object(me.user).wallets).to.deep.equal(summaries);
       expect(me.wallet).to.deep.include({ id: next.id });
       const sessionToken = player.accessToken();
-      // Who a user is may be a second old there.
+      // User data there may be a second old.
       const verified = await eventually('the verification tells of it', async () => {
         const { json } = requireStatus(
           await wallets.app.test.post('/sessions/verify', { sessionToken }),
@@ -164,7 +164,7 @@ describe('the end of a wallet', () => {
       expect(verdict(await player.get(path('export/preflight')))).to.equal('409 wallets/not_active');
       expect(await openings()).to.equal(opens);
       expect((await keyRows('retired_at'))[0]?.found).to.be.instanceOf(Date);
-      // What is there is still to be seen, and the user's own.
+      // The balance is still visible, and still the user's.
       const balance = requireStatus(await player.get(path('balance')), 200);
       expect(objectOf(balance, 'native').amount).to.equal('1000000000');
       expect(await wallets.lamportsOf(player.wallet.address)).to.equal(LAMPORTS_PER_SOL);

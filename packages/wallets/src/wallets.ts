@@ -99,7 +99,7 @@ export function createWallets(
       const last = existing.at(-1);
       if (last?.status === 'active') return viewOf(owner, last);
 
-      // Before there is another wallet, the service has let go of the key that its user has taken.
+      // The service lets go of the key that its user has taken before there is another wallet.
       if (last?.status === 'exported') {
         await retireKey(pool, last.walletId, new Date(last.exportedAt));
         failPoint('export.retired');
@@ -107,7 +107,7 @@ export function createWallets(
       const generation = existing.length + 1;
       const place = placeOf(owner, generation);
       const { publicKey, createdAt } = await keyOf(dependencies, place);
-      // Everything in it is from the row, so that whoever else goes on from the row writes the same.
+      // Everything in it is from the row, so that whoever else continues from the row writes the same.
       const { answer } = await handler.execute(
         wallet,
         walletStreamName(place),

@@ -71,7 +71,7 @@ export const walletEvents = eventCodec({
       order: moveOrder.nullable(),
     }),
   },
-  /** The move has ended, or another wallet has it: what was admitted here is no longer in flight from or to this wallet. */
+  /** The move has ended, or another wallet has it: it is no longer in flight from or to this wallet. */
   WalletMoveReleased: { data: z.object({ walletId: z.string(), moveId: z.string() }) },
 });
 

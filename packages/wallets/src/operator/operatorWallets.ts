@@ -80,7 +80,7 @@ export function createOperatorWallets(
     const state: OperatorWalletState = await handler.load(operatorWallet, stream, context);
     if (state) return state.address;
     const { publicKey, createdAt } = await keyOf(dependencies, place);
-    // Everything in it is from the row, so that whoever else goes on from the row writes the same.
+    // Everything in it is from the row, so that whoever else continues from the row writes the same.
     const { answer } = await handler.execute(
       operatorWallet,
       stream,

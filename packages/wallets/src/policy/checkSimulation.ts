@@ -46,7 +46,7 @@ export function checkSimulation(
 
 /**
  * Whether anything of the wallet goes to others: whatever the instructions send there, also where as much comes back,
- * the rent of their accounts, and what is offered for priority. The fee of its signatures alone is no such thing. A
+ * the rent of their accounts, and what is offered for priority. The fee for its signatures alone does not count. A
  * program that we cannot read has the wallet's signature for any call and can do another thing than it did when it was
  * simulated: to call one is to let go.
  */

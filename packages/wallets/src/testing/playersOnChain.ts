@@ -191,7 +191,7 @@ const ofToken = (accounts: readonly PublicKey[], data: readonly number[], signer
     data: Buffer.from(data),
   });
 
-/** Asks for the withdrawal, and answers it once it has the status. */
+/** Polls the withdrawal, and returns it once it has the status. */
 export const withdrawalWith =
   (player: Player, moveId: string, status: string) => async (): Promise<Answer['json'] | undefined> => {
     const answer = await player.get(`/wallets/${player.wallet.id}/withdrawals/${moveId}`);
