@@ -5,8 +5,8 @@
  *     WalletMoveAdmitted (with the whole order) · MoveRequested · … · MoveConfirmed or MoveFailed · WalletMoveReleased
  *
  * Each follows from the one before, so a process that finds one without the next continues. A wallet forgets what
- * it has released: a request that comes later than the end of its move may have it admitted once more, and whoever meets that
- * (the request itself, the process, an export) looks at the move and releases it. Source: docs/adr/0026-admitted-moves.md.
+ * it has released: a request that comes later than the end of its move may have it admitted once more, and whoever
+ * meets that (the request itself, the process, an export) looks at the move and releases it. Source: docs/adr/0026-admitted-moves.md.
  */
 import {
   afterFirstAppend,
@@ -44,7 +44,7 @@ export interface AdmittedMoves extends Moves {
   readonly request: Moves['request'];
   /** Whether a move from or to the wallet has not ended. */
   readonly isAnyInFlight: (place: WalletPlace, deadline: Deadline) => Promise<boolean>;
-  /** Moves that have ended but are not yet released in the wallet's stream. */
+  /** Releases moves that have ended but are not yet released in the wallet's stream. */
   readonly releaseEnded: (place: WalletPlace, deadline: Deadline) => Promise<void>;
   readonly carryOut: {
     /** What a `WalletMoveAdmitted` is for. */

@@ -46,7 +46,7 @@ export function publicKeyOf(seed: Uint8Array): Buffer {
 export const sign = (seed: Uint8Array, message: Uint8Array): Buffer =>
   cryptoSign(null, message, privateKeyOf(seed));
 
-/** Whether the signature is one of the message by that key; false for a key that is none. */
+/** Whether the signature is one of the message by that key; false for an invalid key. */
 export function verifySignature(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   const x = Buffer.from(publicKey).toString('base64url');
   try {

@@ -47,7 +47,7 @@ interface SigningRequest {
   /** Programs that may be called: undefined where a player signs for themselves. */
   readonly programAllowList: readonly Address[] | undefined;
   readonly opening: Omit<KeyOpening, 'purpose'>;
-  /** Asked once it is clear that this is no repeat: throws where nothing is signed for them now. */
+  /** Called once this is known not to be a repeat: throws if nothing may be signed for them now. */
   readonly requireActive: () => Promise<void>;
   /** Asked where it would give away anything of the wallet: throws where the sign-in is too old for that. */
   readonly requireRecent: () => Promise<void>;
@@ -88,7 +88,7 @@ export function createTransactionSigning({ pool, signer, chainOf, limits }: Sign
     await request.requireActive();
     const transaction = await checked(wire, request);
 
-    // From here on the key stands for this transaction: no two are ever signed under one. A refusal came before this.
+    // From here on the key belongs to this transaction: no two are ever signed under one. A refusal came before this.
     const first = key && answerIn(await claimSigning(pool, key, hash), key, hash);
     if (first) return { body: first, replayed: true };
     const body = await signed(transaction, request);
@@ -170,7 +170,7 @@ const keyOf = ({ wallet, operation, askedBy }: SigningRequest, idempotencyKey: s
   idempotencyKey,
 });
 
-/** What was answered under the key. Throws where the key stands for another transaction. */
+/** What was answered under the key. Throws if the key belongs to another transaction. */
 function answerIn(
   kept: KeptSigning | undefined,
   { idempotencyKey }: SigningKey,

@@ -1,4 +1,4 @@
-/** The rows that say which transaction stands under an idempotency key, and what was answered. */
+/** The rows that say which transaction belongs to an idempotency key, and what was answered. */
 import type { Pool } from '@coffer/database';
 
 export interface SigningKey {
@@ -36,7 +36,7 @@ export async function findSigning(pool: Pool, key: SigningKey): Promise<KeptSign
   return rows[0] && { transactionHash: rows[0].transaction_hash, answer: rows[0].answer };
 }
 
-/** The transaction that the key stands for: this one, unless another was first. */
+/** The transaction of the key: this one, unless another was first. */
 export async function claimSigning(
   pool: Pool,
   key: SigningKey,

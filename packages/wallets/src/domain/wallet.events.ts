@@ -5,7 +5,7 @@
 import { amount, type EventIn, eventCodec } from '@coffer/kernel';
 import { z } from 'zod';
 
-/** All that `MoveRequested` says but for the move's id: whoever goes on after a crash requests the same. */
+/** All that `MoveRequested` says but for the move's id: whoever continues after a crash requests the same. */
 const moveOrder = z.object({
   operation: z.enum(['deposit', 'withdraw', 'sweep']),
   key: z.string(),

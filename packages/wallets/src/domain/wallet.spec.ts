@@ -97,7 +97,7 @@ describe('a wallet', () => {
     ];
     expect(walletIdOf(owner, 1)).to.equal(walletIdOf({ ...owner }, 1));
     expect(new Set([walletIdOf(owner, 1), ...others]).size).to.equal(5);
-    // On disk for ever: an id that came out otherwise would give every user a second wallet.
+    // On disk permanently: a different id would give every user a second wallet.
     expect(walletIdOf(owner, 1)).to.equal('wlt_1tgcbrchafbvcs1dsfz8cyyjqh');
   });
 

@@ -58,7 +58,7 @@ describe('an operator wallet', () => {
       { ...owner, appId: 'app_2' },
     ].map(operatorWalletIdOf);
     expect(new Set(ids).size).to.equal(4);
-    // On disk for ever: an id that came out otherwise would give every app a second, empty treasury.
+    // On disk permanently: a different id would give every app a second, empty treasury.
     expect(ids.slice(0, 2)).to.deep.equal([
       'wlt_4ym4nczb9xb2w9hm34426868py',
       'wlt_2g5qs55rtmbg1se1hfsfsacff8',

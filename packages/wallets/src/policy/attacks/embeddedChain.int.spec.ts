@@ -142,7 +142,7 @@ describe('signing, by nodes that are asked over JSON-RPC', () => {
     ({ blockhash } = await chain.latestBlockhash());
     expect((await signing.asPlayer(toFresh())).status).to.equal(200);
 
-    // Index 1 is the wallet, which stands among the static keys already.
+    // Index 1 is the wallet, which is already among the static keys.
     const twice = build(scene, [pay(scene, thief, 1_000)], {
       tables: [{ key, addresses: [sponsor.publicKey, thief] }],
     });
