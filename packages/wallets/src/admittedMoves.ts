@@ -6,7 +6,8 @@
  *
  * Each follows from the one before, so a process that finds one without the next continues. A wallet forgets what
  * it has released: a request that comes later than the end of its move may have it admitted once more, and whoever
- * meets that (the request itself, the process, an export) looks at the move and releases it. Source: docs/adr/0026-admitted-moves.md.
+ * meets that (the request itself, the process, an export) looks at the move and releases it.
+ * Source: docs/adr/0026-admitted-moves.md.
  */
 import {
   afterFirstAppend,
