@@ -33,13 +33,13 @@ export interface AccountFigures {
   readonly held: bigint;
 }
 
-/** With what has come from the chain and gone back to it, since ever. Base units. */
+/** Also the totals deposited from the chain and cashed out to it. Base units. */
 export interface ExternalFigures extends AccountFigures {
   readonly deposited: bigint;
   readonly withdrawn: bigint;
 }
 
-/** How a hold stands. */
+/** The state of a hold. */
 export type HoldStanding =
   | { readonly standing: 'none' }
   /** With the event that opened it: the act that follows is a function of it. */

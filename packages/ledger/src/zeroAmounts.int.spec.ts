@@ -16,7 +16,7 @@ describe('Amounts of zero', () => {
 
   const accountOf = (userId: string) => `account-test.${ledger.app.appId}.${userId}.2`;
   const eventsOf = (stream: string) => ledger.client.lines(`/portal/streams/${stream}`);
-  /** What a long task of the operator comes to. */
+  /** The result of an operator's long-running task. */
   const resultOf = async (path: string, body: unknown): Promise<unknown> => {
     const { text } = requireStatus(await ledger.client.post(path, body), 200);
     return JSON.parse(text.trim().split('\n').at(-1) ?? '').result;

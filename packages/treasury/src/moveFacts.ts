@@ -33,7 +33,7 @@ export function endOfMove(event: StreamEvent): EndOfMove | undefined {
 type DataOfMove = Extract<MoveEvent, { type: 'MoveRequested' | 'MoveConfirmed' | 'MoveFailed' }>['data'];
 type MoveSubject = Pick<DataOfMove, 'operation' | 'key' | 'appId' | 'userId' | 'currencyId' | 'amount'>;
 
-/** Undefined for what leaves a user's wallet for elsewhere, which is no matter of the books. */
+/** Undefined for what leaves a user's wallet for elsewhere, which does not affect the books. */
 function treasuryMove(
   { stream }: StreamEvent,
   { operation, key: ref, appId, userId, currencyId, amount }: MoveSubject,

@@ -122,7 +122,7 @@ async function startRun(random: Random) {
         return;
       }
       default:
-        // The driver ends a move once; one that is not there, or has ended, is none of its business.
+        // The driver ends a move once; one that is not there, or has ended, is ignored.
         isCalm = true;
         if (await isUnderWay(world, step.ref)) await world[step.op](step.ref);
         isCalm = false;
@@ -174,7 +174,7 @@ async function startRun(random: Random) {
         const found = moves.find((move) => move.key === ref);
         expect(JSON.parse(body)).to.include({ userId: found?.userId, amount: `${found?.amount}` });
       }
-      // And is what a repeat answers for ever.
+      // And is what every repeat answers.
       for (const [key, body] of bodies) {
         const [kind, player, ref = '', amount = ''] = key.split(' ');
         const again = { kind: kind as Kind, player: 0 as const, ref, amount: BigInt(amount) };

@@ -1,4 +1,4 @@
-/** What a player's account comes to: its funds, its holds and the entries that it has seen. */
+/** The state of a player's account: its funds, its holds and the entries that it has seen. */
 import { Map as PersistentMap } from 'immutable';
 import type { EntryReason } from './account.events.ts';
 import type { EntryId, HoldId, HoldPurpose } from './accountIds.ts';
@@ -26,7 +26,7 @@ export interface Account {
   readonly revision: number;
   readonly available: bigint;
   readonly held: bigint;
-  /** What deposits have brought in, and what cash-outs have taken out, since ever. */
+  /** What deposits have brought in, and what cash-outs have taken out, in total. */
   readonly deposited: bigint;
   readonly withdrawn: bigint;
   readonly entries: PersistentMap<EntryId, Entry>;

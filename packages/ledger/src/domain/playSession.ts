@@ -110,8 +110,8 @@ function openSession(session: PlaySession, command: CommandOf<'OpenSession'>): P
 }
 
 /**
- * The first field in which a request to open differs from what the session was opened with. The time is
- * none of it: a repeat has a later one.
+ * The first field in which a request to open differs from what the session was opened with. The time
+ * is not compared: a repeat has a later one.
  */
 export function openDifference(opened: SessionTerms, request: OpenRequest): string | undefined {
   return openCompared.find((field) => opened[field] !== request[field]);
@@ -191,7 +191,7 @@ function rollBackBet(session: KnownSession, command: CommandOf<'RollBackBet'>): 
     return { events: [], answer, replayed: true };
   }
   const bet = betNamed(session, betTransactionUuid);
-  // Both keep nothing, so that a retry loop under ever new uuids ends without growing the stream.
+  // Both keep nothing, so that a retry loop that keeps sending new uuids ends without growing the stream.
   if (bet?.fate === 'rolledBack') {
     return { events: [], answer: unmovedAnswer(session, command, 'already_rolled_back', balance) };
   }

@@ -1,7 +1,7 @@
 /**
  * What a play session remembers of its writes: of each what the rules need, as numbers in columns and not as an object,
  * some 60 bytes with its share of the index. Versions share their columns. The newest version is extended in place; an
- * older one that is gone on with takes a copy. So a version never changes, whatever is decided on another one.
+ * older one is copied before it is extended. So a version never changes, whatever is decided on another one.
  */
 import assert from 'node:assert/strict';
 import { grownCapacity, KeyIndex, keyWordsOf } from '@coffer/kernel';
@@ -55,7 +55,7 @@ interface Columns {
 
 const KINDS: readonly WriteKind[] = ['bet', 'win', 'rollback', 'rememberedRollback', 'settle'];
 const MOST_IN_64_BITS = 2n ** 64n - 1n;
-/** Of the arrays themselves, beside what is in them. */
+/** Overhead of the arrays themselves, excluding their contents. */
 const BYTES_OF_COLUMNS = 1_200;
 const BYTES_OF_LARGE = 200;
 
