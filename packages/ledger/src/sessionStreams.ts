@@ -1,4 +1,4 @@
-/** Which stream is which play session's. */
+/** Maps play sessions to their streams and back. */
 import assert from 'node:assert/strict';
 import { type AppPlace, isId, parseStreamName } from '@coffer/kernel';
 import { playSession, playSessionStream } from './domain/playSession.ts';

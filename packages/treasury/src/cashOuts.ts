@@ -38,7 +38,7 @@ export interface CashOutDependencies extends PartiesDependencies {
   readonly accounts: Pick<Accounts, 'hold' | 'findHold' | 'closeHold'>;
 }
 
-/** The hold of a cash-out, which is there: by this request, by one before it, or by one beside it. */
+/** The hold of a cash-out, which is there: taken by this request, an earlier one or a concurrent one. */
 type BegunCashOut =
   | {
       readonly standing: 'open';

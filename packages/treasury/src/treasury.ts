@@ -79,7 +79,7 @@ export function createTreasury(dependencies: TreasuryDependencies) {
     return (await accounts.findHold(account, cashOutHoldId(key), deadline)).standing === 'closed';
   }
 
-  /** The player's net position, and what the treasury holds beside what is owed to all players of the app. */
+  /** The player's net position, and what the treasury holds next to what is owed to all players of the app. */
   async function balance(
     place: AppPlace,
     request: Pick<TransferRequest, 'userId' | 'currency'>,

@@ -142,7 +142,7 @@ export function createUsers({
   };
 }
 
-/** Whose erasure the event is; undefined of every other event. */
+/** Whose erasure the event is; undefined for every other event. */
 export function erasureIn(event: StreamEvent): (UserPlace & { readonly erasure: Erasure }) | undefined {
   if (event.type !== 'UserErased') return undefined;
   const parts = parseStreamName(event.stream);

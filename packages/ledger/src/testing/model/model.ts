@@ -10,7 +10,7 @@ import { balance, bet, open, rollback, settle, win } from './play.ts';
 import { type Decided, type Known, type Ledger, type Owner, Refusal, stakesOf } from './state.ts';
 
 export interface Model {
-  /** Does the operation. */
+  /** Carries out the operation. */
   apply(operation: Operation | Step): Answer;
   /** What the operation would be answered now, and whether it would then change anything; does nothing. */
   ask(operation: Operation | Step): { readonly answer: Answer; readonly acts: boolean };
