@@ -32,7 +32,7 @@ export interface Applied {
   readonly event: StreamEvent;
   readonly place: Place;
   readonly operation: Operation | Step;
-  /** What it added to the books of its currency. */
+  /** The change to the books of its currency. */
   readonly change: Books;
 }
 
@@ -305,7 +305,7 @@ function isSame(asked: Asked, operation: Operation | Step): boolean {
   return isDeepStrictEqual(Object.fromEntries(fields(asked)), Object.fromEntries(fields(operation)));
 }
 
-/** Byte for byte. */
+/** Compares byte for byte. */
 function agrees(answer: Answer, given: Given): boolean {
   const { status, text, replayed } = receivedOf(answer);
   if (answer.accepted ? given.replayed === !replayed : given.replayed === true) return false;
