@@ -153,10 +153,7 @@ export function createChainCheck({
     }
   }
 
-  /**
-   * Nothing is stored for these events, but the chain over all of them must lead to the start of the next
-   * block.
-   */
+  /** Nothing is stored for these events, but the chain over all of them must lead to the next block. */
   function passUnknown(gap: Unknown, { event }: Numbered): void {
     overGap ??= { ordinal: gap.firstOrdinal, hash: gap.hashBefore };
     const { ordinal } = overGap;

@@ -1,4 +1,4 @@
-/** Stored facts: these names and shapes are on disk permanently. */
+/** Stored facts. These names and shapes are on disk for ever. */
 import { type EventIn, eventCodec } from '@coffer/kernel';
 import { z } from 'zod';
 

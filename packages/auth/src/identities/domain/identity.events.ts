@@ -1,5 +1,5 @@
 /**
- * Stored facts: these names and shapes are on disk permanently.
+ * Stored facts. These names and shapes are on disk for ever.
  * An identity belongs to a scope: every app of the scope finds the same user behind it. Events hold no personal
  * data: they carry a keyed hash of the identity, and the person's details are kept outside the log.
  */

@@ -1,5 +1,5 @@
 /**
- * Stored facts. These names and shapes are on disk permanently.
+ * Stored facts. These names and shapes are on disk for ever.
  * A wallet of an app itself. No event holds a key, sealed or not: only the address.
  */
 import { type EventIn, eventCodec } from '@coffer/kernel';
