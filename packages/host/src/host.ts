@@ -67,7 +67,7 @@ export async function startHost<Given>(options: HostOptions<Given>): Promise<Ser
       clock,
       failPoint: failPointFrom(config.failPoint),
       logger,
-      registry: createMetricsRegistry(),
+      registry: createMetricsRegistry(roles.includes('api') ? 'api' : 'background'),
       secretsKey,
       secretBox: createSecretBox(secretsKey),
       publicOrigin: config.publicOrigin,

@@ -1,11 +1,34 @@
 /** Metrics of requests and the process, for Prometheus. */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
-/** A registry with the process's own metrics. One per process: `collectDefaultMetrics` starts observers. */
-export function createMetricsRegistry(): Registry {
+/** A registry with the metrics of the process and of this thread. One per thread: it starts observers. */
+export function createMetricsRegistry(thread = 'api'): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  observeLoopDelay(registry, thread);
   return registry;
+}
+
+/** The monitor counts how late its own timer is, which is due this often. */
+const LOOP_TIMER_MS = 1;
+
+function observeLoopDelay(registry: Registry, thread: string): void {
+  const delays = monitorEventLoopDelay({ resolution: LOOP_TIMER_MS });
+  delays.enable();
+  new Gauge({
+    name: 'coffer_event_loop_delay_seconds',
+    help: 'How long what was due waited for the thread, since metrics were last read; quantile 1 is the longest.',
+    labelNames: ['thread', 'quantile'],
+    registers: [registry],
+    collect() {
+      for (const quantile of [0.5, 0.99, 1]) {
+        const intervalMs = delays.count === 0 ? 0 : delays.percentile(quantile * 100) / 1e6;
+        this.set({ thread, quantile }, Math.max(0, intervalMs - LOOP_TIMER_MS) / 1000);
+      }
+      delays.reset();
+    },
+  });
 }
 
 export interface HttpMetrics {
