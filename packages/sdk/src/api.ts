@@ -383,7 +383,7 @@ export interface TransactionToSign {
 export interface SignedTransaction {
   /** The transaction with the signature in its place. */
   readonly signedTransaction: Uint8Array;
-  /** Of the wallet, in base58. */
+  /** The wallet's signature, in base58. */
   readonly signature: string;
   readonly publicKey: string;
 }

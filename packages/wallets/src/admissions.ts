@@ -1,4 +1,4 @@
-/** The moves that a wallet has admitted and not released, and how each of them is released when it has ended. */
+/** The moves that a wallet has admitted and not yet released, and how each is released once it has ended. */
 import { type CommandHandler, causedBy, type Deadline } from '@coffer/event-store';
 import { type FailPoint, uuidFromParts } from '@coffer/kernel';
 import type { Moves } from '@coffer/moves';
@@ -29,16 +29,16 @@ export function createAdmissions({
 
   async function isOnItsWay({ environment, walletId }: WalletPlace, move: AdmittedMove): Promise<boolean> {
     const found = await moves.trace({ environment, ownerId: move.moveOwnerId, moveId: move.moveId });
-    // Not requested yet: whoever admitted it is about to, or the process will.
+    // Not requested yet: whoever admitted it is about to request it, or the process will.
     return !found || (found.order.admittedBy?.walletId === walletId && !found.end);
   }
 
-  /** Releases it, unless it is on its way. */
+  /** Releases it unless it is still in flight. */
   async function settle(place: WalletPlace, move: AdmittedMove, deadlineMs: number): Promise<void> {
     const { moveId, moveOwnerId, revision } = move;
     const found = await moves.trace({ environment: place.environment, ownerId: moveOwnerId, moveId });
     const isOurs = found?.order.admittedBy?.walletId === place.walletId;
-    // Another wallet's was the first under this key, or it went without being admitted.
+    // The first move under this key was another wallet's, or it went without being admitted.
     const cause = isOurs ? found?.end : found?.requested;
     if (!cause) return;
     const stream = walletStreamName(place);

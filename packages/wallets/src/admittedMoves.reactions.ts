@@ -1,6 +1,6 @@
 /**
- * What the process manager finishes of moves that wallets have admitted: one whose request died is requested, and one
- * that has ended is released.
+ * The part of admitted moves that is left to the process manager: requesting a move whose request died, and releasing
+ * one that has ended.
  */
 import { actDeadlineMs, type Reaction } from '@coffer/consumers';
 import type { StreamEvent } from '@coffer/event-store';
@@ -11,7 +11,7 @@ import { walletEvents } from './domain/wallet.events.ts';
 import { wallet } from './domain/wallet.ts';
 import { type WalletPlace, walletStreamName } from './domain/walletIds.ts';
 
-/** Nobody waits for a release: the process alone sees to it, and at once. */
+/** No caller waits for a release: only this process makes sure of it, at once. */
 const NOBODY_ELSE_MS = 0;
 const ENDS = ['MoveConfirmed', 'MoveFailed'] as const;
 
@@ -49,11 +49,14 @@ interface MoveOfWallet {
 
 const keyOf = ({ place, moveId }: MoveOfWallet): string => `${walletStreamName(place)} ${moveId}`;
 
-/** In order by wallet: releases of one wallet are decided by one stream. */
+/** In order by wallet, since one stream decides the releases of one wallet. */
 const causeOf = (found: MoveOfWallet | undefined) =>
   found && { key: keyOf(found), target: walletStreamName(found.place) };
 
-/** What the wallet's event says of a move. Most events of the log are none of these: the type is looked at first. */
+/**
+ * What the wallet's event says of a move. Most events in the log have nothing to do with moves, so the type is checked
+ * first.
+ */
 function walletMoveIn(
   event: StreamEvent,
   type: 'WalletMoveAdmitted' | 'WalletMoveReleased',
@@ -67,7 +70,7 @@ function walletMoveIn(
   return { place: { environment: parts.environment, ownerId: parts.owner, walletId }, moveId };
 }
 
-/** What the move's event says of the wallet that has admitted it; undefined where none has. */
+/** The move according to its own event, with the wallet that admitted it; undefined where none did. */
 function admittedMoveIn(
   event: StreamEvent,
   types: readonly ('MoveRequested' | 'MoveConfirmed' | 'MoveFailed')[],

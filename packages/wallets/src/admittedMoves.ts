@@ -5,8 +5,8 @@
  *     WalletMoveAdmitted (with the whole order) · MoveRequested · … · MoveConfirmed or MoveFailed · WalletMoveReleased
  *
  * Each follows from the one before, so a process that finds one without the next continues. A wallet forgets what
- * it has released: a request that comes later than the end of its move may have it admitted once more, and whoever
- * meets that (the request itself, the process, an export) looks at the move and releases it.
+ * it has released: a request that arrives after its move has ended may have it admitted again, and whoever finds that
+ * (the request itself, the process, an export) looks at the move and releases it.
  * Source: docs/adr/0026-admitted-moves.md.
  */
 import {
@@ -36,21 +36,21 @@ import { type WalletPlace, walletStreamName } from './domain/walletIds.ts';
 
 type Requested = Awaited<ReturnType<Moves['request']>>;
 
-/** As `Moves`, for orders that a wallet must admit (`admittedBy`) and for others. */
+/** Like `Moves`, for orders that a wallet must admit (`admittedBy`) and for others. */
 export interface AdmittedMoves extends Moves {
   /**
-   * Throws `wallets/not_active` where the wallet has ended, and nothing was requested. A cash-out, whose funds are held
-   * by then, is requested and fails at once.
+   * Throws `wallets/not_active` if the wallet has ended and nothing was requested. A cash-out, whose funds are already
+   * held, is requested and fails at once.
    */
   readonly request: Moves['request'];
-  /** Whether a move from or to the wallet has not ended. */
+  /** Whether there is a move from or to the wallet that has not ended. */
   readonly isAnyInFlight: (place: WalletPlace, deadline: Deadline) => Promise<boolean>;
   /** Releases moves that have ended but are not yet released in the wallet's stream. */
   readonly releaseEnded: (place: WalletPlace, deadline: Deadline) => Promise<void>;
   readonly carryOut: {
-    /** What a `WalletMoveAdmitted` is for. */
+    /** The move that a `WalletMoveAdmitted` admits. */
     readonly request: (admitted: StreamEvent, deadlineMs: number) => Promise<void>;
-    /** Releases an ended move in the wallet that admitted it. */
+    /** Releases a move that has ended, in the wallet that admitted it. */
     readonly release: (place: WalletPlace, moveId: string, deadlineMs: number) => Promise<void>;
   };
 }
@@ -65,7 +65,7 @@ export function createAdmittedMoves({
   readonly moves: Moves;
   readonly handler: Pick<CommandHandler, 'execute' | 'load'>;
   readonly store: Pick<EventStore, 'readStream'>;
-  /** Those that may be on their way and were requested by a release that did not ask the wallet. */
+  /** Moves that may still be in flight, requested by a former release that did not ask the wallet. */
   readonly formerMovesOf: (walletId: string) => Promise<readonly MovePlace[]>;
   readonly failPoint?: FailPoint;
 }): AdmittedMoves {
@@ -74,7 +74,7 @@ export function createAdmittedMoves({
   return {
     ...moves,
     async request(place, order, context, failsWith) {
-      // An existing move is answered unchanged, whatever has happened to the wallet since.
+      // An existing move is answered unchanged, whatever has happened to the wallet since then.
       if (!order.admittedBy || failsWith || (await moves.find(place, context))) {
         return moves.request(place, order, context, failsWith);
       }
@@ -162,11 +162,11 @@ export function createAdmittedMoves({
         const kept = admissionIn(admitted).order;
         if (kept) begun = await requestFrom(admitted, place, orderWith(kept, payer), deadlineMs);
       }
-      // Compares what was asked for with what was kept first.
+      // Compares the request with what was kept first.
       const outcome = await moves.request(place, order, context);
       const { replayed, appended } = begun ?? outcome;
       if (replayed) await release(payer, place.moveId, deadlineMs);
-      // Who had it admitted has begun it, also where the process has requested it meanwhile.
+      // Whoever had it admitted also starts it, even if the process has requested it in the meantime.
       const hasBegun = replayed && isOwn && admitted && (await isRequestedFrom(admitted, place));
       return { ...outcome, replayed: replayed && !hasBegun, appended };
     } catch (error) {
@@ -186,9 +186,9 @@ export function createAdmittedMoves({
 }
 
 interface Admission {
-  /** Undefined where the move was released by the time that it was looked for. */
+  /** Undefined if the move was released before it was looked up. */
   readonly admitted: StreamEvent | undefined;
-  /** Not of an earlier or concurrent request. */
+  /** Not one from an earlier or concurrent request. */
   readonly isOwn: boolean;
 }
 
@@ -198,7 +198,7 @@ function admissionIn(event: StreamEvent) {
   const admitted = walletEvents.decode(event);
   const parts = parseStreamName(event.stream);
   if (admitted.type !== 'WalletMoveAdmitted' || !parts) {
-    throw new Error(`${event.type} of ${event.stream} admits no move.`);
+    throw new Error(`${event.type} of ${event.stream} does not admit a move.`);
   }
   const { walletId, moveId, moveOwnerId: ownerId, order } = admitted.data;
   const { environment, owner } = parts;

@@ -88,7 +88,7 @@ describe('wallets on the chain', () => {
     (await Array.fromAsync(world.store.readAll())).flat().filter(({ stream }) => stream.endsWith(moveId));
 
   describe('show', () => {
-    it('nothing before anything was sent to them', async () => {
+    it('nothing before anything has been sent to them', async () => {
       expect(await chainWallets.balance(place, walletId, contextOf())).to.deep.equal({
         walletId,
         address,
@@ -98,7 +98,7 @@ describe('wallets on the chain', () => {
       });
     });
 
-    it('what anybody has sent, with the codes of the app, its own currencies first', async () => {
+    it("what anybody has sent, with the app's codes, its own currencies first", async () => {
       chain.fund(address, 2n ** 60n);
       const worthless = chain.createMint({ decimals: 2 });
       chain.giveTokens(worthless, address, 7n);
@@ -111,7 +111,7 @@ describe('wallets on the chain', () => {
       ]);
     });
 
-    it('nothing of the wallet of another user', async () => {
+    it("nothing of another user's wallet", async () => {
       const other = { ...newOwner({ scopeId: place.scopeId }), appId: place.appId };
       expect(await refusalOf(chainWallets.balance(other, walletId, contextOf()))).to.deep.equal({
         code: 'wallets/not_found',
@@ -149,7 +149,7 @@ describe('wallets on the chain', () => {
       expect((await eventsOf(answer.moveId)).map(({ type }) => type)).to.deep.equal(['MoveRequested']);
     });
 
-    it('one withdrawal for fifty in parallel and for every repeat, also when nothing is left', async () => {
+    it('one withdrawal for fifty in parallel and for every repeat, even when nothing is left', async () => {
       const all = await Promise.all(Array.from({ length: 50 }, () => withdraw()));
       const [first] = all;
       for (const { answer } of all) expect(answer).to.deep.equal(first?.answer);
@@ -158,7 +158,7 @@ describe('wallets on the chain', () => {
       expect(await withdraw()).to.deep.include({ answer: first?.answer, replayed: true });
     });
 
-    it('by the id of a currency, by its mint, and what the app has no currency for', async () => {
+    it('by currency id, by mint, and tokens that the app has no currency for', async () => {
       const byId = await withdraw({ currency: 2, amount: 5n });
       const byMint = await withdraw({ idempotencyKey: 'withdraw-2', mint: chips.address, amount: 5n });
       for (const { answer } of [byId, byMint]) {
@@ -170,7 +170,7 @@ describe('wallets on the chain', () => {
       expect(answer).to.include({ currencyId: null, mint: unknown.address, decimals: 3 });
     });
 
-    it('all that the balance shows of a token, also where several accounts hold it', async () => {
+    it('all that the balance shows of a token, even if several accounts hold it', async () => {
       chain.giveTokens(chips, address, 70n, testWallet('beside').address);
       const { tokens } = await chainWallets.balance(place, walletId, contextOf());
       expect(tokens.map(({ amount }) => amount)).to.deep.equal([570n]);
@@ -185,7 +185,7 @@ describe('wallets on the chain', () => {
     describe('nothing to the app itself', () => {
       for (const environment of ['test', 'live'] as const) {
         for (const role of ['treasury', 'feePayer'] as const) {
-          it(`as its ${role} of ${environment}, or where that holds tokens or would`, async () => {
+          it(`at its ${role} in ${environment}, or at a token account of it, made or not`, async () => {
             const { appId } = place;
             const own = (await service.operatorWallets.provision({ environment, appId, role }, contextOf()))
               .address;
@@ -202,7 +202,7 @@ describe('wallets on the chain', () => {
                 });
               }
             }
-            // Another app's is any address to it.
+            // Another app's is an address like any other.
             place = { ...place, appId: newId('app') };
             expect(await refusalOf(withdraw({ toAddress: own }))).to.equal('done');
           });
@@ -237,12 +237,12 @@ describe('wallets on the chain', () => {
         { code: 'wallets/insufficient_funds', available: 500n, amount: 501n },
       ],
       [
-        'what leaves less than an account must hold',
+        'an amount that leaves less than an account must hold',
         { amount: 9_999_999n },
         { code: 'wallets/below_rent_minimum', minimum: RENT_MINIMUM },
       ],
-      ['in a currency of another app', { currency: 9 }, { code: 'wallets/unknown_currency' }],
-      ['in a currency that is on no chain', { currency: 3 }, { code: 'wallets/currency_not_on_chain' }],
+      ["in another app's currency", { currency: 9 }, { code: 'wallets/unknown_currency' }],
+      ['in a currency that is not on a chain', { currency: 3 }, { code: 'wallets/currency_not_on_chain' }],
       [
         'to the address of a program',
         { toAddress: '11111111111111111111111111111112' },
@@ -256,7 +256,7 @@ describe('wallets on the chain', () => {
       });
     }
 
-    describe('tokens to who has no account for them', () => {
+    describe('tokens to somebody who has no account for them', () => {
       const RENT = 2_039_280n;
       const to = (name: string, change: Partial<WithdrawalRequest> = {}) =>
         withdraw({
@@ -272,7 +272,7 @@ describe('wallets on the chain', () => {
       };
       const notSponsored = { code: 'wallets/rent_not_sponsored', lamports: RENT };
 
-      it('at the cost of the wallet, where it is left with enough or with nothing', async () => {
+      it("at the wallet's cost, if that leaves it with enough or with nothing", async () => {
         rentSponsor.caps.perUser = 0;
         for (const [lamports, outcome] of [
           [0n, notSponsored],
@@ -290,7 +290,7 @@ describe('wallets on the chain', () => {
         expect(rentSponsor.counted()).to.deep.equal([]);
       });
 
-      it('at the cost of the app within its caps, also for forty at once', async () => {
+      it("at the app's cost within its caps, even for forty at once", async () => {
         hold(0n);
         const names = Array.from({ length: 40 }, (_, index) => `fresh ${index}`);
         const outcomes = await Promise.all(names.map((name) => refusalOf(to(name))));
@@ -299,12 +299,12 @@ describe('wallets on the chain', () => {
           expect(refused).to.deep.equal(notSponsored);
         }
         expect(rentSponsor.counted()).to.have.length(2);
-        // The key of a refused one is free; what was accepted is answered again.
+        // The key of a refused request is free; what was accepted is answered again.
         hold(RENT + RENT_MINIMUM);
         for (const name of names) expect(await refusalOf(to(name))).to.equal('done');
       });
 
-      it('for what is missing, where somebody has sent lamports to the address of the account', async () => {
+      it('paying only what is missing, if somebody has sent lamports to the address of the account', async () => {
         rentSponsor.caps.perUser = 0;
         hold(0n);
         const sendTo = (name: string, lamports: bigint) =>
@@ -330,7 +330,7 @@ describe('wallets on the chain', () => {
       });
     });
 
-    it('nothing from a wallet that its user took', async () => {
+    it('nothing from a wallet that its user has exported', async () => {
       await service.exports.exportWallet(
         place,
         { walletId, idempotencyKey: 'export-1', recipientPublicKey: null },
@@ -340,7 +340,7 @@ describe('wallets on the chain', () => {
       expect(await refusalOf(withdraw())).to.deep.equal({ code: 'wallets/not_active', status: 'exported' });
     });
 
-    it('nothing of another wallet when asked for a withdrawal', async () => {
+    it("nothing of another wallet's withdrawal", async () => {
       const { answer } = await withdraw();
       const other = { ...newOwner({ scopeId: place.scopeId }), appId: place.appId };
       const { id } = await service.wallets.provision(other, contextOf());
@@ -362,7 +362,7 @@ describe('wallets on the chain', () => {
         currencies: () => currencies,
       }).migrate(place, ref, contextOf());
 
-    it('once a ref, and what the old one holds is sent after the user', async () => {
+    it('once per ref, and what the old one holds is sent on to the new one', async () => {
       chain.fund(address, 10_000_000n);
       chain.giveTokens(chips, address, 500n);
       const answer = await migrate();
@@ -386,7 +386,9 @@ describe('wallets on the chain', () => {
       for (const mint of strangers) chain.giveTokens(mint, address, 1n);
       const mintsOf = async () => (await migrate()).sweeps.map(({ mint }) => mint);
       const first = await mintsOf();
-      expect(first, 'one of the app, and one that it sponsors').to.have.length(2).and.include(chips.address);
+      expect(first, "one of the app's currencies, and one that it sponsors")
+        .to.have.length(2)
+        .and.include(chips.address);
       expect(rentSponsor.counted()).to.have.length(1);
 
       const rent = 2_039_280n;
@@ -395,7 +397,7 @@ describe('wallets on the chain', () => {
       expect(answer.sweeps.map(({ mint }) => mint)).to.include.members(strangers.map((one) => one.address));
       expect(answer.sweeps.at(-1), 'what the wallet pays is left in it').to.include({
         mint: 'native',
-        // The account that is sponsored is not made yet: the wallet has the SOL for it now.
+        // The sponsored account does not exist yet: by now the wallet has the SOL for it.
         amount: 5_000_000n - rent,
       });
       expect(rentSponsor.counted()).to.have.length(1);

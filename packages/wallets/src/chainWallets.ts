@@ -1,6 +1,6 @@
 /**
- * What a player does with a wallet on the chain: look at it and send from it. The chain is asked each time, so that
- * what anybody has sent there is seen at once. Source: contract, Wallets.
+ * What a player does with a wallet on the chain: look at it and send from it. Every call asks the chain, so that
+ * anything sent there shows at once. Source: contract, Wallets.
  */
 import assert from 'node:assert/strict';
 import type { CommandContext, Deadline } from '@coffer/event-store';
@@ -70,11 +70,11 @@ export interface ChainWallets {
   /** Throws `wallets/not_found`, `chain/not_configured`. */
   readonly balance: (place: PlayerPlace, walletId: string, context: Deadline) => Promise<WalletBalance>;
   /**
-   * Requests the transfer, once per `idempotencyKey` of the wallet; answers the move as requested. Throws
+   * Requests the transfer, once per `idempotencyKey` of the wallet; answers the move as it was requested. Throws
    * `wallets/not_found`, `wallets/unknown_currency`, `wallets/idempotency_conflict`, `wallets/not_active`,
    * `wallets/own_address`, `wallets/invalid_address`, `wallets/insufficient_funds`, `wallets/below_rent_minimum`,
-   * `wallets/mint_not_supported`, `wallets/account_frozen`, `wallets/rent_not_sponsored`, `chain/not_configured`. `requireAllowed` is asked where
-   * something new would be requested, never for a repeat.
+   * `wallets/mint_not_supported`, `wallets/account_frozen`, `wallets/rent_not_sponsored`, `chain/not_configured`.
+   * `requireAllowed` is called before something new is requested, never for a repeat.
    */
   readonly withdraw: (
     place: PlayerPlace,
@@ -211,7 +211,7 @@ export function createChainWallets(options: ChainWalletsOptions): ChainWallets {
   }
 }
 
-/** Of an app's currencies on either chain, and another one. */
+/** Currencies of an app on either chain, and one other. */
 const mintsOf = (known: readonly ChainCurrency[], another: string): readonly Address[] =>
   [...known.flatMap(({ mint }) => [mint.test, mint.live]), another].filter(
     (mint): mint is Address => mint !== null && mint !== 'native',

@@ -1,4 +1,4 @@
-/** Keys in our custody: the players' wallets, the apps' own, and what is signed with them. */
+/** Keys in our custody: those of the players' wallets and of the apps' own wallets, and what is signed with them. */
 import type { Deadline } from '@coffer/event-store';
 import { defineContext, type Platform, someStream } from '@coffer/host';
 import type { SessionCaller } from '@coffer/http';
@@ -34,7 +34,7 @@ import { provisionsSuccessors } from './successors.reactions.ts';
 import { createWalletMigration } from './walletMigration.ts';
 import { createWallets, identityWalletsOf } from './wallets.ts';
 
-/** Moves of a wallet that rows show as under way: of a former release, or because the rows are a moment old. */
+/** Moves that the rows show as in flight: from a former release, or because the rows are slightly behind. */
 const MOST_FORMER_MOVES = 10_000;
 
 export interface WalletsNeeds extends Platform {
@@ -42,9 +42,9 @@ export interface WalletsNeeds extends Platform {
   readonly users: Users;
   readonly rentSponsor: RentSponsor;
   readonly chains: Chains;
-  /** Those that this process may use; none if it does not need them. */
+  /** Those that this process may use; none if it needs none. */
   readonly masterKeys: MasterKeys;
-  /** Given where the installation keeps its own. */
+  /** Present if the installation makes and keeps its own. */
   readonly makeNextMasterKey: ((environment: Environment) => Promise<MasterKey>) | undefined;
 }
 
@@ -66,7 +66,7 @@ export const walletsContext = defineContext({
       store,
       failPoint,
       async formerMovesOf(walletId) {
-        // Moves of a former release are in the rows alone, and all of them were requested before this process started.
+        // Moves from a former release are in the rows only, and all of them were requested before this process started.
         if (!(await caughtUpSince(pool, store, headAtStart))) {
           const reasons = ['The read models have not caught up since the start.'];
           throw new Rejection('service/not_ready', { reasons });
@@ -122,18 +122,18 @@ export const walletsContext = defineContext({
         signer,
         operatorWallets,
         walletAt: walletAt(pool),
-        /** Whose signature pays a transfer of the treasury. */
+        /** Whose signature pays for a transfer of the treasury. */
         payingWallets: {
-          /** The user's active wallet, confirmed current; undefined where there is none. */
+          /** The user's active wallet, read from a confirmed current state; undefined if there is none. */
           async ofUser(user: UserPlace, deadline: Deadline) {
             const found = (await wallets.walletsOf(user, deadline)).find(({ status }) => status === 'active');
             return found && { walletId: found.id, ownerId: user.scopeId, address: found.address };
           },
-          /** Made where there is none. Throws `wallets/keys_unavailable`. */
+          /** Makes it if there is none. Throws `wallets/keys_unavailable`. */
           ofTreasury: (place: Place, context: Parameters<typeof operatorWallets.provision>[1]) =>
             operatorWallets.provision({ ...place, role: 'treasury' }, context),
         },
-        /** What a sign-in needs of them. */
+        /** What a sign-in needs from wallets. */
         identityWallets: identityWalletsOf(wallets),
       },
       endpoints: [

@@ -1,6 +1,6 @@
 /**
- * A process dies at each of its statements, and at each call of the event store, before and after it takes effect.
- * Whatever it leaves, the next one ends with one key, one event and one answer.
+ * A process dies at each of its statements and at each call to the event store, before and after it takes effect.
+ * Whatever it leaves behind, the next one ends up with one key, one event and one answer.
  */
 
 import type { Pool } from '@coffer/database';
@@ -39,14 +39,14 @@ describe('a process that dies with a wallet in its hands', () => {
   const keyRows = async (walletId: string) =>
     (await pool.query('select 1 from records.wallets_sealed_keys where wallet_id = $1', [walletId])).rows;
 
-  /** True when it has died, false when it came to its end. */
+  /** True if it died, false if it finished. */
   const diesIn = (work: Promise<unknown>): Promise<boolean> =>
     work.then(
       () => false,
       (error: unknown) => (error instanceof DeadProcessError ? true : Promise.reject(error)),
     );
 
-  /** Calls `attempt` for each statement at which the process can die, and says how many there were. */
+  /** Calls `attempt` for each statement at which the process can die, and returns how many there were. */
   async function atEveryPlace(attempt: (death: Death, at: number) => Promise<boolean>): Promise<number> {
     let places = 0;
     for (const death of DEATHS) {
@@ -68,7 +68,7 @@ describe('a process that dies with a wallet in its hands', () => {
       const owner = newOwner();
       const doomed = doomedPool(pool, death, at);
       const calls = { count: 0 };
-      // Its statements come first, then its calls of the store: of those only the append changes anything.
+      // Its statements come first, then its calls to the store, of which only the append changes anything.
       const handler = createCommandHandler({
         store: doomedStore(store, doomed, { death, at, calls }),
       });
@@ -88,7 +88,7 @@ describe('a process that dies with a wallet in its hands', () => {
     expect(places).to.equal(8);
   });
 
-  it('leaves no event without a key, and no key that does not open', async () => {
+  it('leaves no event without a key, and no key that cannot be opened', async () => {
     const masterKeys = createMasterKeys(firstKeys());
     await adoptMasterKeys(pool, masterKeys, { actor: 'operator', requestId: 'r', at: clock() });
     let appendsWithoutKey = 0;
@@ -179,7 +179,7 @@ describe('a process that dies with a wallet in its hands', () => {
       await rotation
         .rotate({ environment: 'test', actor: 'operator', requestId: 'r' })
         .catch((error: { code?: unknown }) => {
-          // Put to use by the one that died.
+          // The process that died had put it to use.
           if (!isDead() && error.code !== 'wallets/no_newer_master_key') throw error;
         });
       rewrapper.wake();
@@ -197,7 +197,7 @@ describe('a process that dies with a wallet in its hands', () => {
   }
 });
 
-/** The store of a process that dies at its statement or append with that number, counted together. */
+/** The store of a process that dies at that statement or append, counting both together. */
 function doomedStore(
   real: EventStore,
   doomed: ReturnType<typeof doomedPool>,

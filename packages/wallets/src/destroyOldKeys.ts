@@ -1,4 +1,4 @@
-/** Destroys the keys that their users took, once they can no longer be handed out again. */
+/** Destroys the keys that their users have exported, once they can no longer be handed out again. */
 import { sweepEveryMinute } from '@coffer/host';
 import type { Logger } from '@coffer/http';
 import type { Exports } from './exports.ts';

@@ -16,7 +16,7 @@ describe('ed25519', () => {
     );
   });
 
-  it('generates a seed with its public key, another one each time', () => {
+  it('generates a new seed with its public key each time', () => {
     const [one, two] = [generateKeyPair(), generateKeyPair()];
     expect(one.seed).to.have.length(32);
     expect(publicKeyOf(one.seed).equals(one.publicKey)).to.equal(true);

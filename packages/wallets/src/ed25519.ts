@@ -1,6 +1,6 @@
 /**
- * Ed25519 by node:crypto. A secret key is its seed of 32 bytes in a Buffer that its owner wipes; the key objects made
- * of it live for one call, outside the heap of JavaScript, and never enter another library.
+ * Ed25519 by node:crypto. A secret key is its seed, 32 bytes in a Buffer that its owner wipes; the key objects made
+ * from it live for one call, outside the JavaScript heap, and never enter another library.
  */
 import {
   createPrivateKey,
@@ -18,7 +18,7 @@ const PUBLIC_KEY_BYTES = 32;
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 export interface KeyPair {
-  /** The secret: to be wiped by whoever has asked for it. */
+  /** Secret: the caller must wipe it. */
   readonly seed: Buffer;
   readonly publicKey: Buffer;
 }
@@ -42,11 +42,11 @@ export function publicKeyOf(seed: Uint8Array): Buffer {
   return Buffer.from(spki.subarray(-PUBLIC_KEY_BYTES));
 }
 
-/** The signature of 64 bytes. */
+/** Returns the 64 bytes of the signature. */
 export const sign = (seed: Uint8Array, message: Uint8Array): Buffer =>
   cryptoSign(null, message, privateKeyOf(seed));
 
-/** Whether the signature is one of the message by that key; false for an invalid key. */
+/** Whether the signature is that key's for the message; false for an invalid key. */
 export function verifySignature(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   const x = Buffer.from(publicKey).toString('base64url');
   try {

@@ -82,7 +82,7 @@ describe('the envelope of a key', () => {
     }
   });
 
-  it('is refused with any part of what it is bound to changed', () => {
+  it('is refused if any part of what it is bound to has changed', () => {
     const { identity, sealed } = fresh();
     const other = fresh();
     const liveMaster: MasterKey = { ...master, environment: 'live' };
@@ -101,7 +101,7 @@ describe('the envelope of a key', () => {
     refuses({ sealed, identity }, newMasterKey('test', 3));
   });
 
-  it('is not rewrapped where any part of what it is bound to is another', () => {
+  it('is not rewrapped if any part of what it is bound to differs', () => {
     const { identity, sealed } = fresh();
     const refusesToRewrap = (
       given: Partial<KeyIdentity>,
@@ -122,13 +122,13 @@ describe('the envelope of a key', () => {
     refusesToRewrap({}, {}, newMasterKey('test', 3));
   });
 
-  it('binds its parts unambiguously: what one text gives up the next cannot take', () => {
+  it('binds its parts unambiguously: no character can move from one text to the next', () => {
     const { seed, identity } = fresh('wlt_1');
     const sealed = sealKey(seed, { ...identity, ownerId: 'scp_1","x', walletId: 'w' }, master);
     refuses({ sealed, identity: { ...identity, ownerId: 'scp_1', walletId: 'x","w' } });
   });
 
-  it('is refused with a layer of another row, and each layer in the place of the other', () => {
+  it('is refused with a layer from another row, and with its layers exchanged', () => {
     const [one, two] = [fresh('wlt_1'), fresh('wlt_2')];
     refuses({ sealed: two.sealed, identity: one.identity });
     refuses({ sealed: { ...one.sealed, sealedSeed: two.sealed.sealedSeed }, identity: one.identity });
@@ -139,7 +139,7 @@ describe('the envelope of a key', () => {
       sealedSeed: one.sealed.wrappedDataKey,
     };
     refuses({ sealed: crossed, identity: one.identity });
-    // A row copied as a whole, with its public key, to another wallet.
+    // A row copied whole, with its public key, to another wallet.
     refuses({ sealed: one.sealed, identity: { ...one.identity, walletId: 'wlt_2' } });
   });
 
@@ -148,7 +148,7 @@ describe('the envelope of a key', () => {
     expect(() => sealKey(generateKeyPair().seed, identity, master)).to.throw(SealedKeyError);
   });
 
-  it('has nonces and a data key of its own each time', () => {
+  it('has new nonces and a new data key each time', () => {
     const { seed, identity, sealed } = fresh();
     const again = sealKey(seed, identity, master);
     for (const layer of ['wrappedDataKey', 'sealedSeed'] as const) {
@@ -158,7 +158,7 @@ describe('the envelope of a key', () => {
     refuses({ sealed: { ...sealed, wrappedDataKey: again.wrappedDataKey }, identity });
   });
 
-  it('lends the seed for a call and wipes it afterwards, also when the call fails', () => {
+  it('lends the seed for a call and wipes it afterwards, even if the call fails', () => {
     const given = fresh();
     const kept: Uint8Array[] = [];
     const signature = openKey(given.sealed, given.identity, master, (seed) => {
@@ -178,7 +178,7 @@ describe('the envelope of a key', () => {
     );
   });
 
-  it('fails in words that hold no key', () => {
+  it('fails with a message that contains no key', () => {
     const { seed, sealed, identity } = fresh();
     const damaged = { ...sealed, sealedSeed: flipped(sealed.sealedSeed, 20, 1) };
     let failure: unknown;

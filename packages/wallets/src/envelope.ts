@@ -1,8 +1,8 @@
 /**
- * Envelope encryption of a wallet's seed. A data key of its own seals the seed, a master key wraps the data key, both
- * by AES-256-GCM. Both layers are bound to everything that says which key this is, so that a row, or a part of one,
- * that is put in another's place does not open. The spec of the feature binds keys to the app: our wallets belong to a
- * scope, which is used instead. Source: ADR 0015.
+ * Envelope encryption of a wallet's seed. The seed's own data key seals it and a master key wraps the data key, both by
+ * AES-256-GCM. Both layers are bound to everything that identifies the key, so a row that takes another's place, whole
+ * or in part, does not open. The spec of the feature binds keys to the app; our wallets belong to a scope, so they are
+ * bound to that. Source: ADR 0015.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { Environment } from '@coffer/kernel';
@@ -14,10 +14,10 @@ const DATA_KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Of the way keys are sealed; it has nothing to do with the version of a master key. */
+/** The version of this format; it has nothing to do with the version of a master key. */
 const FORMAT = 1;
 
-/** Which key it is. Kept in the clear next to the sealed one, and bound into both layers. */
+/** What identifies the key. Kept in the clear next to the sealed key, and bound into both layers. */
 export interface KeyIdentity {
   readonly environment: Environment;
   readonly ownerId: string;
@@ -27,7 +27,7 @@ export interface KeyIdentity {
 
 export interface SealedKey {
   readonly format: number;
-  /** Of the master key that wraps the data key. */
+  /** The version of the master key that wraps the data key. */
   readonly masterKeyVersion: number;
   /** Nonce, ciphertext and tag: 60 bytes. */
   readonly wrappedDataKey: Uint8Array;
@@ -35,7 +35,7 @@ export interface SealedKey {
   readonly sealedSeed: Uint8Array;
 }
 
-/** The stored key does not open: a byte, its place or the master key is another. Never says what was found. */
+/** The stored key does not open: a byte, its place or the master key differs. The message never says what was found. */
 export class SealedKeyError extends Error {
   override readonly name = 'SealedKeyError';
   readonly walletId: string;
@@ -46,7 +46,7 @@ export class SealedKeyError extends Error {
   }
 }
 
-/** The master key must be of the identity's environment. The seed stays the caller's to wipe. */
+/** The master key must be of the identity's environment. Wiping the seed is left to the caller. */
 export function sealKey(seed: Uint8Array, identity: KeyIdentity, masterKey: MasterKey): SealedKey {
   const dataKey = randomBytes(DATA_KEY_BYTES);
   try {
@@ -65,8 +65,8 @@ export function sealKey(seed: Uint8Array, identity: KeyIdentity, masterKey: Mast
 }
 
 /**
- * Calls `use` with the seed, which is wiped when it returns: it must neither keep it nor work on later. Throws a
- * `SealedKeyError`, also where the seed is not that of the public key.
+ * Calls `use` with the seed, which is wiped as soon as `use` returns: it must neither keep the seed nor go on
+ * asynchronously. Throws a `SealedKeyError`, also if the seed does not belong to the public key.
  */
 export function openKey<Result>(
   sealed: SealedKey,
@@ -125,7 +125,7 @@ function unwrap(sealed: SealedKey, identity: KeyIdentity, masterKey: MasterKey):
 const wrappedFor = (identity: KeyIdentity, { version }: MasterKey) =>
   boundTo('data key', identity, `${version}`);
 
-/** The parts are joined unambiguously, and the layers differ, so that neither passes for the other. */
+/** The parts are joined unambiguously, and the layers differ, so that neither can pass for the other. */
 const boundTo = (
   layer: 'data key' | 'seed',
   { environment, ownerId, walletId, publicKey }: KeyIdentity,
@@ -158,7 +158,7 @@ function decrypt(key: Parameters<typeof createDecipheriv>[1], sealed: Uint8Array
   decipher.setAAD(bound).setAuthTag(sealed.subarray(-TAG_BYTES));
   const plain = decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES));
   try {
-    // In this mode nothing is left to come; what is checked here is the tag.
+    // In this mode no output is left at the end; the call checks the tag.
     decipher.final();
     return plain;
   } catch (error) {

@@ -1,6 +1,6 @@
 import { rejecterFor } from '@coffer/kernel';
 
-/** Every refusal of the wallets area, in order of precedence. */
+/** Every refusal of the wallets context, in order of precedence. */
 export const walletsErrors = {
   'wallets/server_signing_disabled': {
     status: 403,

@@ -1,4 +1,4 @@
-/** Whether a wallet may be exported now, and why not. Source: contract, Wallets (export preflight). */
+/** Whether a wallet may be exported now, and if not, why. Source: contract, Wallets (export preflight). */
 import type { Deadline } from '@coffer/event-store';
 import type { SessionCaller } from '@coffer/http';
 import type { Clock, Environment } from '@coffer/kernel';
@@ -11,7 +11,7 @@ import type { WalletView } from './wallets.ts';
 
 type ExportObstacle = 'below_floor' | 'moves_in_flight' | 'reauthentication_required';
 
-/** What the wallet must hold of a currency, and what it holds. */
+/** How much of a currency the wallet is required to hold, and how much it holds. */
 interface Floor {
   readonly currency: string;
   readonly minimum: bigint;
@@ -42,7 +42,7 @@ export interface ExportGuardOptions {
     place: AppPlace,
   ) => Promise<Readonly<Record<string, bigint>>> | Readonly<Record<string, bigint>>;
   readonly currencies: (appId: string) => Promise<readonly ChainCurrency[]> | readonly ChainCurrency[];
-  /** Whether a move from or to the wallet has not ended. One that comes later the wallet's stream decides on. */
+  /** Whether there is a move from or to the wallet that has not ended. The wallet's stream decides on later ones. */
   readonly hasMovesInFlight: (place: WalletPlace, deadline: Deadline) => Promise<boolean>;
   /** Throws `chain/not_configured`. */
   readonly chainOf: (environment: Environment) => Chain;

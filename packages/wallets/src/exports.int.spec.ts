@@ -26,7 +26,7 @@ const refusalOf = (pending: Promise<unknown>) =>
     (error: unknown) => (error instanceof Rejection ? error.code : Promise.reject(error)),
   );
 
-/** The 64 bytes, read from base58 by another way than the product's. */
+/** The 64 bytes, decoded from base58 by other means than the product's. */
 function bytesOf(text: string): Buffer {
   const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
   let value = 0n;
@@ -92,7 +92,7 @@ describe('an export', () => {
       .filter(({ data }) => data.includes(owner.userId))
       .map(({ type }) => type);
 
-  it('hands out the key, which signs as the wallet did, and leaves the user another wallet', async () => {
+  it('hands out the key, which signs as the wallet did, and gives the user another wallet', async () => {
     const one = await newWallet();
     const { answer, replayed } = await exportOf(one);
 
@@ -116,7 +116,7 @@ describe('an export', () => {
     ]);
   });
 
-  it('ends every signature of the service with the old key, and none with the new one', async () => {
+  it('stops the service signing with the old key, but not with the new one', async () => {
     const one = await newWallet();
     const { answer } = await exportOf(one);
     expect(await refusalOf(service.signer.sign(one.place, MESSAGE, openingFor('sign')))).to.equal(
@@ -154,7 +154,7 @@ describe('an export', () => {
     expect(again.map(({ replayed }) => replayed)).to.deep.equal([true, true]);
   });
 
-  it('is answered the same also after the wallet that followed was exported', async () => {
+  it('is answered the same even after the next wallet was exported', async () => {
     const one = await newWallet();
     const first = await exportOf(one);
     await exportOf({ owner: one.owner, id: first.answer.wallet.id }, null, 'export-2');
@@ -176,14 +176,14 @@ describe('an export', () => {
     );
     expect(rows).to.deep.equal([]);
     expect(await refusalOf(exportOf(one, recipient))).to.equal('wallets/export_expired');
-    // The user's wallet of today is untouched.
+    // The user's present wallet is untouched.
     expect(await service.exports.destroyOldKeys(1_000)).to.equal(0);
     const active = (await service.wallets.walletsOf(one.owner, contextOf())).at(-1);
     const place = { ...one.place, walletId: active?.id ?? '' };
     expect(await service.signer.sign(place, MESSAGE, openingFor('sign'))).to.have.length(64);
   });
 
-  it('is one of fifty in parallel, with one answer', async () => {
+  it('happens once for fifty requests in parallel, with one answer', async () => {
     const one = await newWallet();
     const recipient = Buffer.from(nacl.box.keyPair().publicKey).toString('base64');
     const second = await world.start(keys, () => now);
@@ -205,7 +205,7 @@ describe('an export', () => {
     ]);
   });
 
-  it('changes nothing where it is refused', async () => {
+  it('changes nothing when it is refused', async () => {
     const one = await newWallet();
     const refused = service.exports.exportWallet(
       one.owner,
@@ -219,7 +219,7 @@ describe('an export', () => {
     expect(await refusalOf(exportOf(one))).to.equal('done');
   });
 
-  it('is refused for another user, another key, another recipient, and for a recipient that hides nothing', async () => {
+  it('is refused for another user, another key, another recipient, and a recipient key that would hide nothing', async () => {
     const one = await newWallet();
     const stranger = { owner: newOwner({ scopeId: one.owner.scopeId }), id: one.id };
     expect(await refusalOf(exportOf(stranger))).to.equal('wallets/not_found');
@@ -232,7 +232,7 @@ describe('an export', () => {
     expect(await refusalOf(exportOf(one, null, 'export-2'))).to.equal('wallets/not_active');
   });
 
-  it('has each opening of the key on record', async () => {
+  it('records each opening of the key', async () => {
     const one = await newWallet();
     await exportOf(one);
     const { rows } = await world.pool.query(

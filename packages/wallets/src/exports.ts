@@ -1,6 +1,6 @@
 /**
- * Export to self-custody: the user takes the key, the service lets go of it and gives the user a fresh wallet.
- * The event decides; the key is retired before it is handed out, so that whoever has it is the only one who signs.
+ * Export to self-custody: the user takes the key, the service gives it up and provisions a new wallet for the user. The
+ * event decides; the key is retired before it is handed out, so that only its new owner can sign.
  * Source: contract, Wallets; ADR 0022.
  */
 import { randomBytes } from 'node:crypto';
@@ -18,13 +18,13 @@ import type { MasterKeys } from './masterKeys.ts';
 import { destroyRetiredKeys, type KeyOpening, takeKeyForOpening } from './sealedKeys.ts';
 import { placeOf, viewOf, type Wallets, type WalletView } from './wallets.ts';
 
-/** How long the key is handed out again to whoever repeats the request. */
+/** How long a repeat of the request gets the key again. */
 export const EXPORT_LIFETIME_MS = 24 * 60 * 60 * 1000;
 
 interface ExportRequest {
   readonly walletId: string;
   readonly idempotencyKey: string;
-  /** X25519, 32 bytes in base64. Null for the key as it is. */
+  /** X25519, 32 bytes in base64. Null for the key unsealed. */
   readonly recipientPublicKey: string | null;
 }
 
@@ -33,13 +33,13 @@ type ExportedKey = { readonly secretKey: string } | { readonly sealedSecretKey: 
 
 export interface ExportAnswer {
   readonly exported: { readonly id: string; readonly address: string } & ExportedKey;
-  /** As it was when it was provisioned. */
+  /** The wallet as it was provisioned. */
   readonly wallet: WalletView;
 }
 
 export interface Exports {
   /**
-   * Idempotent. `requireAllowed` is asked where the wallet would be exported now, never for a repeat. Throws
+   * Idempotent. `requireAllowed` is called if the wallet would be exported now, never for a repeat. Throws
    * `wallets/not_found`, `wallets/idempotency_conflict`, `wallets/export_expired`, `wallets/not_active`,
    * `wallets/export_not_allowed`, `wallets/invalid_recipient_key`, `wallets/keys_unavailable`.
    */
@@ -49,7 +49,7 @@ export interface Exports {
     requireAllowed: (wallet: WalletView) => Promise<void>,
     context: CommandContext,
   ) => Promise<{ readonly answer: ExportAnswer; readonly replayed: boolean }>;
-  /** Removes keys that were taken too long ago to be handed out again. Returns how many. */
+  /** Removes keys that were exported too long ago to be handed out again. Returns how many. */
   readonly destroyOldKeys: (limit: number) => Promise<number>;
 }
 
@@ -156,7 +156,7 @@ export function createExports({
     const box = openKey(sealed, identity, masterKey, (seed) =>
       withSecretKey(seed, identity.publicKey, (bytes) => sealFor(recipientPublicKey, bytes)),
     );
-    // Of several that sealed it at once, all hand out what the first one kept.
+    // If several sealed it at once, all of them hand out what the first one kept.
     await pool.query(
       `insert into records.wallets_sealed_exports (wallet_id, sealed_secret_key)
        values ($1, $2) on conflict (wallet_id) do nothing`,
@@ -186,7 +186,7 @@ const openingOf = ({ walletId }: ExportedWallet, { metadata }: CommandContext): 
   requestId: metadata.correlationId,
 });
 
-/** The secret key as Solana's tools write it, for the time of the call. */
+/** The secret key in the form of Solana's tools, for the duration of the call. */
 function withSecretKey<Result>(
   seed: Uint8Array,
   publicKey: Uint8Array,
@@ -200,7 +200,9 @@ function withSecretKey<Result>(
   }
 }
 
-/** Ephemeral public key (32 bytes), nonce (24) and nacl box: only the holder of the recipient's secret opens it. */
+/**
+ * Ephemeral public key (32 bytes), nonce (24) and nacl box: only the holder of the recipient's secret key can open it.
+ */
 function sealFor(recipientPublicKey: string, bytes: Uint8Array): Buffer {
   const ephemeral = nacl.box.keyPair();
   const nonce = randomBytes(nacl.box.nonceLength);

@@ -1,13 +1,13 @@
 /**
- * Which version of the master keys is in use is a fact of the database, not of a process's configuration: so a new one
- * can be given to every process first, and put to use in all of them at once.
+ * Which version of the master keys is in use is recorded in the database and not configured per process, so that a new
+ * version can first be given to every process and then be put to use in all of them at once.
  */
 import { type Pool, type Queryable, withTransaction } from '@coffer/database';
 import { type Environment, environment as environments } from '@coffer/kernel';
 import { reject } from './errors.ts';
 import { checkValueOf, type MasterKey, type MasterKeys, nameOf } from './masterKeys.ts';
 
-/** The master keys given are not those of this database. Says which, and what to do. */
+/** The given master keys are not those of this database. The message says which, and what to do. */
 export class MasterKeysMismatchError extends Error {
   override readonly name = 'MasterKeysMismatchError';
 }
@@ -22,14 +22,14 @@ export interface MasterKeyUse {
   readonly environment: Environment;
   readonly version: number;
   readonly isCurrent: boolean;
-  /** Keys of wallets that only this version opens. */
+  /** How many wallet keys only this version opens. */
   readonly walletKeys: number;
   readonly activatedAt: Date;
 }
 
 /**
- * Compares the keys held with those of the database, and puts the newest to use in an environment that has none.
- * An environment of which no key is held is left alone. Throws a `MasterKeysMismatchError`.
+ * Compares the keys held with those of the database, and puts the newest to use in an environment that uses none yet.
+ * An environment for which no key is held is left alone. Throws a `MasterKeysMismatchError`.
  */
 export async function adoptMasterKeys(
   pool: Pool,
@@ -40,7 +40,7 @@ export async function adoptMasterKeys(
     const newest = newestOf(masterKeys, environment);
     if (!newest) continue;
     await withTransaction(pool, async (client) => {
-      // If two first starts run at once, the second must see what the first has put to use.
+      // If two first starts coincide, the second must see what the first has put to use.
       await client.query('lock table records.wallets_master_keys in share row exclusive mode');
       const registered = await registeredOf(client, environment);
       if (registered.length === 0) await putToUse(client, newest, activation);
@@ -64,9 +64,9 @@ export async function currentVersionOf(db: Queryable, environment: Environment):
 }
 
 /**
- * The key under which keys are sealed now. Throws `wallets/keys_unavailable` where it is not held here, and a
- * `MasterKeysMismatchError` where another key is held under its version: sealed under that, a key would be lost to
- * the other processes.
+ * The key under which keys are sealed now. Throws `wallets/keys_unavailable` if it is not held here, and a
+ * `MasterKeysMismatchError` if another key is held under its version: the other processes could not open what that one
+ * seals.
  */
 export async function currentMasterKey(
   db: Queryable,
@@ -87,7 +87,7 @@ export async function currentMasterKey(
   return held;
 }
 
-/** Seals under this version from now on, in every process. One that is not above the current one changes nothing. */
+/** From now on every process seals under this version. No effect unless it is above the current one. */
 export async function activate(pool: Pool, masterKey: MasterKey, activation: Activation): Promise<void> {
   await withTransaction(pool, async (client) => {
     await client.query('lock table records.wallets_master_keys in share row exclusive mode');
@@ -142,7 +142,7 @@ interface Registered {
   readonly environment: Environment;
   readonly version: number;
   readonly checkValue: Buffer;
-  /** It is the current one, or still seals keys. */
+  /** The current version, or one that still seals keys. */
   readonly isInUse: boolean;
 }
 
@@ -170,7 +170,7 @@ function requireSame(masterKeys: MasterKeys, registered: Registered): void {
   if (held) requireCheckValue(held, registered.checkValue);
   if (!held && registered.isInUse) {
     throw new MasterKeysMismatchError(
-      `The master key ${nameOf(registered)} is in use and is not among those given. Without it keys of wallets stay sealed.`,
+      `The master key ${nameOf(registered)} is in use but was not given. Without it, keys of wallets cannot be opened.`,
     );
   }
 }

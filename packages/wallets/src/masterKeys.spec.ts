@@ -13,7 +13,7 @@ import {
 const encoded = () => randomBytes(32).toString('base64');
 
 describe('master keys', () => {
-  it('are read with commas or white space between them, and written so that they are read again', () => {
+  it('are read with commas or white space between them, and written in a form that can be read', () => {
     const [test, live, next] = [encoded(), encoded(), encoded()];
     const keys = parseMasterKeys(`test:1:${test},live:1:${live}\n test:2:${next}\n`);
     expect(keys.map(({ environment, version }) => `${environment} ${version}`)).to.deep.equal([
@@ -35,12 +35,12 @@ describe('master keys', () => {
     ['31 bytes', `test:1:${encoded()},live:1:${randomBytes(31).toString('base64')}`, /entry 2 must be/],
     ['33 bytes', `test:1:${randomBytes(33).toString('base64')}`, /entry 1 must be/],
     ['no version', `test:${key}`, /entry 1 must be/],
-    ['a version twice', `test:1:${key},test:1:${encoded()}`, /test 1 stands there twice/],
+    ['a version twice', `test:1:${key},test:1:${encoded()}`, /test 1 is there twice/],
     ['one key for test and live', `test:1:${key},live:1:${key}`, /test 1 and live 1 are the same key/],
     ['one key for two versions', `test:1:${key} test:2:${key}`, /test 1 and test 2 are the same key/],
   ];
   for (const [what, text, message] of refused) {
-    it(`are refused with ${what}, in words that repeat none of it`, () => {
+    it(`are refused with ${what}, in a message that repeats none of it`, () => {
       const attempt = () => parseMasterKeys(text);
       expect(attempt).to.throw(MasterKeysFormatError, message);
       expect(attempt).not.to.throw(new RegExp(key.slice(0, 12).replaceAll('+', '\\+')));
@@ -58,7 +58,7 @@ describe('master keys', () => {
     expect(keys.find('live', 10)).to.equal(undefined);
   });
 
-  it('are told apart by a check value, also one key under two names', () => {
+  it('are told apart by a check value, even one key under two names', () => {
     const one = newMasterKey('test', 1);
     const values = [
       one,
@@ -71,7 +71,7 @@ describe('master keys', () => {
     expect(values.join()).not.to.include(one.key.export().toString('hex'));
   });
 
-  it('are shown by no inspection and no JSON', () => {
+  it('do not show in inspection or JSON', () => {
     const one = newMasterKey('test', 1);
     const shown = `${inspect(createMasterKeys([one]).all(), { depth: 9, showHidden: true })} ${JSON.stringify(one)}`;
     for (const coding of ['hex', 'base64', 'base64url'] as const) {

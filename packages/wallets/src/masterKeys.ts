@@ -1,6 +1,6 @@
 /**
- * The master keys that this process holds: for each environment some versions, each of 32 bytes. They never stand in
- * the database, which only knows by a check value which key a version is.
+ * The master keys that this process holds: for each environment some versions, each of 32 bytes. They are never in the
+ * database, which knows only a check value for each version.
  */
 import { createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
 import { type Environment, environment as environments } from '@coffer/kernel';
@@ -11,20 +11,20 @@ const ENTRY = /^(test|live):([1-9][0-9]{0,6}):([A-Za-z0-9+/]{43}=)$/;
 
 export interface MasterKey {
   readonly environment: Environment;
-  /** From 1; a rotation goes to a higher one. */
+  /** From 1; each rotation goes to a higher one. */
   readonly version: number;
-  /** Outside the heap of JavaScript, and shown by no inspection. */
+  /** Outside the JavaScript heap, and hidden from inspection. */
   readonly key: KeyObject;
 }
 
-/** What is wrong with a text of master keys. The message never repeats any of it. */
+/** What is wrong with a text of master keys. The message never repeats any part of it. */
 export class MasterKeysFormatError extends Error {
   override readonly name = 'MasterKeysFormatError';
 }
 
 /**
  * Reads `<environment>:<version>:<32 bytes in base64>`, several separated by commas or white space. Throws a
- * `MasterKeysFormatError`: also where two entries have the same key, so that test and live cannot share one.
+ * `MasterKeysFormatError`, also if two entries have the same key, so that test and live cannot share one.
  */
 export function parseMasterKeys(text: string): readonly MasterKey[] {
   const entries = text.split(/[\s,]+/).filter((entry) => entry !== '');
@@ -42,7 +42,7 @@ export function parseMasterKeys(text: string): readonly MasterKey[] {
   keys.forEach((one, index) => {
     for (const other of keys.slice(0, index)) {
       if (one.environment === other.environment && one.version === other.version) {
-        throw new MasterKeysFormatError(`${nameOf(one)} stands there twice`);
+        throw new MasterKeysFormatError(`${nameOf(one)} is there twice`);
       }
       if (one.key.equals(other.key)) {
         throw new MasterKeysFormatError(
@@ -54,7 +54,7 @@ export function parseMasterKeys(text: string): readonly MasterKey[] {
   return keys;
 }
 
-/** The text that `parseMasterKeys` reads, an entry a line: for the one file that keeps them. */
+/** The text that `parseMasterKeys` reads, one entry a line, for the one file that keeps them. */
 export const masterKeysText = (keys: readonly MasterKey[]): string =>
   keys
     .map(({ environment, version, key }) => `${environment}:${version}:${key.export().toString('base64')}\n`)
@@ -63,11 +63,11 @@ export const masterKeysText = (keys: readonly MasterKey[]): string =>
 export const newMasterKey = (environment: Environment, version: number): MasterKey =>
   masterKey(environment, version, randomBytes(KEY_BYTES));
 
-/** Lets the database recognize the key of a version; reveals nothing about the key. */
+/** Lets the database recognize the key of a version, and reveals nothing about it. */
 export const checkValueOf = ({ environment, version, key }: MasterKey): Buffer =>
   Buffer.from(hkdfSync('sha256', key, Buffer.alloc(0), `coffer master key ${environment} ${version}`, 32));
 
-/** `test 2`: how messages name a master key. */
+/** `test 2`: the name of a master key in messages. */
 export const nameOf = ({ environment, version }: Pick<MasterKey, 'environment' | 'version'>): string =>
   `${environment} ${version}`;
 

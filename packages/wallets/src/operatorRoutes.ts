@@ -1,4 +1,4 @@
-/** Wallets, as an operator replaces a user's and looks up those of the app itself. */
+/** How an operator replaces a user's wallet, and looks up the app's own. */
 import { type CommandContext, requestedBy } from '@coffer/event-store';
 import { type Endpoint, endpoint } from '@coffer/http';
 import { type AppPlace, type Clock, figure, isBase58Address, isoTimeOf, longCallerId } from '@coffer/kernel';
@@ -44,7 +44,7 @@ const appWalletsBody = z.object({
     z.object({
       role: operatorWalletRole,
       address,
-      /** What it holds of the native currency. */
+      /** How much of the native currency it holds. */
       lamports: figure.nullable(),
     }),
   ),
@@ -64,7 +64,7 @@ export const operatorWalletEndpoints = ({
     credential: 'operator',
     summary: 'Give a user another address and send what the old one holds there',
     description:
-      'The same ref changes no address again: it sends on what has arrived at the old one since, and answers how things are by then. What is less than an account must hold stays where it is.',
+      'The same ref never changes the address again: it sends on what has since arrived at the old one, and answers how things stand now. Less than an account must hold stays where it is.',
     body: z.strictObject({ ref: longCallerId }),
     success: { status: 200, schema: migratedBody },
     errors: [

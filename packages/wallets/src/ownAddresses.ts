@@ -1,6 +1,5 @@
 /**
- * The addresses of an app itself. What a player sends there from the own wallet is in nobody's books: a deposit is
- * asked for as one.
+ * An app's own addresses. What a player's wallet sends there is in nobody's books: a deposit must be requested as one.
  */
 import type { Deadline } from '@coffer/event-store';
 import { environment } from '@coffer/kernel';
@@ -15,7 +14,7 @@ import {
 import { operatorWalletRole } from './operator/domain/operatorWallet.events.ts';
 import type { OperatorWallets } from './operator/operatorWallets.ts';
 
-/** The app's treasuries and payers of fees, of both environments. */
+/** The app's treasuries and fee payers in both environments. */
 export type OwnAddressesOf = (appId: string, deadline: Deadline) => Promise<readonly Address[]>;
 
 export const ownAddressesOf =
@@ -28,7 +27,7 @@ export const ownAddressesOf =
     return found.flatMap((wallet) => wallet?.address ?? []);
   };
 
-/** Whether one of the owners holds a token there, or would hold one of these: it need not have been made yet. */
+/** Whether that address is a token account of one of the owners, or would be one for these mints if it were made. */
 export async function isTokenAccountOf(
   owners: readonly Address[],
   address: Address,

@@ -1,4 +1,4 @@
-/** What a player does with the own wallet, over HTTP and on a chain. Source: docs/api.md, Wallets. */
+/** What players do with their own wallets, over HTTP and on a chain. Source: docs/api.md, Wallets. */
 
 import { type Answer, requireStatus, textOf, verdict } from '@coffer/host/testing';
 import { referenceOf } from '@coffer/solana';
@@ -16,7 +16,7 @@ import {
 } from './testing/index.ts';
 
 const AT_ONCE = 50;
-/** Of a token account: what its maker leaves in it. */
+/** What the maker of a token account leaves in it. */
 const TOKEN_ACCOUNT_LAMPORTS = 2_039_280n;
 
 describe("a player's wallet", () => {
@@ -40,7 +40,7 @@ describe("a player's wallet", () => {
   const transactionsOf = async (answer: Answer) =>
     wallets.rpc.transactionsOf(referenceOf(moveIdOf(answer)), { limit: 10 });
 
-  it('is the one of the sign-in', async () => {
+  it('is the one that the sign-in returned', async () => {
     const { id, address } = player.wallet;
     const me = requireStatus(await player.get('/wallets/me'), 200);
     expect(me.json).to.deep.equal({
@@ -54,7 +54,7 @@ describe("a player's wallet", () => {
     });
   });
 
-  it('shows at once what anybody has sent there, with the codes of the app', async () => {
+  it("shows at once what anybody has sent there, with the app's codes", async () => {
     const balance = async () => requireStatus(await player.get(path('balance')), 200).json;
     const { id: walletId, address } = player.wallet;
     const native = { symbol: 'SOL', decimals: 9, currency: 'SOL', currencyId: 1 };
@@ -119,14 +119,14 @@ describe("a player's wallet", () => {
       updatedAt: confirmed.updatedAt,
     });
     expect(await wallets.lamportsOf(toAddress)).to.equal(400_000_000n);
-    // The fees are not the player's.
+    // The player does not pay the fees.
     expect(await wallets.lamportsOf(player.wallet.address)).to.equal(600_000_000n);
 
     const again = await withdraw(request);
     expect(again).to.include({ status: 200, replayed: true, text: asked.text });
   });
 
-  it('sends tokens, and the payer of fees makes the account of the recipient', async () => {
+  it("sends tokens, and the fee payer makes the recipient's account", async () => {
     await gems(1_000n);
     const toAddress = newAddress();
     const byMint = await withdraw({ idempotencyKey: 'a', toAddress, amount: '600', mint: GEM.mint });
@@ -139,20 +139,20 @@ describe("a player's wallet", () => {
     const paid = (feePayer?.before ?? 0n) - (feePayer?.after ?? 0n) - (executed?.feeLamports ?? 0n);
     expect(paid).to.equal(TOKEN_ACCOUNT_LAMPORTS);
 
-    // Now it has one.
+    // By now the recipient has one.
     await carried(await withdraw({ idempotencyKey: 'b', toAddress, amount: '400', currency: GEM.id }));
     expect(await wallets.tokensOf(toAddress)).to.equal(1_000n);
     expect(await wallets.lamportsOf(player.wallet.address)).to.equal(0n);
   });
 
-  it('sends all that its balance shows of a token, wherever the wallet holds it', async () => {
+  it('sends all that its balance shows of a token, in whichever accounts the wallet holds it', async () => {
     await gems(10n);
     await wallets.giveBeside(player.wallet.address, 50n, 40n, 30n, 20n, 1n);
     const balance = requireStatus(await player.get(path('balance')), 200);
     expect(balance.json.tokens).to.deep.equal([
       { mint: GEM.mint, amount: '151', decimals: 6, currency: 'GEM', currencyId: GEM.id },
     ]);
-    // One transfer has room for five accounts: what it can move is said.
+    // One transfer has room for five accounts: the answer says how much it can move.
     const toAddress = newAddress();
     const request = { idempotencyKey: 'beside', toAddress, currency: GEM.id };
     const refused = await withdraw({ ...request, amount: '151' });
@@ -164,7 +164,7 @@ describe("a player's wallet", () => {
     expect(await wallets.tokensOf(player.wallet.address)).to.equal(0n);
   });
 
-  it(`sends once what is asked for ${AT_ONCE} times at once`, async () => {
+  it(`sends once what is requested ${AT_ONCE} times at once`, async () => {
     await fund();
     const toAddress = newAddress();
     const answers = await Promise.all(
@@ -183,7 +183,7 @@ describe("a player's wallet", () => {
     expect(await wallets.lamportsOf(toAddress)).to.equal(2_000_000n);
   });
 
-  it('takes its key as the header Idempotency-Key too, and never two that differ', async () => {
+  it('also takes its key as the header Idempotency-Key, and never two that differ', async () => {
     await fund();
     const request = { toAddress: newAddress(), amount: '2000000' };
     const headers = { 'idempotency-key': 'in-the-header' };
@@ -208,7 +208,7 @@ describe("a player's wallet", () => {
     expect(verdict(await withdraw(request))).to.equal('400 request/invalid');
   });
 
-  it('refuses a key that was used with other content, and says what differs first', async () => {
+  it('refuses a key that was used with other content, and names the first difference', async () => {
     await fund();
     const request = { idempotencyKey: 'once', toAddress: newAddress(), amount: '2000000' };
     requireStatus(await withdraw(request), 200);
@@ -222,7 +222,7 @@ describe("a player's wallet", () => {
       expect(verdict(refused), field).to.equal('409 wallets/idempotency_conflict');
       expect(refused.json.details).to.deep.equal({ key: 'once', field });
     }
-    // The key is of this wallet alone.
+    // The key belongs to this wallet alone.
     const other = await wallets.newPlayer();
     await wallets.node.fund(other.wallet.address, LAMPORTS_PER_SOL);
     expect(await withdraw({ ...request, amount: '3000000' }, other)).to.include({
@@ -231,11 +231,11 @@ describe("a player's wallet", () => {
     });
   });
 
-  it('fails for good when the money is gone by the time, and says why', async () => {
+  it('fails for good if the money is gone by then, and says why', async () => {
     await fund();
     const asked = await withdraw({ idempotencyKey: 'late', toAddress: newAddress(), amount: '1000000000' });
     requireStatus(asked, 200);
-    // The player signs another transfer, and sends it alone.
+    // The player signs another transfer and sends it without the service.
     const { address } = player.wallet;
     const transaction = await unsignedTransfer(wallets.rpc, address, newAddress(), 500_000_000n);
     const signed = requireStatus(await player.post(path('sign'), { transaction }), 200);
@@ -252,7 +252,7 @@ describe("a player's wallet", () => {
     });
   });
 
-  it('refuses what cannot be sent, and keeps nothing of it', async () => {
+  it('refuses what cannot be sent, and keeps no trace of it', async () => {
     await fund();
     const { address } = player.wallet;
     const request = { idempotencyKey: 'k', toAddress: newAddress(), amount: '2000000' };
@@ -285,7 +285,7 @@ describe("a player's wallet", () => {
     const { client } = wallets.world;
     for (const environment of ['test', 'live']) {
       const listed = await client.get(`/portal/app/${wallets.app.appId}/${environment}/wallets`);
-      // Replies are checked against their schemas here, and that is the endpoint's.
+      // Here replies are checked against their schemas, and this one belongs to the endpoint.
       const { items } = requireStatus(listed, 200).json as { items: { address: string }[] };
       expect(items).to.have.length(2);
       for (const { address: toAddress } of items) {
@@ -295,7 +295,7 @@ describe("a player's wallet", () => {
     }
   });
 
-  it("is nobody else's: all that another player asks of it is as if it were not there", async () => {
+  it('is hidden from everybody else: to another player it does not exist', async () => {
     await fund();
     const asked = await withdraw({ idempotencyKey: 'mine', toAddress: newAddress(), amount: '2000000' });
     const transaction = await unsignedTransfer(wallets.rpc, player.wallet.address, newAddress(), 2_000_000n);
@@ -311,12 +311,12 @@ describe("a player's wallet", () => {
     ]) {
       expect(verdict(refused)).to.equal('404 wallets/not_found');
     }
-    // Nor is what it sent to be seen by way of another wallet.
+    // Nor is what it sent visible by way of another wallet.
     const seen = await other.get(path(`withdrawals/${moveIdOf(asked)}`, other.wallet.id));
     expect(verdict(seen)).to.equal('404 wallets/withdrawal_not_found');
   });
 
-  it('takes a session, and no key of the app', async () => {
+  it("takes a session, and never an app's key", async () => {
     const { secretKey, publishableKey } = wallets.app.test;
     const routes: readonly (readonly ['GET' | 'POST', string])[] = [
       ['GET', '/wallets/me'],
@@ -337,7 +337,7 @@ describe("a player's wallet", () => {
     }
   });
 
-  it('sends only for a recent sign-in where the app wants that; a repeat is answered all the same', async () => {
+  it('sends only for a recent sign-in if the app requires one; a repeat is answered all the same', async () => {
     await wallets.settings({ withdrawStepUpSeconds: 60 });
     try {
       await fund();

@@ -1,4 +1,4 @@
-/** What a player does with the own wallet. Source: specification, Wallets; contract, Wallets. */
+/** What players do with their own wallets. Source: specification, Wallets; contract, Wallets. */
 import { requestedBy } from '@coffer/event-store';
 import { type Endpoint, endpoint, type SessionCaller } from '@coffer/http';
 import {
@@ -74,7 +74,7 @@ const preflightBody = z.strictObject({
   floor: z.array(z.strictObject({ currency: z.string(), minimum: figure, balance: figure })).readonly(),
 });
 
-/** The one base64 writing of 32 bytes. */
+/** The canonical base64 of 32 bytes. */
 const x25519PublicKey = z
   .string()
   .regex(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/, 'must be 32 bytes in base64')
@@ -110,7 +110,7 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
       credential: 'session',
       summary: 'Get what a wallet holds on the chain',
       description:
-        'Asked of the chain each time, at commitment "confirmed". Tokens carry the code of the app\'s currency for their mint, and null where there is none.',
+        'Read from the chain each time, at commitment "confirmed". Tokens carry the code of the app\'s currency for their mint, or null if there is none.',
       success: { status: 200, schema: balanceBody },
       errors: ['wallets/not_found', 'chain/not_configured', 'chain/unreachable'],
       handle: async ({ caller, params, context }) => {
@@ -122,9 +122,9 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
       method: 'POST',
       path: '/wallets/:walletId/withdraw',
       credential: 'session',
-      summary: 'Send from the own wallet to an address',
+      summary: "Send from the caller's wallet to an address",
       description:
-        'Answers the move as it was requested; GET /wallets/:walletId/withdrawals/:moveId tells what became of it. Network fees are paid for the player.',
+        'Answers the move as it was requested; GET /wallets/:walletId/withdrawals/:moveId shows its outcome. The player does not pay network fees.',
       body: z
         .strictObject({
           idempotencyKey: longCallerId,
@@ -186,7 +186,7 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
       method: 'GET',
       path: '/wallets/:walletId/withdrawals/:moveId',
       credential: 'session',
-      summary: 'Get what became of a withdrawal',
+      summary: 'Get the state of a withdrawal',
       success: { status: 200, schema: walletMove },
       errors: ['wallets/not_found', 'wallets/withdrawal_not_found'],
       handle: async ({ caller, params: { walletId, moveId }, context }) => ({
@@ -222,9 +222,9 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
       method: 'POST',
       path: '/wallets/:walletId/export',
       credential: 'session',
-      summary: 'Take the key of the own wallet, and get a fresh wallet',
+      summary: "Export the key of the caller's wallet, and get a new wallet",
       description:
-        'The key is handed out again for 24 hours under the same idempotencyKey, then it is destroyed. With recipientPublicKey (X25519) it is sealed: sealedSecretKey is the base64 of an ephemeral public key (32 bytes), a nonce (24) and a nacl box. Without it, secretKey is the base58 of the 64 bytes that wallets import.',
+        'The key is handed out again for 24 hours under the same idempotencyKey, and then destroyed. With recipientPublicKey (X25519) it is sealed: sealedSecretKey is the base64 of an ephemeral public key (32 bytes), a nonce (24) and a nacl box. Without it, secretKey is the base58 of the 64 bytes that wallets import.',
       body: z.strictObject({
         idempotencyKey: longCallerId,
         recipientPublicKey: x25519PublicKey.optional(),

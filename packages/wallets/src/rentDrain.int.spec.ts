@@ -1,6 +1,6 @@
 /**
- * Attacks on whoever pays for token accounts: what was paid for is closed, and its rent kept. Over HTTP and on a chain,
- * with a stranger who closes accounts. Source: docs/adr/0024-rent.md.
+ * Attacks on whoever pays for token accounts: somebody closes the account that was paid for, and keeps its rent. Over
+ * HTTP and on a chain, with a stranger who closes accounts. Source: docs/adr/0024-rent.md.
  */
 
 import { type Answer, requireStatus } from '@coffer/host/testing';
@@ -22,7 +22,7 @@ import {
 const RENT = 2_039_280n;
 const RENT_MINIMUM = 890_880n;
 const AT_ONCE = 40;
-/** As the settings are where nobody has changed them. */
+/** The settings as they are if nobody has changed them. */
 const PER_USER_AND_DAY = 2;
 const NOT_SPONSORED = {
   status: 409,
@@ -117,7 +117,7 @@ describe('the rent of token accounts', () => {
       return executed;
     });
   }
-  /** What a recipient does with an account that was made for it: its rent goes to the thief. */
+  /** What a recipient does with an account made for it: its rent goes to the thief. */
   async function closedBy(owner: Keypair, holds: bigint): Promise<void> {
     const { publicKey } = owner;
     const transaction = await transactionOf(
@@ -128,7 +128,7 @@ describe('the rent of token accounts', () => {
     transaction.sign(thief, owner);
     await execute(transaction.serialize());
   }
-  /** The player closes the own account by `/sign`, and sends the rent elsewhere. */
+  /** The player closes their own account by `/sign`, and sends the rent elsewhere. */
   async function closedByPlayer(): Promise<void> {
     const owner = new PublicKey(player.wallet.address);
     const unsigned = await transactionOf(
@@ -144,7 +144,7 @@ describe('the rent of token accounts', () => {
     await execute(Buffer.from(String(json.signedTransaction), 'base64'));
   }
 
-  it(`is not to be had by sending one unit to ${AT_ONCE} fresh addresses that close their accounts`, async () => {
+  it(`cannot be drained by sending one unit to ${AT_ONCE} fresh addresses that close their accounts`, async () => {
     const recipients = Array.from({ length: AT_ONCE }, () => Keypair.generate());
     const sendToAll = () => Promise.all(recipients.map(({ publicKey }) => withdraw(publicKey.toBase58())));
     const answers = await sendToAll();
@@ -177,7 +177,7 @@ describe('the rent of token accounts', () => {
     expect(sponsored.status).to.equal(200);
   });
 
-  it('is no matter of SOL sent to fresh addresses', async () => {
+  it('does not come into it when SOL is sent to fresh addresses', async () => {
     await wallets.node.fund(player.wallet.address, LAMPORTS_PER_SOL);
     const answers: Answer[] = [];
     for (let index = 0; index < 4; index++) {
@@ -187,8 +187,8 @@ describe('the rent of token accounts', () => {
     expect(await paidByApp(answers)).to.equal(0n);
   });
 
-  it('is not to be had by cashing out to an account that is closed each time, nor to another wallet', async () => {
-    // Somebody has sent lamports to where the treasury's account of the currency is to be made.
+  it('cannot be drained by cashing out to an account that is closed each time, nor to another wallet', async () => {
+    // Somebody has sent lamports to the address where the treasury's account of the currency will be.
     await wallets.node.fund(accountOf(treasury), RENT_MINIMUM);
     // For the fees of closing: less than an account costs.
     await wallets.node.fund(player.wallet.address, 1_000_000n);
@@ -235,8 +235,8 @@ describe('the rent of token accounts', () => {
     await wallets.settings({ 'test.rentSponsorPerUserPerDay': null });
   });
 
-  it('is what is missing where somebody has sent lamports to the address beforehand', async () => {
-    // The last two are not counted: there is nothing to pay, also not for a wallet that holds nothing.
+  it('is only what is missing, if somebody has sent lamports to the address beforehand', async () => {
+    // The last two are not counted: there is nothing to pay, even for a wallet that holds nothing.
     for (const beforehand of [RENT_MINIMUM, RENT - 1n, RENT, RENT + 1n]) {
       const recipient = newAddress();
       await wallets.node.fund(accountOf(recipient), beforehand);

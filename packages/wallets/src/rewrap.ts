@@ -1,7 +1,7 @@
 /**
  * Brings the data keys of all wallets under the current master key, alongside the service's other work. Each batch is
- * durable by itself and says by the rows which keys are left, so a process that dies leaves nothing to be cleared up,
- * and the next start continues. Seeds stay sealed throughout.
+ * durable by itself and the rows show which keys are left, so a process that dies leaves nothing to clean up, and the
+ * next start continues. Seeds stay sealed throughout.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Pool, withAdvisoryLock } from '@coffer/database';
@@ -11,14 +11,14 @@ import type { MasterKey, MasterKeys } from './masterKeys.ts';
 import { currentMasterKey, versionsLeftBehind } from './masterKeyVersions.ts';
 import { type KeyOpening, replaceWrappings, type StoredKey, takeKeysForRewrapping } from './sealedKeys.ts';
 
-/** Any constant: only one process at a time does this work, since two would do it twice. */
+/** Any constant: only one process at a time does this work, since a second would only repeat it. */
 const REWRAP_LOCK = 7_263_011;
 const BATCH_SIZE = 100;
 const RETRY_DELAY_MS = 5_000;
 
 export interface RewrapReport {
   readonly environment: Environment;
-  /** Of the master key that they are under now. */
+  /** The version of the master key that they are under now. */
   readonly version: number;
   readonly rewrapped: number;
 }
@@ -27,14 +27,14 @@ export interface RewrapperOptions {
   readonly pool: Pool;
   readonly masterKeys: MasterKeys;
   readonly onDone: (report: RewrapReport) => void;
-  /** A key whose row was changed is reported and left; for anything else the work begins again after a while. */
+  /** A key whose row was changed is reported and left; after any other failure the work begins again in a while. */
   readonly onTrouble: (error: unknown) => void;
   readonly retryDelayMs?: number;
   readonly batchSize?: number;
 }
 
 export interface Rewrapper {
-  /** There may be keys under an old version: begins, or looks again when it is at the end. */
+  /** There may be keys under an old version: begins, or looks once more when it gets to the end. */
   readonly wake: () => void;
   /** Finishes the batch in hand. */
   readonly stop: () => Promise<void>;
@@ -53,7 +53,7 @@ export function startRewrapper(options: RewrapperOptions): Rewrapper {
         const done = await withAdvisoryLock(options.pool, REWRAP_LOCK, (lost) =>
           rewrapAll(options, AbortSignal.any([signal, lost])),
         );
-        // Another process is doing it, and may die: look again later whether anything is left.
+        // Another process is doing it, and may die: look again later whether any keys are left.
         if (!done) await waitAndLookAgain();
       } catch (error) {
         if (signal.aborted) return;
@@ -69,7 +69,7 @@ export function startRewrapper(options: RewrapperOptions): Rewrapper {
   }
 
   const wake = () => {
-    // A process without the key cannot rewrap, and must not take the turn of one that can.
+    // A process without the key cannot rewrap, and must not take the place of one that can.
     if (signal.aborted || options.masterKeys.all().length === 0) return;
     isWanted = true;
     running ??= run().finally(() => {
@@ -129,7 +129,7 @@ async function rewrapVersion(
     try {
       return [{ walletId: identity.walletId, before: sealed, after: rewrapKey(sealed, identity, keys) }];
     } catch (error) {
-      // One row that somebody has changed must not keep all others under a key that is to go.
+      // One row that somebody has changed must not keep all the others under a key that is to go.
       if (!(error instanceof SealedKeyError)) throw error;
       onTrouble(error);
       return [];

@@ -106,7 +106,7 @@ describe('rotation of master keys', () => {
     });
     expect(await use()).to.deep.equal(['test 1: 0', 'test 2*: 7', 'live 1*: 1']);
 
-    // The old version is in no use any more: a process without it opens every key.
+    // The old version is no longer in use: a process without it opens every key.
     const after = await world.start([next, ...keys.filter(({ environment }) => environment === 'live')]);
     for (const place of [...wallets, ...(live ? [live] : [])]) {
       const signature = await after.signer.sign(place, MESSAGE, openingFor('sign'));
@@ -121,7 +121,7 @@ describe('rotation of master keys', () => {
     );
   });
 
-  it('lets wallets be provisioned and sign while it goes on', async () => {
+  it('lets wallets be provisioned and sign in the meantime', async () => {
     const keys = [...firstKeys(), newMasterKey('test', 2)];
     const old = await world.start(keys.slice(0, 2));
     const wallets = await provisionMany(old, 40);
@@ -151,17 +151,18 @@ describe('rotation of master keys', () => {
 
     for (const signed of await Promise.all(signing)) expect(signed).to.be.greaterThan(0);
     const made = await provisioning;
-    // One rewrap is enough: what was sealed under the old version had committed before the rotation did.
+    // One rewrap is enough: whatever was sealed under the old version was committed before the rotation.
     expect(await use()).to.deep.equal(['test 1: 0', `test 2*: ${40 + made.length}`, 'live 1*: 0']);
     const without = await world.start(keys.slice(1));
     for (const place of [...wallets, ...made]) await without.signer.sign(place, MESSAGE, openingFor('sign'));
   });
 
-  it('seals nothing under the version before once it has committed, whoever began earlier', async () => {
+  it('seals nothing under the previous version once it has committed, whoever began earlier', async () => {
     const process = await world.start([newMasterKey('test', 1), newMasterKey('test', 2)]);
     expect(await use()).to.deep.equal(['test 2*: 0']);
     process.masterKeys.add(newMasterKey('test', 3));
-    // The rotation holds the row; provisioning, sealed under version 2 already, must wait for it and seal anew.
+    // The rotation holds the row; provisioning, which has sealed under version 2 already, must wait for it and seal
+    // again.
     const holder = await world.pool.connect();
     try {
       await holder.query('begin');
@@ -181,7 +182,7 @@ describe('rotation of master keys', () => {
     expect(await use()).to.deep.equal(['test 2: 0', 'test 4*: 0']);
   });
 
-  it('goes to the newest version given, and is refused where there is none', async () => {
+  it('goes to the newest version given, and is refused if there is none', async () => {
     const keys = firstKeys();
     expect(await codeOf(rotate(await world.start(keys)))).to.equal('wallets/no_newer_master_key');
     const process = await world.start([...keys, newMasterKey('test', 2), newMasterKey('test', 5)]);
@@ -192,7 +193,7 @@ describe('rotation of master keys', () => {
     expect(await codeOf(rotate(await world.start([]), 'test'))).to.equal('wallets/keys_unavailable');
   });
 
-  it('makes the next version itself where the installation keeps its own, and no second one after dying half-way', async () => {
+  it('makes the next version itself if the installation keeps its own, and no second one after dying half-way', async () => {
     const process = await world.start(firstKeys());
     const made: MasterKey[] = [];
     const makeNext: RotationOptions['makeNext'] = async (environment) => {
@@ -209,13 +210,13 @@ describe('rotation of master keys', () => {
     expect((await use())[2]).to.equal('test 3*: 0');
   });
 
-  it('makes a version of its own for each of two rotations at once', async () => {
+  it('makes two versions for two rotations at once', async () => {
     const process = await world.start(firstKeys());
     const kept = new Map<number, MasterKey>();
     const { rotate: rotateInTurn } = rotationOf(process, async (environment) => {
       const version = (process.masterKeys.versionsOf(environment).at(-1) ?? 0) + 1;
       const key = newMasterKey(environment, version);
-      // Keeping a key takes its time, in which another could be made.
+      // Keeping a key takes time, during which another could be made.
       for (let step = 0; step < 30; step++) await world.pool.query('select 1');
       kept.set(version, key);
       process.masterKeys.add(key);
@@ -232,7 +233,7 @@ describe('rotation of master keys', () => {
     await restarted.signer.sign(wallet, MESSAGE, openingFor('sign'));
   });
 
-  it('leaves a key whose row was changed, tells of it, and goes on with the others', async () => {
+  it('leaves a key whose row was changed, reports it, and continues with the others', async () => {
     const process = await world.start([...firstKeys()]);
     const wallets = await provisionMany(process, 5);
     const victim = wallets.map(({ walletId }) => walletId).sort()[2] ?? '';
@@ -249,7 +250,7 @@ describe('rotation of master keys', () => {
     expect(await use()).to.include.members(['test 1: 1', 'test 2*: 4']);
   });
 
-  it('is adopted by one of two first starts, and the other is told that it has another key', async () => {
+  it('is adopted by one of two first starts, and the other is told that its key differs', async () => {
     const starts = await Promise.allSettled(
       [firstKeys(), firstKeys()].map((keys) =>
         adoptMasterKeys(world.pool, createMasterKeys(keys), activation),
@@ -261,7 +262,7 @@ describe('rotation of master keys', () => {
     expect(await use()).to.deep.equal(['test 1*: 0', 'live 1*: 0']);
   });
 
-  it('needs every version in use at the start, and none that is not', async () => {
+  it('needs every version in use at the start, and no others', async () => {
     const keys = firstKeys();
     const process = await world.start(keys);
     await provisionMany(process, 1);
@@ -272,7 +273,7 @@ describe('rotation of master keys', () => {
         (error: unknown) =>
           error instanceof MasterKeysMismatchError ? error.message : Promise.reject(error),
       );
-    expect(await refusalOf([next])).to.match(/test 1 is in use and is not among those given/);
+    expect(await refusalOf([next])).to.match(/test 1 is in use but was not given/);
     expect(await refusalOf([newMasterKey('test', 1)])).to.match(/test 1 is not the one/);
     expect(await refusalOf([])).to.equal('started');
     expect(await refusalOf([...keys, next])).to.equal('started');
@@ -286,7 +287,7 @@ describe('rotation of master keys', () => {
 
 const firstOf = ({ masterKeys }: WalletProcess) => masterKeys.all().filter(({ version }) => version === 1);
 
-/** Resolves when so many statements wait for a lock. */
+/** Resolves once that many statements wait for a lock. */
 async function waitersFor({ pool }: WalletWorld, count: number): Promise<void> {
   const waiting =
     "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";

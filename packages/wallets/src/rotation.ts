@@ -1,4 +1,4 @@
-/** Putting the next version of a master key to use. The keys of wallets follow in the background: `rewrap.ts`. */
+/** Puts the next version of a master key to use. The keys of wallets follow in the background: `rewrap.ts`. */
 import type { Pool } from '@coffer/database';
 import { type Clock, type Environment, environment as environments } from '@coffer/kernel';
 import { reject } from './errors.ts';
@@ -10,8 +10,8 @@ export interface RotationOptions {
   readonly masterKeys: MasterKeys;
   readonly clock: Clock;
   /**
-   * Where the installation keeps its own master keys: makes the next one of the environment and adds it to those
-   * held, once it is durable. Undefined where an operator gives the keys.
+   * If the installation keeps its own master keys: makes the next one of the environment and, once it is durable, adds
+   * it to those held. Undefined if an operator provides the keys.
    */
   readonly makeNext: ((environment: Environment) => Promise<MasterKey>) | undefined;
   /** Called when a version has been put to use. */
@@ -19,7 +19,7 @@ export interface RotationOptions {
 }
 
 interface RotateMasterKeys {
-  /** Undefined: every environment whose keys are held here and that has a newer one. */
+  /** Undefined: every environment whose keys are held here and for which there is a newer one. */
   readonly environment: Environment | undefined;
   readonly actor: string;
   readonly requestId: string;
@@ -34,7 +34,7 @@ export function createMasterKeyRotation(options: RotationOptions): MasterKeyRota
   let last: Promise<unknown> = Promise.resolve();
   return {
     rotate: (wanted) => {
-      // One after the other: two at once would both make the same version, and one of the two keys would be lost.
+      // One at a time: two at once would both make the same version, and one of the two keys would be lost.
       const rotated = last.then(() => rotateMasterKeys(options, wanted));
       last = rotated.catch(() => undefined);
       return rotated;
@@ -55,7 +55,7 @@ async function rotateMasterKeys(
   for (const one of wanted) {
     const current = await currentVersionOf(pool, one);
     const newest = newestOf(masterKeys, one);
-    // One that was made by a rotation that died half-way is put to use before another is made.
+    // A version made by a rotation that died half-way is put to use before another is made.
     const isNewer = newest !== undefined && newest.version > (current ?? 0);
     const next = isNewer ? newest : await makeNext?.(one);
     if (!next) continue;

@@ -89,10 +89,10 @@ describe('master keys over HTTP', () => {
     }
   });
 
-  it('goes on at the next start with a rewrap that was left', async () => {
+  it('continues an unfinished rewrap at the next start', async () => {
     await provision(3);
     const all = [...keys, newMasterKey('test', 2)];
-    // As a process leaves it that died just after it had put the version to use.
+    // What a process leaves behind if it dies just after putting the version to use.
     await createMasterKeyRotation({
       pool: world.pool,
       masterKeys: createMasterKeys(all),

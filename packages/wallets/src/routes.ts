@@ -12,7 +12,7 @@ const useBody = z.object({
       version: z.int(),
       /** Keys of wallets are sealed under it from now on. */
       isCurrent: z.boolean(),
-      /** Keys of wallets that only this version opens. At 0 a version that is not current may go. */
+      /** How many wallet keys only this version opens. At 0, a version that is not current may be removed. */
       walletKeys: z.int(),
       activatedAt: z.iso.datetime(),
     }),
@@ -32,7 +32,7 @@ export function masterKeyEndpoints(options: RotationOptions): readonly Endpoint[
       method: 'GET',
       path: '/portal/master-keys',
       credential: 'operator',
-      summary: 'List the versions of the master keys, with how many keys of wallets stand under each',
+      summary: 'List the versions of the master keys, with how many wallet keys are under each',
       success: { status: 200, schema: useBody },
       errors: [],
       handle: async () => ({ status: 200, body: await use() }),
@@ -43,7 +43,7 @@ export function masterKeyEndpoints(options: RotationOptions): readonly Endpoint[
       credential: 'operator',
       summary: 'Put the next version of the master keys to use and bring the keys of wallets under it',
       description:
-        'The keys of wallets follow in the background; the list shows how many are left under an old version. Where the installation makes its own master keys a new one is made; else the newest of those given is put to use, which every process must hold by then.',
+        'The keys of wallets follow in the background; the list shows how many are left under an old version. If the installation makes its own master keys, a new one is made; otherwise the newest of those given is put to use, which every process must hold by then.',
       body: z.strictObject({ environment: environment.optional() }),
       success: { status: 200, schema: useBody },
       errors: ['wallets/keys_unavailable', 'wallets/no_newer_master_key'],

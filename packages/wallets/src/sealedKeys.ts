@@ -1,4 +1,4 @@
-/** The rows that hold sealed keys, and those that say when one was opened. */
+/** The rows that hold sealed keys, and the rows that record each opening. */
 import type { Pool, Queryable } from '@coffer/database';
 import { decodeBase58Address, type Environment, encodeBase58 } from '@coffer/kernel';
 import type { WalletPlace } from './domain/walletIds.ts';
@@ -9,11 +9,11 @@ export interface StoredKey {
   readonly sealed: SealedKey;
 }
 
-/** Why a key is opened: kept for good. Neither text may hold anything secret. */
+/** Why a key is opened, recorded permanently. Neither text may hold anything secret. */
 export interface KeyOpening {
   /** `key:<id>`, `operator`, …: as in the metadata of events. */
   readonly actor: string;
-  /** What for, with the id of it where there is one. */
+  /** The purpose, with its id if there is one. */
   readonly purpose: string;
   readonly requestId: string;
 }
@@ -54,15 +54,15 @@ const storedKeyOf = (row: Row): StoredKey => ({
 });
 
 /**
- * Keeps the key unless the wallet has one, and only while the master key that seals it is the current one. The row
- * is durable when this returns it; undefined where it was not kept.
+ * Keeps the key unless the wallet has one, and only while the master key that seals it is the current one. The row is
+ * durable when this returns it; undefined if it was not kept.
  */
 export async function insertKey(
   db: Queryable,
   { identity, sealed }: StoredKey,
   createdAt: Date,
 ): Promise<KeptKey | undefined> {
-  // Waits for a rotation under way; the version has then changed, and nothing is inserted.
+  // Waits for a rotation in progress; if it changes the version, nothing is inserted.
   const { rows } = await db.query<{ public_key: Buffer; created_at: Date }>(
     `with current as (
        select version from records.wallets_current_master_key
@@ -95,7 +95,7 @@ export async function findKey(db: Queryable, walletId: string): Promise<KeptKey 
   return keptKeyOf(rows[0]);
 }
 
-/** Those of the addresses whose keys are kept and used here, of whatever owner and environment. */
+/** The addresses among these whose keys are kept and used here, for whatever owner and environment. */
 export async function findKeysOf(db: Queryable, addresses: readonly string[]): Promise<ReadonlySet<string>> {
   const publicKeys = addresses.flatMap((address) => decodeBase58Address(address) ?? []);
   if (publicKeys.length === 0) return new Set();
@@ -106,7 +106,7 @@ export async function findKeysOf(db: Queryable, addresses: readonly string[]): P
   return new Set(rows.map(({ public_key }) => encodeBase58(public_key)));
 }
 
-/** Whose key it is that is kept and used here for the address; undefined where there is none. */
+/** Who owns the key that is kept and used here for the address; undefined if there is none. */
 export type WalletAt = (
   environment: Environment,
   address: string,
@@ -128,8 +128,8 @@ const keptKeyOf = (row: { public_key: Buffer; created_at: Date } | undefined): K
 
 /**
  * The sealed key, with its opening on record: the one statement has committed when this returns, so no key is opened
- * that the record does not know of. Takes a pool, because a transaction could still be rolled back. A retired key is
- * only given to whoever asks for a retired one.
+ * without a record. Takes a pool, because a transaction could still be rolled back. A retired key is only returned if a
+ * retired one is asked for.
  */
 export async function takeKeyForOpening(
   pool: Pool,
@@ -151,7 +151,7 @@ export async function takeKeyForOpening(
   return rows[0] && storedKeyOf(rows[0]);
 }
 
-/** From when this returns nothing is signed with the key, in any process. The first time counts. */
+/** Once this returns, no process signs anything with the key. The first time counts. */
 export async function retireKey(db: Queryable, walletId: string, at: Date): Promise<void> {
   await db.query(
     'update records.wallets_sealed_keys set retired_at = $2 where wallet_id = $1 and retired_at is null',
@@ -159,7 +159,7 @@ export async function retireKey(db: Queryable, walletId: string, at: Date): Prom
   );
 }
 
-/** Removes the keys that were retired by then, with what they were handed out as; returns their wallets. */
+/** Removes the keys retired by then, along with the form in which they were handed out; returns their wallets. */
 export async function destroyRetiredKeys(
   db: Queryable,
   retiredBy: Date,
@@ -175,7 +175,7 @@ export async function destroyRetiredKeys(
   return rows.map(({ wallet_id }) => wallet_id);
 }
 
-/** As `takeKeyForOpening`, for the next keys under an old version, in the order of their wallets' ids. */
+/** Like `takeKeyForOpening`, for the next keys under an old version, in the order of their wallets' ids. */
 export async function takeKeysForRewrapping(
   pool: Pool,
   {
@@ -186,7 +186,7 @@ export async function takeKeysForRewrapping(
   }: {
     readonly environment: Environment;
     readonly version: number;
-    /** The last wallet id of the batch before; empty for the first. */
+    /** The last wallet id of the previous batch; empty for the first. */
     readonly after: string;
     readonly limit: number;
   },
@@ -207,7 +207,7 @@ export async function takeKeysForRewrapping(
   return rows.map(storedKeyOf);
 }
 
-/** Puts each data key's new wrapping in the place of the one that was read; leaves those that somebody else has. */
+/** Replaces each wrapping that was read with the new one; leaves those that somebody else has replaced. */
 export async function replaceWrappings(
   db: Queryable,
   replacements: readonly {

@@ -20,7 +20,7 @@ import {
   walletTemplate,
 } from './testing/index.ts';
 
-/** Every way in which we could have written bytes. */
+/** Every form in which we could have written bytes. */
 const writingsOf = (secret: Buffer): readonly string[] => [
   ...(['hex', 'base64', 'base64url', 'latin1'] as const).map((coding) => secret.toString(coding)),
   encodeBase58(secret),
@@ -38,7 +38,7 @@ describe('keys', () => {
   });
   after(() => world.stop());
 
-  it('stand in no log, no error, no event and no table', async () => {
+  it('are in no log, no error, no event and no table', async () => {
     const keys = [...firstKeys(), newMasterKey('test', 2)];
     const process = await world.start(keys.slice(0, 2));
     const logLines: string[] = [];
@@ -113,7 +113,7 @@ describe('keys', () => {
     }
   });
 
-  /** Every row of every table of ours, as text; bytes are written in hexadecimal. */
+  /** Every row of every table of ours, as text; bytes are in hexadecimal. */
   async function allTables(): Promise<string> {
     const { rows: tables } = await world.pool.query<{ name: string }>(
       `select format('%I.%I', schemaname, tablename) as name from pg_tables

@@ -48,7 +48,7 @@ describe('the signer', () => {
     const failure = await failureOf(place, by);
     return failure instanceof Rejection ? failure.code : failure;
   };
-  /** As somebody with every right on the database, who takes the guard away. */
+  /** As somebody with every right on the database, who removes the guard. */
   const tamper = async (sql: string, values: readonly unknown[]) => {
     await world.pool.query('alter table records.wallets_sealed_keys disable trigger user');
     try {
@@ -58,7 +58,7 @@ describe('the signer', () => {
     }
   };
 
-  it('signs by the key of the wallet, and each opening is on record', async () => {
+  it("signs with the wallet's key, and records each opening", async () => {
     const place = await provision();
     for (const purpose of ['sign intent 1', 'sign intent 2']) {
       const signature = await process.signer.sign(place, MESSAGE, openingFor(purpose));
@@ -89,7 +89,7 @@ describe('the signer', () => {
     expect(await openingsOf(place.walletId)).to.deep.equal([]);
   });
 
-  it('opens nothing that it could not put on record', async () => {
+  it('opens nothing that it could not record', async () => {
     const place = await provision();
     await world.pool.query('alter table records.wallets_key_openings rename to openings_elsewhere');
     try {
@@ -100,7 +100,7 @@ describe('the signer', () => {
     expect(await openingsOf(place.walletId)).to.deep.equal([]);
   });
 
-  it('has an opening on record also where the key then does not open', async () => {
+  it('records an opening even if the key then does not open', async () => {
     const place = await provision();
     await tamper(
       'update records.wallets_sealed_keys set sealed_seed = set_byte(sealed_seed, 30, get_byte(sealed_seed, 30) # 1) where wallet_id = $1',
@@ -110,9 +110,9 @@ describe('the signer', () => {
     expect(await openingsOf(place.walletId)).to.have.length(1);
   });
 
-  it('refuses a row in the place of another, as a whole or in part', async () => {
+  it('refuses a row in the place of another, whole or in part', async () => {
     const [one, two] = [await provision(), await provision()];
-    // The seed and data key of the second under the name of the first: with and without its public key.
+    // The seed and data key of the second under the first one's name: with and without its public key.
     await tamper(
       `update records.wallets_sealed_keys as mine
           set sealed_seed = other.sealed_seed, wrapped_data_key = other.wrapped_data_key

@@ -1,6 +1,6 @@
 /**
- * Callers ask for a signature and never get the key. Nothing above this interface knows where keys are, so that
- * a process or a machine of its own can stand behind it.
+ * Callers ask for a signature and never get the key. Nothing above this interface knows where keys are, so that a
+ * separate process or machine could do the signing.
  */
 import type { Pool } from '@coffer/database';
 import { isId } from '@coffer/kernel';
@@ -13,10 +13,10 @@ import { type KeyOpening, takeKeyForOpening } from './sealedKeys.ts';
 
 export interface Signer {
   /**
-   * The ed25519 signature (64 bytes) of the message by the wallet's key. That the key was opened, by whom and what
-   * for, is on record before it is. The wallet is looked for in its scope and environment only. What may be signed
-   * is for the caller to have checked. Throws `wallets/not_found`, `wallets/keys_unavailable`, and a
-   * `SealedKeyError` where the stored key is not what was stored.
+   * The ed25519 signature (64 bytes) of the message by the wallet's key. The opening, with who asked and what for, is
+   * recorded before it happens. The wallet is looked up in its scope and environment only. The caller must have checked
+   * that this may be signed. Throws `wallets/not_found`, `wallets/keys_unavailable`, and a `SealedKeyError` if the
+   * stored key is no longer what was stored.
    */
   readonly sign: (wallet: WalletPlace, message: Uint8Array, opening: KeyOpening) => Promise<Buffer>;
 }

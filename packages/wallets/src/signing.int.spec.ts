@@ -86,7 +86,7 @@ describe('signing', () => {
         const signed = Buffer.from(String(json.signedTransaction), 'base64');
         const signers = Number(signed[0]);
         const message = signed.subarray(1 + 64 * signers);
-        // All but the place of our signature is as it was given.
+        // Everything but the place of our signature is as it was given.
         expect(message).to.deep.equal(Buffer.from(wire.slice(1 + 64 * signers)));
         expect(signed.subarray(1, 1 + 64 * (signers - 1))).to.deep.equal(
           Buffer.from(wire.slice(1, 1 + 64 * (signers - 1))),
@@ -115,7 +115,7 @@ describe('signing', () => {
           const isInvalid = verdict.code === 'wallets/invalid_transaction';
           for (const answer of [await asPlayer(wire), await asServer(wire)]) {
             expect([answer.status, answer.json.code]).to.deep.equal([isInvalid ? 400 : 403, verdict.code]);
-            // What is taken without being said is one more reason where no program is trusted.
+            // Undeclared taking is one more reason if no program is trusted.
             const { reason, reasons = [reason] } = answer.json.details as Record<string, string[]>;
             expect(reasons).to.include(verdict.reason);
           }
@@ -137,38 +137,38 @@ describe('signing', () => {
         });
         settings.programAllowList = [RELAY_PROGRAM.toBase58()];
         expect((await asServer(wire)).status).to.equal(200);
-        // What another app trusts says nothing of this one.
+        // What another app trusts does not matter here.
         expect((await asServer(wire, {}, 'sk_test_2')).status).to.equal(403);
-        // A player signs alone: the list is the server's.
+        // A player signs alone: the list is for the server.
         expect((await asPlayer(wire)).status).to.equal(403);
       });
     }
 
-    it("is refused: a fee that another of our keys would pay, be it an operator's or a player's", () =>
+    it("is refused: a fee that another of our keys would pay, an operator's or a player's", () =>
       withoutOpening(async () => {
         chain.fund(new PublicKey(others.address), 1_000_000_000n);
         const payer = new PublicKey(others.address);
         expect(saidBy(await asPlayer(build(scene, [pay(scene, scene.thief, 1)], { payer })))).to.deep.equal(
           refusal('wallets/transaction_refused', { reasons: ['own_key_signer', 'fee_payer_signature'] }),
         );
-        // And where our wallet pays for what that one would do.
+        // Also if our wallet pays for what that one would do.
         const drain = pay({ ...scene, wallet: payer }, scene.thief, 1);
         expect(saidBy(await asPlayer(build(scene, [drain])))).to.deep.equal(
           refusal('wallets/transaction_refused', { reasons: ['other_signer', 'own_key_signer'] }),
         );
       }));
 
-    it('is refused: a program that nobody can read, of a server whose app does not list it', () =>
+    it('is refused: an unreadable program, from a server whose app does not list it', () =>
       withoutOpening(async () => {
         const wire = build(scene, [relayed(pay({ ...scene, wallet: scene.thief }, scene.wallet, 1))], {});
-        // The thief would have to sign, so that is said first.
+        // The thief would have to sign, so that reason comes first.
         expect(saidBy(await asServer(wire))).to.deep.equal(
           refusal('wallets/transaction_refused', { reasons: ['other_signer'] }),
         );
       }));
   });
 
-  it('answers what a transaction would fail for', () =>
+  it('answers why a transaction would fail', () =>
     withoutOpening(async () => {
       const answer = await asPlayer(build(scene, [pay(scene, scene.thief, 99_000_000_000n)]));
       expect(answer.status).to.equal(409);
@@ -180,9 +180,9 @@ describe('signing', () => {
     ['no text at all', ''],
     ['no base64', 'not base64!'],
     ['base64 without its padding', 'AAA'],
-    ['base64 for addresses of pages', '-_-_'],
+    ['base64url', '-_-_'],
   ] as const) {
-    it(`is of one transaction: ${what}`, async () => {
+    it(`must be of one transaction: ${what}`, async () => {
       const answer = await send(`/wallets/${wallet.id}/sign`, PLAYER, { transaction });
       expect(answer.status).to.equal(400);
       expect(answer.json.code).to.equal('wallets/invalid_transaction');
@@ -190,7 +190,7 @@ describe('signing', () => {
   }
 
   describe('who may', () => {
-    it('is the player whose wallet it is: any other wallet is not there', async () => {
+    it("is the wallet's player: any other wallet is not found", async () => {
       const transaction = inBase64(build(scene, [pay(scene, scene.thief, 1)]));
       for (const [id, token] of [
         [wallet.id, OTHER_PLAYER],
@@ -210,19 +210,19 @@ describe('signing', () => {
       );
     });
 
-    it('is a server only where the app has switched that on, whatever it sends', async () => {
+    it('is a server only if the app has switched that on, whatever it sends', async () => {
       settings.serverSigningEnabled = false;
       const answer = await send('/wallets/sign', 'sk_test_1', { nonsense: true });
       expect([answer.status, answer.json.code]).to.deep.equal([403, 'wallets/server_signing_disabled']);
     });
 
-    it('is a server for a user that is there', async () => {
+    it('is a server for a user that exists', async () => {
       const transaction = inBase64(build(scene, [pay(scene, scene.thief, 1)]));
       const answer = await send('/wallets/sign', 'sk_test_1', { userId: 'usr_nobody', transaction });
       expect([answer.status, answer.json.code]).to.deep.equal([404, 'users/not_found']);
     });
 
-    it('is nobody for a suspended user, but what was answered before is answered again', async () => {
+    it('is nobody for a suspended user, but an earlier answer is repeated', async () => {
       const wire = build(scene, [pay(scene, scene.thief, 11)]);
       const first = await asPlayer(wire, { idempotencyKey: 'before-suspension' });
       settings.isSuspended = true;
@@ -235,7 +235,7 @@ describe('signing', () => {
       });
     });
 
-    it('is nobody where no node is configured', async () => {
+    it('is nobody if no node is configured', async () => {
       settings.chainOf = (environment) => {
         throw chainNotConfigured(environment);
       };
@@ -243,7 +243,7 @@ describe('signing', () => {
       expect([answer.status, answer.json.code]).to.deep.equal([503, 'chain/not_configured']);
     });
 
-    it('is nobody while the node is away', () =>
+    it('is nobody while the node is unreachable', () =>
       withoutOpening(async () => {
         chain.disconnect();
         const answer = await asPlayer(build(scene, [pay(scene, scene.thief, 1)]));
@@ -259,7 +259,7 @@ describe('signing', () => {
       const first = await asPlayer(wire, { idempotencyKey: 'again' });
       expect(first.replayed).to.equal(null);
       await withoutOpening(async () => {
-        // Also where it would no longer be signed, and in the header.
+        // Even if it would no longer be signed, and with the key in the header.
         scene.chain.fund(scene.wallet, 1n);
         const body = await asPlayer(wire, { idempotencyKey: 'again' });
         const header = await asPlayer(wire, {}, { 'idempotency-key': 'again' });
@@ -278,7 +278,7 @@ describe('signing', () => {
       );
     });
 
-    it('is the one of the wallet, the operation and whoever asks', async () => {
+    it('is scoped to the wallet, the operation and the caller', async () => {
       const answers = [
         await asPlayer(good(41), { idempotencyKey: 'mine' }),
         await asServer(good(42), { idempotencyKey: 'mine' }),
@@ -307,7 +307,7 @@ describe('signing', () => {
       expect(answers.filter(({ replayed }) => replayed === null)).to.have.length(1);
     });
 
-    it('is of one of two transactions at once, and the other is never signed', async () => {
+    it('goes to one of two transactions at once, and the other is never signed', async () => {
       const wires = [good(71), good(72)];
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, index) =>
@@ -323,7 +323,7 @@ describe('signing', () => {
       expect((await openings()).map((one) => one.purpose)).not.to.include(purpose);
     });
 
-    it('that was claimed by one who died is finished by whoever repeats the request', async () => {
+    it('that was claimed by a process that died is finished by a repeat of the request', async () => {
       const wire = good(81);
       const hash = createHash('sha256').update(wire).digest();
       await world.pool.query(
@@ -336,7 +336,7 @@ describe('signing', () => {
       expect([repeated.status, repeated.text]).to.deep.equal([200, unkeyed.text]);
     });
 
-    it('is kept: nobody changes or removes what was answered', async () => {
+    it('is kept: nobody changes or removes its answer', async () => {
       await asPlayer(good(91), { idempotencyKey: 'kept' });
       for (const sql of [
         `update records.wallets_signings set answer = '{}' where idempotency_key = 'kept'`,
@@ -351,7 +351,7 @@ describe('signing', () => {
       }
     });
 
-    it('is the same in body and header, where both carry one', async () => {
+    it('must be the same in body and header if both carry one', async () => {
       const wire = good(1);
       const headers = { 'idempotency-key': 'in-the-header' };
       const body = { idempotencyKey: 'in-the-body', transaction: inBase64(wire) };
@@ -363,7 +363,7 @@ describe('signing', () => {
       }
     });
 
-    it('has the form of a key', async () => {
+    it('must have the form of a key', async () => {
       const wire = good(1);
       for (const answer of [
         await asPlayer(wire, { idempotencyKey: 'no key' }),
@@ -374,7 +374,7 @@ describe('signing', () => {
     });
   });
 
-  describe('where the app wants a recent sign-in for what leaves', () => {
+  describe('if the app requires a recent sign-in for value that leaves', () => {
     beforeEach(() => {
       settings.withdrawStepUpSeconds = 60;
       settings.now = new Date(Date.parse(SIGNED_IN_AT) + 60_001);
@@ -395,15 +395,15 @@ describe('signing', () => {
 
     for (const [what, of] of [
       [
-        'a program that nobody can read',
+        'an unreadable program',
         () => build(scene, [relayed(createRevokeInstruction(scene.held, scene.wallet))]),
       ],
       [
-        'coins for an account of ours that another may close',
+        'coins for an account of ours that somebody else may close',
         () => build(scene, [pay(scene, closableBy(scene.thief, scene), 1)]),
       ],
       [
-        'a price for priority',
+        'a priority fee',
         () =>
           build(scene, [
             ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 1 }),
@@ -411,7 +411,7 @@ describe('signing', () => {
           ]),
       ],
       [
-        'coins sent where as much comes back',
+        'coins sent when as much comes back',
         () =>
           build(
             scene,
@@ -431,12 +431,12 @@ describe('signing', () => {
         withoutOpening(async () => expect(saidBy(await asPlayer(of()))).to.deep.equal(asked)));
     }
 
-    it('says first what it would never sign', async () => {
+    it('first says what it would never sign', async () => {
       const answer = await asPlayer(build(scene, [relayed(pay(scene, scene.thief, 1))]));
       expect(answer.json.code).to.equal('wallets/transaction_refused');
     });
 
-    it('answers again what it has signed, and uses no key up by asking', async () => {
+    it('answers again what it has signed, and asking uses up no key', async () => {
       const wire = build(scene, [pay(scene, scene.thief, 7)]);
       const key = { idempotencyKey: 'signed-in-time' };
       expect(saidBy(await asPlayer(wire, key))).to.deep.equal(asked);

@@ -1,5 +1,6 @@
 /**
- * Signing what a caller has put together: read, inspected, simulated, and only then the key is opened. Nothing is sent.
+ * Signs what a caller has put together: it is read, inspected and simulated, and only then is the key opened. Nothing
+ * is sent.
  * Source: docs/api.md, Wallets; ADR 0021.
  */
 import { createHash } from 'node:crypto';
@@ -44,19 +45,19 @@ interface SigningRequest {
   /** Base64. */
   readonly transaction: string;
   readonly idempotencyKey: string | undefined;
-  /** Programs that may be called: undefined where a player signs for themselves. */
+  /** The programs that may be called; undefined if a player signs for themselves. */
   readonly programAllowList: readonly Address[] | undefined;
   readonly opening: Omit<KeyOpening, 'purpose'>;
   /** Called once this is known not to be a repeat: throws if nothing may be signed for them now. */
   readonly requireActive: () => Promise<void>;
-  /** Asked where it would give away anything of the wallet: throws where the sign-in is too old for that. */
+  /** Called if it would let anything of value leave the wallet: throws if the sign-in is too old for that. */
   readonly requireRecent: () => Promise<void>;
 }
 
 interface SignedTransaction {
   /** Base64. */
   readonly signedTransaction: string;
-  /** Our wallet's, in base58. */
+  /** Our wallet's signature, in base58. */
   readonly signature: string;
   readonly publicKey: Address;
 }
@@ -88,12 +89,12 @@ export function createTransactionSigning({ pool, signer, chainOf, limits }: Sign
     await request.requireActive();
     const transaction = await checked(wire, request);
 
-    // From here on the key belongs to this transaction: no two are ever signed under one. A refusal came before this.
+    // From here on the key belongs to this transaction: no two are ever signed under one. Refusals come before this.
     const first = key && answerIn(await claimSigning(pool, key, hash), key, hash);
     if (first) return { body: first, replayed: true };
     const body = await signed(transaction, request);
-    // A crash before this is harmless: ed25519 signatures are deterministic, so whoever repeats the request gets the
-    // very bytes that were made and lost. The same is why all of many parallel requests make the same answer.
+    // A crash before this is harmless: ed25519 signatures are deterministic, so a repeat of the request yields the
+    // very bytes that were lost. That is also why parallel requests all make the same answer.
     const isFirst = key === undefined || (await keepAnswer(pool, key, JSON.stringify(body)));
     return { body, replayed: !isFirst };
   };
@@ -120,14 +121,14 @@ export function createTransactionSigning({ pool, signer, chainOf, limits }: Sign
     const gives = await simulate(chain, transaction, {
       wallet: wallet.address,
       declared: found.declared,
-      // All of them are in the list, or it would not have been accepted.
+      // All of them are in the list, or the transaction would have been refused.
       trustsForeignPrograms: programAllowList !== undefined && found.declared.foreignPrograms.length > 0,
     });
     if (gives) await request.requireRecent();
     return transaction;
   }
 
-  /** Whether it would give away anything of the wallet. */
+  /** Whether it would let anything of value leave the wallet. */
   async function simulate(
     chain: Chain,
     { accounts, decoded }: ResolvedTransaction,
@@ -137,7 +138,7 @@ export function createTransactionSigning({ pool, signer, chainOf, limits }: Sign
       readonly trustsForeignPrograms: boolean;
     },
   ): Promise<boolean> {
-    // Only what it can write to can change.
+    // Only accounts that it can write to can change.
     const writable = accounts.filter(({ isWritable }) => isWritable).map(({ address }) => address);
     const watched = [...new Set([rules.wallet, ...writable])];
     const before = stateOf(watched, await chain.accounts(watched, 'confirmed'));
@@ -180,11 +181,11 @@ function answerIn(
   if (!kept.transactionHash.equals(hash)) {
     throw reject('wallets/idempotency_conflict', { key: idempotencyKey, field: 'transaction' });
   }
-  // Only `keepAnswer` writes it, with fields in the order in which they are answered.
+  // Only `keepAnswer` writes it, with its fields in the order of the answer.
   return kept.answer === null ? undefined : (JSON.parse(kept.answer) as SignedTransaction);
 }
 
-/** The one base64 writing of at most a packet of bytes. */
+/** The canonical base64 of at most one packet. */
 function bytesOf(transaction: string): Uint8Array {
   const bytes = Buffer.from(transaction, 'base64');
   if (bytes.length > MAX_TRANSACTION_BYTES) throw reject('wallets/invalid_transaction', { reason: 'size' });

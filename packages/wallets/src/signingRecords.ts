@@ -36,7 +36,7 @@ export async function findSigning(pool: Pool, key: SigningKey): Promise<KeptSign
   return rows[0] && { transactionHash: rows[0].transaction_hash, answer: rows[0].answer };
 }
 
-/** The transaction of the key: this one, unless another was first. */
+/** The transaction of the key: this one, unless another came first. */
 export async function claimSigning(
   pool: Pool,
   key: SigningKey,
@@ -48,11 +48,11 @@ export async function claimSigning(
     [...valuesOf(key), transactionHash],
   );
   const kept = await findSigning(pool, key);
-  if (!kept) throw new Error('The key was claimed and is not there.');
+  if (!kept) throw new Error('The key was claimed but is not there.');
   return kept;
 }
 
-/** True where this is the answer that was kept first. */
+/** True if this answer is the one that was kept first. */
 export async function keepAnswer(pool: Pool, key: SigningKey, answer: string): Promise<boolean> {
   const { rowCount } = await pool.query(
     `update records.wallets_signings set answer = $5 where ${IS_KEY} and answer is null`,

@@ -1,4 +1,4 @@
-/** Signatures for players, and for the server of an app where the app has switched that on. */
+/** Signatures for players, and for an app's server if the app has switched that on. */
 import { type Endpoint, endpoint, type RequestContext } from '@coffer/http';
 import { type AppPlace, addressText, type Clock, idText, longCallerId, type UserPlace } from '@coffer/kernel';
 import { z } from 'zod';
@@ -19,18 +19,18 @@ export interface SigningRoutes {
     readonly programAllowList: readonly string[];
   }>;
   readonly clock: Clock;
-  /** How recent the sign-in of a player must be for what moves value out. */
+  /** How recent a player's sign-in must be to move value out. */
   readonly withdrawStepUpSeconds: (
     place: Pick<AppPlace, 'appId' | 'environment'>,
   ) => Promise<number | 'off'> | number | 'off';
 }
 
-/** The one base64 writing of whole bytes. */
+/** The canonical base64 of whole bytes. */
 const BASE64 = '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$';
 const signBody = z.strictObject({
   transaction: z
     .string()
-    // Of a packet in base64. What is longer is refused by its size; this only bounds what is looked at.
+    // A packet in base64. Anything longer is refused by its size; this only bounds what is looked at.
     .max(8_192)
     .meta({
       description: 'The transaction in base64: legacy or version 0, at most 1,232 bytes.',
@@ -46,7 +46,7 @@ const success = {
   status: 200,
   schema: z.strictObject({
     signedTransaction: z.string().describe('Base64: the transaction with the signature in its place.'),
-    signature: z.string().describe('Of the wallet, in base58.'),
+    signature: z.string().describe("The wallet's signature, in base58."),
     publicKey: addressText,
   }),
 } as const;
@@ -72,7 +72,7 @@ export const signingEndpoints = (routes: SigningRoutes): readonly Endpoint[] => 
     path: '/wallets/:walletId/sign',
     credential: 'session',
     summary: "Sign a transaction with the player's wallet",
-    description: 'Signs and does not send. With an idempotencyKey a repeat answers as the first.',
+    description: 'Signs and does not send. With an idempotencyKey, a repeat gets the first answer.',
     body: signBody,
     idempotencyHeader: { insteadOf: 'idempotencyKey' },
     success,
@@ -101,9 +101,9 @@ const serverSignEndpoint = (routes: SigningRoutes): Endpoint =>
     method: 'POST',
     path: '/wallets/sign',
     credential: 'sk',
-    summary: "Sign a transaction with a user's wallet, without a session of the player",
+    summary: "Sign a transaction with a user's wallet, without a player's session",
     description:
-      'Only where the app has switched it on, and only calls of known programs and of those in its programAllowList. Signs and does not send.',
+      'Only if the app has switched it on, and only calls of known programs and of those in its programAllowList. Signs and does not send.',
     admit: async ({ appId, environment }) => {
       const { serverSigningEnabled } = await routes.settingsOf({ appId, environment });
       if (!serverSigningEnabled) throw reject('wallets/server_signing_disabled');

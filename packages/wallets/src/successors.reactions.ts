@@ -1,4 +1,7 @@
-/** What the process manager finishes when a request died behind the end of a wallet: the user gets the next one. */
+/**
+ * The part of the end of a wallet that is left to the process manager: if the request died after it, the user still
+ * gets the next wallet.
+ */
 import { actDeadlineMs, type Reaction } from '@coffer/consumers';
 import { causedBy, type RecordedEvent } from '@coffer/event-store';
 import { parseStreamName, type UserPlace } from '@coffer/kernel';

@@ -36,7 +36,7 @@ const AT_ONCE = 20;
 const objectOf = (answer: Answer, field: string): Readonly<Record<string, unknown>> =>
   Object(answer.json[field]);
 
-describe('the end of a wallet', () => {
+describe('a wallet', () => {
   let wallets: PlayersOnChain;
   let pool: Pool;
   let player: Player;
@@ -60,14 +60,14 @@ describe('the end of a wallet', () => {
   const openings = async () =>
     (await pool.query('select 1 from records.wallets_key_openings where wallet_id = $1', [player.wallet.id]))
       .rowCount;
-  /** A transfer that only the key of the old wallet signs; signed by the service, as far as it does. */
+  /** A transfer that only the old wallet's key signs; signed by the service as far as it does that. */
   const signOver = async () =>
     player.post(path('sign'), {
       transaction: await unsignedTransfer(wallets.rpc, player.wallet.address, newAddress(), 2_000_000n),
     });
 
-  describe('that its user takes', () => {
-    it('is allowed by what the wallet holds, by what is under way, and by a recent sign-in', async () => {
+  describe('whose user exports it', () => {
+    it('may be exported depending on what the wallet holds, what is in flight, and how recent the sign-in is', async () => {
       expect(await preflight()).to.deep.equal({ allowed: true, reasons: [], floor: [] });
       await wallets.settings({ exportFloor: { SOL: '2000000', GEM: '5' } });
       try {
@@ -114,7 +114,7 @@ describe('the end of a wallet', () => {
       requireStatus(await exportIt(), 200);
     });
 
-    it('is sealed for whoever holds the secret, signs as the wallet did, and is no more ours', async () => {
+    it('has its key sealed for the recipient, which signs as the wallet did and is no longer ours', async () => {
       await wallets.node.fund(player.wallet.address, LAMPORTS_PER_SOL);
       const { recipientPublicKey, open } = newRecipient();
       requireStatus(await signOver(), 200);
@@ -130,7 +130,7 @@ describe('the end of a wallet', () => {
       const publicKey = decodeBase58Address(player.wallet.address) ?? expect.fail();
       expect(nacl.sign.detached.verify(Buffer.from('mine'), signature, publicKey)).to.equal(true);
 
-      // The new one is in use, everywhere.
+      // The new one is in use everywhere.
       const next = objectOf(answer, 'wallet');
       expect(requireStatus(await player.get('/wallets/me'), 200).json).to.deep.equal(next);
       expect(next).to.include({ userId: player.userId, status: 'active', custody: 'operator' });
@@ -143,7 +143,7 @@ describe('the end of a wallet', () => {
       expect(Object(me.user).wallets).to.deep.equal(summaries);
       expect(me.wallet).to.deep.include({ id: next.id });
       const sessionToken = player.accessToken();
-      // User data there may be a second old.
+      // User data there may be one second old.
       const verified = await eventually('the verification tells of it', async () => {
         const { json } = requireStatus(
           await wallets.app.test.post('/sessions/verify', { sessionToken }),
@@ -170,7 +170,7 @@ describe('the end of a wallet', () => {
       expect(await wallets.lamportsOf(player.wallet.address)).to.equal(LAMPORTS_PER_SOL);
     });
 
-    it(`is one key and one wallet, asked for ${AT_ONCE} times at once and again`, async () => {
+    it(`yields one key and one next wallet, requested ${AT_ONCE} times at once and again`, async () => {
       const { recipientPublicKey } = newRecipient();
       const answers = await Promise.all(
         Array.from({ length: AT_ONCE }, () => exportIt({ recipientPublicKey })),
@@ -180,7 +180,7 @@ describe('the end of a wallet', () => {
         new Set([`200 ${first?.text}`]),
       );
       expect(answers.filter(({ replayed }) => !replayed)).to.have.length(1);
-      // Also for an older sign-in: nothing new is decided.
+      // Even with an older sign-in: nothing new is decided.
       wallets.passTime(1_000);
       expect(await exportIt({ recipientPublicKey })).to.include({ replayed: true, text: first?.text });
 
@@ -195,7 +195,7 @@ describe('the end of a wallet', () => {
       expect(Object((await player.get('/me')).json.user).wallets).to.have.length(2);
     });
 
-    it('is handed out as it is where nobody is named, and not sealed for a key that is none', async () => {
+    it('hands its key out unsealed if no recipient is named, and never seals it for an invalid key', async () => {
       const ofSmallOrder = Buffer.alloc(32).toString('base64');
       const none = await exportIt({ recipientPublicKey: ofSmallOrder });
       expect(verdict(none)).to.equal('400 wallets/invalid_recipient_key');
@@ -218,7 +218,7 @@ describe('the end of a wallet', () => {
       expect(encodeBase58(bytes.subarray(32))).to.equal(player.wallet.address);
     });
 
-    it('is destroyed after a day, and handed out no more', async () => {
+    it('has its key destroyed after a day, and no longer handed out', async () => {
       const { recipientPublicKey } = newRecipient();
       const first = requireStatus(await exportIt({ recipientPublicKey }), 200);
       wallets.passTime(ONE_DAY_SECONDS - 1);
@@ -227,7 +227,7 @@ describe('the end of a wallet', () => {
       expect(await keyRows()).to.have.length(1);
       wallets.passTime(1);
       expect(verdict(await exportIt({ recipientPublicKey }))).to.equal('409 wallets/export_expired');
-      // By whichever process: at its start, and every minute.
+      // By some process: at its start, and every minute.
       await wallets.carriedUntil('the key is gone', async () => (await keyRows()).length === 0 || undefined);
       const boxes = 'select 1 from records.wallets_sealed_exports where wallet_id = $1';
       expect((await pool.query(boxes, [player.wallet.id])).rowCount).to.equal(0);
@@ -262,7 +262,7 @@ describe('the end of a wallet', () => {
       const me = requireStatus(await player.get('/wallets/me'), 200).json;
       expect(me).to.include({ id: Object(to).id, address, status: 'active' });
 
-      // The same again, before anything has moved, joins what is under way.
+      // The same again, before anything has moved, joins what is in flight.
       const idsIn = (answer: Answer) => sweepsIn(answer).map(({ moveId }) => moveId);
       expect(idsIn(await migrate())).to.have.members(idsIn(first));
       const arrived = (lamports: bigint, tokens: bigint) => async () => {
@@ -288,7 +288,7 @@ describe('the end of a wallet', () => {
       expect(verdict(await exportIt())).to.equal('409 wallets/not_active');
     });
 
-    it('changes once a ref, and again under another', async () => {
+    it('is replaced once per ref, and again under another', async () => {
       const first = await migrate();
       expect(await migrate()).to.include({ text: first.text });
       const second = await migrate('ticket-2');
@@ -302,7 +302,7 @@ describe('the end of a wallet', () => {
       ]);
       const again = await migrate();
       expect(objectOf(again, 'to')).to.deep.equal({ ...objectOf(first, 'to'), status: 'migrated' });
-      expect(again.replayed, 'it answers how things are by now').to.equal(false);
+      expect(again.replayed, 'it answers how things stand now').to.equal(false);
     });
   });
 });
@@ -358,7 +358,7 @@ describe('a wallet with a move that was accepted', () => {
   };
 
   for (const kind of KINDS) {
-    it(`is not exported before the ${kind} has ended, and at once when it has`, async () => {
+    it(`is not exported before the ${kind} has ended, and at once after that`, async () => {
       await fundTreasury();
       const eight = await Promise.all(Array.from({ length: 8 }, newPlayer));
       await Promise.all(
@@ -370,7 +370,7 @@ describe('a wallet with a move that was accepted', () => {
       );
       for (let turn = 0; turn < 6; turn++) {
         const player = await newPlayer();
-        // Whichever node is asked.
+        // Whichever node gets the request.
         const [here, there] = turn % 2 === 0 ? [wallets.world, other] : [other, wallets.world];
         expect((await ask(kind, player, here.client)).status).to.be.oneOf([200, 201]);
         expectRefused(await exportIt(player, there.client));
@@ -390,7 +390,7 @@ describe('a wallet with a move that was accepted', () => {
     });
   }
 
-  it('is asked for both at once: either the key is given away, or the money moves', async () => {
+  it('is exported and moved from at once: either the key is handed out, or the money moves', async () => {
     await fundTreasury();
     for (let turn = 0; turn < 8; turn++) {
       for (const kind of KINDS) {
@@ -418,7 +418,7 @@ describe('a wallet with a move that was accepted', () => {
 });
 
 describe('a move that a former release has requested', () => {
-  it('keeps its wallet from being exported, by the rows of all that was in the log at the start', async () => {
+  it('keeps its wallet from being exported, according to rows of all that was in the log at the start', async () => {
     const wallets = await startPlayersOnChain({ roles: ['api', 'process-manager'] });
     const at = wallets.clock().toISOString();
     try {

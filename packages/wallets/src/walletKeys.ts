@@ -1,4 +1,4 @@
-/** The one key of a wallet, durably there before anything says that the wallet exists. */
+/** The one key of a wallet, durable before anything says that the wallet exists. */
 import type { Pool } from '@coffer/database';
 import type { Clock } from '@coffer/kernel';
 import type { WalletPlace } from './domain/walletIds.ts';
@@ -14,10 +14,12 @@ export interface WalletKeyDependencies {
   readonly clock: Clock;
 }
 
-/** A rotation moves the current version under us: so often we seal anew. They are months apart. */
+/**
+ * A rotation can change the current version meanwhile; we seal again up to this many times. Rotations are months apart.
+ */
 const MAX_ROTATIONS_MET = 5;
 
-/** Made and sealed unless somebody has. Throws `wallets/keys_unavailable`. */
+/** Made and sealed unless somebody already has. Throws `wallets/keys_unavailable`. */
 export async function keyOf(
   { pool, masterKeys, clock }: WalletKeyDependencies,
   place: WalletPlace,
@@ -31,7 +33,7 @@ export async function keyOf(
     const other = await findKey(pool, place.walletId);
     if (other) return other;
   }
-  throw new Error(`The master key was rotated ${MAX_ROTATIONS_MET} times while one key was sealed.`);
+  throw new Error(`The master key was rotated ${MAX_ROTATIONS_MET} times while one key was being sealed.`);
 }
 
 function sealedKeyPair(place: WalletPlace, masterKey: MasterKey) {

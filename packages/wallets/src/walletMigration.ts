@@ -1,6 +1,6 @@
 /**
- * An operator gives a user another address, because the old one is known to be in danger or is to be left for another
- * reason. What the old wallet holds is sent after it; the old key stays, since strangers may go on sending there.
+ * An operator gives a user another address, because the old one is in danger or is to be abandoned for another reason.
+ * What the old wallet holds is sent on; the old key stays, since strangers may still send there.
  * Source: contract, The command line (`wallets migrate`).
  */
 import type { CommandContext, CommandHandler, Deadline } from '@coffer/event-store';
@@ -17,14 +17,14 @@ import { placeOf, viewOf, type Wallets, type WalletView } from './wallets.ts';
 interface Migrated {
   readonly from: WalletView;
   readonly to: WalletView;
-  /** One for each thing the old wallet holds: just requested, or not at its end yet. */
+  /** One for each asset of the old wallet: just requested, or not yet at its end. */
   readonly sweeps: readonly MoveState[];
 }
 
 export interface WalletMigration {
   /**
-   * Idempotent on `ref`: a repeat changes no address, and sends on what has arrived at the old one since; it answers how
-   * things are by then. Throws `wallets/not_found` where the user has no wallet, `chain/not_configured`.
+   * Idempotent on `ref`: a repeat never changes the address, and sends on what has since arrived at the old one; it
+   * answers how things stand now. Throws `wallets/not_found` if the user has no wallet, `chain/not_configured`.
    */
   readonly migrate: (
     place: UserPlace & { readonly appId: string },
@@ -33,7 +33,7 @@ export interface WalletMigration {
   ) => Promise<Migrated>;
 }
 
-/** The most sweeps of one mint: rounds are counted by looking each one up. */
+/** The most sweeps of one mint: finding the current one looks at each before it. */
 const MOST_ROUNDS = 1_000;
 
 interface Holding {
@@ -73,7 +73,7 @@ export function createWalletMigration({
       const now = await wallets.generationsOf(place, context);
       const [from, to] = [now.at(old.generation - 1), now.at(old.generation)];
       if (!from || !to) throw new Error(`${old.walletId} was migrated and no wallet follows it.`);
-      // A repeat may come when the user has yet another wallet.
+      // By the time of a repeat, the user may have yet another wallet.
       const sweeps = await sweep(chain, place, from, now.at(-1) ?? to, context);
       return { from: viewOf(place, from), to: viewOf(place, to), sweeps };
     },
@@ -96,13 +96,13 @@ export function createWalletMigration({
     const { appId, environment, userId } = place;
     const known = await currencies(appId);
     const sweeps: MoveState[] = [];
-    // Lamports that the old wallet pays for accounts of the new one: they are not sent on. Tokens come first.
+    // Lamports that the old wallet pays for accounts of the new one are not sent on. Tokens come first.
     let rent = 0n;
     for (const { mint, decimals, amount: held } of await holdingsOf(chain, from.address)) {
       const amount = mint === 'native' ? held - rent : held;
       const transfer = { from: from.address, to: to.address, mint, decimals, amount };
       const plan = await planTransfer(chain, transfer);
-      // Less than an account must hold stays: it is seen in the balance of the old address.
+      // Less than an account must hold stays: the old address's balance shows it.
       if (amount <= 0n || plan.outcome !== 'possible') continue;
       const currencyId = known.find((one) => one.mint[environment] === mint)?.id ?? null;
       const isOfApp = !plan.createsAccount || isRentOfApp({ operation: 'sweep', currencyId });
@@ -114,7 +114,7 @@ export function createWalletMigration({
         continue;
       }
       const sponsored = { moveId: movePlace.moveId, appId, environment, userId };
-      // Tokens of strangers, whose accounts nobody pays for today: they stay until the next time.
+      // Strangers' tokens, whose accounts nobody pays for today: they stay until the next time.
       if (!isOfApp && !isOfWallet && !(await rentSponsor.reserve(sponsored))) continue;
       const { answer } = await moves.request(
         movePlace,
@@ -139,7 +139,7 @@ export function createWalletMigration({
     return sweeps;
   }
 
-  /** The sweep of the mint that has not ended, or the key of the next one. */
+  /** The unfinished sweep of the mint, or the key of the next one. */
   async function roundOf(
     { environment, scopeId }: UserPlace,
     walletId: string,
@@ -158,7 +158,9 @@ export function createWalletMigration({
   }
 }
 
-/** What one move each can send: tokens of as many accounts as fit into it, the largest; a repeat sends the others. */
+/**
+ * What one move can send of each: tokens from the largest accounts, as many as fit into it; a repeat sends the others.
+ */
 async function holdingsOf(chain: Chain, address: string): Promise<readonly Holding[]> {
   const [[account], held] = await Promise.all([
     chain.accounts([address], 'confirmed'),

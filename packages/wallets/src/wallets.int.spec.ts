@@ -85,7 +85,7 @@ describe('wallets', () => {
     expect(await isSignedBy(world.pool, view.id, message, signature)).to.equal(true);
   });
 
-  it('are one, asked for fifty times in parallel by two processes', async () => {
+  it('are made once by fifty requests in parallel in two processes', async () => {
     const [one, two] = [await world.start(keys), await world.start(keys)];
     const owner = newOwner();
     const views = await Promise.all(
@@ -102,7 +102,7 @@ describe('wallets', () => {
     expect(await one.wallets.walletsOf(owner, contextOf())).to.have.length(1);
   });
 
-  it('are another for each user, scope and environment', async () => {
+  it('are different for each user, scope and environment', async () => {
     const { wallets } = await world.start(keys);
     const owner = newOwner();
     const owners = [
@@ -117,13 +117,13 @@ describe('wallets', () => {
     expect(views[1]?.environment).to.equal('live');
   });
 
-  it('have a summary without what only their owner is told', async () => {
+  it('have a summary without what is for their owner only', async () => {
     const { wallets } = await world.start(keys);
     const view = await wallets.provision(newOwner(), contextOf());
     expect(walletSummary(view)).to.have.all.keys('id', 'address', 'environment', 'custody', 'status');
   });
 
-  it('are not provisioned in an environment whose master key is not held, and nothing is left of it', async () => {
+  it('are not provisioned in an environment whose master key is not held, and leave no trace', async () => {
     const { wallets } = await world.start(keys.filter(({ environment }) => environment === 'test'));
     const owner = newOwner({ environment: 'live' });
     expect(await codeOf(wallets.provision(owner, contextOf()))).to.equal('wallets/keys_unavailable');
@@ -131,7 +131,7 @@ describe('wallets', () => {
     expect(await codeOf(wallets.provision(newOwner(), contextOf()))).to.equal('done');
   });
 
-  it('that are there are shown by a process without master keys', async () => {
+  it('that exist are shown even by a process without master keys', async () => {
     const { wallets } = await world.start(keys);
     const owner = newOwner();
     const view = await wallets.provision(owner, contextOf());
@@ -140,7 +140,7 @@ describe('wallets', () => {
     expect(await keyless.wallets.provision(owner, contextOf())).to.deep.equal(view);
   });
 
-  it('keep their key: the database refuses to change or remove one, or what is on record', async () => {
+  it('keep their key: the database refuses to change or remove one, or its records', async () => {
     const { wallets, signer } = await world.start(keys);
     const owner = newOwner();
     const { id } = await wallets.provision(owner, contextOf());
@@ -169,7 +169,7 @@ describe('wallets', () => {
 
   it('are sealed under the key of this very database, or not at all', async () => {
     const process = await world.start(keys);
-    // Another process was given another key of the same version, and put it to use.
+    // Another process was given another key of the same version, and has put it to use.
     process.masterKeys.add(newMasterKey('test', 1));
     const failure = await process.wallets.provision(newOwner(), contextOf()).then(
       () => 'it was done',

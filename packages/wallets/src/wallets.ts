@@ -20,14 +20,14 @@ import { type WalletPlace, walletIdOf, walletStreamName } from './domain/walletI
 import { retireKey } from './sealedKeys.ts';
 import { keyOf, type WalletKeyDependencies } from './walletKeys.ts';
 
-/** Whose wallet was provisioned, if the event says so; undefined of every other event. */
+/** Whose wallet was provisioned, if the event says so; undefined for every other event. */
 function walletOwnerIn(event: StreamEvent): UserPlace | undefined {
   if (event.type !== 'WalletProvisioned') return undefined;
   const parts = parseStreamName(event.stream);
   const provisioned = walletEvents.decode(event);
   assert(
     parts?.category === wallet.category && provisioned.type === 'WalletProvisioned',
-    `${event.stream} is no wallet`,
+    `${event.stream} is not a wallet`,
   );
   const { environment, owner: scopeId } = parts;
   return { environment, scopeId, userId: provisioned.data.userId };
@@ -60,15 +60,15 @@ export const walletSummary = ({
 
 export interface Wallets {
   /**
-   * The owner's active wallet; made where there is none. Idempotent, safe in parallel and after a crash at any step:
-   * its id follows from the owner, its key is the one row of that id. Throws `wallets/keys_unavailable`.
+   * The owner's active wallet, made if there is none. Idempotent, safe in parallel and after a crash at any step: its
+   * id is derived from the owner, and its key is the one row of that id. Throws `wallets/keys_unavailable`.
    */
   readonly provision: (owner: UserPlace, context: CommandContext) => Promise<WalletView>;
-  /** All of the owner's wallets, the oldest first and the active one last; confirmed current. */
+  /** All wallets of the owner, oldest first and the active one last; read from a confirmed current state. */
   readonly walletsOf: (owner: UserPlace, context: Deadline) => Promise<readonly WalletView[]>;
   /** The same, read from their streams. */
   readonly generationsOf: (owner: UserPlace, context: Deadline) => Promise<readonly ProvisionedWallet[]>;
-  /** The wallet that would follow this one of the owner, its key durably there. */
+  /** The wallet that will follow this one of the owner, with its key durable. */
   readonly successorOf: (owner: UserPlace, generation: number) => Promise<Successor>;
 }
 
@@ -80,7 +80,7 @@ export function createWallets(
 ): Wallets {
   const { handler, pool, failPoint = noFailPoint } = dependencies;
 
-  /** The owner's wallets up to the first that is not there: one of the next generation only follows an ended one. */
+  /** The owner's wallets up to the first missing one: the next generation only follows an ended wallet. */
   async function generationsOf(owner: UserPlace, context: Deadline): Promise<readonly ProvisionedWallet[]> {
     assert(isId('usr', owner.userId) && isId('scp', owner.scopeId), 'a wallet is of a user in a scope');
     const found: ProvisionedWallet[] = [];
@@ -99,7 +99,7 @@ export function createWallets(
       const last = existing.at(-1);
       if (last?.status === 'active') return viewOf(owner, last);
 
-      // The service lets go of the key that its user has taken before there is another wallet.
+      // The service gives up the key that its user has taken before there is another wallet.
       if (last?.status === 'exported') {
         await retireKey(pool, last.walletId, new Date(last.exportedAt));
         failPoint('export.retired');
@@ -107,7 +107,7 @@ export function createWallets(
       const generation = existing.length + 1;
       const place = placeOf(owner, generation);
       const { publicKey, createdAt } = await keyOf(dependencies, place);
-      // Everything in it is from the row, so that whoever else continues from the row writes the same.
+      // Taken entirely from the row, so that anybody else who continues from the row writes the same.
       const { answer } = await handler.execute(
         wallet,
         walletStreamName(place),
@@ -151,7 +151,7 @@ export const viewOf = ({ environment }: UserPlace, provisioned: ProvisionedWalle
   createdAt: provisioned.provisionedAt,
 });
 
-/** What a sign-in needs of the wallets. */
+/** What a sign-in needs from wallets. */
 export const identityWalletsOf = ({ walletsOf, provision }: Pick<Wallets, 'walletsOf' | 'provision'>) => ({
   walletsOf: async (...asked: Parameters<Wallets['walletsOf']>) =>
     (await walletsOf(...asked)).map(walletSummary),

@@ -5,7 +5,7 @@
 import { amount, type EventIn, eventCodec } from '@coffer/kernel';
 import { z } from 'zod';
 
-/** All that `MoveRequested` says but for the move's id: whoever continues after a crash requests the same. */
+/** Everything in `MoveRequested` except the move's id: whoever continues after a crash makes the same request. */
 const moveOrder = z.object({
   operation: z.enum(['deposit', 'withdraw', 'sweep']),
   key: z.string(),
@@ -33,45 +33,48 @@ export const walletEvents = eventCodec({
       provisionedAt: z.iso.datetime(),
     }),
   },
-  /** The user takes the key: from here on the service never signs with it. One of the next generation follows. */
+  /** The user takes the key: from here on the service never signs with it. A wallet of the next generation follows. */
   WalletExported: {
     data: z.object({
       walletId: z.string(),
       userId: z.string(),
       address: z.string(),
       idempotencyKey: z.string(),
-      /** X25519, in base64: whom the key is sealed for. Null where it is handed out as it is. */
+      /** X25519, in base64: the key that it is sealed for. Null if it is handed out unsealed. */
       recipientPublicKey: z.string().nullable(),
       newWalletId: z.string(),
       newAddress: z.string(),
       exportedAt: z.iso.datetime(),
     }),
   },
-  /** An operator gave the user another address. One of the next generation follows; what is left here is moved there. */
+  /**
+   * An operator gave the user another address. A wallet of the next generation follows; what is left in this one is
+   * moved there.
+   */
   WalletMigrated: {
     data: z.object({
       walletId: z.string(),
       userId: z.string(),
       address: z.string(),
-      /** The operator's own, so that a repeat is told from a second migration. */
+      /** The operator's own reference, which tells a repeat from a second migration. */
       ref: z.string(),
       newWalletId: z.string(),
       newAddress: z.string(),
       migratedAt: z.iso.datetime(),
     }),
   },
-  /** A move from or to the wallet: until it is released, the wallet is not exported. `MoveRequested` follows. */
+  /** A move from or to the wallet: the wallet is not exported until it is released. `MoveRequested` follows. */
   WalletMoveAdmitted: {
     data: z.object({
       walletId: z.string(),
       moveId: z.string(),
-      /** Of the move's stream: an app or a scope. */
+      /** The owner of the move's stream: an app or a scope. */
       moveOwnerId: z.string(),
-      /** Null for a cash-out: the hold on the player's account carries its order. */
+      /** Null for a cash-out, whose order is in the hold on the player's account. */
       order: moveOrder.nullable(),
     }),
   },
-  /** The move has ended, or another wallet has it: it is no longer in flight from or to this wallet. */
+  /** The move has ended, or belongs to another wallet: it is no longer in flight from or to this one. */
   WalletMoveReleased: { data: z.object({ walletId: z.string(), moveId: z.string() }) },
 });
 

@@ -71,7 +71,7 @@ const migrated: WalletEvent = {
 describe('a wallet', () => {
   it('is provisioned', () => given().when(provision()).thenHappened(provisioned).andAnswers(answer));
 
-  it('is provisioned once, however often that is asked for', () =>
+  it('is provisioned once, however often it is requested', () =>
     given(provisioned)
       .when(provision({ at: new Date('2027-01-01T00:00:00.000Z') }))
       .thenNothingHappened()
@@ -88,7 +88,7 @@ describe('a wallet', () => {
       ));
   }
 
-  it('has an id that follows from its owner and generation, and from nothing less', () => {
+  it('has an id derived from all of its owner and its generation', () => {
     const others = [
       walletIdOf(owner, 2),
       walletIdOf({ ...owner, scopeId: 'scp_2' }, 1),
@@ -97,7 +97,7 @@ describe('a wallet', () => {
     ];
     expect(walletIdOf(owner, 1)).to.equal(walletIdOf({ ...owner }, 1));
     expect(new Set([walletIdOf(owner, 1), ...others]).size).to.equal(5);
-    // On disk permanently: a different id would give every user a second wallet.
+    // On disk for ever: a different id would give every user a second wallet.
     expect(walletIdOf(owner, 1)).to.equal('wlt_1tgcbrchafbvcs1dsfz8cyyjqh');
   });
 
@@ -107,13 +107,13 @@ describe('a wallet', () => {
     ));
 });
 
-describe('a wallet that its user takes', () => {
+describe('a wallet that its user exports', () => {
   const answered = { ...answer, ...exported.data, status: 'exported' } as const;
 
   it('is exported', () =>
     given(provisioned).when(exportWallet()).thenHappened(exported).andAnswers(answered));
 
-  it('is exported once a key, with the first answer for a repeat', () =>
+  it('is exported once per key, with the first answer for a repeat', () =>
     given(provisioned, exported)
       .when(exportWallet({ at: new Date('2027-01-01T00:00:00.000Z'), newWalletId: 'wlt_9' }))
       .thenNothingHappened()
@@ -129,10 +129,10 @@ describe('a wallet that its user takes', () => {
       .when(exportWallet({ idempotencyKey: 'export-2' }))
       .thenRejects('wallets/not_active', { status: 'exported' }));
 
-  it('is not there before it is provisioned', () =>
+  it('is not found before it is provisioned', () =>
     given().when(exportWallet()).thenRejects('wallets/not_found'));
 
-  it('answers its provisioning as it did', () =>
+  it('repeats the answer of its provisioning', () =>
     given(provisioned, exported).when(provision()).thenNothingHappened().andReplays(answer));
 });
 
@@ -141,7 +141,7 @@ describe('a wallet that an operator replaces', () => {
 
   it('is migrated', () => given(provisioned).when(migrate()).thenHappened(migrated).andAnswers(answered));
 
-  it('is migrated once a ref', () =>
+  it('is migrated once per ref', () =>
     given(provisioned, migrated).when(migrate()).thenNothingHappened().andReplays(answered));
 
   it('is not migrated again, nor exported', async () => {
@@ -156,7 +156,7 @@ describe('a wallet that an operator replaces', () => {
       .thenRejects('wallets/not_active', { status: 'exported' });
   });
 
-  it('is not there before it is provisioned', () => given().when(migrate()).thenRejects('wallets/not_found'));
+  it('is not found before it is provisioned', () => given().when(migrate()).thenRejects('wallets/not_found'));
 });
 
 const order = {
@@ -184,7 +184,7 @@ const released = (moveId = 'mov_1'): WalletEvent => ({
 });
 const onItsWay = { reasons: ['moves_in_flight'], floor: [] };
 
-describe('a wallet that moves are from and to', () => {
+describe('a wallet with moves from and to it', () => {
   it('admits each once, with its whole order, until it is released', () => {
     given(provisioned).when(admit()).thenHappened(admitted()).andAnswers(answer);
     given(provisioned, admitted()).when(admit()).thenNothingHappened().andReplays(answer);
@@ -204,13 +204,13 @@ describe('a wallet that moves are from and to', () => {
     given(provisioned, admitted(), released()).when(exportWallet()).thenHappened(exported);
   });
 
-  it('admits none when it has been exported or migrated, nor before it is there', () => {
+  it('admits none once it is exported or migrated, nor before it is provisioned', () => {
     given(provisioned, exported).when(admit()).thenRejects('wallets/not_active', { status: 'exported' });
     given(provisioned, migrated).when(admit()).thenRejects('wallets/not_active', { status: 'migrated' });
     given().when(admit()).thenRejects('wallets/not_found');
   });
 
-  it('is migrated with moves on their way, and releases them then: its key stays', () => {
+  it('is migrated with moves in flight, and releases them afterwards: its key stays', () => {
     given(provisioned, admitted()).when(migrate()).thenHappened(migrated);
     const answered = { ...answer, ...migrated.data, status: 'migrated' } as const;
     given(provisioned, admitted(), migrated).when(admit()).thenNothingHappened().andReplays(answered);
@@ -229,7 +229,7 @@ describe('a wallet that moves are from and to', () => {
     }
   });
 
-  it('is never exported while one is admitted, whatever comes in which order', () => {
+  it('is never exported while a move is admitted, whatever the order of commands', () => {
     const command = fc.oneof(
       fc.constantFrom('mov_1', 'mov_2', 'mov_3').map(admit),
       fc.constantFrom('mov_1', 'mov_2', 'mov_3').map(release),

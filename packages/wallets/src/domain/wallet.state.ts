@@ -1,6 +1,6 @@
 /** A wallet's standing and the moves that it has admitted. */
 
-/** A wallet that has left `active` is followed by one of the next generation, and never comes back. */
+/** A wallet that is no longer `active` is followed by one of the next generation, and never becomes active again. */
 export type WalletStatus = 'active' | 'exported' | 'migrated';
 
 export interface WalletFacts {
@@ -11,7 +11,7 @@ export interface WalletFacts {
   readonly provisionedAt: string;
 }
 
-/** The wallet that follows: its id follows from the owner, its key is durable before the end of this one. */
+/** The wallet that follows: its id is derived from the owner, and its key is durable before this one ends. */
 export interface Successor {
   readonly newWalletId: string;
   readonly newAddress: string;
@@ -38,9 +38,9 @@ export type ProvisionedWallet = ActiveWallet | ExportedWallet | MigratedWallet;
 
 export interface AdmittedMove {
   readonly moveId: string;
-  /** Of its stream. */
+  /** The owner of its stream. */
   readonly moveOwnerId: string;
-  /** Of the event that admitted it. */
+  /** The revision of the event that admitted it. */
   readonly revision: number;
 }
 
@@ -48,9 +48,9 @@ export interface AdmittedMove {
 export type WalletState =
   | {
       readonly wallet: ProvisionedWallet;
-      /** Of the last event. */
+      /** The revision of the last event. */
       readonly revision: number;
-      /** Those that were not released: what has ended is not remembered. By move id. */
+      /** Moves that have not been released, by move id; released ones are forgotten. */
       readonly admitted: ReadonlyMap<string, AdmittedMove>;
     }
   | undefined;

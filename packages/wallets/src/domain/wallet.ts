@@ -1,6 +1,6 @@
 /**
- * A wallet's state, and the moves from and to it that have not ended: the same stream decides on both, so a wallet
- * with a move on its way is never exported. Its key is a row elsewhere.
+ * A wallet's state, and the moves from and to it that have not ended: one stream decides on both, so a wallet with a
+ * move in flight is never exported. Its key is a row elsewhere.
  */
 import assert from 'node:assert/strict';
 import type { Decision, StreamType } from '@coffer/kernel';
@@ -12,7 +12,7 @@ import type { ActiveWallet, ProvisionedWallet, Successor, WalletFacts, WalletSta
 type MoveAdmitted = Extract<WalletEvent, { type: 'WalletMoveAdmitted' }>['data'];
 
 export type WalletCommand =
-  /** All of it follows from the sealed key's row, so that everybody who finds the row asks for the same. */
+  /** Derived entirely from the sealed key's row, so that everybody who finds the row makes the same request. */
   | {
       readonly type: 'ProvisionWallet';
       readonly walletId: string;
@@ -29,7 +29,7 @@ export type WalletCommand =
     } & Successor)
   | ({ readonly type: 'MigrateWallet'; readonly ref: string; readonly at: Date } & Successor)
   | ({ readonly type: 'AdmitMove' } & Omit<MoveAdmitted, 'walletId'>)
-  /** Of a move that has ended, or that another wallet has. */
+  /** For a move that has ended, or that belongs to another wallet. */
   | { readonly type: 'ReleaseMove'; readonly moveId: string };
 
 type CommandOf<Type extends WalletCommand['type']> = Extract<WalletCommand, { type: Type }>;
@@ -58,7 +58,8 @@ function provision(
 ): WalletDecision {
   if (state) {
     const { wallet: known } = state;
-    // The id follows from the owner and the address from the one row of that id: no caller can ask for another.
+    // The id is derived from the owner and the address comes from the one row of that id: no caller can ask for
+    // another.
     assert(
       known.walletId === walletId && known.userId === userId && known.generation === generation,
       'a wallet id stands for one owner',
@@ -82,7 +83,7 @@ function exportWallet(state: WalletState, command: CommandOf<'ExportWallet'>): W
     return { events: [], answer: known, replayed: true };
   }
   if (known.status !== 'active') throw reject('wallets/not_active', { status: known.status });
-  // Everything else that prevents it was checked before: only this may have changed since.
+  // All other reasons to refuse were checked before; only this one may have changed since.
   if (admitted.size > 0) {
     throw reject('wallets/export_not_allowed', { reasons: ['moves_in_flight'], floor: [] });
   }
@@ -115,7 +116,7 @@ function admitMove(state: WalletState, command: CommandOf<'AdmitMove'>): WalletD
   const { type: _, ...move } = command;
   if (!state) throw reject('wallets/not_found');
   const { wallet: known, admitted } = state;
-  // Until it is released: a moment later the same move may be admitted no more.
+  // Repeated until it is released: a moment later the same move might no longer be admitted.
   if (admitted.has(move.moveId)) return { events: [], answer: known, replayed: true, revocable: true };
   if (known.status !== 'active') throw reject('wallets/not_active', { status: known.status });
 
@@ -123,7 +124,7 @@ function admitMove(state: WalletState, command: CommandOf<'AdmitMove'>): WalletD
   return { events: [{ type: 'WalletMoveAdmitted', data }], answer: known };
 }
 
-/** Also of a wallet that was migrated since: its key stays, and so do its moves. */
+/** Also in a wallet that has been migrated since: its key stays, and so do its moves. */
 function releaseMove(state: WalletState, { moveId }: CommandOf<'ReleaseMove'>): WalletDecision {
   if (!state) throw reject('wallets/not_found');
   const { wallet: known, admitted } = state;
@@ -133,7 +134,7 @@ function releaseMove(state: WalletState, { moveId }: CommandOf<'ReleaseMove'>): 
   return { events: [{ type: 'WalletMoveReleased', data }], answer: known };
 }
 
-/** As answered when it was provisioned, whatever has happened to it since. */
+/** The answer of its provisioning, whatever has happened to it since. */
 const asProvisioned = ({
   walletId,
   userId,

@@ -76,7 +76,7 @@ describe('operator wallets', () => {
     expect(await isSignedBy(world.pool, wallet.walletId, message, signature)).to.equal(true);
   });
 
-  it('are one, asked for fifty times in parallel by two processes', async () => {
+  it('are made once by fifty requests in parallel in two processes', async () => {
     const [one, two] = [await world.start(keys), await world.start(keys)];
     const owner = newOwner();
     const wallets = await Promise.all(
@@ -89,10 +89,10 @@ describe('operator wallets', () => {
     expect(await eventsOf(owner)).to.have.length(1);
   });
 
-  it('go on after a crash between the key and the event, with that key', async () => {
+  it('are completed after a crash between the key and the event, with that key', async () => {
     const owner = newOwner();
     const process = await world.start(keys);
-    // The request has died after the first step: its log was away, and its process is gone.
+    // The request died after the first step: its log was unreachable, and its process is gone.
     const dying = createOperatorWallets({
       pool: world.pool,
       masterKeys: process.masterKeys,
@@ -112,7 +112,7 @@ describe('operator wallets', () => {
     expect(await eventsOf(owner)).to.have.length(1);
   });
 
-  it('are another for each role, app and environment', async () => {
+  it('are different for each role, app and environment', async () => {
     const { operatorWallets } = await world.start(keys);
     const owner = newOwner();
     const owners = [
@@ -126,7 +126,7 @@ describe('operator wallets', () => {
     expect(new Set(wallets.map(({ address }) => address)).size).to.equal(4);
   });
 
-  it('ask the log once and the process remembers: an address never changes', async () => {
+  it('are looked up once and then remembered by the process: an address never changes', async () => {
     const { operatorWallets } = await world.start(keys);
     const owner = newOwner();
     const wallet = await operatorWallets.provision(owner, contextOf());

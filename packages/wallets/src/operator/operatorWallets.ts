@@ -1,6 +1,6 @@
 /**
- * The wallets of an app itself, in each environment: the treasury, which holds the players' money, and the payer of
- * network fees and rent, so that these never come out of it.
+ * An app's own wallets in each environment: the treasury, which holds the players' money, and the payer of network fees
+ * and rent, so that these never come out of the treasury.
  */
 import assert from 'node:assert/strict';
 import type { CommandContext, CommandHandler, Deadline } from '@coffer/event-store';
@@ -17,7 +17,7 @@ import {
 
 interface OperatorWallet {
   readonly walletId: string;
-  /** The app, under which the signer finds the key. */
+  /** The app: the signer looks up the key under it. */
   readonly ownerId: string;
   /** Base58. */
   readonly address: string;
@@ -25,11 +25,11 @@ interface OperatorWallet {
 
 export interface OperatorWallets {
   /**
-   * The app's wallet for the role; made where there is none. Idempotent, safe in parallel and after a crash at any
-   * step, as users' wallets are. Throws `wallets/keys_unavailable`.
+   * The app's wallet for the role, made if there is none. Like users' wallets, idempotent and safe in parallel and
+   * after a crash at any step. Throws `wallets/keys_unavailable`.
    */
   readonly provision: (owner: OperatorWalletOwner, context: CommandContext) => Promise<OperatorWallet>;
-  /** Undefined where there is none; makes nothing. */
+  /** Undefined if there is none; makes nothing. */
   readonly find: (owner: OperatorWalletOwner, context: Deadline) => Promise<OperatorWallet | undefined>;
 }
 
@@ -80,7 +80,7 @@ export function createOperatorWallets(
     const state: OperatorWalletState = await handler.load(operatorWallet, stream, context);
     if (state) return state.address;
     const { publicKey, createdAt } = await keyOf(dependencies, place);
-    // Everything in it is from the row, so that whoever else continues from the row writes the same.
+    // Taken entirely from the row, so that anybody else who continues from the row writes the same.
     const { answer } = await handler.execute(
       operatorWallet,
       stream,

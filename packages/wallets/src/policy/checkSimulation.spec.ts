@@ -1,4 +1,4 @@
-/** What the sums say, case by case: accounts as they were and as they would be. */
+/** The sums, case by case: accounts before and after. */
 import {
   type Address,
   type ChainAccount,
@@ -111,7 +111,7 @@ const CASES: readonly Case[] = [
   { what: 'nothing happens', before: [purse], after: [purse], reasons: [] },
   { what: 'something comes in', before: [purse], after: [coins(wallet, 101n)], reasons: [] },
   {
-    what: 'a wallet that was not there gets something',
+    what: 'a wallet that did not exist gets something',
     before: [],
     after: [coins(wallet, 101n)],
     reasons: [],
@@ -124,7 +124,7 @@ const CASES: readonly Case[] = [
     reasons: [],
   },
   {
-    what: 'a lamport more than the fee',
+    what: 'one lamport more than the fee',
     before: [purse],
     after: [coins(wallet, 94n)],
     declared: { feeLamports: 5n },
@@ -145,7 +145,7 @@ const CASES: readonly Case[] = [
     reasons: ['unexplained_outflow'],
   },
   {
-    what: 'a payment into an account of its own explains nothing',
+    what: "a payment into the wallet's own account explains nothing",
     before: [purse, tokens(held, { mint: NATIVE })],
     after: [coins(wallet, 50n), tokens(held, { mint: NATIVE })],
     declared: { lamports: [{ to: held, lamports: 50n }] },
@@ -165,7 +165,7 @@ const CASES: readonly Case[] = [
     reasons: [],
   },
   {
-    what: 'coins are unwrapped for somebody else',
+    what: 'coins are unwrapped in favour of somebody else',
     before: [purse, tokens(held, { mint: NATIVE, amount: 50n })],
     after: [purse],
     reasons: ['unexplained_outflow'],
@@ -178,7 +178,7 @@ const CASES: readonly Case[] = [
     reasons: [],
   },
   {
-    what: 'wrapped coins go to an account of its own that is closed for somebody else',
+    what: "wrapped coins go to the wallet's own account, which is closed in favour of somebody else",
     before: [purse, tokens(held, { mint: NATIVE, amount: 50n }), tokens(second, { mint: NATIVE })],
     after: [coins(wallet, 100n + RENT), tokens(held, { mint: NATIVE, amount: 20n })],
     declared: sent(held, second, 30n),
@@ -192,14 +192,14 @@ const CASES: readonly Case[] = [
     reasons: [],
   },
   {
-    what: 'a token more than declared',
+    what: 'one token more than declared',
     before: [purse, tokens(held, { amount: 50n })],
     after: [purse, tokens(held, { amount: 19n })],
     declared: sent(held, theirs, 30n),
     reasons: ['unexplained_outflow'],
   },
   {
-    what: 'tokens of Token-2022 that nobody declared',
+    what: 'undeclared tokens of Token-2022',
     before: [purse, tokens(held, { amount: 50n, program: TOKEN_2022_PROGRAM })],
     after: [purse, tokens(held, { amount: 49n, program: TOKEN_2022_PROGRAM })],
     reasons: ['unexplained_outflow'],
@@ -212,7 +212,7 @@ const CASES: readonly Case[] = [
     reasons: ['unexplained_outflow'],
   },
   {
-    what: 'tokens between accounts of its own explain nothing',
+    what: "tokens between the wallet's own accounts explain nothing",
     before: [purse, tokens(held, { amount: 50n }), tokens(second, {})],
     after: [purse, tokens(held, { amount: 20n }), tokens(second, {})],
     declared: sent(held, second, 30n),
@@ -230,7 +230,7 @@ const CASES: readonly Case[] = [
     before: [purse, tokens(held, { amount: 50n })],
     after: [purse, tokens(held, {}), tokens(second, { amount: 50n, delegate: thief })],
     declared: sent(held, second, 50n),
-    // Declared, as to anybody: nothing more is lost than that.
+    // Declared like a payment to anybody: no more than that is lost.
     reasons: [],
   },
   {
@@ -241,7 +241,7 @@ const CASES: readonly Case[] = [
     reasons: ['account_handed_over'],
   },
   {
-    what: 'a delegate is there now',
+    what: 'a delegate is new',
     before: [purse, tokens(held, {})],
     after: [purse, tokens(held, { delegate: thief, delegatedAmount: 1n })],
     reasons: ['account_handed_over'],
@@ -253,7 +253,7 @@ const CASES: readonly Case[] = [
     reasons: ['account_handed_over'],
   },
   {
-    what: 'a delegate is there as before',
+    what: 'a delegate is unchanged',
     before: [purse, tokens(held, { delegate: thief, delegatedAmount: 2n })],
     after: [purse, tokens(held, { delegate: thief, delegatedAmount: 2n })],
     reasons: [],
@@ -271,7 +271,7 @@ const CASES: readonly Case[] = [
     reasons: ['account_handed_over'],
   },
   {
-    what: 'an account has become one of another program',
+    what: 'an account now belongs to another program',
     before: [purse, tokens(held, {})],
     after: [purse, { ...tokens(held, {}), owner: thief }],
     declared: { lamports: [{ to: thief, lamports: RENT }] },
@@ -284,13 +284,13 @@ const CASES: readonly Case[] = [
     reasons: ['wallet_reassigned'],
   },
   {
-    what: 'the wallet has got data',
+    what: 'the wallet has data now',
     before: [purse],
     after: [coins(wallet, 100n, { data: new Uint8Array(8) })],
     reasons: ['wallet_reassigned'],
   },
   {
-    what: 'rent for an account of another, as declared',
+    what: "rent for somebody else's account, as declared",
     before: [coins(wallet, 3n * RENT)],
     after: [coins(wallet, 2n * RENT), tokens(theirs, { owner: thief })],
     declared: { rentOf: [theirs] },
@@ -304,7 +304,7 @@ const CASES: readonly Case[] = [
     reasons: ['unexplained_outflow'],
   },
   {
-    what: 'rent for an account that is there',
+    what: 'rent for an account that already exists',
     before: [coins(wallet, 3n * RENT), tokens(theirs, { owner: thief })],
     after: [coins(wallet, 2n * RENT), tokens(theirs, { owner: thief, lamports: 2n * RENT })],
     declared: { rentOf: [theirs] },
@@ -335,7 +335,7 @@ describe('a simulation', () => {
       expect(reasonsOf(before, after, declared)).to.deep.equal(reasons));
   }
 
-  it('of a program that the app trusts may take what nobody declares, and no authority', () => {
+  it('of a program that the app trusts may take undeclared funds, but no authority', () => {
     expect(
       reasonsOf([purse, tokens(held, { amount: 9n })], [coins(wallet, 1n), tokens(held, {})], {}, true),
     ).to.deep.equal([]);

@@ -1,6 +1,6 @@
 /**
- * What a transaction would do to our accounts, held against what it says. Instructions of other programs call further
- * ones that nobody sees in the bytes: here they show.
+ * Compares what a transaction would do to our accounts with what its instructions declare. Other programs call further
+ * instructions that do not show in the bytes; their effects show here.
  */
 import {
   type Address,
@@ -14,14 +14,14 @@ import type { SigningLimits } from './limits.ts';
 import type { RefusalReason } from './reasons.ts';
 import type { Declared } from './terms.ts';
 
-/** The accounts that the transaction can write to, and our wallet; undefined where there is none. */
+/** The accounts that the transaction can write to, and our wallet; undefined if there is no such account. */
 export type ChainState = ReadonlyMap<Address, ChainAccount | undefined>;
 
 export interface SimulationRules {
   readonly wallet: Address;
   readonly declared: Declared;
   readonly limits: SigningLimits;
-  /** The programs that it calls are those that the app trusts: they may take what no instruction says. */
+  /** Whether it calls programs that the app trusts: these may take what no instruction declares. */
   readonly trustsForeignPrograms: boolean;
 }
 
@@ -45,10 +45,10 @@ export function checkSimulation(
 }
 
 /**
- * Whether anything of the wallet goes to others: whatever the instructions send there, also where as much comes back,
- * the rent of their accounts, and what is offered for priority. The fee for its signatures alone does not count. A
- * program that we cannot read has the wallet's signature for any call and can do another thing than it did when it was
- * simulated: to call one is to let go.
+ * Whether anything leaves the wallet: what the instructions send to others, even if as much comes back, the rent of
+ * their accounts, and the priority fee. The fee for signatures alone does not count. A program that we cannot read has
+ * the wallet's signature for any call and can behave differently than in the simulation: calling one counts as letting
+ * go.
  */
 export function movesValueOut(
   before: ChainState,
@@ -74,11 +74,11 @@ interface Held {
   readonly after: HeldAccounts;
 }
 
-/** Somebody else may take from it: its tokens, or with its closing all its lamports. */
+/** Somebody else may take from it: its tokens or, by closing it, all its lamports. */
 const isShared = ({ delegate, closeAuthority }: TokenState): boolean =>
   delegate !== null || closeAuthority !== null;
 
-/** The token accounts of our wallet. One that was not among the earlier ones counts only if it is not shared. */
+/** The token accounts of our wallet. One that was not ours before counts only if it is not shared. */
 function heldIn(state: ChainState, wallet: Address, earlier?: HeldAccounts): HeldAccounts {
   const held = new Map<Address, TokenState>();
   for (const [address, account] of state) {
@@ -89,7 +89,7 @@ function heldIn(state: ChainState, wallet: Address, earlier?: HeldAccounts): Hel
   return held;
 }
 
-/** A wallet is an account of the system program without data, or not there at all. */
+/** A wallet is an account of the system program without data, or does not exist at all. */
 const isReassigned = (before: ChainAccount | undefined, after: ChainAccount | undefined): boolean =>
   after !== undefined &&
   (after.owner !== (before?.owner ?? SYSTEM_PROGRAM) || after.data.length !== (before?.data.length ?? 0));
@@ -110,7 +110,7 @@ const isAsOurs = (was: TokenState, is: TokenState): boolean =>
   is.closeAuthority === was.closeAuthority &&
   (is.delegate === null || (is.delegate === was.delegate && is.delegatedAmount <= was.delegatedAmount));
 
-/** What went into accounts of others that an instruction says to make at our wallet's cost. */
+/** What went into others' accounts that an instruction says to make at our wallet's cost. */
 function rentOfOthers(before: ChainState, after: ChainState, held: Held, rentOf: readonly Address[]): bigint {
   return sum(
     [...new Set(rentOf)].map((address) => {
@@ -124,9 +124,9 @@ function rentOfOthers(before: ChainState, after: ChainState, held: Held, rentOf:
 }
 
 /**
- * Sums over all that is ours, so that nothing counts as spent that stays with us, and no payment within hides one to
- * somebody else: only what is said to go to accounts of others explains a loss. The native currency counts as lamports,
- * wherever it is.
+ * Sums over all that is ours, so that nothing that stays with us counts as spent, and no payment among our accounts
+ * hides one to somebody else: only what is declared as going to others' accounts explains a loss. The native currency
+ * counts as lamports, wherever it is.
  */
 function isExplained(
   before: ChainState,

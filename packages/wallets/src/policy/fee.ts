@@ -3,7 +3,7 @@ import type { DecodedInstruction } from '@coffer/solana';
 
 const LAMPORTS_PER_SIGNATURE = 5_000n;
 const MAX_UNITS = 1_400_000n;
-/** For each instruction where no limit is set; less for some programs, so that this is the most. */
+/** Per instruction if no limit is set; some programs have less, so this is the upper bound. */
 const DEFAULT_UNITS = 200_000n;
 const MICRO_LAMPORTS = 1_000_000n;
 
@@ -12,7 +12,7 @@ export interface Fee {
   readonly priority: bigint;
 }
 
-/** The most it can be. Undefined where limit or price is set twice, which the runtime refuses. */
+/** The most it can be. Undefined if limit or price is set twice, which the runtime refuses. */
 export function feeOf(instructions: readonly DecodedInstruction[], signatures: number): Fee | undefined {
   const limits = instructions.flatMap((one) =>
     one.program === 'computeBudget' && one.name === 'SetComputeUnitLimit' ? [one.units] : [],

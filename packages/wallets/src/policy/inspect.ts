@@ -1,6 +1,6 @@
 /**
- * Whether a transaction may have our wallet's signature, as far as its bytes say: by positive lists. What it does to
- * our accounts in the end is for `checkSimulation`. Source: docs/api.md, Wallets; ADR 0021.
+ * Whether our wallet may sign a transaction, as far as its bytes tell, by positive lists. What it does to our accounts
+ * in the end is up to `checkSimulation`. Source: docs/api.md, Wallets; ADR 0021.
  */
 
 import { decodeBase58Address } from '@coffer/kernel';
@@ -19,11 +19,11 @@ import type { RefusalReason } from './reasons.ts';
 import { type Declared, type Terms, termsOf } from './terms.ts';
 
 export interface InspectionRules {
-  /** The wallet that is asked to sign. */
+  /** The wallet that is to sign. */
   readonly wallet: Address;
-  /** Of those that must sign, the ones whose keys we keep: operator wallets, other players' wallets. */
+  /** The signers whose keys we keep: operator wallets, other players' wallets. */
   readonly ownKeys: ReadonlySet<Address>;
-  /** The programs that the app lets its server call; undefined where a player signs for themselves. */
+  /** The programs that the app lets its server call; undefined if players sign for themselves. */
   readonly programAllowList: ReadonlySet<Address> | undefined;
   readonly limits: SigningLimits;
 }
@@ -77,8 +77,8 @@ export function inspect(transaction: ResolvedTransaction, rules: InspectionRules
 }
 
 /**
- * Our wallet signs, and nobody else but the one that pays the fee: who must have signed already, over these very
- * bytes, so that our signature is the last. A key of ours never pays for what somebody else has put together.
+ * Only our wallet signs, and whoever pays the fee: they must already have signed these very bytes, so that our
+ * signature is the last. Another key of ours never pays for what somebody else has put together.
  */
 function signerReasons(
   { decoded }: ResolvedTransaction,

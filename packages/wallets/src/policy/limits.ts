@@ -1,8 +1,8 @@
 /** How much one signature may cost a wallet beyond what it sends. */
 export interface SigningLimits {
-  /** What it may offer for being in a block sooner. */
+  /** What it may offer to be in a block sooner. */
   readonly priorityFeeLamports: bigint;
-  /** What it may leave in accounts that are not its own, for their rent. */
+  /** The rent that it may leave in others' accounts. */
   readonly rentOfOthersLamports: bigint;
 }
 

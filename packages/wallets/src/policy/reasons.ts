@@ -1,4 +1,4 @@
-/** Why a transaction is not signed. The words are in answers and in docs/api.md. */
+/** Why a transaction is not signed. These words are in answers and in docs/api.md. */
 const REFUSAL_REASONS = [
   'wallet_not_signer',
   'other_signer',

@@ -1,8 +1,8 @@
-/** What one instruction means to our wallet: what it takes from it, or why it is refused. */
+/** What one instruction means for our wallet: what it takes, or why it is refused. */
 import type { Address, DecodedInstruction, SingleTokenInstruction } from '@coffer/solana';
 import type { RefusalReason } from './reasons.ts';
 
-/** What the transaction says that it takes from our wallet. */
+/** What the transaction declares that it takes from our wallet. */
 export interface Declared {
   /** For its signatures and its priority; 0 where somebody else pays. */
   readonly feeLamports: bigint;
@@ -16,7 +16,7 @@ export interface Declared {
   }[];
   /** Accounts created or enlarged at our wallet's cost. */
   readonly rentOf: readonly Address[];
-  /** Programs that are called and that we cannot read. */
+  /** Programs that it calls and that we cannot read. */
   readonly foreignPrograms: readonly Address[];
 }
 
@@ -36,7 +36,7 @@ interface Side {
 const HARMLESS: Terms = { refused: [] };
 const refusedFor = (...refused: readonly RefusalReason[]): Terms => ({ refused });
 
-/** `following` are those behind it in the same transaction. */
+/** `following` are the instructions after it in the same transaction. */
 export function termsOf(
   instruction: DecodedInstruction,
   side: Side,
@@ -91,9 +91,9 @@ function systemTerms(
 }
 
 /**
- * What was made and belongs to a program is whose the program lets lay claim to it: the token programs, like others,
- * ask whoever comes first for no signature. Initialized for the wallet in the same transaction it is the wallet's, or
- * nothing of that happens; what is in it is still ours, and no instruction has sent it to anybody.
+ * A new account that belongs to a program goes to whoever the program lets claim it: the token programs, like others,
+ * accept the first claim without a signature. If the same transaction initializes it for the wallet, it is the wallet's
+ * or the whole transaction fails; its contents are still ours, and no instruction has sent them to anybody.
  */
 function isInitializedFor(
   wallet: Address,
@@ -121,7 +121,7 @@ function batchTerms(instructions: readonly SingleTokenInstruction[], side: Side)
 }
 
 function tokenTerms(instruction: SingleTokenInstruction, side: Side): Terms {
-  // Signing as one of several for an account that they share: nothing says whose it is and who is missing.
+  // Signing as one of several for a shared account: nothing says whose it is or who else has to sign.
   if ('rest' in instruction && instruction.rest.includes(side.wallet)) return refusedFor('multisig');
 
   switch (instruction.name) {
@@ -157,7 +157,7 @@ function tokenTerms(instruction: SingleTokenInstruction, side: Side): Terms {
   }
 }
 
-/** Where somebody else has paid the rent, closing would keep it: again and again, if it were signed. */
+/** If somebody else has paid the rent, closing would keep it, again and again if it were signed. */
 function closeTerms(
   { destination, authority }: Extract<SingleTokenInstruction, { name: 'CloseAccount' }>,
   { wallet, isSponsored }: Side,

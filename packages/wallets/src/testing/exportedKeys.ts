@@ -1,14 +1,14 @@
-/** For specs: the keys of exported wallets, read as whoever gets them does. */
+/** For specs: the keys of exported wallets, read as their recipients read them. */
 import nacl from 'tweetnacl';
 
 export interface Recipient {
   /** For the request. */
   readonly recipientPublicKey: string;
-  /** The 64 bytes of the secret key; null where they were sealed for another. */
+  /** The 64 bytes of the secret key; null if they were sealed for somebody else. */
   readonly open: (sealedSecretKey: unknown) => Uint8Array | null;
 }
 
-/** With a key pair of its own. Opens as docs/api.md says. */
+/** With its own key pair. Opens as docs/api.md describes. */
 export function newRecipient(): Recipient {
   const { publicKey, secretKey } = nacl.box.keyPair();
   return {
@@ -23,7 +23,7 @@ export function newRecipient(): Recipient {
 
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 
-/** The 64 bytes behind a base58 secret key, read by another way than the product's. */
+/** The 64 bytes behind a base58 secret key, decoded by other means than the product's. */
 export function secretKeyBytes(secretKey: unknown): Uint8Array {
   let value = 0n;
   for (const character of String(secretKey)) value = value * 58n + BigInt(ALPHABET.indexOf(character));

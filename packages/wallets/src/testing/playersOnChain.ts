@@ -1,6 +1,6 @@
 /**
- * Players with wallets, over HTTP on a chain of their own, whose slots go by when the spec says so. What was requested
- * stays where it is until the spec lets a chain worker run.
+ * Players with wallets, over HTTP on their own chain, whose slots pass when the spec says so. Requests stay requests
+ * until the spec lets a chain worker run.
  */
 
 import { allowSignIn, newWallet } from '@coffer/auth/testing';
@@ -35,7 +35,7 @@ export interface PlayersOnChain extends Omit<TestChain, 'stop'> {
   readonly clock: Clock;
   readonly settings: (settings: Readonly<Record<string, unknown>>) => Promise<void>;
   readonly newPlayer: () => Promise<Player>;
-  /** Lets a chain worker run and slots go by until there is an answer. */
+  /** Lets a chain worker run and slots pass until there is an answer. */
   readonly carriedUntil: <Result>(
     what: string,
     ask: () => Promise<Result | undefined> | Result | undefined,
@@ -44,7 +44,7 @@ export interface PlayersOnChain extends Omit<TestChain, 'stop'> {
   readonly tokensOf: (address: string, mint?: string) => Promise<bigint>;
   /** Accounts of the owner in addition to the associated one, each with that much GEM, made by a stranger. */
   readonly giveBeside: (owner: string, ...amounts: readonly bigint[]) => Promise<void>;
-  /** Seconds go by for the service. */
+  /** Makes seconds pass for the service. */
   readonly passTime: (seconds: number) => void;
   readonly stop: () => Promise<void>;
 }
@@ -111,7 +111,7 @@ export async function startPlayersOnChain({
   };
 }
 
-/** Its players can sign in with every method. */
+/** Its players can sign in by every method. */
 export async function appWithGem(client: Client): Promise<TestApp> {
   const app = await setUpApp(client);
   await allowSignIn(client, app.appId);
@@ -198,7 +198,7 @@ export const withdrawalWith =
     return requireStatus(answer, 200).json.status === status ? answer.json : undefined;
   };
 
-/** What the wallet of a player would have to sign to send, in base64. The wallet pays the network. */
+/** The transaction in base64 that a player's wallet would have to sign to send. The wallet pays the fees. */
 export async function unsignedTransfer(
   chain: Chain,
   from: string,
@@ -216,5 +216,5 @@ export async function unsignedTransfer(
   return transaction.serialize({ requireAllSignatures: false }).toString('base64');
 }
 
-/** The move that a request was answered with. */
+/** The move in the answer to a request. */
 export const moveIdOf = (answer: Answer): string => textOf(requireStatus(answer, 200), 'moveId');

@@ -1,4 +1,4 @@
-/** The endpoints that sign, over HTTP, on a real database and whatever chain a spec brings. */
+/** The endpoints that sign, over HTTP, on a real database and whatever chain a spec provides. */
 import {
   type AppCaller,
   createApp,
@@ -22,14 +22,14 @@ export const OTHER_PLAYER = 'other.player.spec';
 
 /** What a spec changes while the endpoints serve. */
 export interface SigningSettings {
-  /** Throws where there is none. */
+  /** Throws if there is none. */
   chainOf: (environment: 'test' | 'live') => Chain;
   isSuspended: boolean;
   serverSigningEnabled: boolean;
-  /** Of the app `app_1`. */
+  /** Its app is `app_1`. */
   programAllowList: readonly string[];
   withdrawStepUpSeconds: number | 'off';
-  /** Players have signed in at `SIGNED_IN_AT`. */
+  /** Players signed in at `SIGNED_IN_AT`. */
   now: Date;
 }
 
@@ -42,12 +42,12 @@ export interface SigningAnswer {
   readonly replayed: string | null;
 }
 
-/** That of the auth area, which knows how somebody signs in. */
+/** The auth context's error, which knows how somebody signs in. */
 const authErrors = {
   'auth/reauthentication_required': { status: 403, message: 'The sign-in is too old for this.' },
 };
 
-/** Those of the users area, which knows who is suspended. */
+/** The users context's errors, which knows who is suspended. */
 const usersErrors = {
   'users/not_found': { status: 404, message: 'There is no such user.' },
   'users/suspended': { status: 403, message: 'The user is suspended.' },

@@ -1,4 +1,4 @@
-/** A chain in this process, and a context's way to it, for specs. */
+/** A chain in this process, and how contexts reach it, for specs. */
 import type { EmbeddedChainOptions } from '@coffer/embedded-chain';
 import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
 import { type Chain, createRpcChain, type OpenChains, openChains } from '@coffer/solana';
@@ -10,7 +10,7 @@ export const GEM = { id: 3, code: 'GEM', decimals: 6, mint: newAddress() } as co
 export const LAMPORTS_PER_SOL = 1_000_000_000n;
 const FEES_LAMPORTS = 10n * LAMPORTS_PER_SOL;
 
-/** Known to nobody in this installation. */
+/** Not known to anybody in this installation. */
 export function newAddress(): string {
   return Keypair.generate().publicKey.toBase58();
 }
@@ -26,7 +26,7 @@ export interface TestChain {
   readonly stop: () => Promise<void>;
 }
 
-/** Its slots go by when the spec says so, unless they have a length. */
+/** Its slots pass when the spec says so, unless they have a length. */
 export async function startTestChain(options: EmbeddedChainOptions = {}): Promise<TestChain> {
   const node = await startChainWorld(options);
   const { url, ensureMint } = node;

@@ -1,4 +1,4 @@
-/** All contexts that money on a chain needs, for specs: no play, and nothing that compares. */
+/** All contexts that money on a chain needs, for specs: without play and reconciliation. */
 import { randomBytes } from 'node:crypto';
 import { accountsContext } from '@coffer/accounts';
 import { auditContext } from '@coffer/audit';
@@ -40,10 +40,10 @@ export const WALLET_CONTEXTS = contexts<WalletsGiven>()
   .with(chainWorkerContext);
 
 const identityKey = randomBytes(32);
-/** As fast as the chain worker may be. */
+/** As fast as the chain worker can be. */
 const EAGER = { pollIntervalMs: 20, resendIntervalMs: 40, lossCheckIntervalMs: 200, firstRetryMs: 20 };
 
-/** Without a chain unless it is given one. */
+/** Without a chain unless one is given. */
 export function walletsGiven({
   chains = openChains({ test: undefined, live: undefined }),
   masterKeys = createMasterKeys(firstKeys()),

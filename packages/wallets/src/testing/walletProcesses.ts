@@ -40,7 +40,7 @@ export const activation = { actor: 'operator', requestId: 'req-start', at: NOW }
 
 export const firstKeys = (): readonly MasterKey[] => [newMasterKey('test', 1), newMasterKey('live', 1)];
 
-/** Copies of it have the log and the wallets' tables. */
+/** Its copies have the log and the wallets' tables. */
 export const walletTemplate = {
   name: 'wallets',
   prepare: async (connectionString: string): Promise<void> => {
@@ -50,7 +50,7 @@ export const walletTemplate = {
   },
 };
 
-/** Takes a copy of the template, and drops it at the end. */
+/** Makes a copy of the template, and drops it at the end. */
 export function startWalletWorld(database: {
   readonly connectionString: string;
   readonly drop: () => Promise<void>;

@@ -1,4 +1,4 @@
-/** Wallets without keys, on whatever store a spec brings: for specs of what their moves lead to. */
+/** Wallets without keys, on whatever store a spec provides: for specs of what their moves lead to. */
 import { type CommandContext, type CommandHandler, type EventStore, requestedBy } from '@coffer/event-store';
 import type { Clock, FailPoint } from '@coffer/kernel';
 import { createMoves } from '@coffer/moves';
@@ -46,7 +46,7 @@ export function walletsWithoutKeys({
         context,
       );
     },
-    /** Its user takes the key: there is no next wallet here. */
+    /** Its user takes the key: here no next wallet follows. */
     async exportKey(place: WalletPlace, context: Context): Promise<void> {
       await moves.releaseEnded(place, context);
       await execute(

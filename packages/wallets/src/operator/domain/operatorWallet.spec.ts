@@ -33,7 +33,7 @@ const given = givenWhenThen(operatorWallet);
 describe('an operator wallet', () => {
   it('is provisioned', () => given().when(provision()).thenHappened(provisioned).andAnswers(answer));
 
-  it('is provisioned once, however often that is asked for', () =>
+  it('is provisioned once, however often it is requested', () =>
     given(provisioned)
       .when(provision({ at: new Date('2027-01-01T00:00:00.000Z') }))
       .thenNothingHappened()
@@ -50,7 +50,7 @@ describe('an operator wallet', () => {
       ));
   }
 
-  it('has an id that follows from app, environment and role, and from nothing less', () => {
+  it('has an id derived from app, environment and role together', () => {
     const ids = [
       owner,
       { ...owner, role: 'feePayer' } as const,
@@ -58,7 +58,7 @@ describe('an operator wallet', () => {
       { ...owner, appId: 'app_2' },
     ].map(operatorWalletIdOf);
     expect(new Set(ids).size).to.equal(4);
-    // On disk permanently: a different id would give every app a second, empty treasury.
+    // On disk for ever: a different id would give every app a second, empty treasury.
     expect(ids.slice(0, 2)).to.deep.equal([
       'wlt_4ym4nczb9xb2w9hm34426868py',
       'wlt_2g5qs55rtmbg1se1hfsfsacff8',

@@ -1,4 +1,4 @@
-/** A wallet of an app itself: that it exists, for which role and under which address. It has one for each role. */
+/** A wallet of an app itself: that it exists, its role and its address. An app has one for each role. */
 import assert from 'node:assert/strict';
 import { type Decision, type Environment, idFromParts, type StreamType, streamName } from '@coffer/kernel';
 import {
@@ -9,14 +9,14 @@ import {
 
 const CATEGORY = 'operatorWallet';
 
-/** Whose a wallet is. No money of one environment, and none of one app, is ever in another's. */
+/** Who owns a wallet. No money of one environment or app is ever in another's. */
 export interface OperatorWalletOwner {
   readonly environment: Environment;
   readonly appId: string;
   readonly role: OperatorWalletRole;
 }
 
-/** It follows from the owner, so that whoever provisions it, twice or in parallel, means the same wallet. */
+/** Derived from the owner, so that everybody who provisions it, twice or in parallel, means the same wallet. */
 export const operatorWalletIdOf = ({ environment, appId, role }: OperatorWalletOwner): string =>
   idFromParts('wlt', role, environment, appId);
 
@@ -34,7 +34,7 @@ export interface ProvisionedOperatorWallet {
 /** Undefined until provisioned. */
 export type OperatorWalletState = ProvisionedOperatorWallet | undefined;
 
-/** All of it follows from the owner and the sealed key's row, so that everybody asks for the same. */
+/** Derived entirely from the owner and the sealed key's row, so that everybody makes the same request. */
 export interface OperatorWalletCommand {
   readonly type: 'ProvisionOperatorWallet';
   readonly walletId: string;

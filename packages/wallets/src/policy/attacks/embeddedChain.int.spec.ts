@@ -1,4 +1,6 @@
-/** The attacks over everything that is real: HTTP, Postgres, the adapter for Solana's JSON-RPC, and a chain behind it. */
+/**
+ * The attacks against real parts throughout: HTTP, Postgres, the adapter for Solana's JSON-RPC, and a chain behind it.
+ */
 import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
 import { type Chain, createRpcChain } from '@coffer/solana';
 import {
@@ -12,7 +14,7 @@ import { ATTACKS } from '../../testing/attacks/attacks.ts';
 import { build, Keypair, PublicKey, pay, type Scene } from '../../testing/attacks/scene.ts';
 import { type SigningWorld, startSigningWorld } from '../../testing/index.ts';
 
-describe('signing, by nodes that are asked over JSON-RPC', () => {
+describe('signing, with nodes behind JSON-RPC', () => {
   let signing: SigningWorld;
   let node: ChainWorld;
   let chain: Chain;
@@ -54,7 +56,7 @@ describe('signing, by nodes that are asked over JSON-RPC', () => {
   for (const { name, build: of, verdict } of ATTACKS.filter(({ isPlanted }) => !isPlanted)) {
     it(`refuses, and opens no key for: ${name}`, async () => {
       const opened = (await signing.openings()).length;
-      // Those that are planted are not in this list, so nothing but the blockhash is asked of the scene's chain.
+      // This list leaves out attacks with planted accounts, so only the blockhash is asked of the scene's chain.
       const wire = of(scene as Parameters<typeof of>[0]);
       for (const { json } of [await signing.asPlayer(wire), await signing.asServer(wire)]) {
         const { reason, reasons = [reason] } = json.details as Record<string, string[]>;
@@ -89,7 +91,7 @@ describe('signing, by nodes that are asked over JSON-RPC', () => {
     });
   });
 
-  it('sees whom a lookup table hides: one of the wallet itself is refused, another is signed', async () => {
+  it('sees whom a lookup table hides: one with the wallet itself is refused, another is signed', async () => {
     const { wallet, thief, sponsor } = scene;
     const recentSlot = Number(await node.call('getSlot', [{ commitment: 'finalized' }]));
     const authority = sponsor.publicKey;
@@ -111,7 +113,7 @@ describe('signing, by nodes that are asked over JSON-RPC', () => {
     node.advance(4);
     const [confirmed] = await chain.accounts([key.toBase58()], 'confirmed');
     expect(confirmed).not.to.equal(undefined);
-    // It is confirmed: until it is final nothing relies on it, and that is said.
+    // It is confirmed. Nothing relies on it until it is final, and the answer says so.
     expect((await signing.asPlayer(hidden())).json.details).to.deep.equal({
       reason: 'lookup_table_not_final',
     });
@@ -121,7 +123,7 @@ describe('signing, by nodes that are asked over JSON-RPC', () => {
       expect(status, JSON.stringify(json)).to.equal(200);
     }
 
-    // One address more, which is confirmed and not final.
+    // One more address, confirmed but not final.
     const fresh = Keypair.generate().publicKey;
     const more = AddressLookupTableProgram.extendLookupTable({
       lookupTable: key,
@@ -149,7 +151,7 @@ describe('signing, by nodes that are asked over JSON-RPC', () => {
     expect((await signing.asPlayer(twice)).json.details).to.deep.equal({ reason: 'duplicate_account' });
   });
 
-  it('answers what a transaction would fail for, in the words of the cluster', async () => {
+  it("answers why a transaction would fail, in the cluster's words", async () => {
     const { status, json } = await signing.asPlayer(build(scene, [pay(scene, scene.thief, 99_000_000_000n)]));
     expect([status, json.code]).to.deep.equal([409, 'wallets/simulation_failed']);
     expect(json.details).to.deep.equal({ reason: '{"InstructionError":[0,{"Custom":1}]}' });

@@ -1,4 +1,6 @@
-/** Whatever is done to a transaction: it is refused in the documented ways, or holds nothing that must not be signed. */
+/**
+ * Whatever is done to a transaction, it is refused in the documented ways or contains nothing that must not be signed.
+ */
 import { decodeTransaction, resolveLookups, TransactionFormatError } from '@coffer/solana';
 import {
   AuthorityType,
@@ -51,10 +53,10 @@ const TOKENS = [TOKEN_PROGRAM_ID.toBase58(), TOKEN_2022_PROGRAM_ID.toBase58()];
 /** By their first byte: approvals, authorities, burning, multisigs, minting, freezing. */
 const DENIED_TOKEN = new Set([0, 2, 4, 6, 7, 8, 10, 11, 13, 14, 15, 19, 20]);
 const ALLOWED_SYSTEM = new Set([2]);
-/** What makes an account of the token programs somebody's. */
+/** What gives an account of the token programs an owner. */
 const INITIALIZING = [1, 16, 18];
 
-/** Another reading than that of the decoders: of first bytes only, and of those in a batch. */
+/** Independent of the decoders: reads first bytes only, and those inside a batch. */
 function holdsDenied(wire: Uint8Array): boolean {
   const { message } = VersionedTransaction.deserialize(wire);
   const programOf = (index: number) => message.staticAccountKeys[index]?.toBase58() ?? '';

@@ -1,4 +1,4 @@
-/** The rules against transactions that execute: in Solana's virtual machine, in this process. */
+/** The rules against transactions that are executed: in Solana's virtual machine, in this process. */
 import { decodeTransaction, resolveLookups, TransactionFormatError } from '@coffer/solana';
 import { Keypair } from '@solana/web3.js';
 import { expect } from 'chai';
@@ -13,7 +13,7 @@ import { DEFAULT_SIGNING_LIMITS } from '../limits.ts';
 const limits = DEFAULT_SIGNING_LIMITS;
 const newWalletScene = () => newScene(createLiteSvmChain(), Keypair.generate().publicKey);
 
-/** As the endpoints do, without a key to sign with. */
+/** Like the endpoints, without a key to sign with. */
 async function verdictOf(scene: PlantedScene, wire: Uint8Array, programAllowList?: readonly string[]) {
   const { chain } = scene;
   const wallet = scene.wallet.toBase58();
@@ -88,9 +88,9 @@ describe('what is signed', () => {
     });
   }
 
-  // One of them has a table already.
+  // One of them already has a table.
   for (const { name, build: of } of GOOD.filter((one) => !one.name.includes('lookup table'))) {
-    it(`is, where a lookup table holds all that it can: ${name}`, async () => {
+    it(`is, with as much as possible in a lookup table: ${name}`, async () => {
       const scene = newWalletScene();
       const wire = lookedUp(scene, of(scene));
       expect(decodeTransaction(wire).lookups).to.have.length(1);
@@ -119,7 +119,7 @@ describe('what is signed', () => {
     });
   });
 
-  it('never has another key of ours in it, as payer or beside it', async () => {
+  it('never involves another key of ours, as payer or otherwise', async () => {
     const scene = newWalletScene();
     const { sponsor } = scene;
     const wire = build(scene, [pay(scene, scene.thief, 1)], { payer: sponsor.publicKey, signers: [sponsor] });

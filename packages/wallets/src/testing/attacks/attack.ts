@@ -1,4 +1,4 @@
-/** A transaction that takes what nobody meant to give, and what is said of it. */
+/** A transaction that takes what nobody meant to give, and the reason it is refused for. */
 import type { PlantedScene } from './scene.ts';
 
 export type Verdict =
@@ -9,9 +9,9 @@ export interface Attack {
   readonly name: string;
   readonly build: (scene: PlantedScene) => Uint8Array;
   readonly verdict: Verdict;
-  /** The runtime executes it, given the signatures: so nothing but our refusal stands in its way. */
+  /** The runtime executes it, given the signatures, so only our refusal prevents it. */
   readonly works?: true;
-  /** It needs accounts or programs that only a machine of our own takes from nowhere. */
+  /** It needs accounts or programs that only a machine of our own can plant. */
   readonly isPlanted?: true;
 }
 

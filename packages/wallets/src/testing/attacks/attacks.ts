@@ -41,7 +41,7 @@ import {
   takeTokens,
 } from './scene.ts';
 
-/** Refused of a player as of a server, whatever the app allows. */
+/** Refused for players and servers alike, whatever the app allows. */
 export const ATTACKS: readonly Attack[] = [
   ...CLAIMABLE,
   {
@@ -124,7 +124,7 @@ export const ATTACKS: readonly Attack[] = [
     isPlanted: true,
   },
   {
-    name: 'an account whose rent a sponsor has paid, closed',
+    name: 'an account closed whose rent a sponsor has paid',
     build: (scene) => {
       const mint = scene.chain.newMint();
       const made = getAssociatedTokenAddressSync(mint, scene.wallet, true);
@@ -237,7 +237,7 @@ export const ATTACKS: readonly Attack[] = [
     verdict: refused('multisig'),
   },
   {
-    name: 'an instruction with a byte behind it',
+    name: 'an instruction with a byte too many',
     build: (scene) => {
       const { programId, keys, data } = takeTokens(scene);
       return build(scene, [
@@ -306,7 +306,7 @@ export const ATTACKS: readonly Attack[] = [
     works: true,
   },
   {
-    name: 'two signers beside the payer',
+    name: 'two signers in addition to the payer',
     build: (scene) => {
       const second = Keypair.generate();
       scene.chain.fund(second.publicKey, 1_000_000_000n);
@@ -367,7 +367,7 @@ export const ATTACKS: readonly Attack[] = [
     verdict: invalid('unsupported_version'),
   },
   {
-    name: 'bytes behind the transaction',
+    name: 'bytes after the transaction',
     build: (scene) => Uint8Array.from([...build(scene, [pay(scene, scene.thief, 1)]), 0]),
     verdict: invalid('not_canonical'),
   },
@@ -380,7 +380,7 @@ export const ATTACKS: readonly Attack[] = [
     name: 'the wallet as two signers',
     build: (scene) => {
       const wire = build(scene, [pay(scene, scene.thief, 1)], sponsored(scene));
-      // The keys begin behind two signatures, the version, the header and their number.
+      // The keys follow two signatures, the version, the header and their number.
       return changed(wire, 1 + 128 + 1 + 3 + 1, ...scene.wallet.toBytes());
     },
     verdict: invalid('duplicate_account'),
@@ -406,7 +406,7 @@ export const ATTACKS: readonly Attack[] = [
     isPlanted: true,
   },
   {
-    name: 'a lookup table that is none',
+    name: 'a lookup table that is not one',
     build: (scene) =>
       build(scene, [pay(scene, scene.thief, 1)], {
         tables: [{ key: scene.held, addresses: [scene.thief] }],
@@ -415,7 +415,7 @@ export const ATTACKS: readonly Attack[] = [
   },
 ];
 
-/** Taken by a program that hides it: refused unless the app trusts the program. */
+/** A program that hides the taking: refused unless the app trusts the program. */
 export const HIDDEN_PAYMENTS: readonly Omit<Attack, 'verdict'>[] = [
   {
     name: 'coins taken by a program that hides it',
@@ -436,13 +436,13 @@ export const HIDDEN_PAYMENTS: readonly Omit<Attack, 'verdict'>[] = [
     isPlanted: true,
   },
   {
-    name: 'tokens taken beside a payment that is declared',
+    name: 'tokens taken along with a declared payment',
     build: (scene) => build(scene, [takeTokens(scene, 5n), relayed(takeTokens(scene, 6n))]),
     works: true,
     isPlanted: true,
   },
   {
-    name: 'coins taken behind a payment to itself',
+    name: 'coins taken under cover of a payment to itself',
     build: (scene) =>
       build(scene, [
         pay(scene, scene.wallet, 1_000_000_000),
@@ -465,13 +465,13 @@ export const HIDDEN_PAYMENTS: readonly Omit<Attack, 'verdict'>[] = [
     isPlanted: true,
   },
   {
-    name: 'coins put by a program that hides it into an account of ours that another may close',
+    name: 'coins put by a program that hides it into an account of ours that somebody else may close',
     build: (scene) => build(scene, [relayed(pay(scene, closableBy(scene.thief, scene), 1_000_000_000))]),
     works: true,
     isPlanted: true,
   },
   {
-    name: 'coins taken where the rent of an account could be',
+    name: 'coins taken in place of the rent of an account',
     build: (scene) => {
       const owner = newAddress();
       const made = getAssociatedTokenAddressSync(scene.mint, owner, true);

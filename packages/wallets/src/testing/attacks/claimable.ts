@@ -1,4 +1,4 @@
-/** Attacks with accounts that are whoever's that claims them, and nonces: the list of attacks.contract.ts has them all. */
+/** Attacks with nonces and with accounts that belong to whoever claims them; the list in attacks.ts has them all. */
 import {
   createInitializeAccount3Instruction,
   createInitializeImmutableOwnerInstruction,
@@ -11,7 +11,7 @@ import { type Attack, refused } from './attack.ts';
 import { newAddress, RELAY_PROGRAM } from './liteSvmChain.ts';
 import { build, createSeeded, relayed, seeded } from './scene.ts';
 
-/** Refused of a player as of a server. */
+/** Refused for players and servers alike. */
 export const CLAIMABLE: readonly Attack[] = [
   {
     name: 'coins in an account of the token program, for whoever initializes it',
@@ -58,7 +58,7 @@ export const CLAIMABLE: readonly Attack[] = [
     isPlanted: true,
   },
   {
-    name: 'coins in an account of the token program, beside one that is initialized for the wallet',
+    name: 'coins in an account of the token program, next to one that is initialized for the wallet',
     build: (scene) => {
       const other = seeded(scene, TOKEN_PROGRAM_ID, 'other');
       scene.chain.plant(other, 10_000_000n, new Uint8Array(165), TOKEN_PROGRAM_ID);
@@ -147,7 +147,7 @@ export const CLAIMABLE: readonly Attack[] = [
     isPlanted: true,
   },
   {
-    name: 'a nonce of nobody made the own one of a thief',
+    name: "nobody's nonce made a thief's own",
     build: (scene) => {
       const nonce = newAddress();
       scene.chain.plant(nonce, 1_000_000_000n, new Uint8Array(NONCE_ACCOUNT_LENGTH), SystemProgram.programId);

@@ -1,4 +1,4 @@
-/** Transactions that are signed, as those of attacks.contract.ts are not. */
+/** Transactions that are signed, unlike those of attacks.ts. */
 import {
   createAssociatedTokenAccountIdempotentInstruction,
   createCloseAccountInstruction,
@@ -26,11 +26,10 @@ import {
 export interface Good {
   readonly name: string;
   readonly build: (scene: PlantedScene) => Uint8Array;
-  /** All of it stays the wallet's, but the fee of its signatures. */
+  /** All of it stays the wallet's, except the fee for its signatures. */
   readonly keepsValue?: true;
 }
 
-/** What is signed. */
 export const GOOD: readonly Good[] = [
   { name: 'coins sent', build: (scene) => build(scene, [pay(scene, scene.thief, 1_000)]) },
   {
@@ -38,7 +37,7 @@ export const GOOD: readonly Good[] = [
     build: (scene) => build(scene, [pay(scene, scene.thief, 1_000)], { version: 'legacy' }),
   },
   {
-    name: 'coins sent to one who stands in a lookup table',
+    name: 'coins sent to a recipient in a lookup table',
     build: (scene) => {
       const addresses = [scene.thief];
       const key = scene.chain.newLookupTable(addresses);
@@ -58,7 +57,7 @@ export const GOOD: readonly Good[] = [
       ]),
   },
   {
-    name: 'tokens sent to one who has no account yet, at the cost of a sponsor',
+    name: "tokens sent to a recipient without an account, at a sponsor's cost",
     build: (scene) => {
       const owner = newAddress();
       const made = getAssociatedTokenAddressSync(scene.mint, owner, true);
@@ -73,7 +72,7 @@ export const GOOD: readonly Good[] = [
     },
   },
   {
-    name: 'tokens sent to one who has no account yet, at our cost',
+    name: 'tokens sent to a recipient without an account, at our cost',
     build: (scene) => {
       const owner = newAddress();
       const made = getAssociatedTokenAddressSync(scene.mint, owner, true);

@@ -1,6 +1,6 @@
 /**
- * Solana's virtual machine with its programs, in this process and behind the chain port: what a transaction does in it
- * is what it would do on a cluster. Only what signing asks of a chain; its accounts are all finalized.
+ * Solana's virtual machine with its programs, in this process and behind the chain port: a transaction does in it what
+ * it would do on a cluster. Implements only what signing needs of a chain; all its accounts are finalized.
  */
 import { readFileSync } from 'node:fs';
 import { type Chain, type ChainAccount, ChainUnreachableError } from '@coffer/solana';
@@ -23,7 +23,7 @@ export interface LiteSvmChain extends Chain {
   /** An account from nowhere. */
   readonly plant: (address: PublicKey, lamports: bigint, data: Uint8Array, owner: PublicKey) => void;
   readonly newMint: (decimals?: number) => PublicKey;
-  /** The owner's associated account, holding so much. */
+  /** The owner's associated account, with that balance. */
   readonly giveTokens: (
     owner: PublicKey,
     mint: PublicKey,
@@ -35,21 +35,21 @@ export interface LiteSvmChain extends Chain {
     addresses: readonly PublicKey[],
     given?: { readonly deactivationSlot?: bigint },
   ) => PublicKey;
-  /** Holding a coin, with that authority. */
+  /** Holds a coin, with that authority. */
   readonly newNonce: (authority: PublicKey) => PublicKey;
   readonly blockhash: () => string;
   /** Executes it, whoever has signed. Null where it succeeded. */
   readonly execute: (wire: Uint8Array) => string | null;
-  /** Of all questions so far. */
+  /** Number of questions so far. */
   readonly asked: readonly string[];
-  /** From now on nobody answers. */
+  /** From now on nothing answers. */
   readonly disconnect: () => void;
 }
 
 const RENT_EPOCH = 0n;
 const TABLE_HEADER_BYTES = 56;
 let keys = 0;
-/** An address that nobody has the key of. */
+/** An address that nobody has the key to. */
 export function newAddress(): PublicKey {
   keys += 1;
   const bytes = Buffer.alloc(32, 7);
@@ -67,7 +67,7 @@ export function createLiteSvmChain(): LiteSvmChain {
   let isConnected = true;
   const ask = (what: string) => {
     asked.push(what);
-    if (!isConnected) throw new ChainUnreachableError('The node is away.');
+    if (!isConnected) throw new ChainUnreachableError('The node is unreachable.');
   };
 
   const rentOf = (bytes: number) => svm.minimumBalanceForRentExemption(BigInt(bytes));
@@ -147,7 +147,7 @@ export function createLiteSvmChain(): LiteSvmChain {
     newNonce(authority) {
       const nonce = newAddress();
       const data = Buffer.alloc(NONCE_ACCOUNT_LENGTH);
-      // Of the current version, initialized; then whose it is, its own blockhash and a fee.
+      // Of the current version, initialized; then its authority, its own blockhash and a fee.
       data.writeUInt32LE(1);
       data.writeUInt32LE(1, 4);
       data.set(authority.toBytes(), 8);

@@ -32,7 +32,7 @@ export interface Scene<Of extends Pick<LiteSvmChain, 'blockhash'> = Pick<LiteSvm
   readonly sponsor: Keypair;
 }
 
-/** One on a chain that takes accounts from nowhere. */
+/** A scene on a chain where accounts can be planted. */
 export type PlantedScene = Scene<LiteSvmChain>;
 
 export function newScene(chain: LiteSvmChain, wallet: PublicKey): PlantedScene {
@@ -58,7 +58,7 @@ interface BuildOptions {
   readonly version?: 'legacy' | 0;
 }
 
-/** Signed by the given ones only. */
+/** Signed only by those given. */
 export function build(
   scene: Scene,
   instructions: readonly TransactionInstruction[],
@@ -88,7 +88,7 @@ export function build(
   return transaction.serialize();
 }
 
-/** The same instructions, with a table of everything but those that sign and the programs that are called. */
+/** The same instructions, with a lookup table for everything but the signers and the programs called. */
 export function lookedUp(scene: PlantedScene, wire: Uint8Array): Uint8Array {
   const { message } = VersionedTransaction.deserialize(wire);
   const { instructions, payerKey } = TransactionMessage.decompile(message);
@@ -142,7 +142,9 @@ export const batch = (...parts: readonly TransactionInstruction[]): TransactionI
   });
 
 export const sponsored = (scene: Scene) => ({ payer: scene.sponsor.publicKey, signers: [scene.sponsor] });
-/** An account of the wallet, empty, that another closes and keeps what is in it: a stranger can make one a gift. */
+/**
+ * An empty account of the wallet that somebody else may close, keeping its contents: a stranger can make one as a gift.
+ */
 export const closableBy = (authority: PublicKey, { chain, wallet }: PlantedScene): PublicKey =>
   chain.giveTokens(wallet, chain.newMint(), 0n, TOKEN_PROGRAM_ID, authority);
 export const handOver = ({ held, wallet, thief }: Scene) =>
