@@ -2,6 +2,7 @@
  * Which endpoint stands at a path: Express's router, with the paths in an order by which literal segments win over
  * `:name` ones. Paths are exact (case, trailing slash), and a known path with another method is told from an unknown one.
  */
+import assert from 'node:assert/strict';
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
 import type { MountedEndpoint } from './mount.ts';
 
@@ -26,8 +27,31 @@ const VERBS = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as cons
 
 /** Throws on two endpoints at one place, and on a path that has one parameter twice. */
 export function createRoutes(endpoints: readonly MountedEndpoint[], answers: Answers): Router {
-  const router = express.Router({ caseSensitive: true, strict: true });
   requireDistinct(endpoints);
+  const router = express.Router();
+  const groups = new Map<string, Router>();
+  for (const [segment, ofGroup] of Map.groupBy(endpoints, ({ endpoint: { path } }) => firstSegmentOf(path))) {
+    assert(!segment.startsWith(':'), `/${segment} begins with a parameter`);
+    groups.set(segment, routesOf(ofGroup, answers));
+  }
+  // Express tries one path after another: those of one group alone are a tenth of them.
+  router.use((request, response, next) => {
+    const group = groups.get(firstSegmentOf(request.path));
+    if (group) group(request, response, next);
+    else next();
+  });
+  router.use((request, response: Noting) => answers.refuse(request, response, response.locals.allow));
+  // A parameter that is no percent-encoded UTF-8.
+  const undecodable: ErrorRequestHandler = (error, request, response, next) =>
+    error instanceof URIError ? answers.refuse(request, response, undefined) : next(error);
+  router.use(undecodable);
+  return router;
+}
+
+const firstSegmentOf = (path: string): string => path.split('/', 2)[1] ?? '';
+
+function routesOf(endpoints: readonly MountedEndpoint[], answers: Answers): Router {
+  const router = express.Router({ caseSensitive: true, strict: true });
   const inOrder = endpoints.toSorted((left, right) => rankOf(left).localeCompare(rankOf(right)));
   for (const [path, ofPath] of Map.groupBy(inOrder, ({ endpoint }) => endpoint.path)) {
     const route = router.route(path);
@@ -55,11 +79,6 @@ export function createRoutes(endpoints: readonly MountedEndpoint[], answers: Ans
       next();
     });
   }
-  router.use((request, response: Noting) => answers.refuse(request, response, response.locals.allow));
-  // A parameter that is no percent-encoded UTF-8.
-  const undecodable: ErrorRequestHandler = (error, request, response, next) =>
-    error instanceof URIError ? answers.refuse(request, response, undefined) : next(error);
-  router.use(undecodable);
   return router;
 }
 
