@@ -1,7 +1,13 @@
 /** The SDK's calls about money on the chain, against the service over HTTP and the embedded chain. */
 import { generateKeyPairSync } from 'node:crypto';
 import { allowSignIn, newWallet } from '@coffer/auth/testing';
-import { requireStatus, setUpApp, type TestApp } from '@coffer/host/testing';
+import { requireStatus, setUpApp, startContexts, type TestApp } from '@coffer/host/testing';
+import { buildTransfer } from '@coffer/solana';
+import { testWallet } from '@coffer/solana/testing';
+import { eventually, PATIENCE_MS } from '@coffer/testing';
+import { startAppsOnChain } from '@coffer/treasury/testing';
+import { WALLET_CONTEXTS, walletsGiven } from '@coffer/wallets/testing';
+import { expect } from 'chai';
 import {
   CofferError,
   createBackendClient,
@@ -10,17 +16,19 @@ import {
   type PlayerClient,
   type Wallet,
   type WalletMove,
-} from '@coffer/sdk';
-import { buildTransfer } from '@coffer/solana';
-import { testWallet } from '@coffer/solana/testing';
-import { eventually, PATIENCE_MS } from '@coffer/testing';
-import { expect } from 'chai';
-import { type ServiceOnChain, startServiceOnChain } from './testing/chainWorld.ts';
+} from './index.ts';
 
 const SOL = 1;
 const ONE_SOL = 1_000_000_000n;
-/** A blockhash lives for 150 of its slots: long enough for a transaction that is signed over HTTP. */
-const QUICK = { slotMs: 40, environment: { COFFER_CHAIN_POLL_MS: '20' } };
+
+async function startOnChain() {
+  const { masterKeys } = walletsGiven();
+  return startAppsOnChain(
+    (chains) => startContexts({ contexts: WALLET_CONTEXTS, given: walletsGiven({ chains, masterKeys }) }),
+    // A blockhash lives for 150 of them: long enough for a transaction that is signed over HTTP.
+    { masterKeys, slotMs: 40 },
+  );
+}
 
 async function failureOf(promise: Promise<unknown>): Promise<CofferError> {
   try {
@@ -33,11 +41,11 @@ async function failureOf(promise: Promise<unknown>): Promise<CofferError> {
 }
 
 describe('the SDK with money on the chain, against the service', () => {
-  let service: ServiceOnChain;
+  let service: Awaited<ReturnType<typeof startOnChain>>;
   let app: TestApp;
 
   before(async () => {
-    service = await startServiceOnChain(QUICK);
+    service = await startOnChain();
     const { world } = service;
     app = await setUpApp(world.client);
     await allowSignIn(world.client, app.appId);

@@ -1,9 +1,10 @@
 /** The SDK's ledger calls against the service over HTTP, and over connections that lose requests and replies. */
 import { randomUUID } from 'node:crypto';
-import { type BackendClient, CofferError, createBackendClient, type Fetch } from '@coffer/sdk';
+import { useLedger } from '@coffer/ledger/testing';
+import { RECONCILED_CONTEXTS } from '@coffer/reconcile/testing';
 import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
-import { useLedger } from './testing/ledger.ts';
+import { type BackendClient, CofferError, createBackendClient, type Fetch } from './index.ts';
 
 /** What happens to one attempt in transit. */
 type Fate = 'arrives' | 'is lost' | 'is answered in vain';
@@ -32,7 +33,7 @@ async function failureOf(promise: Promise<unknown>): Promise<CofferError> {
 }
 
 describe('the SDK, against the service', () => {
-  const ledger = useLedger();
+  const ledger = useLedger({ contexts: RECONCILED_CONTEXTS });
   const clientWith = (fates: readonly Fate[] = [], secretKey = ledger.test.secretKey): BackendClient =>
     createBackendClient({
       baseUrl: ledger.client.baseUrl,

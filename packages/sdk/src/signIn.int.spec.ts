@@ -1,8 +1,8 @@
 /** The SDK's sign-in calls against the service over HTTP, from a first sign-in to a verified session. */
 
-import { allowSignIn, launchDataOf, newWallet } from '@coffer/auth/testing';
-import { createPool } from '@coffer/database';
-import { requireStatus } from '@coffer/host/testing';
+import { type AuthGiven, allowSignIn, launchDataOf, newWallet, startAuthWorld } from '@coffer/auth/testing';
+import { type ContextWorld, requireStatus, setUpApp, type TestApp } from '@coffer/host/testing';
+import { expect } from 'chai';
 import {
   CofferError,
   createBackendClient,
@@ -11,9 +11,7 @@ import {
   memoryTokenStore,
   ownsWallet,
   type PlayerClient,
-} from '@coffer/sdk';
-import { expect } from 'chai';
-import { useLedger } from './testing/ledger.ts';
+} from './index.ts';
 
 async function codeOf(promise: Promise<unknown>): Promise<string> {
   try {
@@ -26,19 +24,25 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
 }
 
 describe('signing in with the SDK, against the service', () => {
-  const ledger = useLedger();
-  before(() => allowSignIn(ledger.client, ledger.app.appId));
+  let world: ContextWorld<AuthGiven>;
+  let app: TestApp;
+  before(async () => {
+    world = await startAuthWorld({ given: { mail: { send: async () => undefined, close() {} } } });
+    app = await setUpApp(world.client);
+    await allowSignIn(world.client, app.appId);
+  });
+  after(() => world.stop());
 
   const newPage = (ownFetch: Fetch = fetch, tokens = memoryTokenStore()): PlayerClient =>
     createPlayerClient({
-      baseUrl: ledger.client.baseUrl,
-      publishableKey: ledger.test.publishableKey,
+      baseUrl: world.client.baseUrl,
+      publishableKey: app.test.publishableKey,
       fetch: ownFetch,
       tokens,
       retry: { firstDelayMs: 1 },
     });
-  const backend = (secretKey = ledger.test.secretKey) =>
-    createBackendClient({ baseUrl: ledger.client.baseUrl, secretKey });
+  const backend = (secretKey = app.test.secretKey) =>
+    createBackendClient({ baseUrl: world.client.baseUrl, secretKey });
 
   it('leads a wallet to one user and one custodial wallet, however often it signs in', async () => {
     const wallet = newWallet();
@@ -66,13 +70,13 @@ describe('signing in with the SDK, against the service', () => {
     const wallet = newWallet();
     const page = newPage();
     const { user, accessToken } = await page.signInWithWallet(wallet);
-    const path = `/portal/app/${ledger.app.appId}/test/users/${user.id}`;
-    requireStatus(await ledger.client.post(`${path}/suspend`, {}), 200);
+    const path = `/portal/app/${app.appId}/test/users/${user.id}`;
+    requireStatus(await world.client.post(`${path}/suspend`, {}), 200);
     expect(await codeOf(backend().sessions.verify(accessToken))).to.equal('auth/invalid_session');
     expect(await codeOf(page.refresh())).to.equal('auth/user_suspended');
     expect(await codeOf(newPage().signInWithWallet(wallet))).to.equal('auth/user_suspended');
 
-    requireStatus(await ledger.client.post(`${path}/reinstate`, {}), 200);
+    requireStatus(await world.client.post(`${path}/reinstate`, {}), 200);
     expect(await codeOf(backend().sessions.verify(accessToken))).to.equal('auth/invalid_session');
     const again = await newPage().signInWithWallet(wallet);
     expect(again.user.id).to.equal(user.id);
@@ -81,20 +85,14 @@ describe('signing in with the SDK, against the service', () => {
 
   it('leaves no session open that a suspension had not come to end', async () => {
     const { user, accessToken } = await newPage().signInWithWallet(newWallet());
-    const path = `/portal/app/${ledger.app.appId}/test/users/${user.id}`;
-    requireStatus(await ledger.client.post(`${path}/suspend`, {}), 200);
-    const pool = createPool({
-      connectionString: ledger.world.databaseUrl,
-      applicationName: 'spec',
-      onIdleError() {},
-    });
+    const path = `/portal/app/${app.appId}/test/users/${user.id}`;
+    requireStatus(await world.client.post(`${path}/suspend`, {}), 200);
     // As left by a process that dies after the event.
-    await pool.query(
+    await world.pool.query(
       'update records.auth_sessions set ended_at = null, ended_because = null where user_id = $1',
       [user.id],
     );
-    await pool.end();
-    requireStatus(await ledger.client.post(`${path}/reinstate`, {}), 200);
+    requireStatus(await world.client.post(`${path}/reinstate`, {}), 200);
     expect(await codeOf(backend().sessions.verify(accessToken))).to.equal('auth/invalid_session');
   });
 
@@ -121,7 +119,7 @@ describe('signing in with the SDK, against the service', () => {
     expect(verified).to.deep.include({ userId: user.id, environment: 'test', authMethod: 'siws' });
     expect(verified.wallets).to.deep.equal(user.wallets);
     expect(ownsWallet(verified, user.wallets[0]?.address ?? '')).to.equal(true);
-    const live = backend(ledger.live.secretKey).sessions;
+    const live = backend(app.live.secretKey).sessions;
     expect(await codeOf(live.verify(accessToken))).to.equal('auth/invalid_session');
   });
 
