@@ -2,7 +2,7 @@ import type { RecordedEvent } from '@coffer/event-store';
 import { expect } from 'chai';
 import type { Block } from './blocks.ts';
 import { entryHash, GENESIS } from './chain.ts';
-import { brief, chained, chainOf, changed, logOf, reportOf, storeOf } from './testing.ts';
+import { brief, chained, chainOf, changed, logOf, reportOf, storeOf } from './testing/tamperedLog.ts';
 import { verifyExtension } from './verifyLog.ts';
 
 const { signal } = new AbortController();

@@ -23,7 +23,7 @@ import {
   swapped,
   withForgery,
   without,
-} from './testing.ts';
+} from './testing/tamperedLog.ts';
 import { type VerificationReport, verifyLog } from './verifyLog.ts';
 
 const { signal } = new AbortController();

@@ -1,7 +1,7 @@
 import type { KeptSnapshots, RecordedEvent } from '@coffer/event-store';
 import { expect } from 'chai';
 import { streamRules } from './streamRules.ts';
-import { at, brief, chained, chainOf, jar, logOf, nameOf, reportOf, storeOf } from './testing.ts';
+import { at, brief, chained, chainOf, jar, logOf, nameOf, reportOf, storeOf } from './testing/tamperedLog.ts';
 import { verifyLog } from './verifyLog.ts';
 
 const { signal } = new AbortController();

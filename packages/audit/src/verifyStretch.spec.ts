@@ -2,7 +2,17 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Block, ChainHead } from './blocks.ts';
 import { headAfter } from './blocks.ts';
-import { brief, chained, chainOf, changed, logOf, reportOf, rules, storeOf, without } from './testing.ts';
+import {
+  brief,
+  chained,
+  chainOf,
+  changed,
+  logOf,
+  reportOf,
+  rules,
+  storeOf,
+  without,
+} from './testing/tamperedLog.ts';
 import { verifyLog, verifyStretch } from './verifyLog.ts';
 
 const { signal } = new AbortController();

@@ -1,10 +1,10 @@
 import type { Position, RecordedEvent } from '@coffer/event-store';
 import { encodeMetadata, idFromParts } from '@coffer/kernel';
 import { expect } from 'chai';
-import { rolledBack, rolledBackLate } from './domain/playSession.builders.ts';
 import { type PlaySessionEvent, playSessionEvents } from './domain/playSession.events.ts';
 import { playSessionStream } from './domain/playSession.ts';
 import { sessionDues } from './playSession.reactions.ts';
+import { rolledBack, rolledBackLate } from './testing/playSessionBuilders.ts';
 
 const appId = idFromParts('app', 'spec');
 const sessionId = idFromParts('ses', 'spec');

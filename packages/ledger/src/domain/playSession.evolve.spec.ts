@@ -8,7 +8,7 @@ import {
   rolledBack,
   rolledBackLate,
   settledOf100,
-} from './playSession.builders.ts';
+} from '../testing/playSessionBuilders.ts';
 import type { PlaySessionEvent } from './playSession.events.ts';
 import { playSession } from './playSession.ts';
 

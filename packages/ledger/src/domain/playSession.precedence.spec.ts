@@ -14,7 +14,7 @@ import {
   settledOf100,
   unplayed,
   winCredited,
-} from './playSession.builders.ts';
+} from '../testing/playSessionBuilders.ts';
 import type { PlaySessionEvent } from './playSession.events.ts';
 import { MAX_SESSION_WRITES, type PlaySessionCommand, playSession } from './playSession.ts';
 

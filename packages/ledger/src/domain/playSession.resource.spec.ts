@@ -1,6 +1,12 @@
 import { expect } from 'chai';
+import {
+  betPlaced,
+  opened,
+  rolledBackLate,
+  settledOf100,
+  winCredited,
+} from '../testing/playSessionBuilders.ts';
 import { balanceBody, detailsBody } from './playSession.answers.ts';
-import { betPlaced, opened, rolledBackLate, settledOf100, winCredited } from './playSession.builders.ts';
 import type { PlaySessionEvent } from './playSession.events.ts';
 import { playSession } from './playSession.ts';
 

@@ -7,7 +7,7 @@ import {
   rolledBackLate,
   settledOf100,
   winCredited,
-} from './playSession.builders.ts';
+} from '../testing/playSessionBuilders.ts';
 import { decodePlaySession, encodePlaySession } from './playSession.snapshot.ts';
 import type { PlaySession } from './playSession.state.ts';
 import { playSession } from './playSession.ts';

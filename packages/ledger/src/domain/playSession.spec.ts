@@ -24,7 +24,7 @@ import {
   unplayed,
   winCredited,
   won,
-} from './playSession.builders.ts';
+} from '../testing/playSessionBuilders.ts';
 import { type PlaySessionCommand, playSession, playSessionStream } from './playSession.ts';
 
 const given = givenWhenThen(playSession);

@@ -1,7 +1,7 @@
 /** Words for the specs of play sessions: `opened(100n)`, `betPlaced('b', 40n, 60n)`, `rollBack('r', 'b')`. */
-import type { PlaySessionAnswer } from './playSession.answers.ts';
-import type { PlaySessionEvent } from './playSession.events.ts';
-import type { PlaySessionCommand } from './playSession.ts';
+import type { PlaySessionAnswer } from '../domain/playSession.answers.ts';
+import type { PlaySessionEvent } from '../domain/playSession.events.ts';
+import type { PlaySessionCommand } from '../domain/playSession.ts';
 
 export const owner = { userId: 'usr_1', currencyId: 1 };
 export const terms = (lockAmount: bigint) => ({

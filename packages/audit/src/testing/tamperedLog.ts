@@ -4,9 +4,9 @@
 import type { EventStore, Position, RecordedEvent } from '@coffer/event-store';
 import { encodeMetadata, eventCodec, figure, isOurStream, type StreamType } from '@coffer/kernel';
 import { z } from 'zod';
-import { type Block, blocksOf, type ChainHead } from './blocks.ts';
-import { streamRules } from './streamRules.ts';
-import type { KeptChain, VerificationReport, VerifiedLog } from './verifyLog.ts';
+import { type Block, blocksOf, type ChainHead } from '../blocks.ts';
+import { streamRules } from '../streamRules.ts';
+import type { KeptChain, VerificationReport, VerifiedLog } from '../verifyLog.ts';
 
 /** A stream whose events record the resulting balance, as accounts do. */
 const codec = eventCodec({
