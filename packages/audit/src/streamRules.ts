@@ -1,6 +1,6 @@
 /** What the contexts' stream types say about a stored event, without the types themselves. */
 import type { RecordedEvent } from '@coffer/event-store';
-import { decodeMetadata, type StreamType, UnknownEventError } from '@coffer/kernel';
+import { decodeMetadata, messageOf, type StreamType, UnknownEventError } from '@coffer/kernel';
 import type { FaultKind } from './faults.ts';
 
 export interface Problem {
@@ -94,6 +94,5 @@ function decoded<Event>(read: () => Event): { readonly event: Event } | { readon
 const MAX_REASON_LENGTH = 300;
 
 function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return text.replaceAll(/\s+/g, ' ').trim().slice(0, MAX_REASON_LENGTH);
+  return messageOf(error).replaceAll(/\s+/g, ' ').trim().slice(0, MAX_REASON_LENGTH);
 }

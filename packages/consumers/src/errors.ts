@@ -1,4 +1,5 @@
 import type { RecordedEvent } from '@coffer/event-store';
+import { messageOf } from '@coffer/kernel';
 
 /** Another runner has taken over, or the checkpoint is not where this one left it: its writes must not commit. */
 export class LostLeaseError extends Error {
@@ -30,9 +31,4 @@ export interface ConsumerStop {
   readonly reason: string;
   /** The event to blame, if there is one. */
   readonly event: PoisonEventError['event'] | undefined;
-}
-
-/** The message of a thrown value: not everything thrown is an error. */
-export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
 }

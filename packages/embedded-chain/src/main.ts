@@ -1,4 +1,5 @@
 /** The chain as a separate process, controlled by its parent over their channel. */
+import { messageOf } from '@coffer/kernel';
 import { createEmbeddedChain } from './embeddedChain.ts';
 import type { ChildMessage, ParentMessage } from './startEmbeddedChain.ts';
 
@@ -33,8 +34,7 @@ process.once('message', async (first: ParentMessage) => {
     const { url, faucetAddress, genesisHash } = chain;
     tell({ kind: 'ready', url, faucetAddress, genesisHash });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    tell({ kind: 'failed', reason, takenPort: takenPortOf(error) });
+    tell({ kind: 'failed', reason: messageOf(error), takenPort: takenPortOf(error) });
     process.exitCode = 1;
     process.disconnect();
   }

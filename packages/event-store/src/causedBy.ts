@@ -1,7 +1,7 @@
 /** The write context of a command: one that a request asks for, or one that follows from an event. */
 import { decodeMetadata, uuidFromParts } from '@coffer/kernel';
 import type { CommandContext, Deadline } from './commands.ts';
-import type { EventStore, StreamEvent } from './port.ts';
+import type { StreamEvent } from './port.ts';
 
 /** Who asks, in which request, and how long the answer is awaited. */
 export interface Requester extends Deadline {
@@ -28,16 +28,4 @@ export function causedBy(cause: StreamEvent, targetStream: string, deadlineMs: n
     deadlineMs,
     eventIdOf: (index) => uuidFromParts(targetStream, cause.stream, cause.id, String(index)),
   };
-}
-
-/** The event at a revision that is known to exist. */
-export async function readEvent(
-  store: Pick<EventStore, 'readStream'>,
-  stream: string,
-  revision: number,
-): Promise<StreamEvent> {
-  for await (const page of store.readStream(stream, { fromRevision: revision, limit: 1 })) {
-    if (page[0]) return page[0];
-  }
-  throw new Error(`Stream ${stream} has no event at revision ${revision}.`);
 }

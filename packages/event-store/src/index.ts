@@ -5,4 +5,5 @@ export * from './commands.ts';
 export * from './errors.ts';
 export { type OurLog, ourLog } from './ourLog.ts';
 export * from './port.ts';
+export * from './readEvent.ts';
 export type { KeptSnapshots, Snapshot, SnapshotPlace, SnapshotStore } from './snapshots.ts';

@@ -17,3 +17,4 @@ export * from './secretBox.ts';
 export * from './states.ts';
 export * from './streamName.ts';
 export * from './texts.ts';
+export * from './thrown.ts';

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { type EventStore, StoreRefusedError, WrongExpectedRevisionError } from '@coffer/event-store';
 import { createLogger } from '@coffer/http';
-import { newId } from '@coffer/kernel';
+import { messageOf, newId } from '@coffer/kernel';
 import { CommandFailure, EXIT } from './cli/failure.ts';
 import { type Config, ConfigurationError, configFrom } from './config.ts';
 import { databaseUrlFrom } from './databaseUrl.ts';
@@ -113,7 +113,8 @@ export async function grantLogFrom(environment: NodeJS.ProcessEnv) {
   } catch (error) {
     const failure = startFailure(error);
     if (failure) throw failure;
-    const message = error instanceof Error ? error.message : String(error);
-    throw new CommandFailure(EXIT.refused, `The log refused to grant it: ${message}`, { cause: error });
+    throw new CommandFailure(EXIT.refused, `The log refused to grant it: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
 }

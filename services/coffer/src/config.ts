@@ -8,7 +8,7 @@ import { resolve } from 'node:path';
 import { addressFrom } from '@coffer/event-store/eventstoredb/address';
 import type { Role } from '@coffer/host';
 import { parseTrustProxy } from '@coffer/http';
-import { failPointName } from '@coffer/kernel';
+import { failPointName, messageOf } from '@coffer/kernel';
 import { isCronExpression } from '@coffer/reconciler';
 import { isLoopback } from '@coffer/store-gateway/loopback';
 import { MasterKeysFormatError, parseMasterKeys } from '@coffer/wallets';
@@ -60,7 +60,7 @@ const eventStoreUrl = z.string().superRefine((text, context) => {
     addressFrom(text);
   } catch (error) {
     // Quotes nothing: it may contain a password.
-    context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
+    context.addIssue({ code: 'custom', message: messageOf(error) });
   }
 });
 

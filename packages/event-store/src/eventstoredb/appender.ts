@@ -5,6 +5,7 @@
  * expected place is read first: this finds a repeat and notices a rewritten log. If the call fails, the outcome is
  * unknown unless the server said what it refuses; then the place is read again.
  */
+import { messageOf } from '@coffer/kernel';
 import { checkAppend } from '../appendRequest.ts';
 import {
   EventTooLargeError,
@@ -15,7 +16,6 @@ import {
 } from '../errors.ts';
 import { type AppendRequest, type AppendResult, MAX_APPEND_BYTES } from '../port.ts';
 import { lookAt, type PlaceBefore } from './appendPlace.ts';
-import { messageOf } from './failures.ts';
 import { type ClientEvents, createSender, type SendOptions, serverBytesOf } from './sendAppend.ts';
 import { clientEvent } from './wire.ts';
 

@@ -1,4 +1,6 @@
 /** What an error of the client says about the outcome of a call. */
+
+import { messageOf } from '@coffer/kernel';
 import {
   AccessDeniedError,
   CancelledError,
@@ -77,5 +79,3 @@ export function explained(error: unknown): string {
   if (!/certificate|self.signed|altnames/i.test(message)) return message;
   return `${message} The certificate is not from an authority trusted here: set tlsCAFile in EVENTSTORE_URL.`;
 }
-
-export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

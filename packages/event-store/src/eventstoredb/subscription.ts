@@ -3,10 +3,11 @@
  * event delivered, which the log must still hold.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '@coffer/kernel';
 import { LogRewrittenError } from '../errors.ts';
 import type { LogPlace, Position, RecordedEvent, SubscribeOptions, SubscriptionMessage } from '../port.ts';
 import type { Clients } from './clients.ts';
-import { ANOTHER_LEADS, messageOf, SilenceError } from './failures.ts';
+import { ANOTHER_LEADS, SilenceError } from './failures.ts';
 import { type LiveFeed, openLiveFeed } from './liveFeed.ts';
 import type { LogReader } from './logReader.ts';
 import { PAGE_SIZE } from './pageFetcher.ts';

@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { accountEvents, parseAccountStream, postingsOf } from '@coffer/accounts';
 import type { StreamEvent } from '@coffer/event-store';
-import { decodeMetadata, idFromParts, parseStreamName } from '@coffer/kernel';
+import { decodeMetadata, idFromParts, messageOf, parseStreamName } from '@coffer/kernel';
 import { z } from 'zod';
 import {
   type Asked,
@@ -160,7 +160,7 @@ export function explain(run: Run): Explained {
     try {
       return act();
     } catch (error) {
-      unfit(ordinal, error instanceof Error ? error.message : String(error));
+      unfit(ordinal, messageOf(error));
     }
   }
 

@@ -1,4 +1,5 @@
 /** Treats several nodes as one: which node is asked, and which rests for a while after a failure. */
+import { messageOf } from '@coffer/kernel';
 import { SolanaJSONRPCError } from '@solana/web3.js';
 import { ChainUnreachableError } from '../port.ts';
 import { NodeRefusalError, NodeSilentError, type RpcNode } from './rpcNode.ts';
@@ -28,8 +29,6 @@ export class NodesFailedError extends ChainUnreachableError {
     this.failed = failed;
   }
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 export interface NodePool {
   /**
