@@ -78,8 +78,8 @@ describe('the built package', () => {
     }
   });
 
-  it('has no specs in it', async () => {
-    expect((await readdir(published)).filter((name) => /spec|contract/.test(name))).to.deep.equal([]);
+  it('has no specs and no helpers of specs in it', async () => {
+    expect((await readdir(published)).filter((name) => /spec|contract|testing/.test(name))).to.deep.equal([]);
   });
 
   const nodeTypes = ['--typeRoots', NODE_TYPES, '--types', 'node'];
