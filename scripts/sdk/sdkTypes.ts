@@ -179,7 +179,7 @@ function requiredOf(schema: Schema, of: string): readonly string[] {
 function describedIn({ description, type, pattern }: Schema, of: string, field: string): string | undefined {
   const made =
     isRequest(of) && MADE.includes(field)
-      ? 'Made when it is not given, once for all attempts of the call.'
+      ? 'Generated if absent, once for all attempts of the call.'
       : '';
   const said = typeof description === 'string' ? description : '';
   if (isMoney({ type, pattern }))

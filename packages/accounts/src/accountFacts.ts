@@ -1,10 +1,10 @@
-/** What account events say, for the contexts whose acts follow from them. */
+/** What account events mean to the contexts whose acts follow from them. */
 import type { StreamEvent } from '@coffer/event-store';
 import { accountEvents } from './domain/account.events.ts';
 import { type AccountKey, parseAccountStream } from './domain/account.ts';
 import type { HoldId, HoldPurpose } from './domain/accountIds.ts';
 
-/** A hold as the event that opened it says it. */
+/** A hold as recorded in the event that opened it. */
 export interface OpenedHold {
   readonly account: AccountKey;
   readonly holdId: HoldId;
@@ -14,7 +14,7 @@ export interface OpenedHold {
   readonly request: Readonly<Record<string, string>>;
 }
 
-/** The hold for that purpose that a `FundsHeld` event opened; undefined for every other event. */
+/** The hold with that purpose that a `FundsHeld` event opened; undefined for every other event. */
 export function holdOpenedBy(event: StreamEvent, purpose: HoldPurpose): OpenedHold | undefined {
   const account = parseAccountStream(event.stream);
   if (!account || event.type !== 'FundsHeld') return undefined;

@@ -34,7 +34,7 @@ describe('accounts: what comes from the chain and goes back to it', () => {
       await Array.fromAsync(store.readStream(`account-${environment}.${appId}.${userId}.${currencyId}`))
     ).flat();
 
-  it('credits a confirmed deposit once, by whoever and however often', async () => {
+  it('credits a confirmed deposit once, whoever reports it and however often', async () => {
     const key = newKey();
     const cause = confirmed('01939c1e-7f70-7000-8000-000000000001');
     expect(await accounts.isBooked(key, depositEntryId('d-1'), context())).to.equal(false);
@@ -59,7 +59,7 @@ describe('accounts: what comes from the chain and goes back to it', () => {
     expect(JSON.parse(credited?.data ?? '')).to.include({ entryId: 'deposit:d-1', reason: 'deposit' });
   });
 
-  it('says how a hold stands, also to a node that has not seen it', async () => {
+  it('tells the state of a hold, even on a node that has not seen it', async () => {
     const key = newKey();
     const holdId = cashOutHoldId('c-1');
     const find = () => other.findHold(key, holdId, context());

@@ -33,7 +33,7 @@ export interface AccountFigures {
   readonly held: bigint;
 }
 
-/** Also the totals deposited from the chain and cashed out to it. Base units. */
+/** In addition, the totals deposited from the chain and cashed out to it. Base units. */
 export interface ExternalFigures extends AccountFigures {
   readonly deposited: bigint;
   readonly withdrawn: bigint;
@@ -42,7 +42,7 @@ export interface ExternalFigures extends AccountFigures {
 /** The state of a hold. */
 export type HoldStanding =
   | { readonly standing: 'none' }
-  /** With the event that opened it: the act that follows is a function of it. */
+  /** With the event that opened it, which determines the act that follows. */
   | { readonly standing: 'open'; readonly hold: OpenHold; readonly cause: StreamEvent }
   | { readonly standing: 'closed'; readonly payout: bigint };
 
@@ -64,16 +64,16 @@ export interface HoldOrder {
   readonly holdId: HoldId;
   readonly amount: bigint;
   readonly purpose: HoldPurpose;
-  /** The whole command that the hold is for: whoever finishes it needs nothing else. */
+  /** The whole command that the hold is for, so that anybody can finish it. */
   readonly request: Readonly<Record<string, string>>;
 }
 
 export type HoldResult =
-  /** The event that holds the funds: the act that follows is a function of it. */
+  /** The event that holds the funds, which determines the act that follows. */
   | { readonly outcome: 'held'; readonly cause: StreamEvent }
-  /** Held before; whether for the same request is for the caller to compare. */
+  /** Held before; comparing the requests is up to the caller. */
   | { readonly outcome: 'alreadyHeld'; readonly hold: OpenHold; readonly cause: StreamEvent }
-  /** Held and given back or paid out before: this hold id is dead, nothing may be built on it. */
+  /** Held, and given back or paid out, before: this hold id is dead, and nothing may build on it. */
   | { readonly outcome: 'closed' }
   | { readonly outcome: 'insufficient'; readonly available: bigint };
 
@@ -86,37 +86,37 @@ export function createAccounts(dependencies: {
   const { handler, store } = dependencies;
 
   return {
-    /** Available and held, current. Zero for an account that nothing has happened to. */
+    /** Available and held, current. Zero for an account without events. */
     async figures(key: AccountKey, context: Deadline): Promise<AccountFigures> {
       const { available, held } = await handler.load(account, accountStreamOf(key), context);
       return { available, held };
     },
 
-    /** Available and held just after the last of the account's events that the test says were there. */
+    /** Available and held just after the last of the account's events that pass the test. */
     async figuresAt(key: AccountKey, wasThere: (event: RecordedEvent) => boolean): Promise<AccountFigures> {
       let state = account.initialState;
       for await (const page of store.readStream(accountStreamOf(key))) {
         const past = page.filter(wasThere);
         state = fold(account, state, past);
-        // A stream is in the order of the log, so nothing of the past comes after the first that is not.
+        // A stream is in the order of the log, so nothing after the first event that fails the test can pass it.
         if (past.length < page.length) break;
       }
       return { available: state.available, held: state.held };
     },
 
-    /** Also the deposits and cash-outs that are in the books: all of one moment, current. */
+    /** Also the deposits and cash-outs in the books, all at the same moment, current. */
     async external(key: AccountKey, context: Deadline): Promise<ExternalFigures> {
       const state = await handler.load(account, accountStreamOf(key), context);
       const { available, held, deposited, withdrawn } = state;
       return { available, held, deposited, withdrawn };
     },
 
-    /** Whether the entry is in the books, confirmed current. */
+    /** Whether the entry is in the books, from a confirmed current state. */
     async isBooked(key: AccountKey, entryId: EntryId, context: Deadline): Promise<boolean> {
       return (await handler.load(account, accountStreamOf(key), context)).entries.has(entryId);
     },
 
-    /** Confirmed current. */
+    /** From a confirmed current state. */
     async findHold(key: AccountKey, holdId: HoldId, context: Deadline): Promise<HoldStanding> {
       const stream = accountStreamOf(key);
       const { openHolds, closedHolds } = await handler.load(account, stream, context);
@@ -128,12 +128,12 @@ export function createAccounts(dependencies: {
       return payout === undefined ? { standing: 'none' } : { standing: 'closed', payout };
     },
 
-    /** Adds to the available funds, once a `ref`. Throws `accounts/idempotency_conflict`. */
+    /** Adds to the available funds, once per `ref`. Throws `accounts/idempotency_conflict`. */
     credit(key: AccountKey, { ref, amount, note }: Adjustment, context: CommandContext) {
       return adjust(key, 'CreditAccount', ref, amount, note, context);
     },
 
-    /** Takes from the available funds, once a `ref`. Throws `accounts/insufficient_funds` as well. */
+    /** Takes from the available funds, once per `ref`. Also throws `accounts/insufficient_funds`. */
     debit(key: AccountKey, { ref, amount, note }: Adjustment, context: CommandContext) {
       return adjust(key, 'DebitAccount', ref, amount, note, context);
     },
@@ -161,7 +161,7 @@ export function createAccounts(dependencies: {
         case 'insufficient':
           return answer;
         default:
-          throw new assert.AssertionError({ message: `no answer to a hold: ${answer.outcome}` });
+          throw new assert.AssertionError({ message: `not an answer to a hold: ${answer.outcome}` });
       }
     },
 
@@ -187,7 +187,7 @@ export function createAccounts(dependencies: {
       await creditFrom(cause, key, { ...entry, reason: 'rollback' }, deadlineMs);
     },
 
-    /** A deposit that the chain has confirmed: it becomes available. */
+    /** A deposit confirmed by the chain: it becomes available. */
     async creditDeposit(
       key: AccountKey,
       { ref, amount }: { readonly ref: string; readonly amount: bigint },

@@ -103,7 +103,7 @@ describe('the books', () => {
     ]);
   });
 
-  it('have a trial balance of every moment', async () => {
+  it('have a trial balance for every moment', async () => {
     await take(
       credited(ANN, 'adjust:a', 100n, 100n),
       heldBy(ANN, 'session:s1', 60n),
@@ -131,7 +131,7 @@ describe('the books', () => {
     expect(await at()).to.deep.equal(await at(4));
   });
 
-  it('change nothing when a page comes again', async () => {
+  it('change nothing when a page is applied again', async () => {
     await take(credited(ANN, 'adjust:a', 100n, 100n), heldBy(ANN, 'session:s1', 60n));
     const before = await dump();
     await apply(log, 0);
@@ -139,9 +139,9 @@ describe('the books', () => {
   });
 
   for (const [wrong, history] of [
-    ['records another balance than the sum', [credited(ANN, 'adjust:a', 100n, 99n)]],
+    ['records a balance other than the sum', [credited(ANN, 'adjust:a', 100n, 99n)]],
     ['overdraws the account', [heldBy(ANN, 'session:s1', 1n)]],
-    ['closes another amount than was held', [...opened(), closed(ANN, 'session:s1', 59n, 0n)]],
+    ['closes an amount other than what was held', [...opened(), closed(ANN, 'session:s1', 59n, 0n)]],
     ['closes a hold that is not open', [...opened(), closed(ANN, 'session:s2', 60n, 0n)]],
     ['holds under the same id again', [...opened(), heldBy(ANN, 'session:s1', 1n)]],
   ] as const) {
@@ -156,7 +156,7 @@ describe('the books', () => {
     });
   }
 
-  it('balance after any history, however it is cut into pages', async () => {
+  it('balance after any history, however it is divided into pages', async () => {
     await fc.assert(
       fc.asyncProperty(histories, fc.array(fc.integer({ min: 1, max: 5 })), async (history, cuts) => {
         await pool.query(`truncate ${SCHEMA}.accounts, ${SCHEMA}.holds, ${SCHEMA}.postings,
@@ -189,7 +189,7 @@ describe('the books', () => {
     );
   });
 
-  /** Appends the facts to the log of the spec, and applies them as one page. */
+  /** Appends the facts to the spec's log, and applies them as one page. */
   async function take(...facts: readonly Fact[]): Promise<void> {
     const before = log.length;
     const added = facts.map((fact) => {
@@ -317,7 +317,7 @@ function recorded(stream: string, revision: number, ordinal: number, event: Acco
   const { type, data, schemaVersion } = accountEvents.encode(event);
   const occurredAt = '2026-01-01T00:00:00.000Z';
   const metadata = encodeMetadata({ correlationId: 'c', actor: 'operator', occurredAt }, schemaVersion);
-  // The log of the spec gives its positions itself.
+  // The spec's log assigns its own positions.
   const position = String(ordinal) as Position;
   return { id: `${ordinal}`, stream, revision, position, type, data, metadata, recordedAt: new Date(0) };
 }

@@ -8,7 +8,7 @@ import { purposeOf } from './domain/accountIds.ts';
 import { postingsOf } from './postings.ts';
 
 export const booksProjection: BooksProjection = {
-  // Most of the log are plays, and they are told apart without parsing.
+  // Most events in the log are bets, which can be told apart without parsing.
   concerns: ({ stream }) => stream.startsWith('account-'),
 
   entryOf(account, recorded) {
@@ -30,7 +30,7 @@ export const booksProjection: BooksProjection = {
 
 type Figures = Pick<AccountRow, 'available' | 'held'>;
 
-/** Entries record the figures that they left; holds are told by their amounts. */
+/** Entries record the resulting figures; for holds these follow from the amounts. */
 function figuresAfter({ available, held }: Figures, event: AccountEvent): Figures {
   switch (event.type) {
     case 'AccountCredited':

@@ -1,6 +1,6 @@
 import { type ErrorCatalog, rejecterFor } from '@coffer/kernel';
 
-/** What the accounts refuse, in the order of the checks. Source: contract, Common rules and Money model. */
+/** What accounts refuse, in the order of the checks. Source: contract, Common rules and Money model. */
 export const accountsErrors = {
   'accounts/idempotency_conflict': {
     status: 409,

@@ -26,12 +26,12 @@ describe('the hold process', () => {
     expect(await actsAfter(held(alice, 's1'))).to.deep.equal(['open s1 of alice']);
   });
 
-  it('leaves alone what has come about, and what was given back', async () => {
+  it('leaves alone what was carried out, and what was given back', async () => {
     expect(await actsAfter(held(alice, 's1'), opened('s1', alice))).to.deep.equal([]);
     expect(await actsAfter(held(alice, 's1'), closed(alice, 's1'))).to.deep.equal([]);
   });
 
-  it('still sees to the hold of the player who came second for the same act', async () => {
+  it('still takes care of the hold of the player who came second for the same act', async () => {
     expect(await actsAfter(held(alice, 's1'), held(bob, 's1'), opened('s1', alice))).to.deep.equal([
       'open s1 of bob',
     ]);
@@ -51,13 +51,13 @@ describe('the hold process', () => {
     ]);
   });
 
-  it('refuses to pass over a hold whose purpose this release does not know', async () => {
+  it('refuses to skip a hold whose purpose this release does not know', async () => {
     const { reaction } = createHoldActs();
     expect(() => reaction.causeOf(held(alice, 's1'))).to.throw('"session"');
   });
 });
 
-/** Plays of another context, as small as they can be: all that the process is told of them is given here. */
+/** Plays of another context, as small as possible: everything that the process knows of them is given here. */
 function given(acts: string[]): readonly Reaction[] {
   const session: HoldAct = {
     holdOf: (event) => {
@@ -101,7 +101,7 @@ function given(acts: string[]): readonly Reaction[] {
   return [holds.reaction, settlesDue(settle), settlesDue(credit)];
 }
 
-/** What is done about a history in which nothing more happens. */
+/** What is done about a history after which nothing more happens. */
 async function actsAfter(...history: readonly RecordedEvent[]): Promise<readonly string[]> {
   const acts: string[] = [];
   for (const reaction of given(acts)) {

@@ -1,7 +1,7 @@
 /**
- * The one process of all holds: what a hold was taken for comes about, and what the other side decided
- * reaches the account, also when the request that began it died. It knows no purpose: what the acts are, and
- * how they show in the log, each context tells it. Source: architecture, Processes.
+ * The one process for all holds: it carries out what a hold was taken for and brings the other side's decision to the
+ * account, even if the request that began it died. It knows no purposes: each context tells it what its acts are and
+ * how the log shows them. Source: architecture, Processes.
  */
 import assert from 'node:assert/strict';
 import type { Reaction } from '@coffer/consumers';
@@ -9,7 +9,7 @@ import type { RecordedEvent } from '@coffer/event-store';
 import { accountEvents } from './domain/account.events.ts';
 import type { EntryId, HoldId, HoldPurpose } from './domain/accountIds.ts';
 
-/** A hold on the account of this stream: two players may try the same act, so the id alone is not enough. */
+/** A hold on the account of this stream: two players may attempt the same act, so the id alone is not enough. */
 export interface HoldPlace {
   readonly account: string;
   readonly holdId: HoldId;
@@ -22,28 +22,28 @@ export interface EntryPlace {
 
 /** What the holds of one purpose are for. */
 export interface HoldAct {
-  /** The hold on which the act that this event records was built; undefined for every other event. */
+  /** The hold behind the act that this event records; undefined for every other event. */
   readonly holdOf: (event: RecordedEvent) => HoldPlace | undefined;
   /**
-   * Carries out the act that the `FundsHeld` event was for, or closes the hold in full where it can never be.
+   * Carries out the act that the `FundsHeld` event was for, or closes the hold in full if that has become impossible.
    * Idempotent; throws on passing trouble.
    */
   readonly act: (held: RecordedEvent) => Promise<void>;
 }
 
-/** What events of one kind, on another stream, owe to an account: a hold closed, or an amount credited. */
+/** What events of one kind on another stream owe to an account: closing a hold or crediting an amount. */
 export interface AccountDue {
   readonly name: string;
-  /** As in a reaction: 0 where no request drives it as well. */
+  /** As in a reaction: 0 if no request does the same. */
   readonly graceMs?: number;
   readonly dueOf: (event: RecordedEvent) => HoldPlace | EntryPlace | undefined;
   /** Closes or credits. Idempotent; throws on passing trouble. */
   readonly act: (cause: RecordedEvent) => Promise<void>;
 }
 
-/** What holds are for, told by the contexts that take them. */
+/** The acts of holds, registered by the contexts that take them. */
 export interface HoldActs {
-  /** Throws where the purpose has an act already. */
+  /** Throws if the purpose already has an act. */
   readonly register: (purpose: HoldPurpose, act: HoldAct) => void;
   /** For the hold process. A hold without an act for its purpose stops it. */
   readonly reaction: Reaction;
@@ -122,7 +122,7 @@ function creditedEntryOf(event: RecordedEvent): EntryPlace | undefined {
     : undefined;
 }
 
-/** Stream names have no space, and ids of holds and entries differ by their kind. */
+/** Stream names contain no space, and ids of holds and entries differ by kind. */
 function keyOf(place: HoldPlace | EntryPlace): string {
   return `${place.account} ${'holdId' in place ? place.holdId : place.entryId}`;
 }

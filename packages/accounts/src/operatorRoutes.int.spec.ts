@@ -83,7 +83,7 @@ describe('an account, to its operator', () => {
     return { status: response.status, isReplay, body: await bodyOf(response) };
   };
 
-  it('is adjusted once a ref, in amounts as texts', async () => {
+  it('is adjusted once per ref, in amounts as text', async () => {
     const accounts = accountsOf(`${appId}/test`, newId('usr'));
     const amount = (2n ** 64n - 1n).toString();
     await post(`${accounts}/credit`, { currency: 'CHIP', amount, ref: 'r-1' });
@@ -99,7 +99,7 @@ describe('an account, to its operator', () => {
     expect([more.status, more.body.code]).to.deep.equal([409, 'accounts/idempotency_conflict']);
   });
 
-  it('is shown as it is, and as it was at a moment of the log', async () => {
+  it('is shown as it is now, and as it was at a moment of the log', async () => {
     const accounts = accountsOf(`${appId}/test`, newId('usr'));
     await post(`${accounts}/credit`, { currency: 'CHIP', amount: '5', ref: 'r-1' });
     expect(await get(`${accounts}?currency=CHIP`)).to.deep.equal({ available: '5', held: '0' });
@@ -109,7 +109,7 @@ describe('an account, to its operator', () => {
     expect(moments).to.deep.equal([{ kind: 'ordinal', ordinal: 1 }]);
   });
 
-  it('that is not there is told in the order app, environment, currency, user', async () => {
+  it('that does not exist is refused in the order app, environment, currency, user', async () => {
     const rows: readonly [place: string, currency: string, code: string][] = [
       [`${newId('app')}/prod`, 'X', 'portal/app_not_found'],
       [`${appId}/prod`, 'X', 'portal/environment_not_found'],

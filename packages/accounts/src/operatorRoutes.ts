@@ -1,4 +1,4 @@
-/** A player's off-chain funds, as an operator sees and adjusts them. */
+/** How an operator sees and adjusts a player's off-chain funds. */
 import { type Deadline, type EventStore, requestedBy } from '@coffer/event-store';
 import { type Endpoint, endpoint } from '@coffer/http';
 import {
@@ -39,7 +39,7 @@ export interface OperatorAccountDependencies {
 const fundsBody = z.object({ available: figure, held: figure });
 const shownBody = fundsBody.extend({
   ordinal: z.int().optional().meta({ description: 'With `at`: the last event that counts.' }),
-  position: z.string().optional().meta({ description: 'Where it stands in the log.' }),
+  position: z.string().optional().meta({ description: 'Its place in the log.' }),
 });
 const rendered = encoderOf(fundsBody);
 
@@ -66,7 +66,7 @@ export function operatorAccountEndpoints(dependencies: OperatorAccountDependenci
       path: `/portal/app/:appId/:environment/users/:userId/accounts/${direction}`,
       credential: 'operator',
       summary: `Adjust a player's funds: ${direction}`,
-      description: 'Once per ref: the same adjustment again answers the same.',
+      description: 'Once per ref: a repeat gets the same answer.',
       body: z.strictObject({
         currency: currencyCode,
         amount: positiveAmount,
@@ -89,7 +89,7 @@ export function operatorAccountEndpoints(dependencies: OperatorAccountDependenci
       method: 'GET',
       path: '/portal/app/:appId/:environment/users/:userId/accounts',
       credential: 'operator',
-      summary: "Show a player's funds in one currency, now or as they were",
+      summary: "Show a player's funds in one currency, now or at an earlier moment",
       query: z.strictObject({ currency: currencyCode, at: pastMoment.optional() }),
       success: { status: 200, schema: shownBody },
       errors: ACCOUNT_ERRORS,

@@ -21,7 +21,7 @@ const SOURCE_OF_ENTRY: Readonly<Record<EntryReason, BookAccount>> = {
   rollback: 'house',
 };
 
-/** Who keeps what a hold does not pay out, and pays what goes beyond it. */
+/** Who keeps what a hold does not pay out, and who pays what exceeds it. */
 const OTHER_SIDE_OF_HOLD: Readonly<Record<HoldPurpose, BookAccount>> = {
   session: 'house',
   stake: 'pools',

@@ -1,4 +1,7 @@
-/** The books of an app and the funds of a player, now and as they were. Source: contract, Money model; The command line. */
+/**
+ * The books of an app and the funds of a player, now and at earlier moments. Source: contract, Money model; The command
+ * line.
+ */
 
 import { requireStatus, textOf, verdict } from '@coffer/host/testing';
 import { useLedger } from '@coffer/ledger/testing';
@@ -26,7 +29,7 @@ describe('The totals of an app', () => {
     return { ordinal: lines.length, position: String(lines.at(-1)?.position) };
   };
 
-  it('can be asked for at any ordinal, position or time, and sum to zero', async () => {
+  it('are available for any ordinal, position or time, and sum to zero', async () => {
     const { test } = ledger;
     const userId = await test.newPlayer('100');
     const credited = await end();
@@ -92,7 +95,7 @@ describe('The totals of an app', () => {
     );
   });
 
-  it('come from a log that accepts positions only as it writes them', async () => {
+  it('come from a log that accepts positions only in the form it writes them', async () => {
     for (const list of ['/portal/log', '/portal/streams']) {
       for (const after of ['soon', '-1', '1/', '1/2/3', '9'.repeat(20)]) {
         const answer = await ledger.client.get(`${list}?after=${after}`);

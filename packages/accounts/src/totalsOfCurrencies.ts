@@ -1,10 +1,9 @@
-/** The books of an app as they are answered: one item for each of its currencies. */
+/** The books of an app in an answer: one item for each of its currencies. */
 import { encoderOf, signedFigure as figure } from '@coffer/kernel';
 import type { Currency } from '@coffer/portal';
 import type { TrialBalance } from '@coffer/read-models';
 import { z } from 'zod';
 
-/** The trial balance of one currency, as it is answered. */
 export const currencyTotals = z.object({
   currency: z.string(),
   available: figure,
@@ -27,7 +26,7 @@ const EMPTY = {
 };
 const totalsBody = encoderOf(currencyTotals);
 
-/** A currency in which nothing has happened has books, too: they are empty. */
+/** A currency in which nothing has happened has books, too; they are empty. */
 export function totalsOfCurrencies(currencies: readonly Currency[], balances: readonly TrialBalance[]) {
   return currencies.map(({ id, code }) => {
     const balance = balances.find(({ currencyId }) => currencyId === id);

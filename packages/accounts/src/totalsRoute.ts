@@ -1,4 +1,4 @@
-/** The books of an app as a whole, now or as they were. */
+/** The books of an app as a whole, now or at an earlier moment. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Checkpoint, readCheckpoint } from '@coffer/consumers';
 import { type Pool, type Queryable, withTransaction } from '@coffer/database';
@@ -39,7 +39,7 @@ export const operatorTotalsEndpoints = ({
     method: 'GET',
     path: '/portal/app/:appId/:environment/totals',
     credential: 'operator',
-    summary: "The trial balance of an app's books, now or as it was",
+    summary: "The trial balance of an app's books, now or at an earlier moment",
     description: 'By currency, the seven accounts of the books: they sum to zero.',
     query: z.strictObject({ at: pastMoment.optional() }),
     success: { status: 200, schema: totalsBody },
@@ -52,7 +52,7 @@ export const operatorTotalsEndpoints = ({
         await reached(pool, upToOrdinal, context.deadlineMs - ANSWER_MARGIN_MS);
       }
       return withTransaction(pool, async (client) => {
-        // Rows and checkpoint of one moment.
+        // Rows and checkpoint from the same moment.
         await client.query('set transaction isolation level repeatable read, read only');
         const schema = await liveReadSchema(client);
         const balances = await trialBalances(client, schema, { ...place, upToOrdinal });
@@ -64,7 +64,7 @@ export const operatorTotalsEndpoints = ({
   }),
 ];
 
-/** The read models follow the log: they are at the ordinal in a moment, or something is wrong with them. */
+/** The read models follow the log: they reach the ordinal in a moment, or something is wrong with them. */
 async function reached(pool: Pool, ordinal: number, untilMs: number): Promise<void> {
   for (;;) {
     const checkpoint = await checkpointOf(pool);

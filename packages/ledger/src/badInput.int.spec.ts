@@ -33,7 +33,7 @@ describe('Bad input to the ledger', () => {
     ...fields,
   });
 
-  it('of an unknown address or method is told so before anyone asks who is there', async () => {
+  it('at an unknown address or with an unknown method is refused before credentials are checked', async () => {
     const { client } = ledger;
     const nobody = { key: null };
     for (const path of [
@@ -52,8 +52,8 @@ describe('Bad input to the ledger', () => {
     expect(answer.headers.get('allow')).to.equal('POST, GET, HEAD');
   });
 
-  describe('in the order of checks, the first that fails answers', () => {
-    /** Each request has every mistake of the rows below it too. */
+  describe('gets the answer of the first check that fails', () => {
+    /** Each request also makes every mistake of the rows below it. */
     const rows: readonly (readonly [string, () => Promise<Answer>])[] = [
       ['401 auth/missing_credentials', () => send('/ledger/bet', '{', { key: null, headers: asText })],
       ['401 auth/invalid_key', () => send('/ledger/bet', '{', { key: 'sk_test_no', headers: asText })],
@@ -79,7 +79,7 @@ describe('Bad input to the ledger', () => {
     const asText = { 'content-type': 'text/plain' };
     for (const [refusal, call] of rows) it(refusal, () => refused(refusal, call));
 
-    it('of an open: user, currency, key, standing, funds', async () => {
+    it('to an open is checked in the order user, currency, key, standing, funds', async () => {
       const { test } = ledger;
       const userId = await test.newPlayer('10');
       const opened = { userId, lockAmount: '5', transactionUuid: 'open-1' };
@@ -109,7 +109,7 @@ describe('Bad input to the ledger', () => {
     }
   });
 
-  it('of a media type other than JSON in UTF-8 is refused', async () => {
+  it('in a media type other than JSON in UTF-8 is refused', async () => {
     const body = JSON.stringify(bet());
     for (const type of [
       'text/plain',
@@ -137,7 +137,7 @@ describe('Bad input to the ledger', () => {
     expect(verdict(await send('/ledger/batch', padded(batch, 4 * KIB * KIB)))).to.equal('200');
   });
 
-  it('that is no JSON document is refused', async () => {
+  it('that is not a JSON document is refused', async () => {
     const text = JSON.stringify(bet());
     for (const body of [
       text.slice(0, -1),
@@ -203,14 +203,14 @@ describe('Bad input to the ledger', () => {
       });
     }
 
-    it('the largest one is taken', async () => {
+    it('the largest one is accepted', async () => {
       await refused('409 ledger/insufficient_balance', () =>
         send('/ledger/bet', bet({ amount: '18446744073709551615' })),
       );
     });
   });
 
-  it("in a caller's id is refused; 64 characters of A-Z a-z 0-9 . _ : - are one", async () => {
+  it("in a caller's id is refused; 64 characters of A-Z a-z 0-9 . _ : - are accepted", async () => {
     const wrong = ['', 'x'.repeat(65), 'a b', 'ä', 'a/b', 'a\nb', 'a\0b', '\uD800', 1, null, {}];
     for (const id of wrong) {
       await refused(INVALID, () => send('/ledger/bet', bet({ transactionUuid: id })));
@@ -236,7 +236,7 @@ describe('Bad input to the ledger', () => {
     await refused(INVALID, () => send('/ledger/rollback', same));
   });
 
-  it('of fields and parameters that nobody reads is refused, and named', async () => {
+  it('in unknown fields and parameters is refused, and they are named', async () => {
     const { sessionId } = session;
     const bodies: readonly (readonly [string, Fields])[] = [
       ['/ledger/bet', bet({ amuont: '1' })],
@@ -272,7 +272,7 @@ describe('Bad input to the ledger', () => {
     expect(verdict(await test.get('/ledger/sessions?userId=%ff'))).to.equal(INVALID);
   });
 
-  it('of long texts where ids belong is an absent thing, and no error of ours', async () => {
+  it('of long texts in place of ids is answered as not found, without an internal error', async () => {
     const { test } = ledger;
     const long = 'ses_'.padEnd(60_000, 'x');
     expect(verdict(await test.bet({ sessionId: long, amount: '1' }))).to.equal(
@@ -284,7 +284,7 @@ describe('Bad input to the ledger', () => {
     expect(verdict(await test.openSession(quoted))).to.equal('404 ledger/unknown_currency');
   });
 
-  // Nested, so that it comes after everything above.
+  // Nested, so that it runs after everything above.
   describe('after all of this', () => {
     it('the log has what was accepted and no more, and the program logged no trouble', async () => {
       const { client, world, app } = ledger;

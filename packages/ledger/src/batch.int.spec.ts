@@ -91,7 +91,7 @@ describe('A batch', () => {
     ]);
   });
 
-  it('is one append: its events stand side by side, in order, and refusals leave no gap', async () => {
+  it('is one append: its events are next to each other, in order, and refusals leave no gap', async () => {
     const { test, news } = ledger;
     const { sessionId } = await test.newSession('100');
     await news();
@@ -112,7 +112,7 @@ describe('A batch', () => {
     );
   });
 
-  it('sent again answers the same where it replays, and writes nothing', async () => {
+  it('sent again gets the same answers where it replays, and writes nothing', async () => {
     const { test, news } = ledger;
     const { sessionId } = await test.newSession('100');
     const operations = [bet('bet-1', '30'), win('win-1', 'bet-1', '10'), rollback('back-9', 'bet-9')];
@@ -122,7 +122,7 @@ describe('A batch', () => {
     expect(await news()).to.deep.equal([]);
   });
 
-  it('replays a duplicate inside itself', async () => {
+  it('replays a duplicate within itself', async () => {
     const { test, news } = ledger;
     const { sessionId } = await test.newSession('100');
     await news();
@@ -159,7 +159,7 @@ describe('A batch', () => {
     }
   });
 
-  it('takes 1,000 operations, also the longest there are', async () => {
+  it('takes 1,000 operations, even the longest possible', async () => {
     const { test } = ledger;
     const { sessionId } = await test.newSession('0');
     const long = (kind: string, index: number) => `${kind}-${index}-`.padEnd(64, 'x');
@@ -178,7 +178,7 @@ describe('A batch', () => {
     expect(results.at(-1)?.body.balance).to.equal(String(999n * (2n ** 64n - 1n)));
   });
 
-  it('of 1,001, of none, or with one operation of the wrong form is refused whole', async () => {
+  it('of 1,001, of none, or with one malformed operation is refused as a whole', async () => {
     const { test, refused } = ledger;
     const session = await test.newSession('100');
     const { sessionId } = session;

@@ -26,7 +26,7 @@ describe('ledger: deciders and contract', () => {
       expect([...models.values()].flatMap((model) => model.owed())).to.deep.equal([]);
     }));
 
-  it('never let a balance fall below zero, and lose or invent nothing', () =>
+  it('never let a balance fall below zero, and neither lose nor invent anything', () =>
     holds(200, (operations) => {
       const world = createDeciderWorld('kept');
       for (const operation of operations) {
@@ -40,7 +40,7 @@ describe('ledger: deciders and contract', () => {
       }
     }));
 
-  it('change no balance and no later answer by a refusal', () =>
+  it('change no balance and no later answer when they refuse', () =>
     holds(200, (operations) => {
       const { answers } = worldAfter(operations);
       const isAccepted = (index: number) => answers[index]?.accepted === true;
@@ -48,7 +48,7 @@ describe('ledger: deciders and contract', () => {
       expect(worldAfter(accepted).answers).to.deep.equal(answers.filter((_, index) => isAccepted(index)));
     }));
 
-  it('answer every operation that is sent twice as the first time, and move nothing more', () =>
+  it('answer every operation sent twice as they did the first time, and move nothing more', () =>
     holds(200, (operations) => {
       const once = createDeciderWorld('kept');
       const twice = createDeciderWorld('kept');
@@ -63,7 +63,7 @@ describe('ledger: deciders and contract', () => {
     }));
 
   for (const source of ['refolded', 'snapshot'] as const) {
-    it(`decide the same on a state that is ${source === 'snapshot' ? 'out of a snapshot' : 'folded anew'}`, () =>
+    it(`decide the same on a state that is ${source === 'snapshot' ? 'from a snapshot' : 'folded anew'}`, () =>
       holds(100, (operations) => {
         const kept = createDeciderWorld('kept');
         const other = createDeciderWorld(source);
@@ -74,7 +74,7 @@ describe('ledger: deciders and contract', () => {
       }));
   }
 
-  it('see histories that reach every answer of the contract', () => {
+  it('are given histories that reach every answer of the contract', () => {
     const seen = new Set<string>();
     for (const operations of fc.sample(histories, { numRuns: 400, seed: 1 })) {
       for (const verdict of explainCasino(worldAfter(operations)).verdicts.keys()) seen.add(verdict);

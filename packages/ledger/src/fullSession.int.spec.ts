@@ -1,4 +1,4 @@
-/** A session that has taken all the writes it keeps. Source: contract, Ledger: more than 100,000 writes. */
+/** A session that has taken all the writes it can hold. Source: contract, Ledger: more than 100,000 writes. */
 
 import { requireStatus } from '@coffer/host/testing';
 import { expect } from 'chai';
@@ -28,7 +28,7 @@ describe('A play session of 100,000 writes', () => {
     }
   });
 
-  it('takes no new bet, which is told before that it exceeds the balance', async () => {
+  it('takes no new bet, and says so before it says that the bet exceeds the balance', async () => {
     const { test, refused } = ledger;
     const { sessionId } = session;
     const bet = { sessionId, amount: '999' };

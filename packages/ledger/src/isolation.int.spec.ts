@@ -55,7 +55,7 @@ describe('Of the ledger', () => {
       });
     });
 
-    /** The others ask for all there is, and nothing has happened. */
+    /** The others ask for everything there is, and nothing has happened. */
     async function expectNothing(place: AppPlace, verdicts: readonly string[]): Promise<readonly Answer[]> {
       const before = await ledger.view(session);
       await ledger.news();
@@ -68,19 +68,19 @@ describe('Of the ledger', () => {
       return answers;
     }
 
-    it('of test are absent to the live key, in the very words of an absent one', async () => {
+    it('in test are absent for the live key, in the very words of an absent one', async () => {
       const { live } = ledger;
       const answers = await expectNothing(live, ALL_HIDDEN);
       const absent = await allOf(live, ABSENT);
       expect(answers.map(({ text }) => text)).to.deep.equal(absent.map(({ text }) => text));
     });
 
-    it('are absent to another app', async () => {
+    it('are absent for another app', async () => {
       const other = await setUpApp(ledger.client, { name: 'Elsewhere' });
       await expectNothing(other.test, ALL_HIDDEN);
     });
 
-    it('of a shared scope: the user is known to the other app, the session and the funds are not', async () => {
+    it('in a shared scope: the user is known to the other app, the session and the funds are not', async () => {
       const { client, app, test } = ledger;
       const sibling = (await setUpApp(client, { name: 'Sibling', scope: app.scopeId })).test;
       const [opened, accounts] = (await allOf(sibling, session)).slice(9);
@@ -98,7 +98,7 @@ describe('Of the ledger', () => {
     });
   });
 
-  it('one transactionUuid opens a session of its own in each app and environment', async () => {
+  it('one transactionUuid opens a separate session in each app and environment', async () => {
     const { client, test, live } = ledger;
     const other = (await setUpApp(client, { name: 'Elsewhere' })).test;
     const sessionIds: string[] = [];
@@ -120,7 +120,7 @@ describe('Of the ledger', () => {
     before(async () => {
       app = await setUpApp(ledger.client, { name: 'Keys' });
     });
-    it("that is publishable, or the operator's, is of the wrong kind for all of it", async () => {
+    it("that is publishable, or the operator's, is of the wrong kind everywhere", async () => {
       const { client } = ledger;
       for (const options of [{ key: app.test.publishableKey }, {}]) {
         const answers = [
@@ -135,7 +135,7 @@ describe('Of the ledger', () => {
       }
     });
 
-    it('that is secret opens no door of the operator', async () => {
+    it("that is secret opens none of the operator's endpoints", async () => {
       const { client } = ledger;
       const key = app.test.secretKey;
       const paths = ['/portal/apps', '/portal/log', `/portal/app/${app.appId}/test/sessions`];
@@ -143,7 +143,7 @@ describe('Of the ledger', () => {
       expect(answers.map(verdict)).to.deep.equal(Array(3).fill('403 auth/wrong_credential_kind'));
     });
 
-    it("that was revoked is refused within a second, and the app's other key goes on", async () => {
+    it("that was revoked is refused within a second, while the app's other key keeps working", async () => {
       const { client } = ledger;
       const keys = `/portal/app/${app.appId}/test/keys`;
       const made = requireStatus(await client.post(keys, { kind: 'secret' }), 200);
@@ -163,7 +163,7 @@ describe('Of the ledger', () => {
       expect(verdict(await app.test.get('/ledger/sessions'))).to.equal('200');
     });
 
-    it('that follows another replays what was written with it', async () => {
+    it('that replaces another replays what was written with it', async () => {
       const { client, replays } = ledger;
       const { sessionId } = await ledger.test.newSession('10');
       const bet = { sessionId, transactionUuid: 'bet-1', amount: '1' };

@@ -1,4 +1,4 @@
-/** Opening and settling at their edges, and what may still come after. Source: contract, Ledger. */
+/** The edge cases of opening and settling, and what may still follow. Source: contract, Ledger. */
 
 import { requireStatus, textOf, verdict } from '@coffer/host/testing';
 import { expect } from 'chai';
@@ -72,7 +72,7 @@ describe('The ledger, from open to settle', () => {
       expect(await news()).to.deep.equal([]);
     });
 
-    it('takes the header Idempotency-Key as its transactionUuid when the body has none', async () => {
+    it('takes the header Idempotency-Key as its transactionUuid if the body has none', async () => {
       const { test, replays } = ledger;
       const userId = await test.newPlayer('100');
       const body = { userId, gameCode: 'dice', currency: 'CHIP', lockAmount: '10' };
@@ -83,7 +83,7 @@ describe('The ledger, from open to settle', () => {
       await replays(opened, () =>
         test.post('/ledger/sessions', { ...body, transactionUuid: 'open-by-header' }),
       );
-      // Two keys that differ: which one would be sent again?
+      // If two keys differ, which one would a repeat send?
       const named = { ...body, transactionUuid: 'open-by-body' };
       expect(verdict(await test.post('/ledger/sessions', named, { headers }))).to.equal(
         '400 request/invalid',
@@ -104,7 +104,7 @@ describe('The ledger, from open to settle', () => {
       expect(await test.funds(userId)).to.deep.equal({ available: '80', held: '20' });
     });
 
-    it('answers as first also when the session has been played and settled since', async () => {
+    it('repeats its first answer even if the session has been played and settled since', async () => {
       const { test, replays } = ledger;
       const userId = await test.newPlayer('100');
       const open = { userId, lockAmount: '100', transactionUuid: 'open-played-on' };
@@ -145,7 +145,7 @@ describe('The ledger, from open to settle', () => {
   });
 
   describe('a settlement', () => {
-    it('nets the session, counts open bets as lost, and is answered once the payout is available', async () => {
+    it('nets the session, counts open bets as lost, and answers once the payout is available', async () => {
       const { test, news } = ledger;
       const { sessionId, userId } = await test.newSession('100');
       await test.bet({ sessionId, transactionUuid: 'bet-1', amount: '30' });
@@ -180,7 +180,7 @@ describe('The ledger, from open to settle', () => {
       });
     });
 
-    it('again, also under another unused uuid, is a replay', async () => {
+    it('again, even under another unused uuid, is a replay', async () => {
       const { test, replays } = ledger;
       const { sessionId } = await test.newSession('100');
       const settled = requireStatus(await test.settle({ sessionId, transactionUuid: 'settle-1' }), 200);
@@ -200,7 +200,7 @@ describe('The ledger, from open to settle', () => {
       await refused(session, () => test.win(win), '409 ledger/session_settled');
     });
 
-    it('leaves the rollback of an accepted, unwon bet to the house: its own figures stay', async () => {
+    it('leaves the rollback of an accepted bet without a win to the house: its own figures stay', async () => {
       const { test, news, replays } = ledger;
       const { sessionId, userId } = await test.newSession('100');
       await test.bet({ sessionId, transactionUuid: 'bet-1', amount: '30' });

@@ -1,7 +1,7 @@
 /**
- * How a play session begins: the player's account reserves, then the session is opened for what it holds. The second
- * event is a pure function of the first, so the request that began and the process that finishes it after a crash write
- * the same bytes. Source: contract, Ledger; ADR 0006.
+ * How a play session begins: the player's account reserves the funds, then the session is opened on that hold. The
+ * second event is a pure function of the first, so the request that began it and the process that finishes it after a
+ * crash write the same bytes. Source: contract, Ledger; ADR 0006.
  */
 import assert from 'node:assert/strict';
 import { type AccountKey, type Accounts, holdOpenedBy, sessionHoldId } from '@coffer/accounts';
@@ -55,7 +55,7 @@ export function createOpenings({
 }: OpeningDependencies) {
   return { open, openFromHold };
 
-  /** Reserve on the account, then act on the session. Safe to repeat when it carries a `transactionUuid`. */
+  /** Reserve on the account, then act on the session. Safe to repeat if it carries a `transactionUuid`. */
   async function open(
     place: AppPlace,
     request: OpenRequest,
@@ -104,14 +104,14 @@ export function createOpenings({
       const outcome = await openFromHold(hold.cause, context.deadlineMs);
       failPoint('open.opened');
       if (!outcome) return requireReplay(await openedBefore(place, sessionId, request, context));
-      // Who held the funds has begun it, also where the process has opened the session meanwhile.
+      // Whoever held the funds began it, even if the process has opened the session in the meantime.
       return { ...outcome, replayed: outcome.replayed && hold.outcome !== 'held' };
     });
   }
 
   /**
-   * The act of a hold: opens the session that the funds are held for. Undefined when another account's hold
-   * opened it first; this hold is then closed in full.
+   * The act of a hold: opens the session that the funds are held for. Undefined if another account's hold opened it
+   * first; this hold is then closed in full.
    */
   async function openFromHold(
     cause: StreamEvent,
@@ -133,7 +133,7 @@ export function createOpenings({
     return undefined;
   }
 
-  /** The original answer when the session is open already; throws when it was opened with other content. */
+  /** The original answer if the session is open already; throws if it was opened with other content. */
   async function openedBefore(
     place: AppPlace,
     sessionId: string,
@@ -153,7 +153,7 @@ function sessionIdOf({ appId, environment }: AppPlace, transactionUuid: string |
   return idFromParts('ses', 'playSession', environment, appId, transactionUuid);
 }
 
-/** The whole command, as the event that holds the funds keeps it; the rest stands in the hold itself. */
+/** The whole command, as recorded in the event that holds the funds; the rest is in the hold itself. */
 function requestOf({ sessionId, gameCode, currency, transactionUuid, openedAt }: SessionTerms) {
   const request = { sessionId, gameCode, currency, openedAt };
   return transactionUuid === undefined ? request : { ...request, transactionUuid };
@@ -178,7 +178,7 @@ function conflictOf(transactionUuid: string | undefined, field: string): Rejecti
   return reject('ledger/transaction_conflict', { transactionUuid, field });
 }
 
-/** A hold that is closed or lost has a session that was opened; without one the books would be wrong. */
+/** A hold that is closed or lost implies that a session was opened; otherwise the books would be wrong. */
 function requireReplay(replay: Outcome<OpenedAnswer> | undefined): Outcome<OpenedAnswer> {
   assert(replay, 'a hold was given back, but no session was opened in its place');
   return replay;

@@ -1,4 +1,4 @@
-/** Stranded play sessions, as an operator finds and settles them. */
+/** How an operator finds and settles stranded play sessions. */
 import { type Endpoint, endpoint } from '@coffer/http';
 import { callerId } from '@coffer/kernel';
 import { type AppDirectory, PLACE_ERRORS, placeOf } from '@coffer/portal';
@@ -48,7 +48,7 @@ export const operatorSessionEndpoints = ({
     path: '/portal/app/:appId/:environment/sessions/:sessionId/settle',
     credential: 'operator',
     summary: 'Settle a play session',
-    description: 'As POST /ledger/settle: open bets count as lost, and a repeat answers the same.',
+    description: 'Like POST /ledger/settle: open bets count as lost, and a repeat gets the same answer.',
     body: z.strictObject({ transactionUuid: callerId.optional() }),
     success: { status: 200, schema: settledSession },
     errors: [...PLACE_ERRORS, ...SETTLE_ERRORS],

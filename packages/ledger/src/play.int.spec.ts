@@ -1,4 +1,4 @@
-/** Bets, wins and rollbacks at their edges. Source: contract, Ledger, the table of edge cases. */
+/** The edge cases of bets, wins and rollbacks. Source: contract, Ledger, the table of edge cases. */
 
 import { type Answer, requireStatus, verdict } from '@coffer/host/testing';
 import { expect } from 'chai';
@@ -8,7 +8,7 @@ describe('The ledger, in play', () => {
   const ledger = useLedger();
 
   describe('a bet', () => {
-    it('larger than the balance is refused with both figures, and the next one is taken', async () => {
+    it('larger than the balance is refused with both figures, and the next one is accepted', async () => {
       const { test, refused } = ledger;
       const session = await test.newSession('100');
       const { sessionId } = session;
@@ -46,7 +46,7 @@ describe('The ledger, in play', () => {
       await refused(session, () => test.bet(bet), '409 ledger/bet_rolled_back', { balance: '100' });
     });
 
-    it('may carry the uuid that its session was opened with: the two keys have other scopes', async () => {
+    it('may carry the uuid that its session was opened with: the two keys have different scopes', async () => {
       const { test } = ledger;
       const userId = await test.newPlayer('100');
       const transactionUuid = 'shared-by-open-and-bet';
@@ -69,7 +69,7 @@ describe('The ledger, in play', () => {
   });
 
   describe('a win', () => {
-    it('for an unknown bet is refused and nothing is kept, so that a later retry succeeds', async () => {
+    it('for an unknown bet is refused and not recorded, so that a later retry succeeds', async () => {
       const { test, refused } = ledger;
       const session = await test.newSession('100');
       const { sessionId } = session;
@@ -95,7 +95,7 @@ describe('The ledger, in play', () => {
       expect(await news()).to.deep.equal(Array(3).fill('playSession WinCredited'));
     });
 
-    it('may exceed the lock, and all of it can be played on with', async () => {
+    it('may exceed the lock, and all of it can be bet again', async () => {
       const { test } = ledger;
       const { sessionId } = await test.newSession('10');
       const betTransactionUuid = 'bet-1';
@@ -156,7 +156,7 @@ describe('The ledger, in play', () => {
       expect((await test.balance(sessionId)).json.balance).to.equal('100');
     });
 
-    it('again under a new uuid is "already_rolled_back", keeps nothing and does not consume its uuid', async () => {
+    it('again under a new uuid is "already_rolled_back", records nothing and does not consume its uuid', async () => {
       const { test, news, view } = ledger;
       const session = await test.newSession('100');
       const { sessionId } = session;
@@ -243,7 +243,7 @@ describe('The ledger, in play', () => {
     });
   });
 
-  it('refuses every write to an unknown session, and to an id of the wrong form, in the same words', async () => {
+  it('refuses every write to an unknown session and to a malformed id, in the same words', async () => {
     const { test, news } = ledger;
     await news();
     for (const sessionId of [
@@ -266,7 +266,7 @@ describe('The ledger, in play', () => {
     expect(await news()).to.deep.equal([]);
   });
 
-  it('replays the same uuid with the same content, also after the settlement', async () => {
+  it('replays the same uuid with the same content, even after the settlement', async () => {
     const { test, replays } = ledger;
     const { sessionId } = await test.newSession('100');
     await test.bet({ sessionId, transactionUuid: 'bet-2', amount: '20' });

@@ -20,7 +20,7 @@ function recorded(event: PlaySessionEvent): RecordedEvent {
     metadata: encodeMetadata(metadata, schemaVersion),
     stream: playSessionStream('test', appId, sessionId),
     revision: 3,
-    // Not looked at.
+    // Not used.
     position: '4' as Position,
     recordedAt,
   };

@@ -1,6 +1,6 @@
 /**
- * What must follow from the first step of an open, a settlement and a late rollback, should the request that
- * began them have died: the hold process carries it out. Source: architecture, Processes; ADR 0006.
+ * What must follow from the first step of an open, a settlement or a late rollback even if the request has died: the
+ * hold process carries it out. Source: architecture, Processes; ADR 0006.
  */
 import {
   type AccountDue,
@@ -17,7 +17,7 @@ import { playSessionPlace } from './sessionStreams.ts';
 
 type CarryOut = Pick<PlaySessions, 'carryOut'>;
 
-/** For holds of purpose `session`: the open, which shows as `SessionOpened`. */
+/** For holds with the purpose `session`: the open, recorded as `SessionOpened`. */
 export function sessionHoldAct({ carryOut }: CarryOut): HoldAct {
   return {
     holdOf(event: RecordedEvent) {
@@ -47,7 +47,7 @@ export function sessionDues({ carryOut }: CarryOut): readonly AccountDue[] {
         const rolledBack = decodedAs(event, 'BetRolledBack');
         if (!rolledBack) return undefined;
         const { transactionUuid, amount, late } = rolledBack.data;
-        // What moves nothing makes no due.
+        // What moves nothing creates no due.
         if (!late || amount === 0n) return undefined;
         const { environment, appId, sessionId } = playSessionPlace(event.stream);
         const account = accountStreamOf({ environment, appId, ...late });
@@ -67,7 +67,7 @@ function holdPlace(
   return { account, holdId: sessionHoldId(sessionId) };
 }
 
-/** Most events of the log are bets: the type is looked at before anything is decoded. */
+/** Most events in the log are bets, so the type is checked before anything is decoded. */
 function decodedAs<Type extends PlaySessionEvent['type']>(event: RecordedEvent, type: Type) {
   if (event.type !== type) return undefined;
   return playSessionEvents.decode(event) as Extract<PlaySessionEvent, { type: Type }>;

@@ -45,7 +45,7 @@ describe('the projection of play sessions', () => {
     expect(row).to.deep.equal({ ...settledRow, revision: 3, lateRolledBack: 40n });
   });
 
-  it('keeps a remembered rollback without moving anything', () => {
+  it('records a remembered rollback without moving anything', () => {
     const remembered: PlaySessionEvent = {
       type: 'RollbackRemembered',
       data: { transactionUuid: 'r', betTransactionUuid: 'b', balance: 100n },
@@ -53,26 +53,26 @@ describe('the projection of play sessions', () => {
     expect(rowAfter(opened(100n), remembered)).to.deep.equal({ ...openRow, revision: 1 });
   });
 
-  it('changes nothing when a page comes again', () => {
+  it('changes nothing when a page is applied again', () => {
     const history = recorded(opened(100n), bet('b1', 40n, 60n), bet('b2', 10n, 50n));
     const row = foldRow(playSessionsProjection, undefined, history);
     expect(foldRow(playSessionsProjection, row, history.slice(1))).to.equal(row);
     expect(foldRow(playSessionsProjection, row, history)).to.equal(row);
   });
 
-  it('refuses a settlement of other sums than those it has seen', () => {
+  it('refuses a settlement whose sums differ from those it has seen', () => {
     expect(() =>
       rowAfter(opened(100n), settled({ totalBet: 1n, totalWin: 0n, payout: 99n, net: -1n })),
     ).to.throw();
   });
 
-  it('refuses a history with a hole', () => {
+  it('refuses a history with a gap', () => {
     const [first, , third] = recorded(opened(100n), bet('b1', 40n, 60n), bet('b2', 10n, 50n));
     const holed = [first, third].filter((event) => event !== undefined);
     expect(() => foldRow(playSessionsProjection, undefined, holed)).to.throw('Revision 2');
   });
 
-  it('has nothing to do with other streams', () => {
+  it('ignores other streams', () => {
     const [event] = recorded(opened(100n));
     expect(event && playSessionsProjection.keyOf(event)).to.equal(SESSION);
     expect(event && playSessionsProjection.keyOf({ ...event, stream: `account-live.${APP}.usr.1` })).to.equal(

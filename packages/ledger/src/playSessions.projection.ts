@@ -6,7 +6,7 @@ import { playSessionEvents } from './domain/playSession.events.ts';
 
 export const playSessionsProjection: RowProjection<PlaySessionRow> = {
   keyOf({ stream }) {
-    // Most of the log are plays, and most of the rest is told apart without parsing.
+    // Most events in the log are bets, and most others can be told apart without parsing.
     if (!stream.startsWith('playSession-')) return undefined;
     return parseStreamName(stream)?.id;
   },
@@ -41,7 +41,7 @@ export const playSessionsProjection: RowProjection<PlaySessionRow> = {
       case 'WinCredited':
         return { ...row, revision, balance: event.data.balance, totalWin: row.totalWin + event.data.amount };
       case 'BetRolledBack': {
-        // A late one is paid by the house into the account: the settlement's figures stay.
+        // The house pays a late one into the account: the settlement's figures stay.
         if (event.data.late) {
           return { ...row, revision, lateRolledBack: row.lateRolledBack + event.data.amount };
         }

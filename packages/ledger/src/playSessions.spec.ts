@@ -1,4 +1,4 @@
-/** An open that the hold process helps with. Source: contract, Common rules (replays). */
+/** An open that the hold process finishes. Source: contract, Common rules (replays). */
 import { createAccounts } from '@coffer/accounts';
 import { type AppendRequest, createCommandHandler, type EventStore } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
@@ -34,7 +34,7 @@ function startNode(store: EventStore) {
 }
 
 describe('a session that is opened', () => {
-  it('is no replay for who held its funds, also where the process opens it first', async () => {
+  it('is not a replay for whoever held its funds, even if the process opens it first', async () => {
     const memory = createMemoryEventStore();
     const process = startNode(memory);
     const request = startNode({

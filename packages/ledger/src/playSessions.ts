@@ -1,7 +1,7 @@
 /**
- * Play sessions across their two streams: the player's account reserves, the session acts, the account
- * closes. Each later event is a pure function of the one before it, so the request that began and the
- * process that finishes it after a crash write the same bytes. Source: contract, Ledger; ADR 0006.
+ * Play sessions across their two streams: the player's account reserves, the session acts, the account closes the hold.
+ * Each later event is a pure function of the one before it, so the request that began it and the process that finishes
+ * it after a crash write the same bytes. Source: contract, Ledger; ADR 0006.
  */
 import assert from 'node:assert/strict';
 import { type Accounts, rollbackEntryId, sessionHoldId } from '@coffer/accounts';
@@ -31,7 +31,7 @@ export interface PlaySessionDependencies extends OpeningDependencies {
   readonly accounts: Pick<Accounts, 'hold' | 'closeHold' | 'creditLateRollback'>;
 }
 
-/** What a command on an open session asks for. */
+/** A command on an open session, as requested. */
 export type WriteCommand = Extract<PlaySessionCommand, { type: 'PlaceBet' | 'CreditWin' | 'RollBackBet' }>;
 
 export type PlaySessions = ReturnType<typeof createPlaySessions>;
@@ -55,7 +55,7 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
     return outcome;
   }
 
-  /** Bets, wins and rollbacks in order, in one append; each answered as it would be alone. */
+  /** Bets, wins and rollbacks in order, in one append; each is answered as it would be alone. */
   async function writeAll(
     place: AppPlace,
     sessionId: string,
@@ -68,7 +68,7 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
       if (result.status === 'decided') {
         if (isLate(result)) await finishRollback(stream, result, context.deadlineMs);
       }
-      // An absent session is one error and not a thousand.
+      // An absent session is one error instead of a thousand.
       else if (isRejection(result.reason, 'ledger/session_not_found')) throw result.reason;
     }
     return results;
@@ -135,7 +135,7 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
     failPoint('lateRollback.credited');
   }
 
-  /** The session, confirmed current. Throws `ledger/session_not_found`. */
+  /** The session, from a confirmed current state. Throws `ledger/session_not_found`. */
   async function load(place: AppPlace, sessionId: string, deadline: Deadline): Promise<KnownSession> {
     const session = await handler.load(playSession, streamOf(place, sessionId), deadline);
     if (session.status === 'unknown') throw reject('ledger/session_not_found');
@@ -147,7 +147,10 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
   }
 }
 
-/** A bet rolled back after the settlement, now or when this is a repeat: the player is to be credited. */
+/**
+ * A bet rolled back after the settlement, now or in an earlier request that this one repeats: the player is to be
+ * credited.
+ */
 interface LateRollback extends Outcome<PlaySessionAnswer> {
   readonly answer: RollbackAnswer & { readonly late: NonNullable<RollbackAnswer['late']> };
 }
@@ -160,7 +163,7 @@ type EventOfType<Type extends PlaySessionEvent['type']> = Extract<PlaySessionEve
 
 function decoded<Type extends PlaySessionEvent['type']>(stored: StreamEvent, type: Type): EventOfType<Type> {
   const event = playSessionEvents.decode(stored);
-  assert(event.type === type, `${stored.stream} has a ${event.type} where a ${type} was looked for`);
+  assert(event.type === type, `${stored.stream} has a ${event.type} where a ${type} was expected`);
   // Proved by the line above, which the compiler cannot follow through the type parameter.
   return event as EventOfType<Type>;
 }

@@ -10,13 +10,13 @@ import { type PlayedSession, useLedger } from './testing/useLedger.ts';
 const PARALLEL = 50;
 const CONFLICT = '409 ledger/transaction_conflict';
 
-describe('The ledger, asked the same at once', () => {
+describe('The ledger, given the same request many times at once', () => {
   const ledger = useLedger();
 
   const inParallel = (call: () => Promise<Answer>) =>
     Promise.all(Array.from({ length: PARALLEL }, () => call()));
 
-  /** One acts and the others repeat its very answer; the log gains the events of one. */
+  /** One request acts and the others repeat its very answer; the log gains the events of one. */
   async function expectOneEffect(call: () => Promise<Answer>, events: readonly string[]): Promise<void> {
     await ledger.news();
     const answers = await inParallel(call);
@@ -95,7 +95,7 @@ describe('The ledger, asked the same at once', () => {
     expect(await test.funds(userId)).to.deep.equal({ available: '2', held: '98' });
   });
 
-  it('settles over exactly the bets that it accepted', async () => {
+  it('settles exactly the bets that it accepted', async () => {
     const { test } = ledger;
     const { sessionId, userId } = await test.newSession('100');
     const bets = Array.from({ length: PARALLEL }, () => () => test.bet({ sessionId, amount: '1' }));
@@ -108,7 +108,7 @@ describe('The ledger, asked the same at once', () => {
   });
 });
 
-describe('The ledger, asked something else under the same key', () => {
+describe('The ledger, given other content under the same key', () => {
   const ledger = useLedger();
 
   interface Write {
@@ -118,7 +118,7 @@ describe('The ledger, asked something else under the same key', () => {
     readonly changes: readonly (readonly [field: string, change: Fields | (() => Promise<Fields>)])[];
   }
 
-  /** A session with the bets "bet-1" and "bet-2" of 10 each, none of which the key under test names. */
+  /** A session with the bets "bet-1" and "bet-2" of 10 each, which the key under test does not refer to. */
   async function playedSession(test: AppPlace): Promise<PlayedSession> {
     const session = await test.newSession('100');
     for (const transactionUuid of ['bet-1', 'bet-2']) {
@@ -232,7 +232,7 @@ describe('The ledger, asked something else under the same key', () => {
     });
   }
 
-  /** Of two opens under one key the winner's lock is held; whatever the loser held has been given back. */
+  /** Of two opens under one key, the winner's lock is held; whatever the loser held has been given back. */
   async function expectOneHold(winning: Fields | undefined, losing: Fields | undefined): Promise<void> {
     if (winning?.lockAmount === undefined || losing === undefined) return;
     const { test } = ledger;
@@ -246,7 +246,7 @@ describe('The ledger, asked something else under the same key', () => {
     });
   }
 
-  it('names the operation before anything else', async () => {
+  it('first names the operation', async () => {
     const { test, refused } = ledger;
     const session = await playedSession(test);
     const { sessionId } = session;

@@ -1,4 +1,4 @@
-/** What can be read of sessions and funds, page by page. Source: contract, Ledger, the additional endpoints. */
+/** What can be read about sessions and funds, page by page. Source: contract, Ledger, the additional endpoints. */
 
 import { type Answer, requireStatus, textOf, verdict } from '@coffer/host/testing';
 import { eventually } from '@coffer/testing';
@@ -76,7 +76,7 @@ describe('The reads of the ledger', () => {
       }
     });
 
-    it('come 50 at a time unless asked otherwise, and include what was written a moment ago', async () => {
+    it('come 50 at a time by default, and include what was written a moment ago', async () => {
       const { test } = ledger;
       const { sessionId } = await test.newSession('100');
       const bets = Array.from({ length: 51 }, (_, index) => ({
@@ -96,7 +96,7 @@ describe('The reads of the ledger', () => {
       expect(next.json.nextCursor).to.equal(null);
     });
 
-    it('refuse the cursor of another list, and one that was never given', async () => {
+    it('refuse the cursor of another list, and one that was never issued', async () => {
       const { test } = ledger;
       const other = await test.newSession('100');
       for (const amount of ['1', '2']) await test.bet({ sessionId: other.sessionId, amount });
@@ -144,7 +144,7 @@ describe('The reads of the ledger', () => {
       });
     });
 
-    it('that is absent, or named in the wrong form, is 404', async () => {
+    it('that is absent, or has a malformed id, is 404', async () => {
       const { test } = ledger;
       for (const sessionId of [ABSENT_SESSION, 'ses_1', 'x', '%20', '%00', ABSENT_USER]) {
         const answers = [await test.get(`/ledger/sessions/${sessionId}`), await transactionsOf(sessionId)];
@@ -176,7 +176,7 @@ describe('The reads of the ledger', () => {
 
     const idsOf = (items: Items) => items.map(({ sessionId }) => sessionId);
 
-    it('has them newest first, in pages, and as they show themselves', async () => {
+    it('has them newest first, in pages, and each as it is shown by itself', async () => {
       const { test } = ledger;
       const path = `/ledger/sessions?userId=${alice}`;
       const whole = itemsOf(await test.get(path));
@@ -216,7 +216,7 @@ describe('The reads of the ledger', () => {
     });
   });
 
-  it('refuses limits outside 1 to 200 and parameters that nobody reads', async () => {
+  it('refuses limits outside 1 to 200 and unknown parameters', async () => {
     const { test } = ledger;
     const { sessionId, userId } = await test.newSession('1');
     for (const path of ['/ledger/sessions', `/ledger/sessions/${sessionId}/transactions`]) {

@@ -61,7 +61,7 @@ export function ledgerEndpoints(dependencies: LedgerRouteDependencies): readonly
       credential: 'sk',
       summary: 'Open a play session with a lock',
       description:
-        'Holds lockAmount of the available funds. With a transactionUuid a repeat answers as the first; without one each call opens a new session.',
+        'Holds lockAmount of the available funds. With a transactionUuid, a repeat gets the first answer; without one, each call opens a new session.',
       body: schemas.openSessionBody,
       idempotencyHeader: { insteadOf: 'transactionUuid' },
       links: {
@@ -263,7 +263,7 @@ function resultOf(
 }
 
 function bodyOf(answer: PlaySessionAnswer) {
-  // `lost` is the answer to an open only, and the open makes a conflict of it.
+  // Only an open is answered `lost`, and it turns that into a conflict.
   if (answer.outcome === 'lost') throw new Error('A write was answered as an open.');
   return answerBody(answer);
 }

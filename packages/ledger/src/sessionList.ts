@@ -7,7 +7,7 @@ import { sessionPageBody, type sessionsQuery } from './domain/playSession.resour
 
 export type ListSessions = ReturnType<typeof createListSessions>;
 
-/** Throws `request/invalid` on a cursor of another list. */
+/** Throws `request/invalid` for a cursor of another list. */
 export function createListSessions(pool: Pool) {
   return async (
     { appId, environment }: Pick<AppPlace, 'appId' | 'environment'>,

@@ -1,4 +1,4 @@
-/** Which refusal answers when several would fit. Source: contract, Ledger, Order of state checks. */
+/** Which refusal is answered if several apply. Source: contract, Ledger, Order of state checks. */
 import type { Answer, Fields } from '@coffer/host/testing';
 import { requireStatus } from '@coffer/host/testing';
 import { type PlayedSession, useLedger } from './testing/useLedger.ts';
@@ -10,7 +10,7 @@ describe('The order of state checks', () => {
   const write = (operation: 'bet' | 'win' | 'rollback', fields: Fields) => (): Promise<Answer> =>
     ledger.test[operation]({ sessionId: session.sessionId, ...fields });
 
-  /** A session with a bet of each fate, and then whatever else. */
+  /** A session with a bet of each fate, followed by the given requests. */
   async function playASession(): Promise<void> {
     session = await ledger.test.newSession('100');
     const steps = [

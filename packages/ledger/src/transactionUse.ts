@@ -1,4 +1,4 @@
-/** Which write of a play session an event records, for whoever looks for a uuid that was used in two of them. */
+/** Which write of a play session an event records, for finding a uuid that was used in two sessions. */
 import type { StreamEvent } from '@coffer/event-store';
 import { type PlaySessionEvent, playSessionEvents } from './domain/playSession.events.ts';
 import { playSessionPlace } from './sessionStreams.ts';

@@ -26,7 +26,7 @@ export function createListTransactions(store: Pick<EventStore, 'readStream'>): L
     const stream = streamOf(place, session.terms.sessionId);
     const items: Transaction[] = [];
     let revision = firstRevision(cursor, session);
-    // One more than asked for tells whether there is a next page; what is no transaction is passed over.
+    // One more than requested tells whether there is a next page; events that are not transactions are skipped.
     for await (const page of store.readStream(stream, { fromRevision: revision })) {
       for (const event of page) {
         if (event.revision > session.revision) return transactionPageBody({ items, nextCursor: null });
@@ -41,7 +41,7 @@ export function createListTransactions(store: Pick<EventStore, 'readStream'>): L
   };
 }
 
-/** A cursor is the revision to go on from, in this session: another session's list has none of these events. */
+/** A cursor is the revision to continue from, in this session: another session's list has none of these events. */
 function cursorAt(revision: number, { terms }: KnownSession): string {
   return Buffer.from(`${terms.sessionId}.${revision}`).toString('base64url');
 }

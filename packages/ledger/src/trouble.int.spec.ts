@@ -24,7 +24,7 @@ function troubledStore() {
       ...store,
       append: (request) => (fault ? fault(request, store.append) : store.append(request)),
     }),
-    /** Until `heal`, for appends to streams of the category; to all without one. */
+    /** Until `heal`, for appends to streams of the category, or to all streams without one. */
     failWith: (next: NonNullable<typeof fault>, category = '') => {
       fault = (request, append) =>
         request.stream.startsWith(category) ? next(request, append) : append(request);
@@ -38,7 +38,7 @@ function troubledStore() {
 const UNREACHABLE = new StoreUnreachableError('Nobody answers.');
 const OVERLOADED = new StoreOverloadedError('The queue is full.');
 
-/** The whole log: what every later request stands on. */
+/** The whole log, on which every later request builds. */
 const logOf = async ({ client }: Ledger) =>
   (await client.lines('/portal/log')).map(({ stream, type, data }) => ({ stream, type, data }));
 
@@ -52,7 +52,7 @@ describe('The ledger in trouble', () => {
   });
   afterEach(() => store.heal());
 
-  /** Every write, on a session where it is the next thing to do, and the streams that it appends to. */
+  /** Every write, on a session where it is the next thing to do, with the streams that it appends to. */
   const writes: readonly {
     readonly name: 'openSession' | 'bet' | 'win' | 'rollback' | 'lateRollback' | 'settle';
     readonly streams: readonly string[];
@@ -80,7 +80,7 @@ describe('The ledger in trouble', () => {
     return () => send(content);
   }
 
-  /** Repeats until it is answered; then once more, which must be the same. */
+  /** Repeats until it is answered; then once more, which must get the same answer. */
   async function expectConvergence(call: () => Promise<Answer>): Promise<Answer> {
     const answer = await call();
     expect(answer.status, answer.text).to.be.within(200, 201);
@@ -89,7 +89,7 @@ describe('The ledger in trouble', () => {
     return answer;
   }
 
-  /** What an undisturbed write appends, by the types of its events. */
+  /** What a write appends if nothing goes wrong, by the types of its events. */
   async function expectedNews(write: (typeof writes)[number]): Promise<readonly string[]> {
     const call = await readyFor(write);
     await ledger.news();
@@ -167,7 +167,7 @@ describe('The ledger in trouble', () => {
     });
   }
 
-  it('answers a batch of unknown outcome as such, and its repeat converges', async () => {
+  it('answers a batch with an unknown outcome as such, and its repeat converges', async () => {
     const { test, news } = ledger;
     const { sessionId } = await test.newSession('100');
     await news();
@@ -192,7 +192,7 @@ describe('The ledger under more than it can take', () => {
     config: { maxConcurrentRequests: CAPACITY },
   });
 
-  it('refuses what is beyond it at once, does all that it took on, and goes on', async () => {
+  it('refuses the excess at once, completes everything it accepted, and carries on', async () => {
     const { test, news } = ledger;
     const sessions: { readonly sessionId: string }[] = [];
     for (let count = 0; count <= CAPACITY; count++) sessions.push(await test.newSession('10'));
@@ -228,7 +228,7 @@ describe('The ledger without its database', () => {
   });
   after(() => database.close());
 
-  itLogTable('bets go on', 'says that it is unavailable, stays up, and goes on by itself', async () => {
+  itLogTable('bets go on', 'says that it is unavailable, stays up, and recovers by itself', async () => {
     const { test, client, world } = ledger;
     const { sessionId, userId } = await test.newSession('100');
     const bet = { sessionId, transactionUuid: 'bet-1', amount: '10' };

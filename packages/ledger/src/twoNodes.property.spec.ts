@@ -1,7 +1,6 @@
 /**
- * Requests, repeats and the process that finishes what others began, all at once on two nodes. Afterwards the
- * log, told to the executable model event by event, must be all that was answered, and nothing may be left half
- * done.
+ * Requests, repeats and the process that finishes what others began, all at once on two nodes. Afterwards the log,
+ * replayed on the executable model event by event, must explain every answer, and nothing may be left half done.
  */
 import { randomFrom } from '@coffer/testing';
 import { expect } from 'chai';
@@ -12,7 +11,7 @@ import { SEED } from './testing/seed.ts';
 import { explainCasino } from './testing/smallCasino.ts';
 import { createTwoNodes, NoAnswer, type TwoNodes } from './testing/twoNodes.ts';
 
-/** A run that comes across less than this would prove little. */
+/** A run that covers less than this would prove little. */
 const REACHED: readonly string[] = [
   'credit answered',
   'debit answered',
@@ -34,7 +33,7 @@ const REACHED: readonly string[] = [
 ];
 
 describe('ledger: two nodes at once', () => {
-  it('give answers and books of one order, whatever is lost, repeated or killed', async () => {
+  it('give answers and books that fit one order, whatever is lost, repeated or killed', async () => {
     const seen = new Set<string>();
     const property = fc.asyncProperty(scenarios, fc.integer(), async (scenario, seed) => {
       const random = randomFrom(seed);
@@ -82,7 +81,7 @@ async function play(nodes: TwoNodes, { beginnings, scripts }: Scenario, random: 
   await nodes.finish(anyNode());
 }
 
-/** False where whoever was to do it died, or does not know. */
+/** False if whoever was to do it died, or does not know. */
 async function isDone(work: Promise<void>): Promise<boolean> {
   try {
     await work;

@@ -22,7 +22,7 @@ describe('Amounts of zero', () => {
     return JSON.parse(text.trim().split('\n').at(-1) ?? '').result;
   };
 
-  /** On from what was verified, and with everything derived anew. */
+  /** First from what was verified before, then with everything derived again. */
   async function expectBooksReconciled(): Promise<void> {
     const { json } = requireStatus(await ledger.test.get('/ledger/reconcile'), 200);
     expect(json).to.deep.include({ ok: true, inFlight: [] });
@@ -120,7 +120,7 @@ describe('Amounts of zero', () => {
       funds: { available: '0', held: '0' },
     },
     {
-      // Its hold is what the open rests on, and is closed like every other.
+      // The open is based on its hold, which is closed like every other.
       of: 'a session of zero in which every amount is zero',
       lock: '0',
       async play({ sessionId }) {
@@ -178,7 +178,7 @@ describe('Amounts of zero', () => {
     expect(await ledger.news()).to.deep.equal([]);
   });
 
-  it('that an earlier release booked as an entry still reconcile: incrementally, in full and after a rebuild', async () => {
+  it('that an earlier release booked as entries still reconcile: incrementally, in full and after a rebuild', async () => {
     const session = await ledger.test.newSession('100');
     const { sessionId, userId } = session;
     const stream = accountOf(userId);

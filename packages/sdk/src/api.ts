@@ -52,41 +52,41 @@ export interface Resources {
 export interface OpenRequest {
   /** The player. */
   readonly userId: string;
-  /** Your name of the game. */
+  /** Your name for the game. */
   readonly gameCode: string;
   /** The app's currency code. */
   readonly currency: string;
   /** Base units; 0 is allowed. */
   readonly lockAmount: bigint;
-  /** Your id of this write. The same again answers the same; with other content it is refused. Made when it is not given, once for all attempts of the call. */
+  /** Your id for this write. A repeat gets the same answer; other content under the same id is refused. Generated if absent, once for all attempts of the call. */
   readonly transactionUuid?: string;
 }
 export interface BetRequest {
   /** The play session, as the open answered it. */
   readonly sessionId: string;
-  /** Your id of this write. The same again answers the same; with other content it is refused. Made when it is not given, once for all attempts of the call. */
+  /** Your id for this write. A repeat gets the same answer; other content under the same id is refused. Generated if absent, once for all attempts of the call. */
   readonly transactionUuid?: string;
   /** Base units; 0 is allowed. */
   readonly amount: bigint;
-  /** Your round, kept with the write. */
+  /** Your round, recorded with the write. */
   readonly roundId?: string;
 }
 export interface WinRequest {
   /** The play session, as the open answered it. */
   readonly sessionId: string;
-  /** Your id of this write. The same again answers the same; with other content it is refused. Made when it is not given, once for all attempts of the call. */
+  /** Your id for this write. A repeat gets the same answer; other content under the same id is refused. Generated if absent, once for all attempts of the call. */
   readonly transactionUuid?: string;
   /** The transactionUuid of the bet. */
   readonly betTransactionUuid: string;
   /** Base units; 0 is allowed. */
   readonly amount: bigint;
-  /** Your round, kept with the write. */
+  /** Your round, recorded with the write. */
   readonly roundId?: string;
 }
 export interface RollbackRequest {
   /** The play session, as the open answered it. */
   readonly sessionId: string;
-  /** Your id of this write. The same again answers the same; with other content it is refused. Made when it is not given, once for all attempts of the call. */
+  /** Your id for this write. A repeat gets the same answer; other content under the same id is refused. Generated if absent, once for all attempts of the call. */
   readonly transactionUuid?: string;
   /** The transactionUuid of the bet. */
   readonly betTransactionUuid: string;
@@ -94,7 +94,7 @@ export interface RollbackRequest {
 export interface SettleRequest {
   /** The play session, as the open answered it. */
   readonly sessionId: string;
-  /** Your id of this write. The same again answers the same; with other content it is refused. Made when it is not given, once for all attempts of the call. */
+  /** Your id for this write. A repeat gets the same answer; other content under the same id is refused. Generated if absent, once for all attempts of the call. */
   readonly transactionUuid?: string;
 }
 export interface Opened {
@@ -281,7 +281,7 @@ export interface TransferRequest {
   readonly currency: number;
   /** Base units, at least 1. */
   readonly amount: bigint;
-  /** Your id of this move, over deposits and withdrawals. The same again answers the same; with other content it is refused. Made when it is not given, once for all attempts of the call. */
+  /** Your id for this move, unique across deposits and withdrawals. A repeat gets the same answer; other content under the same id is refused. Generated if absent, once for all attempts of the call. */
   readonly ref?: string;
 }
 export interface TreasuryBalanceRequest {
@@ -337,7 +337,7 @@ export interface TreasuryBalance {
     readonly onChain: bigint;
     /** All players' available and held funds, pools and referrals in the currency. */
     readonly liabilities: bigint;
-    /** Cash-outs that are signed and not booked yet. */
+    /** Cash-outs that are signed but not booked yet. */
     readonly inFlight: bigint;
     /** onChain and inFlight less liabilities. */
     readonly surplus: bigint;
@@ -377,7 +377,7 @@ export interface TokenHolding {
 export interface TransactionToSign {
   /** The transaction: legacy or version 0, at most 1,232 bytes. */
   readonly transaction: Uint8Array;
-  /** Made when it is not given, once for all attempts of the call. */
+  /** Generated if absent, once for all attempts of the call. */
   readonly idempotencyKey?: string;
 }
 export interface SignedTransaction {
@@ -388,7 +388,7 @@ export interface SignedTransaction {
   readonly publicKey: string;
 }
 export interface Withdrawal {
-  /** Made when it is not given, once for all attempts of the call. */
+  /** Generated if absent, once for all attempts of the call. */
   readonly idempotencyKey?: string;
   readonly toAddress: string;
   readonly amount: bigint;
@@ -432,7 +432,7 @@ export interface ExportFloor {
   readonly balance: bigint;
 }
 export interface ExportOrder {
-  /** Made when it is not given, once for all attempts of the call. */
+  /** Generated if absent, once for all attempts of the call. */
   readonly idempotencyKey?: string;
   readonly recipientPublicKey?: string;
 }

@@ -2,7 +2,7 @@ import { cashOutHoldId } from '@coffer/accounts';
 import { expect } from 'chai';
 import { heldRequestOf, orderOf } from './cashOutOrder.ts';
 
-/** As it stands on disk: a release that reads it otherwise would move other money than was asked for. */
+/** As it is on disk: a release that read it differently would move other money than was requested. */
 const ON_DISK = {
   ref: 'cash-out-1',
   mint: 'native',
@@ -37,12 +37,12 @@ describe('the order of a cash-out', () => {
       requestedAt: '2026-01-31T12:00:00.000Z',
     }));
 
-  it('is written as it stands on disk', () => {
+  it('is written in its form on disk', () => {
     const { key: ref, ...order } = orderOf(hold);
     expect(heldRequestOf({ ref, ...order })).to.deep.equal(ON_DISK);
   });
 
-  it('names the wallet that is paid, which must admit it; a former release did not', () => {
+  it('names the wallet to be paid, which must admit it; a former release did not', () => {
     const request = { ...ON_DISK, toWalletId: 'wlt_player', toOwnerId: 'scp_1' };
     const { key: ref, ...order } = orderOf({ ...hold, request });
     expect(order.admittedBy).to.deep.equal({ walletId: 'wlt_player', ownerId: 'scp_1' });
@@ -50,7 +50,7 @@ describe('the order of a cash-out', () => {
     expect(orderOf(hold)).not.to.have.property('admittedBy');
   });
 
-  it('is never guessed where a part of it is missing or no number', () => {
+  it('is never guessed if a part of it is missing or not a number', () => {
     for (const request of [
       { ...ON_DISK, decimals: '9.5' },
       { ...ON_DISK, decimals: '' },

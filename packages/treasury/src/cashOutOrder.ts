@@ -1,9 +1,9 @@
-/** The order of a cash-out, as the event that holds the funds keeps it. On disk for ever. */
+/** The order of a cash-out, as recorded in the event that holds the funds. On disk for ever. */
 import type { OpenedHold } from '@coffer/accounts';
 import type { MoveOrder } from '@coffer/moves';
 import { z } from 'zod';
 
-/** Beside the account and the amount, which the hold itself says: with these the whole order. */
+/** With the account and the amount, which are in the hold itself, this is the whole order. */
 interface HeldOrder
   extends Pick<MoveOrder, 'mint' | 'decimals' | 'from' | 'toAddress' | 'requestedAt' | 'admittedBy'> {
   readonly ref: string;
@@ -36,7 +36,7 @@ const heldRequest = z.object({
   fromAddress: z.string(),
   toAddress: z.string(),
   requestedAt: z.string(),
-  /** Absent in holds of a release that did not ask the wallet. */
+  /** Absent in holds from a release that did not ask the wallet. */
   toWalletId: z.string().optional(),
   toOwnerId: z.string().optional(),
 });

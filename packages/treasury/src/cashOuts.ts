@@ -1,6 +1,6 @@
 /**
  * From the treasury to the user's wallet: reserve on the account, then move, then close the hold. Each later event is a
- * pure function of the one before it, so the request that began and the process that finishes it after a crash write
+ * pure function of the one before it, so the request that began it and the process that finishes it after a crash write
  * the same bytes. Source: ADR 0006.
  */
 import assert from 'node:assert/strict';
@@ -38,7 +38,7 @@ export interface CashOutDependencies extends PartiesDependencies {
   readonly accounts: Pick<Accounts, 'hold' | 'findHold' | 'closeHold'>;
 }
 
-/** The hold of a cash-out, which is there: taken by this request, an earlier one or a concurrent one. */
+/** An existing hold of a cash-out: taken by this request, an earlier one or a concurrent one. */
 type BegunCashOut =
   | {
       readonly standing: 'open';
@@ -71,10 +71,10 @@ export function createCashOuts(dependencies: CashOutDependencies, parties: Parti
       if (begun.hold.amount !== request.amount) throw conflictOf(ref, 'amount');
       const outcome = await afterFirstAppend(() => moveFromHold(begun.cause, context.deadlineMs));
       failPoint('cashOut.requested');
-      // Who held the funds has begun it, also where the process has requested the move meanwhile.
+      // Whoever held the funds began it, even if the process has requested the move in the meantime.
       if (outcome) return { ...outcome, replayed: outcome.replayed && begun.outcome !== 'held' };
     }
-    // Closed: the move has come to its end meanwhile, or somebody else was the first under this ref.
+    // Closed: the move has ended in the meantime, or somebody else was first under this ref.
     const requested = await parties.requestedBefore(place, 'cashOut', request, context);
     assert(requested, 'a hold was closed, but nothing was requested in its place');
     return requested;
@@ -123,15 +123,15 @@ export function createCashOuts(dependencies: CashOutDependencies, parties: Parti
     );
     failPoint('cashOut.held');
 
-    // One that was held already is of the amount that it was held with.
+    // For an earlier hold, the amount is the one that was held.
     return hold.outcome === 'closed'
       ? { standing: 'closed' }
       : { standing: 'open', hold: { amount }, ...hold };
   }
 
   /**
-   * The act of a hold: requests the move that the funds are held for. Undefined where another move has its ref: this
-   * hold is then closed in full.
+   * The act of a hold: requests the move that the funds are held for. Undefined if another move has its ref: this hold
+   * is then closed in full.
    */
   async function moveFromHold(
     cause: StreamEvent,

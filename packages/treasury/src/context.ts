@@ -23,9 +23,9 @@ export interface TreasuryNeeds extends Platform {
   readonly rentSponsor: RentSponsor;
   readonly chains: Chains;
   readonly payingWallets: {
-    /** The user's active wallet, confirmed current; undefined where there is none. */
+    /** The user's active wallet, from a confirmed current state; undefined if there is none. */
     readonly ofUser: (user: UserPlace, deadline: Deadline) => Promise<PayingWallet | undefined>;
-    /** The app's own; made where there is none. Throws `wallets/keys_unavailable`. */
+    /** The app's own, made if there is none. Throws `wallets/keys_unavailable`. */
     readonly ofTreasury: (
       place: Pick<AppPlace, 'appId' | 'environment'>,
       context: CommandContext,

@@ -56,7 +56,7 @@ export function createDeposits({ moves, clock, failPoint }: DepositDependencies,
   }
 }
 
-/** It has ended since it was looked up: the user is refused as one who has none. */
+/** It has ended since it was looked up: the user is refused like one without a wallet. */
 function asWithoutWallet(error: unknown): never {
   if (error instanceof Rejection && error.code === 'wallets/not_active') {
     throw new Rejection('wallets/no_wallet');

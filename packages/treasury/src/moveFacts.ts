@@ -1,4 +1,4 @@
-/** What the events of moves are to players' accounts. */
+/** What the events of moves mean for players' accounts. */
 import assert from 'node:assert/strict';
 import type { AccountKey } from '@coffer/accounts';
 import type { StreamEvent } from '@coffer/event-store';
@@ -13,7 +13,7 @@ export interface TreasuryMove {
 }
 
 export interface EndOfMove extends TreasuryMove {
-  /** Otherwise it has failed for good. */
+  /** If false, it has failed for good. */
   readonly isConfirmed: boolean;
 }
 
@@ -33,7 +33,7 @@ export function endOfMove(event: StreamEvent): EndOfMove | undefined {
 type DataOfMove = Extract<MoveEvent, { type: 'MoveRequested' | 'MoveConfirmed' | 'MoveFailed' }>['data'];
 type MoveSubject = Pick<DataOfMove, 'operation' | 'key' | 'appId' | 'userId' | 'currencyId' | 'amount'>;
 
-/** Undefined for what leaves a user's wallet for elsewhere, which does not affect the books. */
+/** Undefined for moves from a user's wallet to elsewhere, which do not affect the books. */
 function treasuryMove(
   { stream }: StreamEvent,
   { operation, key: ref, appId, userId, currencyId, amount }: MoveSubject,
@@ -44,7 +44,7 @@ function treasuryMove(
   return { account: { environment: place.environment, appId, userId, currencyId }, operation, ref, amount };
 }
 
-/** Most events of the log are none of these: the type is looked at before anything is decoded. */
+/** Most events in the log have nothing to do with moves, so the type is checked before anything is decoded. */
 function decodedAs<Type extends MoveEvent['type']>(event: StreamEvent, type: Type) {
   if (event.type !== type) return undefined;
   return moveEvents.decode(event) as Extract<MoveEvent, { type: Type }>;

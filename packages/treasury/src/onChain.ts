@@ -1,4 +1,4 @@
-/** What the treasury holds on the chain, and whether a transfer is worth asking for. */
+/** What the treasury holds on the chain, and whether a transfer is worth requesting. */
 import assert from 'node:assert/strict';
 import {
   type Address,
@@ -10,7 +10,7 @@ import {
 } from '@coffer/solana';
 import { reject } from './errors.ts';
 
-/** In finalized blocks, of what moves are paid from. `mint` is `native` or a mint address. */
+/** Counts finalized blocks, and only what moves can be paid from. `mint` is `native` or a mint address. */
 export async function finalFundsOf(chain: Chain, owner: Address, mint: string): Promise<bigint> {
   if (mint === 'native') {
     const [account] = await chain.accounts([owner], 'finalized');
@@ -22,8 +22,8 @@ export async function finalFundsOf(chain: Chain, owner: Address, mint: string): 
 }
 
 /**
- * Refuses what the chain would refuse as of now, so that nothing is kept of it. What changes until it is carried out
- * the driver of moves sees.
+ * Refuses what the chain would refuse now, so that nothing of it is recorded. If things change before it is carried
+ * out, the driver of moves finds that.
  */
 export async function requirePossible(
   chain: Chain,

@@ -1,4 +1,4 @@
-/** Between whom a movement of the treasury would be, and whether it was requested before. */
+/** Between which wallets a movement of the treasury would be, and whether it was requested before. */
 import {
   type CommandContext,
   type Deadline,
@@ -23,7 +23,7 @@ import type { TransferRequest } from './schemas.ts';
 export interface TreasuryCurrency {
   readonly id: number;
   readonly decimals: number;
-  /** `native`, a base58 mint address, or null where the currency is not on that chain. */
+  /** `native`, a base58 mint address, or null if the currency is not on that chain. */
   readonly mint: { readonly [Of in Environment]: string | null };
 }
 
@@ -37,9 +37,9 @@ export interface PartiesDependencies {
   ) => TreasuryCurrency | undefined | Promise<TreasuryCurrency | undefined>;
   /** Throws `chain/not_configured`. */
   readonly chainOf: (environment: Environment) => Chain;
-  /** The user's active wallet, confirmed current; undefined where there is none. */
+  /** The user's active wallet, from a confirmed current state; undefined if there is none. */
   readonly walletOf: (user: UserPlace, deadline: Deadline) => Promise<PayingWallet | undefined>;
-  /** The app's treasury; made where there is none. Throws `wallets/keys_unavailable`. */
+  /** The app's treasury, made if there is none. Throws `wallets/keys_unavailable`. */
   readonly treasuryOf: (
     place: Pick<AppPlace, 'appId' | 'environment'>,
     context: CommandContext,
@@ -73,7 +73,7 @@ export function createParties({ moves, clock, users, ...dependencies }: PartiesD
     return { user, userId, standing, currency };
   }
 
-  /** The answer when the ref was used already; throws when that was with other content. */
+  /** The answer if the ref was used already; throws if that was with other content. */
   async function requestedBefore(
     { environment, appId }: AppPlace,
     operation: Operation,
@@ -87,7 +87,7 @@ export function createParties({ moves, clock, users, ...dependencies }: PartiesD
     return { answer: asRequested(move), replayed: true, appended: [] };
   }
 
-  /** The state checks, and between whom a move would be. */
+  /** Makes the state checks, and returns the parties of the move. */
   async function partiesOf(place: AppPlace, { user, standing, currency }: Subject, context: Requester) {
     if (standing !== 'active') await users.requireActive(user, context);
     const { mint, chain } = onChainOf(place, currency);
@@ -109,7 +109,7 @@ export function createParties({ moves, clock, users, ...dependencies }: PartiesD
   }
 }
 
-/** By the API's name and in its order. */
+/** By the API's names and in its order. */
 function firstDifference(
   move: MoveState,
   operation: Operation,
@@ -124,5 +124,5 @@ function firstDifference(
 export const conflictOf = (key: string, field: string) =>
   reject('treasury/idempotency_conflict', { key, field });
 
-/** What admits a move of the wallet. */
+/** The place of the wallet that admits the move. */
 export const walletPlaceOf = ({ walletId, ownerId }: PayingWallet) => ({ walletId, ownerId });

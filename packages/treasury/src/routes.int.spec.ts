@@ -1,6 +1,6 @@
 /**
- * The treasury over HTTP, on a log in Postgres, with the process that books and the read models that sum. What the
- * driver of moves would write a spec writes.
+ * The treasury over HTTP, on a log in Postgres, with the process that books and the read models that sum. The spec
+ * itself writes what the driver of moves would write.
  */
 
 import { booksProjection } from '@coffer/accounts';
@@ -108,7 +108,7 @@ describe('the treasury group', () => {
     });
   const examinedIn = ({ checks }: Awaited<ReturnType<typeof reconcile>>) =>
     Object.fromEntries(checks.map(({ name, examined }) => [name, examined]));
-  /** The process that carries out what the log owes, as the service runs it, until it has. */
+  /** Lets the process do what the log owes, as the service runs it, until it is done. */
   const settle = async (ref: string, status: string): Promise<Answer> => {
     const process = startConsumer({
       pool: log.pool,
@@ -128,7 +128,7 @@ describe('the treasury group', () => {
     }
   };
 
-  it('takes a deposit once, fifty times in parallel, and answers each with the same bytes', async () => {
+  it('takes a deposit once when it is requested fifty times in parallel, and answers each with the same bytes', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => post('deposit', transfer('d-50'))));
     for (const { status, text } of answers) {
       expect(status).to.equal(201);
@@ -144,7 +144,7 @@ describe('the treasury group', () => {
     expect((await world.events()).filter(({ type }) => type === 'MoveRequested')).to.have.length(1);
   });
 
-  it('leads a deposit and a cash-out through the books, and balances all the way', async () => {
+  it('takes a deposit and a cash-out through the books, which balance at every step', async () => {
     await post('deposit', transfer('in', '3000000000'));
     await world.confirm('in');
     expect((await post('status', { ref: 'in' })).json).to.include({ status: 'submitted', slot: null });
@@ -226,7 +226,7 @@ describe('the treasury group', () => {
     await settle('dead', 'pending');
     expect((await reconcile()).ok).to.equal(true);
 
-    // A deposit that nobody confirmed, credited all the same.
+    // A deposit that nobody confirmed is credited all the same.
     await post('deposit', transfer('forged'));
     const [cause] = (await world.events()).slice(-1);
     if (!cause) expect.fail('it was requested');

@@ -31,7 +31,7 @@ export function treasuryEndpoints(treasury: Treasury): readonly Endpoint[] {
       credential: 'sk',
       summary: "Move funds from a user's wallet to the treasury",
       description:
-        'Answers the move as it was requested, also when it is repeated: how it stands is told by its status. The amount becomes available once the chain has confirmed it.',
+        'Answers the move as it was requested, even in a repeat; its present state is in its status. The amount becomes available once the chain has confirmed it.',
       body: schemas.transferBody,
       links: {
         'POST /treasury/status': { ref: '$response.body#/ref' },
@@ -50,7 +50,7 @@ export function treasuryEndpoints(treasury: Treasury): readonly Endpoint[] {
       credential: 'sk',
       summary: "Move funds from the treasury to a user's wallet",
       description:
-        'Holds the amount first, and gives it back when the move has failed for good; a ref that has failed stays failed. Answers the move as it was requested, also when it is repeated.',
+        'Holds the amount first, and gives it back if the move fails for good; a ref that has failed stays failed. Answers the move as it was requested, even in a repeat.',
       body: schemas.transferBody,
       links: {
         'POST /treasury/status': { ref: '$response.body#/ref' },
@@ -72,7 +72,7 @@ export function treasuryEndpoints(treasury: Treasury): readonly Endpoint[] {
       method: 'POST',
       path: '/treasury/status',
       credential: 'sk',
-      summary: 'How a deposit or withdrawal stands',
+      summary: 'The state of a deposit or withdrawal',
       description: 'It is `confirmed` once it is in a finalized block and in the books, and never before.',
       body: schemas.statusBody,
       success: { status: 200, schema: treasuryMove },

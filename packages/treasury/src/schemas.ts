@@ -1,4 +1,7 @@
-/** What the treasury group takes and answers: money is bigint here and text in requests and bodies. Source: docs/api.md, Treasury. */
+/**
+ * Requests and answers of the treasury group: money is bigint here and text in requests and bodies. Source:
+ * docs/api.md, Treasury.
+ */
 import {
   addressText,
   encoderOf,
@@ -14,7 +17,7 @@ const userId = idText('usr').meta({ description: 'The player.' });
 const currency = z.int().meta({ description: "The id of one of the app's currencies.", example: 1 });
 const ref = longCallerId.meta({
   description:
-    'Your id of this move, over deposits and withdrawals. The same again answers the same; with other content it is refused.',
+    'Your id for this move, unique across deposits and withdrawals. A repeat gets the same answer; other content under the same id is refused.',
   example: 'top-up-2026-01-31-7',
 });
 const amount = positiveAmount.meta({
@@ -40,7 +43,7 @@ export const treasuryBalance = z.object({
     liabilities: signedFigure.meta({
       description: "All players' available and held funds, pools and referrals in the currency.",
     }),
-    inFlight: figure.meta({ description: 'Cash-outs that are signed and not booked yet.' }),
+    inFlight: figure.meta({ description: 'Cash-outs that are signed but not booked yet.' }),
     surplus: signedFigure.meta({ description: 'onChain and inFlight less liabilities.' }),
   }),
 });

@@ -1,4 +1,4 @@
-/** Requests of the treasury that die between their steps, and whoever finishes them. Source: ADR 0006. */
+/** Requests of the treasury that die between their steps, and how they are finished. Source: ADR 0006. */
 import { asRequested } from '@coffer/moves';
 import { expect } from 'chai';
 import {
@@ -37,7 +37,7 @@ describe('a request of the treasury that dies', () => {
       expect((await ask('withdraw')).replayed).to.equal(false);
     });
 
-    it('between hold and move goes on when it is repeated, also for a user suspended since', async () => {
+    it('between hold and move continues when repeated, even for a user suspended since', async () => {
       world.dieAt('cashOut.held');
       await diesIn(ask('withdraw'));
       expect((await world.typesOf('account-')).at(-1)).to.equal('FundsHeld');
@@ -67,7 +67,7 @@ describe('a request of the treasury that dies', () => {
       expect(await world.finish()).to.equal(0);
       expect((await world.events()).at(-1)?.id, 'the repeat adds nothing').to.equal(requested?.id);
       expect(requested).to.include({ type: 'MoveRequested' });
-      // The time, the cause and the content of the move are those of the hold, not of whoever wrote it.
+      // The time, the cause and the content of the move come from the hold, not from whoever wrote the move.
       const heldAt = JSON.parse(held?.data ?? '').request.requestedAt;
       expect(JSON.parse(body)).to.include({ createdAt: heldAt, updatedAt: heldAt });
       expect(JSON.parse(requested?.metadata ?? '')).to.include({ occurredAt: heldAt, causationId: held?.id });
@@ -102,7 +102,7 @@ describe('a request of the treasury that dies', () => {
       world.dieAt('cashOut.held');
       await diesIn(ask('withdraw'));
       await ask('deposit');
-      // Whichever comes first, the repeat or the process: the hold is closed.
+      // Whichever comes first, the repeat or the process, the hold is closed.
       expect(await refusalOf(ask('withdraw'))).to.deep.equal({
         code: 'treasury/idempotency_conflict',
         details: { key: 'ref-1', field: 'operation' },
@@ -115,7 +115,7 @@ describe('a request of the treasury that dies', () => {
       expect(await figures()).to.include({ available: AMOUNT * 3n, held: 0n, deposited: AMOUNT * 3n });
     });
 
-    it('gives its funds back at once where the race is lost in the request itself', async () => {
+    it('gives its funds back at once if the race is lost within the request itself', async () => {
       const other = await world.newPlayer();
       await fund(AMOUNT, other);
       const answers = await Promise.allSettled([
@@ -133,7 +133,7 @@ describe('a request of the treasury that dies', () => {
   });
 
   describe('a deposit whose request has died', () => {
-    it('before its move has done nothing; behind it, it is answered as the first would have been', async () => {
+    it('before its move has done nothing; after it, a repeat gets the answer of the first', async () => {
       world.dieAt('deposit.beforeRequest');
       await diesIn(ask('deposit'));
       expect(await world.typesOf('move-')).to.deep.equal([]);
@@ -143,7 +143,7 @@ describe('a request of the treasury that dies', () => {
       expect(await world.typesOf('move-')).to.deep.equal(['MoveRequested']);
     });
 
-    it('between the word of the wallet and its move is finished by the process, as it was asked for', async () => {
+    it("between the wallet's admission and its move is finished by the process as it was requested", async () => {
       world.dieAt('move.admitted');
       await diesIn(ask('deposit'));
       expect(await world.typesOf('move-')).to.deep.equal([]);
@@ -159,7 +159,7 @@ describe('a request of the treasury that dies', () => {
       expect(await world.finish()).to.equal(0);
     });
 
-    it('there goes on when it is repeated, and is no other request under the same ref', async () => {
+    it('there continues when repeated, and accepts no other request under the same ref', async () => {
       world.dieAt('move.admitted');
       await diesIn(ask('deposit'));
       expect(await refusalOf(ask('deposit', { amount: AMOUNT - 1n }, 1))).to.deep.equal({
@@ -182,7 +182,7 @@ describe('a request of the treasury that dies', () => {
   });
 
   describe('a process that dies when a move has ended', () => {
-    it('and the wallet is released: once, and whoever exports it sees to that as well', async () => {
+    it('before the wallet is released leaves the release to the next process or to an export, once', async () => {
       await ask('deposit');
       await world.confirm('ref-1');
       world.dieAt('move.released');
@@ -215,14 +215,14 @@ describe('a request of the treasury that dies', () => {
       expect(await figures()).to.include({ available: AMOUNT, held: 0n });
     });
 
-    it('pays no deposit: the user is refused as one without a wallet', async () => {
+    it('pays no deposit: the user is refused like one without a wallet', async () => {
       await exportRefusal();
       expect(await refusalOf(ask('deposit', {}, 1))).to.include({ code: 'wallets/no_wallet' });
       expect(await world.typesOf('move-')).to.deep.equal([]);
     });
   });
 
-  /** The code of the refusal; undefined where the wallet was exported. */
+  /** The code of the refusal; undefined if the wallet was exported. */
   const exportRefusal = (of = userId): Promise<string | undefined> =>
     world.exportKey(of, 1).then(
       () => undefined,

@@ -1,7 +1,7 @@
 /**
- * Requests, repeats, ends of moves and the process, all at once on two nodes whose store is slow, away or loses
+ * Requests, repeats, ends of moves and the process, all at once on two nodes whose store is slow, unavailable or loses
  * replies, and whose requests die between their steps. Afterwards nothing may be half done: each ref has one move, and
- * the accounts have of each move what it came to.
+ * the accounts show the outcome of each move.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { OutcomeUnknownError, StoreUnreachableError } from '@coffer/event-store';
@@ -53,7 +53,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
 );
 
 describe('the treasury: two nodes at once', () => {
-  it('moves once a ref and books what has moved, whatever is lost, repeated or killed', async () => {
+  it('moves once per ref and books what has moved, whatever is lost, repeated or killed', async () => {
     const seen = new Set<string>();
     await fc.assert(
       fc.asyncProperty(steps, fc.integer(), async (scenario, seed) => {
@@ -64,7 +64,7 @@ describe('the treasury: two nodes at once', () => {
       }),
       { numRuns: RUNS },
     );
-    // A run that comes across less than this would prove little.
+    // A run that covers less than this would prove little.
     expect([...seen]).to.include.members([
       'deposit accepted',
       'withdraw accepted',
@@ -107,7 +107,7 @@ async function startRun(random: Random) {
         const outcome = await answerOf(ask(world, players[step.player], step, node, isCalm ? 30_000 : 0));
         answers.push(`${step.kind} ${outcome.code}`);
         if (outcome.body === undefined) return;
-        // Whoever asks for the same is answered the same, by either node and at any time.
+        // The same request is answered the same, by either node and at any time.
         const key = `${step.kind} ${step.player} ${step.ref} ${step.amount}`;
         expect(outcome.body).to.equal(bodies.get(key) ?? outcome.body);
         bodies.set(key, outcome.body);
@@ -122,7 +122,7 @@ async function startRun(random: Random) {
         return;
       }
       default:
-        // The driver ends a move once; one that is not there, or has ended, is ignored.
+        // The driver ends a move once; a move that does not exist or has ended is ignored.
         isCalm = true;
         if (await isUnderWay(world, step.ref)) await world[step.op](step.ref);
         isCalm = false;
@@ -136,7 +136,7 @@ async function startRun(random: Random) {
       for (let at = 0; at < scenario.length; ) {
         const together = 1 + Math.floor(random() * 4);
         const batch = scenario.slice(at, at + together);
-        // Two ends of one move would be the driver's to keep apart.
+        // Keeping two ends of one move apart would be the driver's job.
         const asks = batch.filter(({ op }) => op === 'ask' || op === 'finish' || op === 'export');
         await Promise.all(asks.map(take));
         for (const step of batch.filter((one) => !asks.includes(one))) await take(step);
@@ -145,7 +145,7 @@ async function startRun(random: Random) {
       isCalm = true;
     },
     async requireNothingHalfDone(): Promise<void> {
-      // The first round may request moves; what that owes, a later one does.
+      // The first round may request moves; a later one does what they owe.
       await world.finish();
       await world.finish();
       expect(await world.finish(), 'owed for ever').to.equal(0);
@@ -168,13 +168,13 @@ async function startRun(random: Random) {
           available: deposited - withdrawn - held,
         });
       }
-      // Each accepted answer is that of the move of its ref.
+      // Each accepted answer describes the move of its ref.
       for (const [key, body] of bodies) {
         const [, , ref = ''] = key.split(' ');
         const found = moves.find((move) => move.key === ref);
         expect(JSON.parse(body)).to.include({ userId: found?.userId, amount: `${found?.amount}` });
       }
-      // And is what every repeat answers.
+      // And every repeat gets that answer.
       for (const [key, body] of bodies) {
         const [kind, player, ref = '', amount = ''] = key.split(' ');
         const again = { kind: kind as Kind, player: 0 as const, ref, amount: BigInt(amount) };
@@ -198,7 +198,7 @@ async function ask(
   return JSON.stringify(treasuryMoveBody(answer));
 }
 
-/** A refusal is an answer; a request that died, or does not know what became of a write, gives none. */
+/** A refusal is an answer; a request that died, or whose write has an unknown outcome, gives none. */
 async function answerOf(
   pending: Promise<unknown>,
 ): Promise<{ readonly code: string; readonly body?: string | undefined }> {
@@ -213,7 +213,10 @@ async function answerOf(
   }
 }
 
-/** All moves of the log, each with the type of its last event where that is its end. Two of one ref would be two streams. */
+/**
+ * All moves in the log, each with the type of its last event if it has ended. Two moves of one ref would be two
+ * streams.
+ */
 async function movesOf(world: TreasuryWorld) {
   const decoded = (await world.events())
     .filter(({ stream }) => stream.startsWith('move-'))
@@ -233,7 +236,7 @@ async function movesOf(world: TreasuryWorld) {
   return requested.map(({ stream, event }) => ({ ...event.data, end: ends.get(stream) }));
 }
 
-/** No key was given away while a move of its wallet was on its way, and what a wallet has admitted is on its way. */
+/** No key was given away while a move of its wallet was in flight, and whatever a wallet has admitted is in flight. */
 async function requireWalletsRight(world: TreasuryWorld, players: readonly string[]): Promise<void> {
   const log = await world.events();
   for (const userId of players) {

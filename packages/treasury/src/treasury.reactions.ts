@@ -1,6 +1,6 @@
 /**
- * What must follow from the hold of a cash-out, and from the end of a move, should whoever began it have died: the
- * hold process carries it out. Source: ADR 0006.
+ * What must follow from the hold of a cash-out and from the end of a move, even if whoever began it has died: the hold
+ * process carries it out. Source: ADR 0006.
  */
 import {
   type AccountDue,
@@ -14,12 +14,12 @@ import type { RecordedEvent } from '@coffer/event-store';
 import { endOfMove, requestedIn } from './moveFacts.ts';
 import type { Treasury } from './treasury.ts';
 
-/** No request waits for the end of a move: the process alone books it, and at once. */
+/** No request waits for the end of a move: only this process books it, at once. */
 const NOBODY_ELSE_MS = 0;
 
 type CarryOut = Pick<Treasury, 'carryOut'>;
 
-/** For holds of purpose `cashout`: the request of the move, which shows as `MoveRequested`. */
+/** For holds with the purpose `cashout`: the request of the move, recorded as `MoveRequested`. */
 export function cashOutHoldAct({ carryOut }: CarryOut): HoldAct {
   return {
     holdOf(event: RecordedEvent) {
@@ -31,7 +31,7 @@ export function cashOutHoldAct({ carryOut }: CarryOut): HoldAct {
   };
 }
 
-/** What the ends of moves owe to accounts: a confirmed deposit is credited, the hold of a cash-out is closed. */
+/** What the ends of moves owe to accounts: crediting a confirmed deposit, closing the hold of a cash-out. */
 export function treasuryDues({ carryOut }: CarryOut): readonly AccountDue[] {
   const act = (cause: RecordedEvent) => carryOut.book(cause, actDeadlineMs());
   return [

@@ -26,7 +26,7 @@ describe('a withdrawal of a token to a wallet that has no account for it', () =>
     const other = await world.newPlayer();
     world.chain.giveTokens(world.chipMint, world.addressOf(other), 100n);
     world.chain.giveTokens(world.chipMint, TREASURY, 100n);
-    // Deposited from an account that is closed since: of another wallet, for the books it is the same.
+    // Deposited from an account that has been closed since; which wallet it was in makes no difference to the books.
     const { giveTokens } = world.chain;
     const account = giveTokens(world.chipMint, owner, 20n);
     await ask('deposit', { currency: CHIP_ID, amount: 20n, ref: 'chips' });
@@ -36,7 +36,7 @@ describe('a withdrawal of a token to a wallet that has no account for it', () =>
     await world.setLamports(owner, 0n);
   });
 
-  it('is paid for by the wallet where that holds the SOL', async () => {
+  it('is paid for by the wallet if that holds the SOL', async () => {
     world.rentSponsor.caps.perUser = 0;
     await world.setLamports(world.addressOf(userId), 2_039_280n);
     await ask('withdraw', chips('a'));
@@ -58,14 +58,14 @@ describe('a withdrawal of a token to a wallet that has no account for it', () =>
     expect((await ask('withdraw', chips('c'))).answer).to.include({ status: 'pending' });
   });
 
-  it('counts nothing where the player has not the funds', async () => {
+  it('counts nothing if the player lacks the funds', async () => {
     expect(await refusalOf(ask('withdraw', { ...chips('a'), amount: 21n }))).to.deep.include({
       code: 'treasury/insufficient_funds',
     });
     expect(counted()).to.deep.equal([]);
   });
 
-  it('counts one that died on the way once, when it is sent again', async () => {
+  it('counts a request that died half-way once when it is sent again', async () => {
     world.dieAt('cashOut.beforeHold');
     await diesIn(ask('withdraw', chips('a')));
     expect(counted()).to.deep.equal([userId]);

@@ -1,4 +1,4 @@
-/** Deposits, cash-outs and their ends, over two nodes on one log in memory. Source: docs/api.md, Treasury. */
+/** Deposits, cash-outs and how they end, over two nodes on one log in memory. Source: docs/api.md, Treasury. */
 
 import type { EventStore } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
@@ -126,7 +126,7 @@ describe('the treasury', () => {
       expect((await ask('deposit')).answer, 'a ref that has failed stays failed').to.deep.equal(answer);
     });
 
-    it('that has ended by the time that a repeat is admitted is a replay for that', async () => {
+    it('that has ended before a repeat is admitted is a replay for that repeat', async () => {
       const memory = createMemoryEventStore();
       let beforeAdmission: (() => Promise<void>) | undefined;
       const store: EventStore = {
@@ -161,10 +161,10 @@ describe('the treasury', () => {
       expect(await refusalOf(ask('deposit'))).to.deep.include({ details: { available: 0n, amount: AMOUNT } });
       expect(await world.typesOf('move-')).to.deep.equal([]);
       await world.setLamports(world.addressOf(userId), AMOUNT);
-      expect((await ask('deposit')).replayed, 'down to nothing is allowed').to.equal(false);
+      expect((await ask('deposit')).replayed, 'of everything is allowed').to.equal(false);
     });
 
-    it('of the native currency leaves no wallet with less than the chain asks of one', async () => {
+    it('of the native currency leaves no wallet with less than the chain requires', async () => {
       const from = world.addressOf(userId);
       await world.setLamports(from, AMOUNT + RENT_MINIMUM - 1n);
       expect(await refusalOf(ask('deposit'))).to.deep.equal({
@@ -184,7 +184,7 @@ describe('the treasury', () => {
       expect((await ask('deposit', { ref: 'new', amount: RENT_MINIMUM })).replayed).to.equal(false);
     });
 
-    it('of a token is paid from its account, and asks no lamports of the wallet', async () => {
+    it('of a token is paid from its account, and needs no lamports in the wallet', async () => {
       const owner = world.addressOf(userId);
       const chips = { currency: CHIP_ID, amount: 5n };
       await world.setLamports(owner, 0n);
@@ -207,7 +207,7 @@ describe('the treasury', () => {
       expect(new Set(world.askedOfChain)).to.deep.equal(new Set(['confirmed']));
     });
 
-    it('keeps nothing where the chain does not answer', async () => {
+    it('records nothing if the chain does not answer', async () => {
       world.chain.failNext('accounts');
       const failure = await ask('deposit').catch((error: unknown) => error);
       expect(failure).to.be.instanceOf(ChainUnreachableError);
@@ -325,7 +325,7 @@ describe('the treasury', () => {
     describe(`each ${kind}`, () => {
       beforeEach(() => fund(AMOUNT * 10n));
 
-      it('is one, asked for fifty times in parallel of two nodes, with one answer', async () => {
+      it('happens once, with one answer, when requested fifty times in parallel from two nodes', async () => {
         const before = (await moveStreams()).length;
         const answers = await Promise.all(
           Array.from({ length: 50 }, (_, index) => ask(kind, {}, index % 2 ? 1 : 0)),
@@ -338,7 +338,7 @@ describe('the treasury', () => {
         expect(await figures()).to.include({ held, available: AMOUNT * 10n - held });
       });
 
-      it('is no replay for who began it, also where the process requests the move first', async () => {
+      it('is not a replay for whoever began it, even if the process requests the move first', async () => {
         const memory = createMemoryEventStore();
         const begins = kind === 'deposit' ? 'WalletMoveAdmitted' : 'FundsHeld';
         const store: EventStore = {
@@ -356,7 +356,7 @@ describe('the treasury', () => {
         expect(await ask(kind)).to.deep.include({ body: first.body, replayed: true });
       });
 
-      it('is answered again with the same bytes, whatever has become of it and of the user', async () => {
+      it('is answered again with the same bytes, whatever has happened to it and to the user', async () => {
         const first = await ask(kind);
         await world.sign('ref-1');
         await world.setLamports(TREASURY, 0n);
@@ -387,7 +387,7 @@ describe('the treasury', () => {
             details: { key: 'ref-1', field },
           });
         }
-        expect(await world.events(), 'a refusal keeps nothing').to.have.length(log.length);
+        expect(await world.events(), 'a refusal records nothing').to.have.length(log.length);
       });
 
       it('refuses for the first of several reasons, in the documented order', async () => {
@@ -430,7 +430,7 @@ describe('the treasury', () => {
     });
   }
 
-  it('knows a move in its own app and environment only', async () => {
+  it('knows a move only in its own app and environment', async () => {
     await ask('deposit');
     expect(await codeOf(show('ref-2'))).to.equal('treasury/move_not_found');
     const elsewhere = { ...world.place, environment: 'live' as const };
@@ -465,7 +465,7 @@ describe('the treasury', () => {
       });
     });
 
-    it('is of finalized blocks, also of a token, and shown of a suspended user', async () => {
+    it('counts finalized blocks, for tokens too, and is shown even for a suspended user', async () => {
       world.chain.giveTokens(world.chipMint, TREASURY, 9n);
       world.chain.giveTokens(world.chain.createMint({ decimals: 6 }), TREASURY, 90n);
       const { scopeId, environment } = world.place;
@@ -474,7 +474,7 @@ describe('the treasury', () => {
       expect(world.askedOfChain).to.deep.equal(['finalized']);
     });
 
-    it('is refused for whom or what there is none', async () => {
+    it('is refused for an unknown user or currency', async () => {
       expect(await codeOf(balance({ userId: 'usr_nobody', currency: 99 }))).to.equal('users/not_found');
       expect(await codeOf(balance({ currency: 99 }))).to.equal('treasury/unknown_currency');
       world.unconfigureChain();

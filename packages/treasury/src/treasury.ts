@@ -1,6 +1,6 @@
 /**
  * Money between users' wallets and the app's treasury, and how it gets into the books: a deposit once the chain has
- * confirmed it, a cash-out by the hold that it began with. Source: docs/api.md, Treasury; ADR 0006.
+ * confirmed it, a cash-out through the hold that it began with. Source: docs/api.md, Treasury; ADR 0006.
  */
 import assert from 'node:assert/strict';
 import { type Accounts, cashOutHoldId, depositEntryId } from '@coffer/accounts';
@@ -15,7 +15,7 @@ import { finalFundsOf } from './onChain.ts';
 import { createParties } from './parties.ts';
 import type { TransferRequest, TreasuryBalance } from './schemas.ts';
 
-/** What the treasury owes in a currency, and what has left for the chain and is still in the books: of one moment. */
+/** What the treasury owes in a currency, and what is signed but still in the books, at the same moment. */
 export interface TreasuryBooks {
   readonly liabilities: bigint;
   readonly inFlight: bigint;
@@ -47,10 +47,10 @@ export function createTreasury(dependencies: TreasuryDependencies) {
     carryOut: { cashOut: cashOuts.carryOut, book },
   };
 
-  /** What the end of a move is to the player's account. */
+  /** Books what the end of a move means for the player's account. */
   async function book(cause: StreamEvent, deadlineMs: number): Promise<void> {
     const end = endOfMove(cause);
-    assert(end, `${cause.type} of ${cause.stream} is no end of a move of the treasury`);
+    assert(end, `${cause.type} of ${cause.stream} is not the end of a move of the treasury`);
     const { account, operation, ref, amount, isConfirmed } = end;
     if (operation === 'cashOut') {
       const payout = isConfirmed ? 0n : amount;
@@ -60,7 +60,7 @@ export function createTreasury(dependencies: TreasuryDependencies) {
     }
   }
 
-  /** The move as it stands; at its end only once that is in the books. Throws `treasury/move_not_found`. */
+  /** The move as it is now; as ended only once that is in the books. Throws `treasury/move_not_found`. */
   async function show(place: AppPlace, ref: string, deadline: Deadline): Promise<MoveState> {
     const move = await moves.find(treasuryMovePlace(place.environment, place.appId, ref), deadline);
     if (!move) throw reject('treasury/move_not_found');
@@ -91,7 +91,7 @@ export function createTreasury(dependencies: TreasuryDependencies) {
     const { address } = await dependencies.treasuryOf(place, parties.contextOf(context));
     const account = { environment, appId, userId, currencyId: currency.id };
     const player = await accounts.external(account, context);
-    // Before the chain: what the books have of a deposit then, the chain has had for longer.
+    // Before the chain, so that every deposit in these books is already on the chain.
     const books = await dependencies.booksOf({ environment, appId, currencyId: currency.id });
     const onChain = await finalFundsOf(chain, address, mint);
     return {

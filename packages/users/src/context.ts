@@ -1,4 +1,4 @@
-/** Users of a scope: registration and standing. Whom they stand for, and whether they may sign in, is auth's. */
+/** Users of a scope: registration and standing. Who they are and whether they may sign in is up to `auth`. */
 import { defineContext, type Platform, someStream } from '@coffer/host';
 import type { AppDirectory } from '@coffer/portal';
 import { user } from './domain/user.ts';

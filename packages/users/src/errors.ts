@@ -1,6 +1,6 @@
 import { rejecterFor } from '@coffer/kernel';
 
-/** Every refusal of the users area, in order of precedence. */
+/** Every refusal of the users context, in order of precedence. */
 export const usersErrors = {
   'users/not_found': {
     status: 404,

@@ -29,7 +29,7 @@ describe('users, as an operator registers and sees them,', () => {
       idempotencyKey === undefined ? {} : { headers: { 'idempotency-key': idempotencyKey } },
     );
 
-  it('register under an id of the request', async () => {
+  it('are registered under an id from the request', async () => {
     const userId = newId('usr');
     expect((await register('live', { userId })).json).to.deep.equal({ userId });
     const { json } = await client.get(`/portal/app/${appId}/live/users/${userId}`);
@@ -37,13 +37,13 @@ describe('users, as an operator registers and sees them,', () => {
     expect((await client.get(`/portal/app/${appId}/test/users/${userId}`)).status).to.equal(404);
   });
 
-  it('register under an id that follows from the Idempotency-Key', async () => {
+  it('are registered under an id derived from the Idempotency-Key', async () => {
     const first = await register('test', {}, 'once');
     expect((await register('test', {}, 'once')).json).to.deep.equal(first.json);
     expect((await register('live', {}, 'once')).json).not.to.deep.equal(first.json);
     expect((await register('test', {})).json).not.to.deep.equal(first.json);
     expect((await register('test', {}, '?')).status).to.equal(400);
-    // An id that is not the one of the key: the two name different users.
+    // An id other than the one derived from the key: the two name different users.
     const both = await register('test', { userId: newId('usr') }, 'once');
     expect([both.status, both.json.code]).to.deep.equal([400, 'request/invalid']);
     expect((await register('test', first.json, 'once')).json).to.deep.equal(first.json);

@@ -1,4 +1,4 @@
-/** Users, as an operator registers and shows them. Source: contract, The command line. */
+/** How an operator registers and sees users. Source: contract, The command line. */
 import { differentKeys, type Endpoint, endpoint, idempotencyKeyOf } from '@coffer/http';
 import { idFromParts, idText, isId, longCallerId } from '@coffer/kernel';
 import { type AppDirectory, PLACE_ERRORS, placeOf } from '@coffer/portal';

@@ -15,7 +15,7 @@ const context = {
   },
 };
 
-/** Keeps count of the streams that were looked at. */
+/** Counts the streams that were looked at. */
 function memoryWorld() {
   const store = createMemoryEventStore();
   const handler = createCommandHandler({ store });
@@ -51,7 +51,7 @@ describe('users', () => {
       (error: unknown) => (error instanceof Rejection ? error.code : Promise.reject(error)),
     );
 
-  it('stand as they were last put, each in its own scope and environment', async () => {
+  it('have the standing last given to them, each in its own scope and environment', async () => {
     const { users, place, appId } = setUp();
     expect(await users.standing(place, context)).to.equal(undefined);
     await users.register({ ...place, appId }, context);
@@ -65,7 +65,7 @@ describe('users', () => {
     expect(await users.standing({ ...place, scopeId: newId('scp') }, context)).to.equal(undefined);
   });
 
-  it('get a fresh id unless one is given, and keep who asked for them', async () => {
+  it('get a new id unless one is given, and record who asked for them', async () => {
     const { users, place, store, appId } = setUp();
     const { environment, scopeId } = place;
     const first = await users.register({ environment, scopeId, appId }, context);
@@ -81,7 +81,7 @@ describe('users', () => {
     });
   });
 
-  it('are required to be active by those who ask for it', async () => {
+  it('can be required to be active', async () => {
     const { users, place, appId } = setUp();
     expect(await codeOf(users.requireActive(place, context))).to.equal('users/not_found');
     await users.register({ ...place, appId }, context);
@@ -90,7 +90,7 @@ describe('users', () => {
     expect(await codeOf(users.requireActive(place, context))).to.equal('users/suspended');
   });
 
-  it('are absent under an id of another form, without a look at the store', async () => {
+  it('are absent under a malformed id, without a look at the store', async () => {
     const { users, place, streams } = setUp();
     for (const userId of ['', 'usr_', 'app_01h455vb4pex5vsknk084sn02q', `${place.userId}.x`]) {
       const other = { ...place, userId };
@@ -126,7 +126,7 @@ describe('users', () => {
       return { ...world, cause, register };
     };
 
-    it('are registered with their identity by whoever finds the claim, once', async () => {
+    it('are registered once with their identity, by whoever finds the claim', async () => {
       const { users, place, store, cause, register, appId } = await claimed();
       await register();
       const { userId } = place;
@@ -148,7 +148,7 @@ describe('users', () => {
       });
     });
 
-    it('are erased once, and shown as erased from then on, but required in vain', async () => {
+    it('are erased once, are shown as erased from then on, and no longer pass as active', async () => {
       const { users, place, cause } = await claimed();
       expect(erasureIn(cause)).to.equal(undefined);
       const first = await users.erase(place, requestedBy(context, ERASED_AT));

@@ -34,11 +34,11 @@ export interface RegisterUser {
   readonly environment: Environment;
   readonly scopeId: string;
   readonly appId: string;
-  /** A `usr_` id; a fresh one when undefined. The same id again answers the same registration. */
+  /** A `usr_` id; a new one if undefined. The same id again answers the same registration. */
   readonly userId?: string | undefined;
 }
 
-/** A user that follows from an identity claimed at a sign-in: the same whoever registers it. */
+/** A user derived from an identity claimed at a sign-in: the same, whoever registers it. */
 export interface ClaimedUser extends UserPlace {
   readonly appId: string;
   /** ISO 8601: when the identity was claimed. */
@@ -46,7 +46,7 @@ export interface ClaimedUser extends UserPlace {
   readonly identity: LinkedIdentity;
 }
 
-/** An erasure and the event that says so, from which the rest of it follows. */
+/** An erasure and its event, from which the rest of it follows. */
 export interface ErasedUser {
   readonly erasure: Erasure;
   readonly cause: StreamEvent;
@@ -54,7 +54,7 @@ export interface ErasedUser {
 
 export interface Users {
   register(request: RegisterUser, context: Requester): Promise<Outcome<RegisteredUser>>;
-  /** The registration that follows from the event of the claim; any number of times. */
+  /** The registration that follows from the event of the claim; safe to repeat. */
   registerClaimed(claimed: ClaimedUser, cause: StreamEvent, deadlineMs: number): Promise<void>;
   /** Suspending a suspended user changes nothing. Throws `users/not_found`, `users/erased`. */
   suspend(
@@ -63,15 +63,15 @@ export interface Users {
   ): Promise<Outcome<RegisteredUser>>;
   /** Reinstating an active user changes nothing. Throws `users/not_found`, `users/erased`. */
   reinstate(place: UserPlace, context: Requester): Promise<Outcome<RegisteredUser>>;
-  /** Ends the user's standing for good; again, it answers the first time. Throws `users/not_found`. */
+  /** Ends the user's standing for good; a repeat gets the first answer. Throws `users/not_found`. */
   erase(place: UserPlace, context: CommandContext): Promise<ErasedUser>;
-  /** The user, confirmed current, also an erased one. Throws `users/not_found`. */
+  /** The user, even an erased one, from a confirmed current state. Throws `users/not_found`. */
   show(place: UserPlace, context: Deadline): Promise<KnownUser>;
-  /** As `show`; undefined where there is no such user. */
+  /** Like `show`; undefined if there is no such user. */
   find(place: UserPlace, context: Deadline): Promise<KnownUser | undefined>;
-  /** Confirmed current; undefined where there is no such user. */
+  /** From a confirmed current state; undefined if there is no such user. */
   standing(place: UserPlace, context: Deadline): Promise<Standing | undefined>;
-  /** Returns when the user is active. Throws `users/not_found` (of an erased one, too), `users/suspended`. */
+  /** Returns if the user is active. Throws `users/not_found` (also for an erased one), `users/suspended`. */
   requireActive(place: UserPlace, context: Deadline): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ export function createUsers({
   readonly clock: Clock;
 }): Users {
   const streamOf = ({ environment, scopeId, userId }: UserPlace) => {
-    // An id of the wrong form is an absent user, and would make an ambiguous stream name.
+    // A malformed id is an absent user, and would make an ambiguous stream name.
     if (!isId('usr', userId)) throw reject('users/not_found');
     return userStreamName(environment, scopeId, userId);
   };
@@ -147,7 +147,7 @@ export function erasureIn(event: StreamEvent): (UserPlace & { readonly erasure: 
   if (event.type !== 'UserErased') return undefined;
   const parts = parseStreamName(event.stream);
   const erased = userEvents.decode(event);
-  assert(parts?.category === user.category && erased.type === 'UserErased', `${event.stream} is no user`);
+  assert(parts?.category === user.category && erased.type === 'UserErased', `${event.stream} is not a user`);
   const { environment, owner: scopeId, id: userId } = parts;
   return { environment, scopeId, userId, erasure: { ...erased.data, revision: event.revision } };
 }

@@ -12,7 +12,7 @@ const entry = z.object({
   reason: entryReason,
   /** The operator's own words. */
   note: z.string().optional(),
-  /** The balances after the entry: with them a repeat is answered as the first was. */
+  /** The balances after the entry, from which a repeat gets the first answer. */
   available: figure,
   held: figure,
 });
@@ -33,7 +33,7 @@ export const accountEvents = eventCodec({
     data: z.object({
       holdId,
       held: figure,
-      /** What became available; the rest, or what is beyond, is the result of the other side. */
+      /** What became available; the difference from the amount is the other side's result. */
       payout: figure,
     }),
   },

@@ -70,13 +70,13 @@ describe('account: entries', () => {
       .thenHappened(credited('b', 5n, 105n))
       .andAnswers({ outcome: 'booked', available: 105n, held: 0n }));
 
-  it('makes no entry of what moves nothing', () => {
+  it('makes no entry if nothing moves', () => {
     for (const command of [credit('a', 0n), debit('a', 0n)]) {
       expect(() => account.decide(account.initialState, command)).to.throw('an entry moves something');
     }
   });
 
-  it('folds the entries of nothing that earlier releases have made', () =>
+  it('folds the zero entries that earlier releases made', () =>
     given(credited('a', 0n, 0n), credited('b', 5n, 5n))
       .when(debit('c', 5n))
       .thenHappened(debited('c', 5n, 0n)));
@@ -92,7 +92,7 @@ describe('account: entries', () => {
       .when(debit('b', 61n))
       .thenRejects('accounts/insufficient_funds', { available: 60n, amount: 61n }));
 
-  it('refuses a debit of an account that nothing has happened to', () =>
+  it('refuses a debit of an account without events', () =>
     given().when(debit('a', 1n)).thenRejects('accounts/insufficient_funds', { available: 0n, amount: 1n }));
 
   it('answers a repeat with the balances of the first time', () =>
@@ -129,14 +129,14 @@ describe('account: entries', () => {
       .when({ type: 'CreditAccount', entryId: depositEntryId('a'), amount: 3n, reason: 'deposit' })
       .thenAnswers({ outcome: 'booked', available: 103n, held: 0n }));
 
-  it('takes an id of another kind than the reason for a mistake of ours', () => {
+  it('treats an id of another kind than the reason as a bug', () => {
     const command: AccountCommand = {
       type: 'CreditAccount',
       entryId: depositEntryId('a'),
       amount: 3n,
       reason: 'adjustment',
     };
-    expect(() => account.decide(account.initialState, command)).to.throw(/no id for the reason/);
+    expect(() => account.decide(account.initialState, command)).to.throw(/not an id for the reason/);
   });
 
   it('names the part of an id that the caller chose', () => {
@@ -147,16 +147,16 @@ describe('account: entries', () => {
 });
 
 describe('account: holds', () => {
-  it('keeps the amount apart', () =>
+  it('sets the amount aside', () =>
     given(credited('a', 100n, 100n))
       .when(hold(40n))
       .thenHappened(held(40n))
       .andAnswers({ outcome: 'held', available: 60n, held: 40n }));
 
-  it('holds nothing of nothing', () =>
+  it('makes no hold of zero', () =>
     given().when(hold(0n)).thenHappened(held(0n)).andAnswers({ outcome: 'held', available: 0n, held: 0n }));
 
-  it('holds nothing for a session alone: every other hold is of something', () => {
+  it('makes a hold of zero for sessions only', () => {
     for (const [holdId, purpose] of [
       [stakeHoldId('p', 'b'), 'stake'],
       [cashOutHoldId('r'), 'cashout'],
@@ -166,7 +166,7 @@ describe('account: holds', () => {
     }
   });
 
-  it('answers what is held already, with the place of its event, as nothing to be trusted unconfirmed', () =>
+  it('answers with an existing hold and the place of its event, as something to be confirmed', () =>
     given(credited('a', 100n, 100n), held(40n))
       .when(hold(41n))
       .thenNothingHappened()
@@ -175,7 +175,7 @@ describe('account: holds', () => {
         hold: { amount: 40n, purpose: 'session', request, heldAtRevision: 1 },
       }));
 
-  it('says what is available when that is too little', () =>
+  it('says what is available if that is too little', () =>
     given(credited('a', 100n, 100n))
       .when(hold(101n))
       .thenNothingHappened()
@@ -217,14 +217,14 @@ describe('account: holds', () => {
       .thenNothingHappened()
       .andReplays({ outcome: 'holdClosed', payout: 90n }));
 
-  it('takes another payout, or a hold that never was, for a mistake of ours', () => {
+  it('treats a different payout, or a hold that never existed, as a bug', () => {
     const history = [credited('a', 100n, 100n), held(40n), closed(40n, 90n)];
     const after = history.reduce(account.evolve, account.initialState);
     expect(() => account.decide(after, close(89n))).to.throw(/another payout/);
     expect(() => account.decide(account.initialState, close(0n))).to.throw(/never held/);
   });
 
-  it('takes an id of another kind than the purpose for a mistake of ours', () => {
+  it('treats an id of another kind than the purpose as a bug', () => {
     const command: AccountCommand = {
       type: 'HoldFunds',
       holdId: cashOutHoldId('r'),
@@ -232,7 +232,7 @@ describe('account: holds', () => {
       purpose: 'session',
       request,
     };
-    expect(() => account.decide(account.initialState, command)).to.throw(/no id for the purpose/);
+    expect(() => account.decide(account.initialState, command)).to.throw(/not an id for the purpose/);
   });
 });
 
@@ -276,7 +276,7 @@ describe('account: what comes from outside and goes back', () => {
       ),
     ).to.deep.equal({ deposited: 100n, withdrawn: 0n }));
 
-  it('is nothing that stays inside: adjustments and play', () =>
+  it('does not include what stays inside: adjustments and play', () =>
     expect(
       totalsAfter(credited('a', 100n, 100n), debited('b', 10n, 90n), held(40n), closed(40n, 0n)),
     ).to.deep.equal({
@@ -295,7 +295,7 @@ describe('account: stream and snapshot', () => {
     expect(parseAccountStream(stream)).to.deep.equal({ environment: 'live', appId, userId, currencyId: 12 });
   });
 
-  it('reads no other name as an account', () => {
+  it('does not read any other name as an account', () => {
     for (const name of [
       `playSession-live.${appId}.${userId}.12`,
       `account-live.${appId}.${userId}`,

@@ -22,7 +22,7 @@ export interface Entry {
 
 /** The maps are persistent: waiting commands are decided on tentative states that may be dropped. */
 export interface Account {
-  /** Of the last event folded; -1 before the first. */
+  /** The revision of the last event folded; -1 before the first. */
   readonly revision: number;
   readonly available: bigint;
   readonly held: bigint;
@@ -31,7 +31,7 @@ export interface Account {
   readonly withdrawn: bigint;
   readonly entries: PersistentMap<EntryId, Entry>;
   readonly openHolds: PersistentMap<HoldId, OpenHold>;
-  /** Payouts of the holds that are gone. */
+  /** Payouts of closed holds. */
   readonly closedHolds: PersistentMap<HoldId, bigint>;
 }
 

@@ -67,18 +67,18 @@ export type AccountCommand =
 
 export type AccountAnswer = EntryAnswer | HoldAnswer | CloseAnswer;
 
-/** The balances just after the entry, also when it is repeated much later. */
+/** The balances just after the entry, even in a repeat much later. */
 export interface EntryAnswer {
   readonly outcome: 'booked';
   readonly available: bigint;
   readonly held: bigint;
 }
 
-/** The context that asked for the hold makes its own errors of these: only `held` is an event. */
+/** The context that asked for the hold turns these into its own errors; only `held` is an event. */
 export type HoldAnswer =
   | { readonly outcome: 'held'; readonly available: bigint; readonly held: bigint }
   | { readonly outcome: 'alreadyHeld'; readonly hold: OpenHold }
-  /** The hold has been and gone; its id is dead and the act that it was for must not run. */
+  /** The hold existed and is closed: its id is dead, and the act that it was for must not run. */
   | { readonly outcome: 'closed' }
   | { readonly outcome: 'insufficient'; readonly available: bigint };
 
@@ -111,7 +111,7 @@ const ENTRY_KIND = { deposit: 'deposit', adjustment: 'adjust', earnings: 'earnin
 
 function enter(account: Account, operation: Entry['operation'], content: EntryContent): AccountDecision {
   const { entryId, amount, reason, note } = content;
-  assert(entryId.startsWith(`${ENTRY_KIND[reason]}:`), `${entryId} is no id for the reason ${reason}`);
+  assert(entryId.startsWith(`${ENTRY_KIND[reason]}:`), `${entryId} is not an id for the reason ${reason}`);
   assert(amount > 0n, 'an entry moves something');
 
   const seen = account.entries.get(entryId);
@@ -154,12 +154,12 @@ function firstDifference(
 
 function holdFunds(account: Account, command: CommandOf<'HoldFunds'>): AccountDecision {
   const { holdId, amount, purpose, request } = command;
-  assert.equal(purposeOf(holdId), purpose, `${holdId} is no id for the purpose ${purpose}`);
-  // A session may be opened with nothing to play for: its hold is what the open rests on.
+  assert.equal(purposeOf(holdId), purpose, `${holdId} is not an id for the purpose ${purpose}`);
+  // A session may be opened with nothing to play for: the open is based on its hold.
   assert(amount > 0n || (amount === 0n && purpose === 'session'), 'a hold keeps something apart');
 
   const hold = account.openHolds.get(holdId);
-  // Not a replay: the hold may have been closed by another node, so the answer needs confirming.
+  // Not a replay: another node may have closed the hold, so the answer needs confirming.
   if (hold) return { events: [], answer: { outcome: 'alreadyHeld', hold } };
   if (account.closedHolds.has(holdId)) return { events: [], answer: { outcome: 'closed' } };
   if (amount > account.available) {
@@ -239,7 +239,7 @@ function evolve(account: Account, event: AccountEvent): Account {
 
 // Stream type
 
-/** Roughly, by what the maps keep for each entry and hold; the figures only have to bound the cache. */
+/** Roughly, what the maps keep for each entry and hold; the figures only have to bound the cache. */
 function sizeOf({ entries, openHolds, closedHolds }: Account): number {
   return 1_000 + entries.size * 400 + openHolds.size * 1_000 + closedHolds.size * 250;
 }

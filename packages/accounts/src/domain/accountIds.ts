@@ -10,7 +10,7 @@ export type HoldPurpose = z.infer<typeof holdPurpose>;
 export const holdId = z.templateLiteral([holdPurpose, ':', z.string()]);
 export type HoldId = z.infer<typeof holdId>;
 
-/** `accounts` knows nothing of what a hold is for but this: the books need to know where its result goes. */
+/** All that `accounts` knows of what a hold is for: the books need to know where its result goes. */
 export function purposeOf(id: HoldId): HoldPurpose {
   return holdPurpose.parse(id.slice(0, id.indexOf(':')));
 }

@@ -1,6 +1,6 @@
 /**
- * What a decision on a play session answers, and the bodies that follow. Each is made of the state alone, so a repeat
- * finds it again.
+ * What a decision on a play session answers, and the resulting bodies. Each is made from the state alone, so a repeat
+ * gets it again.
  */
 import { encoderOf } from '@coffer/kernel';
 import type { z } from 'zod';
@@ -23,26 +23,26 @@ export type OpenedAnswer = Answer<'opened', typeof resource.openedSession> & { r
 export type BetAnswer = Answer<'betAccepted', typeof resource.placedBet>;
 export type WinAnswer = Answer<'winAccepted', typeof resource.creditedWin>;
 
-/** Another request opened the session first. No event; the caller makes the conflict of it. */
+/** Another request opened the session first. No event; the caller turns this into the conflict. */
 export interface LostAnswer {
   readonly outcome: 'lost';
   /** The first field that differs. */
   readonly field: string;
-  /** Whose account the session holds: only a loser with another one gives its own hold back. */
+  /** Whose account the session holds: a loser with a different one gives its own hold back. */
   readonly owner: AccountOwner;
 }
 
 export type RollbackAnswer = Answer<'rollback', typeof resource.rolledBackBet> & {
   /**
-   * After the settlement, also when repeated: the account to credit because of the event at the revision. Undefined
-   * where the stake was nothing: what moves nothing makes no entry.
+   * After the settlement, even in a repeat: the account to credit because of the event at the revision. Undefined if
+   * the stake was zero: what moves nothing makes no entry.
    */
   readonly late: (AccountOwner & { readonly revision: number }) | undefined;
 };
 
 export type SettledAnswer = Answer<'settled', typeof resource.settledSession> & {
   readonly currencyId: number;
-  /** Of the event that settled: the cause of closing the hold. */
+  /** The revision of the event that settled, which causes the closing of the hold. */
   readonly revision: number;
 };
 

@@ -3,10 +3,10 @@ import { type EventIn, eventCodec, figure, signedFigure } from '@coffer/kernel';
 import { z } from 'zod';
 import type { BetContent, WinContent } from './playSession.resource.ts';
 
-/** Does not compile without a field that a request has: what a write says is kept with it. */
+/** Does not compile if a field of the request is missing: everything a write says is kept with it. */
 type Keeps<Content> = Readonly<Record<keyof Content | 'balance', z.ZodType>>;
 
-/** Each write holds the session balance just after it: with it a repeat is answered as the first was. */
+/** Each write holds the session balance just after it, from which a repeat gets the first answer. */
 export const stored = {
   SessionOpened: z.object({
     sessionId: z.string(),
@@ -36,7 +36,7 @@ export const stored = {
     betTransactionUuid: z.string(),
     amount: figure,
     balance: figure,
-    /** After the settlement: the house pays the stake into this account, the balance stays the payout. */
+    /** After the settlement: the house pays the stake into this account, and the balance remains the payout. */
     late: z.object({ userId: z.string(), currencyId: z.int() }).optional(),
   }),
   RollbackRemembered: z.object({

@@ -1,4 +1,4 @@
-/** What an event says a second time is what the session says: a verification finds what was made up by hand. */
+/** What an event repeats must agree with the session, so that verification finds a forged event. */
 import { expect } from 'chai';
 import {
   betPlaced,
@@ -21,10 +21,10 @@ describe('play session: what its events repeat', () => {
   const follows = (history: readonly PlaySessionEvent[], event: PlaySessionEvent) =>
     expect(() => [...history, event].reduce(playSession.evolve, playSession.initialState));
   const changed = (event: PlaySessionEvent, change: object) =>
-    // The change is of the event's own fields.
+    // The change is made to the event's own fields.
     ({ ...event, data: { ...event.data, ...change } }) as PlaySessionEvent;
 
-  it('is taken when it is so', () => {
+  it('is accepted if it agrees', () => {
     follows(open, settled).not.to.throw();
     follows(over, late).not.to.throw();
     follows(open, rolledBack('r', 'b', 40n, 100n)).not.to.throw();
@@ -45,9 +45,9 @@ describe('play session: what its events repeat', () => {
       over,
       changed(late, { late: { userId: 'usr_2', currencyId: 1 } }),
     ],
-    ['the balance beside a rollback that is remembered', open, remembered('r', 'x', 61n)],
+    ['the balance next to a remembered rollback', open, remembered('r', 'x', 61n)],
   ];
   for (const [what, history, event] of rows) {
-    it(`is not taken when it is otherwise: ${what}`, () => follows(history, event).to.throw());
+    it(`is rejected if it disagrees: ${what}`, () => follows(history, event).to.throw());
   }
 });

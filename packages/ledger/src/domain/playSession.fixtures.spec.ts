@@ -20,7 +20,7 @@ function repeatOf(event: PlaySessionEvent): PlaySessionCommand {
 }
 
 describe('play session: fixtures', () => {
-  // Every repeat of a play session is one to the caller, too; of an account a second hold is not.
+  // To the caller, every repeat on a play session is a repeat; a second hold on an account is not one.
   const replaying: typeof playSession = {
     ...playSession,
     decide(session, command) {

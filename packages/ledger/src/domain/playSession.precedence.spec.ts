@@ -22,7 +22,7 @@ const given = givenWhenThen(playSession);
 
 type Row = readonly [code: string, details: object, history: readonly PlaySessionEvent[]];
 
-/** Sends one command to ever more sensible sessions: each history breaks one rule less than the one above. */
+/** Sends one command to a series of sessions: each history breaks one rule less than the one above. */
 function refusesInOrder(command: PlaySessionCommand, rows: readonly Row[]): void {
   for (const [code, details, history] of rows) {
     it(`${command.type}: ${code}`, () =>
@@ -132,7 +132,7 @@ describe('play session: order of checks', () => {
 });
 
 describe('play session: full', () => {
-  /** Straight through evolve: a hundred thousand trips through the codec prove nothing more. */
+  /** Straight through evolve: a hundred thousand round trips through the codec prove nothing more. */
   function sessionWith(writes: number) {
     let session = playSession.evolve(playSession.initialState, opened(100n));
     for (let write = 0; write < writes; write++) {
@@ -142,7 +142,7 @@ describe('play session: full', () => {
   }
   const full = sessionWith(MAX_SESSION_WRITES);
 
-  it('takes the last of its writes, and no bet beyond', () => {
+  it('takes its last write, and no bet after that', () => {
     const almostFull = sessionWith(MAX_SESSION_WRITES - 1);
     const { events } = playSession.decide(almostFull, placeBet('last', 0n));
     expect(events).to.have.length(1);
@@ -150,7 +150,7 @@ describe('play session: full', () => {
     expect(() => playSession.decide(after, placeBet('more', 0n))).to.throw('ledger/session_full');
   });
 
-  it('refuses a bet for that before it looks at the balance', () =>
+  it('refuses a bet because it is full before it looks at the balance', () =>
     expect(() => playSession.decide(full, placeBet('more', 101n))).to.throw('ledger/session_full'));
 
   it('still takes wins, rollbacks and the settlement, and repeats its bets', () => {

@@ -30,7 +30,7 @@ describe('play session: bodies', () => {
       '{"sessionId":"ses_1","userId":"usr_1","currency":"SOL","balance":"150","status":"open"}',
     ));
 
-  it('show the payout as the balance after the settlement, also after a late rollback', () =>
+  it('show the payout as the balance after the settlement, even after a late rollback', () =>
     expect(JSON.stringify(balanceBody(settled))).to.equal(
       '{"sessionId":"ses_1","userId":"usr_1","currency":"SOL","balance":"60","status":"settled"}',
     ));

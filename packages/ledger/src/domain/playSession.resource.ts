@@ -1,7 +1,7 @@
 /**
- * Play sessions and their writes as callers see them: what is sent, answered and listed. Money is bigint here; requests
- * and bodies hold it as text. A body never changes: a repeat years later is answered with the very same bytes. Source:
- * contract, Ledger.
+ * Play sessions and their writes as callers see them: what is sent, answered and listed. Money is bigint here, and text
+ * in requests and bodies. A body never changes: a repeat years later is answered with the very same bytes.
+ * Source: contract, Ledger.
  */
 import {
   amount,
@@ -19,16 +19,17 @@ import { z } from 'zod';
 
 const sessionId = idText('ses').meta({ description: 'The play session, as the open answered it.' });
 const userId = idText('usr').meta({ description: 'The player.' });
-const gameCode = callerId.meta({ description: 'Your name of the game.', example: 'dice' });
+const gameCode = callerId.meta({ description: 'Your name for the game.', example: 'dice' });
 const transactionUuid = callerId.meta({
-  description: 'Your id of this write. The same again answers the same; with other content it is refused.',
+  description:
+    'Your id for this write. A repeat gets the same answer; other content under the same id is refused.',
   example: '7b0c5f1e-3a52-4d0e-9a57-2f6f1f0c9d11',
 });
 const betTransactionUuid = callerId.meta({
   description: 'The transactionUuid of the bet.',
   example: '1f6a9c0d-8e14-4b7b-b1c3-5d2e7f8a9b10',
 });
-const roundId = callerId.meta({ description: 'Your round, kept with the write.', example: 'round-1' });
+const roundId = callerId.meta({ description: 'Your round, recorded with the write.', example: 'round-1' });
 const stake = amount.meta({
   description: 'Base units, as a decimal string; "0" is allowed.',
   example: '100000',
@@ -41,7 +42,7 @@ const status = z.enum(['open', 'settled']);
 
 type Content<Fields extends z.ZodRawShape> = Readonly<z.output<z.ZodObject<Fields>>>;
 
-/** The fields that a repeat must have the same, in the order in which a difference is named. */
+/** The fields that must be the same in a repeat, in the order in which a difference is named. */
 const comparedOf = <Field extends string>(fields: Readonly<Record<Field, unknown>>) =>
   // The keys of an object literal are those of its type.
   (Object.keys(fields) as Field[]).filter((field) => field !== 'transactionUuid') as Exclude<

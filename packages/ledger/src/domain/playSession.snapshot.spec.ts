@@ -42,6 +42,6 @@ describe('play session: snapshot', () => {
     });
   }
 
-  it('refuses what is no snapshot of a play session', () =>
+  it('refuses what is not a snapshot of a play session', () =>
     expect(() => decodePlaySession({ status: 'open', revision: 0 })).to.throw());
 });

@@ -5,7 +5,7 @@ import { stored as facts } from './playSession.events.ts';
 import type { PlaySession } from './playSession.state.ts';
 import { decodeWrites, encodeWrites, type SessionWrites } from './sessionWrites.ts';
 
-/** Bytes. */
+/** Bytes, in base64. */
 const column = z.base64().transform((text): Uint8Array => Buffer.from(text, 'base64'));
 
 const storedWrites = z.object({
@@ -44,7 +44,7 @@ const stored = z.discriminatedUnion('status', [
   }),
 ]);
 
-/** Written out, because a long session is encoded while requests wait, and a schema takes several times as long. */
+/** Written by hand, because a long session is encoded while requests wait, and a schema takes several times as long. */
 export function encodePlaySession(session: PlaySession): z.input<typeof stored> {
   if (session.status === 'unknown') return session;
   const { revision, terms, balance, totalBet, totalWin } = session;

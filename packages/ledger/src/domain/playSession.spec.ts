@@ -32,7 +32,7 @@ const given = givenWhenThen(playSession);
 describe('play session: open', () => {
   it('opens once', () => given().when(open()).thenHappened(opened(100n)).andAnswers(openedWith100));
 
-  it('answers a repeat with the first answer, also after bets and the settlement', () =>
+  it('answers a repeat with the first answer, even after bets and the settlement', () =>
     given(opened(100n), betPlaced('b', 40n, 60n), settledOf100(lost40))
       .when(open({ openedAt: '2026-02-01T00:00:00.000Z' }))
       .thenNothingHappened()
@@ -44,7 +44,7 @@ describe('play session: open', () => {
     ['currency', { currency: 'CHIP', currencyId: 2, lockAmount: 1n }],
     ['lockAmount', { lockAmount: 1n }],
   ] as const) {
-    it(`is lost when another request was first, naming ${field} as the first difference`, () =>
+    it(`is lost if another request was first, naming ${field} as the first difference`, () =>
       given(opened(100n))
         .when(open(change))
         .thenNothingHappened()
@@ -62,7 +62,7 @@ describe('play session: open', () => {
       given().when(command).thenRejects('ledger/session_not_found'));
   }
 
-  it('has a stream of its own', () =>
+  it('has its own stream', () =>
     expect(playSessionStream('test', 'app_1', 'ses_1')).to.equal('playSession-test.app_1.ses_1'));
 });
 
@@ -73,7 +73,7 @@ describe('play session: bet', () => {
       .thenHappened(betPlaced('b', 100n, 0n, 'round-1'))
       .andAnswers(accepted('b', 100n, 0n)));
 
-  it('may be of nothing, on nothing', () =>
+  it('may be zero, on a balance of zero', () =>
     given(opened(0n))
       .when(placeBet('b', 0n))
       .thenHappened(betPlaced('b', 0n, 0n))
@@ -106,7 +106,7 @@ describe('play session: bet', () => {
       .when(placeBet('b', 40n))
       .thenRejects('ledger/bet_rolled_back', { balance: 100n }));
 
-  it('is refused when its rollback came first', () =>
+  it('is refused if its rollback came first', () =>
     given(opened(100n), betPlaced('a', 1n, 99n), remembered('r', 'b', 99n))
       .when(placeBet('b', 40n))
       .thenRejects('ledger/bet_rolled_back', { balance: 99n }));
@@ -124,7 +124,7 @@ describe('play session: win', () => {
       .thenHappened(winCredited('w', 'b', 90n, 150n, 'round-1'))
       .andAnswers(won('w', 'b', 90n, 150n)));
 
-  it('may be of nothing', () =>
+  it('may be zero', () =>
     given(opened(100n), betPlaced('b', 40n, 60n))
       .when(creditWin('w', 'b', 0n))
       .thenHappened(winCredited('w', 'b', 0n, 60n))
@@ -136,7 +136,7 @@ describe('play session: win', () => {
       .thenHappened(winCredited('w2', 'b', 5n, 70n))
       .andAnswers(won('w2', 'b', 5n, 70n)));
 
-  it('answers a repeat with the balance of the first time, also after the settlement', () =>
+  it('answers a repeat with the balance of the first time, even after the settlement', () =>
     given(
       opened(100n),
       betPlaced('b', 40n, 60n),
@@ -153,7 +153,7 @@ describe('play session: win', () => {
       .when(creditWin('w', 'b', 5n))
       .thenRejects('ledger/bet_not_found'));
 
-  it('may come again under the same uuid when its bet has come', () =>
+  it('may come again under the same uuid once its bet has come', () =>
     given(opened(100n), betPlaced('b', 40n, 60n))
       .when(creditWin('w', 'b', 5n))
       .thenHappened(winCredited('w', 'b', 5n, 65n)));
@@ -192,7 +192,7 @@ describe('play session: rollback', () => {
       .thenNothingHappened()
       .andReplays(reversed('r', 'b', 40n, 100n)));
 
-  it('moves nothing under a new uuid, keeps nothing, and answers the current balance', () =>
+  it('moves nothing under a new uuid, records nothing, and answers the current balance', () =>
     given(opened(100n), betPlaced('b', 40n, 60n), rolledBack('r', 'b', 40n, 100n), betPlaced('c', 10n, 90n))
       .when(rollBack('r2', 'b'))
       .thenNothingHappened()
@@ -221,7 +221,7 @@ describe('play session: rollback', () => {
       .thenNothingHappened()
       .andReplays(unmoved('remembered', 'r', 'b', 100n)));
 
-  it('keeps nothing of a second one for a remembered bet', () =>
+  it('records nothing for a second one of a remembered bet', () =>
     given(opened(100n), remembered('r', 'b', 100n), betPlaced('c', 10n, 90n))
       .when(rollBack('r2', 'b'))
       .thenNothingHappened()
@@ -234,7 +234,7 @@ describe('play session: rollback', () => {
         .thenRejects('ledger/bet_already_won'));
   }
 
-  it('is refused when it names a win, a rollback, a remembered rollback or the settlement', () => {
+  it('is refused if it names a win, a rollback, a remembered rollback or the settlement', () => {
     const history = [
       opened(100n),
       betPlaced('b', 40n, 60n),
@@ -257,13 +257,13 @@ describe('play session: rollback', () => {
       .thenHappened(rolledBackLate('r', 'b', 40n, 60n))
       .andAnswers(reversed('r', 'b', 40n, 60n, 3)));
 
-  it('answers a repeat of a late one with what is to be paid, so that the payment can be finished', () =>
+  it('answers a repeat of a late one with what remains to be paid, so that the payment can be finished', () =>
     given(opened(100n), betPlaced('b', 40n, 60n), settledOf100(lost40), rolledBackLate('r', 'b', 40n, 60n))
       .when(rollBack('r', 'b'))
       .thenNothingHappened()
       .andReplays(reversed('r', 'b', 40n, 60n, 3)));
 
-  it('of nothing after the settlement leaves nothing to be paid, also when it is repeated', () => {
+  it('of zero after the settlement leaves nothing to be paid, even when repeated', () => {
     const history = [opened(100n), betPlaced('b', 0n, 100n), settledOf100(unplayed)];
     const answer = { ...reversed('r', 'b', 0n, 100n), late: undefined };
     given(...history)
@@ -356,7 +356,7 @@ describe('play session: a uuid used before', () => {
     remembered('m', 'x', 65n),
     settledOf100({ totalBet: 40n, totalWin: 5n, payout: 65n, net: -35n }, 's'),
   ];
-  /** Within a kind each row mends the first difference of the row above. */
+  /** Within a kind, each row corrects the first difference of the row above. */
   const rows: readonly (readonly [uuid: string, field: string, command: PlaySessionCommand])[] = [
     ['b', 'amount', placeBet('b', 41n, 'round-2')],
     ['b', 'roundId', placeBet('b', 40n, 'round-2')],
@@ -382,7 +382,7 @@ describe('play session: a uuid used before', () => {
         .thenRejects('ledger/transaction_conflict', { transactionUuid, field }));
   }
 
-  it('conflicts while the session is open, too', () => {
+  it('also conflicts while the session is open', () => {
     given(...history.slice(0, -1))
       .when(settle('b'))
       .thenRejects('ledger/transaction_conflict', { transactionUuid: 'b', field: 'operation' });

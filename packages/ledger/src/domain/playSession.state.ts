@@ -1,4 +1,4 @@
-/** What a play session remembers of its events: enough to decide, and to answer every repeat as before. */
+/** What a play session remembers from its events: enough to decide, and to repeat every answer. */
 import assert from 'node:assert/strict';
 import type { PlaySessionEvent, PlaySessionFact } from './playSession.events.ts';
 import { noWrites, type SessionWrites, type Write, withWrite, writeAt, writeUnder } from './sessionWrites.ts';
@@ -6,13 +6,13 @@ import { noWrites, type SessionWrites, type Write, withWrite, writeAt, writeUnde
 /** What the session was opened with. */
 export type SessionTerms = PlaySessionFact<'SessionOpened'>;
 
-/** Where the stake of a late rollback goes, and where the funds of a session came from. */
+/** Where the stake of a late rollback goes, and where the session's funds came from. */
 export interface AccountOwner {
   readonly userId: string;
   readonly currencyId: number;
 }
 
-/** What the event says of the money; `net` is the player's result, negative when the house won. */
+/** The money in the event; `net` is the player's result, negative if the house won. */
 export type Settlement = Pick<
   PlaySessionFact<'SessionSettled'>,
   'totalBet' | 'totalWin' | 'payout' | 'net' | 'settledAt'
@@ -25,7 +25,7 @@ export interface UnknownSession {
 }
 
 interface SessionFacts {
-  /** Of the last event folded. */
+  /** The revision of the last event folded. */
   readonly revision: number;
   readonly terms: SessionTerms;
   readonly balance: bigint;
@@ -150,7 +150,7 @@ function assertOpen(session: KnownSession): asserts session is OpenSession {
   assert(session.status === 'open', 'the session is settled');
 }
 
-/** What is paid goes to the account that the session was opened on. */
+/** Payments go to the account that the session was opened on. */
 function assertTerms(
   { terms }: KnownSession,
   told: { readonly userId: string; readonly currencyId: number },
@@ -158,12 +158,12 @@ function assertTerms(
   assert(told.userId === terms.userId && told.currencyId === terms.currencyId, 'whose session it is');
 }
 
-/** Of the event that kept the write. */
+/** The revision of the event that recorded the write. */
 export function revisionOf(session: KnownSession, { place }: Pick<Write, 'place'>): number {
   // The opening is the event before all writes.
   const revision = place + 1;
   if (session.status === 'open' || revision < session.settlement.revision) return revision;
-  // A settlement without a uuid of its own is an event and no write.
+  // A settlement without its own uuid is an event but not a write.
   const settling = writeAt(session.writes, session.settlement.revision - 1);
   return settling?.kind === 'settle' ? revision : revision + 1;
 }

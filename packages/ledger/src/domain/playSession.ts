@@ -70,7 +70,7 @@ export type PlaySessionCommand =
       readonly at: string;
     };
 
-/** Bets, wins and rollbacks that a session keeps before it takes no more bets. */
+/** Bets, wins and rollbacks that a session records before it accepts no more bets. */
 export const MAX_SESSION_WRITES = 100_000;
 
 // Decide
@@ -110,8 +110,8 @@ function openSession(session: PlaySession, command: CommandOf<'OpenSession'>): P
 }
 
 /**
- * The first field in which a request to open differs from what the session was opened with. The time
- * is not compared: a repeat has a later one.
+ * The first field in which a request to open differs from what the session was opened with. The time is not compared: a
+ * repeat comes later.
  */
 export function openDifference(opened: SessionTerms, request: OpenRequest): string | undefined {
   return openCompared.find((field) => opened[field] !== request[field]);
@@ -130,7 +130,7 @@ function placeBet(session: KnownSession, { type: _, ...bet }: CommandOf<'PlaceBe
       events: [],
       answer: betAnswer(session, bet, seen.balance),
       replayed: true,
-      // Another process may have rolled it back meanwhile.
+      // Another process may have rolled it back in the meantime.
       revocable: true,
     };
   }
@@ -191,7 +191,7 @@ function rollBackBet(session: KnownSession, command: CommandOf<'RollBackBet'>): 
     return { events: [], answer, replayed: true };
   }
   const bet = betNamed(session, betTransactionUuid);
-  // Both keep nothing, so that a retry loop that keeps sending new uuids ends without growing the stream.
+  // Both record nothing, so that a retry loop that keeps sending new uuids ends without growing the stream.
   if (bet?.fate === 'rolledBack') {
     return { events: [], answer: unmovedAnswer(session, command, 'already_rolled_back', balance) };
   }
@@ -238,7 +238,7 @@ function settleSession(session: KnownSession, command: CommandOf<'SettleSession'
     throw conflict(transactionUuid, 'operation');
   }
   if (session.status === 'settled') {
-    // Under a uuid of its own it is a repeat of this settlement only while no other write has taken that uuid.
+    // Under its own uuid it repeats this settlement only while no other write has taken that uuid.
     const revocable = transactionUuid !== undefined && !seen;
     return { events: [], answer: settledAnswer(session), replayed: true, revocable };
   }
@@ -264,14 +264,14 @@ function settleSession(session: KnownSession, command: CommandOf<'SettleSession'
   };
 }
 
-/** The bet of this uuid, undefined when nothing is known under it. */
+/** The bet with this uuid; undefined if nothing is known under it. */
 function betNamed({ writes }: KnownSession, betTransactionUuid: string): Write | undefined {
   const named = writeUnder(writes, betTransactionUuid);
   if (named && named.kind !== 'bet') throw reject('ledger/not_a_bet');
   return named;
 }
 
-/** Throws the conflict that names the first of the fields in which a request differs from what was kept. */
+/** Throws the conflict that names the first field in which a request differs from what was recorded. */
 function requireSame<Field extends keyof IsSame>(
   fields: readonly Field[],
   isSame: IsSame,
@@ -292,7 +292,7 @@ function sizeOf(session: PlaySession): number {
   return session.status === 'unknown' ? 100 : BYTES_OF_FACTS + bytesOfWrites(session.writes);
 }
 
-/** Of a session without its writes, roughly. */
+/** Roughly, a session without its writes. */
 const BYTES_OF_FACTS = 1_000;
 
 export const playSession: StreamType<PlaySessionCommand, PlaySessionEvent, PlaySession, PlaySessionAnswer> = {

@@ -37,7 +37,7 @@ const attempt = <Value>(make: () => Value): Value | undefined => {
   }
 };
 
-/** All that the rules may ask about these uuids and rounds. */
+/** Everything that the rules may ask about these uuids and rounds. */
 const seen = (writes: SessionWrites) =>
   IDS.map((id) => {
     const write = writeUnder(writes, id);
@@ -52,7 +52,7 @@ const seen = (writes: SessionWrites) =>
 const IDS = ['a', 'b', 'c', 'd', 'e', 'f', '00000000-0000-0000-0000-000000000000'];
 
 describe('the writes of a session', () => {
-  it('are found under their uuid, with what became of a bet', () => {
+  it('are found under their uuid, with the fate of a bet', () => {
     const writes = after(bet('a'), bet('b'), bet('c'), on('win', 'a', 'd'), on('rollback', 'b', 'e'));
     const fates = ['a', 'b', 'c'].map((uuid) => writeUnder(writes, uuid)?.fate);
     expect(fates).to.deep.equal(['won', 'rolledBack', 'open']);
@@ -66,20 +66,20 @@ describe('the writes of a session', () => {
     expect(writeUnder(writes, 'f')).to.equal(undefined);
   });
 
-  it('tell of a bet that it was won, also after a second win of it', () => {
+  it('show that a bet was won, even after its second win', () => {
     const won = after(bet('a'), on('win', 'a', 'b'));
     const again = withWrite(won, on('win', 'a', 'c'));
     expect([won, again].map((writes) => writeUnder(writes, 'a')?.fate)).to.deep.equal(['won', 'won']);
   });
 
-  it('keep figures beyond 64 bits', () => {
+  it('hold figures beyond 64 bits', () => {
     const large = { amount: 2n ** 64n, balance: 2n ** 70n };
     const writes = after(bet('a', large), bet('b', { amount: 1n, balance: 2n ** 64n - 1n }));
     expect(writeUnder(writes, 'a')).to.include(large);
     expect(writeUnder(writes, 'b')).to.include({ amount: 1n, balance: 2n ** 64n - 1n });
   });
 
-  it('tell a round from another and from none, whatever its id', () => {
+  it('distinguish a round from another and from none, whatever its id', () => {
     const [none, a, zero] = [
       after(bet('a')),
       after(bet('a', { roundId: 'a' })),
@@ -96,11 +96,11 @@ describe('the writes of a session', () => {
 
   it('take no uuid twice and no win without its bet', () => {
     expect(() => after(bet('a'), bet('a'))).to.throw('used once');
-    expect(() => after(on('win', 'a', 'b'))).to.throw('is no bet');
-    expect(() => after(bet('a'), on('win', 'a', 'b'), on('win', 'b', 'c'))).to.throw('is no bet');
+    expect(() => after(on('win', 'a', 'b'))).to.throw('is not a bet');
+    expect(() => after(bet('a'), on('win', 'a', 'b'), on('win', 'b', 'c'))).to.throw('is not a bet');
   });
 
-  it('leave a version as it is, whatever others go on to, and come back from their bytes as they were', () => {
+  it('leave a version unchanged, however others continue, and are decoded from their bytes as they were', () => {
     const anyWrite = fc.record({
       /** Mostly the newest version. */
       from: fc.option(fc.nat(), { freq: 2 }),
@@ -126,7 +126,7 @@ describe('the writes of a session', () => {
           const history = [...version.history, write];
           const wanted = attempt(() => after(...history));
           const writes = attempt(() => withWrite(version.writes, write));
-          expect(typeof writes, 'the same is possible whatever others went on to').to.equal(typeof wanted);
+          expect(typeof writes, 'the same is possible however others continued').to.equal(typeof wanted);
           if (typeof writes === 'object') versions.push({ writes, history });
         }
         for (const { writes, history } of versions) {
@@ -146,7 +146,7 @@ describe('the writes of a session', () => {
     }
   });
 
-  it('are refused where their bytes do not fit together', () => {
+  it('are refused if their bytes do not fit together', () => {
     const encoded = encodeWrites(after(bet('a'), bet('b')));
     expect(() => decodeWrites({ ...encoded, amounts: encoded.amounts.subarray(8) })).to.throw('amounts');
   });

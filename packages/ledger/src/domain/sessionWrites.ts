@@ -1,7 +1,7 @@
 /**
- * What a play session remembers of its writes: of each what the rules need, as numbers in columns and not as an object,
+ * What a play session remembers of its writes: what the rules need of each, as numbers in columns instead of an object,
  * some 60 bytes with its share of the index. Versions share their columns. The newest version is extended in place; an
- * older one is copied before it is extended. So a version never changes, whatever is decided on another one.
+ * older one is copied first. So a version never changes, whatever is decided on another one.
  */
 import assert from 'node:assert/strict';
 import { grownCapacity, KeyIndex, keyWordsOf } from '@coffer/kernel';
@@ -9,26 +9,26 @@ import type { BetContent, RollbackContent, WinContent } from './playSession.reso
 
 type WriteKind = 'bet' | 'win' | 'rollback' | 'rememberedRollback' | 'settle';
 
-/** What is kept of a write. Base units. */
+/** What is recorded of a write. Amounts in base units. */
 export interface NewWrite {
   readonly kind: WriteKind;
   readonly transactionUuid: string;
   readonly amount: bigint;
-  /** Of the session, after the write. */
+  /** The session's balance after the write. */
   readonly balance: bigint;
   readonly roundId?: string | undefined;
-  /** Of a win and of either rollback. */
+  /** Present in wins and in both kinds of rollback. */
   readonly betTransactionUuid?: string;
 }
 
-/** A write as it is found again. */
+/** A write as it is read back. */
 export interface Write {
   readonly kind: WriteKind;
   /** Counted from 0. */
   readonly place: number;
   readonly amount: bigint;
   readonly balance: bigint;
-  /** What has become of a bet. */
+  /** The fate of a bet. */
   readonly fate: 'open' | 'won' | 'rolledBack';
 }
 
@@ -45,17 +45,19 @@ interface Columns {
   kinds: Uint8Array;
   amounts: BigUint64Array;
   balances: BigUint64Array;
-  /** Two words of the key of the round; both 0 where there is none. */
+  /** Two words of the round's key; both 0 if there is none. */
   rounds: Uint32Array;
-  /** Of a win or rollback the place of its bet, of a bet the place of what decided it; counted from 1, 0 for none. */
+  /**
+   * For a win or rollback, the place of its bet; for a bet, the place of what decided it; counted from 1, 0 for none.
+   */
   others: Uint32Array;
-  /** By place: what takes more than 64 bits. */
+  /** By place: figures of more than 64 bits. */
   readonly large: Map<number, Pick<Write, 'amount' | 'balance'>>;
 }
 
 const KINDS: readonly WriteKind[] = ['bet', 'win', 'rollback', 'rememberedRollback', 'settle'];
 const MOST_IN_64_BITS = 2n ** 64n - 1n;
-/** Overhead of the arrays themselves, excluding their contents. */
+/** The overhead of the arrays, without their contents. */
 const BYTES_OF_COLUMNS = 1_200;
 const BYTES_OF_LARGE = 200;
 
@@ -76,7 +78,7 @@ function columnsFor(uuids: KeyIndex, capacity: number): Columns {
   };
 }
 
-/** The write under a uuid; undefined where there is none. */
+/** The write under a uuid; undefined if there is none. */
 export function writeUnder(writes: SessionWrites, transactionUuid: string): Write | undefined {
   const place = placeOf(writes, transactionUuid);
   return place === undefined ? undefined : writeAt(writes, place);
@@ -100,14 +102,14 @@ export function writeAt(writes: SessionWrites, place: number): Write | undefined
 
 const kindAt = ({ kinds }: Columns, place: number): WriteKind => KINDS[kinds[place] ?? 0] ?? 'bet';
 
-/** What a later version has decided of a bet, an earlier one does not know. */
+/** An earlier version does not know what a later one has decided about a bet. */
 function fateAt({ size, columns }: SessionWrites, place: number): Write['fate'] {
   const decidedAt = (columns.others[place] ?? 0) - 1;
   if (kindAt(columns, place) !== 'bet' || decidedAt < 0 || decidedAt >= size) return 'open';
   return kindAt(columns, decidedAt) === 'win' ? 'won' : 'rolledBack';
 }
 
-/** Of each field of a request whether a write was kept with this value. A field that is not among them does not compile. */
+/** For each field of a request, whether a write was recorded with this value. A missing field does not compile. */
 export type IsSame = {
   readonly [Field in keyof Omit<BetContent & WinContent & RollbackContent, 'transactionUuid'>]-?: (
     value: (BetContent & WinContent & RollbackContent)[Field],
@@ -134,9 +136,9 @@ function isOnBet(writes: SessionWrites, { kind, place }: Write, betTransactionUu
   return remembered?.places[at] === place;
 }
 
-/** Of the four words two are enough to tell one round from another under the same uuid. */
+/** Two of the four words are enough to tell rounds apart under the same uuid. */
 const firstHalf = (key: Uint32Array): number => ((key[0] ?? 0) ^ (key[2] ?? 0)) >>> 0;
-/** Never 0, which is no round. */
+/** Never 0, which means no round. */
 const secondHalf = (key: Uint32Array): number => (((key[1] ?? 0) ^ (key[3] ?? 0)) | 1) >>> 0;
 
 /** Whether the rollback of a bet came before the bet. */
@@ -148,7 +150,7 @@ export function isRemembered({ size, columns }: SessionWrites, betTransactionUui
   return place !== undefined && place < size;
 }
 
-/** The version with one write more. Asserts that its uuid is new, and that it is on a bet where it must be. */
+/** The version with one more write. Asserts that its uuid is new and that any bet it refers to exists. */
 export function withWrite(before: SessionWrites, write: NewWrite): SessionWrites {
   assert(placeOf(before, write.transactionUuid) === undefined, 'a transactionUuid is used once');
   const { size: place } = before;
@@ -160,7 +162,7 @@ export function withWrite(before: SessionWrites, write: NewWrite): SessionWrites
   columns.rounds[2 * place] = round ? firstHalf(round) : 0;
   columns.rounds[2 * place + 1] = round ? secondHalf(round) : 0;
   columns.others[place] = 0;
-  // What does not fit is kept whole beside them.
+  // What does not fit is kept whole in `large`.
   columns.amounts[place] = BigInt.asUintN(64, amount);
   columns.balances[place] = BigInt.asUintN(64, balance);
   if (amount > MOST_IN_64_BITS || balance > MOST_IN_64_BITS) columns.large.set(place, { amount, balance });
@@ -173,10 +175,10 @@ export function withWrite(before: SessionWrites, write: NewWrite): SessionWrites
   return { size: place + 1, columns };
 }
 
-/** A bet keeps the first win that it got, or its rollback. */
+/** A bet keeps its first win, or its rollback. */
 function decide(columns: Columns, betTransactionUuid: string, place: number): void {
   const bet = columns.uuids.find(keyWordsOf(betTransactionUuid));
-  assert(bet >= 0 && kindAt(columns, bet) === 'bet', `${betTransactionUuid} is no bet`);
+  assert(bet >= 0 && kindAt(columns, bet) === 'bet', `${betTransactionUuid} is not a bet`);
   columns.others[place] = bet + 1;
   if (columns.others[bet] === 0) columns.others[bet] = place + 1;
 }
@@ -203,7 +205,7 @@ function makeRoom(columns: Columns, size: number): void {
   Object.assign(columns, { kinds, amounts, balances, rounds, others });
 }
 
-/** Of this version alone: what others have added or decided is not in it. */
+/** Without what others have added or decided. */
 const copyOf = (writes: SessionWrites): Columns => decodeWrites(encodeWrites(writes)).columns;
 
 export function bytesOfWrites({ columns }: SessionWrites): number {
@@ -241,7 +243,7 @@ export function encodeWrites({ size, columns }: SessionWrites): EncodedWrites {
   };
 }
 
-/** Throws where the columns are not of one length. */
+/** Throws if the columns differ in length. */
 export function decodeWrites(encoded: EncodedWrites): SessionWrites {
   const { kinds } = encoded;
   const size = kinds.length;

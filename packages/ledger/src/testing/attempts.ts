@@ -1,4 +1,4 @@
-/** What was asked of the ledger and what came back: what the checker is told of a run. */
+/** The requests to the ledger and their answers: what the checker knows about a run. */
 import assert from 'node:assert/strict';
 import { accountsErrors } from '@coffer/accounts';
 import type { StreamEvent } from '@coffer/event-store';
@@ -17,7 +17,7 @@ export interface Place {
 
 type WithoutChosen<Each> = Each extends unknown ? Omit<Each, 'chosen'> : never;
 
-/** What a caller asks for: without what the service makes up. */
+/** What a caller asks for, without what the service chooses. */
 export type Asked = WithoutChosen<Operation>;
 
 export type Call =
@@ -35,16 +35,16 @@ export interface Received {
   readonly replayed: boolean;
 }
 
-/** One copy of a request. Times are ticks of one clock that no two things share. */
+/** One copy of a request. Times are ticks of a single clock, each tick used once. */
 export interface Attempt {
-  /** The correlation id of the events that it leads to. */
+  /** The correlation id of the resulting events. */
   readonly id: string;
   readonly place: Place;
   readonly call: Call;
   readonly sentAt: number;
-  /** Undefined when the reply was lost, or the service died. */
+  /** Undefined if the reply was lost or the service died. */
   readonly received: (Received & { readonly at: number }) | undefined;
-  /** How long the log was when it was sent and when it was answered, where a run can tell. */
+  /** The length of the log when it was sent and when it was answered, if a run can tell. */
   readonly log?: { readonly from: number; readonly to: number };
 }
 
@@ -71,7 +71,7 @@ export function operationsOf({ call }: Attempt): readonly Asked[] {
 
 const catalogue: ErrorCatalog = { ...accountsErrors, ...ledgerErrors, ...usersErrors };
 
-/** The answer as it stands on the wire. */
+/** The answer as it is on the wire. */
 export function receivedOf(answer: Answer): Received {
   if (answer.accepted) {
     const { body, replayed } = answer;
@@ -79,7 +79,7 @@ export function receivedOf(answer: Answer): Received {
   }
   const { code, details } = answer;
   const entry = Object.entries(catalogue).find(([each]) => each === code)?.[1];
-  assert(entry, `${code} stands in no catalogue`);
+  assert(entry, `${code} is not in any catalogue`);
   const text = JSON.stringify({ code, message: entry.message, details });
   return { status: entry.status, text, replayed: false };
 }

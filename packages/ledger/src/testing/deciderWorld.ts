@@ -1,6 +1,6 @@
 /**
  * The deciders of accounts and play sessions over streams in memory, driven by the same operations as the model.
- * Reserve, act, close as the service does it, with nothing in between that could fail.
+ * Reserves, acts and closes as the service does, with nothing in between that could fail.
  */
 import assert from 'node:assert/strict';
 import {
@@ -30,8 +30,8 @@ import type { Answer, Books } from './operations.ts';
 import { CURRENCIES, PLACE, sessionIdOf, USERS } from './smallCasino.ts';
 
 /**
- * Where the state of the next command comes from: kept from the last one, as within one append of several
- * commands; folded anew from what is stored; or brought back from a snapshot.
+ * Where the state for the next command comes from: kept from the last one, as within one append of several commands;
+ * folded again from what is stored; or restored from a snapshot.
  */
 export type StateSource = 'kept' | 'refolded' | 'snapshot';
 
@@ -41,11 +41,11 @@ export interface DeciderWorld {
   books(currency: string): Books;
   /** From the folded accounts. */
   figures(currency: string): Pick<Books, 'available' | 'held'>;
-  /** Every balance there is, of accounts and sessions. */
+  /** Every balance, of accounts and sessions. */
   balances(): readonly bigint[];
-  /** Every event as it would be on disk. */
+  /** Every event in its form on disk. */
   stored(): readonly string[];
-  /** All that was asked and answered. */
+  /** Everything that was requested and answered. */
   readonly attempts: readonly Attempt[];
   readonly events: readonly StreamEvent[];
 }
@@ -233,7 +233,7 @@ export function createDeciderWorld(source: StateSource): DeciderWorld {
           }
         }
       }
-      // Credited to the player is debited to the operator, and the contract counts what was put in.
+      // What is credited to the player is debited to the operator; the contract counts what was put in.
       return { ...books, adjustments: -books.adjustments };
     },
     figures: (currency) => ({

@@ -1,9 +1,9 @@
 /**
- * Whether a run was one order of operations: that of the log. Each event is told to the executable model, which
- * must do exactly what the event says; each answer must be the model's at a state that the log had while the
- * request was under way. A state counts as past for all requests that were sent after an answer that needed it
- * had come, and as yet to come for all that were answered before its cause was sent: no clock is asked. A run in one
- * process says of each answer exactly how long the log was.
+ * Whether a run has one order of operations: the order of the log. Each event is given to the executable model, which
+ * must do exactly what the event says; each answer must be the model's at a state that the log had while the request
+ * was under way. A state is past for every request sent after an answer that needed it, and in the future for every
+ * request answered before its cause was sent: no clock is needed. A run in one process records with each answer exactly
+ * how long the log was.
  */
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
@@ -25,9 +25,9 @@ import { createModel, type Model } from './model/model.ts';
 import type { Answer, Books, Operation, Step } from './operations.ts';
 import { storyOfClaim, storyOfEvent } from './story.ts';
 
-/** An event of the ledger, and the model's own account of it. */
+/** An event of the ledger, and what the model makes of it. */
 export interface Applied {
-  /** From 1, of all events of the log. */
+  /** From 1, counting all events in the log. */
   readonly ordinal: number;
   readonly event: StreamEvent;
   readonly place: Place;
@@ -39,7 +39,7 @@ export interface Applied {
 export interface Explained {
   readonly applied: readonly Applied[];
   readonly models: ReadonlyMap<Place, Model>;
-  /** How often each `<operation> <verdict>` was answered: whether the run came across much. */
+  /** How often each `<operation> <verdict>` was answered: whether the run covered much. */
   readonly verdicts: ReadonlyMap<string, number>;
 }
 
@@ -47,22 +47,22 @@ export interface Explained {
 interface Claim {
   readonly attempt: Attempt & { readonly received: NonNullable<Attempt['received']> };
   readonly parts: readonly { readonly asked: Operation; readonly given: Given }[];
-  /** Numbers of the parts for which the next event must be theirs, each of another way to explain the whole. */
+  /** Numbers of the parts for which the next event must be theirs, one for each way to explain the whole. */
   waiting: readonly number[];
-  /** An open looks for its session first and then for funds; this is between the two. */
+  /** An open first looks up its session and then the funds; this is the state in between. */
   sawNoSession: boolean;
-  /** Explained, but for the money that must have reached the player before the answer. */
+  /** Explained, except for the money that must have reached the player before the answer. */
   isMatched: boolean;
-  /** What the model would have answered, for the story of a failure. */
+  /** What the model would have answered, for the report of a failure. */
   readonly possible: { readonly ordinal: number; readonly answer: string }[];
 }
 
 interface Given extends Omit<Received, 'replayed'> {
-  /** Undefined where the answer does not say. */
+  /** Undefined if the answer does not say. */
   readonly replayed: boolean | undefined;
 }
 
-/** Throws with the story of the first thing that does not fit. */
+/** Throws a report of the first thing that does not fit. */
 export function explain(run: Run): Explained {
   const { events, attempts, places, users, currencies } = run;
   const codes = currencies.map(({ code }) => code);
@@ -96,12 +96,12 @@ export function explain(run: Run): Explained {
     const { operation } = told;
     const name = parseStreamName(event.stream);
     const place = places.find((each) => each.name === `${name?.environment}.${name?.owner}`);
-    if (!place) unfit(ordinal, 'The stream is of no app and environment of the run');
+    if (!place) unfit(ordinal, 'The stream belongs to no app and environment of the run');
     const cause = attemptsById.get(decodeMetadata(event.metadata).correlationId);
-    if (cause?.place !== place) unfit(ordinal, 'Nobody asked for this event');
+    if (cause?.place !== place) unfit(ordinal, 'No request led to this event');
     if (told.kind === 'operation') {
       const isAsked = operationsOf(cause).some((asked) => isSame(asked, operation));
-      if (!isAsked) unfit(ordinal, `Something else was asked for by ${cause.id}`);
+      if (!isAsked) unfit(ordinal, `${cause.id} asked for something else`);
       const refused = cause.received && saysThatNothingWasDone(cause.received);
       if (refused) unfit(ordinal, `${cause.id} was answered that nothing was done`);
     }
@@ -135,7 +135,7 @@ export function explain(run: Run): Explained {
       const { attempt } = claim;
       const goesOn = claim.waiting.filter((number) => {
         const part = claim.parts[number];
-        // Both nodes write the very same opening, so each may say that it was the one.
+        // Both nodes write the very same opening, so each may say that it did.
         const isItsOwn = operation.op === 'open' || cause.id === attempt.id;
         return (
           part &&
@@ -164,7 +164,7 @@ export function explain(run: Run): Explained {
     }
   }
 
-  /** All that the state after so many events explains; what it explains may let later requests begin. */
+  /** Finds everything that the state after that many events explains, which may let later requests begin. */
   function explainAtThisState(ordinal: number): void {
     for (;;) {
       const begun = claimsUnderWay();
@@ -180,7 +180,7 @@ export function explain(run: Run): Explained {
     }
   }
 
-  /** Sent before the first of those that are to be explained was answered. */
+  /** Those sent before the first of the claims still to be explained was answered. */
   function claimsUnderWay(): readonly Claim[] {
     const begun: Claim[] = [];
     let firstAnswerAt = Number.POSITIVE_INFINITY;
@@ -192,7 +192,7 @@ export function explain(run: Run): Explained {
     return begun;
   }
 
-  /** Explains the parts from `start` on by this state, up to one that needs an event of its own. */
+  /** Explains the parts from `start` on by this state, up to one that needs its own event. */
   function walk(claim: Claim, start: number, ordinal: number): void {
     const model = modelOf(claim.attempt.place);
     for (let number = start; number < claim.parts.length; number++) {
@@ -255,7 +255,7 @@ function claimsOf(attempt: Attempt, currencies: Run['currencies']): readonly Cla
       return [claim([{ asked: withChosen(attempt, call.operation), given: received }])];
     case 'batch': {
       if (isRefused) {
-        // An absent session is one error and not one for each.
+        // An absent session is one error instead of one for each.
         return [claim([{ asked: { op: 'balance', sessionId: call.sessionId }, given: received }])];
       }
       const { results } = batchText.parse(JSON.parse(received.text));
@@ -285,7 +285,7 @@ function claimsOf(attempt: Attempt, currencies: Run['currencies']): readonly Cla
   }
 }
 
-/** The ids and times of what is made are compared where it is made; here they only have to be there. */
+/** The ids and times of what is created are compared where it is created; here they only have to be present. */
 function withChosen({ place, received }: Attempt, asked: Asked): Operation {
   if (asked.op === 'settle') return { ...asked, chosen: { settledAt: '' } };
   if (asked.op !== 'open') return asked;
@@ -341,13 +341,13 @@ function isOwedMoney(model: Model, { parts }: Claim): boolean {
   });
 }
 
-/** What the model made of an event is what stands in it, field by field, and posting by posting. */
+/** What the model made of an event must be what the event says, field by field and posting by posting. */
 function requireSameEffect(event: StreamEvent, body: object, change: Books): void {
   const data: unknown = JSON.parse(event.data);
   assert(typeof data === 'object' && data !== null);
   const stored = new Map<string, unknown>(Object.entries(data));
   for (const [field, value] of Object.entries(body)) {
-    if (stored.has(field)) assert.equal(stored.get(field), value, `${field} is another one`);
+    if (stored.has(field)) assert.equal(stored.get(field), value, `${field} differs`);
   }
   const status = 'status' in body ? body.status : undefined;
   assert.equal(event.type === 'BetRolledBack', status === 'rolled_back', `the status is ${status}`);

@@ -1,4 +1,4 @@
-/** What the model is to be told of an event, so that it goes the way of the log. */
+/** What the model is given for an event, so that it follows the log. */
 import assert from 'node:assert/strict';
 import { type AccountEvent, account, accountEvents, parseAccountStream } from '@coffer/accounts';
 import { parseStreamName, type StoredEvent } from '@coffer/kernel';
@@ -17,7 +17,7 @@ type LogOperation =
   /** What moves the money of such an operation. */
   | { readonly kind: 'step'; readonly operation: Step };
 
-/** Undefined for an event of another context. Throws on one of the ledger's that it was not taught. */
+/** Undefined for an event of another context. Throws for an event of the ledger that it does not know. */
 export function logOperationOf(
   event: StreamedEvent,
   currencyCode: (currencyId: number) => string,

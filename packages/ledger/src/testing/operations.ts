@@ -1,6 +1,6 @@
 /**
- * What can be asked of the ledger, and what it answers, as plain data: the same sequence of operations drives
- * the model, the deciders, or a running service in the order of its log.
+ * The requests to the ledger and its answers as plain data: the same sequence of operations drives the model, the
+ * deciders, or a running service in the order of its log.
  */
 
 export type Operation =
@@ -49,28 +49,28 @@ export interface OpenTerms {
   readonly currency: string;
   readonly lockAmount: string;
   readonly transactionUuid?: string | undefined;
-  /** What the service makes up: whoever drives a real one takes it from the answer. */
+  /** What the service chooses: whoever drives a real one takes it from the answer. */
   readonly chosen: { readonly sessionId: string; readonly openedAt: string };
 }
 
-/** What moves the money of an operation, where a model is told it apart. Source: contract, Money model. */
+/** What moves the money of an operation, for a model that gets it as a separate step. Source: contract, Money model. */
 export type Step =
-  /** Of an open, before it. */
+  /** For an open, before it. */
   | ({ readonly op: 'hold' } & OpenTerms)
-  /** Of a settlement, or of an open that another player's won. */
+  /** For a settlement, or for an open that lost to another player's. */
   | {
       readonly op: 'closeHold';
       readonly userId: string;
       readonly currency: string;
       readonly sessionId: string;
     }
-  /** Of a rollback after the settlement. */
+  /** For a rollback after the settlement. */
   | { readonly op: 'creditRollback'; readonly sessionId: string; readonly transactionUuid: string };
 
 /** An operation or a step by its name. */
 export type Asking<Op extends (Operation | Step)['op']> = Extract<Operation | Step, { readonly op: Op }>;
 
-/** As on the wire: amounts are strings, keys stand in the documented order. */
+/** As on the wire: amounts are strings, keys are in the documented order. */
 export type Answer =
   | { readonly accepted: true; readonly body: object; readonly replayed: boolean }
   | { readonly accepted: false; readonly code: string; readonly details: object };
@@ -80,7 +80,7 @@ export interface Books {
   readonly available: bigint;
   readonly held: bigint;
   readonly house: bigint;
-  /** What the operator has put in, less what was taken out. */
+  /** What the operator has put in, less what the operator has taken out. */
   readonly adjustments: bigint;
 }
 
@@ -92,7 +92,7 @@ export interface Owed {
   readonly transactionUuid?: string;
 }
 
-/** All that the ledger keeps of an app and environment. Amounts in base units. */
+/** Everything that the ledger keeps for an app and environment. Amounts in base units. */
 export interface Contents {
   readonly accounts: readonly {
     readonly userId: string;

@@ -1,4 +1,4 @@
-/** Words for the specs of play sessions: `opened(100n)`, `betPlaced('b', 40n, 60n)`, `rollBack('r', 'b')`. */
+/** Builders for the specs of play sessions: `opened(100n)`, `betPlaced('b', 40n, 60n)`, `rollBack('r', 'b')`. */
 import type { PlaySessionAnswer } from '../domain/playSession.answers.ts';
 import type { PlaySessionEvent } from '../domain/playSession.events.ts';
 import type { PlaySessionCommand } from '../domain/playSession.ts';

@@ -1,6 +1,6 @@
 /**
- * What the clients of the small casino ask for, drawn so that repeats, conflicts and races for the same funds
- * are the rule and not the exception.
+ * Requests of the small casino's clients, drawn so that repeats, conflicts and races for the same funds are the rule
+ * and not the exception.
  */
 import fc from 'fast-check';
 import type { Asked } from './attempts.ts';
@@ -10,7 +10,7 @@ const OPEN_UUIDS = ['o1', 'o2', 'o3'] as const;
 
 const userId = fc.constantFrom(USERS[0], USERS[0], USERS[1]);
 const currency = fc.constantFrom('SOL', 'SOL', 'SOL', 'CHIP');
-/** Most bets are under the first three and most other writes under the rest, but any may meet any. */
+/** Most bets use the first three and most other writes the rest, but any write can use any of them. */
 const betUuid = fc.constantFrom('t1', 't1', 't2', 't2', 't3', 't3', 't4', 't5', 't6');
 const otherUuid = fc.constantFrom('t1', 't2', 't3', 't4', 't4', 't5', 't5', 't6', 't6', 't7');
 const sessionId = fc.constantFrom(...OPEN_UUIDS, 'o1', 'o1', 'o1').map(sessionIdOf);
@@ -64,7 +64,7 @@ const anyRequest: fc.Arbitrary<Asked> = fc.oneof(
   { weight: 1, arbitrary: settle },
 );
 
-/** Something to play with, so that most histories come beyond "not found". */
+/** Something to play with, so that most histories get past "not found". */
 const BEGINNINGS: readonly Asked[] = [
   { op: 'credit', userId: USERS[0], currency: 'SOL', ref: 'begin', amount: '20' },
   { op: 'credit', userId: USERS[1], currency: 'SOL', ref: 'begin', amount: '8' },
@@ -83,7 +83,7 @@ interface Again {
   readonly repeatOneOfTheLast: number;
 }
 
-/** Steps of which some are those of a while ago again: the same bytes, perhaps after the world has changed. */
+/** Steps, some of which repeat earlier ones: the same bytes, perhaps after the world has changed. */
 function withRepeats<Step extends object>(step: fc.Arbitrary<Step>, maxLength: number) {
   const again: fc.Arbitrary<Again> = fc.record({ repeatOneOfTheLast: fc.integer({ min: 1, max: 12 }) });
   const draft = fc.oneof({ weight: 4, arbitrary: step }, { weight: 1, arbitrary: again });
@@ -117,7 +117,7 @@ const clientStep: fc.Arbitrary<ClientStep> = fc.record({
 });
 
 export interface Scenario {
-  /** Asked and answered before the others begin. */
+  /** Requested and answered before the others begin. */
   readonly beginnings: readonly Asked[];
   /** One script for each client. */
   readonly scripts: readonly (readonly ClientStep[])[];

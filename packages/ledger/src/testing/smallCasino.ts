@@ -1,4 +1,4 @@
-/** The small casino of the random histories: few players, currencies and sessions, so that all meet. */
+/** The small casino of the random histories: few players, currencies and sessions, so that all of them meet. */
 import { idFromParts } from '@coffer/kernel';
 import type { Place, Run } from './attempts.ts';
 import { type Explained, explain } from './history.ts';
@@ -16,6 +16,6 @@ export const PLACE: Place = { name: `test.${appId}`, appId, environment: 'test' 
 export const sessionIdOf = (transactionUuid: string): string =>
   idFromParts('ses', 'playSession', PLACE.environment, PLACE.appId, transactionUuid);
 
-/** Whether a run of this casino is what the rules say of one order. Throws where it is not. */
+/** Explains a run of this casino as one order according to the rules. Throws if there is none. */
 export const explainCasino = (run: Pick<Run, 'events' | 'attempts'>): Explained =>
   explain({ ...run, places: [PLACE], users: USERS, currencies: CURRENCIES });

@@ -1,4 +1,4 @@
-/** What there is to read when a run does not fit: what was asked, and what the log has on it. */
+/** The report of a run that does not fit: what was requested, and what the log has about it. */
 import { parseStreamName } from '@coffer/kernel';
 import { type Attempt, operationsOf, type Run } from './attempts.ts';
 
@@ -29,7 +29,7 @@ export function storyOfEvent(run: Run, ordinal: number, what: string): string {
   return [`${what}:`, eventLine(run, ordinal - 1), ...around(run, [id], ordinal)].join('\n');
 }
 
-/** Ids by which events and requests on the same things are found. */
+/** Ids by which related events and requests are found. */
 function subjectsOf(attempt: Attempt): readonly string[] {
   if (attempt.call.kind === 'accounts') return [attempt.call.userId];
   return operationsOf(attempt).flatMap((operation) => [

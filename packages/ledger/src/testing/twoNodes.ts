@@ -1,6 +1,6 @@
 /**
- * Two nodes of the ledger on one log in memory, whose store takes its time, is away or loses replies, and
- * whose requests may die between their steps: everything as the random source says.
+ * Two nodes of the ledger on one log in memory, whose store is slow, unavailable or loses replies, and whose requests
+ * may die between their steps, all as the random source decides.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -21,20 +21,20 @@ import { createPlaySessions, type WriteCommand } from '../playSessions.ts';
 import { type Asked, type Attempt, type Received, receivedOf } from './attempts.ts';
 import { CURRENCIES, PLACE } from './smallCasino.ts';
 
-/** What a caller sees of a service that died, or does not know what became of a write. */
+/** What a caller sees of a service that died, or that does not know whether a write succeeded. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
 
 export interface TwoNodes {
   readonly log: MemoryLog;
-  /** All that was asked so far, and what was answered. */
+  /** Everything requested so far, and what was answered. */
   readonly attempts: readonly Attempt[];
   /** Throws `NoAnswer`. */
   readonly ask: (node: number, asked: Asked) => Promise<void>;
-  /** What the hold process does, with everything that the log has owed so far. Throws `NoAnswer`. */
+  /** Does what the hold process does, with everything that the log has owed so far. Throws `NoAnswer`. */
   readonly finish: (node: number) => Promise<void>;
-  /** From here on nothing goes wrong any more. */
+  /** From here on nothing goes wrong. */
   readonly calmDown: () => void;
 }
 
@@ -73,13 +73,13 @@ export function createTwoNodes(random: () => number): TwoNodes {
     });
     return { accounts, playSessions };
   };
-  // One of them remembers hardly anything and folds anew again and again.
+  // One of them caches hardly anything and folds again and again.
   const nodes = [startNode(10_000_000), startNode(3_000)] as const;
   const nodeOf = (index: number) => nodes[index === 0 ? 0 : 1];
 
   async function answer(index: number, requestId: string, asked: Asked): Promise<Answered> {
     const { accounts, playSessions } = nodeOf(index);
-    // Most callers give up at the first trouble; the others have the node try again for them.
+    // Most callers give up at the first trouble; the others let the node retry for them.
     const deadlineMs = performance.now() + (happens(0.8) ? 0 : 1_000);
     const context = { requestId, actor: 'key:1', deadlineMs };
     const place = { ...PLACE, scopeId: 'scp_1' };

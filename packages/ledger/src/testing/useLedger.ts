@@ -1,4 +1,4 @@
-/** A world with one app, and the words in which the rules of the ledger are told. */
+/** A world with one app, and helpers that express the rules of the ledger. */
 import {
   type Answer,
   type AppPlace,
@@ -23,14 +23,14 @@ export interface PlayedSession {
 
 export interface Ledger<World = ContextWorld<PortalGiven>> {
   readonly world: World;
-  /** As the operator. */
+  /** The operator's client. */
   readonly client: Client;
   readonly app: TestApp;
   readonly test: AppPlace;
   readonly live: AppPlace;
-  /** What the log has gained since it was asked last, as "category EventType". */
+  /** What the log has gained since the last call, as "category EventType". */
   readonly news: () => Promise<readonly string[]>;
-  /** All that the API shows of a session in `test` and of its player's funds. */
+  /** Everything that the API shows of a session in `test` and of its player's funds. */
   readonly view: (session: PlayedSession) => Promise<unknown>;
   /**
    * The refusal of a call, as "409 ledger/session_settled", which must have written nothing and must leave
@@ -42,11 +42,11 @@ export interface Ledger<World = ContextWorld<PortalGiven>> {
     refusal: string,
     details?: Readonly<Record<string, unknown>>,
   ) => Promise<void>;
-  /** The call answers byte for byte what it answered first, says so, and writes nothing. */
+  /** Expects the call to repeat its first answer byte for byte, to say so, and to write nothing. */
   readonly replays: (first: Answer, call: () => Promise<Answer>) => Promise<void>;
 }
 
-/** The ledger and what it stands on, from before the specs of the describe block that calls it until after them. */
+/** The ledger and what it is built on, from before the specs of the calling describe block until after them. */
 export const useLedger = (options: Partial<ContextWorldOptions<PortalGiven>> = {}): Ledger =>
   useLedgerIn(() => startContexts({ contexts: LEDGER_CONTEXTS, given: PORTAL_GIVEN, ...options }));
 
@@ -109,7 +109,7 @@ export function useLedgerIn<World extends Pick<ContextNode, 'client' | 'stop'>>(
       await news();
       const answer = await call();
       expect(verdict(answer), answer.text).to.equal(refusal);
-      expect(answer.replayed, 'a refusal is no replay').to.equal(false);
+      expect(answer.replayed, 'a refusal is not a replay').to.equal(false);
       if (details) expect(answer.json.details).to.deep.equal(details);
       expect(await news(), 'a refusal writes nothing').to.deep.equal([]);
       expect(await view(session), 'a refusal changes nothing').to.deep.equal(viewBefore);

@@ -1,4 +1,4 @@
-/** Apps that move money between their players' wallets and their treasury, on a chain of their own. For specs. */
+/** Apps that move money between their players' wallets and their treasury, on their own chain. For specs. */
 import { randomUUID } from 'node:crypto';
 import { launchDataOf } from '@coffer/auth/testing';
 import { createPool } from '@coffer/database';
@@ -18,7 +18,7 @@ import {
 /** A transfer is final a few hundredths of a second after it was sent. */
 const FAST = { slotMs: 5, finality: { confirmedAfter: 1, finalizedAfter: 3 } } as const;
 
-/** What of the contexts, or of the service, such a spec needs. */
+/** What such a spec needs of the contexts, or of the service. */
 export interface StartedOnChain {
   readonly client: Client;
   readonly databaseUrl: string;
@@ -67,7 +67,9 @@ export interface AppOnChain extends TestApp {
     currency?: number,
   ) => Promise<string>;
   readonly ended: (ref: string) => Promise<Readonly<Record<string, unknown>>>;
-  /** Money leaves the treasury by its own key, with no move in the log. Final when it returns: its signature. */
+  /**
+   * Money leaves the treasury by means of its own key, with no move in the log. Final when it returns the signature.
+   */
   readonly takeFromTreasury: (order: StolenOrder) => Promise<string>;
 }
 

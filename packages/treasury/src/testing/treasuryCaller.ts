@@ -1,4 +1,4 @@
-/** A player's game backend, for specs of the treasury without HTTP: what it asks, and what it is answered. */
+/** A player's game backend, for specs of the treasury without HTTP: its requests and their answers. */
 import { Rejection } from '@coffer/kernel';
 import { treasuryMoveBody } from '@coffer/moves';
 import { expect } from 'chai';

@@ -1,6 +1,6 @@
 /**
- * Two nodes of the treasury on one log, with real accounts, moves and users, for specs. The chain is figures that a
- * spec sets; what the driver of moves would write a spec writes.
+ * Two nodes of the treasury on one log, with real accounts, moves and users, for specs. The chain consists of figures
+ * that the spec sets; the spec also writes what the driver of moves would write.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -29,7 +29,7 @@ import { createTreasury, type TreasuryBooks, type TreasuryDependencies } from '.
 
 export const SOL: TreasuryCurrency = { id: 1, decimals: 9, mint: { test: 'native', live: 'native' } };
 export const CHIP_ID = 2;
-/** Played with, and on no chain. */
+/** Can be played with, but is not on a chain. */
 export const POINTS: TreasuryCurrency = { id: 3, decimals: 0, mint: { test: null, live: null } };
 export const RENT_MINIMUM = 890_880n;
 export const TREASURY = testWallet('treasury').address;
@@ -50,7 +50,7 @@ export async function createTreasuryWorld({
   readonly store?: EventStore;
   /** Default: what a spec sets. */
   readonly booksOf?: TreasuryDependencies['booksOf'];
-  /** Asked at each fail point, beside those that a spec names. */
+  /** Called at each fail point, in addition to those that a spec names. */
   readonly mayDie?: () => boolean;
 } = {}) {
   const place = { appId: newId('app'), scopeId: newId('scp'), environment: 'test' as Environment };
@@ -218,7 +218,7 @@ export async function createTreasuryWorld({
       isConfigured = false;
     },
     askedOfChain: asked,
-    /** The next request that comes there dies. */
+    /** The next request that gets there dies. */
     dieAt: (name: FailPointName) => void dies.add(name),
     sign,
     async confirm(ref: string, { isSigned = false }: { readonly isSigned?: boolean } = {}) {
@@ -237,7 +237,7 @@ export async function createTreasuryWorld({
       });
     },
     reactionsOf,
-    /** What the hold process does with all that the log owes; answers how much that was. */
+    /** Does what the hold process does with everything that the log owes; returns how much that was. */
     async finish(node: 0 | 1 = 1): Promise<number> {
       const reactions = reactionsOf(node);
       const log = await events();

@@ -19,7 +19,7 @@ export const userEvents = eventCodec({
     data: z.object({
       identityId: z.string(),
       type: z.enum(['wallet', 'messenger', 'email']),
-      /** Keyed hash of the identity; whom it stands for is kept outside the log. */
+      /** Keyed hash of the identity; who it belongs to is kept outside the log. */
       identityHash: z.string(),
       linkedAt: z.iso.datetime(),
     }),

@@ -27,7 +27,7 @@ const erased = (...identities: { identityId: string; identityHash: string }[]): 
 const stateAfter = (events: readonly UserEvent[]): UserState =>
   events.reduce<UserState>(user.evolve, user.initialState);
 
-/** Decides, then decides the same again on what has become of it, which must make nothing new. */
+/** Decides, then decides the same again on the resulting state, which must add nothing. */
 const decideTwice = (history: readonly UserEvent[], command: UserCommand) => {
   const first = user.decide(stateAfter(history), command);
   const again = user.decide(stateAfter([...history, ...first.events]), command);
@@ -97,7 +97,7 @@ describe('a user', () => {
     }
   });
 
-  it('answers its registration again as at first, whatever became of it', () => {
+  it('repeats the answer of its registration, whatever has happened to it since', () => {
     const first = user.decide(undefined, register());
     const later = { ...register(), at: new Date('2027-01-01T00:00:00.000Z') };
     const again = user.decide(stateAfter([registered, suspended]), later);

@@ -1,6 +1,6 @@
 /**
- * A user's registration and standing. Whether a suspended user may do a thing is for the context that asks:
- * this stream only says how the user stands.
+ * A user's registration and standing. Whether a suspended user may do something is up to the context that asks: this
+ * stream only tells the standing.
  */
 import assert from 'node:assert/strict';
 import { type Decision, type Environment, type StreamType, streamName } from '@coffer/kernel';
@@ -10,10 +10,10 @@ import { type UserEvent, userEvents } from './user.events.ts';
 export const userStreamName = (environment: Environment, scopeId: string, userId: string): string =>
   streamName('user', environment, scopeId, userId);
 
-/** Of an erased user the funds and the history stay, under the id; who it was is forgotten. */
+/** An erased user's funds and history stay, under the id; who it was is forgotten. */
 export type Standing = 'active' | 'suspended' | 'erased';
 
-/** An identity as the log knows it: whom it stands for is kept outside. */
+/** An identity as the log knows it: who it belongs to is kept outside. */
 export interface LinkedIdentity {
   readonly identityId: string;
   readonly type: 'wallet' | 'messenger' | 'email';
@@ -31,22 +31,22 @@ export interface RegisteredUser {
 export interface Erasure {
   readonly erasedAt: string;
   readonly identities: readonly Pick<LinkedIdentity, 'identityId' | 'identityHash'>[];
-  /** Of the event that says so. */
+  /** The revision of the event that says so. */
   readonly revision: number;
 }
 
 export interface KnownUser extends RegisteredUser {
-  /** In the order they were linked, the primary one first. Empty of a user registered without sign-in. */
+  /** In the order they were linked, the primary one first. Empty for a user registered without sign-in. */
   readonly identities: readonly LinkedIdentity[];
   readonly erasure?: Erasure;
-  /** Of the last event. */
+  /** The revision of the last event. */
   readonly revision: number;
 }
 
 /** Undefined until registered. */
 export type UserState = KnownUser | undefined;
 
-/** `erasure` in the answer to `EraseUser` alone. */
+/** `erasure` is only in the answer to `EraseUser`. */
 export interface UserAnswer extends RegisteredUser {
   readonly erasure?: Erasure;
 }
@@ -57,7 +57,7 @@ export type UserCommand =
       readonly userId: string;
       readonly appId: string;
       readonly at: Date;
-      /** That of the sign-in by which the user came. */
+      /** The identity of the sign-in by which the user came. */
       readonly identity?: LinkedIdentity | undefined;
     }
   | { readonly type: 'SuspendUser'; readonly reason?: string | undefined }
@@ -83,7 +83,7 @@ function register(
   { userId, appId, at, identity }: Extract<UserCommand, { type: 'RegisterUser' }>,
 ): Decision<UserEvent, UserAnswer> {
   const registeredAt = at.toISOString();
-  // The answer tells the registration, not today's standing, so that a repeat reads like the first.
+  // The answer describes the registration, not today's standing, so that a repeat gets the first answer.
   if (state && state.appId === appId) {
     return { events: [], answer: answerOf(state, 'active'), replayed: true };
   }

@@ -1,8 +1,8 @@
 /**
- * The contract, executable: what the ledger answers to a sequence of operations, in plain maps. Written from
- * the contract (Common rules, Money model, Ledger) and not from the deciders, which are compared with it.
- * An open, a settlement and a late rollback move no money here: the steps that do are told apart, as in the log.
- * It throws on what it was not taught instead of guessing.
+ * The contract, executable: what the ledger answers to a sequence of operations, in plain maps. Written from the
+ * contract (Common rules, Money model, Ledger) and not from the deciders, which are compared with it. An open, a
+ * settlement and a late rollback move no money here: the steps that do are separate, as in the log. It throws on what
+ * it does not know instead of guessing.
  */
 import type { Answer, Books, Contents, Operation, Owed, Step } from '../operations.ts';
 import { adjust, closeHold, creditRollback, figuresOf, hold } from './money.ts';
@@ -12,11 +12,11 @@ import { type Decided, type Known, type Ledger, type Owner, Refusal, stakesOf } 
 export interface Model {
   /** Carries out the operation. */
   apply(operation: Operation | Step): Answer;
-  /** What the operation would be answered now, and whether it would then change anything; does nothing. */
+  /** What the operation would be answered now, and whether it would then change anything. Changes nothing. */
   ask(operation: Operation | Step): { readonly answer: Answer; readonly acts: boolean };
   books(currency: string): Books;
   contents(): Contents;
-  /** What has been decided and has not reached the player's funds, or the session it is held for. */
+  /** What has been decided but has not reached the player's funds, or the session that it is held for. */
   owed(): readonly Owed[];
 }
 
@@ -94,7 +94,7 @@ function booksOf({ accounts, house, adjustments }: Ledger, currency: string): Bo
 
 const contentsOf = ({ accounts, sessions }: Ledger): Contents => ({
   accounts: [...accounts.values()]
-    // One that was only asked about is not there.
+    // An account that was only asked about does not exist.
     .filter(({ entries, holds }) => entries.size + holds.size > 0)
     .map(({ owner, available, held, holds }) => ({
       ...owner,

@@ -46,7 +46,7 @@ export function adjust(ledger: Ledger, operation: Asking<'credit' | 'debit'>): D
   });
 }
 
-/** The step of an open that sets the funds apart, once a session. */
+/** The step of an open that sets the funds apart, once per session. */
 export function hold(ledger: Ledger, operation: OpenTerms): Decided {
   const { lockAmount, transactionUuid, chosen } = operation;
   const account = accountOf(ledger, operation);
@@ -72,7 +72,7 @@ export function hold(ledger: Ledger, operation: OpenTerms): Decided {
   });
 }
 
-/** The step that gives the player what is left: of a settlement, or of an open that another one won. */
+/** The step that gives the player what is left: after a settlement, or after an open that lost to another. */
 export function closeHold(ledger: Ledger, { userId, currency, sessionId }: Asking<'closeHold'>): Decided {
   const account = accountOf(ledger, { userId, currency });
   const opened = account.holds.get(sessionId);

@@ -26,7 +26,7 @@ export function open(ledger: Ledger, operation: Asking<'open'>): Decided {
   const openRequest = openRequestOf(operation);
   const seen = ledger.sessions.get(sessionId);
   if (seen) {
-    // The id follows from the uuid, so only a uuid can lead to a session that is there already.
+    // The id is derived from the uuid, so only a uuid can lead to an existing session.
     if (transactionUuid === undefined) throw new Error('not taught: two sessions of one id');
     const field = firstDifference(seen.openRequest, openRequest);
     if (field) throw new Refusal('ledger/transaction_conflict', { transactionUuid, field });
@@ -145,7 +145,7 @@ export function rollback(ledger: Ledger, operation: Asking<'rollback'>): Decided
     balance: text(balance),
     status,
   });
-  // Both keep nothing.
+  // Both record nothing.
   if (target?.rolledBack) return first(body(0n, session.balance, 'already_rolled_back'));
   const remembered = body(0n, session.balance, 'remembered');
   if (session.remembered.has(betTransactionUuid)) return first(remembered);
@@ -161,7 +161,7 @@ export function rollback(ledger: Ledger, operation: Asking<'rollback'>): Decided
   return keep(session, transactionUuid, request, body(stake, balance, 'rolled_back'), () => {
     target.rolledBack = true;
     session.balance = balance;
-    // A stake of nothing leaves nothing to be paid.
+    // A stake of zero leaves nothing to be paid.
     if (isLate && stake > 0n) session.late.set(transactionUuid, { stake, paid: false });
   });
 }

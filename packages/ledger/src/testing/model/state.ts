@@ -1,19 +1,19 @@
 /** What the model remembers, and the pieces of its decisions. */
 import type { Answer, OpenTerms } from '../operations.ts';
 
-/** All that an app has in one environment. */
+/** Everything that an app has in one environment. */
 export interface Ledger {
   readonly known: Known;
   /** By player and currency. */
   readonly accounts: Map<string, Account>;
   readonly sessions: Map<string, Session>;
-  /** By currency, as the next one. */
+  /** By currency, like the next one. */
   readonly house: Map<string, bigint>;
-  /** What the operator has put in, less what was taken out. */
+  /** What the operator has put in, less what the operator has taken out. */
   readonly adjustments: Map<string, bigint>;
 }
 
-/** What is there before anything is asked. */
+/** What exists before the first operation. */
 export interface Known {
   readonly users: readonly string[];
   readonly currencies: readonly string[];
@@ -49,7 +49,7 @@ export interface Session {
   readonly kept: Map<string, { readonly request: Request; readonly body: object }>;
   readonly bets: Map<string, { readonly stake: bigint; won: boolean; rolledBack: boolean }>;
   readonly remembered: Set<string>;
-  /** What rollbacks after the settlement give back, by their uuids. */
+  /** What rollbacks after the settlement give back, by uuid. */
   readonly late: Map<string, { readonly stake: bigint; paid: boolean }>;
   balance: bigint;
   totalWin: bigint;
@@ -57,13 +57,13 @@ export interface Session {
   settled: { readonly totalBet: bigint; readonly settledAt: string } | undefined;
 }
 
-/** What an operation is answered, and what it does; nothing where it only repeats, reads or passes. */
+/** What an operation is answered, and its effect; none if it only repeats, reads or is refused. */
 export interface Decided {
   readonly answer: Answer;
   readonly take?: () => void;
 }
 
-/** What makes a repeat a repeat: the operation, then its columns in order. */
+/** What makes a request a repeat: the operation, then its columns in order. */
 export type Request = readonly (readonly [field: string, value: string | undefined])[];
 
 export class Refusal extends Error {
@@ -106,7 +106,7 @@ export function sessionOf({ sessions }: Ledger, sessionId: string): Session {
   return session;
 }
 
-/** Accepted bets less those that were rolled back. */
+/** Accepted bets less those rolled back. */
 export const stakesOf = ({ bets }: Session): bigint =>
   [...bets.values()].reduce((sum, { stake, rolledBack }) => (rolledBack ? sum : sum + stake), 0n);
 
@@ -143,7 +143,7 @@ export function keptBefore(session: Session, transactionUuid: string, request: R
   return replay(seen.body);
 }
 
-/** Another operation has other columns, but there the first of them differs already. */
+/** Another operation has other columns, but then the first of them already differs. */
 export function firstDifference(kept: Request, request: Request): string | undefined {
   const values = new Map(kept);
   return request.find(([field, value]) => values.get(field) !== value)?.[0];
