@@ -178,9 +178,7 @@ function requiredOf(schema: Schema, of: string): readonly string[] {
 /** Without what it says of the text that an amount or base64 is in the API. */
 function describedIn({ description, type, pattern }: Schema, of: string, field: string): string | undefined {
   const made =
-    isRequest(of) && MADE.includes(field)
-      ? 'Generated if absent, once for all attempts of the call.'
-      : '';
+    isRequest(of) && MADE.includes(field) ? 'Generated if absent, once for all attempts of the call.' : '';
   const said = typeof description === 'string' ? description : '';
   if (isMoney({ type, pattern }))
     return said.replace(/, as a (?:signed )?decimal string/, '').replaceAll('"', '');
