@@ -1,6 +1,6 @@
 /**
- * Which user runs the server, and what that user can reach. Postgres refuses to run as root, so a root
- * service runs it as an unprivileged user that the system has already; a system user is never created.
+ * Which user runs the server, and what that user can reach. Postgres refuses to run as root, so a root service runs it
+ * as an existing unprivileged user; a system user is never created.
  */
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -19,7 +19,7 @@ function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-/** Undefined when the service is not root: then the server runs as the service does. */
+/** Undefined if the service is not root: then the server runs as the service does. */
 export async function unprivilegedAccount(): Promise<Account | undefined> {
   if (!isRoot()) return undefined;
   const passwd = await readFile('/etc/passwd', 'utf8');
@@ -38,8 +38,8 @@ export async function unprivilegedAccount(): Promise<Account | undefined> {
 }
 
 /**
- * The account for the cluster in `dataFolder`: its owner if it is there already, since Postgres insists on
- * that, else `fallback`. Throws when the service cannot act as the owner.
+ * The account for the cluster in `dataFolder`: its owner if it exists, since Postgres insists on that, else `fallback`.
+ * Throws if the service cannot act as the owner.
  */
 export async function accountForCluster(
   dataFolder: string,
@@ -60,8 +60,8 @@ export async function accountForCluster(
 }
 
 /**
- * The first folder on the way to `path` (itself included) that keeps `account` out, undefined when it can
- * get there. Judged by the mode bits; folders that are not there yet are left out.
+ * The first folder on the way to `path` (itself included) that keeps `account` out; undefined if it can get there.
+ * Judged by the mode bits; folders that do not exist yet are ignored.
  */
 export async function firstClosedFolder(path: string, account: Account): Promise<string | undefined> {
   const parents: string[] = [];
@@ -77,7 +77,7 @@ export async function firstClosedFolder(path: string, account: Account): Promise
   return undefined;
 }
 
-/** Whether `account` may read and execute the file, its parents aside. */
+/** Whether `account` may read and execute the file, ignoring its parents. */
 export async function isExecutableFor(path: string, account: Account): Promise<boolean> {
   return allows(await stat(path), account, 0o5);
 }

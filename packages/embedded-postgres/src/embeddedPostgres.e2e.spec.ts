@@ -61,7 +61,7 @@ describe('the embedded Postgres', () => {
     await second.stop();
   });
 
-  it('takes another port when its own is taken', async () => {
+  it('takes another port if its own is taken', async () => {
     const folder = await bench.folder();
     const first = await bench.start(folder);
     const port = new URL(first.adminConnectionString).port;
@@ -91,7 +91,7 @@ describe('the embedded Postgres after a crash', () => {
   const bench = new Workbench();
   afterEach(() => bench.clear());
 
-  it('is adopted as it runs when only the service was killed', async () => {
+  it('is adopted while running if only the service was killed', async () => {
     const folder = await bench.folder();
     const owner = await bench.startOwner(folder);
     await query(owner.connectionString, 'create table kept as select 7 as id');
@@ -104,7 +104,7 @@ describe('the embedded Postgres after a crash', () => {
     expect(await commandLineOf(owner.postmasterPid)).to.equal('');
   });
 
-  it('is restarted when it was left with other settings', async () => {
+  it('is restarted if it was left with other settings', async () => {
     const folder = await bench.folder();
     const owner = await bench.startOwner(folder, ['--fragile']);
     expect(await query(owner.connectionString, 'show fsync')).to.deep.equal([{ fsync: 'off' }]);
@@ -116,7 +116,7 @@ describe('the embedded Postgres after a crash', () => {
     await server.stop();
   });
 
-  it('recovers when the server was killed too', async () => {
+  it('recovers if the server was killed too', async () => {
     const folder = await bench.folder();
     const owner = await bench.startOwner(folder);
     await query(owner.connectionString, 'create table kept as select 7 as id');
@@ -128,14 +128,14 @@ describe('the embedded Postgres after a crash', () => {
     await server.stop();
   });
 
-  it('starts when the pid of the dead server is another program’s by now', async () => {
+  it('starts if the pid of the dead server now belongs to another program', async () => {
     const folder = await bench.folder();
     const owner = await bench.startOwner(folder);
     const pidFile = join(folder, 'postgres', 'data', 'postmaster.pid');
     await owner.kill();
     process.kill(owner.postmasterPid, 'SIGKILL');
     await until(async () => (await commandLineOf(owner.postmasterPid)) === '');
-    // Of the same user as the server: another user's process is none to Postgres itself.
+    // Of the same user as the server: to Postgres itself, another user's process does not count.
     const other = spawn('sleep', ['60'], { ...(await unprivilegedAccount()), cwd: '/' });
     const lines = (await readFile(pidFile, 'utf8')).split('\n');
     await writeFile(pidFile, [other.pid, ...lines.slice(1)].join('\n'));
@@ -147,7 +147,7 @@ describe('the embedded Postgres after a crash', () => {
     other.kill();
   });
 
-  it('begins again when the service was killed while the cluster was made', async () => {
+  it('begins again if the service was killed while the cluster was made', async () => {
     const folder = await bench.folder();
     const killed = bench.spawnOwner(folder);
     await until(async () => (await readdir(folder)).some((name) => name.includes('draft')));
@@ -160,7 +160,7 @@ describe('the embedded Postgres after a crash', () => {
     await server.stop();
   });
 
-  it('does not begin anew when a cluster that was elsewhere is not found', async () => {
+  it('does not start afresh if a cluster that was elsewhere is not found', async () => {
     const folder = await bench.folder();
     const pointer = { clusterFolder: join(folder, 'nowhere'), initialized: true };
     await writeFile(join(folder, 'postgres.json'), JSON.stringify(pointer));
@@ -174,7 +174,7 @@ describe('the owner of a data folder', () => {
   const bench = new Workbench();
   afterEach(() => bench.clear());
 
-  it('is named to a second service, which leaves the server as it is', async () => {
+  it('is named to a second service, which leaves the server alone', async () => {
     const folder = await bench.folder();
     const owner = await bench.startOwner(folder);
     const failure = await failureOf(bench.start(folder));
@@ -198,7 +198,7 @@ describe('the owner of a data folder', () => {
     expect(await commandLineOf(won?.postmasterPid ?? 0)).to.equal('');
   });
 
-  it('owns it again after its connection was cut', async () => {
+  it('regains it after its connection was cut', async () => {
     const folder = await bench.folder();
     const said: string[] = [];
     const logger = {
@@ -215,7 +215,7 @@ describe('the owner of a data folder', () => {
     await server.stop();
   });
 
-  it('is told when its server has died', async () => {
+  it('is told if its server has died', async () => {
     const { promise: lost, resolve: onLost } = Promise.withResolvers<Error>();
     const server = await bench.start(await bench.folder(), { onLost });
     process.kill(server.postmasterPid, 'SIGKILL');

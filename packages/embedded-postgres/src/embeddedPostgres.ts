@@ -20,14 +20,14 @@ import {
 } from './postmaster.ts';
 
 export interface EmbeddedPostgresOptions {
-  /** The data folder; made when it is not there. */
+  /** The data folder; created if missing. */
   readonly folder: string;
-  /** Made when they are not there. */
+  /** Created if missing. */
   readonly databases: readonly string[];
   readonly logger?: Logger;
-  /** True unless said otherwise: what is committed survives a power cut. */
+  /** Default: true. What is committed survives a power cut. */
   readonly durable?: boolean;
-  /** The folder with the programs of another PostgreSQL (`initdb`, `postgres`) than that of the package. */
+  /** The folder with the programs (`initdb`, `postgres`) of a PostgreSQL other than the package's. */
   readonly programs?: string | undefined;
   /** The folder is no longer ours, or its server is gone: stop working on it. Never called after `stop`. */
   readonly onLost?: (error: Error) => void;
@@ -41,13 +41,13 @@ export interface EmbeddedPostgres {
   readonly postmasterPid: number;
   /** Holds all its data: in the data folder, or elsewhere if its user cannot enter that. */
   readonly clusterFolder: string;
-  /** Fast shutdown: open connections are ended, what is committed is kept. Resolves when no process is left. */
+  /** Fast shutdown: open connections are ended, what is committed is kept. Resolves once no process is left. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the server of the data folder, or takes over the one that a killed service left running, and owns
- * the folder until `stop`. Throws `DataFolderInUseError` when another service owns it, whose server goes on.
+ * Starts the server of the data folder, or takes over the one that a killed service left running, and owns the folder
+ * until `stop`. Throws `DataFolderInUseError` if another service owns it, whose server keeps running.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { folder, logger = silentLogger, durable = true } = options;
@@ -71,7 +71,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const { postmaster, ownership } = await startAndOwn(place, cluster, password, options);
   const connectionString = (database: string) => connectionStringOf(postmaster, password, database);
   const stop = async () => {
-    // Stopped while the folder is still ours: released first, the next owner could lose its server to us.
+    // Stopped while the folder is still ours: if it were released first, the next owner could lose its server to us.
     await ownership.release(() => stopPostmaster(place, postmaster.pid));
     logger.info({ postmasterPid: postmaster.pid }, 'stopped Postgres');
   };
@@ -91,7 +91,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   };
 }
 
-/** Connection strings for the server that runs in a data folder, whoever started it; undefined when none does. */
+/** Connection strings for the server that runs in a data folder, whoever started it; undefined if none does. */
 export async function findEmbeddedPostgres(
   folder: string,
 ): Promise<EmbeddedPostgres['connectionString'] | undefined> {
@@ -102,11 +102,11 @@ export async function findEmbeddedPostgres(
   return (database) => connectionStringOf(postmaster, password, database);
 }
 
-/** Where the database of a data folder is kept, running or not; undefined when there is none. */
+/** Where the database of a data folder is kept, running or not; undefined if there is none. */
 export const embeddedPostgresFolder = async (folder: string): Promise<string | undefined> =>
   (await presentPlace(folder))?.clusterFolder;
 
-/** Throws `DataFolderInUseError` when a service owns the folder at this moment. Makes and changes nothing. */
+/** Throws `DataFolderInUseError` if a service owns the folder at this moment. Makes and changes nothing. */
 export async function requireUnownedDataFolder(folder: string): Promise<void> {
   const connectionString = await findEmbeddedPostgres(folder);
   if (!connectionString) return;
@@ -117,7 +117,7 @@ export async function requireUnownedDataFolder(folder: string): Promise<void> {
 
 const passwordOf = async ({ passwordFile }: Place) => (await readFile(passwordFile, 'utf8')).trim();
 
-/** A server that another service is stopping, or that recovers from a crash, answers so for a while. */
+/** A server that another service is stopping, or that recovers from a crash, answers this way for a while. */
 const CONNECT_LIMIT_MS = 60_000;
 const CONNECT_RETRY_DELAY_MS = 100;
 

@@ -1,9 +1,9 @@
-/** The embedded server could not be brought up or down. The message says what to do about it. */
+/** The embedded server could not be started or stopped. The message says what to do about it. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = 'EmbeddedPostgresError';
 }
 
-/** Another process owns the data folder. Its server was left as it is. */
+/** Another process owns the data folder. Its server was left alone. */
 export class DataFolderInUseError extends Error {
   override readonly name = 'DataFolderInUseError';
   /** As the owner introduced itself, for example `coffer owner, pid 4711 on games-1`. */

@@ -1,4 +1,4 @@
-/** What the file system says and keeps, without the exceptions that are answers here. */
+/** File system calls in which a missing file is an answer instead of an exception. */
 import type { Stats } from 'node:fs';
 import { open, readFile, rename, stat } from 'node:fs/promises';
 
@@ -6,12 +6,12 @@ export function hasCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }
 
-/** Undefined when there is nothing at `path`. */
+/** Undefined if there is nothing at `path`. */
 export async function statIfThere(path: string): Promise<Stats | undefined> {
   return undefinedIfMissing(stat(path));
 }
 
-/** Undefined when there is no such file. */
+/** Undefined if there is no such file. */
 export async function readIfThere(path: string): Promise<string | undefined> {
   return undefinedIfMissing(readFile(path, 'utf8'));
 }

@@ -1,6 +1,6 @@
 /**
- * One service a data folder: the owner holds a session-level advisory lock on a connection of its own. The
- * lock dies with its holder, so a killed owner leaves nothing to clean up.
+ * One service per data folder: the owner holds a session-level advisory lock on a separate connection. The lock dies
+ * with its holder, so a killed owner leaves nothing to clean up.
  */
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -8,7 +8,7 @@ import pg from 'pg';
 import { DataFolderInUseError, EmbeddedPostgresError } from './errors.ts';
 import type { Logger } from './logger.ts';
 
-/** Any constant, taken in the database `postgres`: every service of a cluster must try the same lock. */
+/** Any constant, used in the database `postgres`: every service of a cluster must try the same lock. */
 const OWNER_LOCK = 7_263_002;
 
 /** A killed owner's connection takes a moment to end in the server. */
@@ -20,21 +20,21 @@ const RETRY_DELAY_MS = 50;
 export interface OwnershipOptions {
   /** For messages. */
   readonly folder: string;
-  /** Of the database `postgres`. */
+  /** For the database `postgres`. */
   readonly adminConnectionString: string;
-  /** Asked when the connection is lost: nobody waits for a server that is gone. */
+  /** Called if the connection is lost: nobody waits for a server that is gone. */
   readonly isServerRunning: () => Promise<boolean>;
   readonly logger: Logger;
-  /** The folder is no longer ours, or its server is gone: whoever hears this must stop working on it. */
+  /** The folder is no longer ours, or its server is gone: whoever is told must stop working on it. */
   readonly onLost: (error: Error) => void;
 }
 
 export interface Ownership {
-  /** Does the `last` thing as the owner, then lets go. From here on losing the connection is no news. */
+  /** Does the `last` thing as the owner, then lets go. From here on a lost connection is expected. */
   release(last: () => Promise<void>): Promise<void>;
 }
 
-/** Throws `DataFolderInUseError` when another process owns the folder. */
+/** Throws `DataFolderInUseError` if another process owns the folder. */
 export async function acquireDataFolder(options: OwnershipOptions): Promise<Ownership> {
   let released = false;
   let client = await claim(options, performance.now() + CLAIM_LIMIT_MS, onConnectionLost);
@@ -79,7 +79,7 @@ export async function acquireDataFolder(options: OwnershipOptions): Promise<Owne
   };
 }
 
-/** Throws `DataFolderInUseError` where another process owns the folder and does not leave it within a moment. */
+/** Throws `DataFolderInUseError` if another process owns the folder and does not leave it within a moment. */
 export async function requireUnowned(folder: string, adminConnectionString: string): Promise<void> {
   const client = await claim(
     { folder, adminConnectionString },

@@ -1,7 +1,7 @@
 /**
- * Where the cluster of a data folder lives: in the data folder, unless the service is root and a folder on
- * the way keeps the unprivileged user out. Then it lives under /var/lib/coffer, a file in the data folder
- * names the place, and nobody's permissions are changed.
+ * Where the cluster of a data folder is: in the data folder, unless the service is root and a folder on the way keeps
+ * the unprivileged user out. Then it is under /var/lib/coffer, a file in the data folder names the place, and no
+ * permissions are changed.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { chmod, link, mkdir, readdir, rm, rmdir } from 'node:fs/promises';
@@ -24,13 +24,13 @@ export interface Place {
   readonly dataFolder: string;
   readonly passwordFile: string;
   readonly logFile: string;
-  /** Set when the cluster lives outside the data folder. */
+  /** Set if the cluster is outside the data folder. */
   readonly pointerFile: string | undefined;
 }
 
 interface Pointer {
   readonly clusterFolder: string;
-  /** False until the cluster has been there: from then on its absence means lost data, not a first start. */
+  /** False until there has been a cluster: after that, its absence means lost data, not a first start. */
   readonly initialized: boolean;
 }
 
@@ -56,7 +56,7 @@ export async function findPlace(
   return placeFrom(pointer, pointerFile);
 }
 
-/** Where the cluster is, or is to be again; undefined when the folder has none and names none. Makes nothing. */
+/** Where the cluster is, or is to be again; undefined if the folder has none and names none. Makes nothing. */
 export async function presentPlace(folder: string): Promise<Place | undefined> {
   const inside = placeInside(folder);
   if (await statIfThere(inside.dataFolder)) return inside;
@@ -73,7 +73,7 @@ export async function rememberInitialized(place: Place): Promise<void> {
   await writePointer(place.pointerFile, { clusterFolder: place.clusterFolder, initialized: true });
 }
 
-/** Deletes a data folder with its cluster, wherever that is. Only for folders nothing runs in any more. */
+/** Deletes a data folder with its cluster, wherever that is. Only for folders in which nothing runs any more. */
 export async function removeDataFolder(folder: string): Promise<void> {
   const pointer = await readPointer(join(resolve(folder), POINTER_FILE));
   const clusterFolder = pointer?.clusterFolder ?? join(resolve(folder), 'postgres');
@@ -81,14 +81,14 @@ export async function removeDataFolder(folder: string): Promise<void> {
   await rm(clusterFolder, { recursive: true, force: true });
   if (pointer) {
     await rmdir(dirname(clusterFolder)).catch((error: unknown) => {
-      // An earlier cluster of the same folder is still there: not ours to delete.
+      // An earlier cluster of the same folder still exists: not ours to delete.
       if (!hasCode(error, 'ENOTEMPTY', 'ENOENT')) throw error;
     });
   }
   await rm(folder, { recursive: true, force: true });
 }
 
-/** Whatever the umask is, every user can pass through a folder made here; one that is there is left alone. */
+/** Whatever the umask, every user can pass through a folder made here; an existing one is left alone. */
 export async function makePassable(folder: string): Promise<void> {
   if (await mkdir(folder, { recursive: true })) await chmod(folder, 0o711);
 }
@@ -137,7 +137,7 @@ async function createPointer(folder: string, pointerFile: string): Promise<Point
   const home = join(SYSTEM_FOLDER, hash);
   await makePassable(SYSTEM_FOLDER);
   await makePassable(home);
-  // A name of its own: an emptied data folder begins anew, and what it had before is not touched.
+  // A new name: an emptied data folder starts afresh, and what it had before is not touched.
   const clusterFolder = join(home, `postgres-${randomBytes(4).toString('hex')}`);
   const draft = `${pointerFile}.draft-${process.pid}`;
   await writePointer(draft, { clusterFolder, initialized: false });
@@ -149,17 +149,17 @@ async function createPointer(folder: string, pointerFile: string): Promise<Point
     await rm(draft);
   }
   await syncFolder(folder);
-  // Of two services that start at once, the second takes the place that the first has named.
+  // If two services start at once, the second takes the place that the first has named.
   const pointer = await readPointer(pointerFile);
   if (!pointer) throw new EmbeddedPostgresError(`${pointerFile} was deleted during the start.`);
   return pointer;
 }
 
-/** What a start that was killed while it wrote the pointer has left. */
+/** Removes what a start that was killed while writing the pointer has left. */
 async function removeAbandonedDrafts(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const [, pid] = /^postgres\.json\..*?(\d+)$/.exec(name) ?? [];
-    // This process's own have the same names when written again.
+    // This process's own drafts get the same names when written again.
     if (pid && !isAlive(Number(pid))) await rm(join(folder, name), { force: true });
   }
 }

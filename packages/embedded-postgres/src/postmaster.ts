@@ -16,7 +16,7 @@ export interface Postmaster {
   readonly port: number;
 }
 
-/** Crash recovery after a long run takes its time, and so do the last processes of a killed server. */
+/** Crash recovery after a long run takes time, and so do the last processes of a killed server. */
 const START_LIMIT_MS = 120_000;
 const FAST_STOP_LIMIT_MS = 8_000;
 const IMMEDIATE_STOP_LIMIT_MS = 10_000;
@@ -24,8 +24,8 @@ const POLL_DELAY_MS = 25;
 const LARGEST_LOG_BYTES = 10 * 1024 * 1024;
 
 /**
- * The server of this cluster, ready for connections: the one that runs already (another service's, or one
- * whose service was killed), or a new one.
+ * The server of this cluster, ready for connections: one already running (another service's, or one whose service was
+ * killed), or a new one.
  */
 export async function ensurePostmaster(place: Place, options: ClusterOptions): Promise<Postmaster> {
   const deadline = performance.now() + START_LIMIT_MS;
@@ -48,13 +48,13 @@ export async function ensurePostmaster(place: Place, options: ClusterOptions): P
   );
 }
 
-/** Undefined when no server runs over this cluster. */
+/** Undefined if no server runs over this cluster. */
 export async function findPostmaster(place: Place): Promise<Postmaster | undefined> {
   const found = await readPidFile(place);
   return found && (await isPostmasterOf(found.pid, place)) ? found : undefined;
 }
 
-/** Whether a server that was found runs the programs and settings that this code would start it with. */
+/** Whether a server that was found runs with the programs and settings that this code would use. */
 export async function isConfiguredAs(
   { account, binaries, durable }: ClusterOptions,
   place: Place,
@@ -64,12 +64,12 @@ export async function isConfiguredAs(
   return (await commandLineOf(pid)) === [binaries.postgres, ...args].join(' ').trim();
 }
 
-/** Whether this process is a server over this very cluster, and not another program by now. */
+/** Whether this process is a server over this very cluster, and not by now another program. */
 export async function isPostmasterOf(pid: number, place: Place): Promise<boolean> {
   return (await commandLineOf(pid)).includes(` -D ${place.dataFolder} `);
 }
 
-/** Fast shutdown, then immediate. Resolves when the server's process is gone. */
+/** Fast shutdown, then immediate. Resolves once the server's process is gone. */
 export async function stopPostmaster(place: Place, pid: number): Promise<void> {
   for (const [name, limitMs] of [
     ['SIGINT', FAST_STOP_LIMIT_MS],
@@ -88,7 +88,7 @@ export async function stopPostmaster(place: Place, pid: number): Promise<void> {
 type StartOutcome =
   | { readonly kind: 'ready'; readonly postmaster: Postmaster }
   | { readonly kind: 'portTaken' }
-  /** Another server is there already, or the last processes of a killed one are. */
+  /** Another server is already there, or the last processes of a killed one still are. */
   | { readonly kind: 'tryAgain' };
 
 async function startOnce(
@@ -106,7 +106,7 @@ async function startOnce(
   let exited = false;
   let failure: Error | undefined;
   try {
-    // A session of its own: Ctrl-C in a terminal reaches the service, and the service stops the server.
+    // Its own session: Ctrl-C in a terminal reaches the service, and the service stops the server.
     const child = spawn(binaries.postgres, settings(place, port, socketFolder, options.durable), {
       ...account,
       cwd: '/',
@@ -172,9 +172,9 @@ function settings(
 }
 
 /**
- * When the pid of a dead server is another program's by now, Postgres would refuse to start. It takes this
- * variable (pg_ctl's own) for a pid that is no server; deleting the lock file instead would also lose its
- * check that no process of the dead server still writes.
+ * If the pid of a dead server now belongs to another program, Postgres would refuse to start. This variable (pg_ctl's
+ * own) names a pid that it does not take for a server; deleting the lock file instead would also lose the check that no
+ * process of the dead server still writes.
  */
 function ignoringStalePid(stalePid: number | undefined): Record<string, string> {
   return stalePid !== undefined && isAlive(stalePid) ? { PG_GRANDPARENT_PID: String(stalePid) } : {};

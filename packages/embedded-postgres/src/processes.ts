@@ -1,4 +1,4 @@
-/** Processes by id, with the doubt that ids deserve: an id in a file may be another program's by now. */
+/** Processes by id, with due doubt: an id in a file may by now be another program's. */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -6,7 +6,7 @@ import { hasCode } from './files.ts';
 
 const run = promisify(execFile);
 
-/** Whether some process has this id, be it only a zombie. */
+/** Whether some process has this id, even if only a zombie. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -16,13 +16,13 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** The command line of a running process; empty when there is none or only its zombie. */
+/** The command line of a running process; empty if there is none or only its zombie. */
 export async function commandLineOf(pid: number): Promise<string> {
   if (!isAlive(pid)) return '';
   return process.platform === 'linux' ? commandLineFromProc(pid) : commandLineFromPs(pid);
 }
 
-/** Returns false when there was no such process any more. */
+/** Returns false if the process no longer exists. */
 export function signal(pid: number, name: NodeJS.Signals): boolean {
   try {
     process.kill(pid, name);
@@ -48,7 +48,7 @@ async function commandLineFromPs(pid: number): Promise<string> {
     const [, state, line] = /^\s*(\S+)\s+(.*)$/m.exec(stdout) ?? [];
     return state?.startsWith('Z') ? '' : (line ?? '').trim();
   } catch (error) {
-    // ps leaves with 1 when there is no such process.
+    // ps exits with 1 if there is no such process.
     if (error instanceof Error && 'code' in error && error.code === 1) return '';
     throw error;
   }

@@ -1,4 +1,4 @@
-/** Where the server's Unix socket lies, for tools such as psql; the services use the loopback address. */
+/** Where the server's Unix socket is, for tools such as psql; the services use the loopback address. */
 import { createHash } from 'node:crypto';
 import { chown, lstat, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,8 +18,8 @@ export function socketFolderOf(clusterFolder: string): { readonly path: string; 
 }
 
 /**
- * In the cluster's folder if the path is short enough for a socket, else a private folder in /tmp. None at
- * all when that name is taken by someone else: then the loopback address serves alone.
+ * In the cluster's folder if the path is short enough for a socket, else a private folder in /tmp. None at all if
+ * someone else has taken that name: then there is only the loopback address.
  */
 export async function ensureSocketFolder(
   clusterFolder: string,

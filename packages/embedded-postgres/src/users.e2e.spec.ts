@@ -10,7 +10,7 @@ import { silentLogger } from './logger.ts';
 import { SYSTEM_FOLDER } from './place.ts';
 import { query, until, Workbench } from './testing/workbench.ts';
 
-/** Undefined for an ordinary user, who is the server's user too. What a spec expects follows from it. */
+/** Undefined for an ordinary user, who is then also the server's user. The expectations depend on it. */
 const unprivileged = await unprivilegedAccount();
 
 describe('the user that Postgres runs as', () => {
@@ -50,7 +50,7 @@ describe('the user that Postgres runs as', () => {
     await second.stop();
   });
 
-  it('finds no leavings of a start that was killed', async () => {
+  it('cleans up after a start that was killed', async () => {
     const folder = await bench.folder(0o700);
     const killed = bench.spawnOwner(folder);
     await until(async () => (await readdir(folder)).length > 0);
@@ -63,7 +63,7 @@ describe('the user that Postgres runs as', () => {
   });
 
   it('can be an ordinary one, who needs nothing but a folder', async () => {
-    // A checkout that the ordinary user cannot read at all: then the service itself shows it.
+    // A checkout that the ordinary user cannot read at all: then the service itself proves it.
     const closed = unprivileged && (await firstClosedFolder(import.meta.filename, unprivileged));
     const account: Account | undefined = closed ? undefined : unprivileged;
     const folder = await bench.folder(account ? 0o700 : 0o711, account);
@@ -98,7 +98,7 @@ describe('the Postgres programs', () => {
     expect(output).to.match(/^postgres \(PostgreSQL\) 18/);
   });
 
-  it('get back the links that a skipped install script has not made', async () => {
+  it('get the links that a skipped install script did not make', async () => {
     const links: readonly { target: string }[] = JSON.parse(
       await readFile(join(home, 'native', 'pg-symlinks.json'), 'utf8'),
     );

@@ -46,7 +46,7 @@ describe('access to the store gateway', () => {
       ['the beginning of the password', `${credentials.user}:the@`],
       ['no credentials', ''],
     ] as const) {
-      it(`is refused with ${what}, to whatever is asked`, async () => {
+      it(`is refused with ${what}, for every method`, async () => {
         const client = clientOf(userInfo);
         const failures = [
           eventsOf(client.readAll({ maxCount: 1 })),
@@ -70,7 +70,7 @@ describe('access to the store gateway', () => {
       });
     }
 
-    it('without credentials is denied, not asked for others', async () => {
+    it('without credentials is denied, without a request for others', async () => {
       const trusted = channel.createSsl(Buffer.from(tls.certificate));
       const client = new streamsService.StreamsClient(`localhost:${world.port}`, trusted);
       const error = await new Promise<ServiceError>((resolve) => {
@@ -81,7 +81,7 @@ describe('access to the store gateway', () => {
       expect(error.metadata.get('exception')).to.deep.equal(['access-denied']);
     });
 
-    it('is not had in plain text', async () => {
+    it('is refused in plain text', async () => {
       const attempt = world.another('tls=false').appendToStream(STREAM, happened('this'));
       expect(await attempt.catch((error: unknown) => error)).to.be.instanceOf(Error);
       expect(await world.store.head()).to.equal(undefined);
@@ -95,7 +95,7 @@ describe('access to the store gateway', () => {
     });
     afterEach(() => world.close());
 
-    it('needs no credentials, which clients do not send there', async () => {
+    it('needs no credentials, because clients send none there', async () => {
       const client = world.another('tls=false', `${credentials.user}:guess@`);
       await client.appendToStream(STREAM, happened('this'));
       expect(await eventsOf(client.readStream(STREAM))).to.have.length(1);
@@ -127,7 +127,7 @@ describe('access to the store gateway', () => {
       const options = { store: world.store, port: 0, credentials, allowWrites: false };
       for (const host of ['0.0.0.0', '::', '192.0.2.1', 'example.org']) {
         const attempt = createStoreGateway({ ...options, host });
-        expect(await attempt.catch((error: unknown) => error)).to.match(/with a certificate only/);
+        expect(await attempt.catch((error: unknown) => error)).to.match(/only with a certificate/);
       }
       for (const host of ['localhost', '127.0.0.1']) {
         await (await createStoreGateway({ ...options, host })).stop();
@@ -135,7 +135,7 @@ describe('access to the store gateway', () => {
     });
   });
 
-  it('is for reading only unless writing is allowed, and says so to writers', async () => {
+  it('is for reading only unless writing is allowed, and writers are told so', async () => {
     const world = await openWorld({ allowWrites: false });
     try {
       await world.store.append({
@@ -192,7 +192,7 @@ describe('access to the store gateway', () => {
     }
   });
 
-  it('is asked for by discovery, which finds one leader where it was reached', async () => {
+  it('is found by discovery, with one leader at the address that was reached', async () => {
     const world = await openWorld();
     try {
       const client = world.discovering();

@@ -8,17 +8,17 @@ export interface Credentials {
   readonly password: string;
 }
 
-/** Who guesses passwords is slowed down, by address. */
+/** Slows down password guessing, by address. */
 export interface FailedLogins {
-  /** 0, or the number of seconds during which nobody is admitted from there. */
+  /** 0, or the number of seconds during which nobody is admitted from that address. */
   wait(address: string): number;
-  /** Notes one. */
+  /** Records a failed login. */
   take(address: string): unknown;
 }
 
 /**
- * Checks the header `authorization` of a call. Throws a `RefusalError` when it is wrong, and when it is missing
- * unless `needed` is false.
+ * Checks the header `authorization` of a call. Throws a `RefusalError` if it is wrong, or if it is missing and `needed`
+ * is not false.
  */
 export function accessCheck(
   { user, password }: Credentials,
@@ -37,7 +37,7 @@ export function accessCheck(
       throw new RefusalError('tooMuchAtOnce', message);
     }
     const [, given] = /^basic +(\S+)$/i.exec(`${header}`) ?? [];
-    // A digest has one length, so that the comparison tells nothing about the password's.
+    // Digests have a fixed length, so the comparison reveals nothing about the password's length.
     if (given && timingSafeEqual(digest(`${Buffer.from(given, 'base64')}`), expected)) return;
     failedLogins?.take(address);
     throw new RefusalError('unauthenticated', NEEDED);

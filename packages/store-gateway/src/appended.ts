@@ -8,9 +8,9 @@ import {
 } from '@coffer/event-store';
 
 export interface Appended {
-  /** The last event's; undefined if there is no stream. */
+  /** The last event's revision; undefined if there is no stream. */
   readonly revision: number | undefined;
-  /** Undefined where nothing was written. */
+  /** Undefined if nothing was written. */
   readonly position: Position | undefined;
 }
 
@@ -31,7 +31,7 @@ export async function carryOut(store: Store, request: AppendRequest): Promise<Ap
   return { revision, position };
 }
 
-/** How far before an append's last event its id occurs first. */
+/** How far before an append's last event its id first occurs. */
 function repeatsOfLast({ events }: AppendRequest): number {
   const last = events.at(-1)?.id.toLowerCase();
   return events.length - 1 - events.findIndex(({ id }) => id.toLowerCase() === last);

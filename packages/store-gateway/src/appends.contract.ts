@@ -25,7 +25,7 @@ const rules = appendRules.filter(({ expectedLastEvent }) => expectedLastEvent ==
 export function appendsContract(makeStore: () => Promise<EventStore>): void {
   for (const [path, perCall] of [
     ['BatchAppend', {}],
-    // Clients choose it for calls with credentials of their own.
+    // Clients choose it for calls with their own credentials.
     ['Append', { credentials: { username: credentials.user, password: credentials.password } }],
   ] as const) {
     describe(`an append by the method ${path}`, () => {
@@ -80,7 +80,7 @@ export function appendsContract(makeStore: () => Promise<EventStore>): void {
             expectedVersion: expectedOf(expectedRevision),
             actualVersion: actual === undefined ? 'no_stream' : BigInt(actual),
           });
-        } else if ('logRewritten' in outcome) expect.fail('The protocol has no way to say so.');
+        } else if ('logRewritten' in outcome) expect.fail('The protocol has no way to express this.');
         else {
           const revision = 'appendedAt' in outcome ? outcome.appendedAt : outcome.foundAt;
           const result = await append(request[0], request[1], request[2]);
@@ -118,7 +118,7 @@ export function appendsContract(makeStore: () => Promise<EventStore>): void {
             expect(error).to.be.instanceOf(WrongExpectedVersionError);
           } else {
             const result = await append(stream, [], expected);
-            // The client has 0 for a revision that is not there.
+            // The client reports 0 for a missing revision.
             expect(result).to.deep.equal({
               success: true,
               nextExpectedRevision: outcome ?? 0n,
@@ -130,7 +130,7 @@ export function appendsContract(makeStore: () => Promise<EventStore>): void {
         });
       }
 
-      it('that is repeated with one id in all its events is found at the first, or where it is expected', async () => {
+      it('that is repeated with one id in all its events is found at the first, or at the expected revision', async () => {
         const stream = streamName();
         const event = happened('this');
         const events = Array(6).fill(event);
@@ -155,7 +155,7 @@ export function appendsContract(makeStore: () => Promise<EventStore>): void {
         }
       });
 
-      it('without metadata is given back without, and with an empty object with that', async () => {
+      it('without metadata is returned without, and with an empty object is returned with one', async () => {
         const stream = streamName();
         const event = { type: 'Happened', data: {} };
         await append(stream, [jsonEvent(event), jsonEvent({ ...event, metadata: {} })]);
@@ -166,7 +166,7 @@ export function appendsContract(makeStore: () => Promise<EventStore>): void {
         }
       });
 
-      it('of many events is written whole', async () => {
+      it('of many events is written as a whole', async () => {
         const stream = streamName();
         await append(
           stream,
@@ -177,7 +177,7 @@ export function appendsContract(makeStore: () => Promise<EventStore>): void {
         );
       });
 
-      it('that is too large is refused with the limit, and nothing of it written', async () => {
+      it('that is too large is refused with the limit, and none of it is written', async () => {
         const stream = streamName();
         const sized = (bytes: number) => happened('x'.repeat(bytes));
         await append(stream, [sized(1_000_000)]);
@@ -190,20 +190,20 @@ export function appendsContract(makeStore: () => Promise<EventStore>): void {
       });
 
       for (const [mistake, event, says] of [
-        ['an id that is no UUID', jsonEvent({ id: 'seven', type: 'T', data: {} }), /is not a UUID/],
+        ['an id that is not a UUID', jsonEvent({ id: 'seven', type: 'T', data: {} }), /is not a UUID/],
         ['no type', jsonEvent({ type: '', data: {} }), /An event type must be/],
-        ['data that is no text', binaryEvent({ type: 'T', data: Buffer.from([0xff]) }), /is UTF-8/],
-        ['data that is no JSON', binaryEvent({ type: 'T', data: Buffer.from('{') }), /a JSON object/],
-        ['data that is no JSON object', jsonEvent({ type: 'T', data: [1] }), /a JSON object/],
+        ['data that is not text', binaryEvent({ type: 'T', data: Buffer.from([0xff]) }), /must be UTF-8/],
+        ['data that is not JSON', binaryEvent({ type: 'T', data: Buffer.from('{') }), /a JSON object/],
+        ['data that is not a JSON object', jsonEvent({ type: 'T', data: [1] }), /a JSON object/],
         [
-          'metadata that is no JSON object',
+          'metadata that is not a JSON object',
           jsonEvent({ type: 'T', data: {}, metadata: [1] }),
           /a JSON object/,
         ],
       ] as const) {
-        it(`of an event with ${mistake} is refused, and those beside it are not`, async () => {
+        it(`of an event with ${mistake} is refused, while others are accepted`, async () => {
           const stream = streamName();
-          // Metadata that is a list is a mistake of this spec's making, which the types forbid.
+          // The types forbid metadata that is a list; this spec sends it deliberately.
           const refused = failureOf(stream, [happened('good'), event as EventData]);
           await append(streamName(), [happened('beside')]);
           expect(await refused)

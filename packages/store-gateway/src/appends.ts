@@ -1,4 +1,4 @@
-/** Append, one to a call, and BatchAppend, many over one long call. */
+/** Append, one per call, and BatchAppend, many over one long call. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
@@ -42,7 +42,7 @@ export interface AppendsOptions {
   readonly logger: GatewayLogger | undefined;
 }
 
-/** An append as it comes in, part by part. */
+/** An append as it arrives, part by part. */
 interface Draft {
   readonly stream: string;
   readonly expectedRevision: ExpectedRevision;
@@ -71,18 +71,18 @@ function addTo(draft: Draft, message: ProposedMessage): void {
 
 function typeOf(message: ProposedMessage): string {
   const type = message.getMetadataMap().get('type');
-  if (type === undefined) throw new RefusalError('missingMetadata', 'An event says of which type it is.');
+  if (type === undefined) throw new RefusalError('missingMetadata', 'An event needs a type.');
   return type;
 }
 
-/** The text as it came, once it is sure that every reader of the log can read it. */
+/** The text as it came, once it is certain that every reader of the log can read it. */
 function jsonObject(bytes: Uint8Array, what: string): string {
   const text = textOf(bytes, what);
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text;
   } catch {
-    // It is told below.
+    // The error below covers it.
   }
   throw new RefusalError('badRequest', `${what} is the text of a JSON object here.`);
 }
@@ -109,8 +109,8 @@ export function appendHandler(options: AppendsOptions): handleClientStreamingCal
         if (!draft) throw new RefusalError('badRequest', 'An append begins with its options.');
         addTo(draft, message);
       }
-      // The messages of a client that is gone end like those of one that has said all: which it was is known a turn
-      // later. A part of an append is none.
+      // The messages of a client that is gone end like those of one that is done; which it was is known one turn
+      // later. A partial append counts for nothing.
       await nextTurn();
       if (call.cancelled) throw new RefusalError('unavailable', 'The client has broken off the append.');
       if (!draft) throw new RefusalError('badRequest', 'An append begins with its options.');
@@ -132,7 +132,7 @@ export function appendHandler(options: AppendsOptions): handleClientStreamingCal
           reply(null, new streams.AppendResp().setSuccess(success));
         },
         (error: unknown) => {
-          // Whoever has gone wants no answer.
+          // A client that is gone needs no answer.
           if (call.cancelled) return;
           if (error instanceof WrongExpectedRevisionError) reply(null, wrongVersionReply(error));
           else reply(callError(toRefusal(error, options.logger)));
@@ -166,7 +166,7 @@ function expectedOf(asked: AppendReq.Options): ExpectedRevision {
     case Case.ANY:
       return 'any';
     default:
-      throw new RefusalError('badRequest', 'An append says which revision it expects.');
+      throw new RefusalError('badRequest', 'An append must state the revision it expects.');
   }
 }
 
@@ -182,21 +182,21 @@ function expectedOfBatch(asked: BatchAppendReq.Options): ExpectedRevision {
     case Case.ANY:
       return 'any';
     default:
-      throw new RefusalError('badRequest', 'An append says which revision it expects.');
+      throw new RefusalError('badRequest', 'An append must state the revision it expects.');
   }
 }
 
 interface Unfinished {
-  /** As the client wrote it, even if it is not the name of a stream. */
+  /** In the client's bytes, even if they are not the name of a stream. */
   readonly stream: Uint8Array;
-  /** The client wants an answer by then, by its clock. */
+  /** When the client wants an answer, by its clock. */
   readonly deadline: number;
   draft: Draft | RefusalError;
 }
 
 export type BatchCall = ServerDuplexStream<BatchAppendReq, BatchAppendResp>;
 
-/** `signal` ends the call once what is under way has been answered. */
+/** `signal` ends the call once everything in flight has been answered. */
 export function batchAppendHandler(options: AppendsOptions, signal: AbortSignal): (call: BatchCall) => void {
   return (call) => {
     const unfinished = new Map<string, Unfinished>();
@@ -271,7 +271,7 @@ export function batchAppendHandler(options: AppendsOptions, signal: AbortSignal)
       unfinished.set(id, entry);
       if (unfinished.size > MAX_UNFINISHED || bytesOf(unfinished.values()) > MAX_UNFINISHED_BYTES) {
         isEnding = true;
-        fail(call, new RefusalError('tooMuchAtOnce', 'Too many appends have begun and not been finished.'));
+        fail(call, new RefusalError('tooMuchAtOnce', 'Too many appends have begun without being finished.'));
       }
     };
 
@@ -346,7 +346,7 @@ async function byDeadline<Result>(deadline: number, work: () => Promise<Result>)
     result.catch(() => undefined);
   }
 }
-/** What a timer can count. */
+/** The most that a timer can count. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 function fail(call: BatchCall, refusal: RefusalError): void {

@@ -15,7 +15,7 @@ import { streamIdentifier, wireId } from './wire.ts';
 const STREAM = 'spec-test.app.1';
 
 describe('a batch stream', () => {
-  /** Sends what the real client never would, and resolves to the code that the call ends with. */
+  /** Sends what the real client never would, and resolves with the code that the call ends with. */
   async function codeAfter(
     send: (write: (request: InstanceType<typeof streams.BatchAppendReq>) => void) => void,
   ) {
@@ -41,14 +41,14 @@ describe('a batch stream', () => {
   const options = () =>
     new streams.BatchAppendReq.Options().setStreamIdentifier(streamIdentifier(STREAM)).setStreamPosition('7');
 
-  it('is ended when too many appends are begun and not finished', async () => {
+  it('is ended if too many appends are begun without being finished', async () => {
     const { code } = await codeAfter((write) => {
       for (const _ of numbers(1_001)) write(part().setOptions(options()));
     });
     expect(code).to.equal(status.RESOURCE_EXHAUSTED);
   });
 
-  it('answers an append that has no options, or no expectation, and one without events', async () => {
+  it('answers an append without options, without an expectation, or without events', async () => {
     const nameOnly = new streams.BatchAppendReq.Options().setStreamIdentifier(streamIdentifier(STREAM));
     const { code, replies } = await codeAfter((write) => {
       write(part().setIsFinal(true));
@@ -63,7 +63,7 @@ describe('a batch stream', () => {
     ]);
   });
 
-  it('keeps nothing of an append that is too large already, and answers it when it is whole', async () => {
+  it('keeps nothing of an append that is already too large, and answers it when it is complete', async () => {
     const id = wireId(randomUUID());
     const next = () => new streams.BatchAppendReq().setCorrelationId(id);
     const message = new streams.BatchAppendReq.ProposedMessage().setId(wireId(randomUUID()));
@@ -122,7 +122,7 @@ describe('a batch stream', () => {
     [60, undefined],
     [2 ** 40, undefined],
   ] as const) {
-    it(`takes the deadline of an append as a duration too: ${seconds} s`, async () => {
+    it(`also takes the deadline of an append as a duration: ${seconds} s`, async () => {
       const world = await openWorld();
       const client = new grpc.Client(`127.0.0.1:${world.port}`, channel.createInsecure());
       try {
@@ -149,7 +149,7 @@ describe('a batch stream', () => {
     });
   }
 
-  it('that is closed with appends under way answers them first', async () => {
+  it('that is closed with appends in flight answers them first', async () => {
     const message = new streams.BatchAppendReq.ProposedMessage().setId(wireId(randomUUID()));
     message.getMetadataMap().set('type', 'Happened');
     message.setData(Buffer.from('{}'));

@@ -1,4 +1,4 @@
-/** Appends of which only a part has come when their client is gone: nothing of them is written. */
+/** Appends of which only a part has come when their client goes: none of it is written. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { createMemoryEventStore, createMemoryLog } from '@coffer/event-store/memory';
@@ -41,7 +41,7 @@ describe('an append that is broken off', () => {
     await store.close();
   });
 
-  /** Sends the options and the first of several events, and resolves when the server has had time to take them. */
+  /** Sends the options and the first of several events, and resolves once the server has had time to take them. */
   async function begin() {
     const { port } = proxy.address() as AddressInfo;
     const client = new streamsService.StreamsClient(`127.0.0.1:${port}`, channel.createInsecure(), {
@@ -59,7 +59,7 @@ describe('an append that is broken off', () => {
       .setData(Buffer.from(event?.data ?? ''));
     message.getMetadataMap().set('type', 'Happened').set('content-type', 'application/json');
     await new Promise((resolve) => call.write(new streams.AppendReq().setProposedMessage(message), resolve));
-    // What is answered on the same connection was sent later: the part of the append has come.
+    // The answer to a later request on the same connection shows that the part of the append has arrived.
     const read = new streams.ReadReq();
     await new Promise((resolve) => client.read(read).on('error', resolve));
     return { client, call };

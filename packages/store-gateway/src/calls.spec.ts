@@ -85,7 +85,7 @@ describe('a reader who takes nothing', () => {
       try {
         const slow = open(world.client);
         await until(() => (reads[0]?.events ?? 0) > 0);
-        // Whoever goes on at the same time takes it all; the gateway has had time enough for the other.
+        // Somebody who reads on at the same time gets all of it; the gateway has had time enough for the other.
         expect(await eventsOf(world.another().readAll())).to.have.length(COUNT);
         expect(reads[0]?.events).to.be.at.most(2_000);
         let taken = 0;
@@ -107,7 +107,7 @@ describe('a client that leaves', () => {
     ['a subscription to all', (client: EventStoreDBClient) => client.subscribeToAll()],
     ['a subscription to a stream', (client: EventStoreDBClient) => client.subscribeToStream(STREAM)],
   ] as const) {
-    it(`leaves nothing behind: ${what} that is given up while it waits`, async () => {
+    it(`leaves nothing behind: ${what} that is given up while waiting`, async () => {
       const { store, allEnded } = counted(createMemoryEventStore());
       const world = await openWorld({ store });
       try {
@@ -154,7 +154,7 @@ describe('a client that leaves', () => {
   });
 });
 
-it('a subscription to a stream does not go through the log that was there before', async () => {
+it('a subscription to a stream does not go through the log from before it', async () => {
   const { store, reads } = counted(createMemoryEventStore());
   await fill(store, 1_000);
   const world = await openWorld({ store });
@@ -171,7 +171,7 @@ it('a subscription to a stream does not go through the log that was there before
 });
 
 describe('a gateway that is stopped', () => {
-  it('answers the appends under way, ends the subscriptions, and lets go of the port', async () => {
+  it('answers the appends in flight, ends the subscriptions, and frees the port', async () => {
     const gate = Promise.withResolvers<AppendFault>();
     let underWay = 0;
     const faults = () => {
@@ -223,7 +223,7 @@ describe('a gateway that is stopped', () => {
     await store.close();
   });
 
-  it('does not start where something else listens', async () => {
+  it('does not start if something else listens there', async () => {
     const world = await openWorld();
     const { store, port } = world;
     const second = createStoreGateway({ store, host: '127.0.0.1', port, credentials, allowWrites: false });
@@ -250,7 +250,7 @@ describe('an append whose store is in trouble', () => {
     }
   };
 
-  it('that is away, is told so with nothing written', () =>
+  it('that is unreachable, is answered so with nothing written', () =>
     withFaults(
       () => 'fail',
       async (append) => {
@@ -262,7 +262,7 @@ describe('an append whose store is in trouble', () => {
       },
     ));
 
-  it('that has lost the reply, is told as of a time-out, and its retry is found', async () => {
+  it('that has lost the reply, is answered with a time-out, and its retry is found', async () => {
     const faults: AppendFault[] = ['loseReply', undefined, 'loseReply', undefined];
     await withFaults(
       () => faults.shift(),
@@ -290,7 +290,7 @@ describe('an append whose store is in trouble', () => {
     );
   });
 
-  it('that fails in a way nobody expects, is told no more than that, and the log is told all', async () => {
+  it('that fails in an unexpected way, is answered no more than that, while the log has the details', async () => {
     const store = createMemoryEventStore();
     const logged: unknown[] = [];
     const world = await openWorld({
@@ -321,7 +321,7 @@ it('appends to one stream over one connection are written in the order they were
   const world = await openWorld();
   try {
     const sent = numbers(1_000);
-    // Before it has asked once what the server can do, the client itself does not keep the order.
+    // Until it has asked once what the server can do, the client itself does not keep the order.
     await world.client.appendToStream(streamName(), happened('first'));
     await Promise.all(sent.map((number) => world.client.appendToStream(STREAM, happened(number))));
     const events = await eventsOf(world.client.readStream(STREAM));
@@ -332,7 +332,7 @@ it('appends to one stream over one connection are written in the order they were
   }
 });
 
-it('a subscription ends with an error when the log is rewritten under it', async () => {
+it('a subscription ends with an error if the log is rewritten under it', async () => {
   const log = createMemoryLog();
   const store = createMemoryEventStore({ log });
   const world = await openWorld({ store });

@@ -1,4 +1,4 @@
-/** A certificate of the gateway's own, for installations that have none: clients are given it to trust. */
+/** The gateway's own certificate, for installations without one: clients are told to trust it. */
 import { webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
 
@@ -14,9 +14,9 @@ const VALID_BEFORE_DAYS = 1;
 const MS_PER_DAY = 86_400_000;
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
-/** For a server that is reached by these names and addresses. */
+/** For a server reached by these names and addresses. */
 export async function selfSignedCertificate(hosts: readonly string[], now: Date): Promise<Certificate> {
-  // Needed once in the life of an installation: no start but that one loads it.
+  // Needed once in the life of an installation: only that start loads it.
   const x509 = await import('@peculiar/x509');
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(

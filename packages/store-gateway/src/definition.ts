@@ -1,4 +1,4 @@
-/** The service of streams, with the one field of it that the published definitions of the client do not have. */
+/** The service of streams, with the one field that the client's published definitions lack. */
 import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import streams, { type BatchAppendReq } from '@eventstore/db-client/generated/streams_pb.js';
 import jspb from 'google-protobuf';
@@ -17,7 +17,7 @@ const OPTIONS = 2;
 const DEADLINE_AS_DURATION = 7;
 const NANOS_PER_MS = 1e6;
 
-/** Newer clients say how long they wait; counted from here, that is the moment which older ones send. */
+/** Newer clients send how long they wait; counted from now, that is the moment that older ones send. */
 function batchAppendRequest(bytes: Uint8Array): BatchAppendReq {
   const request = streams.BatchAppendReq.deserializeBinary(bytes);
   const options = request.getOptions();

@@ -1,20 +1,20 @@
 /**
- * The server matches filters with the expressions of .NET. Here they are written anew for an engine that takes linear
- * time, whatever they are: they come from outside, and the thread is everybody's. What cannot be written anew with
- * the same meaning is refused, with what to write instead.
+ * The server matches filters with the expressions of .NET. Here they are rewritten for an engine that takes linear time
+ * for all of them: they come from outside, and everybody shares the thread. What cannot be rewritten with the same
+ * meaning is refused, with what to write instead.
  */
 
 import { RE2JS } from 're2js';
 import { RefusalError } from './refusals.ts';
 
-/** Longer than what anybody writes by hand. */
+/** Longer than anybody writes by hand. */
 const MAX_LENGTH = 1_000;
-/** The engine's time is the length of the text times this at most; repetitions count as often as they may come. */
+/** The engine takes at most the length of the text times this; a repetition counts as often as it may occur. */
 const MAX_SIZE = 500;
 
 type Test = (text: string) => boolean;
 
-/** Throws a `RefusalError` for an expression that means nothing, or nothing that can be had here. */
+/** Throws a `RefusalError` for an expression that means nothing, or nothing available here. */
 export function expressionTest(source: string): Test {
   if (source.length > MAX_LENGTH) {
     throw new RefusalError('badRequest', `A filter has at most ${MAX_LENGTH} characters: write prefixes.`);
@@ -24,7 +24,7 @@ export function expressionTest(source: string): Test {
   return (text) => conditions.every((holds) => holds(text)) && matches(text);
 }
 
-/** `^(?!a)b`: clients write so what they leave out. What is looked ahead for from the beginning is asked by itself. */
+/** `^(?!a)b`: how clients write what they exclude. A look-ahead at the beginning is tested separately. */
 function splitConditions(source: string): { readonly conditions: readonly Test[]; readonly rest: string } {
   const conditions: Test[] = [];
   let rest = /^(?:\^|\\A)(\(\?[=!].*)$/s.exec(source)?.[1];
@@ -37,7 +37,7 @@ function splitConditions(source: string): { readonly conditions: readonly Test[]
     conditions.push(sign === '!' ? (text) => !ahead(text) : ahead);
     rest = rest.slice(end + 1);
   }
-  if (ends(rest).hasBar) throw refused(source, 'put what stands between bars into a group');
+  if (ends(rest).hasBar) throw refused(source, 'put what is between bars into a group');
   return { conditions, rest };
 }
 const LOOK_AHEAD = /^\(\?([=!])/;
@@ -65,12 +65,12 @@ interface Token {
   readonly inClass: boolean;
 }
 
-/** In brackets and outside: escapes, and outside also what opens a group, or says options. */
+/** Inside and outside brackets: escapes; outside also what opens a group or sets options. */
 const INSIDE = /\\(?:c.|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|0[0-7]{0,2}|[pP]\{\w{1,40}\}|.)|./sy;
 const OUTSIDE =
   /\\(?:c.|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|0[0-7]{0,2}|[pP]\{\w{1,40}\}|.)|\(\?(?:<\w{1,40}>|'\w{1,40}'|[a-zA-Z]{0,9}(?:-[a-zA-Z]{1,9})?[:)])|./sy;
 
-/** What an expression is made of, one after another; every character belongs to one. */
+/** The tokens of an expression, in order; every character belongs to one. */
 function* tokensOf(source: string): Iterable<Token> {
   let classBegin: number | undefined;
   for (let at = 0; at < source.length; ) {
@@ -79,7 +79,7 @@ function* tokensOf(source: string): Iterable<Token> {
     const text = pattern.exec(source)?.[0] ?? '';
     const inClass: boolean = classBegin !== undefined;
     if (!inClass && text === '[') classBegin = at;
-    // At its very beginning it is one of the characters.
+    // As the very first it is an ordinary character.
     const isFirst = /^\[\^?$/.test(source.slice(classBegin, at));
     if (inClass && text === ']' && !isFirst) classBegin = undefined;
     yield { text, at, inClass };
@@ -87,7 +87,7 @@ function* tokensOf(source: string): Iterable<Token> {
   }
 }
 
-/** Where a group closes that was open before, and whether a bar stands in it that is in no other. */
+/** Where a group closes that was already open, and whether it has a bar that is in no inner group. */
 function ends(source: string): { readonly groupEnd: number | undefined; readonly hasBar: boolean } {
   let depth = 1;
   let hasBar = false;
@@ -101,7 +101,7 @@ function ends(source: string): { readonly groupEnd: number | undefined; readonly
   return { groupEnd: undefined, hasBar };
 }
 
-/** By what .NET means with them; `.` and `^` mean the same to both. */
+/** What .NET means by them; `.` and `^` mean the same to both. */
 const SETS: Readonly<Record<string, { readonly inClass: string | undefined; readonly alone: string }>> = {
   '\\d': { inClass: '\\p{Nd}', alone: '\\p{Nd}' },
   '\\D': { inClass: '\\P{Nd}', alone: '\\P{Nd}' },
@@ -118,16 +118,16 @@ function translate(part: string, source: string): string {
   for (const { text, at, inClass } of tokensOf(part)) {
     const next = part.slice(at + text.length);
     if (text.startsWith('\\')) result += escaped(text, { inClass, next, source });
-    // Here brackets in a class stand for themselves, but for one that takes something away.
+    // In a class here, brackets stand for themselves, except for one that subtracts.
     else if (inClass && text === '[') {
-      if (part[at - 1] === '-') throw refused(source, 'write a class without another that is taken away');
+      if (part[at - 1] === '-') throw refused(source, 'write a class without subtracting another');
       result += '\\[';
     } else if (inClass) result += text;
     else if (text === '$') result += endOf(next, source);
     else if (text.startsWith('(?')) result += group(text, source);
     else if (text === '(' && next.startsWith('?')) {
       const ahead =
-        'look-arounds are for the beginning only, as in ^(?!a)b; atomic groups and conditions are not known';
+        'look-arounds are allowed at the beginning only, as in ^(?!a)b; atomic groups and conditions are not supported';
       throw refused(source, ahead);
     } else result += text;
   }
@@ -155,14 +155,14 @@ function escaped(
   if (/[afnrtv]/.test(letter)) return text;
   if (letter === 'G') throw refused(source, 'write ^ for \\G');
   if (/[bB]/.test(letter))
-    throw refused(source, `write the characters beside the word for ${text}, as in (^|-)word`);
-  if (/[1-9k]/.test(letter)) throw refused(source, 'a group cannot be asked for again');
+    throw refused(source, `write the characters around the word instead of ${text}, as in (^|-)word`);
+  if (/[1-9k]/.test(letter)) throw refused(source, 'a group cannot be referred to');
   if (letter === '' || /[\p{L}\p{N}]/u.test(letter)) throw refused(source, `${text} means nothing here`);
-  // Only characters that mean something may be escaped for the engine, and of those all.
+  // Only characters with a meaning may be escaped for the engine, and all of those must be.
   return /^[!-/:-@[-`{-~ ]$/.test(letter) ? text : letter;
 }
 
-/** Of an escape that is one character by its number. */
+/** The code of an escape that names one character by its number. */
 function codeOf(text: string, inClass: boolean): number | undefined {
   if (text === '\\e') return 0x1b;
   if (text === '\\b' && inClass) return 0x08;
@@ -172,18 +172,18 @@ function codeOf(text: string, inClass: boolean): number | undefined {
   return undefined;
 }
 
-/** It has no width: what follows would have to match nothing. */
+/** It has no width: nothing may follow but what matches nothing. */
 function endOf(next: string, source: string): string {
   if (next !== '' && !/^[|)]/.test(next)) throw refused(source, 'nothing can follow the end');
   return END;
 }
 
-/** Names of groups mean nothing to a filter; of the options some are known. */
+/** Names of groups mean nothing to a filter; some of the options are supported. */
 function group(text: string, source: string): string {
   if (/^\(\?[<']/.test(text)) return '(?:';
   const [, on = '', off = '', end = ''] = /^\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])$/.exec(text) ?? [];
   if (/[^ins]/.test(on + off))
-    throw refused(source, `of the options i, n and s are known, not all of ${text}`);
+    throw refused(source, `the options i, n and s are supported, not all of ${text}`);
   const [kept, dropped] = [on, off].map((letters) => letters.replaceAll('n', ''));
   const options = `${kept}${dropped ? `-${dropped}` : ''}`;
   return options === '' && end === ')' ? '' : `(?${options}${end}`;

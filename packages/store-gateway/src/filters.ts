@@ -5,13 +5,13 @@ import streams, { type ReadReq } from '@eventstore/db-client/generated/streams_p
 import { expressionTest } from './expressions.ts';
 import { RefusalError } from './refusals.ts';
 
-/** What a page of a filtered read looks at, where the client does not say. */
+/** How much a page of a filtered read looks at if the client does not say. */
 const DEFAULT_WINDOW = 32;
 
 export interface EventFilter {
-  /** Of each event of a page, whether it is wanted. */
+  /** For each event of a page, whether it is wanted. */
   readonly wanted: (events: readonly RecordedEvent[]) => readonly boolean[];
-  /** A subscriber gets a checkpoint after this many events, whether it wanted them or not. */
+  /** A subscriber gets a checkpoint after this many events, wanted or not. */
   readonly checkpointEvery: number;
 }
 

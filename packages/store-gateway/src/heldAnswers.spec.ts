@@ -1,4 +1,4 @@
-/** Calls as a client sees them that speaks HTTP/2 by hand: what is refused early, with much still to come. */
+/** Calls from a client that speaks HTTP/2 by hand: refused early, with much still to come. */
 import { once } from 'node:events';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
 import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
@@ -33,7 +33,7 @@ const event = (data = JSON.stringify({ text: 'x'.repeat(4_000) })): Buffer => {
   return frame(new streams.AppendReq().setProposedMessage(message).serializeBinary());
 };
 
-/** A call that can be watched: `answer` has the headers once they have come. */
+/** A call that can be watched: `answer` has the headers once they have arrived. */
 function openCall(session: ClientHttp2Session, method: string, headers: Record<string, string> = {}) {
   const stream = session.request({
     ':method': 'POST',
@@ -54,7 +54,7 @@ function openCall(session: ClientHttp2Session, method: string, headers: Record<s
 const written = (stream: ClientHttp2Stream, bytes: Buffer) =>
   new Promise<void>((resolve, reject) => stream.write(bytes, (error) => (error ? reject(error) : resolve())));
 
-/** What the server had to say before has come by then. */
+/** Whatever the server sent before has arrived by then. */
 const roundTrip = (session: ClientHttp2Session) =>
   new Promise<void>((resolve) => session.ping(() => resolve()));
 
@@ -73,18 +73,18 @@ describe('a plain append that is refused early', () => {
     ['for reading only', [options('spec')], status.PERMISSION_DENIED, { isWritable: false }],
     ['another password', [options('spec')], status.UNAUTHENTICATED, { headers: { authorization } }],
     ['a system stream', [options('$spec')], status.PERMISSION_DENIED],
-    ['no name of a stream', [options('')], status.INVALID_ARGUMENT],
+    ['an invalid stream name', [options('')], status.INVALID_ARGUMENT],
     ['no options', [event()], status.INVALID_ARGUMENT],
     ['no JSON', [options('spec'), event('[')], status.INVALID_ARGUMENT],
-    ['too much in all', [options('spec'), ...Array(300).fill(event())], status.INVALID_ARGUMENT],
+    ['too much in total', [options('spec'), ...Array(300).fill(event())], status.INVALID_ARGUMENT],
     [
       'a message that is far too large',
       [frame(Buffer.alloc(9), { length: 2 ** 30 })],
       status.RESOURCE_EXHAUSTED,
     ],
-    ['a message that is none', [frame(Buffer.alloc(9, 255))], status.INTERNAL],
+    ['an invalid message', [frame(Buffer.alloc(9, 255))], status.INTERNAL],
     [
-      'a message packed in some way',
+      'a compressed message',
       [frame(Buffer.alloc(9), { flag: 1 })],
       status.INTERNAL,
       { headers: { 'grpc-encoding': 'gzip' } },
@@ -95,7 +95,7 @@ describe('a plain append that is refused early', () => {
     status,
     { isWritable?: boolean; headers?: Record<string, string> }?,
   ])[]) {
-    it(`is answered when its client has said all, which it can: ${what}`, async () => {
+    it(`is answered once its client has sent everything, which it can: ${what}`, async () => {
       const session = connect(`http://127.0.0.1:${(isWritable ? world : reading).port}`);
       try {
         const call = openCall(session, 'Append', headers);
@@ -116,7 +116,7 @@ describe('a plain append that is refused early', () => {
   }
 });
 
-it('a call to a method that does not exist is answered at once, and what still comes is not waited for', async () => {
+it('a call to a method that does not exist is answered at once, without waiting for the rest', async () => {
   const world = await openWorld();
   const session = connect(`http://127.0.0.1:${world.port}`);
   try {
@@ -134,7 +134,7 @@ it('a call to a method that does not exist is answered at once, and what still c
 
 describe('an answer that is held', () => {
   const forever = { maxBytes: Infinity, maxMs: 60_000, quietMs: 60_000 };
-  /** A server that refuses all, and a session with it. */
+  /** A server that refuses everything, and a session with it. */
   async function withLimits(
     limits: Partial<HoldLimits>,
     use: (session: ClientHttp2Session) => Promise<void>,
@@ -163,7 +163,7 @@ describe('an answer that is held', () => {
     ['more than enough has come', { maxBytes: 300_000 }],
     ['it has taken too long', { maxMs: 50 }],
   ] as const) {
-    it(`is given at last when ${what}, and the stream is reset`, () =>
+    it(`is finally sent when ${what}, and the stream is reset`, () =>
       withLimits(limits, async (session) => {
         const call = openCall(session, 'Append');
         const closed = once(call.stream, 'close');
@@ -179,7 +179,7 @@ describe('an answer that is held', () => {
       }));
   }
 
-  it('is given to a client whose calls stay open, when it has nothing more to say', () =>
+  it('is sent to a client whose calls stay open once it has nothing more to send', () =>
     withLimits({ quietMs: 20 }, async (session) => {
       const { stream } = openCall(session, 'BatchAppend');
       const [answer] = await once(stream, 'response');
@@ -187,7 +187,7 @@ describe('an answer that is held', () => {
       stream.close();
     }));
 
-  it('is forgotten with a client that goes', () =>
+  it('is dropped if the client goes', () =>
     withLimits({ maxMs: 1_000_000, quietMs: 1_000_000 }, async (session) => {
       const { stream } = openCall(session, 'BatchAppend');
       await written(stream, event());

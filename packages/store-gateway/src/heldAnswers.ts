@@ -1,7 +1,7 @@
 /**
- * A refusal may be known long before the client has said all that it has to say. Clients wait for flow control to
- * let them finish; some wait for ever when the answer ends the stream meanwhile (grpc-dotnet does, and drops its own
- * deadline with it). So an answer is held until the client is done, and what it still says is taken and forgotten.
+ * A refusal may be known long before the client has sent everything. Clients wait for flow control to let them finish;
+ * some wait for ever if the answer ends the stream meanwhile (grpc-dotnet does, and drops its own deadline too). So an
+ * answer is held until the client is done, and whatever it still sends is read and discarded.
  */
 import type { ServerHttp2Stream } from 'node:http2';
 import { constants } from 'node:http2';
@@ -9,7 +9,7 @@ import { Duplex } from 'node:stream';
 import { ServerInterceptingCall, type ServerInterceptor } from '@grpc/grpc-js';
 
 export interface HoldLimits {
-  /** After a refusal this many bytes are still read; then it is answered, and the stream reset. */
+  /** After a refusal this many more bytes are read; then it is answered, and the stream reset. */
   readonly maxBytes: number;
   /** The time limit for that. */
   readonly maxMs: number;
@@ -22,7 +22,7 @@ const LIMITS: HoldLimits = { maxBytes: 32 * 1024 * 1024, maxMs: 30_000, quietMs:
 export const holdAnswers =
   (limits = LIMITS): ServerInterceptor =>
   ({ requestStream, responseStream }, call) => {
-    // Also what the library itself refuses goes through this method, and nothing else tells when it does.
+    // The library's own refusals also go through this method, and nothing else tells when they do.
     const send = call.sendStatus.bind(call);
     const stream = streamOf(call);
     let isHeld = false;
@@ -67,7 +67,7 @@ function discard(stream: Duplex, limits: HoldLimits, onEnd: (isDone: boolean) =>
     clearTimeout(quiet);
     stream.off('data', onData).off('end', onDone).off('close', release);
   };
-  // Nobody is to make messages of it any more.
+  // From here on nobody should make messages of the bytes.
   stream.removeAllListeners('data');
   stream.on('data', onData).on('end', onDone).on('close', release);
   stream.resume();
@@ -75,7 +75,7 @@ function discard(stream: Duplex, limits: HoldLimits, onEnd: (isDone: boolean) =>
   return release;
 }
 
-/** The library has no other way to the stream of a call: its version is pinned, and a spec tells when it is gone. */
+/** The library has no other way to a call's stream: its version is pinned, and a spec fails if this is gone. */
 function streamOf(call: object): ServerHttp2Stream {
   const stream = 'stream' in call ? call.stream : undefined;
   if (!isHttp2Stream(stream)) throw new TypeError('The call of the gRPC library has no HTTP/2 stream.');

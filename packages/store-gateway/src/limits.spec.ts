@@ -15,7 +15,7 @@ import { credentials, openWorld, type World } from './testing/gatewayWorld.ts';
 
 type Streams = InstanceType<typeof streamsService.StreamsClient>;
 
-/** Of a connection of its own. */
+/** On its own connection. */
 const clientOf = (world: World): Streams =>
   new streamsService.StreamsClient(`127.0.0.1:${world.port}`, channel.createInsecure(), {
     'grpc.use_local_subchannel_pool': 1,
@@ -35,7 +35,7 @@ function subscribe(client: Streams, headers = new Metadata()) {
   return { told, cancel: () => call.cancel() };
 }
 
-/** Connections without a client of the protocol, with TLS where there is a certificate to trust. */
+/** Connections without a client of the protocol, with TLS if there is a certificate to trust. */
 function connectionsTo(port: number, certificate?: string) {
   const sockets: Socket[] = [];
   return {
@@ -85,7 +85,7 @@ describe('the limits of a store gateway', () => {
   });
   afterEach(() => world.close());
 
-  it('are so many reads of all clients together; one more is told so, until one has ended', async () => {
+  it('limit the reads of all clients together; one more is refused until one has ended', async () => {
     const clients = Array.from({ length: MAX_READS / 100 + 1 }, () => clientOf(world));
     const reads = Array.from({ length: MAX_READS }, (_, index) =>
       subscribe(clients[Math.floor(index / 100)] as Streams),
@@ -96,30 +96,30 @@ describe('the limits of a store gateway', () => {
     expect(code).to.equal(status.RESOURCE_EXHAUSTED);
     expect(details).to.match(/serves 500 reads at a time/);
     reads[0]?.cancel();
-    // It is told with the next thing that the gateway does for that client.
+    // The client learns it with the next thing that the gateway does for it.
     let again = await subscribe(last).told;
     while (again.code !== status.OK) again = await subscribe(last).told;
     for (const client of clients) client.close();
   });
 
-  it('are a hundred calls of one connection, which clients are told when they connect', async () => {
+  it('are a hundred calls per connection, which clients are told when they connect', async () => {
     const session = connectHttp2(`http://127.0.0.1:${world.port}`);
     const [settings] = await once(session, 'remoteSettings');
     expect(settings).to.include({ maxConcurrentStreams: 100 });
     session.destroy();
   });
 
-  it('are so many connections; one more is closed at once', async () => {
+  it('limit the connections; one more is closed at once', async () => {
     const { sockets, open, end } = connectionsTo(world.port);
     for (let count = 0; count < MAX_CONNECTIONS; count++) await open(`127.0.0.${2 + (count % 100)}`);
     await closed(await open());
-    // The first of them is greeted still.
+    // The first of them is still served.
     await greeted(sockets[0]);
     end();
   });
 
   for (const isPlain of [true, false]) {
-    it(`are so many connections of one address, ${isPlain ? 'plain' : 'with TLS'}, until one has ended`, async () => {
+    it(`limit the connections of one address, ${isPlain ? 'plain' : 'with TLS'}, until one has ended`, async () => {
       const tls = isPlain ? undefined : await selfSignedCertificate(['localhost'], new Date());
       const keyOfAddress = (address: string) => address.split('.').slice(0, 3).join('.');
       const gateway = await openWorld({ tls, keyOfAddress });
@@ -130,14 +130,14 @@ describe('the limits of a store gateway', () => {
       await closed(await open('127.0.0.1'));
       await greeted(await open('127.0.1.1'));
       sockets[0]?.destroy();
-      // It is told with the next thing that the gateway does.
+      // The client learns it with the next thing that the gateway does.
       while (!(await Promise.race([greeted(await open('127.0.0.1')), closed(sockets.at(-1))])));
       end();
       await gateway.close();
     });
   }
 
-  it('are so much time without a call; then a connection is ended, also one that has said nothing', async () => {
+  it('limit the time without a call; then a connection is ended, even one that has sent nothing', async () => {
     const gateway = await openWorld({ idleMs: 50 });
     const { open } = connectionsTo(gateway.port);
     const client = clientOf(gateway);
@@ -153,7 +153,7 @@ describe('the limits of a store gateway', () => {
     await gateway.close();
   });
 
-  it('are failed logins by address, of which the right password of a next one is not told either', async () => {
+  it('limit failed logins by address, after which even the right password is refused', async () => {
     const client = clientOf(world);
     const codeWith = (password: string) => {
       const headers = new Metadata();

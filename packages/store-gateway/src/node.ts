@@ -18,7 +18,7 @@ const METHODS: readonly (readonly [service: string, method: string, features: re
   ['event_store.client.server_features.serverfeatures', 'getsupportedmethods', []],
 ];
 
-/** Clients must not use batches where nothing is written: the protocol of batches cannot express that refusal. */
+/** Clients must not use batches if writing is not allowed: the protocol of batches cannot express that refusal. */
 export function supportedMethods({ allowWrites }: { readonly allowWrites: boolean }): SupportedMethods {
   const served = METHODS.filter(([, method]) => allowWrites || method !== BATCH_APPEND);
   const methods = served.map(([service, method, names]) =>
@@ -32,7 +32,7 @@ export function supportedMethods({ allowWrites }: { readonly allowWrites: boolea
 
 const instanceId = randomUUID();
 
-/** One node, which leads, at the address that the caller has reached it by. */
+/** One node, the leader, at the address by which the caller reached it. */
 export function clusterOf(
   authority: string,
   bound: { readonly host: string; readonly port: number },

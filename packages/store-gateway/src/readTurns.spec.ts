@@ -30,7 +30,7 @@ describe('reads that take turns', () => {
   });
   after(() => store.close());
 
-  it('find what the store has, in small pages, whichever way and how far they go', async () => {
+  it('find what the store has, in small pages, in either direction and of any length', async () => {
     const turns = inTurns(store, createTurns({ isBusy: () => false }), going);
     const place = (await store.placeAt(store.parsePosition('100') ?? expect.fail()))?.position;
     for (const direction of ['forwards', 'backwards'] as const) {
@@ -56,7 +56,7 @@ describe('reads that take turns', () => {
   });
 
   for (const what of ['a stream', 'all', 'all backwards', 'a subscription'] as const) {
-    it(`hold no more than so many bytes, or one event, and fetch little in vain: ${what}`, async () => {
+    it(`hold no more than the limit of bytes, or one event, and fetch little in vain: ${what}`, async () => {
       const log = createMemoryEventStore();
       const stream = streamName();
       const sizes = [...Array(100).fill(10), ...Array(100).fill(PAGE_BYTES / 4), 10, 3 * PAGE_BYTES, 10];
@@ -107,7 +107,7 @@ describe('reads that take turns', () => {
     });
   }
 
-  it('are two at a time, in the order they came, however many there are', async () => {
+  it('run two at a time, in order of arrival, however many there are', async () => {
     const inTurn = createTurns({ isBusy: () => false });
     const begun: number[] = [];
     const ends: (() => void)[] = [];
@@ -126,7 +126,7 @@ describe('reads that take turns', () => {
     expect(begun).to.deep.equal(Array.from({ length: 10 }, (_, number) => number));
   });
 
-  it('pause before each page while the service is at work for others, and only then', async () => {
+  it('pause before each page while the service is working for others, and only then', async () => {
     let isBusy = true;
     let pauses = 0;
     const inTurn = createTurns({
@@ -142,7 +142,7 @@ describe('reads that take turns', () => {
     expect(pauses).to.equal(2);
   });
 
-  it('are not carried out for a client that has left meanwhile, and give their turn to the next', async () => {
+  it('are skipped for a client that has left meanwhile, and give their turn to the next', async () => {
     const inTurn = createTurns({ isBusy: () => false });
     const leaving = new AbortController();
     const ends: (() => void)[] = [];

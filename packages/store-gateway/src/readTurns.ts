@@ -1,6 +1,6 @@
 /**
- * Readers take turns at the store, a small page each, so that hundreds of them hold no more than a page each, and one
- * that reads the whole log leaves the process and the database to others in between. While the service is at work for
+ * Readers take turns at the store, a small page each, so that hundreds of them hold only a page each, and one that
+ * reads the whole log leaves the process and the database to others in between. While the service is working for
  * somebody else there is a pause before each page.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -18,11 +18,11 @@ import type {
 export const PAGE_SIZE = 64;
 /** About how many bytes of events a reader holds; a larger single event is held alone. */
 export const PAGE_BYTES = 256 * 1024;
-/** So many pages are fetched at a time, for all readers together. */
+/** How many pages are fetched at a time, for all readers together. */
 const MAX_TURNS = 2;
 const BUSY_PAUSE_MS = 50;
 
-/** Runs the work when it is its turn; not at all when the signal has ended the read by then. */
+/** Runs the work when its turn comes, unless the signal has ended the read by then. */
 export type InTurn = <Result>(work: () => Promise<Result>, ended: AbortSignal) => Promise<Result | undefined>;
 
 export function createTurns({
@@ -121,14 +121,14 @@ export function inTurns(store: EventStore, inTurn: InTurn, ended: AbortSignal): 
           yield { kind: 'events', events: next.events };
         }
         if (!page) return;
-        // A subscriber that is behind subscribes again for each page, so that nothing is kept of what was cut off.
+        // A subscriber that is behind subscribes again for each page, so that nothing that was cut off is kept.
         const { events } = page;
         if (isLive) yield { kind: 'fellBehind' };
         isLive = false;
         place = placeOf(events) ?? place;
         size = nextSize(page, size);
         yield { kind: 'events', events };
-        // Who has reached the end waits for what comes; who has not gives way first.
+        // A reader at the end waits for new events; one that is not there yet first yields.
         await inTurn(async () => undefined, ended);
       }
     },
@@ -137,11 +137,11 @@ export function inTurns(store: EventStore, inTurn: InTurn, ended: AbortSignal): 
 
 interface Page {
   readonly events: readonly RecordedEvent[];
-  /** The store had more, which is asked for again. */
+  /** The store had more, which must be read again. */
   readonly isCut: boolean;
 }
 
-/** The first of the events that are small enough together; always one. */
+/** The first events that are small enough together; always at least one. */
 function withinBytes(events: readonly RecordedEvent[]): Page {
   let bytes = 0;
   const end = events.findIndex(({ data, metadata }, index) => {
@@ -151,7 +151,7 @@ function withinBytes(events: readonly RecordedEvent[]): Page {
   return end < 0 ? { events, isCut: false } : { events: events.slice(0, end), isCut: true };
 }
 
-/** After a page that was cut no more than fitted, so that little is fetched in vain; then more again. */
+/** After a page that was cut, only as many as fitted, so that little is fetched in vain; then more again. */
 const nextSize = ({ events, isCut }: Page, size: number): number =>
   isCut ? events.length : Math.min(2 * size, PAGE_SIZE);
 

@@ -59,7 +59,7 @@ export function readsContract(makeStore: () => Promise<EventStore>): void {
       });
     }
 
-    it('gives every event with its place, its time and its contents', async () => {
+    it('returns every event with its place, its time and its contents', async () => {
       const [recorded] = await eventsOf(world.client.readStream(stream, { maxCount: 1 }));
       for await (const [event] of store.readStream(stream, { limit: 1 })) {
         expect(recorded).to.deep.equal({
@@ -117,7 +117,7 @@ export function readsContract(makeStore: () => Promise<EventStore>): void {
           return found;
         };
         expect(await toldWith(1)).to.deep.equal(told);
-        // Clients that do not know the answers do not ask for them.
+        // Clients that do not know these answers do not ask for them.
         expect(await toldWith(0)).to.deep.equal({});
         client.close();
       });
@@ -155,7 +155,7 @@ export function readsContract(makeStore: () => Promise<EventStore>): void {
       [{}, numbers(15, 1)],
       [{ maxCount: 2 }, [1, 2]],
       [{ maxCount: 0 }, []],
-      // What stands at the position is read forwards, and not backwards.
+      // Reading forwards includes the event at the position; reading backwards does not.
       [{ fromPosition: at(13) }, [13, 14, 15]],
       [{ fromPosition: at(0), maxCount: 1 }, [1]],
       [{ fromPosition: at(16) }, []],

@@ -29,7 +29,7 @@ export const MAX_READS = 500;
 /** After this many messages the process yields to other work. */
 const SLICE = 16;
 
-/** Ends when the client goes; `signal` ends it with the word that the node is not there any more. */
+/** Ends when the client goes; `signal` ends it with the message that the node is gone. */
 export function readHandler(
   { store, inTurn, logger }: ReadsOptions,
   signal: AbortSignal,
@@ -84,10 +84,10 @@ function drained(call: ServerWritableStream<ReadReq, ReadResp>, ended: AbortSign
 
 function responses(store: StoreInTurns, request: ReadReq, ended: AbortSignal): AsyncIterable<ReadResp> {
   const asked = request.getOptions();
-  if (!asked) throw new RefusalError('badRequest', 'A read has options.');
+  if (!asked) throw new RefusalError('badRequest', 'A read needs options.');
   const { StreamOptionCase, CountOptionCase } = streams.ReadReq.Options;
   if (asked.getCountOptionCase() === CountOptionCase.COUNT_OPTION_NOT_SET) {
-    throw new RefusalError('badRequest', 'A read has a count, or goes on as a subscription.');
+    throw new RefusalError('badRequest', 'A read needs a count, unless it is a subscription.');
   }
   const isSubscription = asked.getCountOptionCase() === CountOptionCase.SUBSCRIPTION;
   switch (asked.getStreamOptionCase()) {
@@ -105,7 +105,7 @@ async function* readOfStream(store: StoreInTurns, asked: ReadReq.Options): Async
   const stream = streamNameOf(identifier);
   const toWire = recordedEventReader(idFormOf(asked));
   let isEmpty = true;
-  // There are no system streams, and no metadata of streams.
+  // There are no system streams and no stream metadata.
   const pages = stream.startsWith('$') ? [] : streamPages(store, stream, asked);
   for await (const page of pages) {
     for (const event of page) {
@@ -128,7 +128,7 @@ async function* readOfStream(store: StoreInTurns, asked: ReadReq.Options): Async
   }
 }
 
-/** From this on clients know the answers that tell where a stream begins and ends. */
+/** From this version on, clients know the answers that tell where a stream begins and ends. */
 const COMPATIBILITY_WITH_ENDS = 1;
 
 /** Whether the client has asked for events after that revision. */
@@ -174,7 +174,7 @@ async function* readOfAll(store: StoreInTurns, asked: ReadReq.Options): AsyncIte
   }
 }
 
-/** Forwards a read includes the event at its position, backwards it begins before it. */
+/** Forwards, a read includes the event at its position; backwards, it begins before it. */
 function allPages(store: StoreInTurns, asked: ReadReq.Options, options: ReadAllOptions): EventPages | [] {
   const { AllOptionCase: Case } = streams.ReadReq.Options.AllOptions;
   const direction = directionOf(asked);

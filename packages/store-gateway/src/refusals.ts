@@ -1,6 +1,6 @@
 /**
- * What is refused, in the two forms in which clients know it: a status with trailers that ends a call, and a
- * status with a packed detail that answers one append of a batch stream.
+ * Refusals in the two forms that clients know: a status with trailers that ends a call, and a status with a packed
+ * detail that answers one append of a batch stream.
  */
 
 import {
@@ -33,10 +33,10 @@ export type RefusalKind =
   | 'unavailable'
   | 'unexpected';
 
-/** Messages travel in headers, which clients bound, and may repeat what a client wrote. */
+/** Messages travel in headers, which clients limit, and may repeat what a client wrote. */
 const MAX_MESSAGE_LENGTH = 1_000;
 
-/** The client's call cannot be served; the message is for its eyes. */
+/** The client's call cannot be served; the client sees the message. */
 export class RefusalError extends Error {
   override readonly name = 'RefusalError';
   readonly kind: RefusalKind;
@@ -48,9 +48,9 @@ export class RefusalError extends Error {
 
 interface Form {
   readonly code: status;
-  /** In the answer to one append of a batch stream, where it is another. */
+  /** The code in the answer to one append of a batch stream, if it differs. */
   readonly batchCode?: status;
-  /** The name in the trailer `exception`, where clients have a class of their own for it. */
+  /** The name in the trailer `exception`, if clients have a class for it. */
   readonly exception?: string;
   /** What else clients read from the trailers. */
   readonly trailers?: Readonly<Record<string, string>>;
@@ -58,7 +58,7 @@ interface Form {
   readonly detail: (message: string) => readonly [name: string, bytes: Uint8Array];
 }
 
-/** Without a detail clients fail to read the answer; with one that they have no class for, they show the message. */
+/** Without a detail, clients fail to read the answer; if they have no class for it, they show the message. */
 const noDetail = () => ['google.protobuf.Empty', new empty.Empty().serializeBinary()] as const;
 const badRequestDetail = (message: string) =>
   ['event_store.client.BadRequest', new shared.BadRequest().setMessage(message).serializeBinary()] as const;
@@ -101,7 +101,7 @@ function refusalOf(error: unknown): RefusalError | undefined {
   if (error instanceof RefusalError) return error;
   if (error instanceof EventTooLargeError) return new RefusalError('maximumAppendSize', error.message);
   if (error instanceof InvalidAppendError) return new RefusalError('badRequest', error.message);
-  // The outcome of an append is as unknown after a time-out, which is the word that clients have for it.
+  // After a time-out, too, the outcome of an append is unknown, and that is the term clients have for it.
   if (error instanceof OutcomeUnknownError) return new RefusalError('timeout', error.message);
   if (error instanceof StoreOverloadedError || error instanceof StoreUnreachableError) {
     return new RefusalError('unavailable', error.message);
@@ -114,7 +114,7 @@ export interface GatewayLogger {
   warn(fields: object, message: string): void;
 }
 
-/** The refusal for any error; unknown errors are logged, and clients learn no more than that. */
+/** The refusal for any error; unknown errors are logged, and clients learn only that there was one. */
 export function toRefusal(error: unknown, logger: GatewayLogger | undefined): RefusalError {
   const refusal = refusalOf(error);
   if (refusal) return refusal;
@@ -153,7 +153,7 @@ export function wrongVersionStatus({ message, expected, actual }: WrongExpectedR
   return statusOf(status.ALREADY_EXISTS, message, name, wrong.serializeBinary());
 }
 
-/** Messages say in one of four fields what was expected. */
+/** Messages state what was expected in one of four fields. */
 export function setExpected(
   expected: ExpectedRevision,
   set: {

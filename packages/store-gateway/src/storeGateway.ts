@@ -1,6 +1,6 @@
 /**
- * The event store served over the gRPC protocol of EventStoreDB, so that any of its clients can read it. A view:
- * it holds nothing that the store does not.
+ * The event store served over the gRPC protocol of EventStoreDB, so that any of its clients can read it. A view: it
+ * holds nothing that the store does not.
  */
 
 import { Server as Listener, type Socket } from 'node:net';
@@ -30,45 +30,47 @@ import { callError, type GatewayLogger, RefusalError } from './refusals.ts';
 export interface StoreGatewayOptions {
   readonly store: EventStore;
   readonly host: string;
-  /** 0 for any free one. */
+  /** 0 for any free port. */
   readonly port: number;
   readonly credentials: Credentials;
   /** Default: appends are refused. */
   readonly allowWrites: boolean;
   /**
-   * PEM. Without it the gateway speaks plain text, where clients send no password at all: a call without one is
-   * served then, and only a loopback host may be bound.
+   * PEM. Without it the gateway speaks plain text, over which clients send no password: calls without one are then
+   * served, and only a loopback host may be bound.
    */
   readonly tls?: { readonly certificate: string; readonly privateKey: string } | undefined;
   /** Default: passwords may be guessed for ever. */
   readonly failedLogins?: FailedLogins | undefined;
-  /** What is one customer of the network, whose connections are counted together. Default: each address. */
+  /**
+   * The customer of the network behind an address; a customer's connections are counted together. Default: the address.
+   */
   readonly keyOfAddress?: ((address: string) => string) | undefined;
   /** A connection without calls is closed after this time. Default: 5 minutes. */
   readonly idleMs?: number | undefined;
-  /** Whether there is work now that reads are to yield to. Default: never. */
+  /** Whether there is work that reads should yield to. Default: never. */
   readonly isBusy?: (() => boolean) | undefined;
   readonly logger?: GatewayLogger | undefined;
 }
 
 export interface StoreGateway {
   readonly port: number;
-  /** Answers the appends under way, for a moment, ends every other call, and lets go of the port. */
+  /** Gives appends in flight a moment to be answered, ends every other call, and frees the port. */
   stop(): Promise<void>;
 }
 
 /** The largest message that clients of the protocol send. */
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
-/** When a gateway stops, how long appends in flight and clients reading their last answers have. */
+/** When a gateway stops, how much time appends in flight and clients reading their last answers get. */
 const STOP_GRACE_MS = 1_500;
-/** A client that has vanished without a word is noticed by that. */
+/** How a client that has vanished silently is noticed. */
 const KEEPALIVE_MS = 20_000;
 
-/** More calls of one connection wait in its client. */
+/** Further calls of a connection wait in its client. */
 const MAX_CALLS_PER_CONNECTION = 100;
-/** More are closed at once. */
+/** Further ones are closed at once. */
 export const MAX_CONNECTIONS = 200;
-/** And more of one address: nobody takes them all. */
+/** Nor may one address take all of them. */
 export const MAX_CONNECTIONS_PER_ADDRESS = 50;
 const IDLE_MS = 5 * 60_000;
 
@@ -76,9 +78,9 @@ const IDLE_MS = 5 * 60_000;
 export async function createStoreGateway(options: StoreGatewayOptions): Promise<StoreGateway> {
   const { store, host, tls, logger, allowWrites } = options;
   if (!tls && !isLoopback(host)) {
-    throw new Error(`The store gateway serves ${host} with a certificate only.`);
+    throw new Error(`The store gateway serves ${host} only with a certificate.`);
   }
-  // Otherwise it would print what callers receive as an error.
+  // Otherwise the library would print errors that callers receive.
   setLogVerbosity(logVerbosity.NONE);
   const stopping = new AbortController();
   const check = accessCheck(options.credentials, tls !== undefined, options.failedLogins);
@@ -119,7 +121,7 @@ export async function createStoreGateway(options: StoreGatewayOptions): Promise<
     delete: neverDeleted,
     tombstone: neverDeleted,
   });
-  // Clients ask these before they use a password.
+  // Clients call these before they use a password.
   server.addService(featuresService.ServerFeaturesService, {
     getSupportedMethods: (_call: unknown, reply: sendUnaryData<SupportedMethods>) =>
       reply(null, supportedMethods({ allowWrites })),
@@ -180,7 +182,7 @@ function bind(server: Server, { host, port, tls }: StoreGatewayOptions): Promise
   });
 }
 
-/** The library has no option for what they take. Its version is pinned, and a spec tells when they are gone. */
+/** The library has no option for what listeners accept. Its version is pinned, and a spec fails if they are gone. */
 function listenersOf(server: Server): readonly Listener[] {
   const servers: unknown = Reflect.get(server, 'http2Servers');
   if (!(servers instanceof Map)) throw new TypeError('The server of the gRPC library has no listeners.');
@@ -189,7 +191,7 @@ function listenersOf(server: Server): readonly Listener[] {
 
 function boundByAddress(listener: Listener, keyOf = (address: string) => address): void {
   const open = new Map<string, number>();
-  // Behind the listener of the library, which does not take a socket that has been destroyed.
+  // After the library's own listener, which does not take a socket that has been destroyed.
   listener.on('connection', (socket: Socket) => {
     const key = keyOf(socket.remoteAddress ?? '');
     const count = (open.get(key) ?? 0) + 1;

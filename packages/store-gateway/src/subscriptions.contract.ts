@@ -28,7 +28,7 @@ export function subscriptionsContract(makeStore: () => Promise<EventStore>): voi
   const write = (stream: string, count: number) => world.client.appendToStream(stream, happenedTimes(count));
 
   describe('a subscription to all', () => {
-    it('from the start gives what stands in the log, says so, and goes on', async () => {
+    it('from the start gives what is in the log, says when it has, and continues', async () => {
       await write(streamName(), 1_200);
       const reader = watch(world.client.subscribeToAll());
       await reader.until(() => reader.told.includes('caughtUp'));
@@ -51,7 +51,7 @@ export function subscriptionsContract(makeStore: () => Promise<EventStore>): voi
       }
     });
 
-    it('from a position gives what stands behind it, without the event there', async () => {
+    it('from a position gives what follows it, without the event there', async () => {
       await write(streamName(), 5);
       const reader = watch(world.client.subscribeToAll({ fromPosition: at(3) }));
       await reader.until(() => reader.told.includes('caughtUp'));
@@ -59,7 +59,7 @@ export function subscriptionsContract(makeStore: () => Promise<EventStore>): voi
       await reader.stop();
     });
 
-    it('from the end gives only what comes', async () => {
+    it('from the end gives only what is new', async () => {
       await write(streamName(), 5);
       const reader = watch(world.client.subscribeToAll({ fromPosition: 'end' }));
       await reader.until(() => reader.told.includes('caughtUp'));
@@ -69,7 +69,7 @@ export function subscriptionsContract(makeStore: () => Promise<EventStore>): voi
       await reader.stop();
     });
 
-    it('that is left behind says so, and again when it has caught up', async () => {
+    it('that falls behind says so, and again when it has caught up', async () => {
       const reader = watch(world.client.subscribeToAll());
       await reader.until(() => reader.told.includes('caughtUp'));
       await write(streamName(), 1_200);
@@ -107,13 +107,17 @@ export function subscriptionsContract(makeStore: () => Promise<EventStore>): voi
         ['stream name prefixes', streamNameFilter({ prefixes: ['green-', 'red-'] }), tens],
         ['a stream name pattern', streamNameFilter({ regex: '^re.-' }), tens],
         ['an expression of .NET', streamNameFilter({ regex: '(?i)\\ARE\\p{L}-' }), tens],
-        ['all but what is looked ahead for', eventTypeFilter({ regex: '^(?!(Usual$|Happened$))' }), twenties],
+        [
+          'everything except what a look-ahead names',
+          eventTypeFilter({ regex: '^(?!(Usual$|Happened$))' }),
+          twenties,
+        ],
         ['event type prefixes', eventTypeFilter({ prefixes: ['Ra'] }), twenties],
         ['an event type pattern', eventTypeFilter({ regex: 're$' }), twenties],
         ['all but system events', excludeSystemEvents(), numbers(100, 1)],
         ['a prefix that nothing has', eventTypeFilter({ prefixes: ['None'] }), []],
       ] as const satisfies readonly (readonly [string, Filter, readonly number[]])[]) {
-        it(`by ${what} gives what it names, of the past and of what comes`, async () => {
+        it(`by ${what} gives what it names, past and new`, async () => {
           await appendAll();
           const reader = watch(world.client.subscribeToAll({ filter }));
           await reader.until(() => reader.told.includes('caughtUp'));
@@ -130,7 +134,7 @@ export function subscriptionsContract(makeStore: () => Promise<EventStore>): voi
         [32, {}],
         [40, { maxSearchWindow: 10, checkpointInterval: 4 }],
       ] as const) {
-        it(`tells a checkpoint every ${every} events, wanted or not, and when it has caught up`, async () => {
+        it(`gives a checkpoint every ${every} events, wanted or not, and says when it has caught up`, async () => {
           await appendAll();
           const checkpoints: Position[] = [];
           const filter = eventTypeFilter({
@@ -156,8 +160,8 @@ export function subscriptionsContract(makeStore: () => Promise<EventStore>): voi
       }
 
       for (const [mistake, regex, said] of [
-        ['no regular expression', '(', /cannot be used here/],
-        ['what cannot be had here', 'a(?=b)', /for the beginning only/],
+        ['an invalid regular expression', '(', /cannot be used here/],
+        ['an unsupported one', 'a(?=b)', /at the beginning only/],
       ] as const) {
         it(`of ${mistake} is refused`, async () => {
           const reader = watch(world.client.subscribeToAll({ filter: streamNameFilter({ regex }) }));
@@ -184,7 +188,7 @@ export function subscriptionsContract(makeStore: () => Promise<EventStore>): voi
       [2n, []],
       ['end', []],
     ] as const) {
-      it(`from ${from} gives what stands behind it, then what comes`, async () => {
+      it(`from ${from} gives what follows it, then what is new`, async () => {
         await write(stream, 3);
         await write(streamName(), 2);
         const reader = await readers({ fromRevision: from });
@@ -197,7 +201,7 @@ export function subscriptionsContract(makeStore: () => Promise<EventStore>): voi
       });
     }
 
-    it('that is not there waits for it', async () => {
+    it('that does not exist yet waits for it', async () => {
       const reader = await readers({});
       await write(stream, 1);
       await reader.until(() => reader.events().length > 0);
@@ -205,7 +209,7 @@ export function subscriptionsContract(makeStore: () => Promise<EventStore>): voi
       await reader.stop();
     });
 
-    it('that is left behind by the log says so, and again when it has caught up', async () => {
+    it('that falls behind the log says so, and again when it has caught up', async () => {
       const reader = await readers({});
       await write(streamName(), 1_200);
       await reader.until(() => reader.told.filter((entry) => entry === 'caughtUp').length === 2);
@@ -221,7 +225,7 @@ export function subscriptionsContract(makeStore: () => Promise<EventStore>): voi
       await reader.stop();
     });
 
-    it('misses and repeats nothing of what is written while it begins', async () => {
+    it('neither misses nor repeats anything written while it begins', async () => {
       await write(stream, 600);
       const reader = watch(world.client.subscribeToStream(stream));
       for (let round = 0; round < 20; round++) await write(stream, 10);

@@ -51,8 +51,8 @@ export async function* subscribeToAll(
 }
 
 /**
- * What stands in the stream is read from it; what comes is picked out of the log, from the place it had before
- * that read, so that nothing is missed in between.
+ * Existing events are read from the stream; new ones are picked out of the log, starting where the log was before that
+ * read, so that nothing in between is missed.
  */
 export async function* subscribeToStream(
   store: StoreInTurns,
@@ -112,8 +112,8 @@ async function startOfAll(store: StoreInTurns, asked: ReadReq.Options): Promise<
 }
 
 /**
- * The newest event up to a position that a client has kept. Throws a `RefusalError` for one that the log has
- * not reached: to wait there would be to skip what comes until then.
+ * The newest event up to a position that a client has kept. Throws a `RefusalError` for one that the log has not
+ * reached: waiting there would skip everything until then.
  */
 async function placeAt(store: StoreInTurns, number: bigint): Promise<LogPlace | undefined> {
   if (number === 0n) return undefined;

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { countOf, idOf, positionNumber, wireId, wirePosition } from './wire.ts';
 
 describe('on the wire', () => {
-  it('an id is the same as a text and as two halves', () => {
+  it('an id is the same as text and as two halves', () => {
     const ids = [
       '00000000-0000-0000-0000-000000000000',
       'ffffffff-ffff-ffff-ffff-ffffffffffff',
@@ -16,7 +16,7 @@ describe('on the wire', () => {
     }
   });
 
-  it('what is beyond every log and every stream is brought down to what a store can be asked for', () => {
+  it('what is beyond every log and every stream is clamped to what a store can be asked for', () => {
     expect(countOf('12')).to.equal(12);
     expect(countOf('18446744073709551615')).to.equal(Number.MAX_SAFE_INTEGER);
     expect(positionNumber('12')).to.equal(12n);

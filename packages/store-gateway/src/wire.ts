@@ -1,4 +1,4 @@
-/** Events, ids and positions as the protocol has them. */
+/** Events, ids and positions in the form of the protocol. */
 
 import type { Position, RecordedEvent } from '@coffer/event-store';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
@@ -7,12 +7,12 @@ import { RefusalError } from './refusals.ts';
 
 /** `created` counts steps of 100 ns. */
 const TICKS_PER_MS = 10_000n;
-/** The largest position that every store can be asked for, with one behind it. */
+/** The largest position that every store can be asked for, with room for one after it. */
 const MAX_POSITION = 2n ** 63n - 2n;
 
 /**
  * The metadata of an event in the store is the text of a JSON object; this one, which no client writes, stands for
- * none, so that what came without is given back without, and what came with an empty object with that.
+ * none, so that events without metadata are returned without, and events with an empty object with that.
  */
 export const NO_METADATA = '{ }';
 
@@ -49,20 +49,20 @@ export function streamIdentifier(stream: string) {
   return new shared.StreamIdentifier().setStreamName(Buffer.from(stream));
 }
 
-/** Throws a `RefusalError` when the name is missing or not text. */
+/** Throws a `RefusalError` if the name is missing or not text. */
 export function streamNameOf(identifier: InstanceType<typeof shared.StreamIdentifier> | undefined): string {
   const name = textOf(identifier?.getStreamName_asU8() ?? new Uint8Array(), 'The name of a stream');
-  if (name === '') throw new RefusalError('badRequest', 'A stream has a name.');
-  if (name.includes('\0')) throw new RefusalError('badRequest', 'The name of a stream is without NUL.');
+  if (name === '') throw new RefusalError('badRequest', 'A stream needs a name.');
+  if (name.includes('\0')) throw new RefusalError('badRequest', 'The name of a stream must not contain NUL.');
   return name;
 }
 
-/** Throws a `RefusalError` that begins with `what` when the bytes are not UTF-8. */
+/** Throws a `RefusalError` that begins with `what` if the bytes are not UTF-8. */
 export function textOf(bytes: Uint8Array, what: string): string {
   try {
     return utf8.decode(bytes);
   } catch {
-    throw new RefusalError('badRequest', `${what} is UTF-8.`);
+    throw new RefusalError('badRequest', `${what} must be UTF-8.`);
   }
 }
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -86,24 +86,24 @@ export function wireId(id: string, form: IdForm = 'text') {
 }
 
 /**
- * On the wire a position is a pair of numbers, commit and prepare; an event of an append of its own has the
- * same in both. Throws for a store whose positions are not whole numbers: nothing of it can be served.
+ * On the wire a position is a pair of numbers, commit and prepare, which are equal for an event appended by itself.
+ * Throws for a store whose positions are not whole numbers: nothing of it can be served.
  */
 export function wirePosition(position: Position): string {
   if (!/^\d{1,19}$/.test(position)) throw new Error(`Position ${position} is not a whole number.`);
   return position;
 }
 
-/** A position that a client sent; what is beyond every log is brought down to what a store can be asked for. */
+/** A position that a client sent; one beyond every log is clamped to what a store can be asked for. */
 export function positionNumber(commit: string): bigint {
   const number = BigInt(commit);
   return number > MAX_POSITION ? MAX_POSITION : number;
 }
 
-/** The port's positions are the decimal text of numbers in the order of the log: see `wirePosition`. */
+/** The port's positions are decimal numbers as text, in the order of the log: see `wirePosition`. */
 export const positionOf = (number: bigint) => `${number}` as Position;
 
-/** A revision or a count, which the protocol has in 64 bits: what is beyond exactness is beyond every stream. */
+/** A revision or a count, which has 64 bits in the protocol: what cannot be exact is beyond every stream. */
 export function countOf(text: string): number {
   const number = BigInt(text);
   return number > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(number);

@@ -1,6 +1,6 @@
 /**
- * One file for each version of each event ever written, with what a repeat is answered with. A release that
- * reads one of them differently would change an answer that was given: mend the release, not the file.
+ * One file for each version of each event ever written, with the answer to a repeat. A release that reads one of them
+ * differently would change an answer already given: correct the release, not the file.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { encodeMetadata, type StreamType } from '@coffer/kernel';
@@ -26,7 +26,7 @@ export function holdsEventFixtures<Command, Event, State, Answer>(
   options: {
     /** The command that led to the event, sent again. */
     readonly repeatOf: (event: Event) => Command;
-    /** The bytes that a caller is answered with. */
+    /** The bytes of the answer that a caller gets. */
     readonly textOf: (answer: Answer) => string;
   },
 ): void {
@@ -45,7 +45,7 @@ export function holdsEventFixtures<Command, Event, State, Answer>(
     expect(new Set(fixtures.map((one) => one.type))).to.deep.equal(new Set(type.codec.types)));
 
   for (const { name, history, answer, ...stored } of fixtures) {
-    it(`${name} is read and written as it stands`, () => {
+    it(`${name} is read and written unchanged`, () => {
       const { data } = type.codec.encode(decode(stored));
       expect(data).to.equal(JSON.stringify(stored.data));
       expect(name).to.match(new RegExp(`^${stored.type}\\..*v${stored.version}\\.json$`));

@@ -1,6 +1,6 @@
 /**
- * What EVENTSTORE_TEST_SERVER names where no real server is at hand: `node eventStoreServer.ts PORT FOLDER` serves a
- * log in memory until SIGTERM. Its positions have gaps, as those of a real server do, so that no spec counts by them.
+ * What EVENTSTORE_TEST_SERVER can name if there is no real server: `node eventStoreServer.ts PORT FOLDER` serves a log
+ * in memory until SIGTERM. Its positions have gaps, like a real server's, so that no spec counts by them.
  */
 import type { EventStore, Position, RecordedEvent } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
@@ -45,7 +45,7 @@ const gateway = await createStoreGateway({
   allowWrites: true,
 });
 
-// The pipe closes when the specs are gone, however they went.
+// The pipe closes when the specs are gone, however they ended.
 process.stdin.resume().once('close', () => process.exit());
 process.once('SIGTERM', async () => {
   await gateway.stop();

@@ -9,7 +9,7 @@ import { endEventStores, eventStoreUrlOf, startEventStoreServer } from './eventS
 const COMMAND = `${process.execPath} ${fileURLToPath(import.meta.resolve('./eventStoreServer.ts'))}`;
 const VARIABLES = ['COFFER_SPEC_EVENT_STORE', 'EVENTSTORE_TEST_SERVER', 'TMPDIR'] as const;
 
-describe('an event store of its own for each database of the specs', () => {
+describe('a separate event store for each database of the specs', () => {
   const variables = VARIABLES.map((name) => [name, process.env[name]] as const);
   const set = (name: string, value: string | undefined) => {
     if (value === undefined) delete process.env[name];
@@ -34,7 +34,7 @@ describe('an event store of its own for each database of the specs', () => {
     expect(other).to.not.equal(one);
   });
 
-  it('is not there unless it is asked for', async () => {
+  it('does not exist unless requested', async () => {
     set('COFFER_SPEC_EVENT_STORE', undefined);
     expect(await eventStoreUrlOf('postgresql://127.0.0.1/of-this-spec')).to.equal(undefined);
   });

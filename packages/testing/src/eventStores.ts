@@ -1,9 +1,9 @@
 /**
- * The log of a spec's services where it is not in their database but behind the protocol of EventStoreDB.
+ * The log of a spec's services if it is behind the protocol of EventStoreDB instead of in their database.
  *
- * COFFER_SPEC_EVENT_STORE=eventstoredb asks for it: a store gateway in a process of its own serves the log of the
- * database. With EVENTSTORE_TEST_SERVER as well it is a real server, one a database: the command is called with a port
- * and an empty folder, serves there without TLS and without a password, and ends at SIGTERM.
+ * COFFER_SPEC_EVENT_STORE=eventstoredb turns it on: a store gateway in a separate process serves the log of the
+ * database. With EVENTSTORE_TEST_SERVER as well it is a real server for each database: the command is called with a
+ * port and an empty folder, serves there without TLS and without a password, and ends at SIGTERM.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,12 +27,12 @@ const LOOK_INTERVAL_MS = 100;
 export const isLogElsewhere = (): boolean => process.env.COFFER_SPEC_EVENT_STORE === 'eventstoredb';
 const serverCommand = () => (isLogElsewhere() ? process.env.EVENTSTORE_TEST_SERVER : undefined);
 
-/** By whose log it is: the connection string of a database, or a data folder. */
+/** Keyed by the log's owner: the connection string of a database, or a data folder. */
 const stores = new Map<string, Promise<EventStoreElsewhere>>();
 
 /**
- * Where the services of the owner find their log, for EVENTSTORE_URL; undefined where it is in their database. An
- * owner is the connection string of a database, or the data folder of a service that brings its own.
+ * Where the services of the owner find their log, for EVENTSTORE_URL; undefined if it is in their database. An owner is
+ * the connection string of a database, or the data folder of a service that brings its own.
  */
 export async function eventStoreUrlOf(owner: string): Promise<string | undefined> {
   const command = serverCommand();
@@ -57,27 +57,27 @@ export async function endEventStores(isOwner: (owner: string) => boolean = () =>
   await Promise.all(ending.map(async ([, store]) => (await store).stop()));
 }
 
-/** What a run has left out, with the reason, for its end. */
+/** What a run has left out, with the reason, for the end of the run. */
 export const leftOut: string[] = [];
 
-/** A suite that holds only of a log that is a table of the database; `why` says so where a real server leaves it out. */
+/** A suite that applies only to a log in a table of the database; `why` is shown if a real server leaves it out. */
 export function describeLogTable(why: string, title: string, define: (this: Mocha.Suite) => void): void {
   if (serverCommand() === undefined) describe(title, define);
   else leaveOut(title, why);
 }
 
-/** As `describeLogTable`, for one test. */
+/** Like `describeLogTable`, for one test. */
 export function itLogTable(why: string, title: string, test: Mocha.AsyncFunc): void {
   if (serverCommand() === undefined) it(title, test);
   else leaveOut(title, why);
 }
 
 function leaveOut(title: string, why: string): void {
-  it(`${title}: is left out, as the log is no table: ${why}`);
-  leftOut.push(`${title}, as the log is no table: ${why}`);
+  it(`${title}: left out, as the log is not a table: ${why}`);
+  leftOut.push(`${title}, as the log is not a table: ${why}`);
 }
 
-/** Throws when the server ends, or does not answer, before it serves. */
+/** Throws if the server ends or does not answer in time. */
 export async function startEventStoreServer(command: string): Promise<EventStoreElsewhere> {
   const folder = await mkdtemp(join(tmpdir(), 'coffer-event-store-'));
   const port = await freePort();

@@ -56,7 +56,7 @@ describe('given, when, then', () => {
     fails(() => given().when({ id: 'a', value: 1n }).thenRejects('jar/too_large', { value: 101n }));
   });
 
-  it('lets an error that is no refusal through', () => {
+  it('lets an error that is not a refusal through', () => {
     const broken = givenWhenThen({
       ...jar,
       decide() {
@@ -71,7 +71,7 @@ describe('given, when, then', () => {
     expect(() => forgetful().when({ id: 'a', value: 5n }).thenHappened(coin('a', 5n))).to.throw(/again/);
   });
 
-  it('requires a replay to answer as the first did', () => {
+  it('requires a replay to give the first answer', () => {
     const drifting = givenWhenThen({
       ...jar,
       evolve: (coins, { data }) => new Map(coins).set(data.id, data.value + 1n),

@@ -1,8 +1,8 @@
 /**
  * Deciders in the words of the rule: given what happened, when a command comes, then this happens.
  *
- * Each sentence proves more than it says: every event goes through the codec and comes back the same, and a
- * command that led to events is sent twice, whereupon nothing new may happen and a replay must answer as before.
+ * Each sentence proves more than it says: every event must survive the codec unchanged, and a command that led to
+ * events is sent twice, the second time adding nothing and, if it is a replay, repeating the answer.
  */
 import {
   type Decision,
@@ -27,7 +27,7 @@ export interface Outcome<Event, Answer> {
 export interface AnswerOf<Answer> {
   /** The first answer to this command. */
   andAnswers(answer: Answer): void;
-  /** The answer repeats that of a write that is already in the stream. */
+  /** The answer repeats one for a write that is already in the stream. */
   andReplays(answer: Answer): void;
 }
 
@@ -51,7 +51,7 @@ export function givenWhenThen<Command, Event, State, Answer>(
         thenHappened(...events) {
           const decision = decide();
           expect(decision.events).to.deep.equal(events);
-          expect(decision.replayed ?? false, 'an event is no replay').to.equal(false);
+          expect(decision.replayed ?? false, 'an event is not a replay').to.equal(false);
           const again = type.decide(foldStored(before, decision.events), command);
           expect(again.events, 'the same command again').to.deep.equal([]);
           if (again.replayed) expect(again.answer, 'the replayed answer').to.deep.equal(decision.answer);
@@ -86,7 +86,7 @@ function answerOf<Event, Answer>(decision: Decision<Event, Answer>): AnswerOf<An
   };
 }
 
-/** What the store gives back of an event. */
+/** An event as the store gives it back. */
 function throughCodec<Command, Event, State, Answer>(
   { codec }: StreamType<Command, Event, State, Answer>,
   event: Event,

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { leakHooks } from './leaks.ts';
 
 describe('what a spec file leaves open', () => {
-  it('fails its run, and nothing does once it is closed', async function () {
+  it('fails its run until it is closed', async function () {
     const { afterAll } = leakHooks(50);
     const failure = () =>
       afterAll.call(this).then(

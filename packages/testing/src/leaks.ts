@@ -1,10 +1,10 @@
-/** Finds out whether a spec file has left something open that keeps Node alive: a server, a timer, a process. */
+/** Finds out whether a spec file has left anything open that keeps Node alive: a server, a timer, a process. */
 import { setImmediate as afterThisTurn } from 'node:timers/promises';
 
-/** What was closed takes a moment to be gone, and longer on a busy machine. */
+/** What was closed takes a moment to go away, longer on a busy machine. */
 const LEAK_LIMIT_MS = 60_000;
 
-/** Mocha's root hooks. A leak keeps a serial run from ending, but the workers of a parallel run are ended in spite of it. */
+/** Mocha's root hooks. A leak keeps a serial run from ending; the workers of a parallel run end in spite of it. */
 export function leakHooks(limitMs = LEAK_LIMIT_MS) {
   return {
     async afterAll(this: Pick<Mocha.Context, 'test'>) {
@@ -20,7 +20,7 @@ export function leakHooks(limitMs = LEAK_LIMIT_MS) {
   };
 }
 
-/** Whether Node would end now or soon, but for its channel to whoever has started it. */
+/** Whether Node would end now or soon if it had no channel to its parent. */
 async function runsDry(limitMs: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const onDry = () => setImmediate(resolve, true);

@@ -1,4 +1,4 @@
-/** A mail server on this machine that keeps what it takes. */
+/** A mail server on this machine that keeps what it receives. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
@@ -10,14 +10,14 @@ export interface ReceivedMail {
 }
 
 export interface MailServer {
-  /** `smtp://`, with the login where there is one. */
+  /** `smtp://`, with the login if there is one. */
   readonly url: string;
-  /** Those that were not given out yet. */
+  /** Mails not handed out yet. */
   readonly mails: readonly ReceivedMail[];
-  /** From then on it takes no mail and answers this, with the address; undefined: it takes mail again. */
+  /** From then on it refuses mail with this text and the address; undefined: it accepts mail again. */
   readonly refuseWith: (text: string | undefined) => void;
   readonly untilRefused: () => Promise<void>;
-  /** The next one that is for the address and was not given out before. */
+  /** The next mail for the address that was not handed out before. */
   readonly next: (address: string) => Promise<ReceivedMail>;
   readonly stop: () => Promise<void>;
 }
@@ -25,7 +25,7 @@ export interface MailServer {
 export interface MailServerOptions {
   /** Default: any free one. */
   readonly port?: number;
-  /** Then nobody sends without it. */
+  /** If given, nobody sends without it. */
   readonly login?: { readonly user: string; readonly password: string };
 }
 
@@ -98,7 +98,7 @@ export async function startMailServer({ port = 0, login }: MailServerOptions = {
   };
 }
 
-/** The one-time code in a mail of ours. */
+/** The one-time code in one of our mails. */
 export function codeIn({ raw }: ReceivedMail): string {
   return /^ {4}(\d{6})\r?$/m.exec(raw)?.[1] ?? 'no code';
 }

@@ -36,7 +36,7 @@ describe('a test database', () => {
     await database.drop();
   });
 
-  it('fails its drop when the spec has left a connection open, and is dropped all the same', async () => {
+  it('fails its drop if the spec has left a connection open, and is dropped all the same', async () => {
     const database = await createTestDatabase();
     const forgotten = new pg.Client({
       connectionString: database.connectionString,

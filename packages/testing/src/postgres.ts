@@ -1,6 +1,6 @@
 /**
  * Postgres for specs: one server for each process that runs specs, started when the first asks for a database, and
- * servers of their own for suites that crash them. Both keep fsync on, like the service's.
+ * separate servers for suites that crash them. Both keep fsync on, like the service's.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,10 +23,10 @@ export interface TestDatabase {
 }
 
 export interface PrivateServer {
-  /** Of the database `postgres`; stays the same over restarts. */
+  /** For the database `postgres`; stays the same over restarts. */
   readonly connectionString: string;
   readonly postmasterPid: number;
-  /** Starts the server again, also after `killPostmaster`; stops it first if it runs. */
+  /** Starts the server again, even after `killPostmaster`; stops it first if it runs. */
   restart(): Promise<void>;
   /** SIGKILL: the crash of a server. Resolves when the process is gone. */
   killPostmaster(): Promise<void>;
@@ -76,14 +76,14 @@ export async function createTestDatabase(template?: TestDatabaseTemplate): Promi
 }
 
 /**
- * A server for one suite alone, to be stopped, killed and restarted at will; of another PostgreSQL where the folder of
- * its programs is given.
+ * A server for one suite alone, to be stopped, killed and restarted at will; of another PostgreSQL if the folder of its
+ * programs is given.
  */
 export async function startPrivateServer(programs?: string): Promise<PrivateServer> {
   const args = programs === undefined ? [] : [programs];
   const supervisor = fork(fileURLToPath(import.meta.resolve('./postgresSupervisor.ts')), args, {
     detached: true,
-    // Flags of the specs' own process (a debugger's, for one) are none of its.
+    // Flags of the specs' own process (a debugger's, for one) must not be inherited.
     execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
@@ -195,7 +195,7 @@ function inDatabase(connectionString: string, database: string): string {
   return url.href;
 }
 
-/** Resolves when nobody listens any more. */
+/** Resolves once nobody listens any more. */
 async function isUnreachable(connectionString: string): Promise<void> {
   for (;;) {
     const client = new pg.Client({ connectionString, connectionTimeoutMillis: 1_000 });

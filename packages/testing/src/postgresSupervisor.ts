@@ -1,8 +1,8 @@
 /**
- * A process between the specs and their Postgres: when the specs' process is gone, for whatever reason, it
- * stops the server and removes its folder. Started by postgres.ts in a session of its own, so that Ctrl-C
- * in a terminal does not reach it. Its argument, or else COFFER_SPEC_POSTGRES, is a folder with the programs of another
- * PostgreSQL than the embedded one.
+ * A process between the specs and their Postgres: when the specs' process is gone, for whatever reason, it stops the
+ * server and removes its folder. Started by postgres.ts in its own session, so that Ctrl-C in a terminal does not reach
+ * it. Its argument, or else COFFER_SPEC_POSTGRES, is a folder with the programs of a PostgreSQL other than the embedded
+ * one.
  */
 import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ export type SupervisorReply =
   | { readonly error: string };
 
 const folder = await mkdtemp(join(tmpdir(), 'coffer-test-postgres-'));
-// When the specs run as root the server does not, and has to pass through this folder.
+// If the specs run as root, the server does not, and has to pass through this folder.
 await chmod(folder, 0o711);
 
 const programs = process.argv[2] ?? process.env.COFFER_SPEC_POSTGRES;

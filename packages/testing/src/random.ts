@@ -1,7 +1,7 @@
-/** From 0 up to, not including, 1. */
+/** From 0 to less than 1. */
 export type Random = () => number;
 
-/** The same numbers again for the same seed (mulberry32). */
+/** The same numbers for the same seed (mulberry32). */
 export function randomFrom(seed: number): Random {
   let state = seed;
   return () => {

@@ -1,4 +1,4 @@
-/** A database that nobody reaches for a while. */
+/** A database that can be made unreachable for a while. */
 import pg from 'pg';
 
 export interface ReachableDatabase {

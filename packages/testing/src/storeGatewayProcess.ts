@@ -1,6 +1,6 @@
 /**
- * A store gateway in a process of its own: over a log in memory, or over that of a database. Started by
- * storeGateways.ts, to which it tells its port; ends with its parent or when told to.
+ * A store gateway in a separate process: over a log in memory, or over a database's. Started by storeGateways.ts, which
+ * it tells its port; ends with its parent or when told to.
  */
 import type { EventStore } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';

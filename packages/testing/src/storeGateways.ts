@@ -1,4 +1,4 @@
-/** Starts store gateways in processes of their own: an event store that is somewhere else, as EventStoreDB is. */
+/** Starts store gateways in separate processes: an event store that is somewhere else, as EventStoreDB is. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ export interface StoreGatewayProcess {
   stop(): Promise<void>;
 }
 
-/** Throws when the process ends before it serves. */
+/** Throws if the process ends before it serves. */
 export async function startStoreGatewayProcess(
   options: StoreGatewayProcessOptions = {},
 ): Promise<StoreGatewayProcess> {

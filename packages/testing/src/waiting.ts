@@ -1,17 +1,17 @@
-/** How specs wait for what others bring about: for a condition, and with one limit, which no machine is too busy for. */
+/** How specs wait for what others bring about: for a condition, with one limit that no machine is too busy for. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Many times what anything takes while ten others want each core; past it something is broken. Below the limit of a
- * whole spec in .mocharc.json, so that a wait says what it waited for, and ends before the spec's world does.
+ * Many times what anything takes while ten others want each core; beyond it something is broken. Below the limit of a
+ * whole spec in .mocharc.json, so that a wait can say what it waited for, and ends before the spec's world does.
  */
 export const PATIENCE_MS = 180_000;
 const ASK_EVERY_MS = 10;
 
-/** The deadline of a command that is to be carried out, however busy the machine is. */
+/** A deadline for a command that is to be carried out however busy the machine is. */
 export const patiently = (): number => performance.now() + PATIENCE_MS;
 
-/** The first answer that is not undefined. Throws when there is none in time, and says what was known by then. */
+/** The first answer that is not undefined. Throws if there is none in time, and says what was known by then. */
 export async function eventually<Answer>(
   what: string | (() => string),
   ask: () => Promise<Answer | undefined> | Answer | undefined,
@@ -27,7 +27,7 @@ export async function eventually<Answer>(
   }
 }
 
-/** As `eventually`, where the condition says itself what it is. */
+/** Like `eventually`, for a condition that names itself. */
 export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
   await eventually(String(condition), async () => (await condition()) || undefined);
 }

@@ -1,4 +1,4 @@
-/** For specs: a service of its own process, to be killed. Prints its server as one line of JSON, then waits. */
+/** For specs: a service in its own process, to be killed. Prints its server as one line of JSON, then waits. */
 import { parseArgs } from 'node:util';
 import { startEmbeddedPostgres } from '../embeddedPostgres.ts';
 

@@ -43,7 +43,7 @@ export class Workbench {
     return folder;
   }
 
-  /** A folder inside one of these, with a server or a place of its own to clean up. */
+  /** A folder inside one of these, with its own server or place to clean up. */
   async folderInside(name: string): Promise<string> {
     const folder = join(await this.folder(), name);
     await mkdir(folder);
@@ -107,7 +107,7 @@ export class Workbench {
   }
 }
 
-/** The rows of one statement on a connection of its own. */
+/** The rows of one statement, on its own connection. */
 export async function query(connectionString: string, text: string): Promise<readonly object[]> {
   const client = new pg.Client({ connectionString });
   await client.connect();
@@ -118,7 +118,7 @@ export async function query(connectionString: string, text: string): Promise<rea
   }
 }
 
-/** Asks again until the answer is yes; the runner's timeout is the bound. */
+/** Repeats until the answer is yes; the runner's timeout is the limit. */
 export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
 }

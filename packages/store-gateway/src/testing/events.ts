@@ -1,4 +1,4 @@
-/** Events that specs append, and what they compare of those they read. */
+/** Events that specs append, and what they compare in those they read. */
 import {
   type AllStreamResolvedEvent,
   type JSONEventType,
@@ -11,13 +11,13 @@ import {
 export const happened = (what: unknown, id?: string) =>
   jsonEvent({ ...(id === undefined ? {} : { id }), type: 'Happened', data: { what: `${what}` } });
 
-/** So many of them: `numbers(3)` are 0, 1 and 2. */
+/** `numbers(3)` are 0, 1 and 2. */
 export const numbers = (count: number, first = 0) =>
   Array.from({ length: count }, (_, index) => first + index);
 
 export const happenedTimes = (count: number) => numbers(count).map((number) => happened(number));
 
-/** The events read; fails as the read does. */
+/** The events read; fails if the read does. */
 export async function eventsOf(
   read: AsyncIterable<ResolvedEvent | AllStreamResolvedEvent>,
 ): Promise<RecordedEvent<JSONEventType>[]> {
@@ -29,7 +29,7 @@ export async function eventsOf(
 export const revisionsOf = (events: readonly { readonly revision: bigint }[]) =>
   events.map(({ revision }) => Number(revision));
 
-/** The numbers of the positions, which are the same in both halves of the pair. */
+/** The positions as numbers, which are the same in both halves of the pair. */
 export const positionsOf = (events: readonly { readonly position?: Position | undefined }[]) =>
   events.map(({ position }) =>
     position?.commit === position?.prepare ? Number(position?.commit) : undefined,

@@ -1,4 +1,4 @@
-/** A gateway with real clients for specs, and what is told to a subscriber. */
+/** A gateway with real clients for specs, and what a subscriber receives. */
 import type { EventStore } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { EventStoreDBClient } from '@eventstore/db-client';
@@ -12,13 +12,13 @@ export interface World {
   readonly client: EventStoreDBClient;
   /** Another client of the same gateway. */
   another(parameters?: string, userInfo?: string): EventStoreDBClient;
-  /** One that asks by gossip where the leader is. */
+  /** A client that asks by gossip where the leader is. */
   discovering(): EventStoreDBClient;
   stopGateway(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A gateway over a store in memory, unless the options have one, which whoever made it closes. */
+/** A gateway over a store in memory, unless the options have one, which its maker closes. */
 export async function openWorld(options: Partial<StoreGatewayOptions> = {}): Promise<World> {
   const store = options.store ?? createMemoryEventStore();
   const gateway = await createStoreGateway({

@@ -1,7 +1,7 @@
-/** What a subscriber is told, for specs. */
+/** What a subscriber receives, for specs. */
 import type { AllStreamSubscription, RecordedEvent, StreamSubscription } from '@eventstore/db-client';
 
-/** Notes what a subscription is told, in order, and can be waited for. */
+/** Records what a subscription receives, in order, and lets specs wait for it. */
 export function watch(subscription: StreamSubscription | AllStreamSubscription) {
   const told: (RecordedEvent | 'confirmation' | 'caughtUp' | 'fellBehind' | Error)[] = [];
   let change = Promise.withResolvers<void>();
