@@ -1,8 +1,8 @@
 /** `records.chain_blocks`: written only by the chain's consumer, a page at a time. */
 import type { Queryable } from '@coffer/database';
 import type { Position } from '@coffer/event-store';
-import type { Block, ChainEntry, ChainHead } from './blocks.ts';
-import { HASH_BYTES, idBytes, idText, type Ordinal } from './chain.ts';
+import { type Block, type ChainEntry, type ChainHead, MAX_BLOCK_EVENTS } from './blocks.ts';
+import { HASH_BYTES, idBytes, idIn, idText, type Ordinal } from './chain.ts';
 
 const HEAD_NAMES = 'last_ordinal, hash_after, last_position, event_ids, recorded_until_ms';
 
@@ -104,22 +104,47 @@ async function insertInto(table: string, db: Queryable, blocks: readonly Block[]
   );
 }
 
-/** The most blocks held at a time: 50,000 entries, some 15 MB. */
-const BLOCKS_A_READ = 50;
+/** The driver's parser of arrays takes ten times as long as that of JSON. */
+const READ_NAMES = COLUMNS.map(([name, type]) =>
+  type.endsWith('[]') ? `to_json(${name}) as ${name}` : name,
+).join(', ');
+
+/** About as many entries are read at a time: some milliseconds of work. */
+const ENTRIES_A_READ = 4_000;
+const MOST_BLOCKS_A_READ = 50;
 
 /** The blocks up to an ordinal, in order; if another ordinal is given, only those after it. */
 export async function* readBlocks(db: Queryable, upTo: Ordinal, behind: Ordinal = 0): AsyncGenerator<Block> {
-  let after = behind;
-  for (;;) {
-    const { rows } = await db.query<BlockRow>(
-      `select ${NAMES} from records.chain_blocks
-        where last_ordinal > $1 and last_ordinal <= $2 order by last_ordinal limit ${BLOCKS_A_READ}`,
-      [after, upTo],
-    );
-    for (const row of rows) yield blockIn(row);
-    const last = rows.at(-1);
-    if (!last || rows.length < BLOCKS_A_READ) return;
-    after = Number(last.last_ordinal);
+  const read = async (after: Ordinal, count: number) => {
+    const { rows } = await db.query<BlockRow>({
+      name: 'coffer-chain-blocks',
+      text: `select ${READ_NAMES} from records.chain_blocks
+              where last_ordinal > $1 and last_ordinal <= $2 order by last_ordinal limit $3`,
+      values: [after, upTo, count],
+    });
+    return rows;
+  };
+  let count = ENTRIES_A_READ / MAX_BLOCK_EVENTS;
+  let upcoming = read(behind, count);
+  try {
+    for (;;) {
+      const rows: readonly BlockRow[] = await upcoming;
+      const last = rows.at(-1);
+      const isEnd = !last || rows.length < count;
+      if (!isEnd) {
+        const entries = rows.reduce((sum, { streams }) => sum + streams.length, 1);
+        const fitting = Math.floor((ENTRIES_A_READ * rows.length) / entries);
+        count = Math.max(1, Math.min(fitting, MOST_BLOCKS_A_READ));
+        // The next blocks are fetched while these are compared; a failure is seen when they are awaited.
+        upcoming = read(Number(last.last_ordinal), count);
+        upcoming.catch(() => undefined);
+      }
+      for (const row of rows) yield blockIn(row);
+      if (isEnd) return;
+    }
+  } finally {
+    // The connection may be about to be returned.
+    await upcoming.catch(() => undefined);
   }
 }
 
@@ -140,7 +165,7 @@ export async function readBlocksOver(
   last: Ordinal,
 ): Promise<readonly Block[]> {
   const { rows } = await db.query<BlockRow>(
-    `select ${NAMES} from records.chain_blocks
+    `select ${READ_NAMES} from records.chain_blocks
       where last_ordinal >= $1
         and last_ordinal <= coalesce(
               (select last_ordinal from records.chain_blocks where last_ordinal >= $2 order by last_ordinal limit 1), $2)
@@ -165,7 +190,7 @@ export async function readBlockAt(
   timeMs: number,
 ): Promise<{ readonly before: ChainHead | undefined; readonly block: Block | undefined }> {
   const { rows } = await db.query<BlockRow>(
-    `select ${NAMES} from records.chain_blocks
+    `select ${READ_NAMES} from records.chain_blocks
       where recorded_until_ms > $1 order by recorded_until_ms, last_ordinal limit 1`,
     [timeMs],
   );
@@ -218,8 +243,8 @@ interface BlockRow extends HeadRow {
   readonly hash_before: Buffer;
   readonly hashes: Buffer;
   readonly streams: readonly string[];
-  readonly revisions: readonly string[];
-  readonly recorded_ms: readonly string[];
+  readonly revisions: readonly number[];
+  readonly recorded_ms: readonly number[];
 }
 
 const ID_BYTES = 16;
@@ -248,10 +273,11 @@ function blockIn(row: BlockRow): Block {
     row.recorded_ms.length,
   ];
   const count = Math.floor(Math.min(...counts.slice(1)));
+  const ids = row.event_ids.toString('hex');
   const entries = Array.from({ length: count }, (_, index): ChainEntry => {
     const { streams, revisions, recorded_ms: recordedMs } = row;
     return {
-      id: idText(row.event_ids.subarray(index * ID_BYTES, (index + 1) * ID_BYTES)),
+      id: idIn(ids, index),
       hash: row.hashes.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES),
       stream: streams[index] ?? '',
       revision: Number(revisions[index]),

@@ -1,6 +1,8 @@
+import { hash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import fc from 'fast-check';
 import { entryHash, GENESIS, idBytes, idText } from './chain.ts';
 
 const STREAM = 'account-test.app_01jee1wzwqeh1rx3w2d3k4m5n6.usr_01jee1wzwqeh1rx3w2d3k4m5n6.2';
@@ -71,11 +73,44 @@ describe('the hash of an event in the chain', () => {
     expect(new Set(others.map((hash) => hash.toString('hex'))).size).to.equal(others.length);
   });
 
+  it('is over the bytes of any texts, whatever their characters', () => {
+    const texts = fc.string({ unit: 'binary', maxLength: 40 });
+    fc.assert(
+      fc.property(
+        fc.tuple(texts, texts, texts, texts),
+        fc.maxSafeNat(),
+        ([stream, type, data, metadata], n) => {
+          const event = {
+            stream,
+            revision: n,
+            id: '0193b81f-f2f7-7443-8ec7-82689a3a1655',
+            type,
+            data,
+            metadata,
+          };
+          const numbers = Buffer.alloc(16);
+          numbers.writeBigUInt64BE(BigInt(n), 0);
+          numbers.writeBigUInt64BE(BigInt(n), 8);
+          const sized = [stream, type, data, metadata].flatMap((text) => {
+            const bytes = Buffer.from(text);
+            const length = Buffer.alloc(4);
+            length.writeUInt32BE(bytes.length);
+            return [length, bytes];
+          });
+          const encoded = Buffer.concat([GENESIS, numbers, idBytes(event.id), ...sized]);
+          expect(entryHash(GENESIS, n, event).toString('hex')).to.equal(hash('sha256', encoded));
+        },
+      ),
+    );
+  });
+
   it('knows an id by its bytes', () => {
     expect(idText(idBytes('0193B81F-f2f7-7443-8ec7-82689a3a1655'))).to.equal(
       '0193b81f-f2f7-7443-8ec7-82689a3a1655',
     );
     expect(() => idBytes('evt_1')).to.throw('no UUID');
+    const event = { stream: 's', revision: 0, id: 'evt_1', type: '', data: '', metadata: '' };
+    expect(() => entryHash(GENESIS, 1, event)).to.throw('no UUID');
   });
 });
 

@@ -104,6 +104,19 @@ describe('the chain', () => {
     return hashes;
   };
 
+  it('is read whole, however many blocks of whatever size it has', async () => {
+    await append(70);
+    start(undefined, 1);
+    await chainedUpTo(70);
+    await running.pop()?.stop();
+    await append(1_000);
+    await append(1_000);
+    await append(1_000);
+    start(undefined, 1_000);
+    await chainedUpTo(3_070);
+    expect(await hashesOfChain()).to.deep.equal(await hashesOfLog());
+  });
+
   it('is written in blocks of at most a thousand, each with what names and dates its events', async () => {
     await append(1_000);
     await append(1_000);

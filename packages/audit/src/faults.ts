@@ -1,4 +1,5 @@
 /** What a verification finds, with enough detail to look the event up. */
+import type { RecordedEvent } from '@coffer/event-store';
 import type { Ordinal } from './chain.ts';
 
 export type FaultKind =
@@ -88,3 +89,10 @@ export function createFaultList(): FaultList {
     listed: first,
   };
 }
+
+export const ofEvent = (
+  kind: FaultKind,
+  { stream, revision, id }: RecordedEvent,
+  ordinal: Ordinal,
+  reason: string,
+): Fault => ({ kind, ordinal, stream, revision, id, reason });

@@ -1,6 +1,12 @@
 /** What the contexts' stream types say about a stored event, without the types themselves. */
 import type { RecordedEvent } from '@coffer/event-store';
-import { decodeMetadata, messageOf, type StreamType, UnknownEventError } from '@coffer/kernel';
+import {
+  decodeMetadata,
+  messageOf,
+  parseStreamName,
+  type StreamType,
+  UnknownEventError,
+} from '@coffer/kernel';
 import type { FaultKind } from './faults.ts';
 
 export interface Problem {
@@ -14,6 +20,8 @@ export interface Folding {
   readonly take: (event: RecordedEvent) => Problem | undefined;
   /** Whether a snapshot matches the current state. */
   readonly isSnapshot: (text: string) => boolean;
+  /** Approximate size of the current state in memory. */
+  readonly bytes: () => number;
 }
 
 export interface StreamRules {
@@ -28,15 +36,14 @@ export interface StreamRules {
 export function streamRules<Command, Event, State, Answer>(
   type: StreamType<Command, Event, State, Answer>,
 ): StreamRules {
-  const { category, codec, initialState, evolve, snapshot } = type;
+  const { category, codec, initialState, evolve, sizeOf, snapshot } = type;
   return {
     category,
     snapshotVersion: snapshot && type.version,
     read(stored) {
-      const read = decoded(() => {
-        decodeMetadata(stored.metadata);
-        codec.decode(stored);
-      });
+      const unreadable = metadataProblem(stored);
+      if (unreadable) return unreadable;
+      const read = decoded(() => codec.decode(stored));
       return 'problem' in read ? read.problem : undefined;
     },
     startFolding() {
@@ -54,9 +61,25 @@ export function streamRules<Command, Event, State, Answer>(
           }
         },
         isSnapshot: (text) => snapshot !== undefined && isSameState(text, snapshot.encode(state)),
+        bytes: () => sizeOf(state),
       };
     },
   };
+}
+
+/** The rules of a stream, by its name; undefined for one that this release does not know. */
+export function rulesByStream(rules: readonly StreamRules[]): (stream: string) => StreamRules | undefined {
+  const byCategory = new Map(rules.map((one) => [one.category, one]));
+  return (stream) => {
+    const category = parseStreamName(stream)?.category;
+    return category === undefined ? undefined : byCategory.get(category);
+  };
+}
+
+/** What makes an event's metadata unreadable, if anything. */
+export function metadataProblem({ metadata }: RecordedEvent): Problem | undefined {
+  const read = decoded(() => decodeMetadata(metadata));
+  return 'problem' in read ? read.problem : undefined;
 }
 
 /**

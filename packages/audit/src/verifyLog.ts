@@ -4,25 +4,20 @@
  * read side by side.
  */
 import { setImmediate } from 'node:timers/promises';
-import type { EventStore, KeptSnapshots, OurLog, Position } from '@coffer/event-store';
+import type { EventStore, KeptSnapshots, OurLog, Position, RecordedEvent } from '@coffer/event-store';
 import type { Block, ChainHead } from './blocks.ts';
 import { entryHash, GENESIS, type Ordinal } from './chain.ts';
 import { createChainCheck } from './chainCheck.ts';
 import type { FurthestTimes } from './entryMatch.ts';
 import { createFaultList, type Fault, type FaultList } from './faults.ts';
+import { createFoldCheck } from './foldCheck.ts';
 import type { LogCheck } from './logCheck.ts';
-import {
-  createFoldCheck,
-  createPositionCheck,
-  createRevisionCheck,
-  type KnownRevisions,
-  onlyStreams,
-} from './streamCheck.ts';
+import { createPositionCheck, createRevisionCheck, type KnownRevisions, onlyStreams } from './streamCheck.ts';
 import type { StreamRules } from './streamRules.ts';
 
 export type VerifiedLog = Pick<
   EventStore,
-  'readAll' | 'readStream' | 'head' | 'comparePositions' | 'parsePosition' | 'distance'
+  'readAll' | 'readStream' | 'heads' | 'head' | 'comparePositions' | 'parsePosition' | 'distance'
 > & {
   /** Includes what others have written, which is not verified but takes up positions between ours. */
   readonly whole: Pick<OurLog['whole'], 'readAll'>;
@@ -49,6 +44,8 @@ export interface Verification {
   readonly snapshots?: KeptSnapshots | undefined;
   /** Limits the checks of revisions, readability and rules; the chain is always compared as a whole. */
   readonly isWanted?: (stream: string) => boolean;
+  /** What the states of the streams being folded may take. Default 64 MiB. */
+  readonly statesBytes?: number | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -88,7 +85,8 @@ function checksOfLog(
     rules,
     snapshots,
     isWanted = () => true,
-  }: Pick<Verification, 'store' | 'rules' | 'snapshots' | 'isWanted'>,
+    statesBytes,
+  }: Pick<Verification, 'store' | 'rules' | 'snapshots' | 'isWanted' | 'statesBytes'>,
   faults: FaultList,
   {
     after,
@@ -103,7 +101,7 @@ function checksOfLog(
   return [
     createPositionCheck(store, faults, after),
     onlyStreams(createRevisionCheck(store, faults, revisions), isWanted),
-    onlyStreams(createFoldCheck({ store, rules, snapshots, faults, end }), isWanted),
+    onlyStreams(createFoldCheck({ store, rules, snapshots, faults, end, statesBytes }), isWanted),
   ];
 }
 
@@ -216,9 +214,13 @@ async function* pass(
   let events = 0;
   yield { done: events, of: total };
   for await (const page of store.readAll(from === undefined ? {} : { from })) {
-    const numbered = page
-      .filter(({ position }) => end !== undefined && store.comparePositions(position, end) <= 0)
-      .map((event, index) => ({ event, ordinal: first + events + index + 1 }));
+    const isWithin = ({ position }: RecordedEvent) =>
+      end !== undefined && store.comparePositions(position, end) <= 0;
+    const last = page.at(-1);
+    const numbered = (last && isWithin(last) ? page : page.filter(isWithin)).map((event, index) => ({
+      event,
+      ordinal: first + events + index + 1,
+    }));
     for (const check of checks) await check.prepare?.(numbered);
     for (const { event, ordinal } of numbered) {
       for (const check of checks) {

@@ -9,3 +9,17 @@ export function parsePosition(text: string): Position | undefined {
   // Just seen to be one.
   return text as Position;
 }
+
+/** Readers compare the position of every event. */
+export const comparePositions = (left: Position, right: Position): number =>
+  // Without leading zeros, the longer one is the greater.
+  left.length === right.length ? (left < right ? -1 : Number(left > right)) : left.length - right.length;
+
+/** How many positions there are after one, up to another. */
+export const distance = (from: Position | undefined, to: Position): number =>
+  to.length <= EXACT_DIGITS && (from?.length ?? 0) <= EXACT_DIGITS
+    ? Number(to) - Number(from ?? 0)
+    : Number(BigInt(to) - BigInt(from ?? 0));
+
+/** A number of this many digits is exact in floating point. */
+const EXACT_DIGITS = 15;

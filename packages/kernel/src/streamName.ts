@@ -31,8 +31,21 @@ export function streamName(category: string, environment: Environment, owner: st
   return `${category}-${environment}.${owner}.${id}`;
 }
 
+/** Readers of the log ask for the same few names again and again. */
+const known = new Map<string, StreamNameParts | undefined>();
+const MOST_KNOWN = 10_000;
+
 /** The parts of one of our stream names, or undefined for any other name. */
 export function parseStreamName(name: string): StreamNameParts | undefined {
+  const parts = known.get(name);
+  if (parts !== undefined || known.has(name)) return parts;
+  if (known.size >= MOST_KNOWN) known.clear();
+  const parsed = parse(name);
+  known.set(name, parsed);
+  return parsed;
+}
+
+function parse(name: string): StreamNameParts | undefined {
   const match = NAME.exec(name);
   if (!match) return undefined;
   const [, category = '', environment, owner = '', prefix, id = ''] = match;

@@ -89,6 +89,14 @@ export function storeOf(events: readonly RecordedEvent[]): VerifiedLog {
     readAll: ({ from } = {}) => pages(after(from).filter(({ stream }) => isOurStream(stream))),
     whole: { readAll: ({ from } = {}) => pages(after(from)) },
     readStream,
+    heads: async (streams) =>
+      streams.map((stream) => {
+        const last = events
+          .filter((event) => event.stream === stream)
+          .toSorted((left, right) => left.revision - right.revision)
+          .at(-1);
+        return last && { revision: last.revision, eventId: last.id };
+      }),
     head: async () => {
       const last = inOrder.at(-1);
       return last && { position: last.position, eventId: last.id };

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { type Migrations, migrate, type Pool } from '@coffer/database';
 import pg from 'pg';
-import { parsePosition } from '../decimalPosition.ts';
+import { comparePositions, distance, parsePosition } from '../decimalPosition.ts';
 import type { EventStore } from '../port.ts';
 import { type QueueLimits, queueLimits } from '../queueLimits.ts';
 import { createAppender } from './appender.ts';
@@ -72,11 +72,8 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
     },
     parsePosition,
     placeAt: reader.placeAt,
-    comparePositions(left, right) {
-      const difference = BigInt(left) - BigInt(right);
-      return difference < 0n ? -1 : difference > 0n ? 1 : 0;
-    },
-    distance: (from, to) => Number(BigInt(to) - BigInt(from ?? 0)),
+    comparePositions,
+    distance,
     async close() {
       closing.abort();
       await appender.close();
