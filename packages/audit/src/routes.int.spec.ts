@@ -1,15 +1,18 @@
-/** The evidence as an operator obtains it: over HTTP and on the command line, with tampering in the database. */
-import { Writable } from 'node:stream';
-import { CHAIN_CONSUMER, chainProjection } from '@coffer/audit';
+/** The evidence as an operator obtains it over HTTP, with tampering in the database. */
 import { projecting, startConsumer } from '@coffer/consumers';
-import { createPool, type Pool } from '@coffer/database';
-import { type AppPlace, openStoreOf, setUpApp, textOf } from '@coffer/host/testing';
+import type { Pool } from '@coffer/database';
+import { type AppPlace, type ContextWorld, setUpApp, startContexts, textOf } from '@coffer/host/testing';
+import { LEDGER_CONTEXTS } from '@coffer/ledger/testing';
+import type { PortalGiven } from '@coffer/portal';
+import { PORTAL_GIVEN } from '@coffer/portal/testing';
 import { describeLogTable, eventually } from '@coffer/testing';
 import { expect } from 'chai';
-import { runProgram } from './cli/program.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { CHAIN_CONSUMER, chainProjection } from './chainProjection.ts';
 
+type World = ContextWorld<PortalGiven>;
 type Row = Readonly<Record<string, unknown>>;
+
+const PLAYED = { contexts: LEDGER_CONTEXTS, given: PORTAL_GIVEN };
 
 describe('the evidence that the log is the one that was written', () => {
   describeLogTable('its rows are altered', 'in a log that somebody with write access has changed', () => {
@@ -22,12 +25,12 @@ describe('the evidence that the log is the one that was written', () => {
 
     before(async () => {
       // Without a projector, so that nothing reads the log while it is tampered with.
-      world = await startWorld({ roles: ['api'] });
-      pool = poolOf(world);
+      world = await startContexts({ ...PLAYED, roles: ['api'] });
+      pool = world.pool;
       app = (await setUpApp(world.client)).test;
       ({ userId } = await playedSession(app));
       await playedSession(app);
-      await chainAll(world, pool);
+      await chainAll(world);
       const { json } = await world.client.get('/portal/audit/head');
       head = { ordinal: Number(json.ordinal), hash: String(json.hash) };
       events = head.ordinal;
@@ -38,10 +41,7 @@ describe('the evidence that the log is the one that was written', () => {
         create table saved.consumers as table records.consumers;
         alter table records.chain_blocks disable trigger all`);
     });
-    after(async () => {
-      await pool.end();
-      await world.stop();
-    });
+    after(() => world.stop());
     afterEach(() =>
       pool.query(`
         truncate log.events, records.chain_blocks, records.consumers;
@@ -51,7 +51,7 @@ describe('the evidence that the log is the one that was written', () => {
     );
 
     const verify = (query = '') => resultOf(world, `/portal/log/verification${query}`);
-    const command = (line: string) => runCommand(world, line);
+    const extension = ({ ordinal, hash } = head) => resultOf(world, extensionOf(ordinal, hash));
     const eventAt = async (position: number): Promise<Row> => {
       const { rows } = await pool.query<Row>(
         'select id::text, stream, revision::int from saved.events where position = $1',
@@ -63,9 +63,7 @@ describe('the evidence that the log is the one that was written', () => {
     it('finds nothing while nobody has', async () => {
       expect(events).to.be.greaterThan(12);
       expect(await verify()).to.deep.include({ ok: true, events, unchained: 0, faultCount: 0, head });
-      const { exitCode, stdout } = await command('streams verify --json');
-      expect(exitCode).to.equal(0);
-      expect(JSON.parse(stdout)).to.deep.include({ ok: true, faults: [] });
+      expect(await extension()).to.deep.include({ ok: true, since: head.ordinal, extends: true, faults: [] });
     });
 
     const MIDDLE = 7;
@@ -155,16 +153,13 @@ describe('the evidence that the log is the one that was written', () => {
           const { id, stream, revision } = fault ?? {};
           expect({ id, stream, revision }).to.deep.equal(await eventAt(ordinal()));
         }
-
-        const printed = await command('streams verify --json');
-        expect(printed.exitCode).to.equal(1);
-        expect(printed.stderr).to.match(/^audit\/log_corrupt: /m);
-        expect(JSON.parse(printed.stdout)).to.deep.include({ ok: false, faults: result.faults });
-
-        const noted = await command(`audit verify --since ${head.ordinal} --hash ${head.hash} --json`);
-        expect(noted.exitCode).to.equal(1);
-        expect(JSON.parse(noted.stdout)).to.include({ ok: false, since: head.ordinal, extends: false });
-        expect(noted.stderr).to.match(/^audit\/chain_broken: /m);
+        const { ordinal: since } = head;
+        expect(await extension()).to.include({
+          ok: false,
+          code: 'audit/chain_broken',
+          since,
+          extends: false,
+        });
       });
     }
 
@@ -197,7 +192,6 @@ describe('the evidence that the log is the one that was written', () => {
         expect(result).to.include({ ok: false, code: 'audit/log_corrupt', faultCount: 1 });
         const [fault] = faultsOf(result);
         expect(fault).to.include({ kind: 'misdated', ordinal: 7, ...(await eventAt(7)) });
-        expect((await command('streams verify')).exitCode).to.equal(1);
       });
     }
 
@@ -264,9 +258,9 @@ describe('the evidence that the log is the one that was written', () => {
       it(`names what was done to the chain: ${what}`, async () => {
         await pool.query(sql);
         const result = await verify();
+        expect(result).to.include({ ok: false, code: 'audit/log_corrupt' });
         const kinds = new Set(faultsOf(result).map(({ kind }) => kind));
         expect([...kinds], JSON.stringify(result)).to.deep.equal(['chain_broken']);
-        expect((await command('streams verify')).exitCode).to.equal(1);
       });
     }
 
@@ -288,13 +282,10 @@ describe('the evidence that the log is the one that was written', () => {
         `update log.events set metadata = replace(metadata, '"actor"', '"added":0,"actor"') where position = 8`,
       );
       await pool.query('truncate records.chain_blocks, records.consumers');
-      await chainAll(world, pool);
+      await chainAll(world);
       expect(await verify()).to.include({ ok: true });
-      const before = await command(`audit verify --since 6 --hash ${older}`);
-      expect(before).to.include({ exitCode: 0 });
-      const { exitCode, stderr } = await command(`audit verify --since ${head.ordinal} --hash ${head.hash}`);
-      expect(exitCode).to.equal(1);
-      expect(stderr).to.include('audit/chain_broken');
+      expect(await extension({ ordinal: 6, hash: older })).to.include({ ok: true, extends: true });
+      expect(await extension()).to.include({ ok: false, code: 'audit/chain_broken', extends: false });
     });
 
     it('names an event that was added at the end and repeats one of its stream, whichever it is', async () => {
@@ -328,13 +319,11 @@ describe('the evidence that the log is the one that was written', () => {
     });
 
     it('tells of a chain that is empty or does not reach so far', async () => {
-      const far = await command(`audit verify --since ${head.ordinal + 1} --hash ${head.hash}`);
-      expect(far.exitCode).to.equal(1);
-      expect(far.stderr).to.include('audit/ordinal_beyond_chain');
+      const codeOf = async (path: string) => (await world.client.get(path)).json.code;
+      const far = extensionOf(head.ordinal + 1, head.hash);
+      expect(await codeOf(far)).to.equal('audit/ordinal_beyond_chain');
       await pool.query('truncate records.chain_blocks, records.consumers');
-      const { exitCode, stderr } = await command('audit head');
-      expect(exitCode).to.equal(1);
-      expect(stderr).to.include('audit/nothing_chained');
+      expect(await codeOf('/portal/audit/head')).to.equal('audit/nothing_chained');
       expect(await verify()).to.deep.include({ ok: true, unchained: events, head: null });
     });
 
@@ -362,7 +351,7 @@ describe('the evidence that the log is the one that was written', () => {
         expect(await availableAt(justBefore)).to.equal(now - 12);
         expect(await availableAt(latest)).to.equal(now);
         // The second time from the blocks of the chain.
-        await chainAll(world, pool);
+        await chainAll(world);
       }
     });
   });
@@ -370,7 +359,7 @@ describe('the evidence that the log is the one that was written', () => {
   describe('in a service that runs', () => {
     let world: World;
     before(async () => {
-      world = await startWorld();
+      world = await startContexts(PLAYED);
     });
     after(() => world.stop());
 
@@ -392,14 +381,13 @@ describe('the evidence that the log is the one that was written', () => {
       expect(metrics).to.match(/^coffer_consumer_lag_events\{consumer="chain"\} \d+$/m);
 
       await playedSession(app);
-      const later = await runCommand(world, `audit verify --since ${head.ordinal} --hash ${head.hash}`);
-      expect(later).to.include({ exitCode: 0 });
+      const noted = extensionOf(Number(head.ordinal), String(head.hash));
+      expect(await resultOf(world, noted)).to.include({ ok: true, extends: true });
     });
   });
 });
 
-const poolOf = ({ databaseUrl }: World): Pool =>
-  createPool({ connectionString: databaseUrl, applicationName: 'spec', onIdleError() {} });
+const extensionOf = (since: number, hash: string) => `/portal/audit/verification?since=${since}&hash=${hash}`;
 
 /** A player's session with bets, wins and a settlement. */
 async function playedSession(app: AppPlace): Promise<{ readonly userId: string }> {
@@ -414,8 +402,7 @@ async function playedSession(app: AppPlace): Promise<{ readonly userId: string }
 }
 
 /** Chains the log to its end in blocks of five. */
-async function chainAll({ databaseUrl }: World, pool: Pool): Promise<void> {
-  const store = await openStoreOf(databaseUrl);
+async function chainAll({ pool, store }: World): Promise<void> {
   const consumer = startConsumer({
     ...CHAIN_CONSUMER,
     pool,
@@ -428,7 +415,6 @@ async function chainAll({ databaseUrl }: World, pool: Pool): Promise<void> {
   });
   await eventually('the log is chained', () => consumer.status().state === 'live' || undefined);
   await consumer.stop();
-  await store.close();
 }
 
 async function hashAt(pool: Pool, ordinal: number): Promise<string> {
@@ -453,27 +439,3 @@ async function resultOf(world: World, path: string): Promise<Row> {
 }
 
 const faultsOf = (result: Row): readonly Row[] => (Array.isArray(result.faults) ? result.faults : []);
-
-async function runCommand(world: World, line: string) {
-  const stdout = collector();
-  const stderr = collector();
-  const surroundings = {
-    variables: { COFFER_URL: world.url, COFFER_OPERATOR_TOKEN: world.operatorToken },
-    workingFolder: '.',
-    stdout: stdout.stream,
-    stderr: stderr.stream,
-  };
-  const exitCode = await runProgram(line.split(' '), surroundings, () => Promise.reject());
-  return { exitCode, stdout: stdout.text(), stderr: stderr.text() };
-}
-
-function collector() {
-  const chunks: Buffer[] = [];
-  const stream = new Writable({
-    write: (chunk: Buffer, _encoding, done) => {
-      chunks.push(chunk);
-      done();
-    },
-  });
-  return { stream, text: () => Buffer.concat(chunks).toString() };
-}
