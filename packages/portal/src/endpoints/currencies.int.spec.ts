@@ -1,18 +1,20 @@
 /** The chain's checks on a currency before it is added permanently. Source: docs/api.md, Apps, keys and currencies. */
 import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
-import { requireStatus } from '@coffer/host/testing';
+import { contexts } from '@coffer/host';
+import { type ContextWorld, requireStatus, startContexts, verdict } from '@coffer/host/testing';
+import { chainContext } from '@coffer/moves';
 import { type Chain, createRpcChain, type OpenChains, openChains, TOKEN_2022_PROGRAM } from '@coffer/solana';
-import { newAddress } from '@coffer/wallets/testing';
 import { Keypair, PublicKey, SystemProgram, Transaction, TransactionInstruction } from '@solana/web3.js';
 import { expect } from 'chai';
-import { verdict } from './testing/ledger.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { type PortalGiven, portalContext } from '../context.ts';
+
+const newAddress = () => Keypair.generate().publicKey.toBase58();
 
 describe('a currency', () => {
   let node: ChainWorld;
   let chain: Chain;
   let chains: OpenChains;
-  let world: World;
+  let world: ContextWorld<PortalGiven>;
   let path: string;
   let nextId = 10;
   before(async () => {
@@ -20,7 +22,11 @@ describe('a currency', () => {
     chain = createRpcChain({ urls: [node.url], timeoutMs: 10_000 });
     // A cluster: no mint is created there for a currency.
     chains = openChains({ test: [node.url], live: undefined });
-    world = await startWorld({ roles: ['api', 'projector', 'process-manager'], chains });
+    const mints = { ensure: chains.ensureMint, checkOn: chains.mintCheck, errors: ['chain/unreachable'] };
+    world = await startContexts({
+      contexts: contexts<PortalGiven>().with(chainContext).with(portalContext),
+      given: { acceptsLoopback: false, mints },
+    });
     const made = requireStatus(await world.client.post('/portal/apps', { name: 'Arcade' }), 200);
     path = `/portal/app/${made.json.appId}/currencies`;
   });
