@@ -1,5 +1,5 @@
-/** What the composed service declares: its errors and its API. */
-
+/** What the composed service declares: its errors, its API, and what of it is for pages. */
+import { allowSignIn } from '@coffer/auth/testing';
 import { setUpApp } from '@coffer/host/testing';
 import { expect } from 'chai';
 import { CONTEXTS } from './contexts.ts';
@@ -24,6 +24,28 @@ const LEDGER_ENDPOINTS = [
   'GET /ledger/sessions/{sessionId}/transactions',
   'GET /users/{userId}/accounts',
 ];
+
+/** Everything a page may call: with a publishable key, with a session, or with a refresh token. ADR 0017, Pages. */
+const FOR_PAGES = [
+  'POST /auth/siws/challenge',
+  'POST /auth/siws/verify',
+  'POST /auth/messenger/verify',
+  'POST /auth/email/initiate',
+  'POST /auth/email/verify',
+  'POST /auth/refresh',
+  'POST /auth/logout',
+  'GET /me',
+  'GET /wallets/me',
+  'GET /wallets/x/balance',
+  'POST /wallets/x/sign',
+  'POST /wallets/x/withdraw',
+  'GET /wallets/x/withdrawals/x',
+  'GET /wallets/x/export/preflight',
+  'POST /wallets/x/export',
+];
+/** As set by `allowSignIn`. */
+const OURS = 'https://game.example';
+const FOREIGN = ['https://evil.example', 'null', 'https://game.example.evil.example', 'http://game.example'];
 
 describe('The service, about itself', () => {
   let world: World;
@@ -96,6 +118,51 @@ describe('The service, about itself', () => {
         expect(content?.schema, `${operationId} ${status}`).to.be.an('object');
       }
     }
+  });
+
+  describe('to pages of other origins', () => {
+    before(async () => allowSignIn(world.client, (await setUpApp(world.client)).appId));
+
+    const preflight = (route: string, origin: string) => {
+      const [method = '', path = ''] = route.split(' ');
+      const headers = {
+        origin,
+        'access-control-request-method': method,
+        'access-control-request-headers': 'authorization,content-type',
+      };
+      return world.client.send('OPTIONS', path, undefined, { key: null, headers });
+    };
+
+    it('opens what players send, and nothing that takes a secret key or is for operators', async () => {
+      const operations = operationsOf(await document());
+      const routes = operations.map(({ method, path }) => `${method} ${path.replaceAll(/\{\w+\}/g, 'x')}`);
+      expect(routes).to.include.members(FOR_PAGES);
+      expect(routes).to.include.members(['POST /sessions/verify', 'POST /ledger/bet', 'GET /portal/apps']);
+      for (const route of routes) {
+        const { status, text, headers } = await preflight(route, OURS);
+        if (FOR_PAGES.includes(route)) {
+          expect({ status, text }, route).to.deep.equal({ status: 204, text: '' });
+          expect(headers.get('access-control-allow-origin'), route).to.equal(OURS);
+          expect(headers.get('access-control-allow-methods')).to.equal(route.split(' ')[0]);
+          expect(headers.get('access-control-allow-headers')).to.match(/Authorization, Content-Type/);
+        } else {
+          expect(status, route).to.be.oneOf([404, 405]);
+          const shown = [...headers.keys()].filter((name) => name.startsWith('access-control-'));
+          expect(shown, route).to.deep.equal([]);
+        }
+      }
+    });
+
+    it('tells those that nobody allows, before they send', async () => {
+      for (const route of FOR_PAGES) {
+        for (const origin of FOREIGN) {
+          const { status, headers } = await preflight(route, origin);
+          expect(status, `${route} ${origin}`).to.equal(204);
+          expect(headers.get('access-control-allow-origin'), `${route} ${origin}`).to.equal(null);
+          expect(headers.get('vary')).to.match(/^Origin\b/);
+        }
+      }
+    });
   });
 
   it("declares what the rules of other contexts refuse an operator's command with", async () => {

@@ -42,6 +42,7 @@ describe('the configuration', () => {
       expect(problemsOf({ HOST: text }), text).to.equal('');
     }
     expect(configFrom({ COFFER_TRUST_PROXY: '2' }).trustProxy).to.equal(2);
+    expect(configFrom({ COFFER_MAX_CONCURRENT_REQUESTS: '1' }).maxConcurrentRequests).to.equal(1);
     expect(configFrom({}).trustProxy).to.equal(false);
     expect(configFrom({ COFFER_PUBLIC_ORIGIN: 'https://Wallets.example/' }).publicOrigin).to.equal(
       'https://wallets.example',

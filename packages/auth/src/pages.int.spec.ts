@@ -1,47 +1,35 @@
-/** What pages of each origin can read, over the whole service. Source: docs/api.md; ADR 0017, Pages. */
-
-import { allowSignIn, newWallet } from '@coffer/auth/testing';
-import { createPool, type Pool } from '@coffer/database';
-import { type Answer, requireStatus, setUpApp, type TestApp, textOf } from '@coffer/host/testing';
+/** What pages of each origin can read of what players are answered. Source: docs/api.md; ADR 0017, Pages. */
+import {
+  type Answer,
+  type ContextNode,
+  type ContextWorld,
+  requireStatus,
+  setUpApp,
+  type TestApp,
+  textOf,
+  verdict,
+} from '@coffer/host/testing';
 import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
-import { operationsOf } from './testing/documentedOperations.ts';
-import { verdict } from './testing/ledger.ts';
-import { openApiPaths } from './testing/openApiDocuments.ts';
-import { startNode, startWorld, type World } from './testing/world.ts';
+import { type AuthGiven, startAuthWorld } from './testing/authContexts.ts';
+import { allowSignIn, newWallet } from './testing/signIns.ts';
 
 /** As set by `allowSignIn`. */
 const OURS = 'https://game.example';
 const OF_ANOTHER_APP = 'https://other.example';
 const FOREIGN = ['https://evil.example', 'null', 'https://game.example.evil.example', 'http://game.example'];
 
-/** Everything a page may call: with a publishable key, with a session, or with a refresh token. */
-const FOR_PAGES = [
-  'POST /auth/siws/challenge',
-  'POST /auth/siws/verify',
-  'POST /auth/messenger/verify',
-  'POST /auth/email/initiate',
-  'POST /auth/email/verify',
-  'POST /auth/refresh',
-  'POST /auth/logout',
-  'GET /me',
-  'GET /wallets/me',
-  'GET /wallets/x/balance',
-  'POST /wallets/x/sign',
-  'POST /wallets/x/withdraw',
-  'GET /wallets/x/withdrawals/x',
-  'GET /wallets/x/export/preflight',
-  'POST /wallets/x/export',
-];
-
 const readableBy = ({ headers }: Answer) => headers.get('access-control-allow-origin');
 
-describe('pages, over the whole service,', () => {
-  let world: World;
+describe('pages', () => {
+  let world: ContextWorld<AuthGiven>;
   let app: TestApp;
   let accessToken: string;
   before(async () => {
-    world = await startWorld({ environment: { COFFER_TRUST_PROXY: 'loopback' } });
+    world = await startAuthWorld({
+      config: { trustProxy: ['loopback'] },
+      given: { mail: { send: async () => undefined, close() {} } },
+    });
     app = await setUpApp(world.client);
     await allowSignIn(world.client, app.appId);
     const { appId } = await setUpApp(world.client, { name: 'Another' });
@@ -79,37 +67,6 @@ describe('pages, over the whole service,', () => {
     const body = { challenge, publicKey, signature: Buffer.from(signature).toString('base64') };
     return requireStatus(await call('POST /auth/siws/verify', pk(), body, origin), 200);
   };
-
-  it('may send what players send, and nothing that takes a secret key or is for operators', async () => {
-    const operations = operationsOf(await openApiPaths(world.client));
-    const routes = operations.map(({ method, path }) => `${method} ${path.replaceAll(/\{\w+\}/g, 'x')}`);
-    expect(routes).to.include.members(FOR_PAGES);
-    expect(routes).to.include.members(['POST /sessions/verify', 'POST /ledger/bet', 'GET /portal/apps']);
-    for (const route of routes) {
-      const answer = await preflight(route, OURS);
-      if (FOR_PAGES.includes(route)) {
-        expect(answer, route).to.include({ status: 204, text: '' });
-        expect(readableBy(answer), route).to.equal(OURS);
-        expect(answer.headers.get('access-control-allow-methods')).to.equal(route.split(' ')[0]);
-        expect(answer.headers.get('access-control-allow-headers')).to.match(/Authorization, Content-Type/);
-      } else {
-        expect(answer.status, route).to.be.oneOf([404, 405]);
-        const shown = [...answer.headers.keys()].filter((name) => name.startsWith('access-control-'));
-        expect(shown, route).to.deep.equal([]);
-      }
-    }
-  });
-
-  it('of origins that nobody allows are told so before they send', async () => {
-    for (const route of FOR_PAGES) {
-      for (const origin of FOREIGN) {
-        const answer = await preflight(route, origin);
-        expect(answer.status, `${route} ${origin}`).to.equal(204);
-        expect(readableBy(answer), `${route} ${origin}`).to.equal(null);
-        expect(answer.headers.get('vary')).to.match(/^Origin\b/);
-      }
-    }
-  });
 
   it('of an origin of the app read what players are answered, and no others do', async () => {
     const answers = async (origin: string) => {
@@ -195,20 +152,14 @@ describe('pages, over the whole service,', () => {
   });
 
   describe('of a service that can take no more', () => {
-    let pool: Pool;
-    let busy: Awaited<ReturnType<typeof startNode>>;
+    let busy: ContextNode;
     before(async () => {
-      pool = createPool({ connectionString: world.databaseUrl, applicationName: 'spec', onIdleError() {} });
-      const environment = { COFFER_MAX_CONCURRENT_REQUESTS: '1' };
-      busy = await startNode(world.databaseUrl, { environment, roles: ['api'] });
+      busy = await world.startNode({ config: { maxConcurrentRequests: 1 }, roles: ['api'] });
     });
-    after(async () => {
-      await busy.stop();
-      await pool.end();
-    });
+    after(() => busy.stop());
 
     it('read that, and ask first all the same', async () => {
-      const holder = await pool.connect();
+      const holder = await world.pool.connect();
       await holder.query('begin; lock table records.auth_siws_challenges');
       const { publicKey } = newWallet();
       const first = call('POST /auth/siws/challenge', pk(), { publicKey }, OURS, busy.client);
