@@ -17,6 +17,8 @@ export type AppendGroup = Combined<AppendEntry>;
 const MAX_BATCH_EVENTS = 128;
 /** The most bytes, so that a few large appends do not hold up a batch of small ones. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+/** The fewest appends in a batch that follows another; it also has at least half as many as that one. Why: ADR 0040. */
+const LEAST_FOLLOWING = 8;
 
 export function createAppendQueue({
   maxQueuedEntries,
@@ -27,6 +29,8 @@ export function createAppendQueue({
 }) {
   const waiting: AppendEntry[] = [];
   let queuedBytes = 0;
+  /** The number of appends in the last batch. */
+  let lastTaken = 0;
   /** Streams in batches that were taken and not given back. */
   const streamsInFlight = new Set<string>();
 
@@ -50,6 +54,7 @@ export function createAppendQueue({
       const passedOver = new Set<string>();
       let events = 0;
       let bytes = 0;
+      let taken = 0;
       let index = 0;
       while (index < waiting.length) {
         const entry = waiting[index];
@@ -66,12 +71,14 @@ export function createAppendQueue({
         bytes += entry.bytes;
         if (batch.size > 0 && (events > MAX_BATCH_EVENTS || bytes > MAX_BATCH_BYTES)) break;
         queuedBytes -= entry.bytes;
+        taken += 1;
         if (group) join(group, entry);
         else batch.set(stream, combinedOf(entry));
         if (index === 0) waiting.shift();
         else waiting.splice(index, 1);
       }
       for (const stream of batch.keys()) streamsInFlight.add(stream);
+      lastTaken = taken;
       return [...batch.values()];
     },
 
@@ -85,7 +92,8 @@ export function createAppendQueue({
       for (const { reject } of waiting.splice(0)) reject(reason);
     },
 
-    hasFullBatch: () => waiting.length >= MAX_BATCH_EVENTS,
+    /** Whether the next batch is worth sending while the last one is still on its way. */
+    mayFollow: () => waiting.length >= Math.max(LEAST_FOLLOWING, lastTaken / 2),
     isEmpty: () => waiting.length === 0,
   };
 }

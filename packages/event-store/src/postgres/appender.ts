@@ -91,8 +91,7 @@ export function createAppender(options: AppenderOptions): Appender {
   }
 
   function pump(): void {
-    // While a batch is on its way, only a full one follows: many small ones would cost more than they gain.
-    while (inFlight === 0 || (inFlight < BATCHES_IN_FLIGHT && queue.hasFullBatch())) {
+    while (inFlight === 0 || (inFlight < BATCHES_IN_FLIGHT && queue.mayFollow())) {
       const batch = queue.takeBatch();
       if (batch.length === 0) break;
       inFlight += 1;
