@@ -34,7 +34,7 @@ describe('blocks of the embedded chain', () => {
     return Promise.all(at);
   };
 
-  it('become confirmed after 2 slots and final after 32, and accounts are told as of then', async () => {
+  it('become confirmed after 2 slots and final after 32, and accounts are shown as of then', async () => {
     const signature = await pay();
     const commitment = async () => (await statusOf(connection, signature))?.confirmationStatus;
     expect([await commitment(), ...(await balances())]).to.deep.equal(['processed', 1e9, 0, 0]);
@@ -56,7 +56,7 @@ describe('blocks of the embedded chain', () => {
     expect(await balances()).to.deep.equal([2e9 + 1, 1e9, 0]);
   });
 
-  it('take a transaction 150 blocks after its blockhash, and none later', async () => {
+  it('take a transaction up to 150 blocks after its blockhash, and none later', async () => {
     const { blockhash, lastValidBlockHeight } = await connection.getLatestBlockhash('processed');
     const wires = await Promise.all(
       [1n, 2n].map((extra) =>
@@ -79,7 +79,7 @@ describe('blocks of the embedded chain', () => {
     expect(await connection.getBalance(bob)).to.equal(1e9 + 1);
   });
 
-  it('have another blockhash each, older by the commitment asked for', async () => {
+  it('each have a different blockhash, older for a higher commitment', async () => {
     const at = async (commitment: 'processed' | 'finalized') => connection.getLatestBlockhash(commitment);
     const [processed, finalized] = [await at('processed'), await at('finalized')];
     expect(processed.lastValidBlockHeight - finalized.lastValidBlockHeight).to.equal(32);
@@ -88,7 +88,7 @@ describe('blocks of the embedded chain', () => {
     expect(await at('finalized')).to.deep.equal(processed);
   });
 
-  it('are tried in a preflight as of its commitment, which changes nothing', async () => {
+  it('are the basis of a preflight at its commitment, which changes nothing', async () => {
     const carol = Keypair.generate();
     await connection.requestAirdrop(carol.publicKey, 3e9);
     const { blockhash } = await connection.getLatestBlockhash('finalized');
@@ -103,7 +103,7 @@ describe('blocks of the embedded chain', () => {
   });
 
   describe('that are forked away', () => {
-    it('take back what was in them, accounts, history and blockhash', async () => {
+    it('take what was in them back: accounts, history and blockhash', async () => {
       await pay();
       world.advance(1);
       const signature = await pay(LAMPORTS_PER_SOL + 1n);
@@ -119,7 +119,7 @@ describe('blocks of the embedded chain', () => {
       expect(await connection.getBalance(bob, 'finalized')).to.equal(1e9);
     });
 
-    it('take back every change of an account, to what it was before the first', async () => {
+    it('take back every change of an account, to its state before the first', async () => {
       await pay();
       world.advance(1);
       await pay(LAMPORTS_PER_SOL + 1n);
@@ -148,7 +148,7 @@ describe('blocks of the embedded chain', () => {
       expect(await connection.getBalance(bob, 'finalized')).to.equal(1e9);
     });
 
-    it('or bring it back by themselves, in a later slot', async () => {
+    it('or bring it back by themselves in a later slot', async () => {
       const { blockhash } = await connection.getLatestBlockhash('processed');
       const wire = await signed(
         connection,
@@ -166,7 +166,7 @@ describe('blocks of the embedded chain', () => {
       expect(await connection.getBalance(bob)).to.equal(1e9);
     });
 
-    it('are never final ones', async () => {
+    it('are never final', async () => {
       await pay();
       world.finalize();
       expect(() => world.fork({ slots: 33 })).to.throw(RangeError, 'is final');

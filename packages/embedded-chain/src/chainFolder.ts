@@ -8,17 +8,17 @@ import { openStore, type Store } from './ledger/store.ts';
 
 export interface ChainFolder {
   readonly store: Store;
-  /** 32 random bytes that tell this chain from every other. */
+  /** 32 random bytes that distinguish this chain from every other. */
   readonly genesis: Uint8Array;
   readonly faucet: Faucet;
-  /** The slot to go on with; `slotMs` is undefined where no time goes by while the chain is stopped. */
+  /** The slot to continue with; `slotMs` is undefined if no time passes while the chain is stopped. */
   readonly startSlot: (slotMs: number | undefined) => bigint;
   /** The same slots, each recorded before anyone sees it. */
   readonly noting: (slots: Slots) => Slots;
   readonly close: () => void;
 }
 
-/** Without a folder nothing outlives the process. */
+/** Without a folder, nothing outlives the process. */
 export function openChainFolder(folder: string | undefined, onBroken: (error: unknown) => void): ChainFolder {
   const store = openStoreIn(folder, onBroken);
   try {
@@ -43,7 +43,7 @@ function openStoreIn(folder: string | undefined, onBroken: (error: unknown) => v
   if (folder === undefined) return openStore(':memory:', onBroken);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, 'chain.db');
-  // Before SQLite makes it: the faucet's key is in it, and its other files take its mode.
+  // Before SQLite creates it: the faucet's key is in it, and its other files get its mode.
   closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);
   return openStore(path, onBroken);
@@ -59,8 +59,8 @@ function identityOf(store: Store): { genesis: Uint8Array; faucet: Faucet } {
 }
 
 /**
- * After all slots that anyone was told of. While the chain was stopped its slots went by as on any cluster, so what
- * was signed before expires when its time is over.
+ * After all slots that anyone has seen. While the chain was stopped its slots passed as on any cluster, so what was
+ * signed before expires when its time is over.
  */
 function startSlot(store: Store, tip: bigint | undefined, slotMs: number | undefined): bigint {
   const mark = store.mark();
@@ -73,8 +73,8 @@ function startSlot(store: Store, tip: bigint | undefined, slotMs: number | undef
 }
 
 /**
- * The newest slot, also where nothing happened in it. Written without asking the disk: it outlives the process, and
- * after a power cut the time that went by stands in for it.
+ * The newest slot, even if nothing happened in it. Written without a sync: it outlives the process, and after a power
+ * cut the time that has passed makes up for it.
  */
 function openTip(path: string) {
   closeSync(openSync(path, 'a', 0o600));

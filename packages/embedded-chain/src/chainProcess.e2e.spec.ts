@@ -44,7 +44,7 @@ describe('an embedded chain as a process', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('serves a client, stops when asked to, and goes on in its folder', async () => {
+  it('serves a client, stops when asked to, and continues in its folder', async () => {
     const mint = Keypair.generate().publicKey.toBase58();
     const chain = await start({ mints: [{ address: mint, decimals: 6 }] });
     const bob = Keypair.generate().publicKey;
@@ -65,7 +65,7 @@ describe('an embedded chain as a process', () => {
     expect(value[0]?.err).to.equal(null);
   });
 
-  it('has everything that it has answered, when it is killed while many send at once', async () => {
+  it('has everything that it has answered if it is killed while many send at once', async () => {
     const bob = Keypair.generate().publicKey;
     const gift = 1_000_000;
     const accepted = new Set<string>();
@@ -94,7 +94,7 @@ describe('an embedded chain as a process', () => {
     const listed = await connection.getSignaturesForAddress(bob, {}, 'finalized');
     const known = new Set(listed.map(({ signature }) => signature));
     expect([...accepted].filter((signature) => !known.has(signature))).to.deep.equal([]);
-    // What was in the air may be there or not, but then with all of it.
+    // What was in flight may be there or not, but only as a whole.
     expect(await connection.getBalance(bob, 'finalized')).to.equal(listed.length * gift);
     const slots = listed.map(({ slot }) => slot);
     expect(slots).to.deep.equal([...slots].sort((one, other) => other - one));
@@ -120,7 +120,7 @@ describe('an embedded chain as a process', () => {
     await until(() => !isAlive(pid));
   });
 
-  it('leaves the signal of a terminal to whoever started it', async () => {
+  it("leaves a terminal's signal to whoever started it", async () => {
     const chain = await start();
     process.kill(chain.pid, 'SIGINT');
     process.kill(chain.pid, 'SIGHUP');
@@ -129,10 +129,10 @@ describe('an embedded chain as a process', () => {
     expect((await chain.exited).code).to.equal(0);
   });
 
-  it('is stopped also where it has ended a moment ago, and nobody has noticed', async () => {
+  it('can be stopped even if it ended a moment ago and nobody has noticed', async () => {
     const chain = await start();
     process.kill(chain.pid, 'SIGKILL');
-    // Waited for without a turn of our own loop, in which we would notice.
+    // Waits without a turn of our own loop, in which we would notice.
     execFileSync('sh', ['-c', `until ps -o stat= -p ${chain.pid} | grep -q Z; do sleep 0.01; done`]);
     await chain.stop();
     expect((await chain.exited).signal).to.equal('SIGKILL');
@@ -168,7 +168,7 @@ describe('an embedded chain as a process', () => {
     };
     const changed = () => {
       const bytes = Buffer.from(wire);
-      // Signatures aside: what decides is how the rest is read.
+      // Apart from the signatures: what matters is how the rest is read.
       for (let count = 1 + random(3); count > 0; count -= 1)
         bytes[64 + random(bytes.length - 64)] = random(256);
       return random(4) === 0 ? bytes.subarray(0, random(bytes.length)) : bytes;

@@ -23,20 +23,20 @@ export interface MintOptions {
 }
 
 export interface EmbeddedChainOptions {
-  /** Made when it is not there. Without one, nothing is kept. */
+  /** Created if missing. Without one, nothing is kept. */
   readonly folder?: string | undefined;
-  /** 127.0.0.1 unless said otherwise. */
+  /** Default: 127.0.0.1. */
   readonly host?: string | undefined;
-  /** Any free one unless said otherwise. Subscriptions are at the port after it. */
+  /** Default: any free port. Subscriptions are at the next port. */
   readonly port?: number | undefined;
-  /** Mints of the faucet; made when they are not there. */
+  /** Mints of the faucet; created if missing. */
   readonly mints?: readonly MintOptions[] | undefined;
-  /** 400 unless said otherwise; `byHand` moves by `advance` only. */
+  /** Default: 400; `byHand` advances only by `advance`. */
   readonly slotMs?: number | 'byHand' | undefined;
   readonly finality?: Finality | undefined;
   /** With it, specs may ask for faults over HTTP. */
   readonly controlToken?: string | undefined;
-  /** Of the faults in this process. */
+  /** Observes the faults in this process. */
   readonly faultObserver?: FaultObserver | undefined;
   /** Nothing can be stored any longer: the owner should end the chain. Called once. */
   readonly onBroken?: ((error: unknown) => void) | undefined;
@@ -44,13 +44,13 @@ export interface EmbeddedChainOptions {
 }
 
 export interface EmbeddedChain {
-  /** Of the RPC. */
+  /** The RPC's URL. */
   readonly url: string;
   readonly faucetAddress: string;
   readonly genesisHash: string;
-  /** Moves the slots; only where they are moved by hand. */
+  /** Advances the slots; only if they are advanced by hand. */
   readonly advance: (slots: number) => void;
-  /** The newest slots are taken back, as long as they are not final. Answers how many transactions were in them. */
+  /** Takes back the newest slots, unless they are final. Returns how many transactions were in them. */
   readonly fork: (fork: ForkOptions) => number;
   readonly faults: Pick<Faults, 'inject' | 'clear'>;
   /** Creates a mint of the faucet unless it exists. */
@@ -155,7 +155,7 @@ async function serve(folder: ChainFolder, options: EmbeddedChainOptions): Promis
   };
 }
 
-/** Programs last: the machine reads what they consist of when they are set. */
+/** Programs last: the machine reads the accounts they consist of when they are set. */
 function loadAccounts(store: Store, vm: Vm): void {
   const programs = [];
   for (const [address, state] of store.accounts()) {
@@ -176,7 +176,7 @@ function fundFaucet(ledger: Ledger, faucet: Faucet): void {
 }
 
 async function makeMint(ledger: Ledger, faucet: Faucet, { address, decimals }: MintOptions): Promise<void> {
-  if (!decodeBase58Address(address)) throw new TypeError(`${address} is no address`);
+  if (!decodeBase58Address(address)) throw new TypeError(`${address} is not an address`);
   if (!Number.isInteger(decimals) || decimals < 0 || decimals > 255) {
     throw new RangeError(`a mint cannot have ${decimals} decimals`);
   }

@@ -6,7 +6,7 @@ import { MAXIMUM_TRANSACTION_BYTES } from './wire.ts';
 
 const SYSTEM_PROGRAM = '1'.repeat(32);
 const COMPUTE_BUDGET_PROGRAM = 'ComputeBudget111111111111111111111111111111';
-/** Of a private key of Ed25519 in PKCS #8. */
+/** The prefix of an Ed25519 private key in PKCS #8. */
 const KEY_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 interface AccountMeta {
@@ -29,7 +29,7 @@ export function createFaucet(seed: Uint8Array) {
   let count = 0;
 
   const transaction = (blockhash: string, instructions: readonly Instruction[]) => {
-    // Two equal gifts in one slot would be one transaction: the limit on its units sets them apart.
+    // Two equal gifts in one slot would be one transaction: the compute unit limit makes them differ.
     count = (count + 1) % 1_000_000;
     const message = messageOf(address, blockhash, [unitLimit(300_000 + count), ...instructions]);
     const bytes = Buffer.concat([Buffer.of(1), sign(null, message, key), message]);
@@ -46,7 +46,7 @@ export function createFaucet(seed: Uint8Array) {
       const accounts = [writable(address), writable(recipient)];
       return transaction(blockhash, [{ program: SYSTEM_PROGRAM, accounts, data }]);
     },
-    /** Creates the associated token account unless it exists. The faucet must be able to mint the mint. */
+    /** Creates the associated token account unless it exists. The faucet must have mint authority. */
     tokensTo: (gift: { owner: string; mint: string; program: string; amount: bigint }, blockhash: string) => {
       const { owner, mint, program, amount } = gift;
       const account = associatedTokenAddress(owner, mint, program);
@@ -107,6 +107,6 @@ function messageOf(payer: string, blockhash: string, instructions: readonly Inst
 
 function keyBytes(text: string): Uint8Array {
   const bytes = decodeBase58Address(text);
-  if (!bytes) throw new TypeError(`${text} is no key`);
+  if (!bytes) throw new TypeError(`${text} is not a key`);
   return bytes;
 }

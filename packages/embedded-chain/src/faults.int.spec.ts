@@ -109,7 +109,7 @@ describe('faults of the embedded chain', () => {
     expect(await connection.getBalance(bob)).to.equal(1e9);
   });
 
-  it('let the node lag: it knows nothing of what is newer', async () => {
+  it('let the node lag: it knows nothing newer', async () => {
     const signature = await send(await payment());
     const [slot, height] = [
       await connection.getSlot('processed'),
@@ -166,7 +166,7 @@ describe('an observer of faults', () => {
   });
   afterEach(() => world.stop());
 
-  it('is asked before each call, and what it injects meets this very call', async () => {
+  it('is called before each call, and what it injects affects that very call', async () => {
     onCall = (method) => {
       world.faults.clear();
       if (method === 'getSlot') world.faults.inject({ kind: 'loseAnswer', method, how: '503' });
@@ -178,7 +178,7 @@ describe('an observer of faults', () => {
     expect(effects).to.deep.equal(['loseAnswer']);
   });
 
-  it('is told of what has taken effect, and of nothing that has not', async () => {
+  it('is told of faults that took effect, and of no others', async () => {
     const connection = connectionTo(world);
     const alice = await fundedKeypair(world, 100n);
     const pay = transfer(alice.publicKey, Keypair.generate().publicKey, LAMPORTS_PER_SOL);
@@ -190,7 +190,7 @@ describe('an observer of faults', () => {
     await send();
     expect(effects).to.deep.equal(['dropSend']);
     await send();
-    // It is in a block: nothing can drop it any more.
+    // It is in a block: nothing can drop it now.
     world.faults.inject({ kind: 'dropSend' });
     await send();
     await send();
@@ -230,7 +230,7 @@ describe('faults over HTTP', () => {
     await world.stop();
   });
 
-  it('are nothing where no token was given', async () => {
+  it('do not exist if no token was given', async () => {
     const world = await startChainWorld();
     const answer: unknown = await (await control(world.url, '', 'advance', [7])).json();
     expect(answer).to.have.nested.property('error.code', -32601);

@@ -3,29 +3,29 @@ import { z } from 'zod';
 import type { Ledger } from './ledger/ledger.ts';
 import type { WireTransaction } from './wire.ts';
 
-/** How many calls it meets; `always` until it is cleared. One unless said otherwise. */
+/** How many calls it affects; `always` until cleared. Default: 1. */
 const times = z.union([z.int().min(1), z.literal('always')]).default(1);
 const slots = z.int().min(1);
 
 export const faultSchema = z.discriminatedUnion('kind', [
-  /** The node takes the transaction and it lands nowhere. With `always` it expires, however often it is sent. */
+  /** The node takes the transaction, which lands nowhere. With `always` it expires, however often it is sent. */
   z.strictObject({ kind: z.literal('dropSend'), times }),
   /** It lands this many slots later, if it still can. */
   z.strictObject({ kind: z.literal('delayLanding'), slots, times }),
-  /** The call does its work, and the caller does not learn of it. */
+  /** The call does its work, but the caller does not get the answer. */
   z.strictObject({
     kind: z.literal('loseAnswer'),
     method: z.string().default('sendTransaction'),
     how: z.enum(['never', 'reset', '500', '503']),
     times,
   }),
-  /** What was processed before is taken again, as by a node that does not know it. It lands once. */
+  /** What was processed before is accepted again, as by a node that does not know it. It lands once. */
   z.strictObject({ kind: z.literal('acceptDuplicate'), times }),
   /** The node is this many slots behind, until cleared. */
   z.strictObject({ kind: z.literal('lag'), slots }),
-  /** The block height stands still until cleared; everything else continues. */
+  /** The block height stays where it is until cleared; everything else continues. */
   z.strictObject({ kind: z.literal('freezeHeight') }),
-  /** The node has thrown away what is in blocks up to now; it knows the statuses still, or not. Until cleared. */
+  /** The node has discarded what is in blocks up to now; it still knows the statuses, or not. Until cleared. */
   z.strictObject({ kind: z.literal('prune'), statuses: z.enum(['kept', 'forgotten']).default('kept') }),
   /** Nothing is answered, until cleared. */
   z.strictObject({ kind: z.literal('down'), how: z.enum(['reset', '503']) }),
@@ -35,7 +35,7 @@ export type Fault = z.output<typeof faultSchema>;
 export type FaultInput = z.input<typeof faultSchema>;
 type Lost = Extract<Fault, { kind: 'loseAnswer' }>['how'];
 
-/** The answer is not to reach the caller. */
+/** The answer must not reach the caller. */
 export class AnswerLost extends Error {
   override readonly name = 'AnswerLost';
   readonly how: Lost;
@@ -46,9 +46,9 @@ export class AnswerLost extends Error {
   }
 }
 
-/** For whoever makes calls go wrong at random, and counts what has. */
+/** For making calls go wrong at random, and counting the effects. */
 export interface FaultObserver {
-  /** Just before the method does its work: what is injected here meets this very call. */
+  /** Just before the method does its work: what is injected here affects that very call. */
   readonly beforeCall?: ((method: string) => void) | undefined;
   /** A fault has changed what a call did or was answered with. */
   readonly onEffect?: ((kind: Fault['kind']) => void) | undefined;
@@ -88,7 +88,7 @@ export function createFaults(ledger: Ledger, { beforeCall, onEffect }: FaultObse
     /** The newest slot that the node knows. */
     tip,
     slotsBehind: () => find('lag')?.slots ?? 0,
-    /** The newest slot by whose block the height is told. */
+    /** The newest slot whose block determines the height. */
     heightTip: () => frozenAt ?? tip(),
     /** The first slot whose transactions the node holds. */
     keptFrom: () => keptFrom,
@@ -97,11 +97,11 @@ export function createFaults(ledger: Ledger, { beforeCall, onEffect }: FaultObse
     /** Before each call does its work. */
     enter(method: string): void {
       beforeCall?.(method);
-      // They change whatever is asked.
+      // These change every answer.
       for (const { kind } of armed) if (kind === 'lag' || kind === 'freezeHeight') onEffect?.(kind);
     },
     land(wire: WireTransaction): void {
-      // What is in a block already is neither dropped nor late.
+      // What is already in a block is neither dropped nor late.
       if (ledger.status(wire.signature)) return;
       const drop = find('dropSend');
       const delay = find('delayLanding');
@@ -116,7 +116,7 @@ export function createFaults(ledger: Ledger, { beforeCall, onEffect }: FaultObse
       if (fault) take(fault);
       return fault !== undefined;
     },
-    /** Throws where the answer of the method, which is done, is to be lost. */
+    /** Throws if the answer of the method, which is done, is to be lost. */
     loseAnswer(method: string): void {
       const fault = armed.find((other) => other.kind === 'loseAnswer' && other.method === method);
       if (fault?.kind !== 'loseAnswer') return;

@@ -20,7 +20,7 @@ describe('the history of the embedded chain', () => {
   let folder: string;
   let world: ChainWorld;
   let connection: Connection;
-  /** Asks for what is final. */
+  /** Reads what is final. */
   let history: Connection;
   let alice: Keypair;
   const bob = Keypair.generate().publicKey;
@@ -63,7 +63,7 @@ describe('the history of the embedded chain', () => {
       expect(block?.previousBlockhash).to.equal(parent?.blockhash);
     });
 
-    it('has a block in every slot, empty where nothing was sent', async () => {
+    it('has a block in every slot, empty if nothing was sent', async () => {
       world.advance(1);
       const slot = await connection.getSlot('processed');
       world.finalize();
@@ -72,7 +72,7 @@ describe('the history of the embedded chain', () => {
       expect(block?.rewards).to.deep.equal([]);
     });
 
-    it('tells as much of a transaction as is asked for', async () => {
+    it('shows as much of a transaction as is asked for', async () => {
       const { signature, slot } = await pay();
       world.finalize();
       expect(await history.getBlockSignatures(slot)).to.include({ parentSlot: slot - 1 });
@@ -90,7 +90,7 @@ describe('the history of the embedded chain', () => {
       expect(base64.transaction[1]).to.equal('base64');
     });
 
-    it('knows a block when it is confirmed, or final', async () => {
+    it('knows a block once it is confirmed, or final', async () => {
       const { slot } = await pay();
       const at = (commitment: 'confirmed' | 'finalized') =>
         connection.getBlock(slot, { commitment, maxSupportedTransactionVersion: 0 });
@@ -102,7 +102,7 @@ describe('the history of the embedded chain', () => {
       expect((await at('finalized'))?.transactions).to.have.length(1);
     });
 
-    it('lists the slots that have a block, in pages that are bounded', async () => {
+    it('lists the slots that have a block, in bounded pages', async () => {
       const newest = await connection.getSlot('finalized');
       expect(await history.getBlocks(newest - 2, newest + 10, 'finalized')).to.deep.equal([
         newest - 2,
@@ -120,7 +120,7 @@ describe('the history of the embedded chain', () => {
       expect((await many).message).to.contain('Limit too large; max 500000');
     });
 
-    it('begins with its genesis, so that clients know that it is whole', async () => {
+    it('begins with its genesis, so that clients know that it is complete', async () => {
       expect(await connection.getFirstAvailableBlock()).to.equal(0);
       expect(await connection.getMinimumLedgerSlot()).to.equal(0);
       const version = { maxSupportedTransactionVersion: 0 };
@@ -139,7 +139,7 @@ describe('the history of the embedded chain', () => {
       }
     });
 
-    it('says of what was thrown away that it is gone', async () => {
+    it('reports discarded blocks as gone', async () => {
       const slot = await connection.getSlot('finalized');
       world.faults.inject({ kind: 'prune' });
       try {
@@ -154,14 +154,14 @@ describe('the history of the embedded chain', () => {
       }
     });
 
-    it('refuses what is no slot, and a commitment that a block does not have yet', async () => {
+    it('refuses what is not a slot, and a commitment that a block does not have yet', async () => {
       expect((await failureOf(world.call('getBlock', ['7']))).message).to.contain('-32602');
       const processed = world.call('getBlock', [FIRST_SLOT, { commitment: 'processed' }]);
       expect((await failureOf(processed)).message).to.contain('below `confirmed`');
     });
   });
 
-  it('tells a slot the same time for ever, also an empty one and after a restart', async () => {
+  it('gives a slot the same time for ever, even an empty one and after a restart', async () => {
     const { slot } = await pay();
     world.advance(3);
     const slots = [slot - 1, slot, slot + 1, slot + 3];
@@ -200,7 +200,7 @@ describe('the history of the embedded chain', () => {
     expect((await many).message).to.contain('Invalid limit; max 720');
   });
 
-  it('says what the cluster is: one node, epochs, and nobody who votes', async () => {
+  it('describes the cluster: one node, epochs, and no voters', async () => {
     const schedule = await connection.getEpochSchedule();
     const { epoch, slotIndex, absoluteSlot } = await connection.getEpochInfo();
     expect(schedule.getEpochAndSlotIndex(absoluteSlot)).to.deep.equal([epoch, slotIndex]);

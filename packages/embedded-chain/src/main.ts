@@ -5,7 +5,7 @@ import type { ChildMessage, ParentMessage } from './startEmbeddedChain.ts';
 
 const tell = (message: ChildMessage) => process.send?.(message);
 
-// Of a terminal: the parent gets them too, and stops this process in order.
+// From a terminal: the parent gets it too, and stops this process in order.
 process.on('SIGINT', () => undefined);
 process.on('SIGHUP', () => undefined);
 

@@ -78,7 +78,7 @@ describe('durable nonces of the embedded chain', () => {
     expect(await connection.getBalance(bob)).to.equal(1e9);
   });
 
-  it('are another in every slot in which they are advanced', async () => {
+  it('differ for every slot in which they are advanced', async () => {
     const values = [await valueNow()];
     for (let round = 0; round < 3; round += 1) {
       world.advance(1);
@@ -88,7 +88,7 @@ describe('durable nonces of the embedded chain', () => {
     expect(new Set(values).size).to.equal(4);
   });
 
-  it('advance also where the transaction fails, which pays its fee', async () => {
+  it('advance even if the transaction fails, which pays its fee', async () => {
     const value = await valueNow();
     const before = await connection.getBalance(alice.publicKey);
     const wire = await withNonce([pay(1000n * LAMPORTS_PER_SOL)]);
@@ -112,7 +112,7 @@ describe('durable nonces of the embedded chain', () => {
     expect(await connection.getBalance(bob)).to.equal(2e9);
   });
 
-  it('are refused where another signs than their authority', async () => {
+  it('are refused if somebody other than their authority signs', async () => {
     const mallory = await fundedKeypair(world);
     const value = await valueNow();
     const wire = await signed(connection, [mallory], [advance(mallory)], value);
@@ -120,7 +120,7 @@ describe('durable nonces of the embedded chain', () => {
     expect(await valueNow()).to.equal(value);
   });
 
-  it('go back with a fork, and outlive a restart', async () => {
+  it('go back with a fork, and survive a restart', async () => {
     const value = await valueNow();
     await connection.sendRawTransaction(await withNonce([pay()]));
     world.fork({ slots: 1 });
@@ -136,7 +136,7 @@ describe('durable nonces of the embedded chain', () => {
     expect(await connection.getBalance(bob)).to.equal(2e9);
   });
 
-  it('have a fee, are no recent blockhash, and are shown parsed', async () => {
+  it('have a fee, are not recent blockhashes, and are shown parsed', async () => {
     const value = await valueNow();
     world.finalize();
     expect((await connection.isBlockhashValid(value)).value).to.equal(false);

@@ -30,7 +30,7 @@ describe('parsed instructions of the embedded chain', () => {
   });
   after(() => world.stop());
 
-  /** As web3.js reads them, which holds them against its own schema. */
+  /** As web3.js reads them, which checks them against its own schema. */
   const parsed = async (instructions: readonly TransactionInstruction[], ...others: readonly Keypair[]) => {
     const wire = await signed(connection, [alice, ...others], instructions);
     const signature = await connection.sendRawTransaction(wire, { skipPreflight: true });
@@ -60,7 +60,7 @@ describe('parsed instructions of the embedded chain', () => {
     });
   });
 
-  it('name what else the system program does', async () => {
+  it('name everything else that the system program does', async () => {
     const fromPubkey = alice.publicKey;
     const account = Keypair.generate();
     const programId = SystemProgram.programId;
@@ -147,7 +147,7 @@ describe('parsed instructions of the embedded chain', () => {
     expect(shown[6]).to.have.nested.property('parsed.info.space', 8);
   });
 
-  it('name tokens that move, also within another instruction', async () => {
+  it('name tokens that move, even within another instruction', async () => {
     const bob = Keypair.generate().publicKey;
     const from = getAssociatedTokenAddressSync(mint, alice.publicKey);
     const to = getAssociatedTokenAddressSync(mint, bob);
@@ -187,7 +187,7 @@ describe('parsed instructions of the embedded chain', () => {
   }
 
   for (const data of [Buffer.of(99, 0, 0, 0), Buffer.of(2, 0, 0, 0)])
-    it(`show what nobody can read as it is: ${data.toString('hex')}`, async () => {
+    it(`show what cannot be read unparsed: ${data.toString('hex')}`, async () => {
       const unread = SystemProgram.transfer({
         fromPubkey: alice.publicKey,
         toPubkey: alice.publicKey,

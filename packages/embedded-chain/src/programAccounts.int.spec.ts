@@ -48,7 +48,7 @@ describe('accounts of a program on the embedded chain', () => {
     { memcmp: { offset: OWNER_AT, bytes: owner.publicKey.toBase58() } },
   ];
 
-  it('are found by what their bytes are', async () => {
+  it('are found by their bytes', async () => {
     const found = await connection.getProgramAccounts(TOKEN_PROGRAM_ID, { filters: ofOwner(alice) });
     expect(addresses(found)).to.deep.equal([accountOf(alice).toBase58()]);
     expect(found[0]?.account.data).to.have.length(TOKEN_ACCOUNT_BYTES);
@@ -80,7 +80,7 @@ describe('accounts of a program on the embedded chain', () => {
     expect(addresses(value)).to.deep.equal([accountOf(alice).toBase58()]);
   });
 
-  it('are told as they were in the slot of the commitment', async () => {
+  it('are shown as they were in the slot of the commitment', async () => {
     const owner = await fundedKeypair(world);
     const size = 77;
     const account = Keypair.generate();
@@ -104,7 +104,7 @@ describe('accounts of a program on the embedded chain', () => {
     expect(await found('processed')).to.deep.equal([]);
   });
 
-  it('are refused where the question is wrong', async () => {
+  it('are refused if the question is wrong', async () => {
     const ask = (settings: object) =>
       failureOf(world.call('getProgramAccounts', [TOKEN_PROGRAM_ID.toBase58(), settings]));
     const size = { dataSize: 1 };
@@ -127,7 +127,7 @@ describe('accounts of a program on the embedded chain', () => {
       .and.to.contain('base 58');
   });
 
-  it('are refused where they are more than one answer holds, unless a slice is asked for', async () => {
+  it('are refused if they are more than one answer holds, unless a slice is asked for', async () => {
     const programId = Keypair.generate().publicKey;
     const space = 10 * 1024 * 1024;
     const owner = await fundedKeypair(world, 1000n);
@@ -146,7 +146,7 @@ describe('accounts of a program on the embedded chain', () => {
     expect(await ask({ encoding: 'base64', dataSlice: { offset: 0, length: 1 } })).to.have.length(7);
   });
 
-  it('of tokens are found by their mint, the largest first', async () => {
+  it('of tokens are found by their mint, largest first', async () => {
     const { value } = await connection.getTokenLargestAccounts(mint, 'finalized');
     expect(value.map(({ address, amount }) => [address.toBase58(), amount])).to.deep.equal([
       [accountOf(bob).toBase58(), '7000000'],
@@ -167,7 +167,7 @@ describe('accounts of a program on the embedded chain', () => {
     expect((await noMint).message).to.contain('Invalid param: not a Token mint');
   });
 
-  it('of tokens are found by who may spend of them', async () => {
+  it('of tokens are found by their delegate', async () => {
     const delegate = Keypair.generate().publicKey;
     const find = async (filter: object) =>
       world

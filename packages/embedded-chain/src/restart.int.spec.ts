@@ -66,7 +66,7 @@ describe('an embedded chain that is started again', () => {
     expect(await everything()).to.deep.equal(before);
   });
 
-  it('goes on with its slots, and blockhashes live as long as they would have', async () => {
+  it('continues its slots, and blockhashes live as long as they would have', async () => {
     const alice = await fundedKeypair(world, 100n);
     world.advance(1000);
     const { blockhash } = await connection.getLatestBlockhash('processed');
@@ -82,7 +82,7 @@ describe('an embedded chain that is started again', () => {
     expect(await statusOf(connection, late)).to.equal(undefined);
   });
 
-  it('lets slots go by while it is stopped, when they follow the clock', async () => {
+  it('lets slots pass while it is stopped if they follow the clock', async () => {
     const other = join(folder, 'other');
     const first = await createEmbeddedChain({ folder: other });
     const slot = await connectionTo(first).getSlot('processed');
@@ -95,7 +95,7 @@ describe('an embedded chain that is started again', () => {
     await second.stop();
   });
 
-  it('keeps what is not final so, and can take it back', async () => {
+  it('keeps what is not final as such, and can take it back', async () => {
     const alice = await fundedKeypair(world, 100n);
     const wire = await signed(connection, [alice], [transfer(alice.publicKey, bob, LAMPORTS_PER_SOL)]);
     const signature = await connection.sendRawTransaction(wire);
@@ -111,7 +111,7 @@ describe('an embedded chain that is started again', () => {
     expect(await statusOf(connection, signature)).to.equal(undefined);
   });
 
-  it('keeps no account that was closed', async () => {
+  it('does not keep closed accounts', async () => {
     const alice = await fundedKeypair(world, 1n);
     const all = LAMPORTS_PER_SOL - 5000n;
     const wire = await signed(connection, [alice], [transfer(alice.publicKey, bob, all)]);
@@ -121,7 +121,7 @@ describe('an embedded chain that is started again', () => {
     expect(await connection.getAccountInfo(alice.publicKey)).to.equal(null);
   });
 
-  it('keeps its files to itself', async () => {
+  it('keeps its files private', async () => {
     chmodSync(folder, 0o755);
     const inner = join(folder, 'inner');
     const chain = await createEmbeddedChain({ folder: inner });
@@ -132,12 +132,12 @@ describe('an embedded chain that is started again', () => {
     await chain.stop();
   });
 
-  it('is refused where another process runs it', () => {
+  it('is refused if another process runs it', () => {
     const open = () => openStore(join(folder, 'chain.db'), () => undefined, 10);
     expect(open).to.throw('Is another process running this chain?');
   });
 
-  it('is refused in a format of another time', async () => {
+  it('is refused in an unknown format', async () => {
     const other = join(folder, 'other');
     await (await createEmbeddedChain({ folder: other })).stop();
     const database = new DatabaseSync(join(other, 'chain.db'));
@@ -149,7 +149,7 @@ describe('an embedded chain that is started again', () => {
     expect((await failureOf(open())).message).to.contain('unknown format 2');
   });
 
-  it('holds a beginning of what was sent, whole and in order, wherever the end of its file was torn', async () => {
+  it('holds a beginning of what was sent, complete and in order, wherever its file was cut off', async () => {
     const alice = await fundedKeypair(world, 100n);
     const signatures: string[] = [];
     for (let index = 0n; index < 12n; index += 1n) {
@@ -164,7 +164,7 @@ describe('an embedded chain that is started again', () => {
       copyFileSync(join(folder, 'tip'), join(torn, 'tip'));
       const end = Math.floor((log.length * cut) / 40);
       const rest = Buffer.from(log.subarray(0, end));
-      // Every other time it is not the end that is missing, but a byte that is wrong.
+      // Every other time the end is not missing, but has a wrong byte.
       const wrong = Math.max(0, end - 100);
       const damaged = Buffer.from(log);
       damaged.writeUInt8((damaged[wrong] ?? 0) ^ 0xff, wrong);
@@ -185,6 +185,6 @@ describe('an embedded chain that is started again', () => {
       found.add(count);
       await chain.stop();
     }
-    expect(found.has(0) && found.has(12), 'the cuts meet all of it').to.equal(true);
+    expect(found.has(0) && found.has(12), 'the cuts cover all of it').to.equal(true);
   });
 });

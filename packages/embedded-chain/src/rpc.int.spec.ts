@@ -77,7 +77,7 @@ describe('the RPC of the embedded chain', () => {
       expect(to?.pubkey.toBase58()).to.equal(bob.toBase58());
     });
 
-    it('to a fee that covers the priority that was offered', async () => {
+    it('to a fee that covers the offered priority', async () => {
       const wire = await signed(
         connection,
         [alice],
@@ -134,7 +134,7 @@ describe('the RPC of the embedded chain', () => {
       expect(failure.message).to.contain('insufficient funds for rent');
     });
 
-    it('a signature that is not of the message', async () => {
+    it('a signature of something else', async () => {
       const wire = await signed(
         connection,
         [alice],
@@ -147,7 +147,7 @@ describe('the RPC of the embedded chain', () => {
       expect(await statusOf(connection, signature)).to.equal(undefined);
     });
 
-    it('the same bytes again, and takes them silently without a preflight', async () => {
+    it('the same bytes again, but accepts them silently without a preflight', async () => {
       const bob = newAddress();
       const wire = await signed(connection, [alice], [transfer(alice.publicKey, bob, LAMPORTS_PER_SOL)]);
       const signature = await connection.sendRawTransaction(wire);
@@ -171,19 +171,19 @@ describe('the RPC of the embedded chain', () => {
     });
 
     const refused: readonly [string, string, number][] = [
-      ['what is no JSON', '{', -32700],
-      ['what is no request', '{"jsonrpc":"2.0","id":1}', -32600],
+      ['what is not JSON', '{', -32700],
+      ['what is not a request', '{"jsonrpc":"2.0","id":1}', -32600],
       ['an empty batch', '[]', -32600],
       ['an unknown method', '{"jsonrpc":"2.0","id":1,"method":"getEverything"}', -32601],
       ['a method that every object has', '{"jsonrpc":"2.0","id":1,"method":"constructor"}', -32601],
-      ['what is no address', '{"jsonrpc":"2.0","id":1,"method":"getBalance","params":["0OIl"]}', -32602],
+      ['what is not an address', '{"jsonrpc":"2.0","id":1,"method":"getBalance","params":["0OIl"]}', -32602],
       [
-        'what is no transaction',
+        'what is not a transaction',
         '{"jsonrpc":"2.0","id":1,"method":"sendTransaction","params":["2"]}',
         -32602,
       ],
       [
-        'a context that is not reached',
+        'a context that has not been reached',
         '{"jsonrpc":"2.0","id":1,"method":"getSlot","params":[{"minContextSlot":900000000}]}',
         -32016,
       ],
@@ -211,7 +211,7 @@ describe('the RPC of the embedded chain', () => {
     ]);
   });
 
-  it('lets pages of this machine in, and no others', async () => {
+  it('admits pages from this machine, and no others', async () => {
     const health = '{"jsonrpc":"2.0","id":1,"method":"getHealth"}';
     const allowed = async (origin: string) =>
       (await post(health, { origin })).headers.get('access-control-allow-origin');
@@ -231,7 +231,7 @@ describe('the RPC of the embedded chain', () => {
     expect(text).to.contain('"rentEpoch":18446744073709551615');
   });
 
-  it('tells accounts, many and none, in the encodings asked for', async () => {
+  it('shows accounts, many or none, in the encodings asked for', async () => {
     const nobody = newAddress();
     const [mine, none] = await connection.getMultipleAccountsInfo([alice.publicKey, nobody]);
     expect(mine?.owner.toBase58()).to.equal(SystemProgram.programId.toBase58());
@@ -242,7 +242,7 @@ describe('the RPC of the embedded chain', () => {
     expect(slice?.data.length).to.equal(4);
   });
 
-  it('tells what does not change', async () => {
+  it('answers what never changes', async () => {
     expect(await connection.getGenesisHash()).to.equal(world.genesisHash);
     expect(await connection.getMinimumBalanceForRentExemption(0)).to.equal(890_880);
     expect(await connection.getMinimumBalanceForRentExemption(165)).to.equal(2_039_280);
@@ -251,7 +251,7 @@ describe('the RPC of the embedded chain', () => {
     expect(absoluteSlot).to.be.greaterThan(blockHeight ?? 0);
   });
 
-  it('tells the fee of a message before it is sent, while its blockhash lives', async () => {
+  it('answers the fee of a message before it is sent, while its blockhash lives', async () => {
     const { blockhash, lastValidBlockHeight } = await connection.getLatestBlockhash('processed');
     const transaction = new Transaction({ feePayer: alice.publicKey, blockhash, lastValidBlockHeight });
     transaction.add(transfer(alice.publicKey, newAddress(), LAMPORTS_PER_SOL));
@@ -261,7 +261,7 @@ describe('the RPC of the embedded chain', () => {
     expect(await fee()).to.equal(null);
   });
 
-  it('takes transactions in base58 as well, and tells accounts compressed', async () => {
+  it('also accepts transactions in base58, and shows accounts compressed', async () => {
     const bob = newAddress();
     const wire = await signed(connection, [alice], [transfer(alice.publicKey, bob, LAMPORTS_PER_SOL)]);
     const options = { encoding: 'base58', preflightCommitment: 'processed' };
@@ -279,7 +279,7 @@ describe('the RPC of the embedded chain', () => {
     expect(zstdDecompressSync(await dataOf('base64+zstd'))).to.deep.equal(plain);
   });
 
-  it('simulates: what would happen, and nothing of it happens', async () => {
+  it('simulates: shows what would happen, and changes nothing', async () => {
     const bob = newAddress();
     const wire = await signed(
       connection,
@@ -300,7 +300,7 @@ describe('the RPC of the embedded chain', () => {
     expect(unknownHash.value.err).to.equal('BlockhashNotFound');
   });
 
-  it('pages through what names an address, the newest first', async () => {
+  it('pages through what names an address, newest first', async () => {
     const bob = newAddress();
     const signatures: string[] = [];
     for (const lamports of [900_000n, 900_001n, 900_002n, 900_003n]) {
@@ -340,7 +340,7 @@ describe('the RPC of the embedded chain', () => {
     expect(await statusOf(connection, signature)).to.include({ confirmationStatus: 'finalized', err: null });
   });
 
-  it('tells subscribers, so that a client can wait for its transaction', async () => {
+  it('notifies subscribers, so that a client can wait for its transaction', async () => {
     const { blockhash, lastValidBlockHeight } = await connection.getLatestBlockhash('processed');
     const wire = await signed(
       connection,
@@ -357,7 +357,7 @@ describe('the RPC of the embedded chain', () => {
     expect((await confirmed).value.err).to.equal(null);
   });
 
-  it('tells subscribers of accounts and slots what is new', async () => {
+  it('notifies subscribers of accounts and slots of what is new', async () => {
     const bob = newAddress();
     const account = Promise.withResolvers<number>();
     const slot = Promise.withResolvers<number>();
@@ -370,7 +370,7 @@ describe('the RPC of the embedded chain', () => {
     ] as const;
     const wire = await signed(connection, [alice], [transfer(alice.publicKey, bob, LAMPORTS_PER_SOL)]);
     await connection.sendRawTransaction(wire);
-    // The subscriptions are under way: slots go by until both are told.
+    // Both subscriptions are active: slots pass until both have been notified.
     const told = Promise.all([account.promise, slot.promise]);
     let isTold = false;
     void told.then(() => {

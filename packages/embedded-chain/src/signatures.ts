@@ -3,7 +3,7 @@ import { createPublicKey, verify } from 'node:crypto';
 import { decodeBase58Address } from '@coffer/kernel';
 import type { WireTransaction } from './wire.ts';
 
-/** Of a public key of Ed25519 in SPKI. */
+/** The prefix of an Ed25519 public key in SPKI. */
 const KEY_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 
 export function verifySignatures({ message, signatures }: WireTransaction): boolean {

@@ -28,9 +28,9 @@ export interface ChainProcess {
   readonly faucetAddress: string;
   readonly genesisHash: string;
   readonly pid: number;
-  /** Resolves when the process is gone, with its last output; also when nobody asked it to stop. */
+  /** Resolves once the process is gone, with its last output, even if nobody asked it to stop. */
   readonly exited: Promise<ChainExit>;
-  /** What was accepted is kept. Resolves when the process is gone. */
+  /** What was accepted is kept. Resolves once the process is gone. */
   readonly stop: () => Promise<void>;
 }
 
@@ -48,7 +48,7 @@ const ENVIRONMENT: readonly string[] = ['HOME', 'LANG', 'LD_LIBRARY_PATH', 'PATH
 
 export class EmbeddedChainError extends Error {
   override readonly name = 'EmbeddedChainError';
-  /** Where somebody else listens on a port that it needs. */
+  /** A port that it needs and on which somebody else listens. */
   readonly takenPort: number | undefined;
 
   constructor(reason: string, takenPort: number | undefined) {
@@ -59,7 +59,7 @@ export class EmbeddedChainError extends Error {
 
 export async function startEmbeddedChain(options: ChainProcessOptions): Promise<ChainProcess> {
   const child = spawn(process.execPath, [MAIN], {
-    // A session of its own: Ctrl-C in a terminal reaches the service, and the service stops the chain.
+    // Its own session: Ctrl-C in a terminal reaches the service, and the service stops the chain.
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     env: Object.fromEntries(
@@ -68,7 +68,7 @@ export async function startEmbeddedChain(options: ChainProcessOptions): Promise<
   });
   const exited = exitOf(child);
   const ready = await startedBy(child, options, exited);
-  // One that has just ended is not told; unheard, the failure to tell it would end this process.
+  // A chain that has just ended cannot be told; unhandled, that failure would end this process.
   const tell = (message: ParentMessage) => child.connected && child.send(message, () => undefined);
   return {
     url: ready.url,

@@ -32,7 +32,7 @@ describe('subscriptions of the embedded chain', () => {
     connection.sendRawTransaction(
       await signed(connection, [alice], [transfer(alice.publicKey, to, LAMPORTS_PER_SOL), memo(text)]),
     );
-  /** What a listener is told, by the first that it is told of. */
+  /** What a listener receives first. */
   const told = <T>() => {
     const all: T[] = [];
     const { promise, resolve } = Promise.withResolvers<T>();
@@ -80,7 +80,7 @@ describe('subscriptions of the embedded chain', () => {
     return { call, say: (text) => socket.send(text), next, seen, close: () => socket.terminate() };
   };
 
-  it('tell the logs of all, and of those that name an address', async () => {
+  it('send the logs of all, and of those that name an address', async () => {
     const socket = await openSocket();
     const bob = newAddress();
     const ofBob = await subscribed(socket, 'logsSubscribe', [
@@ -106,11 +106,11 @@ describe('subscriptions of the embedded chain', () => {
     socket.close();
   });
 
-  it('tell web3.js of logs when they are confirmed, once', async () => {
+  it('send web3.js logs when they are confirmed, once', async () => {
     const logs = told<string>();
     const ready = told<unknown>();
     connection.onLogs('all', ({ signature }) => logs.tell(signature), 'confirmed');
-    // Asked for after it, so answered after it.
+    // Requested after it, so answered after it.
     connection.onSlotChange(ready.tell);
     await eventually(
       () => ready.all.length > 0,
@@ -124,7 +124,7 @@ describe('subscriptions of the embedded chain', () => {
     expect(logs.all).to.deep.equal([signature]);
   });
 
-  it('tell nothing before its commitment', async () => {
+  it('send nothing before its commitment', async () => {
     const socket = await openSocket();
     await subscribed(socket, 'logsSubscribe', ['all', { commitment: 'confirmed' }]);
     await subscribed(socket, 'slotSubscribe');
@@ -138,7 +138,7 @@ describe('subscriptions of the embedded chain', () => {
     socket.close();
   });
 
-  it('end where too many refusals are asked for at a time', async () => {
+  it('end if too many refusals are asked for at a time', async () => {
     const socket = new WebSocket(world.url.replace('http', 'ws'));
     await once(socket, 'open');
     const closed = once(socket, 'close');
@@ -150,7 +150,7 @@ describe('subscriptions of the embedded chain', () => {
     await closed;
   });
 
-  it('end where too much of what is told is not read', async () => {
+  it('end if too much of what is sent is not read', async () => {
     const account = Keypair.generate();
     const rich = await fundedKeypair(world, 1000n);
     const make = SystemProgram.createAccount({
@@ -175,7 +175,7 @@ describe('subscriptions of the embedded chain', () => {
     await closed;
   });
 
-  it('tell of the accounts of a program that pass the filters', async () => {
+  it('send the accounts of a program that pass the filters', async () => {
     const socket = await openSocket();
     const size = 13;
     const settings = { encoding: 'base64', commitment: 'processed', filters: [{ dataSize: size }] };
@@ -198,7 +198,7 @@ describe('subscriptions of the embedded chain', () => {
     socket.close();
   });
 
-  it('tell of every slot and every root, and nothing when unsubscribed', async () => {
+  it('send every slot and every root, and nothing when unsubscribed', async () => {
     const socket = await openSocket();
     const root = await connection.getSlot('finalized');
     const id = await subscribed(socket, 'rootSubscribe');
@@ -227,7 +227,7 @@ describe('subscriptions of the embedded chain', () => {
     socket.close();
   });
 
-  it('end by whoever has begun them alone', async () => {
+  it('can be ended only by whoever began them', async () => {
     const [mine, theirs] = [await openSocket(), await openSocket()];
     const id = await subscribed(mine, 'slotSubscribe');
     expect(await theirs.call('slotUnsubscribe', [id])).to.have.nested.property('error.code', -32602);
@@ -235,7 +235,7 @@ describe('subscriptions of the embedded chain', () => {
     for (const socket of [mine, theirs]) socket.close();
   });
 
-  it('tell what is in the place of blocks that were taken back', async () => {
+  it('send what replaces blocks that were taken back', async () => {
     const socket = await openSocket();
     await subscribed(socket, 'logsSubscribe', ['all', { commitment: 'processed' }]);
     const first = await pay();
@@ -246,7 +246,7 @@ describe('subscriptions of the embedded chain', () => {
     socket.close();
   });
 
-  it('are refused with the number of what is wrong, and pings are not answered', async () => {
+  it('are refused with the code of the error, and pings are not answered', async () => {
     const socket = await openSocket();
     socket.say('{"jsonrpc":"2.0","method":"ping"}');
     expect(await socket.call('voteSubscribe')).to.have.nested.property('error.code', -32601);
@@ -261,7 +261,7 @@ describe('subscriptions of the embedded chain', () => {
     for (const each of [socket, other, batched]) each.close();
   });
 
-  it('that nobody knows do not make web3.js ask in a hot loop, and keep nobody else waiting', async () => {
+  it('of unknown kinds do not make web3.js retry in a hot loop, and keep nobody else waiting', async () => {
     const asked: unknown[] = [];
     const client: object = Reflect.get(connection, '_rpcWebSocket');
     const call: () => unknown = Reflect.get(client, 'call');
@@ -273,7 +273,7 @@ describe('subscriptions of the embedded chain', () => {
     const slots = told<unknown>();
     connection.onSlotUpdate(() => undefined);
     connection.onSlotChange(slots.tell);
-    // Again, as soon as it was refused.
+    // Repeated as soon as it was refused.
     await eventually(
       () => timesAsked() === 2,
       () => undefined,
@@ -286,7 +286,7 @@ describe('subscriptions of the embedded chain', () => {
     expect(timesAsked()).to.be.lessThan(4);
   });
 
-  it('of an account show its data in base58 unless another encoding is asked for', async () => {
+  it('of an account show its data in base58 unless another encoding is requested', async () => {
     const account = Keypair.generate();
     const socket = await openSocket();
     const settings = { commitment: 'processed' };
@@ -301,7 +301,7 @@ describe('subscriptions of the embedded chain', () => {
     socket.close();
   });
 
-  it('of data that base58 cannot show any more go on', async () => {
+  it('of data too long for base58 continue', async () => {
     const account = Keypair.generate();
     const socket = await openSocket();
     const settings = { encoding: 'base58', commitment: 'processed' };
@@ -317,7 +317,7 @@ describe('subscriptions of the embedded chain', () => {
   });
 });
 
-/** Does the work again and again until it is so. */
+/** Does the work again and again until the condition holds. */
 async function eventually(isSo: () => boolean, work: () => void): Promise<void> {
   while (!isSo()) {
     work();

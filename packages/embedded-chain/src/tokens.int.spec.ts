@@ -67,14 +67,14 @@ describe('tokens on the embedded chain', () => {
     expect(mint.freezeAuthority).to.equal(null);
   });
 
-  it('are given as twice the same gift in one slot', async () => {
+  it('can be given twice as the same gift in one slot', async () => {
     const owner = Keypair.generate().publicKey;
     const give = () => world.call('requestTokenAirdrop', [owner.toBase58(), CHIP.toBase58(), '18446744']);
     expect(await give()).to.not.equal(await give());
     expect((await getAccount(connection, chipsOf(owner))).amount).to.equal(2n * 18_446_744n);
   });
 
-  it('of a mint that was asked for are given as well, and asking again changes nothing', async () => {
+  it('of a mint made on request are also given, and repeating the request changes nothing', async () => {
     const mint = Keypair.generate().publicKey;
     await world.call('ensureMint', [mint.toBase58(), 2]);
     await world.call('requestTokenAirdrop', [alice.publicKey.toBase58(), mint.toBase58(), '500']);
@@ -84,7 +84,7 @@ describe('tokens on the embedded chain', () => {
     expect(failure.message).to.contain('-32602');
   });
 
-  it('are refused where the amount is none, or the mint is another’s', async () => {
+  it('are refused if the amount is invalid, or the mint belongs to somebody else', async () => {
     const owner = alice.publicKey.toBase58();
     for (const amount of ['-1', '1.5', '1e3', '01', '18446744073709551616']) {
       const failure = await failureOf(world.call('requestTokenAirdrop', [owner, CHIP.toBase58(), amount]));
@@ -95,7 +95,7 @@ describe('tokens on the embedded chain', () => {
     expect(failure.message).to.contain('cannot mint');
   });
 
-  it('move to a new account, and the meta tells whose they were and are', async () => {
+  it('move to a new account, and the meta shows whose they were and are', async () => {
     const bob = Keypair.generate().publicKey;
     const wire = await signed(
       connection,
@@ -124,11 +124,11 @@ describe('tokens on the embedded chain', () => {
     const before = BigInt(chipsIn(meta?.preTokenBalances, alice.publicKey) ?? 0);
     const after = BigInt(chipsIn(meta?.postTokenBalances, alice.publicKey) ?? 0);
     expect(before - after).to.equal(1_000_001n);
-    // Making the account calls other programs.
+    // Creating the account calls other programs.
     expect(meta?.innerInstructions?.[0]?.instructions.length).to.be.greaterThan(2);
   });
 
-  it('are found by owner, by mint and by program, and no more when the account is closed', async () => {
+  it('are found by owner, by mint and by program, until the account is closed', async () => {
     const bob = await fundedKeypair(world, 1n);
     const owner = bob.publicKey;
     await world.giveTokens(owner.toBase58(), CHIP.toBase58(), 3n);
@@ -157,7 +157,7 @@ describe('tokens on the embedded chain', () => {
     expect(await connection.getAccountInfo(chipsOf(owner), 'finalized')).to.not.equal(null);
   });
 
-  it('of the other token program work the same', async () => {
+  it('of the other token program work in the same way', async () => {
     const at = { commitment: 'processed' } as const;
     const mint = await createMint(
       ...([connection, alice, alice.publicKey, null, 9, undefined, at, TOKEN_2022_PROGRAM_ID] as const),
@@ -179,7 +179,7 @@ describe('tokens on the embedded chain', () => {
     expect(found.value[0]?.account.data.parsed.info.tokenAmount.amount).to.equal('4');
   });
 
-  it('may be wrapped lamports, on the mint that every cluster has', async () => {
+  it('may be wrapped lamports, of the mint that every cluster has', async () => {
     const owner = alice.publicKey;
     const account = getAssociatedTokenAddressSync(NATIVE_MINT, owner);
     const wrap = [

@@ -7,7 +7,7 @@ export const TOKEN_2022_PROGRAM = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
 
 const TOKEN_ACCOUNT_BYTES = 165;
 const MINT_BYTES = 82;
-/** Where Token-2022 says what an account with extensions is. */
+/** Where Token-2022 says what kind of account this is, if it has extensions. */
 const KIND_AT = 165;
 const KIND_MINT = 1;
 const KIND_TOKEN_ACCOUNT = 2;
@@ -20,7 +20,7 @@ export interface TokenAccount {
   readonly delegate: string | null;
   readonly delegatedAmount: bigint;
   readonly state: 'initialized' | 'frozen';
-  /** The lamports that the account must keep, if it holds wrapped ones. */
+  /** The lamports that the account must keep if it holds wrapped ones. */
   readonly nativeReserve: bigint | null;
   readonly closeAuthority: string | null;
 }
@@ -71,7 +71,7 @@ export function mintOf(account: AccountState | undefined): Mint | undefined {
   };
 }
 
-/** Bytes of a mint that nobody can freeze, with nothing minted yet. */
+/** The bytes of a mint that nobody can freeze, with nothing minted yet. */
 export function newMintData(mintAuthority: Uint8Array, decimals: number): Uint8Array {
   const data = Buffer.alloc(MINT_BYTES);
   data.writeUInt32LE(1, 0);
@@ -81,7 +81,7 @@ export function newMintData(mintAuthority: Uint8Array, decimals: number): Uint8A
   return data;
 }
 
-/** An amount as Solana's JSON shows it. */
+/** An amount in Solana's JSON. */
 export function uiAmountOf(amount: bigint, decimals: number) {
   const digits = amount.toString().padStart(decimals + 1, '0');
   const fraction = decimals === 0 ? '' : digits.slice(-decimals).replace(/0+$/, '');

@@ -1,4 +1,4 @@
-/** Solana's virtual machine with its programs, in this process: what executes, and nothing of blocks or time. */
+/** Solana's virtual machine with its programs, in this process: executes, and knows nothing of blocks or time. */
 // The addon itself, which takes and gives bytes: the package's own wrapper would decode and encode each transaction.
 
 import { decodeBase58Address, encodeBase58 } from '@coffer/kernel';
@@ -45,7 +45,7 @@ export interface Vm {
   readonly account: (address: string) => AccountState | undefined;
   readonly setAccount: (address: string, state: AccountState | undefined) => void;
   readonly setTime: (slot: bigint, unixSeconds: bigint) => void;
-  /** The newest first. Lookup tables are made and closed by them. */
+  /** Newest first. Lookup tables need them to be created and closed. */
   readonly setSlotHashes: (hashes: readonly { slot: bigint; hash: string }[]) => void;
   readonly rentMinimum: (bytes: number) => bigint;
   /** The bytes must have been read by `readTransaction`. */
@@ -94,7 +94,7 @@ export function createVm(): Vm {
 
 export function addressBytes(address: string): Uint8Array {
   const bytes = decodeBase58Address(address);
-  if (!bytes) throw new TypeError(`${address} is no address`);
+  if (!bytes) throw new TypeError(`${address} is not an address`);
   return bytes;
 }
 

@@ -59,7 +59,7 @@ describe('a transaction on the wire', () => {
     expect(isWritable(message, 2)).to.equal(true);
   });
 
-  it('is refused when anything of it is cut off, or follows it', () => {
+  it('is refused if anything is cut off, or follows it', () => {
     for (const whole of [legacy(), withTable().wire]) {
       for (let length = 0; length < whole.length; length += 1) {
         expect(() => readTransaction(whole.subarray(0, length)), `${length} bytes`).to.throw(WireError);
@@ -72,7 +72,7 @@ describe('a transaction on the wire', () => {
   });
 
   const changed: readonly [string, (wire: Buffer) => void, string][] = [
-    ['of a version that nobody knows', (wire) => wire.writeUInt8(0x81, 65), 'version 1'],
+    ['of an unknown version', (wire) => wire.writeUInt8(0x81, 65), 'version 1'],
     ['without a writable signer', (wire) => wire.writeUInt8(1, 66), 'no writable signer'],
     ['with fewer signatures than signers', (wire) => wire.writeUInt8(2, 65), 'signatures'],
     ['with an account twice', (wire) => wire.copyWithin(69 + 32, 69, 69 + 32), 'twice'],
@@ -88,7 +88,7 @@ describe('a transaction on the wire', () => {
     });
   }
 
-  it('is refused when it fits no packet', () => {
+  it('is refused if it does not fit into a packet', () => {
     expect(() => readTransaction(new Uint8Array(1233))).to.throw(WireError, 'too large');
   });
 });

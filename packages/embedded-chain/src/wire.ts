@@ -1,5 +1,5 @@
 /**
- * A transaction as it travels. Read more strictly than the virtual machine needs: bytes that it cannot read end the
+ * A transaction on the wire. Read more strictly than the virtual machine requires: bytes that it cannot read end the
  * process, so nothing reaches it that was not read here first.
  */
 import { encodeBase58 } from '@coffer/kernel';
@@ -36,13 +36,13 @@ export interface Message {
 
 export interface WireTransaction {
   readonly bytes: Uint8Array;
-  /** Of the fee payer, in base58: its id. */
+  /** The fee payer's signature, in base58: its id. */
   readonly signature: string;
   readonly signatures: readonly Uint8Array[];
   readonly message: Message;
 }
 
-/** The bytes are no transaction that the chain takes. */
+/** The bytes are not a transaction that the chain accepts. */
 export class WireError extends Error {
   override readonly name = 'WireError';
 }
@@ -118,7 +118,7 @@ function accountCountOf(message: Message): number {
 
 export const isSigner = (message: Message, index: number) => index < message.requiredSignatures;
 
-/** Whether the message asks to write the account; `index` counts static keys, then looked up ones. */
+/** Whether the message asks to write the account; `index` counts static keys, then looked-up ones. */
 export function isWritable(message: Message, index: number): boolean {
   const { requiredSignatures, readonlySigned, readonlyUnsigned, staticKeys } = message;
   if (index < requiredSignatures) return index < requiredSignatures - readonlySigned;
@@ -147,7 +147,7 @@ class Reader {
     return value;
   }
 
-  /** One to three bytes of seven bits each, without needless ones. */
+  /** One to three bytes of seven bits each, without superfluous ones. */
   length(): number {
     let value = 0;
     for (let shift = 0; ; shift += 7) {

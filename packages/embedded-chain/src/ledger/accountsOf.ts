@@ -12,7 +12,7 @@ export interface NamedAccounts {
   readonly loaded: { readonly writable: readonly string[]; readonly readonly: readonly string[] };
 }
 
-/** Undefined where a table does not have what the message looks up. The machine then says why. */
+/** Undefined if a table lacks what the message looks up. The machine then says why. */
 export function accountsOf(
   message: Message,
   account: (address: string) => AccountState | undefined,

@@ -1,21 +1,21 @@
 /**
- * When each slot was. It follows from marks that are kept, so a slot is told the same time for ever: also an empty one,
- * and after a restart.
+ * When each slot was. Derived from stored marks, so a slot has the same time for ever, even an empty one and after a
+ * restart.
  */
 
 /** From this slot on each takes `slotMs`, until the next mark. */
 export interface TimeMark {
   readonly slot: bigint;
   readonly atMs: number;
-  /** 0 where slots are moved by hand. */
+  /** 0 if slots are advanced by hand. */
   readonly slotMs: number;
 }
 
-/** By so much the slots may be behind the machine's clock: they stand still while it sleeps. */
+/** How far the slots may be behind the machine's clock: they do not advance while it sleeps. */
 const TOLERATED_MS = 1000;
 
 export interface BlockTimeOptions {
-  /** The oldest first. */
+  /** Oldest first. */
   readonly marks: readonly TimeMark[];
   readonly slotMs: number;
   readonly keep: (mark: TimeMark) => void;
@@ -30,7 +30,7 @@ export function createBlockTimes({ marks, slotMs, keep }: BlockTimeOptions) {
     return mark ? mark.atMs + Number(slot - mark.slot) * mark.slotMs : 0;
   };
   const mark = (slot: bigint) => {
-    // A clock that was set back does not take the chain with it.
+    // A clock that is set back does not take the chain with it.
     const added = { slot, atMs: Math.max(Date.now(), msAt(slot - 1n)), slotMs };
     known.push(added);
     keep(added);
@@ -38,7 +38,7 @@ export function createBlockTimes({ marks, slotMs, keep }: BlockTimeOptions) {
   };
   return {
     mark,
-    /** Before anyone is told of the slot. */
+    /** Called before anyone is told of the slot. */
     see(slot: bigint): void {
       if (slot <= newest) return;
       newest = slot;

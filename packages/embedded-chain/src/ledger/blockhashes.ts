@@ -1,6 +1,6 @@
 /**
- * The blockhash of each slot. It follows from the chain's genesis, the slot and how often the slot was forked away, so
- * none is kept: those of 151 blocks are known again after a restart.
+ * The blockhash of each slot. Derived from the chain's genesis, the slot and how often the slot was forked away, so
+ * none is stored: those of 151 blocks are known again after a restart.
  */
 import { createHash } from 'node:crypto';
 import { encodeBase58 } from '@coffer/kernel';
@@ -8,7 +8,7 @@ import { encodeBase58 } from '@coffer/kernel';
 /** A transaction may be in the 150 blocks after the one whose hash it names. */
 export const MAXIMUM_BLOCKHASH_AGE = 150n;
 
-/** As many are known: nodes that lag, and what lands late, ask for older ones. */
+/** How many are known: lagging nodes and late landings ask for older ones. */
 const KNOWN_SLOTS = 256n;
 
 export interface Fork {
@@ -18,7 +18,7 @@ export interface Fork {
 
 export function createBlockhashes(genesis: Uint8Array, forks: readonly Fork[]) {
   const known: Fork[] = [...forks];
-  /** Of the slots up to `computedUpto`, the oldest first. */
+  /** Slots up to `computedUpto`, oldest first. */
   const slotOf = new Map<string, bigint>();
   let computedUpto = 0n;
 
@@ -39,7 +39,7 @@ export function createBlockhashes(genesis: Uint8Array, forks: readonly Fork[]) {
   };
   return {
     at,
-    /** Whether a transaction with it may be in the block of `slot`; it must be one that this block can know. */
+    /** Whether a transaction with it may be in the block of `slot`; that block must be able to know it. */
     isUsable(hash: string, slot: bigint, tip: bigint): boolean {
       computeUpto(tip);
       const found = slotOf.get(hash);

@@ -1,4 +1,4 @@
-/** How a transaction is executed in the block of a slot, and what is kept of it. */
+/** How a transaction is executed in the block of a slot, and what is recorded of it. */
 import { writeJson } from '../json.ts';
 import { tokenAccountOf } from '../tokens.ts';
 import type { TransactionError } from '../transactionError.ts';
@@ -37,11 +37,11 @@ export function createExecution({
   readonly blockhashes: ReturnType<typeof createBlockhashes>;
   readonly times: ReturnType<typeof createBlockTimes>;
   readonly recentFees: ReturnType<typeof createRecentFees>;
-  /** The newest final slot for a node whose newest is this. */
+  /** The newest final slot for a node whose newest slot is this. */
   readonly finalSlotOf: (newest: bigint) => bigint;
 }) {
   const { noncesAmong, advanceNonce, exchangeNonce } = createNonceExchange(vm);
-  /** Waiting for their slot, the earliest first. */
+  /** Waiting for their slot, earliest first. */
   let delayed: readonly { readonly slot: bigint; readonly wire: WireTransaction }[] = [];
 
   const setScene = (message: Message, slot: bigint) => {
@@ -54,7 +54,7 @@ export function createExecution({
     vm.setSlotHashes(hashes);
   };
 
-  /** Where a message names what gives it a place in a block; `parent` is the newest whose hash that block knows. */
+  /** What gives a message its place in a block; `parent` is the newest block whose hash that block knows. */
   const lifetimeOf = (
     message: Message,
     slot: bigint,
@@ -63,7 +63,7 @@ export function createExecution({
   ): { readonly nonceAccount: string | undefined } | undefined => {
     if (blockhashes.isUsable(message.recentBlockhash, slot, slots.now())) return { nonceAccount: undefined };
     const found = nonceAccountOf(message, account);
-    // In the block in which it was advanced it cannot be again.
+    // It cannot be advanced again in the block in which it was advanced.
     if (!found || found.nonce.value === nextNonce(blockhashes.at(parent))) return undefined;
     return { nonceAccount: found.address };
   };
@@ -83,7 +83,7 @@ export function createExecution({
     try {
       return executeNew(wire, slot, lifetime.nonceAccount);
     } catch (error) {
-      // The machine may have done what is not kept.
+      // The machine may have executed what is not recorded.
       store.fail(error);
       throw error;
     }
@@ -151,7 +151,7 @@ export function createExecution({
     recentFees.add({ slot, unitPrice: unitPriceOf(message), written });
   };
 
-  /** The slot of now, after all that was to land before it. */
+  /** The current slot, after everything that was to land before it. */
   const tip = (): bigint => {
     const now = slots.now();
     times.see(now);

@@ -1,4 +1,4 @@
-/** What a transaction pays: by signature, and for its priority by compute unit. */
+/** What a transaction pays: per signature, and for its priority per compute unit. */
 import type { Message } from '../wire.ts';
 
 const LAMPORTS_PER_SIGNATURE = 5000n;
@@ -7,7 +7,7 @@ const COMPUTE_BUDGET_PROGRAM = 'ComputeBudget111111111111111111111111111111';
 const SET_UNIT_LIMIT = 2;
 const SET_UNIT_PRICE = 3;
 const UNITS_PER_INSTRUCTION = 200_000n;
-/** Of programs that are part of the runtime. */
+/** For programs that are part of the runtime. */
 const UNITS_PER_BUILTIN_INSTRUCTION = 3_000n;
 const MAXIMUM_UNITS = 1_400_000n;
 const BUILTIN_PROGRAMS: readonly (string | undefined)[] = [
@@ -19,7 +19,7 @@ const BUILTIN_PROGRAMS: readonly (string | undefined)[] = [
   'LoaderV411111111111111111111111111111111111',
   'Vote111111111111111111111111111111111111111',
 ];
-/** Their instructions carry signatures of their own. */
+/** Their instructions carry their own signatures. */
 const SIGNATURE_PROGRAMS: readonly (string | undefined)[] = [
   'Ed25519SigVerify111111111111111111111111111',
   'KeccakSecp256k11111111111111111111111111111',

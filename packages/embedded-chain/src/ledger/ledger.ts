@@ -26,7 +26,7 @@ export interface LedgerOptions {
   readonly store: Store;
   readonly vm: Vm;
   readonly slots: Slots;
-  /** 0 where they are moved by hand. */
+  /** 0 if they are advanced by hand. */
   readonly slotMs: number;
   readonly finality: Finality;
   readonly genesis: Uint8Array;
@@ -57,7 +57,7 @@ export function createLedger({ store, vm, slots, slotMs, finality, genesis }: Le
 
   return {
     tip,
-    /** The newest slot of that commitment, for a node whose newest is `tip`. */
+    /** The newest slot with that commitment, for a node whose newest slot is `tip`. */
     slotAt,
     commitmentOf(slot: bigint, newest: bigint): Commitment {
       if (slot <= slotAt('finalized', newest)) return 'finalized';
@@ -67,10 +67,10 @@ export function createLedger({ store, vm, slots, slotMs, finality, genesis }: Le
       blockhash: blockhashes.at(slot),
       lastValidBlockHeight: heightOf(slot) + MAXIMUM_BLOCKHASH_AGE,
     }),
-    /** Whether a block after that of `slot` takes the message: for its blockhash, or for a nonce as of then. */
+    /** Whether a block after `slot` accepts the message: for its blockhash, or for a nonce as of then. */
     isInTime: (message: Message, slot: bigint) =>
       lifetimeOf(message, slot, slot, (address) => accountAt(address, slot)) !== undefined,
-    /** Whether the block of `slot` takes a transaction with this blockhash. */
+    /** Whether the block of `slot` accepts a transaction with this blockhash. */
     isUsable: (blockhash: string, slot: bigint) => blockhashes.isUsable(blockhash, slot, tip()),
     accountAt,
     programAccounts: (program: string, slot: bigint) =>
@@ -83,7 +83,7 @@ export function createLedger({ store, vm, slots, slotMs, finality, genesis }: Le
       const isOfDelegate = (state: AccountState) => tokenAccountOf(state)?.delegate === delegate;
       return accountsWhere(store.accountsOfDelegate(addressBytes(delegate)), isOfDelegate, slot);
     },
-    /** Of all accounts. Fees are burnt, so it falls. */
+    /** In all accounts. Fees are burnt, so it falls. */
     totalLamports(slot: bigint): bigint {
       const lamports = (state: AccountState | undefined) => state?.lamports ?? 0n;
       return store
@@ -100,7 +100,7 @@ export function createLedger({ store, vm, slots, slotMs, finality, genesis }: Le
     land: (wire: WireTransaction): Landing => execute(wire, tip()),
     landLater,
 
-    /** As if it were in the block after `slot`; nothing is kept. */
+    /** As if it were in the block after `slot`; nothing is recorded. */
     simulate(wire: WireTransaction, slot: bigint, verifySignatures: boolean): SimulatedExecution {
       const accounts = accountsOf(wire.message, (address) => accountAt(address, slot));
       const named = [...(accounts?.all ?? []), ...wire.message.lookups.map(({ table }) => table)];
@@ -129,12 +129,12 @@ export function createLedger({ store, vm, slots, slotMs, finality, genesis }: Le
     countsFrom: store.countsFrom,
     transactionsNaming: store.transactionsNaming,
     transactionCount: store.transactionCount,
-    /** The lowest price per compute unit by slot, of those that wrote all these accounts. */
+    /** The lowest price per compute unit by slot, among transactions that wrote all these accounts. */
     recentFees: (written: readonly string[]) => recentFees.upto(tip(), written),
 
     /**
-     * The blocks from `firstSlot` on are replaced by empty ones. Returns the transactions that were in them, which no
-     * node holds any more: whoever has them may send them again.
+     * Replaces the blocks from `firstSlot` on with empty ones. Returns the transactions that were in them, which no
+     * node holds any longer: whoever has them may send them again.
      */
     fork(firstSlot: bigint): readonly Uint8Array[] {
       const now = tip();
@@ -146,7 +146,7 @@ export function createLedger({ store, vm, slots, slotMs, finality, genesis }: Le
       return dropped;
     },
 
-    /** Sets what no transaction made: a mint, the faucet's funds. Kept only where it is not there yet. */
+    /** Sets what no transaction made: a mint, the faucet's funds. Stored only if it does not exist yet. */
     ensureAccount(address: string, state: AccountState): void {
       if (vm.account(address)) return;
       vm.setAccount(address, state);

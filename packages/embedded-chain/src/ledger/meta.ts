@@ -1,4 +1,4 @@
-/** What a transaction did, as `getTransaction` answers it. */
+/** What a transaction did, as answered by `getTransaction`. */
 import { isUtf8 } from 'node:buffer';
 import { encodeBase58 } from '@coffer/kernel';
 import { mintOf, tokenAccountOf, uiAmountOf } from '../tokens.ts';
@@ -76,7 +76,7 @@ function tokenBalancesOf(states: States, { account }: ExecutedFacts) {
   });
 }
 
-/** All memos, each after its length in bytes, as nodes index them; null where there is none. */
+/** All memos, each after its length in bytes, as nodes index them; null if there are none. */
 export function memoOf({ staticKeys, instructions }: Message): string | null {
   const memos = instructions
     .filter(({ programIndex }) => MEMO_PROGRAMS.includes(staticKeys[programIndex]))

@@ -1,4 +1,4 @@
-/** The nonces that the machine has, and those that the chain has in their place. */
+/** Exchanges the nonces that the machine has for those of the chain. */
 import type { AccountState, Vm } from '../vm.ts';
 import type { NamedAccounts } from './accountsOf.ts';
 import { nonceOf, withNonce } from './nonces.ts';
@@ -10,7 +10,9 @@ export function createNonceExchange(vm: Vm) {
     const state = vm.account(address);
     if (state) vm.setAccount(address, withNonce(state, value));
   };
-  /** The machine takes a transaction's own blockhash for the newest: what follows from it stands for the chain's. */
+  /**
+   * The machine takes a transaction's own blockhash for the newest: what it derives from that stands for the chain's.
+   */
   const exchangeNonce = (address: string, from: string, to: string) => {
     if (nonceOf(vm.account(address))?.value === from) advanceNonce(address, to);
   };

@@ -1,6 +1,6 @@
 /**
- * Durable nonces: a transaction that names the value of a nonce account where others name a recent blockhash, and
- * advances it first, may be sent at any time, once.
+ * Durable nonces: a transaction that names the value of a nonce account in place of a recent blockhash, and first
+ * advances it, may be sent at any time, once.
  */
 import { createHash } from 'node:crypto';
 import { decodeBase58Address, encodeBase58 } from '@coffer/kernel';
@@ -39,12 +39,12 @@ export function withNonce(state: AccountState, value: string): AccountState {
   return { ...state, data };
 }
 
-/** What a nonce becomes that is advanced in the block after the one of this hash. */
+/** The next value of a nonce that is advanced in the block after the one with this hash. */
 export function nextNonce(blockhash: string): string {
   return encodeBase58(createHash('sha256').update('DURABLE_NONCE').update(bytesOf(blockhash)).digest());
 }
 
-/** The account whose nonce is in the place of the blockhash, if it is and its authority has signed. */
+/** The account whose nonce replaces the blockhash, if it does and its authority has signed. */
 export function nonceAccountOf(
   message: Message,
   account: (address: string) => AccountState | undefined,
@@ -66,6 +66,6 @@ export function nonceAccountOf(
 
 function bytesOf(hash: string): Uint8Array {
   const bytes = decodeBase58Address(hash);
-  if (!bytes) throw new TypeError(`${hash} is no hash`);
+  if (!bytes) throw new TypeError(`${hash} is not a hash`);
   return bytes;
 }

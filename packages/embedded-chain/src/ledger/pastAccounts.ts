@@ -8,7 +8,7 @@ export function createPastAccounts(store: Store, vm: Vm) {
     return earlier ? earlier.state : vm.account(address);
   };
 
-  /** Of the accounts that are so now, as the store finds them, those that were so in the slot. */
+  /** Of the accounts that now meet the condition, as the store finds them, those that met it in the slot. */
   function* accountsWhere(
     found: Iterable<readonly [string, AccountState]>,
     isWanted: (state: AccountState) => boolean,

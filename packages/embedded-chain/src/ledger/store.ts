@@ -1,6 +1,6 @@
 /**
- * What the chain keeps, in one SQLite file: accounts as they are now, how they were before each transaction that is
- * not finalized, and every transaction. Writes are grouped: they become durable together, and `durable` says when.
+ * What the chain stores, in one SQLite file: accounts as they are now, how they were before each transaction that is
+ * not final, and every transaction. Writes are grouped: they become durable together, and `durable` says when.
  */
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../tokens.ts';
@@ -12,18 +12,18 @@ export interface StoredTransaction {
   readonly signature: string;
   readonly slot: bigint;
   readonly blockTimeSeconds: number;
-  /** JSON of the error; null where it succeeded. */
+  /** JSON of the error; null if it succeeded. */
   readonly error: string | null;
   readonly memo: string | null;
 }
 
 export interface TransactionRecord extends StoredTransaction {
   readonly wire: Uint8Array;
-  /** JSON, as `getTransaction` answers it. */
+  /** JSON, as answered by `getTransaction`. */
   readonly meta: string;
 }
 
-/** An account before and after a transaction; undefined where it was or is not there. */
+/** An account before and after a transaction; undefined if it did not exist. */
 export interface AccountChange {
   readonly address: string;
   readonly before: AccountState | undefined;
@@ -44,13 +44,13 @@ export interface SignaturePage {
 
 export type Store = ReturnType<typeof openStore>;
 
-/** A process that is going may still hold the file. */
+/** A process that is ending may still hold the file. */
 const OWNER_LIMIT_MS = 10_000;
 
-/** Of what is kept. */
+/** The version of the file's format. */
 const FORMAT = 1;
 
-/** Of a token account, whose bytes have the same places in both token programs. */
+/** Token accounts, whose bytes have the same layout in both token programs. */
 const OF_TOKEN_PROGRAMS = `owner in ('${TOKEN_PROGRAM}', '${TOKEN_2022_PROGRAM}')`;
 const MINT = 'substr(data, 1, 32)';
 const DELEGATE = 'substr(data, 77, 32)';
@@ -83,7 +83,9 @@ create table if not exists forks (number integer primary key, first_slot integer
   last_slot integer not null) strict;
 `;
 
-/** `path` is a file, or `:memory:` for what nobody keeps. `onBroken` is told once when nothing can be kept any more. */
+/**
+ * `path` is a file, or `:memory:` for what nobody keeps. `onBroken` is called once when nothing can be stored any more.
+ */
 export function openStore(path: string, onBroken: (error: unknown) => void, ownerLimitMs = OWNER_LIMIT_MS) {
   const database = ownedDatabase(path, ownerLimitMs);
   const sql = statementsOf(database);
@@ -118,13 +120,13 @@ export function openStore(path: string, onBroken: (error: unknown) => void, owne
       yield* accountRows(sql.accounts.iterate());
     },
     accountsOf: (program: string) => accountRows(sql.accountsOf.iterate(program)),
-    /** And its mint itself may be among them, whose bytes begin with something else. */
+    /** The mint itself may also be among them; its bytes begin with something else. */
     accountsOfMint: (mint: Uint8Array) => accountRows(sql.accountsOfMint.iterate(mint)),
     accountsOfDelegate: (delegate: Uint8Array) => accountRows(sql.accountsOfDelegate.iterate(delegate)),
     totalLamports: () => BigInt(text(sql.totalLamports.get()?.total)),
-    /** Of those that are not final. */
+    /** Changes that are not final. */
     changedAfter: (slot: bigint) => sql.changedAfter.all(slot).map((row) => text(row.address)),
-    /** Without undo: it was always so. */
+    /** Without undo: it was always like this. */
     keepAccount: (address: string, state: AccountState) =>
       group.write(() => writeAccount(sql, address, state)),
 
@@ -151,7 +153,7 @@ export function openStore(path: string, onBroken: (error: unknown) => void, owne
       group.write(() => sql.keepTokenAccount.run(owner, address)),
     tokenAccountsOf: (owner: string) => sql.tokenAccountsOf.all(owner).map((row) => text(row.address)),
 
-    /** How the account was at the end of the slot, where a later one changed it. */
+    /** The account at the end of the slot, if a later one changed it. */
     accountBefore(address: string, slot: bigint): { state: AccountState | undefined } | undefined {
       const row = sql.accountBefore.get(address, slot);
       return row && { state: row.lamports === null ? undefined : accountOf(row) };
@@ -159,8 +161,8 @@ export function openStore(path: string, onBroken: (error: unknown) => void, owne
     forgetUndo: (uptoSlot: bigint) => group.write(() => sql.forgetUndo.run(uptoSlot)),
 
     /**
-     * Takes back the slots from `firstSlot` on. Returns the accounts that are another now, and the transactions that
-     * are in no block any more.
+     * Takes back the slots from `firstSlot` on. Returns the accounts that have changed, and the transactions that are
+     * no longer in a block.
      */
     fork: (firstSlot: bigint, lastSlot: bigint) =>
       group.write(() => {
@@ -186,9 +188,9 @@ export function openStore(path: string, onBroken: (error: unknown) => void, owne
       const row = sql.transaction.get(signature);
       return row && recordOf(row);
     },
-    /** The number of the newest that is in a block up to the slot. */
+    /** The number of the newest transaction in a block up to the slot. */
     newestSequence: (uptoSlot: bigint) => int(sql.newestSequence.get(uptoSlot)?.sequence),
-    /** The oldest first. */
+    /** Oldest first. */
     transactionsAfter: (sequence: number, uptoSlot: bigint): readonly TransactionRecord[] =>
       sql.transactionsAfter.all(sequence, uptoSlot).map(recordOf),
     /** In the order in which they were executed. */
@@ -198,7 +200,7 @@ export function openStore(path: string, onBroken: (error: unknown) => void, owne
       const row = sql.blockTimeIn.get(slot);
       return row && int(row.block_time);
     },
-    /** How many there were, by so many slots at a time; where there were none the number is not there. */
+    /** How many there were, per that many slots; where there were none, the number is missing. */
     countsFrom: (firstSlot: bigint, slotsEach: bigint): ReadonlyMap<bigint, number> =>
       new Map(
         sql.countsFrom.all(slotsEach, firstSlot).map((row) => [BigInt(int(row.period)), int(row.count)]),
@@ -207,16 +209,16 @@ export function openStore(path: string, onBroken: (error: unknown) => void, owne
       const row = sql.status.get(signature);
       return row && storedOf(row);
     },
-    /** The newest first. */
+    /** Newest first. */
     transactionsNaming: (address: string, page: SignaturePage): readonly StoredTransaction[] =>
       sql.transactionsNaming
         .all(address, page.before ?? Number.MAX_SAFE_INTEGER, page.until ?? 0, page.uptoSlot, page.limit)
         .map(storedOf),
     transactionCount: () => int(sql.transactionCount.get()?.count),
 
-    /** Resolves when all that was written before is on the disk. Rejects when it never will be. */
+    /** Resolves once everything written before is on disk. Rejects if it never will be. */
     durable: () => group.durable(),
-    /** Something went wrong that leaves the machine and the disk apart. */
+    /** Something went wrong after which the machine and the disk differ. */
     fail: group.fail,
     close() {
       group.commit();
@@ -228,7 +230,7 @@ export function openStore(path: string, onBroken: (error: unknown) => void, owne
 function ownedDatabase(path: string, ownerLimitMs: number): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: ownerLimitMs });
   try {
-    // Exclusive: the system lets go of the lock when the process ends, however it ends.
+    // Exclusive: the system releases the lock when the process ends, however it ends.
     database.exec('pragma locking_mode = exclusive; pragma journal_mode = wal; pragma synchronous = full;');
     database.exec(`begin immediate; ${SCHEMA} commit;`);
   } catch (cause) {
@@ -241,8 +243,8 @@ function ownedDatabase(path: string, ownerLimitMs: number): DatabaseSync {
 }
 
 /**
- * Writes of one turn of the event loop are one transaction of the database: with many callers at once the disk is
- * asked once for all of them.
+ * Writes of one turn of the event loop are one transaction of the database: with many callers at once there is one sync
+ * for all of them.
  */
 function commitGroupOf(database: DatabaseSync, onBroken: (error: unknown) => void) {
   let waiting: PromiseWithResolvers<void> | undefined;
@@ -273,7 +275,7 @@ function commitGroupOf(database: DatabaseSync, onBroken: (error: unknown) => voi
       if (!waiting) {
         database.exec('begin immediate');
         waiting = Promise.withResolvers();
-        // Heard by whoever waits for it; with nobody waiting, the next write says it.
+        // Whoever waits for it gets it; with nobody waiting, the next write reports it.
         waiting.promise.catch(() => undefined);
         setImmediate(commit);
       }
@@ -310,7 +312,7 @@ function statementsOf(database: DatabaseSync) {
     accountsOfDelegate: prepare(
       `select address, ${ACCOUNT} from accounts where ${DELEGATE} = ? and ${IS_DELEGATED}`,
     ),
-    // Less than the 2^63 that a sum may have: all of it was the faucet's.
+    // Less than the 2^63 that a sum may have: the faucet once had all of it.
     totalLamports: prepare(
       'select cast(coalesce(sum(cast(lamports as integer)), 0) as text) as total from accounts',
     ),
@@ -328,7 +330,7 @@ function statementsOf(database: DatabaseSync) {
       `select ${ACCOUNT} from undo where address = ? and slot > ? order by sequence limit 1`,
     ),
     forgetUndo: prepare('delete from undo where slot <= ?'),
-    // The oldest last: it is the one that stays.
+    // Oldest last: it is the one that stays.
     undoFrom: prepare(`select address, ${ACCOUNT} from undo where slot >= ? order by sequence desc`),
     transactionsFrom: prepare('select wire from transactions where slot >= ? order by sequence'),
     dropUndoFrom: prepare('delete from undo where slot >= ?'),

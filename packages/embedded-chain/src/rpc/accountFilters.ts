@@ -7,7 +7,7 @@ import type { AccountFilter, Settings } from './params.ts';
 
 const MAXIMUM_FILTERS = 4;
 const MAXIMUM_BYTES = 128;
-/** So many digits hold that many bytes; more would take long to decode. */
+/** This many digits hold that many bytes; more would take long to decode. */
 const MAXIMUM_BASE58_DIGITS = 175;
 
 export function accountFilter({ filters }: Settings): (state: AccountState) => boolean {

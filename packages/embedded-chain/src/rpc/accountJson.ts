@@ -10,15 +10,15 @@ import type { Encoding, Settings } from './params.ts';
 /** Longer data takes too long to write in base58; nodes refuse it too. */
 const MAXIMUM_BASE58_BYTES = 128;
 const TOO_LARGE_FOR_BASE58 = 'error: data too large for bs58 encoding';
-/** Of accounts that pay no rent, which all are. */
+/** For accounts that pay no rent, as all here. */
 const RENT_EPOCH = 2n ** 64n - 1n;
 
 export interface AccountView {
   readonly encoding?: Encoding | null | undefined;
   readonly dataSlice?: Settings['dataSlice'];
-  /** To a subscriber, who cannot be refused any more. */
+  /** For a subscriber, who can no longer be refused. */
   readonly isNotified?: boolean | undefined;
-  /** To find the decimals of a mint. */
+  /** Used to find the decimals of a mint. */
   readonly account: (address: string) => AccountState | undefined;
 }
 

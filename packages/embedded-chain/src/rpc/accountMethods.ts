@@ -9,9 +9,9 @@ import { asAddress, type Settings } from './params.ts';
 
 const MAXIMUM_ACCOUNTS = 100;
 const LARGEST_ACCOUNTS = 20;
-/** Of one answer; more would hold up everyone else. */
+/** Per answer; more would hold up everybody else. */
 const MAXIMUM_SCANNED_BYTES = 64 * 1024 * 1024;
-/** Of an account in JSON, beside its data. */
+/** The size of an account in JSON, without its data. */
 const ACCOUNT_BYTES = 200;
 
 type Keyed = readonly [address: string, state: AccountState];
@@ -92,7 +92,7 @@ export const accountMethods: Readonly<Record<string, Method>> = {
     const json = keyedJson(sorted, settings, slot, context);
     return settings.withContext ? withContext(slot, json) : json;
   },
-  /** What the faucet still has is in nobody's hands. */
+  /** What the faucet still has does not circulate. */
   getSupply: (params, context) => {
     const settings = params.settings(0);
     const slot = slotFor(context, settings);
@@ -120,7 +120,7 @@ export const accountMethods: Readonly<Record<string, Method>> = {
   },
 };
 
-/** Null where there is no account. */
+/** Null if there is no account. */
 function viewOf({ ledger }: RpcContext, slot: bigint, { encoding, dataSlice }: Settings) {
   const account = (address: string) => ledger.accountAt(address, slot);
   return (address: string) => {

@@ -1,4 +1,4 @@
-/** Blocks: the genesis, then one in every slot since the first, empty where nothing was sent. */
+/** Blocks: the genesis, then one in every slot since the first, empty if nothing was sent. */
 import { FIRST_SLOT, GENESIS_SLOT, heightOf, parentOf, SLOTS_PER_EPOCH } from '../ledger/slots.ts';
 import { type Method, type RpcContext, slotFor } from './context.ts';
 import { blockCleanedUp, blockNotAvailable, invalidParams, slotSkipped } from './errors.ts';
@@ -10,11 +10,11 @@ import {
   transactionInBlock,
 } from './transactionJson.ts';
 
-/** As a node bounds it. */
+/** The limit that nodes have. */
 const MAXIMUM_RANGE = 500_000n;
 const MAXIMUM_SAMPLES = 720n;
 const SAMPLE_SECONDS = 60;
-/** Of the samples of a chain whose slots are moved by hand. */
+/** For the samples of a chain whose slots are advanced by hand. */
 const CLUSTER_SLOT_MS = 400;
 
 export const blockMethods: Readonly<Record<string, Method>> = {
@@ -29,7 +29,7 @@ export const blockMethods: Readonly<Record<string, Method>> = {
       previousBlockhash: context.ledger.blockhashAt(parentOf(slot)).blockhash,
       parentSlot: parentOf(slot),
       ...transactionsOf(slot, settings, context),
-      // There is nobody to be rewarded.
+      // There is nobody to reward.
       ...(settings.rewards !== false && { rewards: [] }),
       blockTime: context.ledger.blockTimeSeconds(slot),
       blockHeight: heightOf(slot),
@@ -59,7 +59,7 @@ export const blockMethods: Readonly<Record<string, Method>> = {
     if (slot > context.faults.tip()) throw blockNotAvailable(slot);
     return context.ledger.blockTimeSeconds(slot);
   },
-  /** Nothing is ever thrown away, unless a spec asks for it: clients know by the genesis that the history is whole. */
+  /** Nothing is ever discarded unless a spec asks for it: the genesis tells clients that the history is complete. */
   getFirstAvailableBlock: (_params, context) => firstKept(context),
   minimumLedgerSlot: (_params, context) => firstKept(context),
   getEpochSchedule: () => ({
@@ -100,7 +100,7 @@ function samples(limit: bigint, { ledger, faults }: RpcContext) {
   const slotsEach = BigInt(
     Math.max(1, Math.round((SAMPLE_SECONDS * 1000) / (ledger.slotMs || CLUSTER_SLOT_MS))),
   );
-  // Of those that are over, the newest first.
+  // Completed samples, newest first.
   const next = (faults.tip() + 1n) / slotsEach;
   const first = greater(next - limit, FIRST_SLOT / slotsEach + 1n);
   const counts = ledger.countsFrom(first * slotsEach, slotsEach);

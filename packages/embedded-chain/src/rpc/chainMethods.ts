@@ -1,4 +1,4 @@
-/** Slots, heights, blockhashes, and what the cluster says of itself. */
+/** Slots, heights, blockhashes, and what the cluster says about itself. */
 import { heightOf, SLOTS_PER_EPOCH } from '../ledger/slots.ts';
 import { API_VERSION, type Method, type RpcContext, slotFor, withContext } from './context.ts';
 import { nodeBehind } from './errors.ts';
@@ -14,12 +14,12 @@ export const chainMethods: Readonly<Record<string, Method>> = {
   },
   getVersion: () => ({ 'solana-core': API_VERSION, 'feature-set': FEATURE_SET }),
   getGenesisHash: (_params, { genesisHash }) => genesisHash,
-  /** Of the cluster's only node: the one key that this chain has. */
+  /** The identity of the cluster's only node: the one key that this chain has. */
   getIdentity: (_params, { faucet }) => ({ identity: faucet.address }),
   getClusterNodes: (_params, { faucet, listensAt }) => [
     {
       pubkey: faucet.address,
-      // It has nobody to gossip with, and takes transactions by its RPC only.
+      // It has nobody to gossip with, and accepts transactions only by its RPC.
       ...{ gossip: null, tvu: null, tpu: null, tpuQuic: null, tpuForwards: null, tpuForwardsQuic: null },
       ...{ tpuVote: null, serveRepair: null },
       ...listensAt(),
@@ -28,7 +28,7 @@ export const chainMethods: Readonly<Record<string, Method>> = {
       shredVersion: 0,
     },
   ],
-  /** Nobody votes: a block becomes final by its age. */
+  /** Nobody votes: a block becomes final by age. */
   getVoteAccounts: (params) => {
     const { votePubkey } = params.settings(0);
     if (votePubkey) asAddress(votePubkey);

@@ -13,15 +13,15 @@ export interface RpcContext {
   readonly faucet: Faucet;
   readonly ensureMint: (mint: { readonly address: string; readonly decimals: number }) => Promise<void>;
   readonly genesisHash: string;
-  /** Host and port, of the RPC and of subscriptions. */
+  /** Host and port of the RPC and of subscriptions. */
   readonly listensAt: () => { readonly rpc: string; readonly pubsub: string };
-  /** What this node knows and does, which may not be what it should. */
+  /** What this node knows and does, which may be less than it should. */
   readonly faults: Faults;
 }
 
 export type Method = (params: Params, context: RpcContext) => unknown;
 
-/** The slot whose state answers: what a node takes for finalized unless it is told otherwise. */
+/** The slot whose state answers: by default what a node takes for finalized. */
 export function slotFor(
   { ledger, faults }: RpcContext,
   settings: Settings,

@@ -1,4 +1,4 @@
-/** What specs ask of a chain in another process. */
+/** How specs control a chain in another process. */
 import { z } from 'zod';
 import { faultSchema } from '../faults.ts';
 import type { Method } from './context.ts';
@@ -10,9 +10,9 @@ export interface Control {
 }
 
 const forkSchema = z.strictObject({
-  /** So many of the newest. */
+  /** How many of the newest. */
   slots: z.int().min(1),
-  /** What was in them lands again after so many slots; never unless said. */
+  /** What was in them lands again after this many slots; by default never. */
   landAgainAfter: z.int().min(1).optional(),
 });
 export type ForkOptions = z.infer<typeof forkSchema>;

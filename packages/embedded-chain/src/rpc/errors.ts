@@ -1,4 +1,4 @@
-/** Errors as Solana's nodes number and word them. */
+/** Errors with the numbers and the words of Solana's nodes. */
 import { describeTransactionError, type TransactionError } from '../transactionError.ts';
 
 export class RpcError extends Error {

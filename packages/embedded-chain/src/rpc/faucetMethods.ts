@@ -14,19 +14,20 @@ export const faucetMethods: Readonly<Record<string, Method>> = {
     const lamports = params.u64(1);
     return give(context, (blockhash) => context.faucet.lamportsTo(recipient, lamports, blockhash));
   },
-  /** Not one of Solana's: owner, mint, amount of base units as text. Makes the associated token account. */
+  /** Not one of Solana's: owner, mint, amount of base units as text. Creates the associated token account. */
   requestTokenAirdrop: (params, context) => {
     const owner = params.address(0);
     const mint = params.address(1);
     const text = params.string(2);
-    if (!AMOUNT.test(text) || BigInt(text) >= 2n ** 64n) throw invalidParams('the amount is no u64 as text');
+    if (!AMOUNT.test(text) || BigInt(text) >= 2n ** 64n)
+      throw invalidParams('the amount is not a u64 as text');
     const found = mintOf(context.ledger.accountAt(mint, context.ledger.tip()));
     if (found?.mintAuthority !== context.faucet.address)
       throw invalidParams('the faucet cannot mint this token');
     const gift = { owner, mint, program: found.program, amount: BigInt(text) };
     return give(context, (blockhash) => context.faucet.tokensTo(gift, blockhash));
   },
-  /** Ours as well: makes a mint of the faucet with these decimals at an address where nothing is yet. */
+  /** Also ours: creates a mint of the faucet with these decimals at an unused address. */
   ensureMint: async (params, context) => {
     const address = params.address(0);
     const decimals = params.u64(1);

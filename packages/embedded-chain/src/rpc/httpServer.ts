@@ -4,14 +4,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { AnswerLost, type Faults } from '../faults.ts';
 import type { Rpc } from './rpc.ts';
 
-/** Of a batch of the largest transactions, with room to spare. */
+/** For a batch of the largest transactions, with room to spare. */
 const MAXIMUM_BODY_BYTES = 512 * 1024;
 const LOOPBACK_HOSTS: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
 export interface HttpServerOptions {
   readonly rpc: Rpc;
   readonly faults: Faults;
-  /** What specs ask for at `/control`, with its token as the bearer; it answers also while the node is down. */
+  /** What specs call at `/control`, with its token as the bearer; it answers even while the node is down. */
   readonly control: { readonly rpc: Rpc; readonly token: string } | undefined;
   readonly onError: (error: unknown) => void;
 }
@@ -64,7 +64,7 @@ function isBearer({ headers }: IncomingMessage, token: string): boolean {
   return given.length === wanted.length && timingSafeEqual(given, wanted);
 }
 
-/** Whether it is that of a page of this machine. */
+/** Whether it is the origin of a page on this machine. */
 export function isLoopbackOrigin(origin: string): boolean {
   return URL.canParse(origin) && LOOPBACK_HOSTS.includes(new URL(origin).hostname);
 }
@@ -75,7 +75,7 @@ function allowLoopbackOrigin({ headers }: IncomingMessage, response: ServerRespo
   if (!origin || !isLoopbackOrigin(origin)) return;
   response.setHeader('access-control-allow-origin', origin);
   response.setHeader('access-control-allow-methods', 'POST, OPTIONS');
-  // Clients name themselves in headers of their own.
+  // Clients identify themselves in their own headers.
   response.setHeader(
     'access-control-allow-headers',
     headers['access-control-request-headers'] ?? 'content-type',
@@ -83,7 +83,7 @@ function allowLoopbackOrigin({ headers }: IncomingMessage, response: ServerRespo
   response.setHeader('access-control-max-age', '600');
 }
 
-/** Undefined where it is too large. */
+/** Undefined if it is too large. */
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -1,10 +1,10 @@
-/** Binds the servers: clients look for subscriptions at the port after that of the RPC. */
+/** Binds the servers: clients look for subscriptions at the port after the RPC's. */
 import { once } from 'node:events';
 import type { Server } from 'node:net';
 
 const ATTEMPTS = 20;
 
-/** Returns the port of the RPC; with port 0 it is one whose next is free as well. */
+/** Returns the port of the RPC; port 0 finds one whose next port is also free. */
 export async function listenPair(rpc: Server, sockets: Server, host: string, port: number): Promise<number> {
   for (let attempt = 1; ; attempt += 1) {
     const bound = await listen(rpc, host, port);

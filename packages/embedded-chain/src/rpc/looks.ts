@@ -1,4 +1,4 @@
-/** What subscribers are told, by kind: each look tells what is new since the one before. */
+/** What subscribers are sent, by kind: each look sends what is new since the one before. */
 import { parseJson, writeJson } from '../json.ts';
 import type { Commitment } from '../ledger/ledger.ts';
 import type { TransactionRecord } from '../ledger/store.ts';
@@ -10,11 +10,11 @@ import { invalidParams } from './errors.ts';
 import { asAddress, asSignature, type Params, type Settings } from './params.ts';
 import { type RecordedTransaction, recordedTransaction } from './transactionJson.ts';
 
-/** Looks whether there is something to tell. Returns whether all is told. */
+/** Looks whether there is anything to send. Returns whether the subscription is complete. */
 export type Look = (notify: (method: string, result: unknown) => void) => boolean;
 
 const SYSTEM_PROGRAM = '1'.repeat(32);
-/** After a pause that was longer, the oldest are left out. */
+/** After a longer pause, the oldest are left out. */
 const MOST_SLOTS_TOLD = 1000n;
 
 export function createLooks(context: RpcContext) {
@@ -35,11 +35,11 @@ export function createLooks(context: RpcContext) {
   ]);
   return {
     kinds,
-    /** Before each round of looks: all of them are told of the same transactions. */
+    /** Before each round of looks, so that all of them see the same transactions. */
     begin(): void {
       for (const feed of feeds.values()) feed.advance();
     },
-    /** With nobody left to tell. */
+    /** If there are no subscribers left. */
     forget: () => feeds.clear(),
     forked(): void {
       for (const feed of feeds.values()) feed.rewind();
@@ -52,7 +52,7 @@ interface Executed extends RecordedTransaction {
   readonly slot: bigint;
 }
 
-/** The transactions that have reached a commitment since the round before. */
+/** The transactions that have reached a commitment since the last round. */
 function createFeed(commitment: Commitment, { ledger, faults }: RpcContext) {
   const newestSlot = () => ledger.slotAt(commitment, faults.tip());
   let told = ledger.newestSequence(newestSlot());
@@ -76,7 +76,7 @@ type Feed = ReturnType<typeof createFeed>;
 const newestFor = ({ ledger, faults }: RpcContext, settings: Settings) =>
   ledger.slotAt(settings.commitment ?? 'finalized', faults.tip());
 
-/** Told once, when the transaction has reached the commitment. */
+/** Sent once, when the transaction has reached the commitment. */
 function signatureLook(params: Params, context: RpcContext): Look {
   const signature = asSignature(params.string(0));
   const settings = params.settings(1);
@@ -95,7 +95,7 @@ function accountLook(params: Params, context: RpcContext): Look {
   const view = () => {
     const slot = newestFor(context, settings);
     const account = (of: string) => context.ledger.accountAt(of, slot);
-    // One that is closed is told as what is left of it.
+    // A closed account is shown as what is left of it.
     const nothing = { lamports: 0n, owner: SYSTEM_PROGRAM, data: new Uint8Array(), executable: false };
     const state = account(address) ?? nothing;
     const { encoding, dataSlice } = settings;

@@ -1,4 +1,4 @@
-/** What callers pass, read as a node reads it: unknown settings are ignored, wrong ones are refused. */
+/** Parameters of calls, read as a node reads them: unknown settings are ignored, wrong ones are refused. */
 
 import { decodeBase58, decodeBase58Address } from '@coffer/kernel';
 import { z } from 'zod';
@@ -9,7 +9,7 @@ const U64_MAX = 2n ** 64n - 1n;
 const u64 = z
   .union([z.int(), z.bigint()])
   .transform((value) => BigInt(value))
-  .refine((value) => value >= 0n && value <= U64_MAX, 'is no u64');
+  .refine((value) => value >= 0n && value <= U64_MAX, 'is not a u64');
 
 const filter = z.union([
   z.object({ dataSize: u64 }),
@@ -103,7 +103,7 @@ export class Params {
     return this.#list[index] === undefined || this.#list[index] === null ? undefined : this.u64(index);
   }
 
-  /** Of the methods that take an encoding in their place, as they all once did. */
+  /** For methods that accept an encoding in place of the settings, as all once did. */
   encodingSettings(index: number): Settings {
     const value = this.#list[index];
     return typeof value === 'string'

@@ -1,4 +1,4 @@
-/** Instructions of programs that everybody knows, in the words of Solana's JSON. */
+/** Instructions of well-known programs, in the words of Solana's JSON. */
 
 import { encodeBase58 } from '@coffer/kernel';
 import { ASSOCIATED_TOKEN_PROGRAM } from '@coffer/solana';
@@ -15,7 +15,7 @@ type Info = Readonly<Record<string, unknown>>;
 
 const SYSTEM_PROGRAM = '1'.repeat(32);
 
-/** Undefined where it is shown as it is: of another program, or not as its program reads it. */
+/** Undefined if it is shown unparsed: of another program, or not as its program reads it. */
 export function parsedInstruction({ program, accounts, data }: NamedInstruction) {
   const name = nameOf(program);
   if (!name) return undefined;
@@ -30,7 +30,7 @@ export function parsedInstruction({ program, accounts, data }: NamedInstruction)
 
 function nameOf(program: string) {
   if (program === SYSTEM_PROGRAM) return 'system';
-  // Both of them are shown by this name.
+  // Both of them are shown under this name.
   if (isTokenProgram(program)) return 'spl-token';
   if (program === ASSOCIATED_TOKEN_PROGRAM) return 'spl-associated-token-account';
   return MEMO_PROGRAMS.includes(program) ? 'spl-memo' : undefined;
@@ -46,11 +46,11 @@ function readInstruction(
   return name === 'spl-token' ? tokenInstruction(reader) : associatedInstruction(reader);
 }
 
-/** Throws a TypeError where the text is none. */
+/** Throws a TypeError if the bytes are not text. */
 const textOf = (bytes: Uint8Array) =>
   new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
 
-/** Throws a RangeError where the instruction has less than it should. */
+/** Throws a RangeError if the instruction has less than it should. */
 class InstructionReader {
   #at = 0;
   readonly #accounts: readonly string[];
@@ -96,14 +96,14 @@ class InstructionReader {
     return found;
   }
 
-  /** The accounts by these names, in their order. */
+  /** The accounts under these names, in their order. */
   accounts(...names: readonly string[]): Info {
     return Object.fromEntries(names.map((name, index) => [name, this.account(index)]));
   }
 
   rest = (from: number) => this.#accounts.slice(from);
 
-  /** Who signs for an account: its owner, or several in its place. */
+  /** Who signs for an account: its owner, or several in the owner's place. */
   signers(at: number, one: string, several: string): Info {
     const owner = this.account(at);
     const rest = this.rest(at + 1);
@@ -122,7 +122,7 @@ function typed([type, read]: Reading, reader: InstructionReader) {
 
 type Reading = readonly [type: string, read: (reader: InstructionReader) => Info];
 
-/** By their numbers. What is written in bytes is in the order of the members. */
+/** By number. Bytes are read in the order of the members. */
 const SYSTEM_INSTRUCTIONS: readonly Reading[] = [
   [
     'createAccount',
@@ -200,7 +200,7 @@ const SYSTEM_INSTRUCTIONS: readonly Reading[] = [
   ],
 ];
 
-/** Named in the data already; it must be there all the same. */
+/** Already named in the data; it must be present all the same. */
 function withSecond(reader: InstructionReader): Info {
   reader.account(1);
   return {};
@@ -271,7 +271,7 @@ const byOwner = (at: InstructionReader, index: number) => at.signers(index, 'own
 const byMinter = (at: InstructionReader, index: number) =>
   at.signers(index, 'mintAuthority', 'multisigMintAuthority');
 
-/** By their numbers, in both programs. Those of extensions are shown as they are. */
+/** By number, in both programs. Those of extensions are shown unparsed. */
 const TOKEN_INSTRUCTIONS: ReadonlyMap<number, Reading> = new Map<number, Reading>([
   [0, ['initializeMint', (at) => ({ ...at.accounts('mint', 'rentSysvar'), ...newMint(at) })]],
   [1, ['initializeAccount', (at) => at.accounts('account', 'mint', 'owner', 'rentSysvar')]],

@@ -27,7 +27,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
 const MAXIMUM_BATCH = 100;
 
 export interface Rpc {
-  /** The text to answer with; undefined where nothing is to be answered. */
+  /** The text to answer with; undefined if there is nothing to answer. */
   readonly answer: (body: string) => Promise<string | undefined>;
 }
 
@@ -37,7 +37,7 @@ interface Request {
   readonly params?: unknown;
 }
 
-/** One, or a batch of them. Throws where the text is neither. */
+/** One request, or a batch. Throws if the text is neither. */
 function readRequests(body: string): { readonly requests: readonly unknown[]; readonly isBatch: boolean } {
   let request: unknown;
   try {
@@ -64,8 +64,8 @@ function failureJson(error: unknown, id: unknown) {
 }
 
 /**
- * For a socket: answers at once, and tells whether anything was refused. What has no id is not answered: web3.js sends
- * pings so.
+ * For a socket: answers at once, and tells whether anything was refused. Requests without an id are not answered:
+ * web3.js sends its pings like that.
  */
 export function answerRequests(body: string, call: (method: string, params: Params) => unknown) {
   let isRefused = false;
@@ -129,14 +129,14 @@ export function createRpc({ context, methods, onError }: RpcOptions): Rpc {
         return writeJson(failureJson(error, null));
       }
       const answers = [];
-      // In their order, as one caller after the other.
+      // In order, as from one caller after another.
       try {
         for (const one of read.requests) {
           const answer = await call(one);
           if (answer) answers.push(answer);
         }
       } finally {
-        // Nothing is told that a crash could still take back.
+        // Nothing is reported that a crash could still take back.
         await context.ledger.durable();
       }
       if (answers.length === 0) return undefined;

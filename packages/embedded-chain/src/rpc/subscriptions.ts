@@ -1,4 +1,4 @@
-/** Subscriptions over WebSocket. They are looked after only while there are any. */
+/** Subscriptions over WebSocket. They are only processed while there are any. */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -12,12 +12,12 @@ import { answerRequests } from './rpc.ts';
 
 const MAXIMUM_MESSAGE_BYTES = 64 * 1024;
 const MAXIMUM_SUBSCRIPTIONS = 1000;
-/** What a subscriber does not read is kept so far. */
+/** How much a subscriber may leave unread. */
 const MAXIMUM_UNREAD_BYTES = 16 * 1024 * 1024;
-/** web3.js asks for what was refused again at once, for ever: each refusal in a row takes longer, up to this. */
+/** web3.js repeats refused requests at once, for ever: each refusal in a row takes longer, up to this. */
 const FIRST_HOLD_MS = 500;
 const LONGEST_HOLD_MS = 30_000;
-/** Whoever asks for more at a time does not wait for answers. */
+/** Whoever sends more at a time does not wait for answers. */
 const MAXIMUM_HELD = 100;
 
 interface Subscription {
@@ -52,7 +52,7 @@ export function createSubscriptions(context: RpcContext, lookMs: number) {
     const lookFor = looks.kinds.get(kind);
     if (!lookFor) throw methodNotFound();
     if (subscriptions.size >= MAXIMUM_SUBSCRIPTIONS) throw new RpcError(-32006, 'Too many subscriptions');
-    // What was before is not told.
+    // What was before is not sent.
     look();
     const added = lookFor(params);
     lastId += 1;
@@ -83,10 +83,10 @@ export function createSubscriptions(context: RpcContext, lookMs: number) {
       );
       if (isRefused) held.send(text ?? '');
       else if (text !== undefined) send(socket, text);
-      // After the answer: the subscriber must know the number of what it is told.
+      // After the answer: the subscriber must know the number of the subscription first.
       context.ledger.durable().then(look, () => socket.terminate());
     });
-    // Whatever went wrong with it: its end follows.
+    // Whatever went wrong with it, its end follows.
     socket.on('error', () => socket.terminate());
     socket.on('close', () => {
       held.clear();
@@ -96,7 +96,7 @@ export function createSubscriptions(context: RpcContext, lookMs: number) {
 
   return {
     look,
-    /** The newest blocks were taken back: what is in their place is told too. */
+    /** The newest blocks were taken back: what replaces them is sent too. */
     forked: looks.forked,
     /** Takes the connections that ask for a socket. */
     serve(server: Server): void {
@@ -122,7 +122,9 @@ function send(socket: WebSocket, text: string): void {
   else socket.send(text);
 }
 
-/** Refusals of one socket: the first at once, each after it later, until none was asked for in a while. */
+/**
+ * Refusals of one socket: the first is sent at once, each one later than the last, until none was asked for in a while.
+ */
 function createHolds(socket: WebSocket) {
   const timers = new Set<NodeJS.Timeout>();
   let holdMs = 0;

@@ -7,7 +7,7 @@ import { versionUnsupported } from './errors.ts';
 import type { Encoding } from './params.ts';
 import { parsedInstruction } from './parsedInstruction.ts';
 
-/** As it was kept, see `ledger/meta.ts`. */
+/** As it was stored; see `ledger/meta.ts`. */
 interface Meta extends Readonly<Record<MetaMember, unknown>> {
   readonly innerInstructions: readonly { readonly index: number; readonly instructions: readonly Inner[] }[];
   readonly loadedAddresses: { readonly writable: readonly string[]; readonly readonly: readonly string[] };
@@ -30,11 +30,11 @@ interface Inner {
   readonly stackHeight: number;
 }
 
-/** Read from what is kept. */
+/** Read from what is stored. */
 export interface RecordedTransaction {
   readonly wire: WireTransaction;
   readonly meta: Meta;
-  /** All that it names. */
+  /** All accounts that it names. */
   readonly accounts: readonly string[];
 }
 
@@ -46,7 +46,7 @@ export function recordedTransaction(record: Pick<TransactionRecord, 'wire' | 'me
   return { wire, meta, accounts: [...wire.message.staticKeys, ...writable, ...readonly] };
 }
 
-/** Returns whether the version is told at all. Throws where the caller does not know it. */
+/** Returns whether the version is shown at all. Throws if the caller does not know it. */
 export function assertVersion({ wire }: RecordedTransaction, newest: number | null | undefined): boolean {
   const isAsked = typeof newest === 'number';
   if (wire.message.version === 0 && !isAsked) throw versionUnsupported(0);
@@ -62,7 +62,7 @@ export function transactionInBlock(recorded: RecordedTransaction, encoding: Enco
   };
 }
 
-/** Who was named, and what it did to their balances. */
+/** The accounts that were named, and how their balances changed. */
 export function accountsOnlyJson({ wire, meta, accounts }: RecordedTransaction, withVersion: boolean) {
   const { err, status, fee, preBalances, postBalances, preTokenBalances, postTokenBalances } = meta;
   return {

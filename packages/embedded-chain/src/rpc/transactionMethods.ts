@@ -16,7 +16,7 @@ import { assertVersion, recordedTransaction, transactionInBlock } from './transa
 
 const MAXIMUM_SIGNATURES = 256;
 const DEFAULT_PAGE = 1000;
-/** Without a search of the history a node knows this many slots. */
+/** Without a search of the history, a node knows this many slots. */
 const STATUS_CACHE_SLOTS = 300n;
 
 export const transactionMethods: Readonly<Record<string, Method>> = {
@@ -39,7 +39,7 @@ export const transactionMethods: Readonly<Record<string, Method>> = {
       if (error !== null)
         throw preflightFailed(error, { accounts: null, ...simulationJson(error, execution) });
     }
-    // As of a node: it takes what it cannot put into a block, and says nothing of it.
+    // Like a node, it accepts what it cannot put into a block, and does not say so.
     context.faults.land(wire);
     return wire.signature;
   },
@@ -98,7 +98,7 @@ export const transactionMethods: Readonly<Record<string, Method>> = {
     const uptoSlot = slotFor(context, settings);
     const before = settings.before ? context.ledger.status(asSignature(settings.before)) : undefined;
     const until = settings.until ? context.ledger.status(asSignature(settings.until)) : undefined;
-    // Where a node does not know the one to go on from, it has nothing to tell.
+    // A node that does not know the one to continue from has nothing to show.
     if (settings.before && !before) return [];
     const page = { limit: settings.limit ?? DEFAULT_PAGE, uptoSlot };
     const tip = context.faults.tip();
@@ -124,7 +124,7 @@ function asBytes(text: string, encoding: string): Uint8Array {
   }
   if (encoding !== 'base58')
     throw invalidParams(`unsupported encoding: ${encoding}. Supported encodings: base58, base64`);
-  // Longer is no transaction, and would take long to decode.
+  // Anything longer is not a transaction, and would take long to decode.
   const bytes = text.length <= 1683 ? decodeBase58(text) : undefined;
   if (!bytes) throw invalidParams('invalid base58 encoding, or too large');
   return bytes;

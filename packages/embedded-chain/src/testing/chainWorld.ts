@@ -6,11 +6,11 @@ import { parseJson, writeJson } from '../json.ts';
 const FINALIZED_AFTER_SLOTS = 32;
 
 export interface ChainWorld extends EmbeddedChain {
-  /** What was sent before is final after it. */
+  /** Afterwards everything sent before is final. */
   readonly finalize: () => void;
   /** Final when it returns. */
   readonly fund: (address: string, lamports: bigint) => Promise<void>;
-  /** Final when it returns; makes the associated account of the owner. */
+  /** Final when it returns; creates the owner's associated account. */
   readonly giveTokens: (owner: string, mint: string, amount: bigint) => Promise<void>;
   /** The result of one method; throws with the code and the message of an error. */
   readonly call: (method: string, params?: readonly unknown[]) => Promise<unknown>;

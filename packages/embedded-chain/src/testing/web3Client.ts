@@ -16,7 +16,7 @@ export const MEMO_PROGRAM = new PublicKey('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDL
 export const connectionTo = (world: { readonly url: string }, commitment: Commitment = 'processed') =>
   new Connection(world.url, { commitment, disableRetryOnRateLimit: true });
 
-/** With so many SOL that are final. */
+/** With that many SOL, which are final. */
 export async function fundedKeypair(world: ChainWorld, sol = 10n): Promise<Keypair> {
   const keypair = Keypair.generate();
   await world.fund(keypair.publicKey.toBase58(), sol * LAMPORTS_PER_SOL);
@@ -29,7 +29,7 @@ export const memo = (text: string) =>
 export const transfer = (from: PublicKey, to: PublicKey, lamports: bigint) =>
   SystemProgram.transfer({ fromPubkey: from, toPubkey: to, lamports });
 
-/** Signed by all; the first pays. With the newest blockhash unless told another. */
+/** Signed by all; the first pays. Default: with the newest blockhash. */
 export async function signed(
   connection: Connection,
   signers: readonly [Keypair, ...Keypair[]],
@@ -62,7 +62,7 @@ export async function statusOf(connection: Connection, signature: string) {
   return value[0] ?? undefined;
 }
 
-/** Ends its socket for good: a connection that has used it would try for ever to have it back. */
+/** Ends its socket for good: a connection that has used it would try for ever to restore it. */
 export function closeSocket(connection: Connection): void {
   // web3.js offers no way; its socket, a client of rpc-websockets, does.
   const socket: unknown = Reflect.get(connection, '_rpcWebSocket');
