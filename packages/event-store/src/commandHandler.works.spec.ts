@@ -143,7 +143,7 @@ describe('works of a command handler', () => {
     { fault: 'unreachable', told: 'StoreUnreachableError' },
     { fault: 'neverArrived', told: 'OutcomeUnknownError' },
   ] as const) {
-    it(`go on when time is up for those before them (${fault})`, async () => {
+    it(`continue when time is up for those before them (${fault})`, async () => {
       const { store, storedKeys } = faultyStore([fault]);
       const handler = createCommandHandler({ store });
       const deadlineMs = performance.now();

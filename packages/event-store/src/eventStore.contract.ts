@@ -158,7 +158,7 @@ export function eventStoreContract(
       const good = { expectedRevision: 'noStream' } as const;
       const mistakes: readonly (readonly [string, Omit<AppendRequest, 'stream'>])[] = [
         ['no event', { ...good, events: [] }],
-        ['an id that is no UUID', { ...good, events: [newEvent({ id: 'not-a-uuid' })] }],
+        ['an id that is not a UUID', { ...good, events: [newEvent({ id: 'not-a-uuid' })] }],
         ['a NUL in a type', { ...good, events: [newEvent({ type: 'Nul\0' })] }],
         ['an empty type', { ...good, events: [newEvent({ type: '' })] }],
         ['a NUL in the data', { ...good, events: [newEvent({ data: '{"a":"\0"}' })] }],
@@ -167,7 +167,7 @@ export function eventStoreContract(
         ['a negative revision', { expectedRevision: -1, events: newEvents(1) }],
         ['a broken revision', { expectedRevision: 0.5, events: newEvents(1) }],
         [
-          'an expected event that is no UUID',
+          'an expected event that is not a UUID',
           { expectedRevision: 0, expectedLastEventId: 'x', events: newEvents(1) },
         ],
         [

@@ -1,4 +1,4 @@
-/** Transfers on the chain, each a stream of its own. The chain worker carries them out. */
+/** Transfers on the chain, each in its own stream. The chain worker carries them out. */
 import { defineContext, someStream } from '@coffer/host';
 import { ChainUnreachableError, chainErrors } from '@coffer/solana';
 import { move } from './domain/move.ts';

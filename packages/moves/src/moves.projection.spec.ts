@@ -12,7 +12,7 @@ const timeOf = (revision: number) => `2026-01-31T12:00:0${revision}.000Z`;
 describe('the projection of moves', () => {
   it('shows a move from its request', () => expect(rowAfter(requested)).to.deep.equal(requestedRow));
 
-  it('is submitted from its signature on, and pending again when that has expired', () => {
+  it('is submitted from its signature on, and pending again once that has expired', () => {
     expect(rowAfter(requested, signed(1))).to.deep.equal({
       ...requestedRow,
       revision: 1,
@@ -55,21 +55,21 @@ describe('the projection of moves', () => {
     });
   });
 
-  it('changes nothing when a page comes again', () => {
+  it('changes nothing when a page is applied again', () => {
     const history = recorded(requested, signed(1), confirmed);
     const row = foldRow(movesProjection, undefined, history);
     expect(foldRow(movesProjection, row, history)).to.equal(row);
     expect(foldRow(movesProjection, row, history.slice(2))).to.equal(row);
   });
 
-  it('refuses a history with a hole, or without its request', () => {
+  it('refuses a history with a gap, or without its request', () => {
     const [first, , third] = recorded(requested, signed(1), confirmed);
     const holed = [first, third].filter((event) => event !== undefined);
     expect(() => foldRow(movesProjection, undefined, holed)).to.throw('Revision 2');
     expect(() => rowAfter(signed(1))).to.throw('begins with its request');
   });
 
-  it('has nothing to do with other streams', () => {
+  it('ignores other streams', () => {
     const [event] = recorded(requested);
     expect(event && movesProjection.keyOf(event)).to.equal('mov_1');
     expect(event && movesProjection.keyOf({ ...event, stream: `account-live.${APP}.usr.1` })).to.equal(

@@ -7,7 +7,7 @@ import { parseMoveStream } from './domain/moveIds.ts';
 
 export const movesProjection: RowProjection<MoveRow> = {
   keyOf({ stream }) {
-    // Most of the log are plays, and most of the rest is told apart without parsing.
+    // Most events in the log are bets, and most others can be told apart without parsing.
     if (!stream.startsWith('move-')) return undefined;
     return parseMoveStream(stream)?.moveId;
   },

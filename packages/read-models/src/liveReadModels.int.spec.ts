@@ -79,7 +79,7 @@ describe('the live read models', () => {
       }
     });
 
-    it('are followed by it as soon as a page is refused, without waiting for the next look', async () => {
+    it('are followed by it as soon as a page is refused, without waiting for the next poll', async () => {
       await start(1_000_000);
       await game.play();
       await caughtUp();
@@ -132,7 +132,7 @@ describe('the live read models', () => {
       expect(await schemas()).to.deep.equal(['read_v2']);
     });
 
-    it('are kept while the release before reads them, and no longer', async () => {
+    it('are kept while the former release reads them, and no longer', async () => {
       await rebuild();
       await pool.query('insert into records.read_pointer (shape, version) values ($1, 1)', [READ_SHAPE - 1]);
       await aMinuteLater();
@@ -143,7 +143,7 @@ describe('the live read models', () => {
       expect(await schemas()).to.deep.equal(['read_v2']);
     });
 
-    it('are told apart from one that is being filled, whatever its number', async () => {
+    it('are distinguished from one that is being filled, whatever its number', async () => {
       expect(await beginFilling(pool)).to.equal('read_v2');
       await withTransaction(pool, (client) => createReadSchema(client, 'read_v3'));
       await pool.query('insert into records.read_pointer (shape, version) values ($1, 3)', [READ_SHAPE + 1]);

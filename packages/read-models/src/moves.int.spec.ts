@@ -78,7 +78,7 @@ describe('moves in the read models', () => {
   const closed = { payout: '0', closed_at_revision: 2 };
   const refs = (found: readonly { readonly key: string }[]) => found.map(({ key }) => key);
 
-  it('are listed while they are under way, the oldest first, of one app, environment and currency', async () => {
+  it('are listed while in flight, oldest first, for one app, environment and currency', async () => {
     for (const status of ['confirmed', 'failed', 'submitted', 'pending']) await move({ key: status, status });
     await move({ key: 'other-app', app_id: 'app_2' });
     await move({ key: 'live', environment: 'live' });
@@ -106,7 +106,7 @@ describe('moves in the read models', () => {
     expect(refs(await movesUnderWayOfWallet(pool, 'wlt_ann', 10))).to.deep.equal(['a']);
   });
 
-  it('make the books of a currency: what is owed to players and earners', async () => {
+  it('make up the books of a currency: what is owed to players and earners', async () => {
     const balances = {
       available: '60',
       held: '30',

@@ -78,7 +78,7 @@ describe('the read models', () => {
     ]);
   });
 
-  it('go on from the rows that are there, and change nothing when a page comes again', async () => {
+  it('continue from existing rows, and change nothing when a page is applied again', async () => {
     await take([opened('s1'), opened('s2'), bet('s1', 1, 7n)]);
     const last = [bet('s1', 2, 1n), opened('s3'), settled('s2', 1)];
     await take(last);
@@ -94,7 +94,7 @@ describe('the read models', () => {
     expect(await dump()).to.deep.equal(before);
   });
 
-  it('are the same however the log is cut into pages', async () => {
+  it('are the same however the log is divided into pages', async () => {
     const log = [
       opened('s1'),
       bet('s1', 1, 7n),
@@ -109,7 +109,7 @@ describe('the read models', () => {
     expect(await dump('read_v2')).to.deep.equal(await dump());
   });
 
-  it('refuse a page with a hole, and keep nothing of it', async () => {
+  it('refuse a page with a gap, and keep nothing of it', async () => {
     await take([opened('s1')]);
     const before = await dump();
     let thrown: unknown;
@@ -144,7 +144,7 @@ describe('the read models', () => {
       expect(idsOf(await sessionsOf({ userId: 'usr_1', status: 'settled' }))).to.deep.equal(['s3']);
     });
 
-    it('go on where the page before ended, whatever has been opened since', async () => {
+    it('continue where the previous page ended, whatever has been opened since', async () => {
       const first = await sessionsOf({ limit: 2 });
       expect(idsOf(first)).to.deep.equal(['s5', 's3']);
       await take([opened('s6')]);
@@ -153,7 +153,7 @@ describe('the read models', () => {
       expect(second.nextCursor).to.equal(null);
     });
 
-    it('refuse a cursor of another filter, and none of theirs', async () => {
+    it('refuse a cursor of another filter, and accept their own', async () => {
       const { nextCursor } = await sessionsOf({ limit: 2 });
       const cursor = nextCursor ?? '';
       for (const query of [
@@ -166,7 +166,7 @@ describe('the read models', () => {
     });
   });
 
-  it('are found through the pointer, of the shape that this release reads', async () => {
+  it('are found through the pointer, in the shape that this release reads', async () => {
     expect(await liveReadSchema(pool)).to.equal('read_v1');
     await take([opened('s1')]);
     await withTransaction(pool, (client) => createReadSchema(client, 'read_v2'));
@@ -176,7 +176,7 @@ describe('the read models', () => {
     expect(idsOf(await sessionsOf())).to.deep.equal([]);
   });
 
-  it('come into being once, however often and by however many they are migrated', async () => {
+  it('are created once, however often and by however many they are migrated', async () => {
     await take([opened('s1')]);
     await Promise.all([
       migrateReadModels(pool),
@@ -186,14 +186,14 @@ describe('the read models', () => {
     expect(idsOf(await sessionsOf())).to.deep.equal(['s1']);
   });
 
-  it('are left alone once they are there: whoever starts waits for nobody who fills them', async () => {
+  it('are left alone once they exist: a start never waits for whoever fills them', async () => {
     await withTransaction(pool, async (client) => {
       await client.query('lock table read_v1.play_sessions in row exclusive mode');
       await withPool(`${database.connectionString}?options=-clock_timeout%3D1000`, migrateReadModels);
     });
   });
 
-  it('have caught up when their checkpoint has reached the head that the log had', async () => {
+  it('have caught up once their checkpoint has reached the earlier head of the log', async () => {
     const log = { comparePositions: (left: Position, right: Position) => Number(left) - Number(right) };
     expect(await caughtUpSince(pool, log, undefined)).to.equal(true);
     expect(await caughtUpSince(pool, log, placeAt(5))).to.equal(false);

@@ -65,7 +65,7 @@ describe('a rebuild', () => {
     return rows.map(({ schema, comment }) => (comment ? `${schema} ${comment}` : schema));
   };
 
-  it('makes a new version of equal rows the live one', async () => {
+  it('makes a new version with equal rows the live one', async () => {
     const before = await dumpLive();
     const result = await rebuild();
     const examined = { accounts: 5, holds: 10, moves: 5, play_sessions: 10, postings: 45, trial_balances: 4 };
@@ -84,7 +84,7 @@ describe('a rebuild', () => {
     expect(await schemas()).to.deep.equal(['read_v1', 'read_v2']);
   });
 
-  it('tells how far it is, from nothing to the end', async () => {
+  it('reports its progress, from nothing to the end', async () => {
     const told: RebuildProgress[] = [];
     await rebuild({ onProgress: (progress) => told.push(progress) });
     expect(told).to.deep.equal([
@@ -182,7 +182,7 @@ describe('a rebuild', () => {
         await expectRepaired(right);
       });
 
-      it(`a row too much in ${table}, and repairs it`, async () => {
+      it(`a superfluous row in ${table}, and repairs it`, async () => {
         const right = await dumpLive();
         await pool.query(`create table copied as select * from ${name} where ${row}`);
         await pool.query(`update copied set ${extra}`);
@@ -219,7 +219,7 @@ describe('a rebuild', () => {
       });
     }
 
-    it('lets nothing into the version before once readers may have left it', async () => {
+    it('lets nothing into the former version once readers may have left it', async () => {
       let late: Promise<unknown> | undefined;
       const before = await dumpLive();
       const runner = await game.holdLive(pool);
@@ -238,7 +238,7 @@ describe('a rebuild', () => {
     });
   });
 
-  it('is refused while another is under way', async () => {
+  it('is refused while another is in progress', async () => {
     const settled = await Promise.allSettled([rebuild(), rebuild()]);
     expect(settled.map(({ status }) => status)).to.have.members(['fulfilled', 'rejected']);
     const [refused] = settled.filter((one) => one.status === 'rejected');
@@ -246,8 +246,8 @@ describe('a rebuild', () => {
     expect(await schemas()).to.deep.equal(['read_v1', 'read_v2']);
   });
 
-  describe('that meets an event which cannot be applied', () => {
-    it('names it and leaves the live version as it is', async () => {
+  describe('that meets an event that cannot be applied', () => {
+    it('names it and leaves the live version unchanged', async () => {
       const before = await dumpLive();
       game.refuse('Closed');
       const failure = await rebuild().catch((error: unknown) => error);
@@ -258,7 +258,7 @@ describe('a rebuild', () => {
       expect(await schemas()).to.deep.equal(['read_v1']);
     });
 
-    it('passes over it where it is skipped, and takes what follows in its stream', async () => {
+    it('passes over it if it is skipped, and applies what follows in its stream', async () => {
       game.refuse('Closed');
       const stream = `account-test.${APP}.usr_1`;
       const credited = { id: randomUUID(), type: 'Credited', data: '{"amount":5}', metadata: '{}' };
@@ -310,7 +310,7 @@ describe('a rebuild', () => {
     }
   });
 
-  it('is given up in the middle of a statement', async () => {
+  it('is abandoned in the middle of a statement', async () => {
     const before = await dumpLive();
     const aborting = new AbortController();
     const blocker = await pool.connect();
@@ -345,7 +345,7 @@ describe('a rebuild', () => {
     };
 
     for (const [how, kill] of Object.entries(killers)) {
-      it(`${how}, leaves a live version that is whole, and the next one clears up`, async () => {
+      it(`${how}, leaves a complete live version, and the next one cleans up`, async () => {
         const right = await dumpLive();
         const texts: string[] = [];
         const { previous, live } = await rebuild({
@@ -401,7 +401,7 @@ describe('a rebuild', () => {
     }
   });
 
-  it('does not take the version that another release makes live meanwhile', async () => {
+  it('does not use the version that another release makes live meanwhile', async () => {
     let isStarted = false;
     const result = await rebuild({
       async before({ text }) {

@@ -100,7 +100,7 @@ export function itIsAChain(name: string, makeWorld: () => Promise<ChainWorld>): 
       return { feePayer, from, to, moveId, wire, lastValidBlockHeight, signature: signatureOf(wire) };
     }
 
-    it('names a blockhash, and how long it is good', async () => {
+    it('names a blockhash, and how long it is valid', async () => {
       const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();
       expect(decodeBase58Address(blockhash)).to.have.length(32);
       await world.until(async () => {
@@ -109,7 +109,7 @@ export function itIsAChain(name: string, makeWorld: () => Promise<ChainWorld>): 
       });
     });
 
-    it('shows accounts in the order asked for, and none where there is none', async () => {
+    it('shows accounts in the order asked for, and none for those that do not exist', async () => {
       const rich = await fundedWallet(3n * SOL);
       const nobody = newWallet();
       for (const commitment of ['processed', 'confirmed', 'finalized'] as const) {
@@ -128,7 +128,7 @@ export function itIsAChain(name: string, makeWorld: () => Promise<ChainWorld>): 
       expect(empty > 0n && token > empty).to.equal(true);
     });
 
-    it('says what transactions offer lately', async () => {
+    it('says what transactions have offered lately', async () => {
       expect((await chain.recentPriorityFee([newWallet().address])) >= 0n).to.equal(true);
     });
 
@@ -178,7 +178,7 @@ export function itIsAChain(name: string, makeWorld: () => Promise<ChainWorld>): 
       expect(await chain.isLost(signature, lastValidBlockHeight)).to.equal(false);
     });
 
-    it('keeps the order of statuses, and knows nothing of what was never sent', async () => {
+    it('keeps the order of statuses, and has none for what was never sent', async () => {
       const [one, other] = [await transfer({ amount: 10_000_000n }), await transfer({ amount: 10_000_000n })];
       await chain.send(one.wire);
       await settled(one.signature);
@@ -203,7 +203,7 @@ export function itIsAChain(name: string, makeWorld: () => Promise<ChainWorld>): 
       expect(found).to.deep.include({ signature, error });
     });
 
-    it('takes no bytes that are not signed by those who must', async () => {
+    it('refuses bytes that lack a required signature', async () => {
       const { to, wire, signature } = await transfer({ amount: 10_000_000n });
       const forged = Uint8Array.from(wire);
       // In the second signature, made by the paying wallet.
@@ -218,7 +218,7 @@ export function itIsAChain(name: string, makeWorld: () => Promise<ChainWorld>): 
       expect(await lamportsOf(to)).to.equal(0n);
     });
 
-    it('tries a transaction without carrying it out', async () => {
+    it('simulates a transaction without carrying it out', async () => {
       const { from, to, wire, signature } = await transfer({ amount: 10_000_000n });
       const nobody = newWallet();
       const simulation = await chain.simulate(wire, [to.address, from.address]);
@@ -238,7 +238,7 @@ export function itIsAChain(name: string, makeWorld: () => Promise<ChainWorld>): 
       expect(failed.accounts).to.deep.equal([]);
     });
 
-    it('lists the transactions of an address by pages, the newest first', async () => {
+    it('lists the transactions of an address in pages, newest first', async () => {
       const moveId = newMoveId();
       const signatures: Signature[] = [];
       for (let count = 0; count < 3; count++) {
@@ -257,7 +257,7 @@ export function itIsAChain(name: string, makeWorld: () => Promise<ChainWorld>): 
       expect(await page({ limit: 10, before: oldest })).to.deep.equal([]);
     });
 
-    it('knows a transaction for lost only where it can never land', async () => {
+    it('reports a transaction as lost only if it can never land', async () => {
       const landed = await transfer({ amount: 10_000_000n });
       const missed = await transfer({ amount: 10_000_000n });
       expect(await chain.isLost(missed.signature, missed.lastValidBlockHeight)).to.equal(false);
@@ -276,7 +276,7 @@ export function itIsAChain(name: string, makeWorld: () => Promise<ChainWorld>): 
       expect((await chain.simulate(missed.wire, [])).error).to.equal('BlockhashNotFound');
     });
 
-    it('moves tokens into an account that it makes at the cost of the fee payer', async () => {
+    it("moves tokens into an account that it makes at the fee payer's cost", async () => {
       const { token } = world;
       const feePayer = await fundedWallet(SOL);
       const [from, to] = [newWallet(), newWallet()];
@@ -339,7 +339,7 @@ export function itIsAChain(name: string, makeWorld: () => Promise<ChainWorld>): 
     });
 
     for (const beforehand of [0n, 890_880n, 5_000_000n])
-      it(`makes a token account where ${beforehand} lamports were before it, for what the plan says`, async () => {
+      it(`makes a token account at an address with ${beforehand} lamports, at the planned cost`, async () => {
         const { token } = world;
         const feePayer = await fundedWallet(SOL);
         const [from, to] = [newWallet(), newWallet()];
@@ -362,7 +362,7 @@ export function itIsAChain(name: string, makeWorld: () => Promise<ChainWorld>): 
         expect(made).to.deep.include({ address: account, amount: 7n });
       });
 
-    it('tells what no node keeps from what never was', async () => {
+    it('distinguishes what no node keeps from what never existed', async () => {
       const landed = await transfer({ amount: 10_000_000n });
       const never = await transfer({ amount: 10_000_000n });
       await chain.send(landed.wire);
@@ -371,9 +371,7 @@ export function itIsAChain(name: string, makeWorld: () => Promise<ChainWorld>): 
       expect(await chain.absence(never.signature, slot)).to.equal('unknown');
       const { from, to } = await chain.history();
       expect(from <= slot && slot <= to).to.equal(true);
-      expect(await chain.absence(never.signature, slot + 1_000_000n), 'of a time to come').to.equal(
-        'notFinal',
-      );
+      expect(await chain.absence(never.signature, slot + 1_000_000n), 'from the future').to.equal('notFinal');
       if (!world.prune) return;
 
       for (const statuses of ['kept', 'forgotten'] as const) {
@@ -390,7 +388,7 @@ export function itIsAChain(name: string, makeWorld: () => Promise<ChainWorld>): 
         await chain.send(next.wire);
         const later = await settled(next.signature);
         expect((await executed(next.signature)).slot).to.equal(later.slot);
-        expect(await chain.absence(never.signature, later.slot), 'after what was thrown away').to.equal(
+        expect(await chain.absence(never.signature, later.slot), 'after what was discarded').to.equal(
           'unknown',
         );
       }

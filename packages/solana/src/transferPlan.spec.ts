@@ -34,7 +34,7 @@ describe('a transfer', () => {
       }
     });
 
-    it('is not possible beyond it, nor from a wallet that is not there', async () => {
+    it('is not possible beyond that, nor from a wallet that does not exist', async () => {
       expect(await native(10_000_001n)).to.deep.equal({
         outcome: 'insufficientFunds',
         available: 10_000_000n,
@@ -46,7 +46,7 @@ describe('a transfer', () => {
       });
     });
 
-    it('leaves no account with less than it must hold, unless with nothing', async () => {
+    it('leaves each account with at least what it must hold, or with nothing', async () => {
       const refused = { outcome: 'belowRentMinimum', minimum: RENT_MINIMUM };
       expect(await native(10_000_000n - RENT_MINIMUM + 1n), 'the source').to.deep.equal(refused);
       expect(await native(10_000_000n - RENT_MINIMUM)).to.include({ outcome: 'possible' });
@@ -55,7 +55,7 @@ describe('a transfer', () => {
       expect(await native(1n)).to.include({ outcome: 'possible' });
     });
 
-    it('goes to wallets alone', async () => {
+    it('goes only to wallets', async () => {
       const mint = chain.createMint();
       const tokenAccount = chain.giveTokens(mint, to, 1n);
       const offCurve = associatedTokenAddress(to, mint.address, TOKEN_2022_PROGRAM);
@@ -100,7 +100,7 @@ describe('a transfer', () => {
       });
     }
 
-    it('goes to an account that is not made yet, whatever somebody has sent there', async () => {
+    it('goes to an account that does not exist yet, whatever somebody has sent to its address', async () => {
       const mint = chain.createMint();
       chain.giveTokens(mint, from, 5n);
       const { address, program } = mint;
@@ -115,7 +115,7 @@ describe('a transfer', () => {
       }
     });
 
-    it('is not possible where that account is of another program or another owner', async () => {
+    it('is not possible if that account belongs to another program or another owner', async () => {
       const mint = chain.createMint();
       chain.giveTokens(mint, from, 5n);
       const account = associatedTokenAddress(to, mint.address, mint.program);
@@ -146,7 +146,7 @@ describe('a transfer', () => {
       expect(await tokens(mint, 6n)).to.deep.equal({ outcome: 'insufficientFunds', available: 5n });
     });
 
-    it('is not possible with an account that is frozen, on either side', async () => {
+    it('is not possible with a frozen account on either side', async () => {
       const mint = chain.createMint();
       const accounts = [chain.giveTokens(mint, from, 5n), chain.giveTokens(mint, to, 5n)];
       for (const [index, account] of accounts.entries()) {
@@ -174,12 +174,12 @@ describe('a transfer', () => {
         return plan.outcome === 'possible' ? plan.sources : plan;
       };
 
-      it('is paid from the associated one where that has enough', async () => {
+      it('is paid from the associated one if that has enough', async () => {
         hold(5n, 100n);
         expect(await sourcesOf(5n)).to.deep.equal([{ account: associated, amount: 5n }]);
       });
 
-      it('is paid from all of them together, the largest first', async () => {
+      it('is paid from all of them together, largest first', async () => {
         hold(5n, 100n, 0n, 20n);
         expect(await sourcesOf(125n)).to.deep.equal([
           { account: beside(1), amount: 100n },
@@ -193,12 +193,12 @@ describe('a transfer', () => {
         expect(await sourcesOf(126n)).to.deep.equal({ outcome: 'insufficientFunds', available: 125n });
       });
 
-      it('is paid where there is no associated one', async () => {
+      it('is paid even if there is no associated one', async () => {
         hold(0n, 7n);
         expect(await sourcesOf(7n)).to.deep.equal([{ account: beside(1), amount: 7n }]);
       });
 
-      it('has room for five: what those hold that hold most is what can be moved', async () => {
+      it('has room for five: what the five largest hold is what can be moved', async () => {
         hold(1n, 10n, 20n, 30n, 40n, 50n, 60n);
         expect(await sourcesOf(200n)).to.have.length(5);
         expect(await sourcesOf(201n)).to.deep.equal({ outcome: 'insufficientFunds', available: 200n });
@@ -220,7 +220,7 @@ describe('a transfer', () => {
         ]);
       });
 
-      it('counts the associated one alone where only that may pay', async () => {
+      it('counts only the associated one if only that may pay', async () => {
         hold(5n, 100n);
         const transfer = { from, to, mint: mint.address, decimals: mint.decimals, onlyAssociated: true };
         expect(await planTransfer(chain, { ...transfer, amount: 6n })).to.deep.equal({
@@ -238,7 +238,7 @@ describe('a transfer', () => {
       });
     });
 
-    it('is not possible of what is no mint, or one of other decimals', async () => {
+    it('is not possible with something that is not a mint, or a mint with other decimals', async () => {
       const mint = chain.createMint({ decimals: 6 });
       chain.giveTokens(mint, from, 5n);
       expect(await tokens({ ...mint, decimals: 9 }, 1n)).to.include({ outcome: 'unsupportedMint' });

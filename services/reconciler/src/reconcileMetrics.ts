@@ -8,8 +8,8 @@ export function reconcileMetrics(registry: Registry) {
   const gauge = (name: string, help: string) => new Gauge({ name, help, labelNames, registers: [registry] });
   const ok = gauge('coffer_reconcile_ok', '1 when the last complete run found nothing wrong.');
   const discrepancies = gauge('coffer_reconcile_discrepancies', 'What it found.');
-  const inFlight = gauge('coffer_reconcile_in_flight', 'Decided and not yet on its account when it looked.');
-  const warnings = gauge('coffer_reconcile_warnings', 'Allowed, and yet probably a mistake of the caller.');
+  const inFlight = gauge('coffer_reconcile_in_flight', 'Decided but not yet on its account when it looked.');
+  const warnings = gauge('coffer_reconcile_warnings', 'Allowed, but probably a mistake of the caller.');
   const lastRun = gauge('coffer_reconcile_last_run_seconds', 'When it ended, in seconds since 1970.');
   const duration = gauge('coffer_reconcile_duration_seconds', 'How long it took.');
   const incomplete = new Counter({
@@ -29,11 +29,11 @@ export function reconcileMetrics(registry: Registry) {
   const liabilities = ofTreasury('liabilities', 'What is owed to players and earners.');
   const treasuryInFlight = ofTreasury('in_flight', 'Cash-outs that may have left and are still owed.');
   const surplus = ofTreasury('surplus', 'On chain and in flight, less liabilities.');
-  const shortfall = ofTreasury('shortfall', 'What is missing; 0 where nothing is.');
-  const chainOk = gauge('coffer_reconcile_chain_ok', '1 when the chain bore out the books.');
+  const shortfall = ofTreasury('shortfall', 'What is missing; 0 if nothing is.');
+  const chainOk = gauge('coffer_reconcile_chain_ok', '1 when the chain agreed with the books.');
   const chainDiscrepancies = gauge(
     'coffer_reconcile_chain_discrepancies',
-    'Moves and transfers that the chain and the books tell differently.',
+    'Moves and transfers on which the chain and the books disagree.',
   );
   const chainLastRun = gauge(
     'coffer_reconcile_chain_last_run_seconds',

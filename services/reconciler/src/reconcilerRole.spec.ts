@@ -9,7 +9,7 @@ const ARCADE = { appId: 'app_1', environment: 'test' } as const;
 const CASINO = { appId: 'app_2', environment: 'live' } as const;
 
 describe('the role that reconciles', () => {
-  it('reconciles every place, and derives the log anew once for all of them', async () => {
+  it('reconciles every place, and derives the log again once for all of them', async () => {
     const role = start({});
     await role.runOnce('full');
     await role.runOnce('incremental');
@@ -22,7 +22,7 @@ describe('the role that reconciles', () => {
     await role.stop();
   });
 
-  it('shows what came of it as metrics, and logs each discrepancy as an error', async () => {
+  it('shows the result as metrics, and logs each discrepancy as an error', async () => {
     const discrepancy = {
       check: 'accounts_rows',
       subject: 'account-1',
@@ -57,7 +57,7 @@ describe('the role that reconciles', () => {
     await role.stop();
   });
 
-  describe('where there is a chain,', () => {
+  describe('with a chain,', () => {
     const SHORT = {
       currencyId: 1,
       code: 'SOL',

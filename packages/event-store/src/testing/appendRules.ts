@@ -83,7 +83,7 @@ export const appendRules: readonly AppendRule[] = [
     outcome: { foundAt: 2 },
   },
   {
-    rule: 'a retry is found also when it names the event at the expected revision',
+    rule: 'a retry is found even if it names the event at the expected revision',
     given: ['a', 'b', 'c'],
     expectedRevision: 0,
     expectedLastEvent: 'a',
@@ -165,7 +165,7 @@ export const appendRules: readonly AppendRule[] = [
     outcome: { appendedAt: 0 },
   },
   {
-    rule: '"any" goes on with a stream',
+    rule: '"any" continues a stream',
     given: ['a'],
     expectedRevision: 'any',
     events: ['b', 'c'],
@@ -187,7 +187,7 @@ export const appendRules: readonly AppendRule[] = [
     outcome: { appendedAt: 1 },
   },
   {
-    rule: '"streamExists" goes on with a stream',
+    rule: '"streamExists" continues a stream',
     given: ['a'],
     expectedRevision: 'streamExists',
     events: ['b'],
@@ -201,7 +201,7 @@ export const appendRules: readonly AppendRule[] = [
     outcome: { foundAt: 1 },
   },
   {
-    rule: '"streamExists" refuses a stream that is not there',
+    rule: '"streamExists" refuses a stream that does not exist',
     given: [],
     expectedRevision: 'streamExists',
     events: ['a'],
@@ -210,14 +210,14 @@ export const appendRules: readonly AppendRule[] = [
 
   // 5. An append of several events of which some are known: the first id decides.
   {
-    rule: '"any" refuses events of which the first is known and a later one is not',
+    rule: '"any" refuses events if the first is known and a later one is not',
     given: ['a', 'b'],
     expectedRevision: 'any',
     events: ['b', 'x'],
     outcome: { wrongRevision: { actual: 1 } },
   },
   {
-    rule: '"any" writes all events when the first is unknown, also those that are known',
+    rule: '"any" writes all events if the first is unknown, even those that are known',
     given: ['a', 'b'],
     expectedRevision: 'any',
     events: ['x', 'b'],
@@ -226,7 +226,7 @@ export const appendRules: readonly AppendRule[] = [
 
   // Our addition: a caller may name the event it has seen at the expected revision.
   {
-    rule: 'the event named at the current revision is there',
+    rule: 'the event named at the current revision is found',
     given: ['a', 'b'],
     expectedRevision: 1,
     expectedLastEvent: 'b',
@@ -234,7 +234,7 @@ export const appendRules: readonly AppendRule[] = [
     outcome: { appendedAt: 2 },
   },
   {
-    rule: 'a different event than the one named at the current revision means that the log was rewritten',
+    rule: 'an event other than the one named at the current revision means that the log was rewritten',
     given: ['a', 'b'],
     expectedRevision: 1,
     expectedLastEvent: 'x',

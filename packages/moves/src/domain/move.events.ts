@@ -16,7 +16,7 @@ export type MoveOperation = z.infer<typeof moveOperation>;
 const blockHeight = amount;
 
 /**
- * The user's wallet that the move is from or to, and in whose stream it stands until it ends. Absent if the move is from
+ * The user's wallet that the move is from or to, and whose stream records it until it ends. Absent if the move is from
  * a release that did not ask the wallet, or goes to a wallet that was no longer in use.
  */
 const admittedBy = z.object({ walletId: z.string(), ownerId: z.string() }).optional();

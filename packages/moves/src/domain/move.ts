@@ -121,7 +121,7 @@ const asRequested = (terms: MoveTerms): RequestedMove => ({ status: 'requested',
 const isOfTreasury = (operation: MoveOperation): boolean =>
   operation === 'deposit' || operation === 'cashOut';
 
-/** The code stands in the catalogue of the area that takes the request. */
+/** The code is in the catalogue of the context that takes the request. */
 const conflictCode = (operation: MoveOperation) =>
   isOfTreasury(operation) ? 'treasury/idempotency_conflict' : 'wallets/idempotency_conflict';
 

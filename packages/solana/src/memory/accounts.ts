@@ -56,7 +56,7 @@ export const withAccount = (accounts: Accounts, address: Address, account: HeldA
   new Map(accounts).set(address, account);
 
 const bytesOf = (address: Address): Uint8Array =>
-  decodeBase58Address(address) ?? assert.fail(`${address} is no address.`);
+  decodeBase58Address(address) ?? assert.fail(`${address} is not an address.`);
 
 export function mintData(mint: Pick<Mint, 'decimals' | 'freezeAuthority'>): Uint8Array {
   const data = Buffer.alloc(82);

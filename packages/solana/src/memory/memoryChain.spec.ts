@@ -63,7 +63,7 @@ describe('The memory chain', () => {
       (error: unknown) => error,
     );
 
-  it('makes no block by itself, and shows each commitment at its depth', async () => {
+  it('makes no blocks by itself, and shows each commitment at its depth', async () => {
     const { wire, signature } = await transfer();
     await chain.send(wire);
     expect(await commitmentOf(signature)).to.equal(undefined);
@@ -82,7 +82,7 @@ describe('The memory chain', () => {
     ]);
   });
 
-  it('drops what it is told to drop, and takes it when it is sent again', async () => {
+  it('drops what it is told to drop, and accepts it when it is sent again', async () => {
     const { wire, signature } = await transfer();
     chain.dropNext(2);
     for (let count = 0; count < 3; count++) {
@@ -94,7 +94,7 @@ describe('The memory chain', () => {
     expect(chain.sent).to.deep.equal([wire, wire, wire]);
   });
 
-  it('lets a delayed one land as late as it may, and no later', async () => {
+  it('lets a delayed transaction land as late as possible, and no later', async () => {
     for (const [delay, lands] of [
       // The blockhash is two blocks old when it is sent.
       [147, true],
@@ -111,7 +111,7 @@ describe('The memory chain', () => {
     }
   });
 
-  it('forks: what was in the blocks lands again, or nobody hears of it', async () => {
+  it('forks: what was in the blocks lands again, or never', async () => {
     const { wire, signature, lastValidBlockHeight } = await transfer();
     await chain.send(wire);
     chain.advance(3);
@@ -136,7 +136,7 @@ describe('The memory chain', () => {
     expect(() => chain.fork(5, 'isLost')).not.to.throw();
   });
 
-  it('fails as it is told: before, or so that only the answer is lost', async () => {
+  it('fails as it is told: before the work, or with only the answer lost', async () => {
     const { wire, signature } = await transfer();
     chain.failNext('send', 'before');
     chain.failNext('send', 'after');
@@ -152,7 +152,7 @@ describe('The memory chain', () => {
     expect(await commitmentOf(signature)).to.equal('processed');
   });
 
-  it('hides a status, but takes nothing for lost that has landed', async () => {
+  it('hides a status, but does not report as lost what has landed', async () => {
     const { wire, signature, lastValidBlockHeight } = await transfer();
     await chain.send(wire);
     chain.advancePast(lastValidBlockHeight);
@@ -163,7 +163,7 @@ describe('The memory chain', () => {
     expect(await commitmentOf(signature)).to.equal('finalized');
   });
 
-  it('leaves no account with less than its rent, and carries nothing out without a fee', async () => {
+  it('leaves no account with less than its rent, and executes nothing without a fee', async () => {
     const poor = await transfer(1n);
     await chain.send(poor.wire);
     chain.finalize();
@@ -181,7 +181,7 @@ describe('The memory chain', () => {
     expect(await commitmentOf(signatureOf(wire))).to.equal(undefined);
   });
 
-  it('moves no tokens that are frozen', async () => {
+  it('does not move frozen tokens', async () => {
     const mint = chain.createMint();
     const account = chain.giveTokens(mint, from.address, 100n);
     chain.setFrozen(account, true);

@@ -54,7 +54,7 @@ const signed = (of: TransferOrder) => {
 };
 
 describe('a transfer', () => {
-  it('of the native currency is budget, memo with the id, and transfer with the reference', () => {
+  it('of the native currency consists of budget, memo with the id, and transfer with the reference', () => {
     const { message, signers } = buildTransfer(order);
     expect(signers).to.deep.equal([feePayer.address, from.address]);
     const [limit, price, note, transfer, ...more] = instructionsOf(message);
@@ -69,7 +69,7 @@ describe('a transfer', () => {
     });
   });
 
-  it('of a token goes between the accounts of the wallets, and makes the second where it is told to', () => {
+  it("of a token goes between the wallets' accounts, and makes the second if told to", () => {
     const source = associatedTokenAddress(from.address, chip.address, chip.program);
     const destination = associatedTokenAddress(to.address, chip.address, chip.program);
     const { message, signers } = buildTransfer({ ...order, mint: chip, createsAccount: true });
@@ -103,7 +103,7 @@ describe('a transfer', () => {
     expect(instructionsOf(buildTransfer({ ...order, mint: chip }).message)).to.have.length(4);
   });
 
-  it('has the account of the recipient paid for by the wallet that is told to, which signs', () => {
+  it("has the recipient's account paid for by the given wallet, which signs", () => {
     const other = keys().address;
     for (const rentPayer of [from.address, other]) {
       const { message, signers } = buildTransfer({ ...order, mint: chip, createsAccount: true, rentPayer });
@@ -114,7 +114,7 @@ describe('a transfer', () => {
     }
   });
 
-  it('is taken by web3.js with our signatures, and its id is the first of them', () => {
+  it('is accepted by web3.js with our signatures, and its id is the first of them', () => {
     const wire = signed({ ...order, mint: chip, createsAccount: true });
     const decoded = Transaction.from(Buffer.from(wire));
     expect(decoded.verifySignatures(true)).to.equal(true);
@@ -123,28 +123,28 @@ describe('a transfer', () => {
     expect(wire.length).to.be.lessThan(MAX_TRANSACTION_BYTES);
   });
 
-  it('has the same bytes for the same order, and others for another move', () => {
+  it('has the same bytes for the same order, and different ones for another move', () => {
     const message = (of: TransferOrder) => Buffer.from(buildTransfer(of).message).toString('hex');
     expect(message(order)).to.equal(message({ ...order }));
     expect(message(order)).not.to.equal(message({ ...order, moveId: 'mov_01h455vb4pex5vsknk084sn02r' }));
   });
 
-  it('is not made where the fee payer would be its source', () =>
+  it('is not made if the fee payer would be its source', () =>
     expect(() => buildTransfer({ ...order, feePayer: from.address })).to.throw('never the source'));
 
-  it('is not made where it would not fit into a packet', () =>
+  it('is not made if it would not fit into a packet', () =>
     expect(() => buildTransfer({ ...order, moveId: 'm'.repeat(1_000) })).to.throw('does not fit'));
 
-  it('takes one signature of each signer', () => {
+  it('takes one signature from each signer', () => {
     const { withSignatures } = buildTransfer(order);
     expect(() => withSignatures([Buffer.alloc(64)])).to.throw('signs once');
     expect(() => withSignatures([Buffer.alloc(64), Buffer.alloc(63)])).to.throw();
   });
 
-  it('has a reference that is the same for ever', () =>
+  it('has a reference that never changes', () =>
     expect(referenceOf(moveId)).to.equal('6HuSgQpwvqVq2ngqhMT1JL6HWj89XRKscdmEk2MZDtSA'));
 
-  it('of tokens in several accounts pays the whole from all of them, each behind a memo, in one packet', () => {
+  it('of tokens in several accounts pays the whole from all of them, each after a memo, in one packet', () => {
     const sources = Array.from({ length: MOST_SOURCES }, (_, index) => ({
       account: keys().address,
       amount: BigInt(index + 1),
@@ -179,7 +179,7 @@ describe('a transfer', () => {
     expect(rest[0]?.data.toString()).to.equal(moveId);
   });
 
-  it('is built of what its accounts pay, and of nothing else', () => {
+  it('is built from what its accounts pay, and from nothing else', () => {
     const sources = [{ account: keys().address, amount: 3n }];
     expect(() => buildTransfer({ ...order, mint: chip, amount: 4n, sources })).to.throw('All of it is paid');
   });

@@ -82,7 +82,7 @@ describe('the bytes of a transaction', () => {
       ]);
     });
 
-    it(`take a signature in its place: version ${version}`, () => {
+    it(`accept a signature in its place: version ${version}`, () => {
       const unsigned = decodeTransaction(altered(wire, 1, ...new Uint8Array(64)));
       const signed = withSignature(unsigned, payer.publicKey.toBase58(), wire.slice(1, 65));
       expect(signed).to.deep.equal(Uint8Array.from(wire));
@@ -96,8 +96,8 @@ describe('the bytes of a transaction', () => {
     ['a byte too many', Uint8Array.from([...legacy(), 0]), 'not_canonical'],
     ['a byte too many, in version 0', Uint8Array.from([...versioned(), 0]), 'not_canonical'],
     ['a byte too few', legacy().slice(0, -1), 'malformed'],
-    ['a number of signatures that is padded', spliced(legacy(), 0, 1, 0x81, 0x00), 'unsupported_version'],
-    ['a number of keys that is padded', spliced(legacy(), 68, 1, 0x83, 0x00), 'not_canonical'],
+    ['a padded number of signatures', spliced(legacy(), 0, 1, 0x81, 0x00), 'unsupported_version'],
+    ['a padded number of keys', spliced(legacy(), 68, 1, 0x83, 0x00), 'not_canonical'],
     ['version 1', altered(versioned(), 65, 0x81), 'unsupported_version'],
     ['a format that puts its version first', altered(versioned(), 0, 0x81), 'unsupported_version'],
     [
@@ -106,24 +106,24 @@ describe('the bytes of a transaction', () => {
       'unsupported_version',
     ],
     [
-      'a signature more than are required',
+      'one signature more than required',
       spliced(legacy(), 0, 1, 2, ...new Uint8Array(64)),
       'signature_count',
     ],
     ['no signature', spliced(altered(legacy(), 65, 0), 0, 65, 0), 'header'],
     ['a payer that is read-only', altered(legacy(), 66, 1), 'header'],
-    ['more read-only keys than there are', altered(legacy(), 67, 3), 'header'],
+    ['more read-only keys than keys', altered(legacy(), 67, 3), 'header'],
     ['one key twice', altered(legacy(), 69 + 32, ...payer.publicKey.toBytes()), 'duplicate_account'],
-    ['a program that is not there', altered(legacy(), legacy().length - 17, 9), 'account_index'],
+    ['a missing program', altered(legacy(), legacy().length - 17, 9), 'account_index'],
     ['the payer as a program', altered(legacy(), legacy().length - 17, 0), 'account_index'],
-    ['an account that is not there', altered(legacy(), legacy().length - 14, 3), 'account_index'],
+    ['a missing account', altered(legacy(), legacy().length - 14, 3), 'account_index'],
     [
       'a lookup of nothing',
       Uint8Array.from([...versioned().slice(0, -1), 1, ...tableKey.toBytes(), 0, 0]),
       'lookup_table',
     ],
     [
-      'more accounts than the runtime takes',
+      'more accounts than the runtime accepts',
       Uint8Array.from([...versioned().slice(0, -1), 1, ...tableKey.toBytes(), 62, ...Array(62).keys(), 0]),
       'too_many_accounts',
     ],
@@ -132,7 +132,7 @@ describe('the bytes of a transaction', () => {
     it(`are refused: ${what}`, () => expect(faultOf(wire)).to.equal(fault));
   }
 
-  it('are read for what they are or refused, whatever was done to them, and never twice alike', () => {
+  it('are read for what they are or refused, whatever was done to them, and no two are read alike', () => {
     const valid = [legacy(), versioned(), withTable()];
     fc.assert(
       fc.property(
@@ -205,7 +205,7 @@ describe('the accounts of a transaction', () => {
     }
   };
 
-  it('are those of the lookup table as well', async () => {
+  it('include those of the lookup table', async () => {
     const chain = chainWith(tableAccount([recipient]));
     const resolved = await resolveLookups(chain, decodeTransaction(withTable()));
     expect(resolved.decoded.staticKeys).not.to.include(recipient.toBase58());
@@ -226,26 +226,26 @@ describe('the accounts of a transaction', () => {
     expect(accounts).to.have.length(decoded.staticKeys.length);
   });
 
-  it('ask nobody where there is no lookup', async () => {
+  it('need no node if there is no lookup', async () => {
     const chain = chainWith(undefined);
     await resolveLookups(chain, decodeTransaction(legacy()));
     expect(chain.asked).to.deep.equal([]);
   });
 
   const rows: readonly (readonly [what: string, account: ChainAccount | undefined, fault: string])[] = [
-    ['is not there', undefined, 'lookup_table'],
+    ['is missing', undefined, 'lookup_table'],
     ['belongs to another program', tableAccount([recipient], { owner: '1'.repeat(32) }), 'lookup_table'],
     ['has been deactivated', tableAccount([recipient], { deactivationSlot: 100n }), 'lookup_table'],
-    ['is not made yet', tableAccount([recipient], { kind: 0 }), 'lookup_table'],
+    ['does not exist yet', tableAccount([recipient], { kind: 0 }), 'lookup_table'],
     ['is too short', tableAccount([]), 'lookup_table'],
     ['has no header', tableAccount([], { data: new Uint8Array(8) }), 'lookup_table'],
     ['names the payer again', tableAccount([payer.publicKey]), 'duplicate_account'],
   ];
   for (const [what, account, fault] of rows) {
-    it(`are refused where the table ${what}`, async () => expect(await faultWith(account)).to.equal(fault));
+    it(`are refused if the table ${what}`, async () => expect(await faultWith(account)).to.equal(fault));
   }
 
-  it('are told to be not final yet where the table has just been made, or extended', async () => {
+  it('are reported as not final yet if the table has just been made or extended', async () => {
     for (const finalized of [undefined, tableAccount([])]) {
       const chain = {
         accounts: async (_: readonly string[], commitment: string) => [

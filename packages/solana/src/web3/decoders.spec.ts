@@ -99,7 +99,7 @@ const read: readonly (readonly [what: string, built: TransactionInstruction, dec
     { program: 'associatedToken', name: 'Create', payer: w, account: o, owner: own, mint: m },
   ],
   [
-    'the associated account, if it is not there',
+    'the associated account, if missing',
     createAssociatedTokenAccountIdempotentInstruction(wallet, other, owner, mint),
     { program: 'associatedToken', name: 'CreateIdempotent', payer: w, account: o, owner: own, mint: m },
   ],
@@ -231,7 +231,7 @@ function tokenRows(program: PublicKey): typeof read {
       { program: 'token', name: 'InitializeAccount', programId: program.toBase58(), account: o, owner: w },
     ],
     [
-      `an owner for good${name}`,
+      `an immutable owner${name}`,
       createInitializeImmutableOwnerInstruction(other, program),
       { program: 'token', name: 'InitializeImmutableOwner', account: o },
     ],
@@ -317,7 +317,7 @@ const unread: readonly (readonly [what: string, built: TransactionInstruction])[
     batchOf(TOKEN_PROGRAM_ID, batchOf(TOKEN_PROGRAM_ID, createRevokeInstruction(other, wallet))),
   ],
   [
-    'an associated account of a program that is no token program',
+    'an associated account of a program that is not a token program',
     createAssociatedTokenAccountInstruction(wallet, other, owner, mint, third),
   ],
   ['an empty batch', batchOf(TOKEN_PROGRAM_ID)],
@@ -333,7 +333,7 @@ const unread: readonly (readonly [what: string, built: TransactionInstruction])[
     }),
   ],
   [
-    'a memo that is no text',
+    'a memo that is not text',
     new TransactionInstruction({ programId: new PublicKey(MEMO_PROGRAM), keys: [], data: Buffer.of(0xff) }),
   ],
 ];
@@ -354,7 +354,7 @@ describe('an instruction', () => {
       amount: 9n,
     }));
 
-  it('is read: native tokens unwrapped, and lamports that nobody counts', () => {
+  it('is read: native tokens unwrapped, and surplus lamports', () => {
     const keys = [other, third, wallet].map((pubkey) => ({ pubkey, isSigner: false, isWritable: true }));
     const amount = Buffer.alloc(8, 1);
     const rows: readonly [data: Buffer, name: string][] = [
@@ -378,7 +378,7 @@ describe('an instruction', () => {
   });
 
   for (const [name, built] of namedOnly) {
-    it(`is known by its name: ${name}`, () => expect(decode(built)).to.deep.include({ name }));
+    it(`is known by name: ${name}`, () => expect(decode(built)).to.deep.include({ name }));
   }
 
   for (const [what, built] of unread) {
@@ -388,7 +388,7 @@ describe('an instruction', () => {
 
   const known = [...read.map(([, built]) => built), ...namedOnly.map(([, built]) => built)];
 
-  it('is not read with a byte more or less, or without one of its accounts', () => {
+  it('is not read with one byte more or less, or without one of its accounts', () => {
     for (const built of known) {
       const { programId, keys, data } = built;
       const isText = programId.toBase58() === MEMO_PROGRAM;
@@ -413,7 +413,7 @@ describe('an instruction', () => {
       decode(new TransactionInstruction({ programId: third, keys: [], data: Buffer.alloc(0) })),
     ).to.deep.equal({ program: 'foreign', programId: t }));
 
-  it('of any bytes and accounts is read or not, and never throws', () => {
+  it('of any bytes and accounts is read or not, but never throws', () => {
     const programs = [...new Set(known.map(({ programId }) => programId.toBase58()))];
     fc.assert(
       fc.property(

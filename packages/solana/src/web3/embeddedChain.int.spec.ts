@@ -56,7 +56,7 @@ describe('What never landed on the embedded chain', () => {
     }
   };
 
-  it('is lost, also with the blockhash of its first block, and on a store of the release before', async () => {
+  it('is lost, even with the blockhash of its first block, and on a store from the former release', async () => {
     const first = await told(async () => undefined);
     expect(first).to.deep.include({ isLost: true, absence: 'unknown' });
     expect(first.history.from).to.equal(0n);

@@ -42,7 +42,7 @@ function same(instruction: Instruction, theirs: TransactionInstruction): void {
 }
 
 describe('token instructions', () => {
-  it('have the ids that the libraries have', () => {
+  it("have the libraries' ids", () => {
     expect([ids.TOKEN_PROGRAM, ids.TOKEN_2022_PROGRAM]).to.deep.equal([
       spl.TOKEN_PROGRAM_ID.toBase58(),
       spl.TOKEN_2022_PROGRAM_ID.toBase58(),
@@ -128,7 +128,7 @@ describe('token instructions', () => {
       ),
     ));
 
-  it('take no amount that is not a u64', () => {
+  it('refuse an amount that is not a u64', () => {
     for (const lamports of [-1n, U64_MAX + 1n])
       expect(() => systemTransfer({ from: ids.TOKEN_PROGRAM, to: ids.TOKEN_PROGRAM, lamports })).to.throw(
         RangeError,
@@ -232,7 +232,7 @@ describe('mints', () => {
     }
   });
 
-  it('are supported with every extension that is harmless, and with none but those', () => {
+  it('are supported with every harmless extension, and with no others', () => {
     const harmless: readonly number[] = [
       ExtensionType.ImmutableOwner,
       ExtensionType.MetadataPointer,
@@ -260,7 +260,7 @@ describe('mints', () => {
     }
   });
 
-  it('are none where the bytes are those of something else', () => {
+  it('are not found in the bytes of something else', () => {
     const with2022 = (data: Uint8Array) => decodeMint(account(ids.TOKEN_2022_PROGRAM, data));
     const uninitialized = Buffer.from(base);
     uninitialized[45] = 0;
@@ -329,7 +329,7 @@ describe('token accounts', () => {
       ),
     ));
 
-  it('are none where the bytes are those of something else', () => {
+  it('are not found in the bytes of something else', () => {
     const zeros = account(ids.TOKEN_PROGRAM, Buffer.alloc(spl.ACCOUNT_SIZE));
     expect(decodeTokenAccount(zeros)).to.equal(undefined);
     const initialized = Buffer.alloc(spl.ACCOUNT_SIZE);
@@ -345,7 +345,7 @@ describe('token accounts', () => {
 });
 
 describe('addresses', () => {
-  it('are on the curve where somebody has the key', () => {
+  it('are on the curve if somebody has the key', () => {
     for (let count = 0; count < 20; count++) {
       const { x = '' } = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' });
       expect(isOnCurve(encodeBase58(Buffer.from(x, 'base64url')))).to.equal(true);

@@ -31,38 +31,38 @@ interface Row {
 }
 
 const rows: readonly Row[] = [
-  { title: 'is lost where every node says so', nodes: [{}, {}], isLost: true },
+  { title: 'is lost if every node says so', nodes: [{}, {}], isLost: true },
   { title: 'is not lost at its last valid height', nodes: [{ height: 1_000 }], isLost: false },
-  { title: 'is not lost where a node has it', nodes: [{ status: LANDED }], isLost: false },
+  { title: 'is not lost if a node has it', nodes: [{ status: LANDED }], isLost: false },
   {
-    title: 'is not lost where it failed on the chain: it was there',
+    title: 'is not lost if it failed on the chain: it landed',
     nodes: [{ status: { ...LANDED, err: { InstructionError: [0, 'InvalidArgument'] } } }],
     isLost: false,
   },
-  { title: 'is not lost where the second node has it', nodes: [{}, { status: LANDED }], isLost: false },
+  { title: 'is not lost if the second node has it', nodes: [{}, { status: LANDED }], isLost: false },
   {
-    title: 'is not lost where one has it, however little the others can tell',
+    title: 'is not lost if one node has it, however little the others know',
     nodes: [{}, { manner: 503 }, { status: { ...LANDED, confirmationStatus: 'processed' }, height: 900 }],
     isLost: false,
   },
   { title: 'is not lost while a node lags', nodes: [{}, { height: 999 }], isLost: false },
   {
-    title: 'is not lost by a search that is older than the height',
+    title: 'is not lost according to a search older than the height',
     nodes: [{ slot: 1_500, searchedSlot: 1_499 }],
     isLost: false,
   },
   {
-    title: 'is not lost where the history begins too late',
+    title: 'is not lost if the history begins too late',
     nodes: [{ firstSlot: 1_350, firstHeight: 850 }],
     isLost: false,
   },
   {
-    title: 'is lost where the history begins just early enough',
+    title: 'is lost if the history begins just early enough',
     nodes: [{ firstSlot: 1_349, firstHeight: 849 }],
     isLost: true,
   },
   {
-    title: 'is not lost where the second node has forgotten',
+    title: 'is not lost if the second node has discarded its history',
     nodes: [{}, { firstSlot: 1_350, firstHeight: 850 }],
     isLost: false,
   },
@@ -77,7 +77,7 @@ const rows: readonly Row[] = [
     }),
   ),
   {
-    title: 'is unknown where a node has forgotten it knows not what',
+    title: 'is unknown if a node does not say what it has discarded',
     nodes: [{ firstSlot: 1_349, refuses: ['getBlock'] }],
     isLost: 'unknown',
   },
@@ -126,7 +126,7 @@ describe('A transaction', () => {
       else expect(answer).to.equal(isLost);
     });
 
-  it('is searched for in the whole history, after the height is known, and only then', async () => {
+  it('is searched for in the whole history, and only once the height is known', async () => {
     const node = await start({ firstSlot: 1_349, firstHeight: 849 });
     chain = createRpcChain({ urls: [node.url], timeoutMs: 5_000 });
     expect(await chain.isLost(SIGNATURE, LAST_VALID)).to.equal(true);

@@ -10,5 +10,5 @@ if (url)
     itIsAChain(`The RPC chain with a token of ${program.slice(0, 6)}`, () => rpcWorld(url, program));
 else
   describe('The RPC chain on a real node', () => {
-    it('is not tried here: SOLANA_RPC_TEST_URL names no node with a faucet');
+    it('is not run: SOLANA_RPC_TEST_URL names no node with a faucet');
   });

@@ -23,7 +23,7 @@ describe('The RPC chain', () => {
   describe('over several nodes', () => {
     beforeEach(() => world.both('getLatestBlockhash', blockhash));
 
-    it('asks the first alone while it answers', async () => {
+    it('asks only the first while it answers', async () => {
       expect(await world.chain.latestBlockhash()).to.deep.equal({
         blockhash: address(3),
         lastValidBlockHeight: 155n,
@@ -36,7 +36,7 @@ describe('The RPC chain', () => {
 
     const manners: readonly Manner[] = [500, 503, 429, 403, 'breaksOff', 'saysTooMuch', 'leadsElsewhere'];
     for (const manner of manners)
-      it(`asks the next one, once, when it meets ${manner}, and lets the node rest`, async () => {
+      it(`asks the next one once after ${manner}, and lets the node rest`, async () => {
         world.first.setManner(manner);
         expect((await world.chain.latestBlockhash()).lastValidBlockHeight).to.equal(155n);
         expect(world.first.calls).to.have.length(1);
@@ -48,14 +48,14 @@ describe('The RPC chain', () => {
         expect([world.first.calls.length, world.second.calls.length]).to.deep.equal([2, 2]);
       });
 
-    it('waits for no node longer than it is told', async () => {
+    it('waits for no node longer than configured', async () => {
       const impatient = createRpcChain({ urls: [world.first.url, world.second.url], timeoutMs: 400 });
       world.first.setManner('hangs');
       expect((await impatient.latestBlockhash()).lastValidBlockHeight).to.equal(155n);
       await impatient.close();
     });
 
-    it('asks the next one where the answer makes no sense, or is a refusal', async () => {
+    it('asks the next one if the answer makes no sense or is a refusal', async () => {
       world.first.setManner('speaksHtml');
       expect((await world.chain.latestBlockhash()).lastValidBlockHeight).to.equal(155n);
       world.first.setManner('answers');
@@ -67,14 +67,14 @@ describe('The RPC chain', () => {
       expect(world.first.calls).to.have.length(4);
     });
 
-    it('lets a node rest that says that it is behind', async () => {
+    it('lets a node rest if it says that it is behind', async () => {
       world.first.on('getLatestBlockhash', { code: -32005, message: 'Node is behind by 99 slots' });
       await world.chain.latestBlockhash();
       await world.chain.latestBlockhash();
       expect(world.first.calls).to.have.length(1);
     });
 
-    it('asks those at rest when no other answers', async () => {
+    it('asks resting nodes if no other answers', async () => {
       world.first.setManner(503);
       world.second.setManner(503);
       expect(await failureOf(world.chain.latestBlockhash())).to.be.instanceOf(ChainUnreachableError);
@@ -91,7 +91,7 @@ describe('The RPC chain', () => {
       expect(String(error)).not.to.match(/secret|127\.0\.0\.1/);
     });
 
-    it('asks nothing more once it is closed, and ends what it was asking', async () => {
+    it('sends nothing once it is closed, and ends calls in progress', async () => {
       world.first.setManner('hangs');
       world.second.setManner('hangs');
       const asking = failureOf(world.chain.latestBlockhash());
@@ -101,7 +101,7 @@ describe('The RPC chain', () => {
       expect(world.second.calls).to.deep.equal([]);
     });
 
-    it('is not made of no node', () =>
+    it('needs at least one node', () =>
       expect(() => createRpcChain({ urls: [], timeoutMs: 1 })).to.throw('at least one node'));
   });
 
@@ -124,7 +124,7 @@ describe('The RPC chain', () => {
         expect(calls).to.deep.equal([{ method: 'sendTransaction', params: ['AQID', config] }]);
     });
 
-    it('is done where one node takes them', async () => {
+    it('succeeds if one node accepts them', async () => {
       world.second.on('sendTransaction', accepted);
       for (const manner of [503, 'hangs', 'breaksOff'] as const) {
         world.first.setManner(manner);
@@ -135,13 +135,13 @@ describe('The RPC chain', () => {
       expect(await world.chain.send(bytes)).to.deep.equal({ outcome: 'accepted' });
     });
 
-    it('is refused where none takes them and one says why', async () => {
+    it('is refused if none accepts them and one says why', async () => {
       world.first.setManner(503);
       world.second.on('sendTransaction', refused);
       expect(await world.chain.send(bytes)).to.deep.equal({ outcome: 'refused', reason: refused.message });
     });
 
-    it('throws where nobody can say', async () => {
+    it('throws if no node can say', async () => {
       world.first.setManner('breaksOff');
       world.second.on('sendTransaction', { code: -32005, message: 'Node is unhealthy' });
       expect(await failureOf(world.chain.send(bytes))).to.be.instanceOf(ChainUnreachableError);
@@ -172,7 +172,7 @@ describe('The RPC chain', () => {
       expect(world.first.calls[0]?.params).to.deep.equal([asked, { searchTransactionHistory: true }]);
     });
 
-    it('are asked for in as many questions as nodes want', async () => {
+    it('are requested in as many calls as nodes require', async () => {
       world.first.on('getSignatureStatuses', ([asked]) =>
         JSON.stringify({ context: { slot: 1 }, value: (asked as string[]).map(() => null) }),
       );
@@ -184,7 +184,7 @@ describe('The RPC chain', () => {
       expect(world.first.calls).to.have.length(2);
     });
 
-    it('are believed from no node that answers for others', async () => {
+    it('are not accepted from a node that answers about others', async () => {
       world.both('getSignatureStatuses', '{"context":{"slot":1},"value":[]}');
       expect(await failureOf(world.chain.statuses([signature(1)]))).to.be.instanceOf(ChainUnreachableError);
     });
@@ -197,7 +197,7 @@ describe('The RPC chain', () => {
       '"slot":70,"confirmations":null,"err":null,"confirmationStatus":"rooted"',
     ];
     for (const half of halves)
-      it(`are not made of half an answer: ${half}`, async () => {
+      it(`are not made from an incomplete answer: ${half}`, async () => {
         world.both('getSignatureStatuses', `{"context":{"slot":90},"value":[{${half}}]}`);
         expect(await failureOf(world.chain.statuses([signature(1)]))).to.be.instanceOf(ChainUnreachableError);
       });
@@ -232,7 +232,7 @@ describe('The RPC chain', () => {
       expect(await world.chain.rentMinimum(165)).to.equal(rent);
     });
 
-    it('are not fewer than were asked for', async () => {
+    it('are never fewer than requested', async () => {
       world.both('getMultipleAccounts', '{"context":{"slot":1},"value":[]}');
       expect(await failureOf(world.chain.accounts([address(1)], 'confirmed'))).to.be.instanceOf(
         ChainUnreachableError,
@@ -241,7 +241,7 @@ describe('The RPC chain', () => {
       expect(await failureOf(world.chain.accounts(many, 'confirmed'))).to.be.instanceOf(RangeError);
     });
 
-    it('of tokens are those of both programs', async () => {
+    it('of tokens include both programs', async () => {
       const data = (amount: bigint) => {
         const bytes = Buffer.alloc(165);
         bytes.writeBigUInt64LE(amount, 64);
@@ -271,7 +271,7 @@ describe('The RPC chain', () => {
     });
   });
 
-  it('asks once a minute what an account must hold, and again where nobody said', async () => {
+  it('asks once a minute what an account must hold, and again if no node answered', async () => {
     const asked = () => world.first.calls.length;
     world.first.on('getMinimumBalanceForRentExemption', ([bytes]) => String(Number(bytes) * 10));
     expect(
@@ -294,7 +294,7 @@ describe('The RPC chain', () => {
     expect(await world.chain.rentMinimum(170)).to.equal(8n);
   });
 
-  it('takes the median of the priority fees, and none for nothing', async () => {
+  it('uses the median of the priority fees, and zero if there are none', async () => {
     const fees = (...list: number[]) =>
       JSON.stringify(list.map((prioritizationFee, slot) => ({ slot, prioritizationFee })));
     world.first.on('getRecentPrioritizationFees', fees(9, 0, 100_000, 0, 10));
@@ -329,7 +329,7 @@ describe('The RPC chain', () => {
       ]);
     });
 
-    it('shows none where it would fail', async () => {
+    it('shows none if it would fail', async () => {
       const error = '"err":{"InstructionError":[2,{"Custom":1}]}';
       world.first.on(
         'simulateTransaction',
@@ -347,7 +347,7 @@ describe('The RPC chain', () => {
       );
     });
 
-    it('believes no success without the accounts', async () => {
+    it('does not believe a success without the accounts', async () => {
       world.both('simulateTransaction', value('"err":null,"logs":[],"accounts":null,"unitsConsumed":1'));
       expect(await failureOf(world.chain.simulate(Uint8Array.of(1), [address(1)]))).to.be.instanceOf(
         ChainUnreachableError,

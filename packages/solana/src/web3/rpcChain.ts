@@ -173,7 +173,7 @@ export function createRpcChain(options: RpcChainOptions): Chain {
       if (known) return known;
       const isKeptNowhere = failed.every(({ error }) => refusalOf(error)?.code === HISTORY_NOT_KEPT);
       if (failed.some(({ error }) => refusalOf(error)?.code === UNSUPPORTED_TRANSACTION_VERSION))
-        throw new TransactionUnreadableError(`${signature} is of a version that is not known here.`);
+        throw new TransactionUnreadableError(`${signature} is of an unknown version.`);
       if (said.length === 0 && !isKeptNowhere) throw new NodesFailedError(failed);
       return undefined;
     },

@@ -36,7 +36,7 @@ describe('The RPC chain, asked for the past,', () => {
         meta: { ...meta, ...changed },
       }).replace('"LARGE"', String(ABOVE_2_53));
 
-    it('shows all its accounts, those from lookup tables as well, to the last unit', async () => {
+    it('shows all its accounts, even those from lookup tables, to the last unit', async () => {
       world.first.on('getTransaction', transaction());
       expect(await world.chain.transaction(signature(1))).to.deep.equal({
         signature: signature(1),
@@ -61,7 +61,7 @@ describe('The RPC chain, asked for the past,', () => {
       ]);
     });
 
-    it('shows an account that went to another owner as two', async () => {
+    it('shows an account whose owner changed as two', async () => {
       const [preTokenBalances, postTokenBalances] = [
         [balance(1, address(20), '7')],
         [balance(1, address(21), '7')],
@@ -74,7 +74,7 @@ describe('The RPC chain, asked for the past,', () => {
       ]);
     });
 
-    it('is looked for on every node, and is unknown where one of them says so', async () => {
+    it('is looked up on every node, and is unknown if one of them says so', async () => {
       world.first.on('getTransaction', 'null');
       world.second.on('getTransaction', transaction({ err: { InstructionError: [0, 'InvalidArgument'] } }));
       expect((await world.chain.transaction(signature(1)))?.error).to.equal(
@@ -86,7 +86,7 @@ describe('The RPC chain, asked for the past,', () => {
       expect(await failureOf(world.chain.transaction(signature(1)))).to.be.instanceOf(ChainUnreachableError);
     });
 
-    it('is not guessed where balances are missing', async () => {
+    it('is not guessed if balances are missing', async () => {
       for (const changed of [
         { preBalances: [5, 6, 7] },
         { postBalances: [5, 6, 7] },
@@ -102,7 +102,7 @@ describe('The RPC chain, asked for the past,', () => {
       }
     });
 
-    it('of a form that is newer than ours is told from one that nobody knows', async () => {
+    it('of a newer form than ours is distinguished from one that does not exist', async () => {
       world.first.on('getTransaction', {
         code: -32015,
         message: 'Transaction version (1) is not supported by the requesting client.',
@@ -123,7 +123,7 @@ describe('The RPC chain, asked for the past,', () => {
       blockTime: 1,
     });
 
-    it('are those that any node knows, once each and the newest first', async () => {
+    it('are those that any node knows, each once, newest first', async () => {
       world.first.on('getSignaturesForAddress', JSON.stringify([known(3, 30), known(2, 20)]));
       world.second.on(
         'getSignaturesForAddress',
@@ -139,7 +139,7 @@ describe('The RPC chain, asked for the past,', () => {
       expect(await world.chain.transactionsOf(address(1), { limit: 1 })).to.have.length(1);
     });
 
-    it('need one node that answers', async () => {
+    it('need only one node that answers', async () => {
       world.first.setManner(503);
       world.second.on('getSignaturesForAddress', '[]');
       expect(await world.chain.transactionsOf(address(1), { limit: 1 })).to.deep.equal([]);
@@ -167,14 +167,14 @@ describe('The RPC chain, asked for the past,', () => {
       world[which].on('getSlot', String(finalized));
     };
 
-    it('says that none can tell where one knows it as final, whatever the others say', async () => {
+    it('says that the history is missing if one node knows it as final, whatever the others say', async () => {
       node('first', { first: 1, known: NO_STATUS });
       node('second', { first: 1, known: status('finalized') });
       expect(await world.chain.transaction(ONE)).to.equal(undefined);
       expect(await world.chain.absence(ONE, SLOT)).to.equal('notKept');
     });
 
-    it('says so where all histories begin after it, or none is kept', async () => {
+    it('says the same if all histories begin after it, or none is kept', async () => {
       node('first', { first: 501, known: NO_STATUS });
       node('second', { first: 400, known: NOT_KEPT });
       expect(await world.chain.absence(ONE, SLOT)).to.equal('notKept');
@@ -182,13 +182,13 @@ describe('The RPC chain, asked for the past,', () => {
       expect(await world.chain.transaction(ONE)).to.equal(undefined);
     });
 
-    it('says that there is none where one node goes back far enough and knows of none', async () => {
+    it('says that there is none if one node goes back far enough and knows of none', async () => {
       node('first', { first: 501, known: NO_STATUS });
       node('second', { first: 500, known: NO_STATUS });
       expect(await world.chain.absence(ONE, SLOT)).to.equal('unknown');
     });
 
-    it('waits for nodes that have not come so far', async () => {
+    it('waits for nodes that have not got that far', async () => {
       node('first', { first: 1, known: status('confirmed') });
       node('second', { first: 501, known: NO_STATUS });
       expect(await world.chain.absence(ONE, SLOT)).to.equal('notFinal');
@@ -196,13 +196,13 @@ describe('The RPC chain, asked for the past,', () => {
       expect(await world.chain.absence(ONE, SLOT)).to.equal('notFinal');
     });
 
-    it('says nothing where none answers', async () => {
+    it('says nothing if none answers', async () => {
       for (const each of [world.first, world.second]) each.setManner(503);
       expect(await failureOf(world.chain.absence(ONE, SLOT))).to.be.instanceOf(ChainUnreachableError);
       expect(await failureOf(world.chain.history())).to.be.instanceOf(ChainUnreachableError);
     });
 
-    it('tells where the longest history begins, when that was, and how far all have come', async () => {
+    it('tells where the longest history begins, when that was, and how far all have got', async () => {
       node('first', { first: 501, known: NO_STATUS });
       node('second', { first: 400, known: NO_STATUS, finalized: 590 });
       world.both('getBlockTime', ([slot]) => (slot === 400 ? '1700000000' : 'null'));
