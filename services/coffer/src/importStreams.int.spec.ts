@@ -1,107 +1,33 @@
-/** The effect of an import on everything that a database stores by log position. */
+/** What an import forgets of the log, and when it is refused. The chain: `importChainedLog.int.spec.ts` of audit. */
 import { randomUUID } from 'node:crypto';
-import { CHAIN_CONSUMER, createKeptChain, createPointsInTime, verifyExtension } from '@coffer/audit';
 import { readCheckpoint } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
-import { type EventStore, type OurLog, ourLog } from '@coffer/event-store';
-import { createEventStoreDbEventStore } from '@coffer/event-store/eventstoredb';
+import type { EventStore } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
-import { Rejection, streamName } from '@coffer/kernel';
-import {
-  createTestDatabase,
-  type StoreGatewayProcess,
-  startStoreGatewayProcess,
-  type TestDatabase,
-} from '@coffer/testing';
+import { streamName } from '@coffer/kernel';
+import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { CommandFailure } from './cli/failure.ts';
 import { importStreams } from './importStreams.ts';
 import { serviceTemplate } from './testing/world.ts';
 
-const FIRST = '2026-01-01T00:00:00.000Z';
-const LATER = '2026-01-02T00:00:00.000Z';
-
 describe('an import into the configured store', () => {
   let database: TestDatabase;
   let pool: Pool;
-  let gateway: StoreGatewayProcess;
-  let store: OurLog;
-  let lines: readonly string[];
+  let store: EventStore;
 
   beforeEach(async () => {
     database = await createTestDatabase(serviceTemplate);
+    store = createMemoryEventStore();
     pool = createPool({ ...database, applicationName: 'spec', onIdleError() {} });
-    gateway = await startStoreGatewayProcess();
-    store = ourLog(createEventStoreDbEventStore({ connectionString: gateway.connectionString }));
-    lines = linesOf(1_700);
   });
   afterEach(async () => {
     await store.close();
-    await gateway.stop();
     await pool.end();
     await database.drop();
   });
 
-  const importing = (text: string, into: EventStore = store) =>
-    importStreams({ pool, store: into, chunks: chunksOf(text), onProgress() {} });
-  const at = (text: readonly string[], time: string) => text.join('').replaceAll(FIRST, time);
-  const chain = async () =>
-    (await pool.query('select * from records.chain_blocks order by last_ordinal')).rows;
-  const refusal = (text: string) =>
-    importing(text).then(
-      () => expect.fail('It was not refused.'),
-      (error: Rejection | CommandFailure) => error,
-    );
-
-  it('keeps hashes and times of what was chained, dates the rest by the lines, and has the new positions', async () => {
-    const before = await importing(at(lines.slice(0, 1_300), FIRST), createMemoryEventStore());
-    const [block] = await chain();
-    const after = await importing(at(lines, LATER));
-    expect(after).to.include({ events: 1_700, appended: 1_700 });
-    expect((await chain())[0].hashes.subarray(0, 500 * 32)).to.deep.equal(block.hashes.subarray(0, 500 * 32));
-
-    const points = createPointsInTime(pool, store);
-    expect(await points.pointAt(new Date(FIRST))).to.include({ ordinal: 1_300 });
-    const end = await store.head();
-    expect(await points.pointAt(new Date(LATER))).to.deep.equal({ ordinal: 1_700, position: end?.position });
-    expect(end?.position).to.match(/^\d+\/\d+$/);
-    const checkpoint = await readCheckpoint(pool, CHAIN_CONSUMER);
-    expect(checkpoint).to.deep.equal({ ...end, ordinal: 1_700 });
-
-    // The store has recorded them anew, and the chain is not blamed for it.
-    const noted = { ordinal: 1_700, hash: Buffer.from(after.head?.hash ?? '', 'hex') };
-    const { signal } = new AbortController();
-    const verification = verifyExtension({ store, chain: createKeptChain(pool), signal }, noted);
-    let step = await verification.next();
-    while (!step.done) step = await verification.next();
-    expect(step.value).to.deep.include({ extends: true, carried: 1_700, faults: [] });
-
-    const whole = await importing(at(lines, LATER));
-    expect(whole).to.deep.equal({ ...after, appended: 0, dropped: [] });
-    expect(before.head?.hash).to.not.equal(after.head?.hash);
-  });
-
-  it('writes no event that is another than was chained at its ordinal, and leaves the chain', async () => {
-    await importing(at(lines, FIRST), createMemoryEventStore());
-    const kept = await chain();
-    const altered = lines.with(900, (lines[900] ?? '').replace('"amount":"900"', '"amount":"1"'));
-    const error = await refusal(at(altered, FIRST));
-    expect(error).to.be.instanceOf(Rejection).and.include({ code: 'audit/other_than_chained' });
-    expect(error).to.have.nested.property('details.ordinal', 901);
-    let held = 0;
-    for await (const page of store.readAll()) held += page.length;
-    expect(held).to.be.at.most(900);
-    expect(await chain()).to.deep.equal(kept);
-  });
-
-  it('is not over before all that was chained is there, and then goes on', async () => {
-    const { head } = await importing(at(lines, FIRST), createMemoryEventStore());
-    const kept = await chain();
-    const error = await refusal(at(lines.slice(0, -1), FIRST));
-    expect(error).to.include({ code: 'audit/chained_events_missing' });
-    expect(await chain()).to.deep.equal(kept);
-    expect(await importing(at(lines, FIRST))).to.deep.include({ events: 1_700, appended: 1, head });
-  });
+  const importing = () => importStreams({ pool, store, chunks: oneEvent(), onProgress() {} });
 
   it('forgets all that was read of the log by its old positions', async () => {
     await pool.query(`insert into cache.snapshots (stream, decider_version, revision, event_id, state, mac)
@@ -109,7 +35,7 @@ describe('an import into the configured store', () => {
     await pool.query(`insert into records.consumers (name, position, event_id, ordinal)
                       values ('holds', '7', '${randomUUID()}', 7)`);
     await pool.query('create schema verified_v1');
-    const { dropped, restarted } = await importing(at(lines, FIRST));
+    const { dropped, restarted } = await importing();
     expect(dropped.join()).to.match(/^read_v\d+,verified_v\d+$/);
     expect(restarted).to.deep.equal(['holds', 'identities', 'chainWorker']);
     expect((await pool.query(`select from cache.snapshots`)).rowCount).to.equal(0);
@@ -121,21 +47,15 @@ describe('an import into the configured store', () => {
   it('is refused while a service runs, before anything is written', async () => {
     await pool.query(`insert into records.consumers (name, owner, leased_until)
                       values ('holds', 'somebody', now() + interval '1 minute')`);
-    const error = await refusal(at(lines, FIRST));
+    const error = await importing().catch((refused: unknown) => refused);
     expect(error).to.be.instanceOf(CommandFailure).and.have.property('message').that.includes('somebody');
     expect(await store.head()).to.equal(undefined);
   });
 });
 
-function linesOf(count: number): readonly string[] {
-  return Array.from({ length: count }, (_, index) => {
-    const stream = streamName('thing', 'test', `app_${'0'.repeat(26)}`, `${Math.floor(index / 100)}`);
-    const data = { amount: `${index}` };
-    const event = { position: `${index}`, stream, revision: index % 100, id: randomUUID(), type: 'Happened' };
-    return `${JSON.stringify({ ...event, data, metadata: { v: 1 }, recordedAt: FIRST })}\n`;
-  });
-}
-
-async function* chunksOf(text: string): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(text);
+async function* oneEvent(): AsyncGenerator<Uint8Array> {
+  const stream = streamName('thing', 'test', `app_${'0'.repeat(26)}`, '1');
+  const event = { position: '1', stream, revision: 0, id: randomUUID(), type: 'Happened' };
+  const recordedAt = '2026-01-01T00:00:00.000Z';
+  yield Buffer.from(`${JSON.stringify({ ...event, data: {}, metadata: { v: 1 }, recordedAt })}\n`);
 }

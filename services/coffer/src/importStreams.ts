@@ -3,36 +3,22 @@
  * docs/operating/eventstoredb.md.
  */
 import { createReadStream } from 'node:fs';
-import { auditErrors, carryChain } from '@coffer/audit';
+import { auditErrors, type ImportedChain, importChainedLog } from '@coffer/audit';
 import { type Pool, withConnection } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import { migrateAll } from '@coffer/host';
 import { createLogger } from '@coffer/http';
 import { Rejection } from '@coffer/kernel';
-import { importLog, portalErrors } from '@coffer/portal';
+import { portalErrors } from '@coffer/portal';
 import { CommandFailure, EXIT } from './cli/failure.ts';
 import { configFrom } from './config.ts';
 import { CONTEXTS } from './contexts.ts';
 import { openEventStore } from './eventStore.ts';
-import { forgetDerived, refuseWhileServicesRun } from './resetConsumers.ts';
+import { forgetDerived, type ResetResult, refuseWhileServicesRun } from './resetConsumers.ts';
 import { openDatabase, withPool } from './run.ts';
-
 import { startFailure } from './startFailure.ts';
 
-export interface ImportResult {
-  /** In the log now. */
-  readonly events: number;
-  /** How many of them this import wrote; the others were already there. */
-  readonly appended: number;
-  /** Lines of streams that are not ours. */
-  readonly passedOver: number;
-  /** The end of the chain, which covers all of them; null for an empty log. */
-  readonly head: { readonly ordinal: number; readonly hash: string } | null;
-  /** Schemas that were dropped; the next start fills new ones from the log. */
-  readonly dropped: readonly string[];
-  /** Consumers that read the log from its beginning at the next start. */
-  readonly restarted: readonly string[];
-}
+export type ImportResult = ImportedChain & ResetResult;
 
 export interface ImportSource {
   /** Undefined: standard input. */
@@ -68,11 +54,7 @@ export async function importStreamsFrom(
   }
 }
 
-/**
- * Safe to kill and repeat at any time: until the last transaction only events are written, and existing ones are not
- * written again. One transaction discards what was read of the log and changes the chain, since both refer to
- * positions that no longer exist.
- */
+/** Safe to kill and repeat at any time. */
 export function importStreams({
   pool,
   store,
@@ -86,18 +68,7 @@ export function importStreams({
 }): Promise<ImportResult> {
   return withConnection(pool, async (client) => {
     await refuseWhileServicesRun(client);
-    const chain = await carryChain(client);
-    const imported = await importLog({ chunks, store, chain, onProgress });
-    const head = await chain.finish();
-    await client.query('begin');
-    const forgotten = await forgetDerived(client);
-    await chain.replace();
-    await client.query('commit');
-    return {
-      ...imported,
-      head: head ? { ordinal: head.ordinal, hash: head.hash.toString('hex') } : null,
-      ...forgotten,
-    };
+    return importChainedLog(client, { store, chunks, onProgress, forget: forgetDerived });
   });
 }
 
