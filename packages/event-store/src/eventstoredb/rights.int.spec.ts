@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { RefusalError, selfSignedCertificate } from '@coffer/store-gateway';
 import { expect } from 'chai';
 import { StoreRefusedError, StoreUnreachableError } from '../errors.ts';
+import { logRights } from '../logRights.ts';
 import type { AppendRequest, EventStore } from '../port.ts';
 import { CREDENTIALS, openWorld, type World, type WorldOptions } from '../testing/eventStoreDbWorld.ts';
 import { allOf, newEvents, rejectionOf, streamName } from '../testing/events.ts';
@@ -50,6 +51,25 @@ describe('the user of an EventStoreDB', () => {
     expect(error).to.be.instanceOf(StoreRefusedError);
     expect(String(error)).to.include(append.stream).and.to.include('$w');
   });
+
+  for (const may of [
+    { readAll: true, append: true },
+    { readAll: false, append: true },
+    { readAll: true, append: false },
+  ]) {
+    it(`has rights that can be asked for, ${JSON.stringify(may)}, which writes nothing`, async () => {
+      const wrap = may.readAll ? {} : { wrap: refusingTheLog };
+      const { open, served } = await makeWorld({ allowWrites: may.append, ...wrap });
+      const rights = await logRights(open());
+      expect(rights.map(({ right, given }) => [right, given])).to.deep.equal([
+        ['read the log as a whole', may.readAll],
+        ['read a stream', true],
+        ['append to a stream', may.append],
+      ]);
+      for (const { given, reason } of rights) expect(reason.includes('$acl'), reason).to.equal(!given);
+      expect(await served.head()).to.equal(undefined);
+    });
+  }
 
   it('who does not exist, or whose server has an untrusted certificate, learns what to set', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'coffer-spec-'));

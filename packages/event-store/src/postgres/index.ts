@@ -1,3 +1,4 @@
+export { insertRight } from './insertRight.ts';
 export {
   createPostgresEventStore,
   logMigrations,
