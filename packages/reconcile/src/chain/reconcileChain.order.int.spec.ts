@@ -1,19 +1,13 @@
 /** Events at the worst moment between two looks of a comparison with the chain: no false alarm, and no missed one. */
-
-import type { EventStore } from '@coffer/event-store';
-import { openStoreOf } from '@coffer/host/testing';
 import { systemClock } from '@coffer/kernel';
-import { type ChainReport, createChainReconciler } from '@coffer/reconcile';
 import { testWallet } from '@coffer/solana/testing';
 import { finalFundsOf } from '@coffer/treasury';
+import type { AppOnChain, PlayerOnChain } from '@coffer/treasury/testing';
+import { LAMPORTS_PER_SOL } from '@coffer/wallets/testing';
 import { expect } from 'chai';
-import {
-  type AppOnChain,
-  LAMPORTS_PER_SOL,
-  type PlayerOnChain,
-  type ServiceOnChain,
-  startServiceOnChain,
-} from './testing/chainWorld.ts';
+import { type ReconciledOnChain, startReconciledOnChain } from '../testing/chainReconcile.ts';
+import { createChainReconciler } from './chainReconciler.ts';
+import type { ChainReport } from './chainReport.ts';
 
 const SOL = LAMPORTS_PER_SOL;
 
@@ -25,19 +19,14 @@ interface Moments {
 }
 
 describe('A comparison with the chain raises no false alarm', () => {
-  let service: ServiceOnChain;
-  let store: EventStore;
+  let service: ReconciledOnChain;
   let app: AppOnChain;
   let player: PlayerOnChain;
 
   before(async () => {
-    service = await startServiceOnChain();
-    store = await openStoreOf(service.world.databaseUrl);
+    service = await startReconciledOnChain();
   });
-  after(async () => {
-    await store.close();
-    await service.stop();
-  });
+  after(() => service.stop());
   beforeEach(async () => {
     app = await service.newApp();
     player = await app.newPlayer();
@@ -47,7 +36,8 @@ describe('A comparison with the chain raises no false alarm', () => {
   /** The first looks of runs that looked again, and the last report. */
   async function reconcile(moments: Moments, shown = (funds: bigint) => funds) {
     const doubts: ChainReport[] = [];
-    const { pool, rpc } = service;
+    const { pool, rpc, world } = service;
+    const { store } = world;
     const { treasury, feePayer } = app;
     const reconciler = createChainReconciler({
       pool,

@@ -1,16 +1,13 @@
 /** Compares with the chain as an operator does, and forges the data compared. For specs. */
 import { randomUUID } from 'node:crypto';
-import { Writable } from 'node:stream';
-import { openStoreOf, requireStatus } from '@coffer/host/testing';
+import { defineContext } from '@coffer/host';
+import { requireStatus, startContexts } from '@coffer/host/testing';
 import { encodeMetadata, newId } from '@coffer/kernel';
+import { ledgerContext } from '@coffer/ledger';
 import { type MoveEvent, moveEvents, moveStreamName, treasuryMovePlace } from '@coffer/moves';
-import { runProgram } from '../cli/program.ts';
-import {
-  type AppOnChain,
-  type PlayerOnChain,
-  type ServiceOnChain,
-  startServiceOnChain,
-} from './chainWorld.ts';
+import { type AppOnChain, type PlayerOnChain, startAppsOnChain } from '@coffer/treasury/testing';
+import { WALLET_CONTEXTS, walletsGiven } from '@coffer/wallets/testing';
+import { reconcileContext } from '../context.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 interface ChainResult {
@@ -31,14 +28,32 @@ export interface ChainedResult {
   readonly chain: ChainResult;
 }
 
+export type ReconciledOnChain = Awaited<ReturnType<typeof startReconciledOnChain>>;
+
+const installation = defineContext({
+  name: 'installation',
+  // The ends of moves are looked up when a spec asks.
+  create: () => ({ provides: { scrubPassMs: 1_000, bearOutEveryMs: 24 * 60 * 60 * 1000 } }),
+});
+const RECONCILED_ON_CHAIN = WALLET_CONTEXTS.with(ledgerContext).with(installation).with(reconcileContext);
+
+/** Money on a chain, the ledger and their reconciliation. */
+export function startReconciledOnChain() {
+  const { masterKeys } = walletsGiven();
+  return startAppsOnChain(
+    (chains) => startContexts({ contexts: RECONCILED_ON_CHAIN, given: walletsGiven({ chains, masterKeys }) }),
+    { masterKeys },
+  );
+}
+
 /** Called in a `describe`: one service for the whole suite, and for each test an app with a player. */
 export function sceneOfReconciling() {
-  let service: ServiceOnChain;
+  let service: ReconciledOnChain;
   let app: AppOnChain;
   let player: PlayerOnChain;
 
   before(async () => {
-    service = await startServiceOnChain();
+    service = await startReconciledOnChain();
   });
   after(() => service.stop());
   beforeEach(async () => {
@@ -57,7 +72,6 @@ export function sceneOfReconciling() {
       return player;
     },
     reconcile: (full = false) => reconcileApp(service, app, full),
-    coffer: (...argv: readonly string[]) => runCoffer(service, argv),
     /** As somebody with write access to the log's database might. */
     forge: (moveId: string, ref: string, ...events: readonly MoveEvent[]) =>
       forge({ service, app }, moveId, ref, events),
@@ -67,7 +81,7 @@ export function sceneOfReconciling() {
 }
 
 async function reconcileApp(
-  service: ServiceOnChain,
+  service: ReconciledOnChain,
   { appId }: AppOnChain,
   full: boolean,
 ): Promise<ChainedResult> {
@@ -76,31 +90,14 @@ async function reconcileApp(
   return JSON.parse(text.trim().split('\n').at(-1) ?? '').result;
 }
 
-async function runCoffer({ world }: ServiceOnChain, argv: readonly string[]) {
-  let printed = '';
-  const sink = new Writable({
-    write(chunk, _encoding, done) {
-      printed += chunk;
-      done();
-    },
-  });
-  const variables = { COFFER_URL: world.url, COFFER_OPERATOR_TOKEN: world.operatorToken };
-  const surroundings = { variables, workingFolder: '.', stdout: sink, stderr: sink };
-  const exitCode = await runProgram(argv, surroundings, () => {
-    throw new Error('Nobody runs the service.');
-  });
-  return { exitCode, printed };
-}
-
 async function forge(
-  { service, app }: { readonly service: ServiceOnChain; readonly app: AppOnChain },
+  { service, app }: { readonly service: ReconciledOnChain; readonly app: AppOnChain },
   moveId: string,
   ref: string,
   events: readonly MoveEvent[],
 ): Promise<void> {
   const place = { ...treasuryMovePlace('test', app.appId, ref), moveId };
-  const store = await openStoreOf(service.world.databaseUrl);
-  await store.append({
+  await service.world.store.append({
     stream: moveStreamName(place),
     expectedRevision: 'noStream',
     events: events.map((event) => {
@@ -109,7 +106,6 @@ async function forge(
       return { id: randomUUID(), ...stored, metadata: encodeMetadata(metadata, schemaVersion) };
     }),
   });
-  await store.close();
 }
 
 function forgedMoveOf(
