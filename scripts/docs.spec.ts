@@ -159,7 +159,7 @@ describe('every document', () => {
 
   const said = (text: string): SourceFile => file('packages/ledger/README.md', text);
 
-  it('is searched for dead names of paths', () => {
+  it('is searched for paths that do not exist', () => {
     const paths = [
       'packages/ledger/src/domain/playSession.ts',
       'packages/kernel/src/decider.ts',
@@ -175,7 +175,7 @@ describe('every document', () => {
     ]);
   });
 
-  it('is searched for dead commands, their options among them', () => {
+  it('is searched for commands and options that do not exist', () => {
     const text =
       '```sh\nnpx coffer keys list --app A --env test\nnpx coffer keys lits\ncoffer run --fast | npm run chekc\n```\n';
     expect(deadNames([said(text)], deadIn.commands)).to.deep.equal([
@@ -185,7 +185,7 @@ describe('every document', () => {
     ]);
   });
 
-  it('is searched for dead variables', () => {
+  it('is searched for variables that do not exist', () => {
     const dead = deadVariables([file('config.ts', 'COFFER_DATA_DIR')]);
     expect(deadNames([said('`COFFER_DATA_DIR` and `COFFER_DATA_FOLDERS`')], dead)).to.deep.equal([
       'packages/ledger/README.md:1  COFFER_DATA_FOLDERS',

@@ -99,7 +99,7 @@ describe('the example of a relying party', () => {
     }
   });
 
-  it('rejects whom Coffer does not know: a stranger, a player of live, one who has logged out', async () => {
+  it('rejects anybody Coffer does not know: a stranger, a player of live, one who has logged out', async () => {
     const { page, game, accessToken } = await loggedIn();
     expect((await game('POST', '/login', 'no token')).status).to.equal(401);
     const live = await startGame(ledger.live.secretKey);

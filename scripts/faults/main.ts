@@ -17,7 +17,7 @@ import { runFaults } from './runFaults.ts';
 const USAGE = `npm run faults -- [--small] [--faults N] [--ledger]
 
   --small      500 faults and 21 deaths: what npm test does
-  --faults N   at least so many
+  --faults N   at least that many
   --ledger     no chain: random histories of bets and settlements, by the executable model of the ledger
 
 COFFER_FAULTS_SEED=N chooses what is random, COFFER_LEDGER_SEED=N with --ledger; each run prints its own.

@@ -13,7 +13,7 @@ import { runFuzz } from './runFuzz.ts';
 
 const USAGE = `npm run fuzz -- [--requests N] [--seed N] [--in-flight N]
 
-  --requests N    at least so many; default 20000
+  --requests N    at least that many; default 20000
   --seed N        chooses what is random; each run prints its own
   --in-flight N   at a time; default 64
 `;

@@ -51,7 +51,7 @@ export const MADE = ['transactionUuid', 'ref', 'idempotencyKey'];
 /** Base64 in the API and bytes in the SDK. */
 export const BYTES = ['transaction', 'signedTransaction'];
 
-/** Words to which a newer service may add others: `Resource.field`, as far as the field itself is not always one. */
+/** Words to which a newer service may add others: `Resource.field`, if the field itself is not always one of them. */
 export const OPEN = [
   'custody',
   'symbol',

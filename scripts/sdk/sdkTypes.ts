@@ -30,7 +30,7 @@ export async function sdkTypes(document: unknown): Promise<string> {
       path.reduce(inside, record(components[component])),
     ]),
   );
-  // The same schema has one name, wherever it appears inside another.
+  // A schema has one name, wherever it appears inside another.
   const names = new Map(Object.entries(schemas).map(([name, schema]) => [JSON.stringify(schema), name]));
   const { typed, shape } = mapping(components, names);
   const properties = Object.keys(schemas).map((name) => [name, { tsType: name }] as const);
@@ -58,7 +58,7 @@ ${shapes.join('')}};
 `;
 }
 
-/** Read-only fields, a comment in its line, and not who refers to a definition. */
+/** Makes fields read-only, keeps a comment on its field's line, and drops who refers to a definition. */
 function condensed(types: string): string {
   return types
     .replaceAll(/^( *)("?\w+"?\??:)/gm, '$1readonly $2')
@@ -79,7 +79,7 @@ function mapping(components: Schema, names: ReadonlyMap<string, string>) {
       ? names.get(JSON.stringify(components[schema.$ref.slice('#/components/schemas/'.length)]))
       : names.get(JSON.stringify(schema));
 
-  /** As the generator of the types takes it. */
+  /** In the form that the type generator takes. */
   function typed(schema: Schema, of: string, field = ''): Schema {
     const description = describedIn(schema, of, field);
     const as = (tsType: string) => ({ tsType, ...(description && { description }) });
@@ -175,7 +175,7 @@ function requiredOf(schema: Schema, of: string): readonly string[] {
   return isRequest(of) ? required.filter((name) => !MADE.includes(name)) : required;
 }
 
-/** Without what it says of the text that an amount or base64 is in the API. */
+/** Without what it says about text, since amounts and base64 are text only in the API. */
 function describedIn({ description, type, pattern }: Schema, of: string, field: string): string | undefined {
   const made =
     isRequest(of) && MADE.includes(field) ? 'Generated if absent, once for all attempts of the call.' : '';
@@ -198,7 +198,7 @@ const arrayItem = (type: string) => (type.includes('|') && !type.startsWith('Ope
 
 const itemOf = (schema: unknown): Schema => record(record(schema).items);
 
-/** The object that the field holds, alone, beside null or in a list. */
+/** The object in the field, alone, next to null or in a list. */
 function inside(schema: Schema, field: string): Schema {
   const held = record(record(schema.properties)[field]);
   return held.type === 'array' ? itemOf(held) : (nullableOf(held) ?? held);

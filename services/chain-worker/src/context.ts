@@ -9,7 +9,7 @@ import { startChainWorkerRole } from './chainWorkerRole.ts';
 import { createRentSponsor } from './rentSponsor.ts';
 import { chainWorkerMigrations } from './signingPause.ts';
 
-/** How long the provisioning of a fee payer may take; it is tried again. */
+/** How long provisioning a fee payer may take; it is retried. */
 const PROVISION_WITHIN_MS = 10_000;
 
 export interface RentNeeds extends Platform {
@@ -33,11 +33,11 @@ export const rentContext = defineContext({
 
 export interface ChainWorkerNeeds extends Platform {
   readonly chains: Chains;
-  /** On the embedded chain whoever pays fees is given what it takes; elsewhere the operator sends it. */
+  /** On the embedded chain, fee payers are funded automatically; elsewhere the operator funds them. */
   readonly fundFeePayer: (environment: Environment, address: string) => Promise<void>;
-  /** What differs from the default. */
+  /** Deviations from the default. */
   readonly movePolicy: Partial<MovePolicy>;
-  /** A fee payer that holds less is told of. */
+  /** A fee payer with less is reported. */
   readonly feePayerLowLamports: bigint;
   readonly operatorWallets: OperatorWallets;
   readonly walletAt: WalletAt;
@@ -87,7 +87,7 @@ export const chainWorkerContext = defineContext({
       return looked.filter((one) => one !== undefined);
     }
 
-    /** Made with the first move, or when an operator looks it up to fund it. */
+    /** Made with the first move, or when an operator looks it up in order to fund it. */
     function feePayerOf(appId: string, environment: Environment): Promise<PayingWallet> {
       const metadata = { correlationId: 'chain-worker', actor: 'service', occurredAt: isoTimeOf(clock) };
       const deadlineMs = performance.now() + PROVISION_WITHIN_MS;

@@ -1,4 +1,4 @@
-/** What becomes of moves, and whether they can be carried at all. */
+/** What happens to moves, and whether they can be carried out at all. */
 import type { Registry } from '@coffer/http';
 import { type Clock, type Environment, environment } from '@coffer/kernel';
 import type { MoveDriver, MoveHooks } from '@coffer/moves';

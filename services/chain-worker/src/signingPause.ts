@@ -13,7 +13,7 @@ export const chainWorkerMigrations: Migrations = {
   folder: join(import.meta.dirname, 'migrations'),
 };
 
-/** Call it while no chain worker runs, together with whatever makes the consumers read a log anew. */
+/** Must be called while no chain worker runs, together with whatever makes the consumers read the log again. */
 export async function pauseSigning(db: Queryable): Promise<void> {
   await db.query(
     `insert into records.chain_signing_pauses (environment) select unnest($1::text[])

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Plain JavaScript for any Node from 20 on: it only sees to it that the program runs on Node 24, which the
-// repository brings itself as the package `node`.
+// Plain JavaScript for any Node from 20 on: it only makes sure that the program runs on Node 24, which the
+// repository includes as the package `node`.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -15,10 +15,10 @@ if (major >= MINIMUM_MAJOR) {
   leaveWithTheLauncher();
   collectGarbageEarlier();
   const { main } = await import('../src/main.ts');
-  // Loaded only when called for: every other command starts without a database driver and a web server.
+  // Loaded only when needed: every other command starts without a database driver and a web server.
   const runService = async (roles) => (await import('../src/run.ts')).run(roles);
   process.exitCode = await main(process.argv.slice(2), runService);
-  // Nothing is left to do then. Node's own clean-up spins for ever over a connection to a server that was frozen.
+  // Nothing is left to do by then. Node's own clean-up spins for ever on a connection to a server that was frozen.
   process.once('beforeExit', () => process.exit());
 } else {
   runOnOwnNode();
@@ -47,22 +47,22 @@ function runOnOwnNode() {
   }
   child.on('exit', (code, signal) => {
     if (!signal) process.exit(code ?? 1);
-    // To whoever waits for us we end as the program did.
+    // Whoever waits for us sees us end as the program did.
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
   });
 }
 
 /**
- * On a large machine V8 lets garbage pile up to several times of what is alive before it collects. What a
- * service that is asked thousands of times a second needs is not much, and should look like it. The young
- * generation is left as large as V8 makes it: a smaller one saves 60 MiB and costs a tenth of the bets.
+ * On a large machine V8 lets garbage grow to several times what is alive before it collects. The service needs little
+ * memory even for thousands of requests a second, and should not use more. The young generation keeps V8's size: a
+ * smaller one saves 60 MiB and costs a tenth of the bets.
  */
 function collectGarbageEarlier() {
   setFlagsFromString('--heap-growing-percent=35');
 }
 
-/** A launcher that is killed hard takes the program with it: nobody else would know of it any more. */
+/** A launcher that is killed by SIGKILL takes the program with it: nobody else would know that it exists. */
 function leaveWithTheLauncher() {
   if (!process.channel) return;
   process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));

@@ -16,7 +16,7 @@ export interface ReconcilerNeeds extends Platform {
   readonly reconcileSchedule: string;
   /** Undefined: only on request. */
   readonly fullReconcileSchedule: string | undefined;
-  /** 0: there is no scrub. */
+  /** 0 turns the scrub off. */
   readonly scrubPassMs: number;
 }
 

@@ -60,7 +60,7 @@ describe('the scrub', () => {
     return rows[0]?.pass;
   };
 
-  it('checks everything again and again, and finds nothing where nothing is wrong', async () => {
+  it('checks everything again and again, and finds nothing if nothing is wrong', async () => {
     const nowSeconds = Date.now() / 1000;
     expect(await wholePass()).to.include({ findings: 0 });
     expect(await metric('faults')).to.equal(0);
@@ -70,7 +70,7 @@ describe('the scrub', () => {
 
   itLogTable(
     'an event is altered by SQL',
-    'reports an altered event once, and shows it until it is mended',
+    'reports an altered event once, and shows it until it is repaired',
     async () => {
       const alter = (from: string, to: string) =>
         world.pool.query('update log.events set data = replace(data, $2, $3) where id = $1', [

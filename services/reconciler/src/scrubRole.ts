@@ -73,10 +73,10 @@ function scrubMetrics(registry: Registry): (state: ScrubState) => void {
     new Gauge({ name: `coffer_scrub_${name}`, help, registers: [registry] });
   const faults = gauge(
     'faults',
-    'What is wrong with the log or the books; 0 once a whole pass finds nothing.',
+    'Faults of the log or the books; 0 once a whole pass finds none.',
   );
-  const progress = gauge('progress_ratio', 'How much of the pass under way is done, from 0 to 1.');
-  const begun = gauge('pass_begun_seconds', 'When the pass under way began, in seconds since 1970.');
+  const progress = gauge('progress_ratio', 'How much of the current pass is done, from 0 to 1.');
+  const begun = gauge('pass_begun_seconds', 'When the current pass began, in seconds since 1970.');
   const ended = gauge('last_pass_seconds', 'When the last whole pass ended, in seconds since 1970.');
   const lasted = gauge('last_pass_duration_seconds', 'How long it took.');
   return (state) => {
