@@ -71,10 +71,7 @@ export function startScrubRole({ scrubber, registry, logger }: ScrubRoleOptions)
 function scrubMetrics(registry: Registry): (state: ScrubState) => void {
   const gauge = (name: string, help: string) =>
     new Gauge({ name: `coffer_scrub_${name}`, help, registers: [registry] });
-  const faults = gauge(
-    'faults',
-    'Faults of the log or the books; 0 once a whole pass finds none.',
-  );
+  const faults = gauge('faults', 'Faults of the log or the books; 0 once a whole pass finds none.');
   const progress = gauge('progress_ratio', 'How much of the current pass is done, from 0 to 1.');
   const begun = gauge('pass_begun_seconds', 'When the current pass began, in seconds since 1970.');
   const ended = gauge('last_pass_seconds', 'When the last whole pass ended, in seconds since 1970.');
