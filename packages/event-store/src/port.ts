@@ -62,6 +62,13 @@ export interface StreamHead {
   readonly eventId: string;
 }
 
+/** A stream from a revision on. */
+export interface StreamTail {
+  readonly stream: string;
+  /** Inclusive. */
+  readonly fromRevision: number;
+}
+
 /** The place a consumer has reached. It can resume only while the log still holds that very event. */
 export interface LogPlace {
   readonly position: Position;
@@ -121,6 +128,9 @@ export interface EventStore {
   heads(streams: readonly string[]): Promise<readonly (StreamHead | undefined)[]>;
 
   readStream(stream: string, options?: ReadStreamOptions): EventPages;
+
+  /** The next events of each stream, at most so many of each, in the order given; empty where there are none. */
+  readTails(tails: readonly StreamTail[], limit: number): Promise<readonly (readonly RecordedEvent[])[]>;
 
   readAll(options?: ReadAllOptions): EventPages;
 

@@ -51,6 +51,23 @@ export function readingContract(storeOf: () => EventStore): void {
       expect(read.map(({ revision }) => revision)).to.deep.equal(events.map((_, index) => index));
     });
 
+    it('gives the tails of several, in the order asked', async () => {
+      const none = streamName();
+      const tailOf = (fromRevision: number) => ({ stream, fromRevision });
+      const tails = await store.readTails(
+        [tailOf(2_498), { ...tailOf(0), stream: none }, tailOf(899), tailOf(2_500)],
+        3,
+      );
+      expect(tails.map(idsOf)).to.deep.equal([
+        idsOf(events.slice(2_498)),
+        [],
+        idsOf(events.slice(899, 902)),
+        [],
+      ]);
+      expect(tails[0]).to.deep.equal(await allOf(store.readStream(stream, { fromRevision: 2_498 })));
+      expect(await store.readTails([], 3)).to.deep.equal([]);
+    });
+
     it('gives them backwards', async () => {
       expect(idsOf(await allOf(store.readStream(stream, { direction: 'backwards' })))).to.deep.equal(
         idsOf(events).reverse(),

@@ -75,6 +75,7 @@ export function createEventStoreDbEventStore(options: EventStoreDbEventStoreOpti
     append: appender.append,
     heads: reader.heads,
     readStream: reader.readStream,
+    readTails: reader.readTails,
     readAll: reader.readAll,
     head: reader.head,
     subscribeToAll(subscribeOptions) {

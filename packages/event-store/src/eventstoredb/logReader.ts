@@ -13,6 +13,7 @@ import type {
   ReadStreamOptions,
   RecordedEvent,
   StreamHead,
+  StreamTail,
 } from '../port.ts';
 import { ALL, isUnknownFailure } from './failures.ts';
 import { createPageFetcher, PAGE_SIZE, type PageFetcherOptions } from './pageFetcher.ts';
@@ -120,6 +121,16 @@ export function createLogReader(options: PageFetcherOptions) {
           const last = await firstOf(readStream(stream, { direction: 'backwards', limit: 1 }));
           return last && { revision: last.revision, eventId: last.id };
         }),
+      ),
+
+    readTails: (
+      tails: readonly StreamTail[],
+      limit: number,
+    ): Promise<readonly (readonly RecordedEvent[])[]> =>
+      Promise.all(
+        tails.map(({ stream, fromRevision }) =>
+          streamPage(stream, 'forwards', fromRevision, limit).then(oursAmong),
+        ),
       ),
 
     /** The event exactly at the position, ours or the server's; undefined if there is none. */

@@ -88,6 +88,8 @@ export function createMemoryEventStore(options: MemoryEventStoreOptions = {}): E
       });
     },
     readStream: (name, readOptions) => pages(streamSlice(log.stream(name), readOptions)),
+    readTails: async (tails, limit) =>
+      tails.map(({ stream, fromRevision }) => streamSlice(log.stream(stream), { fromRevision, limit })),
     readAll: (readOptions) => pages(logSlice(log.events, readOptions)),
     async head() {
       const last = log.events.at(-1);

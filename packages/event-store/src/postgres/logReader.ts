@@ -10,7 +10,9 @@ import type {
   ReadStreamOptions,
   RecordedEvent,
   StreamHead,
+  StreamTail,
 } from '../port.ts';
+import { int8Array, textArray } from './binaryArrays.ts';
 import { isOwnMistake, isRefused } from './failures.ts';
 import { EVENT_COLUMNS, type EventRow, recordedEvent, rowTypes } from './rows.ts';
 
@@ -19,6 +21,8 @@ export const PAGE_SIZE = 1_000;
 const READ_TIMEOUT_MS = 15_000;
 /** Larger than any revision or position. */
 const BEYOND_ALL = '9223372036854775807';
+
+type NumberedRow = readonly [...EventRow, number: string];
 
 export function createLogReader(pool: Pool) {
   async function query<Row extends readonly unknown[]>(
@@ -134,6 +138,30 @@ export function createLogReader(pool: Pool) {
       return rows.map(([revision, eventId]) =>
         revision === null || eventId === null ? undefined : { revision: Number(revision), eventId },
       );
+    },
+
+    async readTails(
+      tails: readonly StreamTail[],
+      limit: number,
+    ): Promise<readonly (readonly RecordedEvent[])[]> {
+      const rows = await query<NumberedRow>(
+        'coffer-stream-tails',
+        `select tail.*, wanted.number
+         from unnest($1::text[], $2::bigint[]) with ordinality as wanted(stream, revision, number)
+         cross join lateral (
+           select ${EVENT_COLUMNS} from log.events e
+           where e.stream = wanted.stream and e.revision >= wanted.revision order by e.revision limit $3
+         ) tail
+         order by wanted.number, tail.revision`,
+        [
+          textArray(tails.map(({ stream }) => stream)),
+          int8Array(tails.map(({ fromRevision }) => fromRevision)),
+          limit,
+        ],
+      );
+      const found: RecordedEvent[][] = tails.map(() => []);
+      for (const row of rows) found[Number(row[8]) - 1]?.push(recordedEvent(row));
+      return found;
     },
 
     /** The position of the last of the request's events, if all are at the place they were meant for. */

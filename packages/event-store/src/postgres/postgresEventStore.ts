@@ -63,6 +63,7 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
     append: appender.append,
     heads: reader.heads,
     readStream: reader.readStream,
+    readTails: reader.readTails,
     readAll: reader.readAll,
     head: reader.head,
     subscribeToAll(subscribeOptions) {

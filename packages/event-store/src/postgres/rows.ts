@@ -15,7 +15,8 @@ export type EventRow = readonly [
 
 export const EVENT_COLUMNS = 'position, stream, revision, id, type, data, metadata, created';
 
-export function recordedEvent(row: EventRow): RecordedEvent {
+/** What follows the columns of an event is passed over. */
+export function recordedEvent(row: readonly [...EventRow, ...unknown[]]): RecordedEvent {
   return {
     // The store's own positions are the column as decimal text.
     position: row[0] as Position,
