@@ -48,7 +48,7 @@ const rules = [
     ...jar,
     version: 2,
     snapshot: {
-      encode: (balance) => `${balance}`,
+      encode: (balance) => ({ facts: `${balance}` }),
       decode: () => expect.fail('A verification decodes none.'),
     },
   }),

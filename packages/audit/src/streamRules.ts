@@ -1,7 +1,8 @@
 /** What the contexts' stream types say about a stored event, without the types themselves. */
-import type { RecordedEvent } from '@coffer/event-store';
+import { packState, type RecordedEvent, unpackState } from '@coffer/event-store';
 import {
   decodeMetadata,
+  type EncodedState,
   messageOf,
   parseStreamName,
   type StreamType,
@@ -86,11 +87,13 @@ export function metadataProblem({ metadata }: RecordedEvent): Problem | undefine
  * The order of fields and of entries is not part of a state: it depends on whether it was folded or decoded.
  * An array in a snapshot is a map or a set.
  */
-function isSameState(text: string, encoded: unknown): boolean {
-  const own = JSON.stringify(encoded);
+function isSameState(text: string, encoded: EncodedState): boolean {
+  const own = packState(encoded);
   if (own === text) return true;
   try {
-    return canonical(JSON.parse(text)) === canonical(JSON.parse(own));
+    const [stored, folded] = [unpackState(text), unpackState(own)];
+    const [bytes, ownBytes] = [stored, folded].map(({ bytes }) => Buffer.from(bytes ?? []));
+    return canonical(stored.facts) === canonical(folded.facts) && bytes?.equals(ownBytes ?? bytes) === true;
   } catch {
     // Not even JSON: no fold produced it.
     return false;

@@ -5,7 +5,8 @@ import { at, brief, chained, chainOf, jar, logOf, nameOf, reportOf, storeOf } fr
 import { verifyLog } from './verifyLog.ts';
 
 const { signal } = new AbortController();
-const TRUE = '{"balance":"3","seen":["1","2","3"]}';
+const BYTES = Buffer.from('bytes').toString('base64');
+const TRUE = `{"balance":"3","seen":["1","2","3"]}\n${BYTES}`;
 
 describe('the verification of snapshots', () => {
   const events = logOf([1, 2, 1, 1, 2, 1]);
@@ -16,8 +17,11 @@ describe('the verification of snapshots', () => {
       version: 2,
       snapshot: {
         encode: (balance) => ({
-          balance: `${balance}`,
-          seen: Array.from({ length: Number(balance) }, (_, index) => `${index + 1}`),
+          facts: {
+            balance: `${balance}`,
+            seen: Array.from({ length: Number(balance) }, (_, index) => `${index + 1}`),
+          },
+          bytes: Buffer.from('bytes'),
         }),
         decode: () => expect.fail('A verification decodes none.'),
       },
@@ -43,7 +47,7 @@ describe('the verification of snapshots', () => {
     );
 
   it('finds nothing in one that its stream folds to, in whichever order it says so', async () => {
-    for (const text of [TRUE, `{"seen":["2","3","1"],  "balance":"3"}`]) {
+    for (const text of [TRUE, `{"seen":["2","3","1"],  "balance":"3"}\n${BYTES}`]) {
       expect(brief(await faultsWith({ text }))).to.deep.equal([]);
     }
   });
@@ -51,6 +55,8 @@ describe('the verification of snapshots', () => {
   for (const [what, change] of [
     ['says another balance', { text: TRUE.replace('"3",', '"4",') }],
     ['leaves something out', { text: TRUE.replace(',"2"', '') }],
+    ['has other bytes', { text: TRUE.replace(BYTES, Buffer.from('other').toString('base64')) }],
+    ['has no bytes', { text: TRUE.replace(BYTES, '') }],
     ['is no state', { text: 'x' }],
     ['was taken at another event', { revision: 1 }],
     ['was taken at an event that there is not', { revision: 9 }],

@@ -9,7 +9,7 @@ import {
 } from './errors.ts';
 import type { EventStore } from './port.ts';
 import type { Round } from './round.ts';
-import type { StreamState } from './streamStates.ts';
+import type { StreamState } from './streamState.ts';
 import { advance, isInHand, type Lane, type Work } from './works.ts';
 
 /**

@@ -12,8 +12,9 @@ import {
   StoreUnreachableError,
 } from './errors.ts';
 import { createMemoryEventStore } from './memory/memoryEventStore.ts';
+import { createMemorySnapshotStore } from './memory/memorySnapshotStore.ts';
 import type { AppendRequest, EventStore } from './port.ts';
-import type { Snapshot, SnapshotStore } from './snapshots.ts';
+import type { SnapshotStore } from './snapshots.ts';
 
 // A purse: the smallest thing with a balance, a refusal and an idempotency key.
 
@@ -50,11 +51,11 @@ const purse: StreamType<Spend, { type: 'Spent'; data: { key: string; amount: big
   evolve: (state, { data }) => spendFrom(state, data.key, state.left - data.amount),
   sizeOf: () => 1_000,
   snapshot: {
-    encode: (state) => [...allSpent(state)].reverse().map(({ key, left }) => [key, `${left}`]),
-    decode: (stored) =>
+    encode: (state) => ({ facts: [...allSpent(state)].reverse().map(({ key, left }) => [key, `${left}`]) }),
+    decode: ({ facts }) =>
       z
         .array(z.tuple([z.string(), z.string()]))
-        .parse(stored)
+        .parse(facts)
         .reduce((state, [key, left]) => spendFrom(state, key, BigInt(left)), purse.initialState),
   },
 };
@@ -276,7 +277,7 @@ describe('command handler', () => {
     const handler = handlerOn({
       ...log,
       append: (request) => log.append(request),
-      readStream: (stream, options) => log.readStream(stream, options),
+      readTails: (tails, limit) => log.readTails(tails, limit),
     });
     const other = 'purse-test.app_1.two';
     await handler.execute(purse, STREAM, spend('a', 10n), context());
@@ -348,29 +349,20 @@ describe('command handler', () => {
   });
 
   describe('snapshots', () => {
-    const memorySnapshots = () => {
-      const kept = new Map<string, Snapshot>();
-      const snapshots: SnapshotStore = {
-        load: async (stream) => kept.get(stream),
-        save: async (stream, _version, snapshot) => {
-          kept.set(stream, snapshot);
-        },
-      };
-      return { kept, snapshots };
-    };
     const spendMany = async (store: EventStore, snapshots: SnapshotStore, count: number) => {
       const handler = handlerOn(store, { snapshots });
       for (let start = 0; start < count; start += 500) {
         const commands = Array.from({ length: 500 }, (_, index) => spend(`k${start + index}`, 0n));
         await handler.executeAll(purse, STREAM, commands, context());
       }
+      await handler.saveStates(10_000);
     };
 
     it('are taken along the way and give the same state as a full fold', async () => {
       const { store } = watched();
-      const { kept, snapshots } = memorySnapshots();
+      const snapshots = createMemorySnapshotStore();
       await spendMany(store, snapshots, 3_000);
-      expect(kept.get(STREAM)?.revision).to.be.at.least(1_999);
+      expect(snapshots.kept.get(STREAM)?.revision).to.be.at.least(1_999);
       const fromSnapshot = await handlerOn(store, { snapshots }).load(purse, STREAM, context());
       const folded = await handlerOn(store).load(purse, STREAM, context());
       expect([...allSpent(fromSnapshot)].map(({ key, left }) => [key, left])).to.deep.equal(
@@ -379,7 +371,7 @@ describe('command handler', () => {
     });
 
     it('that cannot be taken are reported and do not fail the command', async () => {
-      const { snapshots } = memorySnapshots();
+      const snapshots = createMemorySnapshotStore();
       const told: unknown[] = [];
       const handler = handlerOn(createMemoryEventStore(), {
         snapshots,
@@ -397,16 +389,19 @@ describe('command handler', () => {
       const commands = Array.from({ length: 2_100 }, (_, index) => spend(`k${index}`, 0n));
       const results = await handler.executeAll(broken, STREAM, commands, context());
       expect(results.every(({ status }) => status === 'decided')).to.equal(true);
-      await new Promise(setImmediate);
+      await handler.saveStates(10_000);
       expect(told).to.have.length(1);
     });
 
     it('are ignored when the log no longer holds the event at which they were taken', async () => {
       const { store } = watched();
-      const { kept, snapshots } = memorySnapshots();
+      const snapshots = createMemorySnapshotStore();
       await spendMany(store, snapshots, 3_000);
-      const snapshot = kept.get(STREAM);
-      if (snapshot) kept.set(STREAM, { ...snapshot, eventId: 'another', state: [['other', '1']] });
+      const snapshot = snapshots.kept.get(STREAM);
+      if (snapshot) {
+        const state = { facts: [['other', '1']] };
+        snapshots.kept.set(STREAM, { ...snapshot, eventId: 'another', state });
+      }
       const state = await handlerOn(store, { snapshots }).load(purse, STREAM, context());
       expect(state.left).to.equal(100n);
     });

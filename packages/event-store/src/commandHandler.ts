@@ -18,7 +18,9 @@ import { StoreOverloadedError } from './errors.ts';
 import type { EventStore } from './port.ts';
 import { decideRound, type Round } from './round.ts';
 import type { SnapshotStore } from './snapshots.ts';
-import { createStreamStates, stateOf } from './streamStates.ts';
+import type { StreamReturn } from './stateStats.ts';
+import { stateOf } from './streamState.ts';
+import { createStreamStates } from './streamStates.ts';
 import { type AnyStreamType, advance, isInHand, type Lane, putBack, takeWorks, type Work } from './works.ts';
 
 export interface CommandHandlerOptions {
@@ -27,8 +29,10 @@ export interface CommandHandlerOptions {
   /** The most commands that may wait, over all streams; the next is refused. */
   readonly maxPending?: number;
   readonly snapshots?: SnapshotStore;
-  /** A snapshot that cannot be saved only makes a later cold fold slower. */
+  /** A snapshot that cannot be saved or decoded only makes a later return slower. */
   readonly onSnapshotError?: (error: unknown) => void;
+  /** Told how each state was found that was not cached. */
+  readonly onReturn?: (met: StreamReturn) => void;
 }
 
 /** How often in a row another process may win the revision before the caller is told to try again. */
@@ -37,8 +41,9 @@ const CACHE_BYTES = 64 * 1024 * 1024;
 const MAX_PENDING = 10_000;
 
 export function createCommandHandler(options: CommandHandlerOptions): CommandHandler {
-  const { store, cacheBytes = CACHE_BYTES, maxPending = MAX_PENDING, snapshots, onSnapshotError } = options;
-  const states = createStreamStates({ store, cacheBytes, snapshots, onSnapshotError });
+  const { store, cacheBytes = CACHE_BYTES, maxPending = MAX_PENDING, snapshots } = options;
+  const { onSnapshotError = () => undefined, onReturn = () => undefined } = options;
+  const states = createStreamStates({ store, cacheBytes, snapshots, onSnapshotError, onReturn });
   const lanes = new Map<string, Lane>();
   let pending = 0;
 
@@ -68,7 +73,8 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
       return unwrap(settled).answer;
     },
     forget: states.forget,
-    stats: () => ({ pending, cachedBytes: states.bytes, cachedStreams: states.count }),
+    saveStates: states.save,
+    stats: () => ({ pending, ...states.stats() }),
   };
 
   function enqueue(
@@ -118,14 +124,14 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
       works = round.works;
 
       if (round.events.length === 0) {
-        if (round.onlyReplays || (await states.isCurrent(lane, current))) return answer(round);
+        if (round.onlyReplays || (await states.isCurrent(current))) return answer(round);
         conflicts += 1;
         current = await states.read(lane, current);
         continue;
       }
       // Whatever can throw comes before the append: after it, the events of a refused work would be in the log.
       const next = stateOf(
-        lane,
+        current,
         round.state,
         current.revision + round.events.length,
         round.events.at(-1)?.id,
@@ -133,7 +139,7 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
       const outcome = await appendUntilKnown({ store, lane, round, current, refuse });
       switch (outcome) {
         case 'accepted':
-          states.keep(lane, next);
+          states.keep(next);
           return answer(round);
         case 'rewritten':
           states.forget();

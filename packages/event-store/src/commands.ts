@@ -1,6 +1,7 @@
 /** The requests to the command handler, and its answers. */
 import type { EventMetadata, StreamType } from '@coffer/kernel';
 import type { StreamEvent } from './port.ts';
+import type { StatesStats } from './stateStats.ts';
 
 export interface Outcome<Answer> {
   readonly answer: Answer;
@@ -23,6 +24,10 @@ export interface CommandContext extends Deadline {
 export interface Deadline {
   /** After this time (milliseconds of `performance.now()`) an unknown outcome is reported as such. */
   readonly deadlineMs: number;
+}
+
+export interface HandlerStats extends StatesStats {
+  readonly pending: number;
 }
 
 export interface CommandHandler {
@@ -52,6 +57,9 @@ export interface CommandHandler {
   /** Drops every cached state because the log was rewritten. Does not disturb anything in flight. */
   forget(): void;
 
+  /** Before the process ends, when no command is under way: snapshots spare the next one a fold of every stream. */
+  saveStates(withinMs: number): Promise<void>;
+
   /** For metrics. */
-  stats(): { readonly pending: number; readonly cachedBytes: number; readonly cachedStreams: number };
+  stats(): HandlerStats;
 }

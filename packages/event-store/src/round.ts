@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { encodeMetadata } from '@coffer/kernel';
 import type { Settled } from './commands.ts';
 import type { EventToAppend, StreamEvent } from './port.ts';
-import type { StreamState } from './streamStates.ts';
+import type { StreamState } from './streamState.ts';
 import type { Lane, Work } from './works.ts';
 
 /** The decisions on some works: to be appended at once, then answered. */

@@ -1,26 +1,31 @@
 /**
- * Snapshots spare a cold fold of a long stream. They are disposable: the log is the truth. A snapshot is used only if the
- * service wrote it and the log still holds the very event at which it was taken; all of them may be deleted.
+ * Snapshots spare a cold fold. They are disposable: the log is the truth. A snapshot is used only if the service wrote it
+ * and the log still holds the very event at which it was taken; all of them may be deleted.
  */
+import type { EncodedState } from '@coffer/kernel';
 
 export interface Snapshot {
   readonly revision: number;
   /** Id of the event at that revision. */
   readonly eventId: string;
-  /** The output of the stream type's `snapshot.encode`. */
-  readonly state: unknown;
-}
-
-export interface SnapshotStore {
-  /** The newest snapshot of this decider version; undefined also for one that the service did not write. */
-  load(stream: string, deciderVersion: number): Promise<Snapshot | undefined>;
-  save(stream: string, deciderVersion: number, snapshot: Snapshot): Promise<void>;
+  readonly state: EncodedState;
 }
 
 /** The key of a snapshot. */
 export interface SnapshotPlace {
   readonly stream: string;
   readonly deciderVersion: number;
+}
+
+export interface PlacedSnapshot extends SnapshotPlace, Snapshot {}
+
+export interface SnapshotStore {
+  /** One for each place, in their order; undefined also for a snapshot that the service did not write. */
+  load(places: readonly SnapshotPlace[]): Promise<readonly (Snapshot | undefined)[]>;
+  /** Each in place of its stream's former one. At most one of a stream. */
+  save(snapshots: readonly PlacedSnapshot[]): Promise<void>;
+  /** Those of the streams in every version. */
+  remove(streams: readonly string[]): Promise<void>;
 }
 
 /** Snapshots as stored, whoever wrote them: for a verification, which compares them with the fold. */
@@ -30,19 +35,69 @@ export interface KeptSnapshots {
 }
 
 interface KeptState {
-  /** The JSON of the state. */
+  /** The state as `packState` gave it. */
   readonly text: string;
   /** False if the service did not write it; it is then not used. */
   readonly isAuthentic: boolean;
 }
 
-/** Shorter streams have no snapshot. */
-export const SNAPSHOT_MIN_EVENTS = 2_000;
+/** What decides whether a state is worth a snapshot. */
+export interface SnapshotNeed {
+  /** Revision of the last event folded. */
+  readonly revision: number;
+  /** Revision of the stream's snapshot; -1 when none is known. */
+  readonly savedRevision: number;
+  readonly bytes: number;
+  /** The stream is expected to rest from now on. */
+  readonly isEnded: boolean;
+}
+
+/** Streams of fewer events have no snapshot: they are many, and quick to fold. */
+const MIN_EVENTS = 16;
+/** An ended stream that is longer keeps its snapshot: folding it anew would take 20 ms or more. */
+const MIN_EVENTS_OF_ENDED = 2_000;
 
 /**
- * The first at 2,000 events, then whenever the stream has grown by half: a snapshot costs as much as the state is large,
- * so a fixed interval would make the cost of a long stream quadratic.
+ * For a state that leaves the cache. Writing a row costs about 60 µs and 6 µs for each KiB of the state, this process and
+ * the database together; folding an event that was read for it, 12 µs. A stream that comes back for one event at a time
+ * folds 1 + 2 + … + n events until its next snapshot after n, so the sum is least where n² = 2 × row / event.
  */
-export function isSnapshotDue(revision: number, lastSnapshotRevision: number): boolean {
-  return revision - lastSnapshotRevision >= Math.max(SNAPSHOT_MIN_EVENTS, lastSnapshotRevision / 2);
+export function isWorthSaving(need: SnapshotNeed): boolean {
+  const { revision, savedRevision, bytes } = need;
+  return isLongEnough(need) && (revision - savedRevision) ** 2 >= 10 + bytes / 1024;
+}
+
+const isLongEnough = ({ revision, isEnded }: SnapshotNeed): boolean =>
+  revision + 1 >= (isEnded ? MIN_EVENTS_OF_ENDED : MIN_EVENTS);
+
+/** Between two snapshots of a state that stays in the cache. */
+const MIN_EVENTS_OF_CACHED = 128;
+
+/**
+ * For a state that stays in the cache, in case the process is killed: the first at 128 events, then whenever the stream
+ * has grown by half. A snapshot costs as much as the state is large, so a fixed interval would make the cost of a long
+ * stream quadratic; this way an event costs about 2 µs.
+ */
+export function hasGrownByHalf(need: SnapshotNeed): boolean {
+  const { revision, savedRevision } = need;
+  return isLongEnough(need) && revision - savedRevision >= Math.max(MIN_EVENTS_OF_CACHED, savedRevision / 2);
+}
+
+/** Whether the row of the stream should go, or what is on its way to one: ended streams would fill the table. */
+export function isRowToGo(need: SnapshotNeed, isOnItsWay: boolean): boolean {
+  return need.isEnded && !isLongEnough(need) && (isOnItsWay || need.savedRevision >= 0);
+}
+
+/** As text: the facts in the first line, and the bytes, if any, in base64 in the second. */
+export function packState({ facts, bytes }: EncodedState): string {
+  const json = JSON.stringify(facts);
+  if (!bytes) return json;
+  return `${json}\n${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64')}`;
+}
+
+/** Throws where the facts are not JSON. */
+export function unpackState(text: string): EncodedState {
+  const end = text.indexOf('\n');
+  if (end < 0) return { facts: JSON.parse(text) };
+  return { facts: JSON.parse(text.slice(0, end)), bytes: Buffer.from(text.slice(end + 1), 'base64') };
 }

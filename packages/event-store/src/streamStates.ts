@@ -1,167 +1,190 @@
 /**
- * The states of streams as this process has folded them: the most recently used are cached, brought up to date from the
- * log, and now and then saved as snapshots, which make a long stream quick to fold again.
+ * The states of streams as this process has folded them: cached, brought up to date from the log, and saved as snapshots
+ * when they leave the cache, so that their return costs a row and a short tail instead of a fold of the whole stream.
  */
-import { createBatchingLookup, fold } from '@coffer/kernel';
-import { LRUCache } from 'lru-cache';
+import { createBatchingLookup } from '@coffer/kernel';
+import { createFolds, type Folded } from './folds.ts';
 import type { EventStore } from './port.ts';
-import { isSnapshotDue, SNAPSHOT_MIN_EVENTS, type SnapshotStore } from './snapshots.ts';
-import type { Lane } from './works.ts';
-
-/** The state folded up to an event. */
-export interface StreamState {
-  readonly state: unknown;
-  /** Revision of the last event folded; -1 when the stream has none. */
-  readonly revision: number;
-  /** Id of that event, by which a rewritten stream is detected. */
-  readonly lastEventId: string | undefined;
-  readonly bytes: number;
-}
-
-/** Whose state: a stream and its type. */
-type Folded = Pick<Lane, 'type' | 'stream'>;
+import { createSnapshotQueue } from './snapshotQueue.ts';
+import {
+  hasGrownByHalf,
+  isRowToGo,
+  isWorthSaving,
+  type Snapshot,
+  type SnapshotNeed,
+  type SnapshotPlace,
+  type SnapshotStore,
+} from './snapshots.ts';
+import { createStateCache } from './stateCache.ts';
+import type { StatesStats, StreamReturn } from './stateStats.ts';
+import { type StreamState, stateOf } from './streamState.ts';
 
 export interface StreamStates {
   /** May be older than the log. */
   remembered(stream: string): StreamState | undefined;
   /** As the log is now, starting from the given state if the log still holds it. */
   read(of: Folded, known?: StreamState): Promise<StreamState>;
-  isCurrent(of: Folded, known: StreamState): Promise<boolean>;
-  /** Caches the state after an append of this process. Saves a snapshot in the background when one is due. */
-  keep(of: Folded, state: StreamState): void;
+  isCurrent(known: StreamState): Promise<boolean>;
+  /** Caches the state after an append of this process. */
+  keep(state: StreamState): void;
   drop(stream: string): void;
   /** One rewritten stream means a rewritten log: no other cached state may answer a replay. */
   forget(): void;
-  readonly bytes: number;
-  readonly count: number;
+  /** Before the process ends: saves what would cost most to fold again, as far as time allows. */
+  save(withinMs: number): Promise<void>;
+  stats(): StatesStats;
 }
 
 export interface StreamStatesOptions {
-  readonly store: Pick<EventStore, 'readStream' | 'heads'>;
+  readonly store: Pick<EventStore, 'readStream' | 'readTails' | 'heads'>;
   /** A session of 10,000 bets is as large as a thousand short ones, so the bound is in bytes, not entries. */
   readonly cacheBytes: number;
+  /** Undefined: every state that left the cache is folded anew. */
   readonly snapshots: SnapshotStore | undefined;
-  readonly onSnapshotError: ((error: unknown) => void) | undefined;
+  readonly onSnapshotError: (error: unknown) => void;
+  readonly onReturn: (met: StreamReturn) => void;
 }
 
 const MAX_HEADS_PER_QUESTION = 256;
+/** Each is decoded, and may be large: the event loop is not held up. */
+const MAX_SNAPSHOTS_PER_QUESTION = 16;
+/** The part of the cache for states on their way to a snapshot. */
+const QUEUE_SHARE = 1 / 8;
 
 export function createStreamStates(options: StreamStatesOptions): StreamStates {
-  const { store, snapshots, cacheBytes, onSnapshotError } = options;
-  const cache = new LRUCache<string, StreamState>({
-    maxSize: cacheBytes,
-    sizeCalculation: ({ bytes }) => bytes,
+  const { store, snapshots, cacheBytes, onSnapshotError, onReturn } = options;
+  const queueBytes = snapshots ? Math.floor(cacheBytes * QUEUE_SHARE) : 0;
+  const queue =
+    snapshots &&
+    createSnapshotQueue({ store: snapshots, maximumBytes: queueBytes, onError: onSnapshotError });
+  const cache = createStateCache({
+    maximumBytes: cacheBytes - queueBytes,
+    onEvicted(state) {
+      evictions += 1;
+      if (state.type.snapshot && isWorthSaving(needOf(state))) queue?.offer(state);
+    },
   });
-  const lastSnapshots = new Map<string, number>();
+  let hits = 0;
+  let evictions = 0;
   const headOf = createBatchingLookup({
     findAll: (streams: readonly string[]) => store.heads(streams),
     maximumKeys: MAX_HEADS_PER_QUESTION,
   });
+  const snapshotAt = createBatchingLookup<SnapshotPlace, Snapshot | undefined>({
+    findAll: async (places) => snapshots?.load(places) ?? places.map(() => undefined),
+    maximumKeys: MAX_SNAPSHOTS_PER_QUESTION,
+  });
+
+  const { foldFrom, foldAll } = createFolds(store);
 
   return {
-    remembered: (stream) => cache.get(stream),
+    remembered(stream) {
+      const cached = cache.get(stream);
+      if (cached) {
+        hits += 1;
+        return cached;
+      }
+      const queued = queue?.find(stream);
+      if (!queued) return undefined;
+      queue?.forgetWaiting(stream);
+      cache.set(queued);
+      onReturn({ source: 'queue', seconds: 0, foldedEvents: 0 });
+      return queued;
+    },
 
     async read(of, known) {
       if (known && known.revision >= 0) {
-        const folded = await foldFrom(of, known);
-        if (folded) return folded;
+        const state = await foldFrom(known);
+        if (state) return remember(state);
         forget();
       }
-      return coldFold(of);
+      return remember(await coldFold(of));
     },
 
-    async isCurrent({ stream }, { revision, lastEventId }) {
+    async isCurrent({ stream, revision, lastEventId }) {
       const head = await headOf(stream);
       return (head?.revision ?? -1) === revision && head?.eventId === lastEventId;
     },
 
-    keep(of, state) {
-      cache.set(of.stream, state);
-      saveSnapshotWhenDue(of, state);
+    keep: remember,
+    drop(stream) {
+      cache.remove(stream);
+      queue?.forgetWaiting(stream);
+    },
+    forget,
+
+    async save(withinMs) {
+      const worth = [...cache.states()].filter(
+        (state) => state.type.snapshot && isWorthSaving(needOf(state)),
+      );
+      const tailOf = ({ revision, record }: StreamState) => revision - record.savedRevision;
+      await queue?.finish(
+        worth.sort((one, other) => tailOf(other) - tailOf(one)),
+        withinMs,
+      );
     },
 
-    drop: (stream) => void cache.delete(stream),
-    forget,
-    get bytes() {
-      return cache.calculatedSize;
-    },
-    get count() {
-      return cache.size;
-    },
+    stats: () => ({
+      cachedBytes: cache.bytes + (queue?.bytes ?? 0),
+      cachedStreams: cache.count,
+      hits,
+      evictions,
+      snapshotsWaiting: queue?.waiting ?? 0,
+      snapshotsWritten: queue?.written ?? 0,
+      snapshotsDropped: queue?.dropped ?? 0,
+    }),
   };
 
   function forget(): void {
     cache.clear();
-    lastSnapshots.clear();
+    queue?.clear();
   }
 
-  async function coldFold(of: Folded): Promise<StreamState> {
-    let state = of.type.initialState;
-    let revision = -1;
-    let lastEventId: string | undefined;
-    let mayHaveSnapshot = snapshots !== undefined && of.type.snapshot !== undefined;
-    for await (const page of store.readStream(of.stream)) {
-      state = fold(of.type, state, page);
-      revision += page.length;
-      lastEventId = page.at(-1)?.id;
-      // Only a long stream is worth the query.
-      if (mayHaveSnapshot && revision + 1 >= SNAPSHOT_MIN_EVENTS / 2) {
-        mayHaveSnapshot = false;
-        const folded = await foldFromSnapshot(of, revision);
-        if (folded) return folded;
-      }
-    }
-    return remember(of, stateOf(of, state, revision, lastEventId));
-  }
-
-  async function foldFromSnapshot(of: Folded, foldedTo: number): Promise<StreamState | undefined> {
-    const snapshot = await snapshots?.load(of.stream, of.type.version);
-    if (!snapshot || snapshot.revision <= foldedTo || !of.type.snapshot) return undefined;
-    lastSnapshots.set(of.stream, snapshot.revision);
-    const { revision, eventId } = snapshot;
-    return foldFrom(of, stateOf(of, of.type.snapshot.decode(snapshot.state), revision, eventId));
-  }
-
-  /** Undefined when the stream no longer holds the last event folded: it was rewritten. */
-  async function foldFrom(of: Folded, known: StreamState): Promise<StreamState | undefined> {
-    let { state, revision, lastEventId } = known;
-    let isFirst = true;
-    for await (const page of store.readStream(of.stream, { fromRevision: known.revision })) {
-      if (isFirst && page[0]?.id !== known.lastEventId) return undefined;
-      const unseen = isFirst ? page.slice(1) : page;
-      isFirst = false;
-      state = fold(of.type, state, unseen);
-      revision += unseen.length;
-      lastEventId = unseen.at(-1)?.id ?? lastEventId;
-    }
-    return isFirst ? undefined : remember(of, stateOf(of, state, revision, lastEventId));
-  }
-
-  function remember({ stream }: Folded, state: StreamState): StreamState {
+  function remember(state: StreamState): StreamState {
     // Streams that do not exist are not cached: callers can invent any number of ids.
-    if (state.revision >= 0) cache.set(stream, state);
+    if (state.revision < 0) return state;
+    cache.set(state);
+    if (!queue || !state.type.snapshot) return state;
+    const need = needOf(state);
+    const isOnItsWay = queue.find(state.stream) !== undefined;
+    if (isRowToGo(need, isOnItsWay)) queue.removeRow(state);
+    else if (!isOnItsWay && hasGrownByHalf(need)) queue.offer(state);
     return state;
   }
 
-  function saveSnapshotWhenDue({ stream, type }: Folded, folded: StreamState): void {
-    const { snapshot, version } = type;
-    const { state, revision, lastEventId: eventId } = folded;
-    if (!snapshots || !snapshot || eventId === undefined || revision < SNAPSHOT_MIN_EVENTS) return;
-    if (!isSnapshotDue(revision, lastSnapshots.get(stream) ?? 0)) return;
-    lastSnapshots.set(stream, revision);
-    // Encoding happens inside: a state that cannot be encoded is reported like one that cannot be saved.
-    const save = async () =>
-      snapshots.save(stream, version, { revision, eventId, state: snapshot.encode(state) });
-    save().catch((error: unknown) => onSnapshotError?.(error));
+  async function coldFold(of: Folded): Promise<StreamState> {
+    const startedAt = performance.now();
+    const snapshot = of.type.snapshot && (await snapshotAt(placeOf(of)));
+    const restored = snapshot && restore(of, snapshot);
+    const returned = restored && (await foldFrom(restored));
+    const state = returned ?? (await foldAll(of));
+    if (state.revision >= 0) {
+      onReturn({
+        source: returned ? 'snapshot' : 'fold',
+        seconds: (performance.now() - startedAt) / 1000,
+        foldedEvents: state.revision - (returned ? returned.record.savedRevision : -1),
+      });
+    }
+    return state;
+  }
+
+  /** Undefined for a snapshot that cannot be decoded. */
+  function restore(of: Folded, { state, revision, eventId }: Snapshot): StreamState | undefined {
+    try {
+      const record = { savedRevision: revision, passes: 0 };
+      return stateOf({ ...of, record }, of.type.snapshot?.decode(state), revision, eventId);
+    } catch (error) {
+      onSnapshotError(error);
+      return undefined;
+    }
   }
 }
 
-/** The state of a stream at a revision, with its size in memory. */
-export function stateOf(
-  { type, stream }: Folded,
-  state: unknown,
-  revision: number,
-  lastEventId: string | undefined,
-): StreamState {
-  return { state, revision, lastEventId, bytes: type.sizeOf(state) + stream.length };
-}
+const placeOf = ({ stream, type }: Folded): SnapshotPlace => ({ stream, deciderVersion: type.version });
+
+const needOf = ({ type, state, revision, bytes, record }: StreamState): SnapshotNeed => ({
+  revision,
+  bytes,
+  savedRevision: record.savedRevision,
+  isEnded: type.isEnded?.(state) ?? false,
+});

@@ -11,7 +11,7 @@ import { failPointFrom } from './failPoints.ts';
 import { readinessOf } from './readiness.ts';
 import type { Role } from './roles.ts';
 import { type Servers, type ServersConfig, type ServersOptions, startServers } from './servers.ts';
-import { observeService } from './serviceMetrics.ts';
+import { observeReturns, observeService } from './serviceMetrics.ts';
 import { keptSnapshots } from './snapshots.ts';
 
 export interface HostConfig extends ServersConfig {
@@ -43,6 +43,9 @@ export interface HostOptions<Given>
   readonly beforeReady?: ((servers: Servers) => Promise<void>) | undefined;
 }
 
+/** When the process ends, states are saved for so long: a stop takes ten seconds at most. */
+const MOST_SAVING_MS = 3_000;
+
 export async function startHost<Given>(options: HostOptions<Given>): Promise<Servers> {
   const { config, roles, pool, store, secretsKey, logger, clock = systemClock } = options;
   const stops: (() => Promise<unknown> | undefined)[] = [];
@@ -50,13 +53,17 @@ export async function startHost<Given>(options: HostOptions<Given>): Promise<Ser
     for (const stopOne of stops.splice(0).reverse()) await stopOne();
   };
   try {
+    const registry = createMetricsRegistry(roles.includes('api') ? 'api' : 'background');
     const snapshots = keptSnapshots(options, pool);
     const handler = createCommandHandler({
       store,
       cacheBytes: config.cacheBytes,
       ...(snapshots && { snapshots: snapshots.store }),
-      onSnapshotError: (error) => logger.warn({ err: error }, 'a snapshot was not kept'),
+      onSnapshotError: (error) => logger.warn({ err: error }, 'a snapshot was not kept or not used'),
+      onReturn: observeReturns(registry),
     });
+    stops.push(() => handler.saveStates(MOST_SAVING_MS));
+    if (snapshots) stops.push(snapshots.sweepDaily());
     let ownOrigin: string | undefined;
     const platform: Omit<Platform, 'whole'> = {
       pool,
@@ -67,7 +74,7 @@ export async function startHost<Given>(options: HostOptions<Given>): Promise<Ser
       clock,
       failPoint: failPointFrom(config.failPoint),
       logger,
-      registry: createMetricsRegistry(roles.includes('api') ? 'api' : 'background'),
+      registry,
       secretsKey,
       secretBox: createSecretBox(secretsKey),
       publicOrigin: config.publicOrigin,
@@ -87,7 +94,7 @@ export async function startHost<Given>(options: HostOptions<Given>): Promise<Ser
     const ofRoles = await startConsumers(composition, shared, { ...config, roles });
     stops.push(() => Promise.all(ofRoles.map((consumer) => consumer.stop())));
     consumers.push(...ofRoles);
-    observeService(platform.registry, { handler, snapshots, consumers });
+    observeService(registry, { handler, snapshots, consumers });
 
     let isStarted = false;
     const isApi = roles.includes('api');

@@ -1,7 +1,10 @@
-/** The service's snapshots of long streams, and its reports of snapshots that it did not write. */
+/** The service's snapshots of streams, and its reports of snapshots that it did not write. */
 import type { Pool } from '@coffer/database';
-import { createPostgresSnapshotStore } from '@coffer/event-store/postgres';
+import { createPostgresSnapshotStore, forgetOldSnapshots } from '@coffer/event-store/postgres';
 import type { Logger } from '@coffer/http';
+import { sweepEveryMinute } from './sweep.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** How many streams are reported by name; the metric counts all. */
 const MOST_NAMED = 1_000;
@@ -13,7 +16,7 @@ export function keptSnapshots(
 ) {
   if (!snapshotSecret) {
     logger.warn(
-      'COFFER_SECRETS_KEY is not given, and with a database elsewhere other nodes may have another one: no snapshots of long streams are kept or used here, so that they are slow to be met again. Set it to the same value on every node; the one that this node has made is in secrets.json',
+      'COFFER_SECRETS_KEY is not given, and with a database elsewhere other nodes may have another one: no snapshots of streams are kept or used here, so that long ones are slow to be met again. Set it to the same value on every node; the one that this node has made is in secrets.json',
     );
     return undefined;
   }
@@ -31,5 +34,17 @@ export function keptSnapshots(
       );
     },
   });
-  return { store, forged: () => forged };
+  let sweptAt = -Infinity;
+  const sweep = async () => {
+    if (performance.now() - sweptAt < DAY_MS) return;
+    sweptAt = performance.now();
+    await forgetOldSnapshots(pool);
+  };
+  return {
+    store,
+    forged: () => forged,
+    /** Returns a function that stops it. */
+    sweepDaily: () =>
+      sweepEveryMinute(sweep, (err) => logger.warn({ err }, 'old snapshots were not removed')),
+  };
 }

@@ -36,14 +36,21 @@ export interface StreamType<Command, Event, State, Answer> extends Decider<Comma
   readonly codec: EventCodec<Event>;
   /** Approximate size of the state in memory, in bytes. */
   readonly sizeOf: (state: State) => number;
-  /**
-   * Present when streams can grow so long that a cold fold is slow. `encode` gives plain JSON in which every array is a
-   * map or a set: its order means nothing.
-   */
+  /** Whether the stream rests from now on, apart from late repeats: its state is the first to leave the cache. */
+  readonly isEnded?: (state: State) => boolean;
+  /** Present when streams can grow so long that a cold fold is slow. */
   readonly snapshot?: {
-    readonly encode: (state: State) => unknown;
-    readonly decode: (stored: unknown) => State;
+    readonly encode: (state: State) => EncodedState;
+    readonly decode: (stored: EncodedState) => State;
   };
+}
+
+/** A state as it is kept in a snapshot. */
+export interface EncodedState {
+  /** Plain JSON in which every array is a map or a set: its order means nothing. */
+  readonly facts: unknown;
+  /** What would be large as JSON. */
+  readonly bytes?: Uint8Array;
 }
 
 /** Folds stored events from the state given. */

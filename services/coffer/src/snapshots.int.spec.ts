@@ -11,7 +11,7 @@ import { configFrom } from './config.ts';
 import { installationSecrets } from './installationSecrets.ts';
 import { SECRETS, serviceTemplate, startNode, type World } from './testing/world.ts';
 
-describe('snapshots of long streams', () => {
+describe('snapshots of streams', () => {
   let database: TestDatabase;
   let pool: Pool;
 
@@ -45,7 +45,10 @@ describe('snapshots of long streams', () => {
     // As if no bet had ever been placed, at the stream's last event.
     await pool.query(
       `update cache.snapshots s set revision = e.revision, event_id = e.id,
-              state = jsonb_set(jsonb_set(state::jsonb, '{balance}', '"10000"'), '{revision}', to_jsonb(e.revision))
+              state = jsonb_set(
+                jsonb_set(split_part(state, E'\\n', 1)::jsonb, '{balance}', '"10000"'),
+                '{revision}', to_jsonb(e.revision)
+              )::text || E'\\n' || split_part(state, E'\\n', 2)
          from (select revision, id from log.events where stream = $1 order by revision desc limit 1) e
         where s.stream = $1`,
       [stream],
@@ -71,6 +74,39 @@ describe('snapshots of long streams', () => {
         "the snapshot is the service's own",
         async () => (await verified(second)).length === 0 || undefined,
       );
+    } finally {
+      await second.stop();
+    }
+  });
+
+  it('are saved when a node stops, and spare the next one the fold', async () => {
+    const metricOf = async ({ url }: Pick<World, 'url'>, name: string) => {
+      const line = (await (await fetch(`${url}/metrics`)).text())
+        .split('\n')
+        .find((one) => one.startsWith(name));
+      return Number(line?.slice(name.length) ?? expect.fail(`no ${name}`));
+    };
+    const first = await startNode(database.connectionString);
+    const app = (await setUpApp(first.client)).test;
+    const { sessionId } = await app.newSession('10000');
+    const bets = Array.from({ length: 60 }, (_, index) => {
+      return { op: 'bet', transactionUuid: `bet-${index}`, amount: '1' };
+    });
+    requireStatus(await app.batch(sessionId, bets), 200);
+    expect(await metricOf(first, 'coffer_snapshots_written_total ')).to.equal(0);
+    expect(await metricOf(first, 'coffer_state_cache_hits_total ')).to.be.at.least(1);
+    await first.stop();
+
+    const second = await startNode(database.connectionString);
+    try {
+      const post = (path: string, body: unknown) => second.client.post(path, body, { key: app.secretKey });
+      const { json } = requireStatus(await post('/ledger/balance', { sessionId }), 200);
+      expect(json.balance).to.equal('9940');
+      expect(await metricOf(second, 'coffer_state_return_seconds_count{source="snapshot"} ')).to.equal(1);
+      expect(await metricOf(second, 'coffer_state_return_events_total{source="snapshot"} ')).to.equal(0);
+      expect(await metricOf(second, 'coffer_snapshots_dropped_total ')).to.equal(0);
+      expect(await metricOf(second, 'coffer_snapshots_waiting ')).to.equal(0);
+      expect(await metricOf(second, 'coffer_state_cache_evictions_total ')).to.equal(0);
     } finally {
       await second.stop();
     }

@@ -1,5 +1,5 @@
 /** An account as plain JSON and back. Disposable: another version of the stream type ignores it. */
-import { figure } from '@coffer/kernel';
+import { type EncodedState, figure } from '@coffer/kernel';
 import { Map as PersistentMap } from 'immutable';
 import { z } from 'zod';
 import { entryReason } from './account.events.ts';
@@ -36,8 +36,8 @@ const stored = z.object({
   closedHolds: z.array(z.object({ holdId, payout: figure })),
 });
 
-export function encodeAccount(account: Account): unknown {
-  return z.encode(stored, {
+export function encodeAccount(account: Account): EncodedState {
+  const facts = z.encode(stored, {
     revision: account.revision,
     available: account.available,
     held: account.held,
@@ -47,10 +47,11 @@ export function encodeAccount(account: Account): unknown {
     openHolds: Array.from(account.openHolds, ([id, hold]) => ({ holdId: id, ...hold })),
     closedHolds: Array.from(account.closedHolds, ([id, payout]) => ({ holdId: id, payout })),
   });
+  return { facts };
 }
 
-export function decodeAccount(snapshot: unknown): Account {
-  const { entries, openHolds, closedHolds, ...figures } = stored.parse(snapshot);
+export function decodeAccount({ facts }: EncodedState): Account {
+  const { entries, openHolds, closedHolds, ...figures } = stored.parse(facts);
   return {
     ...figures,
     entries: PersistentMap(

@@ -4,3 +4,4 @@ export {
   type MemoryEventStoreOptions,
 } from './memoryEventStore.ts';
 export { createMemoryLog, type MemoryLog } from './memoryLog.ts';
+export * from './memorySnapshotStore.ts';

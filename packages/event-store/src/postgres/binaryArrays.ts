@@ -4,7 +4,7 @@
  */
 
 /** https://www.postgresql.org/docs/18/catalog-pg-type.html */
-const OID = { int4: 23, int8: 20, text: 25, uuid: 2950 } as const;
+const OID = { bytea: 17, int4: 23, int8: 20, text: 25, uuid: 2950 } as const;
 const HEADER_BYTES = 20;
 const NULL_LENGTH = -1;
 
@@ -41,6 +41,17 @@ export function int8Array(values: readonly number[]): Buffer {
     offset = buffer.writeBigInt64BE(BigInt(value), offset);
   }
   return buffer;
+}
+
+export function byteaArray(values: readonly Buffer[]): Buffer {
+  const parts = values.flatMap((value) => {
+    const length = Buffer.allocUnsafe(4);
+    length.writeInt32BE(value.length);
+    return [length, value];
+  });
+  const header = Buffer.allocUnsafe(HEADER_BYTES);
+  writeHeader(header, OID.bytea, values.length, false);
+  return Buffer.concat([header, ...parts]);
 }
 
 /** Each a UUID in its canonical text form, or null. */

@@ -5,4 +5,9 @@ export {
   migrateLog,
   type PostgresEventStoreOptions,
 } from './postgresEventStore.ts';
-export { createPostgresSnapshotStore, forgetSnapshots, snapshotMigrations } from './snapshotStore.ts';
+export {
+  createPostgresSnapshotStore,
+  forgetOldSnapshots,
+  forgetSnapshots,
+  snapshotMigrations,
+} from './snapshotStore.ts';

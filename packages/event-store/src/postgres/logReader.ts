@@ -24,6 +24,21 @@ const BEYOND_ALL = '9223372036854775807';
 
 type NumberedRow = readonly [...EventRow, number: string];
 
+const TAILS = `
+  select tail.*, wanted.number
+  from unnest($1::text[], $2::bigint[]) with ordinality as wanted(stream, revision, number)
+  cross join lateral (
+    select ${EVENT_COLUMNS} from log.events e
+    where e.stream = wanted.stream and e.revision >= wanted.revision order by e.revision limit $3
+  ) tail
+  order by wanted.number, tail.revision`;
+
+function eventsByNumber(rows: readonly NumberedRow[], count: number): readonly (readonly RecordedEvent[])[] {
+  const found: RecordedEvent[][] = Array.from({ length: count }, () => []);
+  for (const row of rows) found[Number(row[8]) - 1]?.push(recordedEvent(row));
+  return found;
+}
+
 export function createLogReader(pool: Pool) {
   async function query<Row extends readonly unknown[]>(
     name: string,
@@ -144,24 +159,12 @@ export function createLogReader(pool: Pool) {
       tails: readonly StreamTail[],
       limit: number,
     ): Promise<readonly (readonly RecordedEvent[])[]> {
-      const rows = await query<NumberedRow>(
-        'coffer-stream-tails',
-        `select tail.*, wanted.number
-         from unnest($1::text[], $2::bigint[]) with ordinality as wanted(stream, revision, number)
-         cross join lateral (
-           select ${EVENT_COLUMNS} from log.events e
-           where e.stream = wanted.stream and e.revision >= wanted.revision order by e.revision limit $3
-         ) tail
-         order by wanted.number, tail.revision`,
-        [
-          textArray(tails.map(({ stream }) => stream)),
-          int8Array(tails.map(({ fromRevision }) => fromRevision)),
-          limit,
-        ],
-      );
-      const found: RecordedEvent[][] = tails.map(() => []);
-      for (const row of rows) found[Number(row[8]) - 1]?.push(recordedEvent(row));
-      return found;
+      const rows = await query<NumberedRow>('coffer-stream-tails', TAILS, [
+        textArray(tails.map(({ stream }) => stream)),
+        int8Array(tails.map(({ fromRevision }) => fromRevision)),
+        limit,
+      ]);
+      return eventsByNumber(rows, tails.length);
     },
 
     /** The position of the last of the request's events, if all are at the place they were meant for. */

@@ -2,8 +2,9 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { createPool, migrate, type Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
+import { snapshotStoreContract } from '../snapshotStore.contract.ts';
 import type { SnapshotPlace } from '../snapshots.ts';
-import { createPostgresSnapshotStore, snapshotMigrations } from './snapshotStore.ts';
+import { createPostgresSnapshotStore, forgetOldSnapshots, snapshotMigrations } from './snapshotStore.ts';
 
 const poolOf = (connectionString: string) =>
   createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
@@ -15,10 +16,18 @@ describe('snapshots in Postgres', () => {
 
   const secret = randomBytes(32);
   const stream = 'purse-test.app.1';
-  const snapshot = { revision: 2_000, eventId: randomUUID(), state: { balance: '70', 'name "\n': [1] } };
-  const older = { revision: 1_000, eventId: randomUUID(), state: { balance: '50' } };
+  const snapshot = {
+    revision: 2_000,
+    eventId: randomUUID(),
+    state: { facts: { balance: '70', 'name "\n': [1] }, bytes: Buffer.from('bytes') },
+  };
+  const older = { revision: 1_000, eventId: randomUUID(), state: { facts: { balance: '50' } } };
   const storeUnder = (key: Uint8Array) =>
     createPostgresSnapshotStore(pool, { secret: key, onForged: (place) => forged.push(place) });
+  const loaded = async (key: Uint8Array, place: SnapshotPlace = { stream, deciderVersion: 3 }) => {
+    const [found] = await storeUnder(key).load([place]);
+    return found;
+  };
 
   before(async () => {
     database = await createTestDatabase({
@@ -38,18 +47,19 @@ describe('snapshots in Postgres', () => {
   beforeEach(async () => {
     forged = [];
     await pool.query('delete from cache.snapshots');
-    await storeUnder(secret).save(stream, 3, snapshot);
+    await storeUnder(secret).save([{ stream, deciderVersion: 3, ...snapshot }]);
   });
 
+  snapshotStoreContract(() => storeUnder(secret));
+
   it('are returned as saved, on every node that has the secret', async () => {
-    expect(await storeUnder(secret).load(stream, 3)).to.deep.equal(snapshot);
-    expect(await storeUnder(secret).load(stream, 4)).to.equal(undefined);
-    expect(await storeUnder(secret).load('purse-test.app.2', 3)).to.equal(undefined);
+    expect(await loaded(secret)).to.deep.equal(snapshot);
     expect(forged).to.deep.equal([]);
   });
 
   for (const [what, sql] of [
     ['its state changed', `update cache.snapshots set state = replace(state, '70', '71')`],
+    ['its bytes changed', `update cache.snapshots set state = replace(state, 'Ynl0ZXM=', 'b3RoZXI=')`],
     ['its state written otherwise', `update cache.snapshots set state = state || ' '`],
     ['its revision changed', 'update cache.snapshots set revision = revision + 1'],
     ['its event changed', 'update cache.snapshots set event_id = gen_random_uuid()'],
@@ -64,27 +74,35 @@ describe('snapshots in Postgres', () => {
         'select stream, decider_version as "deciderVersion" from cache.snapshots',
       );
       const [place] = rows;
-      const store = storeUnder(secret);
-      expect(await store.load(place.stream, place.deciderVersion)).to.equal(undefined);
+      expect(await loaded(secret, place)).to.equal(undefined);
       expect(forged).to.deep.equal([place]);
-      expect(await store.read(place)).to.include({ isAuthentic: false });
+      expect(await storeUnder(secret).read(place)).to.include({ isAuthentic: false });
     });
   }
 
+  it('are removed when nobody has used their stream for a month', async () => {
+    await pool.query(`update cache.snapshots set taken_at = now() - interval '29 days'`);
+    await forgetOldSnapshots(pool);
+    expect(await loaded(secret)).to.deep.equal(snapshot);
+    await pool.query(`update cache.snapshots set taken_at = now() - interval '31 days'`);
+    await forgetOldSnapshots(pool);
+    expect(await loaded(secret)).to.equal(undefined);
+  });
+
   it('are not used under another secret', async () => {
-    expect(await storeUnder(randomBytes(32)).load(stream, 3)).to.equal(undefined);
+    expect(await loaded(randomBytes(32))).to.equal(undefined);
     expect(forged).to.have.length(1);
   });
 
   it('are the state at their own event, even when an older one was put back', async () => {
     const store = storeUnder(secret);
-    await store.save(stream, 3, older);
+    await store.save([{ stream, deciderVersion: 3, ...older }]);
     await pool.query('create table kept as table cache.snapshots');
-    await store.save(stream, 3, snapshot);
+    await store.save([{ stream, deciderVersion: 3, ...snapshot }]);
     await pool.query('delete from cache.snapshots; insert into cache.snapshots table kept; drop table kept');
     // Correct as far as it goes: what came after it is folded onto it.
-    expect(await store.load(stream, 3)).to.deep.equal(older);
+    expect(await loaded(secret)).to.deep.equal(older);
     await pool.query('update cache.snapshots set revision = $1, event_id = $2', [2_000, snapshot.eventId]);
-    expect(await store.load(stream, 3)).to.equal(undefined);
+    expect(await loaded(secret)).to.equal(undefined);
   });
 });

@@ -1,21 +1,13 @@
-/** A play session as plain JSON and back. Disposable: another version of the stream type ignores it. */
-import { figure } from '@coffer/kernel';
+/** A play session for a snapshot and back. Disposable: another version of the stream type ignores it. */
+import { type EncodedState, figure } from '@coffer/kernel';
 import { z } from 'zod';
 import { stored as facts } from './playSession.events.ts';
 import type { PlaySession } from './playSession.state.ts';
-import { decodeWrites, encodeWrites, type SessionWrites } from './sessionWrites.ts';
-
-/** Bytes, in base64. */
-const column = z.base64().transform((text): Uint8Array => Buffer.from(text, 'base64'));
+import { decodeWrites, encodeWrites } from './sessionWrites.ts';
 
 const storedWrites = z.object({
-  uuids: column,
-  kinds: column,
-  amounts: column,
-  balances: column,
-  rounds: column,
-  others: column,
-  rememberedBets: column,
+  size: z.int(),
+  rememberedBets: z.int(),
   large: z.array(z.object({ place: z.int(), amount: figure, balance: figure })),
 });
 
@@ -45,54 +37,49 @@ const stored = z.discriminatedUnion('status', [
 ]);
 
 /** Written by hand, because a long session is encoded while requests wait, and a schema takes several times as long. */
-export function encodePlaySession(session: PlaySession): z.input<typeof stored> {
-  if (session.status === 'unknown') return session;
+export function encodePlaySession(session: PlaySession): EncodedState {
+  if (session.status === 'unknown') return encoded(session);
   const { revision, terms, balance, totalBet, totalWin } = session;
+  const { bytes, ...writes } = encodeWrites(session.writes);
   const facts = {
     revision,
     terms: { ...terms, lockAmount: terms.lockAmount.toString() },
     balance: balance.toString(),
     totalBet: totalBet.toString(),
     totalWin: totalWin.toString(),
-    writes: encodedWrites(session.writes),
-  };
-  if (session.status === 'open') return { status: 'open', ...facts };
-  const { settlement } = session;
-  return {
-    status: 'settled',
-    ...facts,
-    settlement: {
-      ...settlement,
-      totalBet: settlement.totalBet.toString(),
-      totalWin: settlement.totalWin.toString(),
-      payout: settlement.payout.toString(),
-      net: settlement.net.toString(),
+    writes: {
+      ...writes,
+      large: writes.large.map(({ place, amount, balance: after }) => ({
+        place,
+        amount: amount.toString(),
+        balance: after.toString(),
+      })),
     },
   };
+  if (session.status === 'open') return encoded({ status: 'open', ...facts }, bytes);
+  const { settlement } = session;
+  return encoded(
+    {
+      status: 'settled',
+      ...facts,
+      settlement: {
+        ...settlement,
+        totalBet: settlement.totalBet.toString(),
+        totalWin: settlement.totalWin.toString(),
+        payout: settlement.payout.toString(),
+        net: settlement.net.toString(),
+      },
+    },
+    bytes,
+  );
 }
 
-function encodedWrites(writes: SessionWrites): z.input<typeof storedWrites> {
-  const { large, ...columns } = encodeWrites(writes);
-  return {
-    uuids: textOf(columns.uuids),
-    kinds: textOf(columns.kinds),
-    amounts: textOf(columns.amounts),
-    balances: textOf(columns.balances),
-    rounds: textOf(columns.rounds),
-    others: textOf(columns.others),
-    rememberedBets: textOf(columns.rememberedBets),
-    large: large.map(({ place, amount, balance }) => ({
-      place,
-      amount: amount.toString(),
-      balance: balance.toString(),
-    })),
-  };
+function encoded(facts: z.input<typeof stored>, bytes: Uint8Array = new Uint8Array()): EncodedState {
+  return { facts, bytes };
 }
 
-const textOf = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
-  Buffer.from(buffer, byteOffset, byteLength).toString('base64');
-
-export function decodePlaySession(snapshot: unknown): PlaySession {
-  const session = stored.parse(snapshot);
-  return session.status === 'unknown' ? session : { ...session, writes: decodeWrites(session.writes) };
+export function decodePlaySession({ facts, bytes = new Uint8Array() }: EncodedState): PlaySession {
+  const session = stored.parse(facts);
+  if (session.status === 'unknown') return session;
+  return { ...session, writes: decodeWrites({ ...session.writes, bytes }) };
 }

@@ -297,11 +297,12 @@ const BYTES_OF_FACTS = 1_000;
 
 export const playSession: StreamType<PlaySessionCommand, PlaySessionEvent, PlaySession, PlaySessionAnswer> = {
   category: CATEGORY,
-  version: 3,
+  version: 4,
   codec: playSessionEvents,
   initialState,
   decide,
   evolve,
   sizeOf,
+  isEnded: ({ status }) => status === 'settled',
   snapshot: { encode: encodePlaySession, decode: decodePlaySession },
 };

@@ -148,6 +148,6 @@ describe('the writes of a session', () => {
 
   it('are refused if their bytes do not fit together', () => {
     const encoded = encodeWrites(after(bet('a'), bet('b')));
-    expect(() => decodeWrites({ ...encoded, amounts: encoded.amounts.subarray(8) })).to.throw('amounts');
+    expect(() => decodeWrites({ ...encoded, bytes: encoded.bytes.subarray(8) })).to.throw();
   });
 });

@@ -216,51 +216,63 @@ export function bytesOfWrites({ columns }: SessionWrites): number {
   );
 }
 
-/** The bytes of one version: little-endian, in the order of the writes. */
+/** One version for a snapshot: its columns as bytes, little-endian, one after the other. */
 export interface EncodedWrites {
-  readonly uuids: Uint8Array;
-  readonly kinds: Uint8Array;
-  readonly amounts: Uint8Array;
-  readonly balances: Uint8Array;
-  readonly rounds: Uint8Array;
-  readonly others: Uint8Array;
-  readonly rememberedBets: Uint8Array;
+  readonly size: number;
+  /** How many bets were rolled back before they came. */
+  readonly rememberedBets: number;
   readonly large: readonly Pick<Write, 'place' | 'amount' | 'balance'>[];
+  readonly bytes: Uint8Array;
 }
 
 export function encodeWrites({ size, columns }: SessionWrites): EncodedWrites {
   const { uuids, remembered, kinds, amounts, balances, rounds, others, large } = columns;
-  const rememberedCount = remembered?.places.filter((place) => place < size).length ?? 0;
+  const rememberedBets = remembered?.places.filter((place) => place < size).length ?? 0;
+  const bytes = new Uint8Array(size * BYTES_OF_WRITE + rememberedBets * BYTES_OF_KEY);
+  let end = 0;
+  for (const column of [
+    uuids.encode(size),
+    kinds.subarray(0, size),
+    bytesOf(amounts.subarray(0, size)),
+    bytesOf(balances.subarray(0, size)),
+    bytesOf(rounds.subarray(0, 2 * size)),
+    bytesOf(others.slice(0, size).map((other) => (other > size ? 0 : other))),
+    remembered?.bets.encode(rememberedBets) ?? new Uint8Array(),
+  ]) {
+    bytes.set(column, end);
+    end += column.length;
+  }
   return {
-    uuids: uuids.encode(size),
-    kinds: kinds.subarray(0, size),
-    amounts: bytesOf(amounts.subarray(0, size)),
-    balances: bytesOf(balances.subarray(0, size)),
-    rounds: bytesOf(rounds.subarray(0, 2 * size)),
-    others: bytesOf(others.slice(0, size).map((other) => (other > size ? 0 : other))),
-    rememberedBets: remembered?.bets.encode(rememberedCount) ?? new Uint8Array(),
+    size,
+    rememberedBets,
     large: [...large].flatMap(([place, figures]) => (place < size ? [{ place, ...figures }] : [])),
+    bytes,
   };
 }
 
-/** Throws if the columns differ in length. */
-export function decodeWrites(encoded: EncodedWrites): SessionWrites {
-  const { kinds } = encoded;
-  const size = kinds.length;
-  const widths = { uuids: 16, amounts: 8, balances: 8, rounds: 8, others: 4 } as const;
-  for (const [name, width] of Object.entries(widths) as [keyof typeof widths, number][]) {
-    assert.equal(encoded[name].length, size * width, name);
-  }
-  const columns = columnsFor(KeyIndex.decode(encoded.uuids), size + 1);
-  columns.kinds.set(kinds);
-  for (const name of ['amounts', 'balances', 'rounds', 'others'] as const) {
-    new Uint8Array(columns[name].buffer).set(encoded[name]);
-  }
-  for (const { place, amount, balance } of encoded.large) columns.large.set(place, { amount, balance });
-  if (encoded.rememberedBets.length > 0) {
+const BYTES_OF_KEY = 16;
+const BYTES_OF_WRITE = BYTES_OF_KEY + 1 + 8 + 8 + 8 + 4;
+
+/** Throws if the number of bytes does not fit. */
+export function decodeWrites({ size, rememberedBets, large, bytes }: EncodedWrites): SessionWrites {
+  assert.equal(bytes.length, size * BYTES_OF_WRITE + rememberedBets * BYTES_OF_KEY);
+  let end = 0;
+  const next = (length: number): Uint8Array => {
+    end += length;
+    return bytes.subarray(end - length, end);
+  };
+  const columns = columnsFor(KeyIndex.decode(next(size * BYTES_OF_KEY)), size + 1);
+  columns.kinds.set(next(size));
+  for (const column of [columns.amounts, columns.balances]) bytesOf(column).set(next(size * 8));
+  bytesOf(columns.rounds).set(next(size * 8));
+  bytesOf(columns.others).set(next(size * 4));
+  for (const { place, amount, balance } of large) columns.large.set(place, { amount, balance });
+  if (rememberedBets > 0) {
     const remembered = KINDS.indexOf('rememberedRollback');
-    const places = [...kinds.keys()].filter((place) => kinds[place] === remembered);
-    columns.remembered = { bets: KeyIndex.decode(encoded.rememberedBets), places };
+    const places = [...columns.kinds.subarray(0, size).keys()].filter(
+      (place) => columns.kinds[place] === remembered,
+    );
+    columns.remembered = { bets: KeyIndex.decode(next(rememberedBets * BYTES_OF_KEY)), places };
   }
   return { size, columns };
 }

@@ -91,7 +91,7 @@ export function createDeciderWorld(source: StateSource): DeciderWorld {
     if (source === 'kept') return kept;
     if (source === 'refolded') return fold(type, type.initialState, events.get(stream) ?? []);
     assert(type.snapshot);
-    return type.snapshot.decode(JSON.parse(JSON.stringify(type.snapshot.encode(kept))));
+    return type.snapshot.decode(structuredClone(type.snapshot.encode(kept)));
   }
 
   const inAccount = (owner: Owner, command: AccountCommand): { answer: AccountAnswer; replayed: boolean } =>

@@ -262,4 +262,5 @@ export const move: StreamType<MoveCommand, MoveEvent, Move, KnownMove> = {
   evolve,
   // Addresses, ids, and the wire bytes of one transaction (at most 1,232) in base64.
   sizeOf: () => 3_000,
+  isEnded: ({ status }) => status === 'confirmed' || status === 'failed',
 };

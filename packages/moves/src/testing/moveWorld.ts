@@ -61,6 +61,7 @@ export function moveWorld(policy: Partial<MovePolicy> = {}) {
       return log.append(request);
     },
     readStream: (stream, options) => log.readStream(stream, options),
+    readTails: (tails, limit) => log.readTails(tails, limit),
     heads: (streams) => log.heads(streams),
   };
   let handler = createCommandHandler({ store });

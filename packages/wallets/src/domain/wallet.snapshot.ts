@@ -1,4 +1,5 @@
 /** A wallet's state as plain JSON and back. Disposable: another version of the stream type ignores it. */
+import type { EncodedState } from '@coffer/kernel';
 import { z } from 'zod';
 import type { WalletState } from './wallet.state.ts';
 
@@ -34,10 +35,11 @@ const stored = z.object({
   admitted: z.array(z.object({ moveId: z.string(), moveOwnerId: z.string(), revision: z.int() })),
 });
 
-export const encodeWallet = (state: NonNullable<WalletState>): unknown =>
-  stored.parse({ ...state, admitted: [...state.admitted.values()] });
+export const encodeWallet = (state: NonNullable<WalletState>): EncodedState => ({
+  facts: stored.parse({ ...state, admitted: [...state.admitted.values()] }),
+});
 
-export function decodeWallet(snapshot: unknown): NonNullable<WalletState> {
-  const { admitted, ...state } = stored.parse(snapshot);
+export function decodeWallet({ facts }: EncodedState): NonNullable<WalletState> {
+  const { admitted, ...state } = stored.parse(facts);
   return { ...state, admitted: new Map(admitted.map((move) => [move.moveId, move] as const)) };
 }

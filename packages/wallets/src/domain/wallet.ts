@@ -197,7 +197,10 @@ export const wallet: StreamType<WalletCommand, WalletEvent, WalletState, Provisi
   evolve,
   sizeOf: (state) => BYTES + (state?.admitted.size ?? 0) * BYTES_OF_A_MOVE,
   snapshot: {
-    encode: (state) => state && encodeWallet(state),
+    encode(state) {
+      assert(state);
+      return encodeWallet(state);
+    },
     decode: decodeWallet,
   },
 };

@@ -1,0 +1,4 @@
+import { snapshotStoreContract } from '../snapshotStore.contract.ts';
+import { createMemorySnapshotStore } from './memorySnapshotStore.ts';
+
+describe('snapshots in memory', () => snapshotStoreContract(createMemorySnapshotStore));
