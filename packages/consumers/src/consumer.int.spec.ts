@@ -2,6 +2,7 @@ import { type LogPlace, LogRewrittenError, type RecordedEvent } from '@coffer/ev
 import { until } from '@coffer/testing';
 import { expect } from 'chai';
 import { readCheckpoint } from './consumersTable.ts';
+import { PoisonEventError } from './errors.ts';
 import { holdProjections } from './heldProjections.ts';
 import { takeLease } from './lease.ts';
 import { type Projection, projecting } from './projecting.ts';
@@ -157,6 +158,42 @@ describe('a consumer', () => {
       });
     }
 
+    it('stops before the event that one projection refuses, with nothing of it from another', async () => {
+      world.log.append(8);
+      const writes = writesRows('A');
+      const writesTwice: Projection = {
+        async apply(db, events, before) {
+          // The second statement waits for the first, and by then the page is refused.
+          const first = db.query('select pg_sleep(0.01)');
+          await Promise.all([first, writes.apply(db, events, before)]);
+        },
+      };
+      const consumer = start(
+        projecting([writesTwice, POISONS['an event that its projection throws on'], writesRows('never')]),
+      );
+      await until(() => consumer.status().state === 'stopped');
+      expect(await rows()).to.deep.equal([]);
+      expect(alarms[0]).to.deep.include({ code: 'consumer/poison_event' });
+      expect(alarms[0]?.event).to.include({ position: '1' });
+      expect(consumer.status().reason).to.include('duplicate key');
+    });
+
+    it('stops before an event that its projection refuses while it writes, and none of that is written', async () => {
+      world.log.append(8);
+      const begins: Projection = {
+        async apply(db, events, before) {
+          const writing = [db.query('select pg_sleep(0.01)'), writesRows('A').apply(db, events, before)];
+          for (const one of writing) one.catch(() => undefined);
+          if (events.some(({ revision }) => revision === 3)) throw new Error('unheard of');
+          await Promise.all(writing);
+        },
+      };
+      const consumer = start(projecting([begins]));
+      await until(() => consumer.status().state === 'stopped');
+      expect(await rows()).to.deep.equal(['1 A', '2 A', '3 A']);
+      expect(await checkpoint()).to.equal('3');
+    });
+
     it('reports its growing lag when it has stopped before an event', async () => {
       world.log.append(4);
       const consumer = start(projecting([POISONS['an event that its projection throws on']]));
@@ -216,6 +253,91 @@ describe('a consumer', () => {
       await held.advance(placeOf(3), { signal });
       expect(await rows()).to.deep.equal(['1 A', '2 A', '3 A']);
       expect(held.checkpoint()).to.include({ position: '3', ordinal: 3 });
+    });
+
+    it('takes a page of the log once for many, and is told how far it is after each', async () => {
+      world.log.append(25);
+      const taken: number[] = [];
+      const held = await holdProjections({
+        pool: world.pool,
+        store: world.log.store,
+        key: { schema: SCHEMA, name: NAME },
+        projections: [
+          writesRows('A'),
+          {
+            async apply(_db, events) {
+              taken.push(events.length);
+            },
+          },
+        ],
+        pageSize: 4,
+      });
+      const reached: number[] = [];
+      await held.advance(placeOf(23), { signal, onProgress: (ordinal) => reached.push(ordinal) });
+      expect([taken, reached]).to.deep.equal([[23], [23]]);
+    });
+
+    it('takes no more at once than it should hold in memory', async () => {
+      world.log.append(3, 'Happened', 'x'.repeat(5 * 1024 * 1024));
+      const taken: number[] = [];
+      const counts: Projection = {
+        async apply(_db, events) {
+          taken.push(events.length);
+        },
+      };
+      const key = { schema: SCHEMA, name: NAME };
+      const { pool, log } = world;
+      const held = await holdProjections({ pool, store: log.store, key, projections: [counts], pageSize: 1 });
+      await held.advance(placeOf(3), { signal });
+      expect(taken).to.deep.equal([2, 1]);
+    });
+
+    for (const [poison, projection] of Object.entries(POISONS)) {
+      it(`stops in the middle of many before ${poison}, and keeps those before it`, async () => {
+        world.log.append(8);
+        const held = await holdProjections({
+          pool: world.pool,
+          store: world.log.store,
+          key: { schema: SCHEMA, name: NAME },
+          projections: [writesRows('A'), projection],
+          pageSize: 2,
+        });
+        const failure: unknown = await held.advance(placeOf(8), { signal }).catch((error: unknown) => error);
+        expect(failure).to.be.instanceOf(PoisonEventError);
+        expect((failure as PoisonEventError).event).to.include({ position: '4' });
+        expect(await rows()).to.deep.equal(['1 A', '2 A', '3 A']);
+        expect(await checkpoint()).to.equal('3');
+      });
+    }
+
+    it('goes on where rows and checkpoint agree when it was killed in the middle of many', async () => {
+      world.log.append(20);
+      let deaths = 0;
+      const dies: Projection = {
+        async apply(db, events) {
+          if (events.length < 2 || deaths > 0) return;
+          deaths += 1;
+          await db.query('select pg_terminate_backend(pg_backend_pid())');
+        },
+      };
+      const holdOn = () =>
+        holdProjections({
+          pool: world.pool,
+          store: world.log.store,
+          key: { schema: SCHEMA, name: NAME },
+          projections: [writesRows('A'), dies],
+          pageSize: 3,
+        });
+      await (await hold()).advance(placeOf(5), { signal });
+      const failure: unknown = await (await holdOn())
+        .advance(placeOf(20), { signal })
+        .catch((error: unknown) => error);
+      expect(failure).to.be.instanceOf(Error).and.not.instanceOf(PoisonEventError);
+      expect(await checkpoint()).to.equal('5');
+      expect(await rows()).to.have.length(5);
+      await (await holdOn()).advance(placeOf(20), { signal });
+      expect(await rows()).to.have.length(20);
+      expect(await checkpoint()).to.equal('20');
     });
 
     const gone: Record<string, LogPlace> = {

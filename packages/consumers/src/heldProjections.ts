@@ -3,7 +3,13 @@
  * a rebuild or a comparison.
  */
 import type { Client, Pool } from '@coffer/database';
-import { type EventStore, type LogPlace, LogRewrittenError, type RecordedEvent } from '@coffer/event-store';
+import {
+  type EventStore,
+  type LogPlace,
+  LogRewrittenError,
+  type RecordedEvent,
+  type SubscriptionMessage,
+} from '@coffer/event-store';
 import { type Checkpoint, type ConsumerKey, claim, saveCheckpoint } from './consumersTable.ts';
 import { hasReached } from './progress.ts';
 import { beginProjecting, type Projection } from './projecting.ts';
@@ -77,13 +83,17 @@ export async function holdProjections(options: HoldOptions): Promise<HeldProject
 
     const reading = new AbortController();
     const ended = AbortSignal.any([reading.signal, signal]);
+    const subscribed = store.subscribeToAll({ after: work.place(), signal: ended, pageSize });
+    const pages = gathered(pagesUpTo(subscribed, to));
+    let upcoming = pages.next();
     try {
-      for await (const message of store.subscribeToAll({ after: work.place(), signal: ended, pageSize })) {
-        // The place was in the log before this began: a log that ends earlier is a different one.
-        if (message.kind !== 'events') throw rewritten(to);
-        await take(
-          message.events.filter((event) => store.comparePositions(event.position, to.position) <= 0),
-        );
+      for (;;) {
+        const { done, value: events } = await upcoming;
+        if (done) break;
+        // The next ones are read while these are taken; a failure is seen when they are awaited.
+        upcoming = pages.next();
+        upcoming.catch(() => undefined);
+        await take(events);
         onProgress?.(work.place()?.ordinal ?? 0);
         if (!isThere()) continue;
         const reached = work.place();
@@ -92,9 +102,54 @@ export async function holdProjections(options: HoldOptions): Promise<HeldProject
       }
     } finally {
       reading.abort();
+      await upcoming.catch(() => undefined);
+      await pages.return(undefined);
     }
     signal.throwIfAborted();
   }
+
+  /** Up to the place; the page with the place or an event behind it is the last. */
+  async function* pagesUpTo(
+    messages: AsyncIterable<SubscriptionMessage>,
+    to: LogPlace,
+  ): AsyncGenerator<readonly RecordedEvent[]> {
+    const compare = ({ position }: RecordedEvent) => store.comparePositions(position, to.position);
+    for await (const message of messages) {
+      // The place was in the log before this began: a log that ends earlier is a different one.
+      if (message.kind !== 'events') throw rewritten(to);
+      const { events } = message;
+      const last = events.at(-1);
+      const isEnd = last !== undefined && compare(last) >= 0;
+      yield isEnd ? events.filter((event) => compare(event) <= 0) : events;
+      if (isEnd) return;
+    }
+  }
+}
+
+/** A filling writes a row once for all its events in a transaction: the more there are, the better. */
+const GATHERED_EVENTS = 10_000;
+const GATHERED_CHARACTERS = 8 * 1024 * 1024;
+
+/** What comes before a failure is still given. */
+async function* gathered(
+  pages: AsyncIterable<readonly RecordedEvent[]>,
+): AsyncGenerator<readonly RecordedEvent[]> {
+  let events: RecordedEvent[] = [];
+  let characters = 0;
+  try {
+    for await (const page of pages) {
+      for (const event of page) characters += event.data.length + event.metadata.length;
+      events = [...events, ...page];
+      if (events.length < GATHERED_EVENTS && characters < GATHERED_CHARACTERS) continue;
+      const full = events;
+      [events, characters] = [[], 0];
+      yield full;
+    }
+  } catch (error) {
+    if (events.length > 0) yield events;
+    throw error;
+  }
+  if (events.length > 0) yield events;
 }
 
 const rewritten = ({ position, eventId }: LogPlace) =>

@@ -19,6 +19,7 @@ export {
   type HoldOptions,
   holdProjections,
 } from './heldProjections.ts';
+export * from './inTurns.ts';
 export { backOffMs, type MonotonicClock, monotonicClock } from './monotonicClock.ts';
 export type { PendingFigures } from './pendingCauses.ts';
 export { type ConsumerState, type ConsumerStatus, hasReached, lagOf } from './progress.ts';

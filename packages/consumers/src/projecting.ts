@@ -10,8 +10,9 @@ import { type ConsumerWork, checkpointAt, type RunningWork, type Session } from 
 
 export interface Projection {
   /**
-   * Folds the page in memory and writes one statement per table. Applied to events it has already seen, it changes
-   * nothing. `before` is the number of events of the log before the page.
+   * Folds the page in memory and writes a few statements per table. Applied to events it has already seen, it changes
+   * nothing. `before` is the number of events of the log before the page. Projections of one consumer take a page at the
+   * same time.
    */
   readonly apply: (db: Queryable, events: readonly RecordedEvent[], before: number) => Promise<void>;
   /** Skips the event: its stream continues after it, and none of it is in the rows. */
@@ -128,10 +129,15 @@ export function beginProjecting(
   }
 
   async function applyAll(client: Client, events: readonly RecordedEvent[], before: number): Promise<void> {
-    const { db, isPassing } = watched(client);
+    const { db, isPassing, end } = watched(client);
     try {
-      for (const projection of projections) await projection.apply(db, events, before);
+      // One alone, by one projection after the other: which of them refuses it does not depend on their speed.
+      if (events.length === 1)
+        for (const projection of projections) await projection.apply(db, events, before);
+      else await allDone(projections.map((projection) => projection.apply(db, events, before)));
     } catch (error) {
+      // Nothing may reach the connection after the rollback.
+      await end();
       throw isPassing(error) ? error : new CannotApplyError('The page cannot be applied.', { cause: error });
     }
   }
@@ -148,23 +154,58 @@ class CannotApplyError extends Error {
 /** Data exception and integrity constraint violation: the same rows would fail again. */
 const BAD_DATA = /^2[23]/;
 
-/** Tells a database that failed (and may recover) from events that cannot be applied (and never will be). */
-function watched(client: Client): { db: Queryable; isPassing: (error: unknown) => boolean } {
+/** Throws the first failure when all have ended: until then they may use the connection. */
+async function allDone(all: readonly Promise<void>[]): Promise<void> {
+  const failed = (await Promise.allSettled(all)).filter((one) => one.status === 'rejected');
+  const [first] = [...failed.filter(({ reason }) => !(reason instanceof NotSentError)), ...failed];
+  if (first) throw first.reason;
+}
+
+/** The transaction has failed. */
+class NotSentError extends Error {
+  override readonly name = 'NotSentError';
+}
+
+/**
+ * One statement at a time: the database works on that of one projection while another folds. Tells a database that failed
+ * (and may recover) from events that cannot be applied (and never will be).
+ */
+function watched(client: Client): {
+  readonly db: Queryable;
+  readonly isPassing: (error: unknown) => boolean;
+  /** Waits for the statement in flight; none is sent after it. */
+  readonly end: () => Promise<void>;
+} {
+  let isOver = false;
   const fromDatabase = new Set<unknown>();
-  const query = async (...args: Parameters<Client['query']>) => {
+  let last: Promise<void> = Promise.resolve();
+  const send = async (...args: Parameters<Client['query']>) => {
+    if (isOver) throw new NotSentError('The transaction has failed.');
     try {
       return await client.query(...args);
     } catch (error) {
       fromDatabase.add(error);
+      isOver = true;
       throw error;
     }
+  };
+  const query = (...args: Parameters<Client['query']>) => {
+    const sent = last.then(() => send(...args));
+    last = sent.then(ignore, ignore);
+    return sent;
   };
   return {
     // Same arguments and result; only the overloads cannot be typed for a wrapper.
     db: { query: query as unknown as Queryable['query'] },
     isPassing: (error) => fromDatabase.has(error) && !BAD_DATA.test(sqlState(error)),
+    end() {
+      isOver = true;
+      return last;
+    },
   };
 }
+
+const ignore = () => undefined;
 
 function sqlState(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';

@@ -3,13 +3,13 @@
  * keeps them together, because one event changes all of them. Source: contract, Money model.
  */
 import assert from 'node:assert/strict';
-import type { Projection } from '@coffer/consumers';
+import { inTurns, type Projection } from '@coffer/consumers';
 import type { Queryable } from '@coffer/database';
 import type { RecordedEvent } from '@coffer/event-store';
 import type { Environment } from '@coffer/kernel';
 import { createRowCache, type RowCache } from './rowCache.ts';
 import { isNewTo, type StreamRow } from './rowProjection.ts';
-import { column, type RowTable, rowTable, type StoredRow } from './rowTable.ts';
+import { column, ROWS_A_STATEMENT, type RowTable, rowTable, type StoredRow } from './rowTable.ts';
 
 /** One player's funds in one currency. Amounts in base units. */
 export interface AccountRow extends StreamRow {
@@ -89,16 +89,22 @@ export function projectBooks(schema: string, books: BooksProjection): Projection
 
       const streams = [...new Set(concerned.map(({ event }) => event.stream))];
       const accounts = running(await accountRows.read(db, streams), ({ stream }) => stream);
-      const entries = concerned.flatMap(({ event, logOrdinal }) => {
-        const previous = accounts.get(event.stream);
-        if (!isNewTo(previous, event)) return [];
-        const entry = books.entryOf(previous, event);
-        checkEntry(previous, entry);
-        accounts.set(entry.account);
-        return [{ ...entry, previous, logOrdinal }];
-      });
+      const entries: NumberedEntry[] = [];
+      for await (const part of inTurns(concerned)) {
+        for (const { event, logOrdinal } of part) {
+          const previous = accounts.get(event.stream);
+          if (!isNewTo(previous, event)) continue;
+          const entry = books.entryOf(previous, event);
+          checkEntry(previous, entry);
+          accounts.set(entry.account);
+          entries.push({ ...entry, previous, logOrdinal });
+        }
+      }
       const balances = await trialBalancesOf(db, balanceRows, entries);
-      const postings = entries.flatMap((entry) => postingRows(entry, balances));
+      const postings: unknown[] = [];
+      for await (const part of inTurns(entries)) {
+        postings.push(...part.flatMap((entry) => postingRows(entry, balances)));
+      }
 
       await accounts.save(db, accountRows);
       await balances.save(db, balanceRows);
@@ -218,26 +224,28 @@ async function writeHolds(db: Queryable, schema: string, entries: readonly Numbe
 }
 
 async function closeHolds(db: Queryable, schema: string, rows: readonly unknown[]): Promise<void> {
-  if (rows.length === 0) return;
-  const { rowCount } = await db.query({
-    name: `close ${schema}.holds`,
-    text: `update ${schema}.holds hold
-              set payout = closed.payout, closed_at_revision = closed.closed_at_revision
-             from json_populate_recordset(null::${schema}.holds, $1) closed
-            where hold.stream = closed.stream and hold.hold_id = closed.hold_id
-              and hold.amount = closed.amount and hold.payout is null`,
-    values: [JSON.stringify(rows)],
-  });
-  assert.equal(rowCount, rows.length, 'every hold that closes is open, with that amount');
+  for await (const part of inTurns(rows, ROWS_A_STATEMENT)) {
+    const { rowCount } = await db.query({
+      name: `close ${schema}.holds`,
+      text: `update ${schema}.holds hold
+                set payout = closed.payout, closed_at_revision = closed.closed_at_revision
+               from json_populate_recordset(null::${schema}.holds, $1) closed
+              where hold.stream = closed.stream and hold.hold_id = closed.hold_id
+                and hold.amount = closed.amount and hold.payout is null`,
+      values: [JSON.stringify(part)],
+    });
+    assert.equal(rowCount, part.length, 'every hold that closes is open, with that amount');
+  }
 }
 
 async function insertRows(db: Queryable, table: string, rows: readonly unknown[]): Promise<void> {
-  if (rows.length === 0) return;
-  await db.query({
-    name: `insert ${table}`,
-    text: `insert into ${table} select * from json_populate_recordset(null::${table}, $1)`,
-    values: [JSON.stringify(rows)],
-  });
+  for await (const part of inTurns(rows, ROWS_A_STATEMENT)) {
+    await db.query({
+      name: `insert ${table}`,
+      text: `insert into ${table} select * from json_populate_recordset(null::${table}, $1)`,
+      values: [JSON.stringify(part)],
+    });
+  }
 }
 
 type Running<Row> = ReturnType<typeof running<Row>>;

@@ -1,5 +1,5 @@
 /** From events to rows: a pure function per table, and the machinery that runs it over pages. */
-import type { Projection } from '@coffer/consumers';
+import { inTurns, type Projection } from '@coffer/consumers';
 import type { RecordedEvent } from '@coffer/event-store';
 import { createRowCache } from './rowCache.ts';
 import type { RowTable } from './rowTable.ts';
@@ -26,20 +26,22 @@ export function projectRows<Row extends StreamRow>(
   return {
     forget: cache.forget,
     async apply(db, events) {
-      const eventsByKey = Map.groupBy(events, projection.keyOf);
-      const concerned = [...eventsByKey].filter((entry): entry is [string, RecordedEvent[]] => {
-        return entry[0] !== undefined;
+      const concerned = events.flatMap((event) => {
+        const key = projection.keyOf(event);
+        return key === undefined ? [] : [{ key, event }];
       });
       if (concerned.length === 0) return;
 
-      const keys = concerned.map(([key]) => key);
-      const before = await cache.read(db, keys);
-      const changed = concerned.flatMap(([key, ofRow]) => {
-        const known = before.get(key)?.row;
-        const row = foldRow(projection, known, ofRow);
-        return row === undefined || row === known ? [] : [row];
-      });
-      await cache.write(db, before, changed);
+      const before = await cache.read(db, [...new Set(concerned.map(({ key }) => key))]);
+      const changed = new Map<string, Row>();
+      for await (const part of inTurns(concerned)) {
+        for (const { key, event } of part) {
+          const known = changed.get(key) ?? before.get(key)?.row;
+          const row = foldRow(projection, known, [event]);
+          if (row !== undefined && row !== known) changed.set(key, row);
+        }
+      }
+      await cache.write(db, before, [...changed.values()]);
     },
     async pass(db, event) {
       const key = projection.keyOf(event);

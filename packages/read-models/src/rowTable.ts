@@ -1,4 +1,5 @@
 /** The table of a read model: rows are read by key, written many at a time, and decoded to their types. */
+import { inTurns } from '@coffer/consumers';
 import type { Queryable } from '@coffer/database';
 
 /** How one value is stored and read; an amount is text, never a floating-point number. */
@@ -26,6 +27,9 @@ const optional = <Value>(column: Column<Value>): Column<Value | null> => ({
 
 export const column = { text, integer, amount, instant, optional };
 
+/** Some milliseconds of work. */
+export const ROWS_A_STATEMENT = 500;
+
 /** A row with its ordinal, in order of creation. */
 export interface StoredRow<Row> {
   readonly row: Row;
@@ -40,7 +44,6 @@ export interface RowTable<Row> {
     schema: string,
     keys: readonly string[],
   ) => Promise<Map<string, StoredRow<Row>>>;
-  /** Inserts and updates in one statement. */
   readonly write: (db: Queryable, schema: string, rows: readonly StoredRow<Row>[]) => Promise<void>;
   readonly lastOrdinal: (db: Queryable, schema: string) => Promise<bigint>;
   readonly decode: (stored: Readonly<Record<string, unknown>>) => StoredRow<Row>;
@@ -81,21 +84,27 @@ export function rowTable<Row>(
     keyOf,
     decode,
     async read(db, schema, keys) {
-      const { rows } = await db.query({
-        name: `read ${schema}.${name}`,
-        text: `select * from ${schema}.${name} where ${keyName} = any($1)`,
-        values: [keys],
-      });
-      return new Map(rows.map(decode).map((stored) => [keyOf(stored.row), stored]));
+      const found = new Map<string, StoredRow<Row>>();
+      for await (const part of inTurns(keys, ROWS_A_STATEMENT)) {
+        const { rows } = await db.query({
+          name: `read ${schema}.${name}`,
+          text: `select * from ${schema}.${name} where ${keyName} = any($1)`,
+          values: [part],
+        });
+        for (const stored of rows.map(decode)) found.set(keyOf(stored.row), stored);
+      }
+      return found;
     },
     async write(db, schema, rows) {
-      await db.query({
-        name: `write ${schema}.${name}`,
-        text: `insert into ${schema}.${name} (${names.join(', ')})
-               select ${names.join(', ')} from json_populate_recordset(null::${schema}.${name}, $1)
-               on conflict (${keyName}) do update set ${changes.join(', ')}`,
-        values: [JSON.stringify(rows.map(encode))],
-      });
+      for await (const part of inTurns(rows, ROWS_A_STATEMENT)) {
+        await db.query({
+          name: `write ${schema}.${name}`,
+          text: `insert into ${schema}.${name} (${names.join(', ')})
+                 select ${names.join(', ')} from json_populate_recordset(null::${schema}.${name}, $1)
+                 on conflict (${keyName}) do update set ${changes.join(', ')}`,
+          values: [JSON.stringify(part.map(encode))],
+        });
+      }
     },
     async lastOrdinal(db, schema) {
       const { rows } = await db.query(`select coalesce(max(ordinal), 0) as ordinal from ${schema}.${name}`);

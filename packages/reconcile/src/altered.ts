@@ -3,7 +3,7 @@
  * chained one is blamed itself, not its consequences. The altered event is kept with the fold, which is
  * useless once the event has been put right: it would keep accusing the rows.
  */
-import type { Projection } from '@coffer/consumers';
+import { inTurns, type Projection } from '@coffer/consumers';
 import type { Client, Queryable } from '@coffer/database';
 import type { EventStore, RecordedEvent } from '@coffer/event-store';
 import type { Discrepancy } from './report.ts';
@@ -69,19 +69,23 @@ export function projectAltered(schema: string, chain: ChainOfLog): Projection {
       }
       if (isOver) return;
       const chained = await chain.entries(db, before + 1, before + events.length);
-      for (const [index, event] of events.entries()) {
-        const entry = chained.get(before + index + 1);
-        const altered = entry && alterationOf(chain, entry, event);
-        if (!altered) continue;
-        await db.query(
-          `insert into ${schema}.altered_events (ordinal, subject, stream, revision, type, hash)
-           values ($1, $2, $3, $4, $5, $6) on conflict (ordinal) do nothing`,
-          [altered.ordinal, altered.subject, altered.stream, altered.revision, altered.type, altered.hash],
-        );
-        // After an inserted or removed event, every other one has a different ordinal.
-        if (altered.hash === null) {
-          isOver = true;
-          return;
+      let ordinal = before;
+      for await (const part of inTurns(events)) {
+        for (const event of part) {
+          ordinal += 1;
+          const entry = chained.get(ordinal);
+          const altered = entry && alterationOf(chain, entry, event);
+          if (!altered) continue;
+          await db.query(
+            `insert into ${schema}.altered_events (ordinal, subject, stream, revision, type, hash)
+             values ($1, $2, $3, $4, $5, $6) on conflict (ordinal) do nothing`,
+            [altered.ordinal, altered.subject, altered.stream, altered.revision, altered.type, altered.hash],
+          );
+          // After an inserted or removed event, every other one has a different ordinal.
+          if (altered.hash === null) {
+            isOver = true;
+            return;
+          }
         }
       }
     },

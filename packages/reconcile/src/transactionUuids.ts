@@ -2,7 +2,7 @@
  * Records the play session in which each transactionUuid was used, to warn of one used in two: allowed, as a
  * uuid belongs to its session, yet typical of a caller that repeats a write under another session.
  */
-import type { Projection } from '@coffer/consumers';
+import { inTurns, type Projection } from '@coffer/consumers';
 import type { Client, Queryable } from '@coffer/database';
 import type { RecordedEvent } from '@coffer/event-store';
 import type { BooksPlace, Warning } from './report.ts';
@@ -31,29 +31,53 @@ export async function createTransactionUuids(client: Client, schema: string): Pr
     )`);
 }
 
+/** In the order of the index, which is quicker to fill the more there are; yet few enough that the database begins with the first while the others are decoded. */
+const USES_A_STATEMENT = 2_500;
+
 const DIGEST = `md5(app_id || ' ' || environment || ' ' || transaction_uuid)::uuid`;
 const USES = `json_to_recordset($1) as used(app_id text, environment text, transaction_uuid text, session_id text)`;
 
 export function projectTransactionUuids(schema: string, useOf: TransactionUseOf): Projection {
   return {
     async apply(db, events) {
-      const uses = events.flatMap((event) => {
-        const use = useOf(event);
-        return use ? [rowOf(use)] : [];
-      });
-      if (uses.length === 0) return;
-      const values = [JSON.stringify(uses)];
-      await db.query({
-        name: `use ${schema}.transaction_uuids`,
-        text: `insert into ${schema}.transaction_uuids (digest, session_id)
-               select distinct on (digest) digest, session_id
-                 from (select ${DIGEST} as digest, session_id from ${USES}) used
+      let uses: TransactionUse[] = [];
+      const recording: Promise<void>[] = [];
+      const begin = () => {
+        const begun = record(db, uses);
+        // A failure is seen when all are awaited.
+        begun.catch(() => undefined);
+        recording.push(begun);
+        uses = [];
+      };
+      for await (const part of inTurns(events)) {
+        for (const event of part) {
+          const use = useOf(event);
+          if (use) uses.push(use);
+        }
+        if (uses.length >= USES_A_STATEMENT) begin();
+      }
+      if (uses.length > 0) begin();
+      await Promise.all(recording);
+    },
+  };
+
+  async function record(db: Queryable, uses: readonly TransactionUse[]): Promise<void> {
+    const { rowCount } = await db.query({
+      name: `use ${schema}.transaction_uuids`,
+      text: `insert into ${schema}.transaction_uuids (digest, session_id)
+               select md5(used)::uuid as digest, session_id from unnest($1::text[], $2::text[]) as uses(used, session_id)
+              order by digest
                on conflict (digest) do nothing`,
-        values,
-      });
-      await db.query({
-        name: `share ${schema}.transaction_uuids`,
-        text: `with shared as (
+      values: [
+        uses.map(({ appId, environment, transactionUuid }) => `${appId} ${environment} ${transactionUuid}`),
+        uses.map(({ sessionId }) => sessionId),
+      ],
+    });
+    // All of them are new: none was used in another session.
+    if (rowCount === uses.length) return;
+    await db.query({
+      name: `share ${schema}.transaction_uuids`,
+      text: `with shared as (
                  select used.*, first.session_id as first_session
                    from (select *, ${DIGEST} as digest from ${USES}) used
                    join ${schema}.transaction_uuids first using (digest)
@@ -63,10 +87,9 @@ export function projectTransactionUuids(schema: string, useOf: TransactionUseOf)
                union
                select app_id, environment, transaction_uuid, first_session from shared
                on conflict do nothing`,
-        values,
-      });
-    },
-  };
+      values: [JSON.stringify(uses.map(rowOf))],
+    });
+  }
 }
 
 const rowOf = ({ appId, environment, sessionId, transactionUuid }: TransactionUse) => ({
