@@ -124,7 +124,7 @@ describe('the fold of the streams, as the log is read', () => {
       ));
   }
 
-  it('reads a stream by itself only when it is given up, or goes on behind the stretch', async () => {
+  it('reads a stream by itself only if it is given up, or continues after the stretch', async () => {
     const log = logOf([1, 2, 1, 2, 1, 2, 1, 1]);
     const [store, givingUp] = [pagedStoreOf(log), pagedStoreOf(log)];
     const chain = chainOf(chained(log));

@@ -119,7 +119,7 @@ describe('an import of the log into another store', () => {
     expect(await chain()).to.deep.equal(kept);
   });
 
-  it('is not over before all that was chained is there, and then goes on', async () => {
+  it('is not over before everything that was chained is there, and then continues', async () => {
     const { head } = await importing(at(lines, FIRST), createMemoryEventStore());
     const kept = await chain();
     forgotten = 0;

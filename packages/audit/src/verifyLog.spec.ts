@@ -93,7 +93,7 @@ describe('the verification of the log', () => {
       }
     });
 
-    it('nothing of what another user of the server has written in between, and a hole beside it', async () => {
+    it('nothing of what another user of the server has written in between, and a gap next to it', async () => {
       const shared = [...events.slice(0, 4), ...ofOthers(3), ...events.slice(4)].map((event, index) => ({
         ...event,
         position: at(index + 1),
@@ -104,7 +104,7 @@ describe('the verification of the log', () => {
       expect(brief(await verified(holed, chained(ours)))).to.deep.equal(['position_gap 5']);
     });
 
-    it('an event that was put in, and those of its stream that it has moved', async () => {
+    it('an inserted event, and those of its stream that it has moved', async () => {
       const report = await verified(withForgery(events, 4), blocks);
       expect(report.faults[0]).to.include({ kind: 'inserted', ordinal: 4, id: FORGED_ID });
       expect(ofChain(report)).to.deep.equal(['inserted 4', 'altered 6', 'altered 7', 'altered 10']);

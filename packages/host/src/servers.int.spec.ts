@@ -47,7 +47,7 @@ describe('operator routes', () => {
   }): Promise<ContextWorld<object>> =>
     startContexts({ contexts: hello, given: {}, ...(config && { config }) });
 
-  it('stand beside the others where nothing else is said', async () => {
+  it('are next to the others by default', async () => {
     const world = await start();
     expect(world.operatorUrl).to.equal(world.url);
     requireStatus(await world.client.get('/for/operator'), 200);

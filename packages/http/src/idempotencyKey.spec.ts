@@ -41,7 +41,7 @@ describe('the header Idempotency-Key', () => {
     body: unknown,
     answer: unknown,
   ])[] = [
-    ['stands for the key in the body', 'a', { item: 'x' }, [200, undefined, undefined]],
+    ['takes the place of the key in the body', 'a', { item: 'x' }, [200, undefined, undefined]],
     [
       'is not needed where the body has one',
       undefined,
@@ -57,7 +57,7 @@ describe('the header Idempotency-Key', () => {
     ],
     ['is missed where neither has a key', undefined, { item: 'x' }, invalid('orderKey', 'is required')],
     ['has the form of the key', 'no key', { item: 'x' }, undefined],
-    ['changes nothing of a body that is none', 'a', [], invalid('', 'expected object, received array')],
+    ['changes nothing in an invalid body', 'a', [], invalid('', 'expected object, received array')],
   ];
   for (const [what, header, body, answer] of rows) {
     it(what, async () => {

@@ -258,7 +258,7 @@ describe('Bad input to the ledger', () => {
     });
   });
 
-  it('with NUL or a lone surrogate anywhere is refused, also where any text would do', async () => {
+  it('with NUL or a lone surrogate anywhere is refused, even where any text would do', async () => {
     for (const text of ['a\0', '\uD800', '\uDC00x']) {
       await refused(INVALID, () => send('/ledger/bet', bet({ sessionId: text })));
       await refused(INVALID, () => ledger.test.openSession({ userId: text, lockAmount: '0' }));

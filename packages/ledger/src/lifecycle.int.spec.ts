@@ -118,7 +118,7 @@ describe('The ledger, from open to settle', () => {
   });
 
   describe('a suspended user', () => {
-    it('opens no session, while a session already open goes on', async () => {
+    it('opens no session, while a session already open continues', async () => {
       const { test, refused, replays } = ledger;
       const userId = await test.newPlayer('100');
       const open = { userId, lockAmount: '50', transactionUuid: 'open-before-suspension' };

@@ -45,7 +45,7 @@ describe('the allowed origins', () => {
     expect(await origins.ofApp({ appId, environment: 'live' }, THEIRS)).to.equal(true);
   });
 
-  it('of all apps together are those of each', async () => {
+  it('of all apps together are the ones of each app', async () => {
     await newApp({ 'live.allowedOrigins': ['https://only-live.example'] });
     const origins = setUp();
     expect(await origins.ofAnyApp('https://only-live.example')).to.equal(true);
@@ -65,7 +65,7 @@ describe('the allowed origins', () => {
     expect(await origins.ofApp(place, origin)).to.equal(true);
   });
 
-  it('are also those of this machine, on an installation for trying out', async () => {
+  it('include this machine on an installation for trying out', async () => {
     const place = { appId: await newApp({}), environment: 'test' } as const;
     for (const acceptsLoopback of [true, false]) {
       const origins = setUp(acceptsLoopback);

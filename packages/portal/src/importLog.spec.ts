@@ -114,7 +114,7 @@ describe('an import of streams', () => {
     expect(chained.at(-1)).to.equal(events.at(-1)?.position);
   });
 
-  it('goes on where one that was killed was, and changes nothing when it is repeated', async () => {
+  it('continues where a killed one stopped, and changes nothing when it is repeated', async () => {
     await importing(lines.slice(0, 5).join(''));
     expect(await importing(lines.join(''))).to.deep.equal({ events: 256, appended: 251, passedOver: 0 });
     const events = await eventsOf(target);
@@ -122,7 +122,7 @@ describe('an import of streams', () => {
     expect(await eventsOf(target)).to.deep.equal(events);
   });
 
-  it('goes on where the store went away', async () => {
+  it('continues where the store became unreachable', async () => {
     let left = 3;
     const failing: EventStore = {
       ...target,
@@ -169,7 +169,7 @@ describe('an import of streams', () => {
     });
   }
 
-  it('is refused by a log that goes on behind the lines', async () => {
+  it('is refused by a log that continues after the lines', async () => {
     await importing(lines.join(''));
     const details = await refusal(lines.slice(0, -1).join(''), 'portal/log_not_empty', 256);
     expect(details).to.include({ lines: 255 });
@@ -221,8 +221,8 @@ describe('an import of streams', () => {
     ['an array of lines, as --json prints', (all) => `[\n${all.join('')}]`, 1, /JSON/],
     ['a line of something else', (all) => all.toSpliced(4, 1, '{"a":1}\n').join(''), 5, /position/],
     ['a line without metadata', (all) => replaced(all, 4, /,"metadata":.*,"rec/, ',"rec'), 5, /metadata/],
-    ['an id that is none', (all) => replaced(all, 4, /"id":"./, '"id":"x'), 5, /id/],
-    ['a time that is none', (all) => replaced(all, 4, /"recordedAt":"2/, '"recordedAt":"x'), 5, /recordedAt/],
+    ['an invalid id', (all) => replaced(all, 4, /"id":"./, '"id":"x'), 5, /id/],
+    ['an invalid time', (all) => replaced(all, 4, /"recordedAt":"2/, '"recordedAt":"x'), 5, /recordedAt/],
     ['a gap in a stream', (all) => all.toSpliced(4, 1).join(''), 5, /does not follow/],
     ['a stream that lacks its beginning', (all) => all.slice(4).join(''), 1, /does not exist yet/],
     ['lines in another order', (all) => [...all.slice(4), ...all.slice(0, 4)].join(''), 1, /does not follow/],
@@ -237,7 +237,7 @@ describe('an import of streams', () => {
     });
   }
 
-  it('ends before bytes that are no text, and names the line', async () => {
+  it('ends before bytes that are not text, and names the line', async () => {
     const text = Buffer.from(lines.join(''));
     const start = Buffer.byteLength(lines.slice(0, 4).join(''));
     text[start + 30] = 0xff;

@@ -93,7 +93,7 @@ describe('the values that hold', () => {
     live: valuesIn('live', (place, key) => stored[`${place}/${key}`]),
   };
 
-  it('are those of the environment, else those of both, else the defaults', () => {
+  it("are the environment's own, else the ones for both, else the defaults", () => {
     expect(values.test.siwsStatement).to.equal('Welcome to the test');
     expect(values.live.siwsStatement).to.equal('Welcome');
     expect(values.test.withdrawStepUpSeconds).to.equal('off');

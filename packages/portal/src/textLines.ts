@@ -13,7 +13,7 @@ export interface TextLine {
   readonly trouble: string | undefined;
 }
 
-/** After a line with trouble there is no other. */
+/** A line with trouble is the last one. */
 export async function* textLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<TextLine> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let pieces: Uint8Array[] = [];

@@ -181,7 +181,7 @@ describe('retrying', () => {
     ['a gateway that got no answer', () => new Response('<html>', { status: 502 })],
     ['a broken connection', losesTheReply],
   ] as const) {
-    it(`goes on after ${title}`, async () => {
+    it(`continues after ${title}`, async () => {
       const { client, sent } = backendOf([step, accepts]);
       await client.ledger.bet(bet);
       expect(sent).to.have.length(2);
@@ -294,7 +294,7 @@ describe('the backend client', () => {
     );
   });
 
-  it('sends no amount that is none', async () => {
+  it('never sends an invalid amount', async () => {
     const { client, sent } = backendOf([accepts]);
     for (const amount of [-1n, 2n ** 64n]) {
       expect(await rejectionOf(client.ledger.bet({ ...bet, amount }))).to.be.instanceOf(RangeError);

@@ -44,7 +44,7 @@ describe('a call to a service that is dead', () => {
     });
   }
 
-  it('is not made with a limit that is no number', async () => {
+  it('is not made with a limit that is not a number', async () => {
     expect(() => backendAt(baseUrl, { attemptTimeoutMs: Number.NaN })).to.throw(
       RangeError,
       'attemptTimeoutMs',

@@ -84,7 +84,7 @@ describe('a treasury transfer of the backend client', () => {
     });
   });
 
-  it('sends no amount that is none', async () => {
+  it('never sends an invalid amount', async () => {
     const { client, sent } = backendOf([accepts]);
     const promise = client.treasury.withdraw({ ...transfer, amount: -1n });
     expect(await rejectionOf(promise)).to.be.instanceOf(RangeError);

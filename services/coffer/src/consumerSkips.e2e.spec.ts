@@ -147,7 +147,7 @@ describe('a consumer that has stopped for good', () => {
     expect((await list()).filter(({ state }) => state === 'stopped')).to.have.length(STOPPED.length);
   });
 
-  it('goes on behind it on every node once it is told to, and answers a repeat as the first', async () => {
+  it('continues after it on every node once told to, and answers a repeat like the first', async () => {
     const first = await skip('readModels');
     expect(first.exitCode, first.stderr).to.equal(0);
     expect(JSON.parse(first.stdout)).to.deep.include({

@@ -124,7 +124,7 @@ describe('the log of the former release', () => {
     expect(rows).to.deep.equal(await freshRows(database.connectionString));
   });
 
-  it('goes on: what was answered is answered again, and an open session is played to its end', async () => {
+  it('continues: what was answered is answered again, and an open session is played to its end', async () => {
     const { settled, open } = told.sessions;
     const first = { sessionId: settled, transactionUuid: 'b1', amount: '100', roundId: 'r1' };
     const { roundId: _, ...answered } = first;

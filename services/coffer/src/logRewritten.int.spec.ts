@@ -126,7 +126,7 @@ describeLogTable('its last rows are removed', 'a service whose log is put back t
     expect(String(refusal)).to.include('Stop every service first');
   });
 
-  it('goes on after a reset: its rows are those of the log, and the process finishes what was cut off, once', async () => {
+  it("continues after a reset: its rows are the log's, and the process finishes what was cut off, once", async () => {
     const before = await eventTypes();
     const reset = await resetConsumers(pool);
     expect(reset.dropped).to.have.length(1);

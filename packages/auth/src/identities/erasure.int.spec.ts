@@ -49,7 +49,7 @@ describe('an erased user', () => {
     expect(requireStatus(await post(user.id, '/erase'), 200).json).to.deep.equal(answer.json);
   });
 
-  it('is forgotten also where only the first step was done: the process does the rest', async () => {
+  it('is forgotten even if only the first step was done: the process does the rest', async () => {
     const { again, user } = await signIn();
     const request = { requestId: 'req-1', actor: 'operator', deadlineMs: patiently() };
     await node.users.erase(
@@ -83,7 +83,7 @@ describe('an erased user', () => {
     }
   });
 
-  it('was, like every user, made also where the sign-in died: the process makes user and wallet', async () => {
+  it('is, like every user, made even if the sign-in died: the process makes user and wallet', async () => {
     const dying = identityNode({
       ...world,
       failPoint(name) {

@@ -230,7 +230,7 @@ describe('signing in', () => {
       expect(forgotten?.user.primaryIdentity).to.deep.include({ externalId: '', profile: {} });
     });
 
-    it('is no matter for a user of another scope or environment', async () => {
+    it('does not affect a user of another scope or environment', async () => {
       const place = newPlace();
       const { user } = await signIn(place, newPerson());
       for (const elsewhere of [
@@ -266,7 +266,7 @@ describe('signing in', () => {
       expect((await typesOf(place)).filter((type) => type === 'UserRegistered')).to.have.length(2);
     });
 
-    it('makes a new user also when the log has lost the erasure, which the destroyed key proves', async () => {
+    it('makes a new user even if the log has lost the erasure, which the destroyed key proves', async () => {
       const place = newPlace();
       const person = newPerson();
       const { user: old } = await signIn(place, person);

@@ -45,12 +45,12 @@ describe('a refresh token', () => {
     }
   });
 
-  it('of another key is none', () => {
+  it('of another key is not one', () => {
     const others = createRefreshTokens(Buffer.alloc(32, 7));
     expect(tokens.read(others.textOf(token))).to.equal(undefined);
   });
 
-  it('is none of any other text', () => {
+  it('is not read from any other text', () => {
     for (const text of [
       '',
       'rt_',

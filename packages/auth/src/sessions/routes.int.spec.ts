@@ -206,7 +206,7 @@ describe('the endpoints of sign-in sessions', () => {
       expect((await verify(String(json.accessToken))).status).to.equal(200);
     });
 
-    it('refuses every text that is no token, or one of a session that is over, with the one code', async () => {
+    it('refuses every text that is not a token, or is the token of an ended session, with the same code', async () => {
       const out = await open();
       await node.sessions.logout(out.refreshToken);
       for (const text of ['', 'nonsense', out.accessToken, out.refreshToken]) {

@@ -45,7 +45,7 @@ describe('a sign-in session', () => {
     }
   });
 
-  it('stands in the database without anything that could be used', async () => {
+  it('is in the database without anything that could be used', async () => {
     const opened = await open();
     await refresh(opened.refreshToken);
     const { rows } = await world.pool.query('select s::text as text from records.auth_sessions s');
@@ -63,7 +63,7 @@ describe('a sign-in session', () => {
     expect(await check(opened, 1)).to.equal(undefined);
   });
 
-  it('goes on with every refresh, as signed in when it was', async () => {
+  it('continues with every refresh, with the time of its sign-in', async () => {
     let current = await open();
     for (let round = 0; round < 5; round++) {
       world.advance(5 * DAY_MS);
@@ -117,7 +117,7 @@ describe('a sign-in session', () => {
     expect(await check(again)).not.to.equal(undefined);
   });
 
-  it('goes on through a predecessor for 30 s after the first use of the successor', async () => {
+  it('continues through a predecessor for 30 s after the first use of the successor', async () => {
     const first = await open();
     const second = await refresh(first.refreshToken);
     await refresh(second.refreshToken);
@@ -142,7 +142,7 @@ describe('a sign-in session', () => {
     expect(await check(third, 1)).to.equal(undefined);
   });
 
-  it('remembers of a client that refreshes without pause what is in its grace, and no more', async () => {
+  it('remembers only what is within the grace of a client that refreshes without pause', async () => {
     let current = await open();
     const tokens = [current.refreshToken];
     for (let round = 0; round < 80; round++) {
@@ -175,7 +175,7 @@ describe('a sign-in session', () => {
     expect(world.reused).to.have.length(1);
   });
 
-  it('goes on from a row of the release before, which counts each use by itself', async () => {
+  it('continues from a row of the former release, which counts each use by itself', async () => {
     const first = await open();
     const second = await refresh(first.refreshToken);
     const third = await refresh(second.refreshToken);

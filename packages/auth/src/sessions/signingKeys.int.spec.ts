@@ -91,7 +91,7 @@ describe('the signing keys', () => {
     expect(before).to.include(kidOf(await signIn(nodes[1])));
   });
 
-  it('that sign no more verify until the last token is gone, and have no private half', async () => {
+  it('that no longer sign still verify until the last token is gone, and have no private half', async () => {
     const old = kidOf(await signIn());
     settle();
     await world.rotateKeys(TEST);

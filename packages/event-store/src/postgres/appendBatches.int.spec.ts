@@ -29,7 +29,7 @@ describe('while a batch of appends is on its way', () => {
       store.append({ stream: streamName(), expectedRevision: 'noStream', events: [event] }),
     );
 
-  /** Sends so many at a time, the first of them on its way before the others; returns the sizes of the batches. */
+  /** Sends that many at a time, the first of them on its way before the others; returns the sizes of the batches. */
   async function batchesOf([first, ...others]: readonly [number, ...number[]]): Promise<readonly number[]> {
     const { rows: before } = await pool.query<{ last: number }>(
       'select coalesce(max(position), 0)::int as last from log.events',

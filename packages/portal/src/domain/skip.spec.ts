@@ -49,7 +49,7 @@ describe('a skip', () => {
         reason: asked.reason,
       }));
 
-  it('of another event stands beside it', () =>
+  it('of another event does not replace it', () =>
     given(skipped())
       .when(skipEvent({ eventId: 'another' }))
       .thenHappened(skipped({ eventId: 'another' })));
@@ -62,7 +62,7 @@ describe('a skip', () => {
     expect(skipStreamOf('holds', 'order-2')).to.equal(undefined);
   });
 
-  describe('as it is stored', () =>
+  describe('in its stored form', () =>
     holdsEventFixtures(skip, new URL('fixtures/', import.meta.url), {
       repeatOf: ({ data: { skippedAt, ...data } }): SkipCommand => ({
         type: 'SkipEvent',

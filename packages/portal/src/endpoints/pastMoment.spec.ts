@@ -14,6 +14,6 @@ describe('a moment of the past', () => {
     });
   }
 
-  it('is no time that the calendar does not have', () =>
+  it('is not a time that the calendar does not have', () =>
     expect(pastMoment.safeParse('2026-13-01').success).to.equal(false));
 });

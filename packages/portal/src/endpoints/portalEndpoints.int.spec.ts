@@ -98,7 +98,7 @@ describe('the admin API', () => {
   });
 
   describe('apps', () => {
-    it('have a scope of their own, or that of another app', async () => {
+    it("have their own scope, or another app's", async () => {
       const first = await post('/apps', { name: 'One' });
       const second = await post('/apps', { name: 'Two', scope: first.body.scopeId });
       const alone = await post('/apps', { name: 'Three' });
@@ -181,7 +181,7 @@ describe('the admin API', () => {
       expect(again.body).to.deep.equal(first.body);
     });
 
-    it('are named by id where several could be meant, and are those of the path', async () => {
+    it('are named by id if several could be meant, and must belong to the path', async () => {
       const { appId, create } = await setUp();
       const one = await create('secret');
       const two = await create('secret');
@@ -300,7 +300,7 @@ describe('the admin API', () => {
       expect((await get(`/log?app=${newId('app')}`)).body.code).to.equal('portal/app_not_found');
     });
 
-    it('refuses a position that is none as the store writes them, or at which nothing stands', async () => {
+    it('refuses a position in a form that the store does not write, or at which there is no event', async () => {
       event('1', 'foreign', 0);
       expect((await get('/streams?after=x')).body.code).to.equal('request/invalid');
       expect((await get('/log?after=2')).body.code).to.equal('portal/invalid_position');

@@ -74,7 +74,7 @@ describe('a rebuild of the read models, over HTTP', () => {
     expect(asked).to.equal(true);
   });
 
-  it('is refused while another is under way, with nothing sent before', async () => {
+  it('is refused while another is in progress, with nothing sent before', async () => {
     rebuild = async () => {
       throw new Rejection('portal/rebuild_under_way');
     };

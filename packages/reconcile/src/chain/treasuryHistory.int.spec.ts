@@ -137,7 +137,7 @@ describe('the history of a treasury', () => {
     expect(await read()).to.deep.equal([]);
   });
 
-  it('has one where a node lists what is final and holds it no more', async () => {
+  it('has one if a node lists what is final but no longer holds it', async () => {
     add(1);
     add(1, 'notKept');
     add(1);

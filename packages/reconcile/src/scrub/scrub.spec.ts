@@ -48,7 +48,7 @@ describe('a turn of the scrub', () => {
     expect(waits[2]).to.be.greaterThan(100);
   });
 
-  it('goes on from the state that another has left', async () => {
+  it('continues from the state that another has left', async () => {
     const first = scrubOf({ events: 12_000 });
     for (let turn = 0; turn < 3; turn++) await first.turn();
     const second = scrubOf({ events: 12_000, state: JSON.parse(JSON.stringify(first.state())) });

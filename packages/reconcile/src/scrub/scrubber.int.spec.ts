@@ -70,7 +70,7 @@ describe('the turns of the scrub', () => {
     until(async () => (await pool.query('select from records.scrub where owner is not null')).rowCount !== 0);
   const stageOf = async () => (await readScrub(pool)).state?.pass?.stage.kind;
 
-  it('are taken by one process at a time, and each goes on from what the other has left', async () => {
+  it('are taken by one process at a time, and each continues from where the other stopped', async () => {
     const gate = Promise.withResolvers<void>();
     const [one, other] = [scrubber(() => gate.promise), scrubber()];
     expect((await one.turn(signal))?.after.pass).to.equal(null);

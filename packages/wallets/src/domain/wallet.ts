@@ -116,7 +116,7 @@ function admitMove(state: WalletState, command: CommandOf<'AdmitMove'>): WalletD
   const { type: _, ...move } = command;
   if (!state) throw reject('wallets/not_found');
   const { wallet: known, admitted } = state;
-  // Repeated until it is released: a moment later the same move might no longer be admitted.
+  // Holds only until it is released: a moment later the same move might no longer be admitted.
   if (admitted.has(move.moveId)) return { events: [], answer: known, replayed: true, revocable: true };
   if (known.status !== 'active') throw reject('wallets/not_active', { status: known.status });
 

@@ -42,12 +42,12 @@ export interface SigningAnswer {
   readonly replayed: string | null;
 }
 
-/** The auth context's error, which knows how somebody signs in. */
+/** The error of the auth context, which knows how somebody signs in. */
 const authErrors = {
   'auth/reauthentication_required': { status: 403, message: 'The sign-in is too old for this.' },
 };
 
-/** The users context's errors, which knows who is suspended. */
+/** The errors of the users context, which knows who is suspended. */
 const usersErrors = {
   'users/not_found': { status: 404, message: 'There is no such user.' },
   'users/suspended': { status: 403, message: 'The user is suspended.' },

@@ -65,7 +65,7 @@ describe('sign-in by email', () => {
     expect(world.signedIn[0]?.identity.externalId).to.equal('ada@player.example');
   });
 
-  it('refuses what is no address, in ASCII', async () => {
+  it('refuses what is not an address, in ASCII', async () => {
     for (const email of [
       '',
       'ada',
@@ -111,7 +111,7 @@ describe('sign-in by email', () => {
     expect((await verify('ada@player.example', code)).status).to.equal(200);
   });
 
-  it('takes the right code at the fifth try, and no more after it', async () => {
+  it('accepts the right code at the fifth try, and none after that', async () => {
     const first = await codeFor('ada@player.example');
     for (const step of [1, 2, 3, 4]) await verify('ada@player.example', otherThan(first, step));
     expect((await verify('ada@player.example', first)).status).to.equal(200);

@@ -90,7 +90,7 @@ describe('the outbox of mail', () => {
     expect(await queued()).to.equal(0);
   });
 
-  it('goes on with the others while one cannot be sent', async () => {
+  it('continues with the others while one cannot be sent', async () => {
     for (const name of ['ada', 'bob']) await put(name);
     const sent: string[] = [];
     const troubles: unknown[] = [];

@@ -57,7 +57,7 @@ describe('the mailer', () => {
     expect(troubles).to.deep.equal([]);
   });
 
-  it('goes on when the database was away', async () => {
+  it('continues after the database was unreachable', async () => {
     const queue = [mailAtAttempt(1)];
     let isAway = true;
     const troubles: unknown[] = [];

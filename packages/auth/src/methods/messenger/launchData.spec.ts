@@ -98,12 +98,12 @@ for (const [by, proof, before] of [
     }
 
     for (const authDate of ['', '01', '-1', '1e9', `${AUTH_DATE}.5`, ` ${AUTH_DATE}`, '0x69a42d40']) {
-      it(`is refused with the time "${authDate}", also when it is signed`, () => {
+      it(`is refused with the time "${authDate}", even if it is signed`, () => {
         refuses(launchData({ ...FIELDS, auth_date: authDate }));
       });
     }
 
-    it('is refused without a user of a whole, exact id, also when it is signed', () => {
+    it('is refused without a user whose id is whole and exact, even if it is signed', () => {
       const { user: _user, ...withoutUser } = FIELDS;
       refuses(launchData(withoutUser));
       refuses(launchData({ ...FIELDS, user: '{' }));
@@ -125,7 +125,7 @@ for (const [by, proof, before] of [
       refuses(hidden.toString());
     });
 
-    it('is refused when it is no query string', () => {
+    it('is refused if it is not a query string', () => {
       for (const text of [
         '',
         '&',

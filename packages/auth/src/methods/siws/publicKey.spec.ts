@@ -24,18 +24,18 @@ describe('a public key that may sign in', () => {
     }
   });
 
-  it('is no point whose order divides 8, of which there are eight', () => {
+  it('is not one of the eight points whose order divides 8', () => {
     expect(new Set(smallOrder.map(({ x, y }) => `${x} ${y}`)).size).to.equal(8);
     for (const { x, y } of smallOrder) expect(isAcceptableKey(encoded(y, x % 2n)), `y ${y}`).to.equal(false);
   });
 
-  it('is none of them with the sign of the other x', () => {
+  it('is not one of them with the sign of the other x', () => {
     for (const { x, y } of smallOrder) {
       expect(isAcceptableKey(encoded(y, (x + 1n) % 2n)), `y ${y}`).to.equal(false);
     }
   });
 
-  it('is no second encoding of a point', () => {
+  it('is not a second encoding of a point', () => {
     for (let above = 0n; above < 19n; above += 1n) {
       expect(isAcceptableKey(encoded(P + above)), `p + ${above}`).to.equal(false);
       expect(isAcceptableKey(encoded(P + above, 1n)), `p + ${above}, sign`).to.equal(false);
