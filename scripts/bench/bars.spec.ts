@@ -3,8 +3,8 @@ import { judge, median, ratios } from './bars.ts';
 
 describe('the bars of the benchmark', () => {
   it('are judged by the median of the rounds', () => {
-    expect(judge('betAt64', [0.1, 0.55, 0.9])).to.include({ value: 0.55, passed: true });
-    expect(judge('betAt64', [0.9, 0.54, 0.1])).to.include({ value: 0.54, passed: false });
+    expect(judge('betAt256', [0.1, 0.36, 0.9])).to.include({ value: 0.36, passed: true });
+    expect(judge('betAt256', [0.9, 0.35, 0.1])).to.include({ value: 0.35, passed: false });
   });
 
   it('may be an upper limit', () => {

@@ -8,7 +8,7 @@ const RECEIVE_BUFFER_BYTES = 64 * 1024;
 const CONNECT_LIMIT_MS = 5_000;
 
 export interface ConnectionEvents {
-  /** An answer with the expected status has come, this many milliseconds after its request was sent. */
+  /** An answer with the expected status has come, this many milliseconds after its request was sent, or due. */
   readonly onAnswer: (connection: Connection, latencyMs: number) => void;
   readonly onFailure: (error: Error) => void;
   /** Throws on a wrong body. Bodies are kept only if this is given. */
@@ -16,8 +16,8 @@ export interface ConnectionEvents {
 }
 
 export interface Connection {
-  /** Sends the next request. */
-  send(): void;
+  /** Sends the next request. Its latency is counted from this moment, by default now. */
+  send(fromMs?: number): void;
   close(): void;
 }
 
@@ -28,12 +28,12 @@ export function openConnection(
   { onAnswer, onFailure, checkBody }: ConnectionEvents,
 ): Promise<Connection> {
   const reader: AnswerReader = createAnswerReader(EXPECTED_STATUS, checkBody !== undefined);
-  let sentMs = 0;
+  let countedFromMs = 0;
   let closing = false;
 
   const receive = (chunk: Buffer): void => {
     if (!reader.read(chunk)) return;
-    const latencyMs = performance.now() - sentMs;
+    const latencyMs = performance.now() - countedFromMs;
     if (reader.status !== EXPECTED_STATUS) {
       throw new Error(`An answer has status ${reader.status}: ${reader.body.slice(0, 1_000)}`);
     }
@@ -59,9 +59,9 @@ export function openConnection(
     },
   });
   const connection: Connection = {
-    send() {
+    send(fromMs = performance.now()) {
       request.renew();
-      sentMs = performance.now();
+      countedFromMs = fromMs;
       socket.write(request.bytes);
     },
     close() {

@@ -1,16 +1,25 @@
-/** A running service, the no-op server and the load generator, ready to be measured route by route. */
+/** A running service, the yardsticks and the load generator, ready to be measured route by route. */
 import { join } from 'node:path';
 import { askChild, type Child, forkChild, nextMessage, type Run } from './children.ts';
 import type { LoadOrder, LoadOutcome, LoadReport, LoadRequests } from './load.ts';
-import { NOOP_PATH } from './noop.ts';
 import { BETS_PER_BATCH, OPEN_SESSIONS, SIGNED_IN_PLAYERS } from './plan.ts';
 import { openSessions } from './players.ts';
 import type { Target } from './preparedRequest.ts';
 import { cleanEnvironment, type ServiceUnderTest } from './service.ts';
 import { type SignedInPlayers, signInPlayers } from './signIns.ts';
 import { comeToRest, processFigures } from './watch.ts';
+import type { YardstickPorts } from './yardstickServer.ts';
 
-export type RouteName = 'noop' | 'bet' | 'hotSession' | 'batch' | 'verify' | 'challenge' | 'signIn';
+/** The first two are yardsticks. */
+export type RouteName =
+  | 'express'
+  | 'http'
+  | 'bet'
+  | 'hotSession'
+  | 'batch'
+  | 'verify'
+  | 'challenge'
+  | 'signIn';
 
 const STOP_LIMIT_MS = 5_000;
 const ANSWER_MARGIN_MS = 60_000;
@@ -25,7 +34,7 @@ export interface HttpBench {
 }
 
 export async function prepareHttpBench(run: Run, service: ServiceUnderTest): Promise<HttpBench> {
-  const noop = await startNoopServer(run, service.databaseUrl);
+  const yardsticks = await startYardsticks(run);
   const generator = forkChild(run, join(import.meta.dirname, 'loadGenerator.ts'), {
     name: 'The load generator',
     env: cleanEnvironment(),
@@ -33,7 +42,6 @@ export async function prepareHttpBench(run: Run, service: ServiceUnderTest): Pro
   });
   const { secret, publishable } = service.boot.keys.test;
   const target = (path: string, key: string): Target => ({ port: service.port, path: `/v1/${path}`, key });
-  const noopTarget: Target = { port: noop.port, path: `/v1${NOOP_PATH}`, key: secret };
   const options = { service, signal: run.signal };
   let bets = 0;
   let betRequests = 0;
@@ -69,8 +77,12 @@ export async function prepareHttpBench(run: Run, service: ServiceUnderTest): Pro
   };
   const orderOf = async (route: RouteName): Promise<Pick<LoadOrder, 'target' | 'requests'>> => {
     switch (route) {
-      case 'noop':
-        return { target: noopTarget, requests: betsOn([`ses_${'a'.repeat(26)}`]) };
+      case 'express':
+      case 'http':
+        return {
+          target: { ...target('ledger/bet', secret), port: yardsticks.ports[route] },
+          requests: betsOn([`ses_${'a'.repeat(26)}`]),
+        };
       case 'bet':
         return { target: target('ledger/bet', secret), requests: betsOn(await sessionsInTurn()) };
       case 'batch':
@@ -103,11 +115,13 @@ export async function prepareHttpBench(run: Run, service: ServiceUnderTest): Pro
   return {
     async measure(route, connections, until) {
       const order: LoadOrder = { ...(await orderOf(route)), connections, until };
-      const durationMs =
-        until.kind === 'time' ? until.rampMs + until.measuredMs + ANSWER_MARGIN_MS : FILL_LIMIT_MS;
+      const durationMs = until.kind === 'answers' ? FILL_LIMIT_MS : until.measuredMs + ANSWER_MARGIN_MS;
       const answer = askChild(generator, order, durationMs);
-      const report = reportOf(await Promise.race([answer, noop.child.ended, service.child.ended]), route);
-      if (order.requests.kind === 'bets' && route !== 'noop') {
+      const report = reportOf(
+        await Promise.race([answer, yardsticks.child.ended, service.child.ended]),
+        route,
+      );
+      if (order.requests.kind === 'bets' && order.target.port === service.port) {
         betRequests += report.answersInAll;
         bets += report.answersInAll * order.requests.betsPerRequest;
       }
@@ -132,17 +146,14 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   };
 }
 
-async function startNoopServer(run: Run, databaseUrl: string): Promise<{ child: Child; port: number }> {
-  const child = forkChild(run, join(import.meta.dirname, 'noopServer.ts'), {
-    name: 'The no-op server',
-    env: { ...cleanEnvironment(), DATABASE_URL: databaseUrl },
+async function startYardsticks(run: Run): Promise<{ child: Child; ports: YardstickPorts }> {
+  const child = forkChild(run, join(import.meta.dirname, 'yardstickServer.ts'), {
+    name: 'The server of the yardsticks',
+    env: cleanEnvironment(),
     stopLimitMs: STOP_LIMIT_MS,
   });
-  const message = await nextMessage(child, ANSWER_MARGIN_MS);
-  if (typeof message === 'object' && message && 'port' in message && typeof message.port === 'number') {
-    return { child, port: message.port };
-  }
-  throw new Error('The no-op server did not report its port.');
+  // The child is ours and sends nothing else.
+  return { child, ports: (await nextMessage(child, ANSWER_MARGIN_MS)) as YardstickPorts };
 }
 
 function reportOf(message: unknown, route: RouteName): LoadReport {

@@ -1,4 +1,4 @@
-/** Measures the routes of the service against the no-op route, in turns. */
+/** Measures the routes of the service against the yardsticks, in turns. */
 import type { Run } from './children.ts';
 import type { HttpBench, RouteName } from './httpBench.ts';
 import type { LoadOrder, LoadReport } from './load.ts';
@@ -49,27 +49,23 @@ export async function measureBets(
     takeTurns(run, bench, plan, routes, rounds, lookAtMemory);
 
   run.progress('warming up');
-  await warmUp(bench, plan, ['noop', 'bet']);
+  await warmUp(bench, plan, ['express', 'http', 'bet']);
   const rows = [
     ...(await turns(
       [
-        ['noop', 1],
+        ['express', 1],
         ['bet', 1],
       ],
       plan.fewerRounds,
     )),
     ...(await turns(
       [
-        ['noop', 64],
+        ['express', 64],
         ['bet', 64],
         ['hotSession', 64],
         ['batch', BATCH_CONNECTIONS],
-      ],
-      plan.rounds,
-    )),
-    ...(await turns(
-      [
-        ['noop', 256],
+        ['http', 256],
+        ['express', 256],
         ['bet', 256],
       ],
       plan.rounds,
@@ -97,9 +93,9 @@ export async function measureSignIns(
   plan: BenchPlan,
 ): Promise<readonly RouteRow[]> {
   run.progress('warming up');
-  await warmUp(bench, plan, ['noop', 'verify']);
+  await warmUp(bench, plan, ['express', 'verify']);
   const turns: readonly Turn[] = [
-    ['noop', 64],
+    ['express', 64],
     ['verify', 64],
     ['challenge', 64],
     ['signIn', 64],

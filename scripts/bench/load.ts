@@ -22,6 +22,8 @@ export interface LoadOrder {
   readonly requests: LoadRequests;
   readonly until:
     | { readonly kind: 'time'; readonly rampMs: number; readonly measuredMs: number }
+    /** Each request at its due time, whether or not others have been answered. */
+    | { readonly kind: 'rate'; readonly perSecond: number; readonly measuredMs: number }
     | { readonly kind: 'answers'; readonly answers: number };
 }
 
@@ -31,6 +33,9 @@ export interface LoadReport {
   readonly measuredSeconds: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  readonly p999Ms: number;
+  /** How late the generator itself was with a request, 99 of 100 times at the most; only at a rate. */
+  readonly lateP99Ms: number | null;
   /** All answers, including those of the ramp and those still in flight at the end. */
   readonly answersInAll: number;
   /** Monotonic microseconds of the machine, to find the measured time in a CPU profile. */

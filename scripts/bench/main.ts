@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: measures Coffer against a no-op route and a bare Postgres, in one run on one machine, and
+ * `npm run bench`: measures Coffer against plain Express and a bare Postgres, in one run on one machine, and
  * says which bars it passes. What is measured and how to read it: docs/benchmarks.md.
  *
  * Exits with 0 if all bars are passed, with 1 if one is missed, with 2 if it could not measure.
@@ -9,6 +9,7 @@ import type { Run } from './children.ts';
 import { prepareHttpBench } from './httpBench.ts';
 import { measureBets, measureSignIns } from './httpRows.ts';
 import { measureMoves } from './moveRows.ts';
+import { measureOpenLoop } from './openLoop.ts';
 import { type BenchPlan, FULL_PLAN, PARTS, type Part, SHORT_PLAN } from './plan.ts';
 import { type ProfiledPart, profileRoutes } from './profileRoutes.ts';
 import { type Figures, resultOf, textOf } from './report.ts';
@@ -60,7 +61,9 @@ function partsOf(only: string | undefined): readonly Part[] {
 
 function profiledPart(only: string | undefined): ProfiledPart {
   const [part] = only === undefined ? ['bets' as const] : partsOf(only);
-  if (part === undefined || part === 'store') throw new Error('The event store cannot be profiled.');
+  if (part === undefined || part === 'store' || part === 'openLoop') {
+    throw new Error('Bets, signIns and moves can be profiled.');
+  }
   return part;
 }
 
@@ -69,11 +72,11 @@ async function measureHttp(
   plan: BenchPlan,
   parts: readonly Part[],
 ): Promise<Omit<Figures, 'store'>> {
-  const none = { bets: undefined, signIns: undefined, moves: undefined };
+  const none = { bets: undefined, openLoop: undefined, signIns: undefined, moves: undefined };
   if (parts.every((part) => part === 'store')) return none;
   run.progress('starting the service');
   const service = await startService(run, {});
-  const routes = parts.some((part) => part === 'bets' || part === 'signIns')
+  const routes = parts.some((part) => part === 'bets' || part === 'openLoop' || part === 'signIns')
     ? await measureRoutes(run, service, plan, parts)
     : none;
   const moves = parts.includes('moves') ? await measureMoves(run, service, plan) : undefined;
@@ -86,10 +89,11 @@ async function measureRoutes(
   service: ServiceUnderTest,
   plan: BenchPlan,
   parts: readonly Part[],
-): Promise<Pick<Figures, 'bets' | 'signIns'>> {
+): Promise<Pick<Figures, 'bets' | 'openLoop' | 'signIns'>> {
   const http = await prepareHttpBench(run, service);
   return {
     bets: parts.includes('bets') ? await measureBets(run, service, http, plan) : undefined,
+    openLoop: parts.includes('openLoop') ? await measureOpenLoop(run, service, http, plan) : undefined,
     signIns: parts.includes('signIns') ? await measureSignIns(run, http, plan) : undefined,
   };
 }

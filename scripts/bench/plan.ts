@@ -1,9 +1,9 @@
 /**
- * What is measured, and for how long. The short plan takes about three minutes; the long one is for figures
+ * What is measured, and for how long. The short plan takes about five minutes; the long one is for figures
  * to keep.
  */
 
-export const PARTS = ['store', 'bets', 'signIns', 'moves'] as const;
+export const PARTS = ['store', 'bets', 'openLoop', 'signIns', 'moves'] as const;
 export type Part = (typeof PARTS)[number];
 
 export interface BenchPlan {
@@ -19,6 +19,8 @@ export interface BenchPlan {
   readonly measuredMs: number;
   /** Once per route before anything is counted, so that both servers run compiled code. */
   readonly warmUpMs: number;
+  readonly openLoopRounds: number;
+  readonly openLoopMs: number;
   readonly storeRounds: number;
   readonly storeMeasuredMs: number;
   readonly replayRounds: number;
@@ -28,12 +30,14 @@ export interface BenchPlan {
 
 export const SHORT_PLAN: BenchPlan = {
   name: 'short',
-  limitMs: 420_000,
+  limitMs: 600_000,
   rounds: 6,
   fewerRounds: 2,
   rampMs: 200,
   measuredMs: 800,
   warmUpMs: 2_000,
+  openLoopRounds: 3,
+  openLoopMs: 2_000,
   storeRounds: 5,
   storeMeasuredMs: 900,
   replayRounds: 3,
@@ -43,18 +47,25 @@ export const SHORT_PLAN: BenchPlan = {
 
 export const FULL_PLAN: BenchPlan = {
   name: 'full',
-  limitMs: 1_800_000,
+  limitMs: 3_600_000,
   rounds: 15,
   fewerRounds: 7,
   rampMs: 500,
   measuredMs: 4_000,
   warmUpMs: 10_000,
+  openLoopRounds: 7,
+  openLoopMs: 10_000,
   storeRounds: 15,
   storeMeasuredMs: 3_000,
   replayRounds: 7,
   moveRounds: 5,
   movesPerRound: 2_000,
 };
+
+/** Bets a second. */
+export const OPEN_LOOP_RATES = [500, 1_000, 2_000, 4_000] as const;
+/** More than are ever in flight at these rates unless the service falls behind. */
+export const OPEN_LOOP_CONNECTIONS = 256;
 
 export const OPEN_SESSIONS = 1_000;
 /** The number of distinct sessions verified, and of known players signing in, per turn. */

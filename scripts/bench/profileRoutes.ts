@@ -20,7 +20,7 @@ interface Stretch {
   readonly toUs: number;
 }
 
-export type ProfiledPart = Exclude<Part, 'store'>;
+export type ProfiledPart = Exclude<Part, 'store' | 'openLoop'>;
 
 export async function profileRoutes(
   run: Run,

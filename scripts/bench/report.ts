@@ -1,10 +1,12 @@
 /** A run as text and as JSON. */
 import { availableParallelism, cpus } from 'node:os';
+import type { Latencies } from './bareSingles.ts';
 import { judge, median, ratios, type Verdict } from './bars.ts';
 import type { RouteName } from './httpBench.ts';
 import type { BetFigures, RouteRow } from './httpRows.ts';
 import { type MoveReport, moveReport, moveTables } from './moveReport.ts';
 import type { MoveFigures } from './moveRows.ts';
+import type { OpenLoopFigures, OpenLoopRow } from './openLoop.ts';
 import { BETS_PER_BATCH, type BenchPlan } from './plan.ts';
 import type { StoreFigures } from './store.ts';
 
@@ -12,6 +14,7 @@ import type { StoreFigures } from './store.ts';
 export interface Figures {
   readonly store: StoreFigures | undefined;
   readonly bets: BetFigures | undefined;
+  readonly openLoop: OpenLoopFigures | undefined;
   readonly signIns: readonly RouteRow[] | undefined;
   readonly moves: MoveFigures | undefined;
 }
@@ -25,16 +28,19 @@ export interface BenchResult {
     readonly platform: string;
   };
   readonly routes: readonly RouteFigures[];
+  readonly openLoop: readonly OpenLoopLine[];
+  /** How long the disk takes to keep 8 KiB. */
+  readonly fileSyncs: Latencies | undefined;
   readonly store: readonly StoreLine[];
   readonly memory: BetFigures['memory'] | undefined;
   /** Complete sign-ins of known players: a challenge and its verification. */
-  readonly signIns: { readonly perSecond: number; readonly shareOfNoop: number } | undefined;
+  readonly signIns: { readonly perSecond: number; readonly shareOfYardstick: number } | undefined;
   /** They have no bar. */
   readonly moves: MoveReport | undefined;
   /**
-   * The no-op route's fastest turn against its slowest with the same connections: how quiet the machine was.
+   * Plain Express's fastest turn against its slowest with the same connections: how quiet the machine was.
    */
-  readonly spreadOfNoop: number | undefined;
+  readonly spreadOfYardstick: number | undefined;
   readonly verdicts: readonly Verdict[];
   readonly passed: boolean;
 }
@@ -49,23 +55,39 @@ interface RouteFigures {
   readonly p99Ms: number;
 }
 
+/** Medians over the rounds; latencies from the due time. */
+interface OpenLoopLine {
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly p999Ms: number;
+  /** Single durable inserts. */
+  readonly bareP99Ms: number;
+  /** The load generator's own lateness, included in the latencies. */
+  readonly lateP99Ms: number;
+}
+
 interface StoreLine {
   readonly what: string;
   readonly perSecond: number;
 }
 
+/** Bets a second, of the rates of the open loop. */
+const JUDGED_RATE = 2_000;
+
 const perSecond = (row: RouteRow): readonly number[] =>
   row.rounds.map(({ answers, measuredSeconds }) => answers / measuredSeconds);
 
-export function resultOf(plan: BenchPlan, { store, bets, signIns, moves }: Figures): BenchResult {
+export function resultOf(plan: BenchPlan, { store, bets, openLoop, signIns, moves }: Figures): BenchResult {
   const verdicts = [
     ...(bets ? betVerdicts(bets) : []),
-    ...(signIns ? [judge('verifyAt64', ratios(rates(signIns, 'verify'), rates(signIns, 'noop')))] : []),
+    ...(openLoop ? openLoopVerdicts(openLoop) : []),
+    ...(signIns ? [judge('verifyAt64', ratios(rates(signIns, 'verify'), rates(signIns, 'express')))] : []),
     ...(store ? storeVerdicts(store) : []),
     ...(bets ? [judge('memory', [bets.memory.residentMiB])] : []),
   ];
   const rows = [...(bets?.rows ?? []), ...(signIns ?? [])];
-  const noopRows = rows.filter(({ route, connections }) => route === 'noop' && connections > 1);
+  const yardstickRows = rows.filter(({ route, connections }) => route === 'express' && connections > 1);
   return {
     plan: plan.name,
     machine: {
@@ -75,12 +97,16 @@ export function resultOf(plan: BenchPlan, { store, bets, signIns, moves }: Figur
       platform: process.platform,
     },
     routes: rows.map(figuresOf),
+    openLoop: openLoop ? openLoop.rows.map(openLoopLine) : [],
+    fileSyncs: openLoop?.fileSyncs,
     store: store ? storeLines(store) : [],
     memory: bets?.memory,
     signIns: signIns && signInFigures(signIns),
     moves: moves && moveReport(moves),
-    spreadOfNoop:
-      noopRows.length === 0 ? undefined : Math.max(...noopRows.map((row) => spreadOf(perSecond(row)))),
+    spreadOfYardstick:
+      yardstickRows.length === 0
+        ? undefined
+        : Math.max(...yardstickRows.map((row) => spreadOf(perSecond(row)))),
     verdicts,
     passed: verdicts.every(({ passed }) => passed),
   };
@@ -93,16 +119,43 @@ function rates(rows: readonly RouteRow[], route: RouteName, connections?: number
 }
 
 function betVerdicts({ rows }: BetFigures): readonly Verdict[] {
-  const noopAt64 = rates(rows, 'noop', 64);
   const betAt64 = rates(rows, 'bet', 64);
+  const betAt256 = rates(rows, 'bet', 256);
   const inBatches = rates(rows, 'batch').map((batches) => batches * BETS_PER_BATCH);
   return [
-    judge('betAt64', ratios(betAt64, noopAt64)),
-    judge('betAt256', ratios(rates(rows, 'bet', 256), rates(rows, 'noop', 256))),
-    judge('hotSessionAt64', ratios(rates(rows, 'hotSession', 64), noopAt64)),
-    judge('batch', ratios(inBatches, betAt64)),
+    judge('betAt256', ratios(betAt256, rates(rows, 'express', 256))),
+    judge('betAt64', ratios(betAt64, betAt256)),
+    judge('hotSession', ratios(rates(rows, 'hotSession', 64), betAt64)),
+    judge('batch', inBatches),
   ];
 }
+
+function openLoopVerdicts({ rows }: OpenLoopFigures): readonly Verdict[] {
+  const at = rows.find(({ perSecond }) => perSecond === JUDGED_RATE);
+  const half = rows.at(-1);
+  if (!at || !half) throw new Error('The open loop was not measured.');
+  const [p99, bareP99] = [at.rounds.map((one) => one.p99Ms), at.rounds.map(({ bare }) => bare.p99Ms)];
+  return [
+    judge('openLoop', ratios(p99, bareP99)),
+    judge(
+      'openLoopP99',
+      half.rounds.map((one) => one.p99Ms),
+    ),
+    judge(
+      'openLoopP999',
+      half.rounds.map((one) => one.p999Ms),
+    ),
+  ];
+}
+
+const openLoopLine = ({ perSecond, rounds }: OpenLoopRow): OpenLoopLine => ({
+  perSecond,
+  p50Ms: median(rounds.map((one) => one.p50Ms)),
+  p99Ms: median(rounds.map((one) => one.p99Ms)),
+  p999Ms: median(rounds.map((one) => one.p999Ms)),
+  bareP99Ms: median(rounds.map(({ bare }) => bare.p99Ms)),
+  lateP99Ms: median(rounds.map((one) => one.lateP99Ms ?? Number.NaN)),
+});
 
 const storeVerdicts = (store: StoreFigures): readonly Verdict[] => [
   judge('append', ratios(store.appendsPerSecond, store.bareInsertsPerSecond)),
@@ -124,14 +177,15 @@ function signInFigures(rows: readonly RouteRow[]): BenchResult['signIns'] {
   );
   return {
     perSecond: median(signIns),
-    shareOfNoop: median(ratios(signIns, rates(rows, 'noop'))),
+    shareOfYardstick: median(ratios(signIns, rates(rows, 'express'))),
   };
 }
 
 const spreadOf = (values: readonly number[]) => Math.max(...values) / Math.min(...values);
 
 const BETS_PER_REQUEST: Readonly<Record<RouteName, number | null>> = {
-  noop: null,
+  express: null,
+  http: null,
   bet: 1,
   hotSession: 1,
   batch: BETS_PER_BATCH,
@@ -154,7 +208,8 @@ function figuresOf(row: RouteRow): RouteFigures {
 }
 
 const ROUTE_WORDS: Readonly<Record<RouteName, string>> = {
-  noop: 'POST no-op',
+  express: 'plain Express',
+  http: 'bare node:http',
   bet: 'POST /ledger/bet, 1,000 sessions',
   hotSession: 'POST /ledger/bet, one session',
   batch: 'POST /ledger/batch, 1,000 bets each',
@@ -167,9 +222,22 @@ const ROUTE_WORDS: Readonly<Record<RouteName, string>> = {
 const BUSY_SPREAD = 1.3;
 
 export function textOf(result: BenchResult): string {
-  const { machine, plan, routes, store, memory, signIns, moves, spreadOfNoop, verdicts, passed } = result;
+  const {
+    machine,
+    plan,
+    routes,
+    openLoop,
+    fileSyncs,
+    store,
+    memory,
+    signIns,
+    moves,
+    spreadOfYardstick,
+    verdicts,
+    passed,
+  } = result;
   const whole = (value: number) => Math.round(value).toLocaleString('en-US');
-  const short = (value: number) => value.toFixed(value < 10 ? 2 : 1);
+  const short = (value: number) => (value < 1_000 ? value.toFixed(value < 10 ? 2 : 1) : whole(value));
   return [
     `${plan} run on ${machine.cores} cores of ${machine.model}, Node ${machine.node}, ${machine.platform}`,
     '',
@@ -184,6 +252,16 @@ export function textOf(result: BenchResult): string {
         short(row.p99Ms),
       ]),
     ]),
+    ...section(openLoop, [
+      ['bets at a fixed rate', 'p50 ms', 'p99 ms', 'p99.9 ms', 'bare p99 ms', 'generator late p99 ms'],
+      ...openLoop.map((line) => [
+        `${whole(line.perSecond)}/s`,
+        ...[line.p50Ms, line.p99Ms, line.p999Ms, line.bareP99Ms, line.lateP99Ms].map(short),
+      ]),
+    ]),
+    ...(fileSyncs
+      ? [`fdatasync of 8 KiB: p50 ${short(fileSyncs.p50Ms)} ms, p99 ${short(fileSyncs.p99Ms)} ms`, '']
+      : []),
     ...section(store, [
       ['event store', 'per second'],
       ...store.map((line) => [line.what, whole(line.perSecond)]),
@@ -198,7 +276,7 @@ export function textOf(result: BenchResult): string {
     ...(signIns
       ? [
           `sign-ins of known users, challenge and verification: ${whole(signIns.perSecond)} a second, ` +
-            `${short(signIns.shareOfNoop)} of the no-op route`,
+            `${short(signIns.shareOfYardstick)} of plain Express`,
           '',
         ]
       : []),
@@ -220,9 +298,9 @@ export function textOf(result: BenchResult): string {
         verdict.passed ? 'pass' : 'MISS',
       ]),
     ]),
-    ...(spreadOfNoop !== undefined && spreadOfNoop > BUSY_SPREAD
+    ...(spreadOfYardstick !== undefined && spreadOfYardstick > BUSY_SPREAD
       ? [
-          `The machine was busy with something else: the no-op route varied by a factor of ${short(spreadOfNoop)}.`,
+          `The machine was busy with something else: plain Express varied by a factor of ${short(spreadOfYardstick)}.`,
         ]
       : []),
     ...(verdicts.length === 0 ? [] : [passed ? 'All bars are passed.' : 'Not all bars are passed.']),

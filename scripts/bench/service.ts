@@ -29,8 +29,9 @@ export interface ServiceUnderTest {
   readonly origin: string;
   readonly boot: BootstrapContent;
   readonly operator: OperatorFile;
-  /** The address of the service's database, for the no-op server's keyring. */
+  /** The address of the service's database. */
   readonly databaseUrl: string;
+  readonly dataFolder: string;
   /** The address of the embedded chain's RPC. */
   readonly chainUrl: string;
   readonly child: Child;
@@ -77,6 +78,7 @@ export async function startService(run: Run, { profile, stdout }: ServiceOptions
     boot,
     operator,
     databaseUrl: await databaseUrlOf(dataFolder),
+    dataFolder,
     chainUrl: `http://127.0.0.1:${chainPort}`,
     child,
     stop: () => stopChild(child.process, STOP_LIMIT_MS),

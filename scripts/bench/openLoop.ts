@@ -1,0 +1,67 @@
+/** Bets at fixed rates, with their latency from the time at which each was due. */
+import { fileSyncs, type Latencies, singleInserts } from './bareSingles.ts';
+import type { Run } from './children.ts';
+import type { HttpBench } from './httpBench.ts';
+import type { LoadReport } from './load.ts';
+import { type BenchPlan, OPEN_LOOP_CONNECTIONS, OPEN_LOOP_RATES } from './plan.ts';
+import type { ServiceUnderTest } from './service.ts';
+
+export interface OpenLoopRow {
+  readonly perSecond: number;
+  readonly rounds: readonly (LoadReport & {
+    /** Single durable inserts at the same rate, in the same round. */
+    readonly bare: Latencies;
+  })[];
+}
+
+export interface OpenLoopFigures {
+  /** The last row is at half of the most that was answered with 256 requests in flight. */
+  readonly rows: readonly OpenLoopRow[];
+  readonly fileSyncs: Latencies;
+}
+
+/** A generator that was later than this more than once in a hundred times has measured itself. */
+const LATE_LIMIT_MS = 10;
+
+export async function measureOpenLoop(
+  run: Run,
+  service: ServiceUnderTest,
+  bench: HttpBench,
+  plan: BenchPlan,
+): Promise<OpenLoopFigures> {
+  const { rampMs, warmUpMs, openLoopMs, openLoopRounds } = plan;
+  const most = await bench.measure('bet', OPEN_LOOP_CONNECTIONS, {
+    kind: 'time',
+    rampMs,
+    measuredMs: warmUpMs,
+  });
+  const half = Math.round(most.answers / most.measuredSeconds / 2);
+  const rows = [...OPEN_LOOP_RATES, half].map((perSecond) => ({
+    perSecond,
+    rounds: [] as OpenLoopRow['rounds'][number][],
+  }));
+  for (let round = 0; round < openLoopRounds; round++) {
+    for (const { perSecond, rounds } of rows) {
+      await bench.rest();
+      const requests = Math.round((perSecond * openLoopMs) / 1_000);
+      const bare = await singleInserts(service.databaseUrl, { perSecond, requests });
+      await bench.rest();
+      const report = await bench.measure('bet', OPEN_LOOP_CONNECTIONS, {
+        kind: 'rate',
+        perSecond,
+        measuredMs: openLoopMs,
+      });
+      if ((report.lateP99Ms ?? 0) > LATE_LIMIT_MS) {
+        run.progress(
+          `${perSecond}/s: not counted, the load generator was late by ${report.lateP99Ms} ms itself`,
+        );
+        continue;
+      }
+      rounds.push({ ...report, bare });
+      run.progress(`${perSecond}/s: p99 ${report.p99Ms.toFixed(1)} ms, bare ${bare.p99Ms.toFixed(1)} ms`);
+    }
+  }
+  const missing = rows.find(({ rounds }) => rounds.length === 0);
+  if (missing) throw new Error(`At ${missing.perSecond}/s the load generator was late in every round.`);
+  return { rows, fileSyncs: await fileSyncs(service.dataFolder) };
+}
