@@ -1,6 +1,5 @@
 /** The readers of the log in this process, according to its roles. */
 import { type Consumer, reacting, startConsumer } from '@coffer/consumers';
-import type { CommandHandler } from '@coffer/event-store';
 import { startLiveReadModels } from '@coffer/read-models';
 import type { Platform, SharedConsumerOptions } from './context.ts';
 import type { Composition } from './contexts.ts';
@@ -10,11 +9,9 @@ export function sharedConsumerOptions(
   {
     pool,
     store,
-    handler,
     logger,
-  }: Pick<Platform, 'pool' | 'store' | 'logger'> & {
-    readonly handler: Pick<CommandHandler, 'forget'>;
-  },
+    onLogRewritten,
+  }: Pick<Platform, 'pool' | 'store' | 'logger'> & { readonly onLogRewritten: () => void },
   { foundations }: Pick<Composition, 'foundations'>,
 ): SharedConsumerOptions {
   return {
@@ -22,8 +19,7 @@ export function sharedConsumerOptions(
     store,
     isSkipped: foundations.isSkipped,
     onAlarm: ({ consumer, code, reason, event, error }) => {
-      // What was cached from a lost log must not answer for the current one.
-      if (code === 'store/log_rewritten') handler.forget();
+      if (code === 'store/log_rewritten') onLogRewritten();
       logger.error({ consumer, code, event, err: error }, `${consumer} has stopped: ${reason}`);
     },
     onTrouble: ({ consumer, error }) =>

@@ -2,7 +2,7 @@
 import type { Consumer } from '@coffer/consumers';
 import type { Pool } from '@coffer/database';
 import { createCommandHandler, type OurLog } from '@coffer/event-store';
-import { createMetricsRegistry, type Logger } from '@coffer/http';
+import { createMetricsRegistry, type Logger, type MetricFigures } from '@coffer/http';
 import { type Clock, createSecretBox, type FailPointName, systemClock } from '@coffer/kernel';
 import { sharedConsumerOptions, startConsumers } from './consumers.ts';
 import type { Platform } from './context.ts';
@@ -24,7 +24,7 @@ export interface HostConfig extends ServersConfig {
 }
 
 export interface HostOptions<Given>
-  extends Pick<ServersOptions, 'operatorToken' | 'version' | 'onUndeclared'> {
+  extends Pick<ServersOptions, 'operatorToken' | 'version' | 'metricsOfOthers' | 'onUndeclared'> {
   readonly contexts: Contexts<Given, object>;
   readonly given: Given;
   readonly config: HostConfig;
@@ -41,12 +41,20 @@ export interface HostOptions<Given>
   readonly clock?: Clock | undefined;
   /** Runs once everything listens; nothing is ready until it has finished. */
   readonly beforeReady?: ((servers: Servers) => Promise<void>) | undefined;
+  /** A reader of the log has found that it is another one. */
+  readonly onLogRewritten?: (() => void) | undefined;
 }
 
 /** When the process ends, states are saved for so long: a stop takes ten seconds at most. */
 const MOST_SAVING_MS = 3_000;
 
-export async function startHost<Given>(options: HostOptions<Given>): Promise<Servers> {
+export interface Host extends Servers {
+  readonly metrics: () => Promise<MetricFigures>;
+  /** Drops what is cached of the log, since it is another one. */
+  readonly forget: () => void;
+}
+
+export async function startHost<Given>(options: HostOptions<Given>): Promise<Host> {
   const { config, roles, pool, store, secretsKey, logger, clock = systemClock } = options;
   const stops: (() => Promise<unknown> | undefined)[] = [];
   const stop = async () => {
@@ -81,7 +89,12 @@ export async function startHost<Given>(options: HostOptions<Given>): Promise<Ser
       ownOrigin: () => ownOrigin,
     };
     const composition = options.contexts.create({ ...platform, ...options.given });
-    const shared = sharedConsumerOptions(platform, composition);
+    const onLogRewritten = () => {
+      // What was cached from a lost log must not answer for the current one.
+      handler.forget();
+      options.onLogRewritten?.();
+    };
+    const shared = sharedConsumerOptions({ ...platform, onLogRewritten }, composition);
     const consumers: Consumer[] = [];
     const interrupts: (() => void)[] = [];
     for (const { role, start } of composition.workers) {
@@ -108,7 +121,12 @@ export async function startHost<Given>(options: HostOptions<Given>): Promise<Ser
       for (const interrupt of interrupts) interrupt();
     });
     ownOrigin = servers.url;
-    const host = { ...servers, stop };
+    const host: Host = {
+      ...servers,
+      metrics: () => platform.registry.getMetricsAsJSON(),
+      forget: handler.forget,
+      stop,
+    };
     await options.beforeReady?.(host);
     isStarted = true;
     return host;

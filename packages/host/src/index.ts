@@ -1,7 +1,7 @@
 export * from './context.ts';
 export { type Contexts, contexts } from './contexts.ts';
 export { migrateAll, migrationsOf } from './facts.ts';
-export { type HostConfig, type HostOptions, startHost } from './host.ts';
+export { type Host, type HostConfig, type HostOptions, startHost } from './host.ts';
 export { hasStopped } from './readiness.ts';
 export { type Role, roles } from './roles.ts';
 export type { Address, Servers } from './servers.ts';

@@ -4,6 +4,7 @@ import {
   type AppOptions,
   createApp,
   type Endpoint,
+  type MetricFigures,
   type Readiness,
   type RunningServer,
   startServer,
@@ -39,6 +40,8 @@ export interface ServersOptions {
   readonly operatorToken: string;
   readonly version: string;
   readonly readiness: () => Promise<Readiness>;
+  /** Of threads that do other parts of this service's work. */
+  readonly metricsOfOthers?: (() => Promise<readonly MetricFigures[]>) | undefined;
   readonly onUndeclared?: AppOptions['onUndeclared'];
 }
 
@@ -88,7 +91,7 @@ export async function startServers(
   ): Promise<RunningServer> {
     let listening: string | undefined;
     const { trustProxy, maxConcurrentRequests, requestTimeoutMs, metricsPublic } = config;
-    const { version, readiness, onUndeclared } = options;
+    const { version, readiness, metricsOfOthers, onUndeclared } = options;
     const app = createApp({
       endpoints: served,
       catalog,
@@ -107,6 +110,7 @@ export async function startServers(
       maxConcurrentRequests,
       requestTimeoutMs,
       openMetrics: metricsPublic,
+      ...(metricsOfOthers && { metricsOfOthers }),
       ...(onUndeclared && { onUndeclared }),
     });
     const server = await startServer(app, { ...address, logger });

@@ -1,4 +1,5 @@
 /** The service's snapshots of streams, and its reports of snapshots that it did not write. */
+import { isMainThread } from 'node:worker_threads';
 import type { Pool } from '@coffer/database';
 import { createPostgresSnapshotStore, forgetOldSnapshots } from '@coffer/event-store/postgres';
 import type { Logger } from '@coffer/http';
@@ -15,9 +16,10 @@ export function keptSnapshots(
   pool: Pool,
 ) {
   if (!snapshotSecret) {
-    logger.warn(
-      'COFFER_SECRETS_KEY is not given, and with a database elsewhere other nodes may have another one: no snapshots of streams are kept or used here, so that long ones are slow to be met again. Set it to the same value on every node; the one that this node has made is in secrets.json',
-    );
+    if (isMainThread)
+      logger.warn(
+        'COFFER_SECRETS_KEY is not given, and with a database elsewhere other nodes may have another one: no snapshots of streams are kept or used here, so that long ones are slow to be met again. Set it to the same value on every node; the one that this node has made is in secrets.json',
+      );
     return undefined;
   }
   const named = new Set<string>();

@@ -9,6 +9,7 @@ import type { Endpoint } from './endpoint.ts';
 import { httpErrors, reject } from './errors.ts';
 import { failureOf } from './failure.ts';
 import { createFailureLog } from './failureLog.ts';
+import type { MetricFigures } from './metrics.ts';
 import { openApiDocument, openApiEndpoint } from './openApi.ts';
 import { DEFAULT_RATE_LIMITS, type RateLimits } from './rateLimits.ts';
 import { apiHeaders, sendFailure } from './reply.ts';
@@ -30,6 +31,8 @@ export interface AppOptions
   readonly maxConcurrentRequests?: number;
   /** Default 10,000. */
   readonly requestTimeoutMs?: number;
+  /** Of threads that belong to this service: /metrics tells them as well. */
+  readonly metricsOfOthers?: () => Promise<readonly MetricFigures[]>;
   /** Serves /metrics to peers on other machines as well. */
   readonly openMetrics?: boolean;
 }
@@ -94,7 +97,7 @@ export function createApp(options: AppOptions): Express {
   app.route('/readyz').get(readyz(options.readiness)).all(onlyGet);
   app
     .route('/metrics')
-    .get(metricsPage(options.metrics, options.openMetrics ?? false))
+    .get(metricsPage(options.metrics, options.metricsOfOthers ?? noOthers, options.openMetrics ?? false))
     .all(onlyGet);
   for (const { title, document, page } of audiences) {
     app
@@ -109,6 +112,8 @@ export function createApp(options: AppOptions): Express {
   app.use(envelope(options, catalog));
   return app;
 }
+
+const noOthers = async () => [];
 
 const securityHeaders: RequestHandler = (request, response, next) => {
   for (const [name, value] of Object.entries(apiHeaders(requestIdOf(request)))) {

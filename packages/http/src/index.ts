@@ -9,7 +9,7 @@ export { type ErrorOf, failureOf, type KnownFailure } from './failure.ts';
 export { differentKeys, idempotencyKeyOf } from './idempotencyKey.ts';
 export { createLogger, type LogDestination, type Logger, type LoggerOptions } from './logger.ts';
 export { longTask, type TaskProgress, type TaskResult, taskLine, taskResult } from './longTask.ts';
-export { createMetricsRegistry } from './metrics.ts';
+export { createMetricsRegistry, type MetricFigures } from './metrics.ts';
 export { type OpenApiDocument, openApiDocument } from './openApi.ts';
 export { createRateLimiter, type Rate, rateKeyOfAddress } from './rateLimiter.ts';
 export { DEFAULT_RATE_LIMITS, type RateLimits } from './rateLimits.ts';

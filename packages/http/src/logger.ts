@@ -1,4 +1,5 @@
 /** JSON lines for machines, readable ones on a terminal, without secrets. Source: contract, Apps, keys, currencies: secrets never enter the log. */
+import { isatty } from 'node:tty';
 import { type Logger, pino } from 'pino';
 import { readableLine } from './readableLine.ts';
 import { createRedactor } from './redact.ts';
@@ -19,13 +20,16 @@ export interface LoggerOptions {
   readonly secrets?: readonly string[];
 }
 
+/** Its number: a thread other than the main one has it by no other name. */
+const STANDARD_OUTPUT = 1;
+
 export function createLogger({
   level,
   destination,
   secrets = [],
-  isTerminal = !destination && process.stdout.isTTY,
+  isTerminal = !destination && isatty(STANDARD_OUTPUT),
 }: LoggerOptions): Logger {
-  const sink = destination ?? pino.destination({ dest: 1, sync: true });
+  const sink = destination ?? pino.destination({ dest: STANDARD_OUTPUT, sync: true });
   const redact = createRedactor(secrets);
   const shown = isTerminal ? (line: string) => readableLine(redact(line)) : redact;
   return pino(

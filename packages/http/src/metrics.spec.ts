@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { createMetricsRegistry } from './metrics.ts';
+import { Counter, Registry } from 'prom-client';
+import { createMetricsRegistry, metricsText } from './metrics.ts';
 
 const TURN_MS = 20;
 const HELD_MS = 500;
@@ -19,5 +20,22 @@ describe('coffer_event_loop_delay_seconds', () => {
     while (performance.now() < until);
     expect(await longestDelay()).to.be.within(0.45, 60);
     expect(await longestDelay()).to.be.lessThan(0.45);
+  });
+});
+
+describe('the metrics of several threads', () => {
+  it('are one page: what both count is added up, what one tells is there, the start of the process as well', async () => {
+    const other = new Registry();
+    for (const name of ['bets_total', 'wins_total']) {
+      new Counter({ name, help: 'A count.', labelNames: ['kind'], registers: [other] }).inc({ kind: 'a' }, 2);
+    }
+    const registry = createMetricsRegistry('api');
+    new Counter({ name: 'bets_total', help: 'A count.', labelNames: ['kind'], registers: [registry] }).inc({
+      kind: 'a',
+    });
+    const text = await metricsText(registry, [await other.getMetricsAsJSON()]);
+    expect(text).to.include('bets_total{kind="a"} 3\n').and.include('wins_total{kind="a"} 2\n');
+    expect(text).to.match(/^process_start_time_seconds \d+$/m);
+    expect(text.match(/^# TYPE bets_total/gm)).to.have.length(1);
   });
 });

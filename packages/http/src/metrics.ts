@@ -1,13 +1,35 @@
 /** Metrics of requests and the process, for Prometheus. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { isMainThread } from 'node:worker_threads';
+import { AggregatorRegistry, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
-/** A registry with the metrics of the process and of this thread. One per thread: it starts observers. */
+/** What a registry tells, as data: another thread can be given it. */
+export type MetricFigures = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
+
+/**
+ * A registry with the metrics of this thread, and with those of the process if it is the main one. One per thread: it
+ * starts observers.
+ */
 export function createMetricsRegistry(thread = 'api'): Registry {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, ...(!isMainThread && { labels: { thread } }) });
+  if (!isMainThread) {
+    for (const { name } of registry.getMetricsAsArray()) {
+      if (name.startsWith('process_')) registry.removeSingleMetric(name);
+    }
+  }
   observeLoopDelay(registry, thread);
   return registry;
+}
+
+/** The page of a registry with the figures of other threads added to it. */
+export async function metricsText(registry: Registry, ofOthers: readonly MetricFigures[]): Promise<string> {
+  if (ofOthers.length === 0) return registry.metrics();
+  const own = (await registry.getMetricsAsJSON()).map((metric) =>
+    // Left out otherwise, for want of a sum: the process's start.
+    metric.aggregator === 'omit' ? { ...metric, aggregator: 'first' } : metric,
+  );
+  return AggregatorRegistry.aggregate([own, ...ofOthers]).metrics();
 }
 
 /** The monitor counts how late its own timer is, which is due this often. */

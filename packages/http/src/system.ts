@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Registry } from 'prom-client';
 import { reject } from './errors.ts';
+import { type MetricFigures, metricsText } from './metrics.ts';
 
 export interface Readiness {
   readonly ready: boolean;
@@ -39,11 +40,15 @@ export function readyz(readiness: () => Promise<Readiness>): RequestHandler {
 }
 
 /** Prometheus text, for peers on this machine unless `open`; to anybody else there is nothing here. */
-export function metricsPage(registry: Registry, open: boolean): RequestHandler {
+export function metricsPage(
+  registry: Registry,
+  ofOthers: () => Promise<readonly MetricFigures[]>,
+  open: boolean,
+): RequestHandler {
   return async (request: Request, response: Response) => {
     if (!open && !isLocalPeer(request)) throw reject('request/not_found');
     response.setHeader('Content-Type', registry.contentType);
-    response.end(await registry.metrics());
+    response.end(await metricsText(registry, await ofOthers()));
   };
 }
 

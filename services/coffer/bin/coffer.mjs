@@ -55,8 +55,8 @@ function runOnOwnNode() {
 
 /**
  * On a large machine V8 lets garbage grow to several times what is alive before it collects. The service needs little
- * memory even for thousands of requests a second, and should not use more. The young generation keeps V8's size: a
- * smaller one saves 60 MiB and costs a tenth of the bets.
+ * memory even for thousands of requests a second, and should not use more. The size of the young generation can only be
+ * set on the command line, as `npm start` does: ADR 0043.
  */
 function collectGarbageEarlier() {
   setFlagsFromString('--heap-growing-percent=35');

@@ -2,10 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '@coffer/http';
-import { openChains } from '@coffer/solana';
 import { testWallet } from '@coffer/solana/testing';
 import { expect } from 'chai';
-import { type EmbeddedTestChain, startEmbeddedTestChain } from './embeddedChain.ts';
+import { type EmbeddedTestChain, openChainsOf, startEmbeddedTestChain } from './embeddedChain.ts';
 
 describe('the embedded chain of an installation', () => {
   const GIFT = 10_000_000_000n;
@@ -27,7 +26,10 @@ describe('the embedded chain of an installation', () => {
   });
 
   it('gives a fee payer what it needs once, and whoever asks finds it there', async () => {
-    const chains = openChains({ test: undefined, live: undefined }, embedded);
+    const chains = openChainsOf(
+      { rpcUrls: { test: undefined, live: undefined } },
+      { url: embedded.url, slotMs: 20 },
+    );
     const { address } = testWallet('fee payer');
     const found = await Promise.all(
       Array.from({ length: 20 }, async () => {

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ChainProcess, startEmbeddedChain } from '@coffer/embedded-chain';
 import type { Logger } from '@coffer/http';
 import { createCoalescingCache } from '@coffer/kernel';
-import { createRpcChain, type OwnTestChain } from '@coffer/solana';
+import { createRpcChain, type OpenChains, type OwnTestChain, openChains } from '@coffer/solana';
 import type { Config } from './config.ts';
 
 /** Between two starts of a chain that ended by itself. */
@@ -22,8 +22,14 @@ const MOST_FEE_PAYERS = 1_000;
 const FEE_PAYER_MINIMUM_LAMPORTS = 1_000_000_000n;
 const FEE_PAYER_GIFT_LAMPORTS = 10_000_000_000n;
 
-export interface EmbeddedTestChain extends OwnTestChain {
+export interface EmbeddedTestChain {
+  readonly url: string;
   readonly stop: () => Promise<void>;
+}
+
+export interface OwnTestChainAddress {
+  readonly url: string;
+  readonly slotMs: number;
 }
 
 export async function startEmbeddedTestChain(
@@ -41,43 +47,16 @@ export async function startEmbeddedTestChain(
   const { url } = running;
   // Holders of the address find the restarted chain there.
   const samePort = Number(new URL(url).port);
-  const funded = createCoalescingCache({
-    load: fund,
-    lifetimeMs: LOOK_AGAIN_MS,
-    maximumEntries: MOST_FEE_PAYERS,
-    nowMs: () => performance.now(),
-  });
-  const rpc = createRpcChain({ urls: [url], timeoutMs: ASK_WITHIN_MS });
   const supervised = supervise();
 
   return {
     url,
-    async fundFeePayer(address) {
-      await funded.get(address);
-    },
-    async ensureMint({ address, decimals }) {
-      await ask(url, 'ensureMint', [address, decimals]);
-    },
     async stop() {
       stopping.abort();
-      await rpc.close();
       await running.stop();
       await supervised;
     },
   };
-
-  /** Concurrent callers with the same fee payer wait for the first one's request. */
-  async function fund(address: string): Promise<void> {
-    if ((await balanceOf(address)) >= FEE_PAYER_MINIMUM_LAMPORTS) return;
-    await ask(url, 'requestAirdrop', [address, Number(FEE_PAYER_GIFT_LAMPORTS)]);
-    while ((await balanceOf(address)) === 0n) await delay(slotMs, undefined, { signal });
-  }
-
-  /** The same commitment that moves are prepared at. */
-  async function balanceOf(address: string): Promise<bigint> {
-    const [account] = await rpc.accounts([address], 'confirmed');
-    return account?.lamports ?? 0n;
-  }
 
   async function supervise(): Promise<void> {
     for (;;) {
@@ -102,6 +81,65 @@ export async function startEmbeddedTestChain(
         await delay(RESTART_DELAY_MS, undefined, { signal: leftEnded }).catch(() => undefined);
       }
     }
+  }
+}
+
+/** The chains of the installation, one of which may be its own. */
+export function openChainsOf(
+  { rpcUrls }: Pick<Config['chain'], 'rpcUrls'>,
+  own: OwnTestChainAddress | undefined,
+): OpenChains {
+  if (!own) return openChains(rpcUrls);
+  const client = connectToTestChain(own);
+  const chains = openChains(rpcUrls, client);
+  return {
+    ...chains,
+    async close() {
+      await chains.close();
+      await client.close();
+    },
+  };
+}
+
+function connectToTestChain({
+  url,
+  slotMs,
+}: OwnTestChainAddress): OwnTestChain & { readonly close: () => Promise<void> } {
+  const closing = new AbortController();
+  const rpc = createRpcChain({ urls: [url], timeoutMs: ASK_WITHIN_MS });
+  const funded = createCoalescingCache({
+    load: fund,
+    lifetimeMs: LOOK_AGAIN_MS,
+    maximumEntries: MOST_FEE_PAYERS,
+    nowMs: () => performance.now(),
+  });
+  return {
+    url,
+    async fundFeePayer(address) {
+      await funded.get(address);
+    },
+    async ensureMint({ address, decimals }) {
+      await ask(url, 'ensureMint', [address, decimals]);
+    },
+    async close() {
+      closing.abort();
+      await rpc.close();
+    },
+  };
+
+  /** Concurrent callers with the same fee payer wait for the first one's request. */
+  async function fund(address: string): Promise<void> {
+    if ((await balanceOf(address)) >= FEE_PAYER_MINIMUM_LAMPORTS) return;
+    await ask(url, 'requestAirdrop', [address, Number(FEE_PAYER_GIFT_LAMPORTS)]);
+    while ((await balanceOf(address)) === 0n) {
+      await delay(slotMs, undefined, { signal: closing.signal });
+    }
+  }
+
+  /** The same commitment that moves are prepared at. */
+  async function balanceOf(address: string): Promise<bigint> {
+    const [account] = await rpc.accounts([address], 'confirmed');
+    return account?.lamports ?? 0n;
   }
 }
 

@@ -16,30 +16,39 @@ import {
   listCurrencies,
   writeOperatorFile,
 } from '@coffer/portal';
-import { type OpenChains, openChains } from '@coffer/solana';
+import type { OpenChains } from '@coffer/solana';
 import { createMasterKeys } from '@coffer/wallets';
+import { CommandFailure, EXIT } from './cli/failure.ts';
 import { type Config, ConfigurationError, configFrom, needMasterKeys, unknownVariables } from './config.ts';
 import { CONTEXTS } from './contexts.ts';
 import { EMBEDDED_DATABASE } from './databaseUrl.ts';
-import { type EmbeddedTestChain, startEmbeddedTestChain } from './embeddedChain.ts';
+import { type EmbeddedTestChain, openChainsOf, startEmbeddedTestChain } from './embeddedChain.ts';
 import { installationMasterKeys } from './installationMasterKeys.ts';
 import { installationSecrets } from './installationSecrets.ts';
 import { requirePorts } from './portsAtStart.ts';
 import { type Service, startService } from './service.ts';
+import { openServiceThread, type ServiceThread } from './serviceThread.ts';
 import { startFailure } from './startFailure.ts';
 import { gatewayUrl } from './storeGateway.ts';
 import { VERSION } from './version.ts';
 
 /** Returns when the service has stopped. Throws a `CommandFailure` that explains why it could not start. */
 export async function run(names: readonly string[]): Promise<void> {
+  let hasThreadFailed = false;
+  const threadFailure = (cause?: unknown) =>
+    new CommandFailure(EXIT.refused, 'A thread of the service has failed; the log says why.', { cause });
   try {
-    await runUntilStopped(names);
+    await runUntilStopped(names, () => {
+      hasThreadFailed = true;
+    });
   } catch (error) {
-    throw startFailure(error) ?? error;
+    // Whatever waited for the thread has failed with it.
+    throw hasThreadFailed ? threadFailure(error) : (startFailure(error) ?? error);
   }
+  if (hasThreadFailed) throw threadFailure();
 }
 
-async function runUntilStopped(names: readonly string[]): Promise<void> {
+async function runUntilStopped(names: readonly string[], onThreadFailed: () => void): Promise<void> {
   const config = configFrom(process.env);
   // So that nothing that prints or passes on the environment exposes them.
   delete process.env.COFFER_MASTER_KEYS;
@@ -79,15 +88,32 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
   let embeddedChain: EmbeddedTestChain | undefined;
   let chains: OpenChains | undefined;
   let service: Service | undefined;
+  let thread: ServiceThread | undefined;
   try {
     if (stopping.aborted) return;
+    // What reads the log must not hold up answers.
+    const besideApi = roles.includes('api') ? roles.filter((role) => role !== 'api') : [];
+    if (besideApi.length > 0) {
+      thread = openServiceThread({
+        onLogRewritten: () => service?.forget(),
+        onFailed(error) {
+          onThreadFailed();
+          logger.fatal({ err: error }, 'a thread of the service has failed: this service stops');
+          if (!stopping.aborted) process.kill(process.pid, 'SIGTERM');
+        },
+      });
+    }
     if (config.chain.embedded) {
       embeddedChain = await unlessStopped(
         startEmbeddedTestChain(config, config.chain.embedded, logger, stopping),
       );
       if (!embeddedChain) return;
     }
-    chains = openChains(config.chain.rpcUrls, embeddedChain);
+    const ownTestChain =
+      config.chain.embedded && embeddedChain
+        ? { url: embeddedChain.url, slotMs: config.chain.embedded.slotMs }
+        : undefined;
+    chains = openChainsOf(config.chain, ownTestChain);
     const masterKeys = await unlessStopped(
       withPool(database.url, async (pool) => {
         await requirePostgres(pool, logger);
@@ -97,16 +123,37 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
       }),
     );
     if (stopping.aborted) return;
+    const { masterKeys: heldKeys = createMasterKeys([]), makeNextMasterKey } = masterKeys ?? {};
+    const inThread = thread?.start({
+      config,
+      roles: besideApi,
+      databaseUrl: database.url,
+      ...secrets,
+      secretTexts: secrets.texts,
+      masterKeys: heldKeys.all(),
+      ownTestChain,
+    });
+    // It is awaited with the start of this thread, which may fail first.
+    inThread?.catch(() => undefined);
     const starting = startService({
       config,
-      roles,
+      roles: thread ? ['api'] : roles,
       databaseUrl: database.url,
       logger,
       ...secrets,
       chains,
-      masterKeys: masterKeys?.masterKeys ?? createMasterKeys([]),
-      makeNextMasterKey: masterKeys?.makeNextMasterKey,
+      masterKeys: heldKeys,
+      makeNextMasterKey:
+        makeNextMasterKey &&
+        (async (environment) => {
+          const next = await makeNextMasterKey(environment);
+          // Before anything is sealed with it.
+          await thread?.addMasterKey(next);
+          return next;
+        }),
+      metricsOfOthers: thread?.metrics,
       async beforeReady({ url, operatorUrl, systemUrl, storeGatewayPort: port }) {
+        await inThread;
         if (stopping.aborted) return;
         if (url === undefined || operatorUrl === undefined) {
           logger.info({ url: systemUrl, roles, version: VERSION }, 'ready');
@@ -125,6 +172,7 @@ async function runUntilStopped(names: readonly string[]): Promise<void> {
     if (!stopping.aborted) await once(stopping, 'abort');
   } finally {
     await service?.stop();
+    await thread?.stop();
     await chains?.close();
     await embeddedChain?.stop();
     await database.stop();

@@ -15,7 +15,7 @@ import {
 import { eventually, PATIENCE_MS } from '@coffer/testing';
 import { expect } from 'chai';
 import { childrenOf, isRunning } from './testing/processTable.ts';
-import { type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
+import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
 
 const SOL = 1;
 const ONE_SOL = 1_000_000_000n;
@@ -74,7 +74,16 @@ describe('coffer run, with money on its own chain', () => {
     );
   });
 
-  it('takes a deposit', async () => {
+  it('takes a deposit, signed after the master key was rotated', async () => {
+    const rotated = await processes.command(['master-keys', 'rotate', '--env', 'test'], {
+      COFFER_DATA_DIR: dataFolder,
+      COFFER_OPERATOR_TOKEN: OPERATOR_TOKEN,
+    });
+    expect(rotated, rotated.stderr).to.include({ exitCode: 0 });
+    await eventually(
+      'the keys are under the new one',
+      async () => service.logs().includes('keys of wallets are under the current master key') || undefined,
+    );
     await move('deposit', 4n * ONE_SOL, 'deposit-1');
     expect((await settled('deposit-1')).status).to.equal('confirmed');
     expect(await funds()).to.deep.equal({ wallet: 6n * ONE_SOL, available: 4n * ONE_SOL, held: 0n });

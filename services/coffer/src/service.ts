@@ -1,19 +1,22 @@
 /** The composition root: opens what the contexts need, and runs them. What it starts, it stops in reverse order. */
+import { isMainThread } from 'node:worker_threads';
 import { requireIdentityKey } from '@coffer/auth';
 import { createPool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
-import { type Role, type Servers, startHost } from '@coffer/host';
+import { type Host, type HostOptions, type Role, type Servers, startHost } from '@coffer/host';
 import type { Logger } from '@coffer/http';
 import type { Clock } from '@coffer/kernel';
 import { isLoopback } from '@coffer/store-gateway/loopback';
 import { needMasterKeys } from './config.ts';
 import { CONTEXTS } from './contexts.ts';
 import { gatewayStoreOf, openEventStore, watchAppends } from './eventStore.ts';
-import { type InstallationOptions, installationOf } from './installation.ts';
+import { type Installation, type InstallationOptions, installationOf } from './installation.ts';
 import { startStoreGateway } from './storeGateway.ts';
 import { VERSION } from './version.ts';
 
-export interface ServiceOptions extends InstallationOptions {
+export interface ServiceOptions
+  extends InstallationOptions,
+    Pick<HostOptions<Installation>, 'metricsOfOthers' | 'onLogRewritten'> {
   readonly roles: readonly Role[];
   readonly databaseUrl: string;
   readonly secretsKey: Uint8Array;
@@ -24,7 +27,7 @@ export interface ServiceOptions extends InstallationOptions {
   readonly storeGatewayPassword: string | undefined;
   readonly logger: Logger;
   /** Runs once everything listens; nothing is ready until it has finished. */
-  readonly beforeReady?: (service: Service) => Promise<void>;
+  readonly beforeReady?: (service: Servers & Pick<Service, 'storeGatewayPort'>) => Promise<void>;
   /** For specs: called with every answer that its endpoint does not declare, and throws. */
   readonly onUndeclared?: (problem: string) => never;
   /** For specs: the time of day. Default: the machine's. */
@@ -33,7 +36,7 @@ export interface ServiceOptions extends InstallationOptions {
   readonly wrapStore?: (store: EventStore) => EventStore;
 }
 
-export interface Service extends Servers {
+export interface Service extends Host {
   /** Undefined if the store gateway is not enabled. */
   readonly storeGatewayPort: number | undefined;
 }
@@ -59,11 +62,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     stops.push(() => store.close());
     const gateway = await openGateway(store.whole);
 
-    if (needMasterKeys(roles) && masterKeys.all().length === 0) {
+    if (isMainThread && needMasterKeys(roles) && masterKeys.all().length === 0) {
       logger.warn('no master keys are given: no wallet is provisioned or signs (COFFER_MASTER_KEYS)');
     }
 
-    const serviceOf = (servers: Servers): Service => ({ ...servers, storeGatewayPort: gateway?.port, stop });
     const host = await startHost({
       ...options,
       contexts: CONTEXTS,
@@ -80,11 +82,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
             'others than this machine can reach the operator routes (COFFER_OPERATOR_PORT)',
           );
         }
-        await options.beforeReady?.(serviceOf(servers));
+        await options.beforeReady?.({ ...servers, storeGatewayPort: gateway?.port });
       },
     });
     stops.push(host.stop);
-    return serviceOf(host);
+    return { ...host, storeGatewayPort: gateway?.port, stop };
 
     /** Its clients see the log as stored. */
     async function openGateway(whole: EventStore) {

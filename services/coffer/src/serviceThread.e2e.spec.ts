@@ -1,0 +1,142 @@
+/** `coffer run` in every role: requests are answered in one thread, and the log is read in another. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createPool, type Pool } from '@coffer/database';
+import { type AppPlace, createClient, requireStatus, setUpApp, textOf } from '@coffer/host/testing';
+import { createTestDatabase, eventually, itLogTable, type TestDatabase } from '@coffer/testing';
+import { expect } from 'chai';
+import { caughtUpRows } from './testing/readModels.ts';
+import {
+  OPERATOR_TOKEN,
+  type ServiceProcess,
+  serviceProcesses,
+  type Variables,
+} from './testing/serviceProcess.ts';
+import { consumerMetric, errorLines } from './testing/watch.ts';
+import { serviceTemplate } from './testing/world.ts';
+
+const CONSUMERS = ['readModels', 'holds', 'identities', 'chainWorker', 'chain'] as const;
+const MISTAKE = 'a mistake of ours';
+
+describe('coffer run, in every role', () => {
+  const processes = serviceProcesses();
+  let database: TestDatabase;
+  let pool: Pool;
+  let mistake: string;
+  let variables: Variables;
+  let service: ServiceProcess;
+  let place: AppPlace;
+
+  const metricsOf = async ({ url }: ServiceProcess) => (await fetch(`${url}/metrics`)).text();
+
+  before(async () => {
+    database = await createTestDatabase(serviceTemplate);
+    pool = createPool({ ...database, applicationName: 'spec', onIdleError() {} });
+    const dataFolder = await processes.newDataFolder();
+    mistake = join(dataFolder, 'mistake');
+    // In each thread but the main one: fails where nothing expects it, once the file is there.
+    const fails = `
+      import { existsSync } from 'node:fs';
+      import { isMainThread } from 'node:worker_threads';
+      if (!isMainThread) setInterval(() => {
+        if (existsSync(${JSON.stringify(mistake)})) throw new Error(${JSON.stringify(MISTAKE)});
+      }, 20).unref();`;
+    variables = {
+      COFFER_DATA_DIR: dataFolder,
+      PORT: '0',
+      DATABASE_URL: database.connectionString,
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(fails)}`,
+    };
+    service = await processes.start({ dataFolder, variables });
+    const client = createClient({ baseUrl: `${service.url}/v1`, operatorToken: OPERATOR_TOKEN });
+    place = (await setUpApp(client)).test;
+  });
+  after(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  it('tells the metrics of both threads, and those of the process once', async () => {
+    await eventually('all consumers are live', async () => {
+      const live = await consumerMetric(service.url, 'coffer_consumer_live');
+      return CONSUMERS.every((name) => live[name] === 1) || undefined;
+    });
+    const text = await metricsOf(service);
+    for (const thread of ['api', 'background']) {
+      expect(text).to.include(`coffer_event_loop_delay_seconds{thread="${thread}",quantile="0.99"} `);
+    }
+    for (const name of [
+      'process_resident_memory_bytes',
+      'process_start_time_seconds',
+      'coffer_state_cache_bytes',
+    ]) {
+      expect(
+        text.split('\n').filter((line) => line.startsWith(name)),
+        name,
+      ).to.have.length(1);
+    }
+    expect(text).to.include('nodejs_heap_size_used_bytes{thread="background"} ');
+    expect(text).to.include('coffer_http_request_duration_seconds_count{method="POST"');
+  });
+
+  itLogTable(
+    'its last rows are removed',
+    'answers nothing from memory that a reader finds lost',
+    async () => {
+      const { sessionId } = await place.newSession('100');
+      const bet = requireStatus(await place.bet({ sessionId, amount: '7' }), 200);
+      const win = {
+        sessionId,
+        transactionUuid: 'win-1',
+        betTransactionUuid: textOf(bet, 'transactionUuid'),
+        amount: '50',
+      };
+      requireStatus(await place.win(win), 200);
+      expect(await place.win(win)).to.include({ replayed: true });
+      await caughtUpRows(database.connectionString);
+      await pool.query('delete from log.events where position = (select max(position) from log.events)');
+      await eventually('a reader has stopped', async () => {
+        const { readModels } = await consumerMetric(service.url, 'coffer_consumer_stopped');
+        return readModels === 1 || undefined;
+      });
+      expect(await place.win(win)).to.include({ status: 200, replayed: false });
+    },
+  );
+
+  it('stops when the thread that reads the log fails, and says why, once', async () => {
+    const before = errorLines(service.logs().split('\n')).length;
+    await writeFile(mistake, '');
+    expect(await service.ended).to.include({ exitCode: 1, signal: null });
+    const [line, ...others] = errorLines(service.logs().split('\n')).slice(before);
+    expect(line).to.deep.include({
+      level: 'fatal',
+      msg: 'a thread of the service has failed: this service stops',
+    });
+    expect(line).to.have.nested.property('err.message', MISTAKE);
+    expect(others).to.deep.equal([]);
+    expect(service.logs().split(MISTAKE), 'in message and stack of one line').to.have.length(3);
+    expect(service.logs()).to.include('"msg":"stopped"');
+  });
+
+  it('does not start when that thread fails at its start', async () => {
+    const end = await processes.command(['run'], variables);
+    expect(end).to.include({ exitCode: 1, signal: null });
+    expect(errorLines(end.stdout.split('\n')).map(({ msg }) => msg)).to.deep.equal([
+      'a thread of the service has failed: this service stops',
+    ]);
+    expect(end.stdout).to.include('"msg":"stopped"').and.not.include('"msg":"ready"');
+    expect(end.stderr).to.equal('A thread of the service has failed; the log says why.\n');
+  });
+
+  it('has one thread in a process that does not serve the API', async () => {
+    const projector = await processes.start({
+      roles: ['projector', 'reconciler'],
+      variables: { DATABASE_URL: database.connectionString, COFFER_SYSTEM_PORT: '0' },
+      until: 'listening',
+    });
+    const text = await metricsOf(projector);
+    expect(text).to.include('coffer_event_loop_delay_seconds{thread="background",quantile="0.99"} ');
+    expect(text).not.to.include('nodejs_heap_size_used_bytes{thread=');
+    expect(await projector.terminate()).to.include({ exitCode: 0, signal: null });
+  });
+});
