@@ -19,7 +19,8 @@ const MOST_REMEMBERED = 10_000;
 const STATES_BYTES = 64 * 1024 * 1024;
 /** Of a stream besides its state. */
 const STREAM_BYTES = 500;
-const HEADS_A_QUESTION = 1_000;
+/** Some stores read each by itself: a command on the same connection must not wait long. */
+const HEADS_A_QUESTION = 100;
 /** The size of a state is looked at once in so many events. */
 const SIZED_EVERY = 16;
 
