@@ -63,7 +63,7 @@ describe('ledger: sessions whose states leave the cache', () => {
     fc.assert(
       fc.asyncProperty(
         fc.array(step, { minLength: 20, maxLength: 60 }),
-        fc.integer({ min: 1_000, max: 12_000 }),
+        fc.integer({ min: 1_000, max: 30_000 }),
         async (steps, cacheBytes) => {
           const roomy = createWorld(undefined);
           const narrow = createWorld(cacheBytes);
@@ -89,7 +89,7 @@ describe('ledger: sessions whose states leave the cache', () => {
 
   it('come back in every way', async () => {
     const seen = new Set<string>();
-    const world = createWorld(6_000, ({ source }) => seen.add(source));
+    const world = createWorld(24_000, ({ source }) => seen.add(source));
     for (let round = 0; round < 40; round++) {
       const bets = [0, 1, 2].map((one) => ({
         type: 'PlaceBet' as const,

@@ -292,8 +292,8 @@ function sizeOf(session: PlaySession): number {
   return session.status === 'unknown' ? 100 : BYTES_OF_FACTS + bytesOfWrites(session.writes);
 }
 
-/** Roughly, a session without its writes. */
-const BYTES_OF_FACTS = 1_000;
+/** Of a session without its writes, with its place in the cache; measured. */
+const BYTES_OF_FACTS = 2_000;
 
 export const playSession: StreamType<PlaySessionCommand, PlaySessionEvent, PlaySession, PlaySessionAnswer> = {
   category: CATEGORY,

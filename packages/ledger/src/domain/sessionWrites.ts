@@ -57,8 +57,8 @@ interface Columns {
 
 const KINDS: readonly WriteKind[] = ['bet', 'win', 'rollback', 'rememberedRollback', 'settle'];
 const MOST_IN_64_BITS = 2n ** 64n - 1n;
-/** The overhead of the arrays, without their contents. */
-const BYTES_OF_COLUMNS = 1_200;
+/** Of the arrays themselves, without what is in them; measured. */
+const BYTES_OF_COLUMNS = 3_000;
 const BYTES_OF_LARGE = 200;
 
 export function noWrites(): SessionWrites {
