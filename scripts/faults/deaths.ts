@@ -2,8 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from '@coffer/database';
 import type { FailPointName } from '@coffer/kernel';
+import { expireLeases } from '@coffer/read-models/testing';
 import type { Random } from '@coffer/testing';
-import { expireLeases } from '../../services/coffer/src/testing/readModels.ts';
 import type { FaultyChain } from './faultyChain.ts';
 import type { Node, Nodes } from './nodes.ts';
 import { type FaultPlan, MOVE_STEPS, REQUEST_STEPS } from './plan.ts';

@@ -5,7 +5,7 @@
 import type { Pool } from '@coffer/database';
 import { type Client, requireStatus } from '@coffer/host/testing';
 import { readSchemas } from '@coffer/read-models';
-import { expireLeases } from '../../services/coffer/src/testing/readModels.ts';
+import { expireLeases } from '@coffer/read-models/testing';
 import type { Asked } from './callers.ts';
 import type { Nodes } from './nodes.ts';
 import type { Scene } from './scene.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Consumer, readCheckpoint } from '@coffer/consumers';
-import { createPool, type Pool, withTransaction } from '@coffer/database';
+import { type Pool, withTransaction } from '@coffer/database';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { createTestDatabase, type TestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
@@ -10,7 +10,7 @@ import { caughtUpSince, READ_MODELS_CONSUMER } from './readModels.ts';
 import { rebuildReadModels } from './rebuild.ts';
 import { beginFilling, createReadSchema, dropSuperseded, liveReadSchema, READ_SHAPE } from './schema.ts';
 import { APP, type Game, startGame } from './testing/game.ts';
-import { migrateReadModels } from './testing/migrateReadModels.ts';
+import { openPool, readModelsTemplate } from './testing/migrateReadModels.ts';
 
 describe('the live read models', () => {
   let database: TestDatabase;
@@ -18,10 +18,7 @@ describe('the live read models', () => {
   let game: Game;
 
   beforeEach(async () => {
-    database = await createTestDatabase({
-      name: 'liveReadModels',
-      prepare: (url) => withPool(url, migrateReadModels),
-    });
+    database = await createTestDatabase(readModelsTemplate);
     pool = openPool(database.connectionString);
     game = startGame(createMemoryEventStore());
   });
@@ -162,13 +159,3 @@ describe('the live read models', () => {
     });
   });
 });
-
-function openPool(connectionString: string): Pool {
-  return createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-}
-
-async function withPool(connectionString: string, use: (pool: Pool) => Promise<void>): Promise<void> {
-  const pool = openPool(connectionString);
-  await use(pool);
-  await pool.end();
-}

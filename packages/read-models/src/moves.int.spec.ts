@@ -1,9 +1,9 @@
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { currencyBooks, movesUnderWay, movesUnderWayOfWallet } from './moves.ts';
 import { liveReadSchema } from './schema.ts';
-import { migrateReadModels } from './testing/migrateReadModels.ts';
+import { openPool, readModelsTemplate } from './testing/migrateReadModels.ts';
 
 const PLACE = { appId: 'app_1', environment: 'test', currencyId: 2 } as const;
 
@@ -14,13 +14,8 @@ describe('moves in the read models', () => {
   let rows = 0;
 
   before(async () => {
-    database = await createTestDatabase();
-    pool = createPool({
-      connectionString: database.connectionString,
-      applicationName: 'spec',
-      onIdleError() {},
-    });
-    await migrateReadModels(pool);
+    database = await createTestDatabase(readModelsTemplate);
+    pool = openPool(database.connectionString);
     schema = await liveReadSchema(pool);
   });
   after(async () => {

@@ -1,5 +1,5 @@
 import { createConsumersTable, type Session } from '@coffer/consumers';
-import { createPool, type Pool, withTransaction } from '@coffer/database';
+import { type Pool, withTransaction } from '@coffer/database';
 import type { LogPlace, Position, RecordedEvent } from '@coffer/event-store';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
@@ -10,7 +10,7 @@ import { listPlaySessions, type PlaySessionRow } from './playSessions.ts';
 import { caughtUpSince, READ_MODELS_CONSUMER, readModelsWork } from './readModels.ts';
 import type { RowProjection } from './rowProjection.ts';
 import { createReadSchema, liveReadSchema, READ_SHAPE } from './schema.ts';
-import { migrateReadModels } from './testing/migrateReadModels.ts';
+import { migrateReadModels, openPool, readModelsTemplate, withPool } from './testing/migrateReadModels.ts';
 
 const APP = `app_${'0'.repeat(26)}`;
 const OTHER_APP = `app_${'0'.repeat(25)}1`;
@@ -20,15 +20,8 @@ describe('the read models', () => {
   let pool: Pool;
 
   beforeEach(async () => {
-    database = await createTestDatabase({
-      name: 'readModels',
-      prepare: (url) => withPool(url, migrateReadModels),
-    });
-    pool = createPool({
-      connectionString: database.connectionString,
-      applicationName: 'spec',
-      onIdleError() {},
-    });
+    database = await createTestDatabase(readModelsTemplate);
+    pool = openPool(database.connectionString);
   });
 
   afterEach(async () => {
@@ -302,10 +295,4 @@ async function failureOf(run: () => Promise<unknown>): Promise<unknown> {
     return error;
   }
   throw new Error('It did not fail.');
-}
-
-async function withPool(connectionString: string, use: (pool: Pool) => Promise<void>): Promise<void> {
-  const pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-  await use(pool);
-  await pool.end();
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { SkipLookup } from '@coffer/consumers';
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { createTestDatabase, type TestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
@@ -9,7 +9,7 @@ import { listPlaySessions } from './playSessions.ts';
 import { type RebuildOptions, type RebuildProgress, rebuildReadModels } from './rebuild.ts';
 import { liveReadSchema, READ_SHAPE } from './schema.ts';
 import { APP, type Game, startGame } from './testing/game.ts';
-import { migrateReadModels } from './testing/migrateReadModels.ts';
+import { migrateReadModels, openPool, readModelsTemplate } from './testing/migrateReadModels.ts';
 import { type Statement, watchedPool } from './testing/watchedPool.ts';
 
 describe('a rebuild', () => {
@@ -18,10 +18,7 @@ describe('a rebuild', () => {
   let game: Game;
 
   beforeEach(async () => {
-    database = await createTestDatabase({
-      name: 'rebuild',
-      prepare: (url) => withPool(url, migrateReadModels),
-    });
+    database = await createTestDatabase(readModelsTemplate);
     pool = openPool(database.connectionString);
     game = startGame(createMemoryEventStore());
     for (let player = 0; player < 5; player++) await game.play();
@@ -425,13 +422,3 @@ describe('a rebuild', () => {
     return page.items.map(({ sessionId }) => sessionId);
   };
 });
-
-function openPool(connectionString: string): Pool {
-  return createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-}
-
-async function withPool(connectionString: string, use: (pool: Pool) => Promise<void>): Promise<void> {
-  const pool = openPool(connectionString);
-  await use(pool);
-  await pool.end();
-}

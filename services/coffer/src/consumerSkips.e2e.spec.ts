@@ -5,12 +5,18 @@
 import { randomUUID } from 'node:crypto';
 import { accountStreamOf } from '@coffer/accounts';
 import { createPool, type Pool } from '@coffer/database';
-import { type AppPlace, createClient, requireStatus, setUpApp, type TestApp } from '@coffer/host/testing';
+import {
+  type AppPlace,
+  consumerMetric,
+  createClient,
+  requireStatus,
+  setUpApp,
+  type TestApp,
+} from '@coffer/host/testing';
 import { createTestDatabase, endAtFirstFailure, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
 import { writeAsAnother } from './testing/sharedServer.ts';
-import { consumerMetric } from './testing/watch.ts';
 import { serviceTemplate } from './testing/world.ts';
 
 type Row = Readonly<Record<string, unknown>>;

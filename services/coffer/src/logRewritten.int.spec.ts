@@ -4,14 +4,21 @@
  */
 import { createPool, type Pool } from '@coffer/database';
 import { migrateAll } from '@coffer/host';
-import { type Answer, type AppPlace, requireStatus, setUpApp, textOf } from '@coffer/host/testing';
+import {
+  type Answer,
+  type AppPlace,
+  consumerMetric,
+  errorLines,
+  requireStatus,
+  setUpApp,
+  textOf,
+} from '@coffer/host/testing';
 import { describeLogTable, eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import { CONTEXTS } from './contexts.ts';
 import { resetConsumers } from './resetConsumers.ts';
 import { expectBooksToBalance } from './testing/books.ts';
 import { caughtUpRows, freshRows, holdsCaughtUp } from './testing/readModels.ts';
-import { consumerMetric, errorLines } from './testing/watch.ts';
 import { startNode, startWorld, type World } from './testing/world.ts';
 
 const CONSUMERS = ['readModels', 'holds', 'identities', 'chainWorker', 'chain'] as const;

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createPool, type Pool } from '@coffer/database';
-import { type AppPlace, createClient, requireStatus, setUpApp } from '@coffer/host/testing';
+import { type AppPlace, createClient, errorLines, requireStatus, setUpApp } from '@coffer/host/testing';
 import {
   createTestDatabase,
   endAtFirstFailure,
@@ -22,7 +22,6 @@ import { expectBooksToBalance } from './testing/books.ts';
 import { delegatingClient } from './testing/delegatingClient.ts';
 import { writePlayedLog } from './testing/playedLog.ts';
 import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
-import { errorLines } from './testing/watch.ts';
 import { serviceTemplate } from './testing/world.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');

@@ -1,13 +1,12 @@
 /** A database server killed and restarted under a service under load, with all roles in one process. */
 
-import { type Client, createClient, setUpApp } from '@coffer/host/testing';
+import { type Client, consumerMetric, createClient, setUpApp } from '@coffer/host/testing';
 import { type PrivateServer, startPrivateServer } from '@coffer/testing';
 import { expect } from 'chai';
 import { expectBooksToBalance } from './testing/books.ts';
 import { type Players, startPlayers } from './testing/players.ts';
 import { caughtUpRows, freshRows, holdsCaughtUp } from './testing/readModels.ts';
 import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
-import { consumerMetric } from './testing/watch.ts';
 
 const RESTARTS = 2;
 const ANSWERS_BETWEEN = 100;

@@ -5,14 +5,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { readCheckpoint } from '@coffer/consumers';
 import { createPool, type Pool } from '@coffer/database';
-import { createClient, setUpApp } from '@coffer/host/testing';
+import { createClient, errorLines, setUpApp } from '@coffer/host/testing';
 import { liveReadSchema, READ_MODELS_CONSUMER } from '@coffer/read-models';
+import { expireLeases } from '@coffer/read-models/testing';
 import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { type Players, startPlayers } from './testing/players.ts';
-import { caughtUpRows, expireLeases, freshRows } from './testing/readModels.ts';
+import { caughtUpRows, freshRows } from './testing/readModels.ts';
 import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
-import { errorLines } from './testing/watch.ts';
 import { serviceTemplate } from './testing/world.ts';
 
 const KILLS = 8;

@@ -12,6 +12,7 @@ import {
   type Answer,
   type AppPlace,
   createClient,
+  errorLines,
   requireStatus,
   setUpApp,
   textOf,
@@ -21,7 +22,6 @@ import { expect } from 'chai';
 import { expectBooksToBalance } from './testing/books.ts';
 import { delegatingClient } from './testing/delegatingClient.ts';
 import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
-import { errorLines } from './testing/watch.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const DOCUMENT = join(ROOT, 'docs/operating/restore.md');

@@ -1,11 +1,10 @@
 /** A pass of the scrub survives the processes that carry it out. */
 import { createPool, type Pool } from '@coffer/database';
-import { createClient, setUpApp } from '@coffer/host/testing';
+import { createClient, errorLines, setUpApp } from '@coffer/host/testing';
 import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { writePlayedLog } from './testing/playedLog.ts';
 import { OPERATOR_TOKEN, serviceProcesses } from './testing/serviceProcess.ts';
-import { errorLines } from './testing/watch.ts';
 import { serviceTemplate } from './testing/world.ts';
 
 interface Standing {

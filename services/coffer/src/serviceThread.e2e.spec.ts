@@ -2,7 +2,15 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createPool, type Pool } from '@coffer/database';
-import { type AppPlace, createClient, requireStatus, setUpApp, textOf } from '@coffer/host/testing';
+import {
+  type AppPlace,
+  consumerMetric,
+  createClient,
+  errorLines,
+  requireStatus,
+  setUpApp,
+  textOf,
+} from '@coffer/host/testing';
 import { createTestDatabase, eventually, itLogTable, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { caughtUpRows } from './testing/readModels.ts';
@@ -12,7 +20,6 @@ import {
   serviceProcesses,
   type Variables,
 } from './testing/serviceProcess.ts';
-import { consumerMetric, errorLines } from './testing/watch.ts';
 import { serviceTemplate } from './testing/world.ts';
 
 const CONSUMERS = ['readModels', 'holds', 'identities', 'chainWorker', 'chain'] as const;

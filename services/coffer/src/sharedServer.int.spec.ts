@@ -3,12 +3,18 @@
  * Source: architecture, Event store.
  */
 import { createPool, type Pool } from '@coffer/database';
-import { type AppPlace, requireStatus, setUpApp, type TestApp } from '@coffer/host/testing';
+import {
+  type AppPlace,
+  consumerMetric,
+  errorLines,
+  requireStatus,
+  setUpApp,
+  type TestApp,
+} from '@coffer/host/testing';
 import { createTestDatabase, eventually, startStoreGatewayProcess } from '@coffer/testing';
 import { expect } from 'chai';
 import { delegatingClient } from './testing/delegatingClient.ts';
 import { OF_OTHERS, writeAllOfOthers } from './testing/sharedServer.ts';
-import { consumerMetric, errorLines } from './testing/watch.ts';
 import { serviceTemplate, startNode, type World } from './testing/world.ts';
 
 type Row = Readonly<Record<string, unknown>>;

@@ -6,6 +6,7 @@
 import { newWallet } from '@coffer/auth/testing';
 import type { TestApp } from '@coffer/host/testing';
 import type { FailPointName } from '@coffer/kernel';
+import { expireLeases } from '@coffer/read-models/testing';
 import type { Session } from '@coffer/sdk';
 import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
@@ -18,7 +19,6 @@ import {
   typesOf,
   useMortalNodes,
 } from './testing/mortalNodes.ts';
-import { expireLeases } from './testing/readModels.ts';
 import type { ServiceProcess } from './testing/serviceProcess.ts';
 
 const FIRST_SIGN_IN = ['IdentityClaimed', 'UserRegistered', 'IdentityLinked', 'WalletProvisioned'];

@@ -5,13 +5,12 @@ import type { EventStore } from '@coffer/event-store';
 import { roles as allRoles, migrateAll, type Role } from '@coffer/host';
 import { type Client, createClient } from '@coffer/host/testing';
 import { createLogger } from '@coffer/http';
-import type { Clock } from '@coffer/kernel';
 import { noChains, type OpenChains } from '@coffer/solana';
 import { createTestDatabase, eventStoreUrlOf, type TestDatabaseTemplate } from '@coffer/testing';
 import { createMasterKeys, masterKeysText, newMasterKey } from '@coffer/wallets';
 import { configFrom } from '../config.ts';
 import { CONTEXTS } from '../contexts.ts';
-import { type ServiceOptions, startService } from '../service.ts';
+import { startService } from '../service.ts';
 
 export interface World {
   /** `http://host:port`, without a path. */
@@ -41,16 +40,10 @@ export interface WorldOptions {
   readonly wrapStore?: (store: EventStore) => EventStore;
   /** Default: none. */
   readonly chains?: OpenChains;
-  /** Default: the machine's. */
-  readonly clock?: Clock;
-  /** Default: not while a spec runs. */
-  readonly bearOutEveryMs?: number;
-  /** The last step of the start. */
-  readonly beforeReady?: ServiceOptions['beforeReady'];
 }
 
 /** The same for every node: what one has sealed or hashed, the next one on the same database must read. */
-export const SECRETS = {
+const SECRETS = {
   secretsKey: randomBytes(32),
   identityKey: randomBytes(32),
   snapshotSecret: randomBytes(32),
@@ -105,15 +98,7 @@ const A_DAY_MS = 24 * 60 * 60 * 1000;
 /** The service in this process with an existing database: for specs that restart it. */
 export async function startNode(
   databaseUrl: string,
-  {
-    environment = {},
-    roles = allRoles,
-    wrapStore,
-    clock,
-    chains = noChains,
-    bearOutEveryMs = A_DAY_MS,
-    beforeReady,
-  }: WorldOptions = {},
+  { environment = {}, roles = allRoles, wrapStore, chains = noChains }: WorldOptions = {},
 ): Promise<Omit<World, 'databaseUrl'>> {
   const eventStoreUrl = await eventStoreUrlOf(databaseUrl);
   const operatorToken = `op_${randomBytes(32).toString('base64url')}`;
@@ -130,7 +115,8 @@ export async function startNode(
     masterKeys: createMasterKeys(config.masterKeys ?? []),
     makeNextMasterKey: undefined,
     chains,
-    bearOutEveryMs,
+    // Not while a spec runs.
+    bearOutEveryMs: A_DAY_MS,
     roles,
     databaseUrl,
     ...SECRETS,
@@ -142,8 +128,6 @@ export async function startNode(
       throw new Error(problem);
     },
     ...(wrapStore && { wrapStore }),
-    ...(clock && { clock }),
-    ...(beforeReady && { beforeReady }),
   });
   const url = String(service.url);
   const operatorUrl = String(service.operatorUrl);

@@ -5,33 +5,40 @@
 
 import assert from 'node:assert/strict';
 import { accountStreamOf } from '@coffer/accounts';
-import { createPool, type Pool } from '@coffer/database';
-import type { EventStore, LogPlace, Position } from '@coffer/event-store';
-import { type AppPlace, openStoreOf, requireStatus, setUpApp, textOf } from '@coffer/host/testing';
+import type { LogPlace, Position } from '@coffer/event-store';
+import { LEDGER_CONTEXTS } from '@coffer/ledger/testing';
+import type { PortalGiven } from '@coffer/portal';
+import { PORTAL_GIVEN } from '@coffer/portal/testing';
 import { liveReadSchema } from '@coffer/read-models';
+import { caughtUpRows, freshRows, holdsCaughtUp } from '@coffer/read-models/testing';
 import { eventually, itLogTable } from '@coffer/testing';
 import { expect } from 'chai';
-import { caughtUpRows, freshRows, holdsCaughtUp } from './testing/readModels.ts';
-import { consumerMetric, errorLines } from './testing/watch.ts';
-import { startNode, startWorld, type World } from './testing/world.ts';
+import {
+  type AppPlace,
+  type ContextWorld,
+  consumerMetric,
+  errorLines,
+  requireStatus,
+  setUpApp,
+  startContexts,
+  textOf,
+} from './testing/index.ts';
 
 const CONSUMERS = ['readModels', 'holds'] as const;
 const CHIP = 2;
 
 describe('a service with a poison event in its log', () => {
-  let world: World;
-  let pool: Pool;
+  let world: ContextWorld<PortalGiven>;
   let test: AppPlace;
   let schema: string;
   let stream: string;
   let userId: string;
-  let store: EventStore;
   /** The last event that every consumer can process, and the one that none can. */
   let last: LogPlace | undefined;
   let poison: LogPlace;
 
   const rowsOfConsumers = async () => {
-    const { rows } = await pool.query<{
+    const { rows } = await world.pool.query<{
       name: string;
       position: Position | null;
       eventId: string;
@@ -49,24 +56,20 @@ describe('a service with a poison event in its log', () => {
   };
 
   before(async () => {
-    world = await startWorld({ environment: { COFFER_REACTION_GRACE_MS: '0' } });
-    pool = createPool({
-      connectionString: world.databaseUrl,
-      applicationName: 'spec',
-      onIdleError(error) {
-        throw error;
-      },
+    world = await startContexts({
+      contexts: LEDGER_CONTEXTS,
+      given: PORTAL_GIVEN,
+      config: { reactionGraceMs: 0 },
     });
     const app = await setUpApp(world.client);
     test = app.test;
-    schema = await liveReadSchema(pool);
+    schema = await liveReadSchema(world.pool);
     await play();
     userId = await test.newPlayer('50');
-    await caughtUpRows(world.databaseUrl);
+    await caughtUpRows(world);
 
     stream = accountStreamOf({ environment: 'test', appId: app.appId, userId, currencyId: CHIP });
-    store = await openStoreOf(world.databaseUrl);
-    last = await store.head();
+    last = await world.store.head();
     poison = await appendPoison();
     // What follows it in the log.
     await play();
@@ -75,11 +78,7 @@ describe('a service with a poison event in its log', () => {
       return CONSUMERS.every((name) => stopped[name] === 1) || undefined;
     });
   });
-  after(async () => {
-    await store.close();
-    await pool.end();
-    await world.stop();
-  });
+  after(() => world.stop());
 
   /** A credit with an invalid amount. */
   async function appendPoison(): Promise<LogPlace> {
@@ -91,7 +90,7 @@ describe('a service with a poison event in its log', () => {
       available: '60',
       held: '0',
     };
-    const { position } = await store.append({
+    const { position } = await world.store.append({
       stream,
       expectedRevision: 0,
       events: [{ id, type: 'AccountCredited', data: JSON.stringify(credited), metadata: METADATA }],
@@ -119,7 +118,7 @@ describe('a service with a poison event in its log', () => {
     const holds = rows.find(({ name }) => name === 'holds');
     assert(holds);
     if (holds.position !== null) {
-      expect(store.comparePositions(holds.position, poison.position)).to.be.below(0);
+      expect(world.store.comparePositions(holds.position, poison.position)).to.be.below(0);
     }
   });
 
@@ -129,8 +128,8 @@ describe('a service with a poison event in its log', () => {
   });
 
   it('shows how far its consumers fall behind, where the store can tell', async () => {
-    const head = await store.head();
-    const behind = head && store.distance(last?.position, head.position);
+    const head = await world.store.head();
+    const behind = head && world.store.distance(last?.position, head.position);
     await eventually('the lag counts all that was not taken', async () => {
       const lag = await consumerMetric(world.url, 'coffer_consumer_lag_events');
       return CONSUMERS.every((name) => lag[name] === behind) || undefined;
@@ -138,7 +137,7 @@ describe('a service with a poison event in its log', () => {
   });
 
   it('stops at the same event again when it is only started again', async () => {
-    const node = await startNode(world.databaseUrl);
+    const node = await world.startNode();
     await eventually('both have stopped there', () => errorLines(node.logLines).length === 2 || undefined);
     await node.stop();
     for (const { event } of errorLines(node.logLines)) expect(event).to.include({ stream, revision: 1 });
@@ -149,18 +148,18 @@ describe('a service with a poison event in its log', () => {
     'goes on without loss after a start of a release that can take the event',
     async () => {
       // None of our releases can, so the event is changed into one that this release can process.
-      await pool.query(`update log.events set data = replace(data, 'a lot', '10') where id = $1`, [
+      await world.pool.query(`update log.events set data = replace(data, 'a lot', '10') where id = $1`, [
         poison.eventId,
       ]);
-      const node = await startNode(world.databaseUrl, { environment: { COFFER_REACTION_GRACE_MS: '0' } });
-      const rows = await caughtUpRows(world.databaseUrl);
-      await holdsCaughtUp(world.databaseUrl);
+      const node = await world.startNode();
+      const rows = await caughtUpRows(world);
+      await holdsCaughtUp(world);
       const shown = await node.client.get(
         `/portal/app/${test.appId}/test/users/${userId}/accounts?currency=CHIP`,
       );
       await node.stop();
       expect(errorLines(node.logLines)).to.deep.equal([]);
-      expect(rows).to.deep.equal(await freshRows(world.databaseUrl));
+      expect(rows).to.deep.equal(await freshRows(world, LEDGER_CONTEXTS.facts.projections));
       expect(textOf(shown, 'available')).to.equal('60');
     },
   );

@@ -1,31 +1,29 @@
 /** A trusted state is money: what somebody else writes into the table of snapshots is not trusted. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createPool, type Pool } from '@coffer/database';
-import { keptSnapshots, requireStatus, setUpApp } from '@coffer/host/testing';
 import { createLogger } from '@coffer/http';
-import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
+import { LEDGER_CONTEXTS } from '@coffer/ledger/testing';
+import type { PortalGiven } from '@coffer/portal';
+import { PORTAL_GIVEN } from '@coffer/portal/testing';
+import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
-import { configFrom } from './config.ts';
-import { installationSecrets } from './installationSecrets.ts';
-import { SECRETS, serviceTemplate, startNode, type World } from './testing/world.ts';
+import { keptSnapshots } from './snapshots.ts';
+import {
+  type ContextNode,
+  type ContextWorld,
+  requireStatus,
+  setUpApp,
+  startContexts,
+} from './testing/index.ts';
 
 describe('snapshots of streams', () => {
-  let database: TestDatabase;
-  let pool: Pool;
+  let world: ContextWorld<PortalGiven>;
 
   before(async () => {
-    database = await createTestDatabase(serviceTemplate);
-    pool = createPool({ ...database, applicationName: 'spec', onIdleError() {} });
+    world = await startContexts({ contexts: LEDGER_CONTEXTS, given: PORTAL_GIVEN });
   });
-  after(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  after(() => world.stop());
 
   it('that somebody has changed give no false balance after a restart, and are told of and named', async () => {
-    const first = await startNode(database.connectionString);
+    const first = await world.startNode();
     const app = (await setUpApp(first.client)).test;
     const { sessionId } = await app.newSession('10000');
     const stream = `playSession-test.${app.appId}.${sessionId}`;
@@ -36,14 +34,14 @@ describe('snapshots of streams', () => {
       requireStatus(await app.batch(sessionId, operations), 200);
     }
     await eventually('a snapshot is kept', async () => {
-      const { rowCount } = await pool.query('select from cache.snapshots where stream = $1', [stream]);
+      const { rowCount } = await world.pool.query('select from cache.snapshots where stream = $1', [stream]);
       return rowCount === 1 || undefined;
     });
     expect(await verified(first)).to.deep.equal([]);
     await first.stop();
 
     // As if no bet had ever been placed, at the stream's last event.
-    await pool.query(
+    await world.pool.query(
       `update cache.snapshots s set revision = e.revision, event_id = e.id,
               state = jsonb_set(
                 jsonb_set(split_part(state, E'\\n', 1)::jsonb, '{balance}', '"10000"'),
@@ -53,7 +51,7 @@ describe('snapshots of streams', () => {
         where s.stream = $1`,
       [stream],
     );
-    const second = await startNode(database.connectionString);
+    const second = await world.startNode();
     try {
       const post = (path: string, body: unknown) => second.client.post(path, body, { key: app.secretKey });
       const [fault, ...others] = await verified(second);
@@ -80,13 +78,13 @@ describe('snapshots of streams', () => {
   });
 
   it('are saved when a node stops, and spare the next one the fold', async () => {
-    const metricOf = async ({ url }: Pick<World, 'url'>, name: string) => {
+    const metricOf = async ({ url }: Pick<ContextNode, 'url'>, name: string) => {
       const line = (await (await fetch(`${url}/metrics`)).text())
         .split('\n')
         .find((one) => one.startsWith(name));
       return Number(line?.slice(name.length) ?? expect.fail(`no ${name}`));
     };
-    const first = await startNode(database.connectionString);
+    const first = await world.startNode();
     const app = (await setUpApp(first.client)).test;
     const { sessionId } = await app.newSession('10000');
     const bets = Array.from({ length: 60 }, (_, index) => {
@@ -97,7 +95,7 @@ describe('snapshots of streams', () => {
     expect(await metricOf(first, 'coffer_state_cache_hits_total ')).to.be.at.least(1);
     await first.stop();
 
-    const second = await startNode(database.connectionString);
+    const second = await world.startNode();
     try {
       const post = (path: string, body: unknown) => second.client.post(path, body, { key: app.secretKey });
       const { json } = requireStatus(await post('/ledger/balance', { sessionId }), 200);
@@ -112,33 +110,17 @@ describe('snapshots of streams', () => {
     }
   });
 
-  it('are neither kept nor used by a node that may not have the secret of the others, and it says so', async () => {
-    const databaseUrl = database.connectionString;
-    const secretsKey = Buffer.from(SECRETS.secretsKey).toString('base64');
-    const secretOf = async (variables: Readonly<Record<string, string>>) => {
-      const folder = await mkdtemp(join(tmpdir(), 'coffer-secrets-'));
-      const { snapshotSecret } = await installationSecrets(
-        configFrom({ COFFER_DATA_DIR: folder, ...variables }),
-      );
-      await rm(folder, { recursive: true });
-      return snapshotSecret;
-    };
-    expect(await secretOf({ DATABASE_URL: databaseUrl })).to.equal(undefined);
-    expect(await secretOf({ DATABASE_URL: databaseUrl, COFFER_SECRETS_KEY: secretsKey })).to.deep.equal(
-      Buffer.from(secretsKey, 'base64'),
-    );
-    expect(await secretOf({})).to.have.length(32);
-
+  it('are neither kept nor used by a node that may not have the secret of the others, and it says so', () => {
     const lines: string[] = [];
     const logger = createLogger({ level: 'info', destination: { write: (line) => lines.push(line) } });
-    expect(keptSnapshots({ snapshotSecret: undefined, logger }, pool)).to.equal(undefined);
+    expect(keptSnapshots({ snapshotSecret: undefined, logger }, world.pool)).to.equal(undefined);
     expect(lines.join()).to.include('COFFER_SECRETS_KEY is not given');
   });
 });
 
 const BETS = 2_200;
 
-async function verified({ client }: Pick<World, 'client'>): Promise<readonly unknown[]> {
+async function verified({ client }: Pick<ContextNode, 'client'>): Promise<readonly unknown[]> {
   const result = (await client.lines('/portal/log/verification')).at(-1)?.result;
   // The service checks its own lines against their schema.
   return (result as { readonly faults: readonly unknown[] }).faults;
