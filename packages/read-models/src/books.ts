@@ -8,19 +8,22 @@ import type { Queryable } from '@coffer/database';
 import type { RecordedEvent } from '@coffer/event-store';
 import type { Environment } from '@coffer/kernel';
 import { createRowCache, type RowCache } from './rowCache.ts';
-import { isNewTo, type StreamRow } from './rowProjection.ts';
-import { column, ROWS_A_STATEMENT, type RowTable, rowTable, type StoredRow } from './rowTable.ts';
+import { isNewTo } from './rowProjection.ts';
+import { column, ROWS_A_STATEMENT, type RowOf, type RowTable, rowTable, type StoredRow } from './rowTable.ts';
 
 /** One player's funds in one currency. Amounts in base units. */
-export interface AccountRow extends StreamRow {
-  readonly stream: string;
-  readonly appId: string;
-  readonly environment: Environment;
-  readonly userId: string;
-  readonly currencyId: number;
-  readonly available: bigint;
-  readonly held: bigint;
-}
+const accountColumns = {
+  stream: column.text(),
+  revision: column.integer,
+  appId: column.text(),
+  environment: column.text<Environment>(),
+  userId: column.text(),
+  currencyId: column.integer,
+  available: column.amount,
+  held: column.amount,
+};
+
+export type AccountRow = RowOf<typeof accountColumns>;
 
 /** The effect of an account's event. */
 export interface BookEntry {
@@ -42,36 +45,22 @@ export interface BooksProjection {
   readonly entryOf: (account: AccountRow | undefined, event: RecordedEvent) => BookEntry;
 }
 
+const accountTable: RowTable<AccountRow> = rowTable('accounts', 'stream', accountColumns);
+
 /** One of the seven book accounts of an app, an environment and a currency. */
-interface TrialBalanceRow {
+const trialBalanceColumns = {
   /** `<environment>.<appId>.<currencyId>.<account>` */
-  readonly book: string;
-  readonly appId: string;
-  readonly environment: Environment;
-  readonly currencyId: number;
-  readonly account: string;
-  readonly balance: bigint;
-}
-
-const accountTable: RowTable<AccountRow> = rowTable('accounts', 'stream', {
-  stream: column.text(),
-  revision: column.integer,
-  appId: column.text(),
-  environment: column.text(),
-  userId: column.text(),
-  currencyId: column.integer,
-  available: column.amount,
-  held: column.amount,
-});
-
-const trialBalanceTable: RowTable<TrialBalanceRow> = rowTable('trial_balances', 'book', {
   book: column.text(),
   appId: column.text(),
-  environment: column.text(),
+  environment: column.text<Environment>(),
   currencyId: column.integer,
   account: column.text(),
   balance: column.amount,
-});
+};
+
+type TrialBalanceRow = RowOf<typeof trialBalanceColumns>;
+
+const trialBalanceTable = rowTable('trial_balances', 'book', trialBalanceColumns);
 
 export function projectBooks(schema: string, books: BooksProjection): Projection {
   const accountRows = createRowCache(schema, accountTable);

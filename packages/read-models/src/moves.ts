@@ -1,64 +1,43 @@
 /** Moves on the chain: those under way, of an app or of a wallet, and their share in the books. */
 import { type Queryable, rowsOf, sql } from '@coffer/database';
 import type { Environment } from '@coffer/kernel';
-import { column, type RowTable, rowTable } from './rowTable.ts';
+import { column, type RowOf, type RowTable, rowTable } from './rowTable.ts';
 import { liveReadSchema } from './schema.ts';
 
 export type MoveRowStatus = 'pending' | 'submitted' | 'confirmed' | 'failed';
 
 /** Amounts in base units; times in ISO 8601 UTC with milliseconds. */
-export interface MoveRow {
-  readonly moveId: string;
-  readonly revision: number;
-  readonly appId: string;
-  readonly environment: Environment;
-  /** The owner of the stream: the app for the treasury's moves, the scope for moves of users' wallets. */
-  readonly ownerId: string;
-  readonly operation: 'deposit' | 'cashOut' | 'withdraw' | 'sweep';
-  /** `ref` or `idempotencyKey`. */
-  readonly key: string;
-  readonly userId: string;
-  readonly currencyId: number | null;
-  readonly mint: string;
-  readonly amount: bigint;
-  /** The wallet that pays. */
-  readonly walletId: string;
-  readonly fromAddress: string;
-  readonly toAddress: string;
-  /** `submitted` while a signed transaction may land. */
-  readonly status: MoveRowStatus;
-  readonly attempts: number;
-  /** The latest attempt's. */
-  readonly signature: string | null;
-  readonly slot: bigint | null;
-  readonly errorCode: string | null;
-  readonly requestedAt: string;
-  readonly updatedAt: string;
-}
-
-export const moveTable: RowTable<MoveRow> = rowTable('moves', 'moveId', {
+const columns = {
   moveId: column.text(),
   revision: column.integer,
   appId: column.text(),
-  environment: column.text(),
+  environment: column.text<Environment>(),
+  /** The owner of the stream: the app for the treasury's moves, the scope for moves of users' wallets. */
   ownerId: column.text(),
-  operation: column.text(),
+  operation: column.text<'deposit' | 'cashOut' | 'withdraw' | 'sweep'>(),
+  /** `ref` or `idempotencyKey`. */
   key: column.text(),
   userId: column.text(),
   currencyId: column.optional(column.integer),
   mint: column.text(),
   amount: column.amount,
+  /** The wallet that pays. */
   walletId: column.text(),
   fromAddress: column.text(),
   toAddress: column.text(),
-  status: column.text(),
+  /** `submitted` while a signed transaction may land. */
+  status: column.text<MoveRowStatus>(),
   attempts: column.integer,
+  /** The latest attempt's. */
   signature: column.optional(column.text()),
   slot: column.optional(column.amount),
   errorCode: column.optional(column.text()),
   requestedAt: column.instant,
   updatedAt: column.instant,
-});
+};
+
+export type MoveRow = RowOf<typeof columns>;
+export const moveTable: RowTable<MoveRow> = rowTable('moves', 'moveId', columns);
 
 export interface CurrencyPlace {
   readonly appId: string;

@@ -3,56 +3,38 @@ import type { Queryable } from '@coffer/database';
 import type { Environment } from '@coffer/kernel';
 import { listRows } from './listRows.ts';
 import type { Page, PageRequest } from './pages.ts';
-import { column, type RowTable, rowTable } from './rowTable.ts';
+import { column, type RowOf, type RowTable, rowTable } from './rowTable.ts';
 
 export type PlaySessionStatus = 'open' | 'settled';
 
 /** Amounts in base units; times in ISO 8601 UTC with milliseconds. */
-export interface PlaySessionRow {
-  readonly sessionId: string;
-  readonly revision: number;
-  readonly appId: string;
-  readonly environment: Environment;
-  readonly userId: string;
-  readonly gameCode: string;
-  readonly currency: string;
-  readonly currencyId: number;
-  readonly lockAmount: bigint;
-  /** In play while open, the payout once settled. */
-  readonly balance: bigint;
-  /** Accepted bets less those rolled back before the settlement. */
-  readonly totalBet: bigint;
-  readonly totalWin: bigint;
-  /** `payout`, `net` and `settledAt` are null while the session is open. */
-  readonly payout: bigint | null;
-  readonly net: bigint | null;
-  /** Stakes returned after the settlement, which do not change its figures. */
-  readonly lateRolledBack: bigint;
-  readonly status: PlaySessionStatus;
-  readonly openedAt: string;
-  readonly settledAt: string | null;
-}
-
-export const playSessionTable: RowTable<PlaySessionRow> = rowTable('play_sessions', 'sessionId', {
+const columns = {
   sessionId: column.text(),
   revision: column.integer,
   appId: column.text(),
-  environment: column.text(),
+  environment: column.text<Environment>(),
   userId: column.text(),
   gameCode: column.text(),
   currency: column.text(),
   currencyId: column.integer,
   lockAmount: column.amount,
+  /** In play while open, the payout once settled. */
   balance: column.amount,
+  /** Accepted bets less those rolled back before the settlement. */
   totalBet: column.amount,
   totalWin: column.amount,
+  /** `payout`, `net` and `settledAt` are null while the session is open. */
   payout: column.optional(column.amount),
   net: column.optional(column.amount),
+  /** Stakes returned after the settlement, which do not change its figures. */
   lateRolledBack: column.amount,
-  status: column.text(),
+  status: column.text<PlaySessionStatus>(),
   openedAt: column.instant,
   settledAt: column.optional(column.instant),
-});
+};
+
+export type PlaySessionRow = RowOf<typeof columns>;
+export const playSessionTable: RowTable<PlaySessionRow> = rowTable('play_sessions', 'sessionId', columns);
 
 export interface PlaySessionQuery extends PageRequest {
   readonly appId: string;
