@@ -33,8 +33,8 @@ export interface ReconcileNeeds extends Platform {
   readonly finalFundsOf: ChainReconcilerDependencies['fundsOf'];
   /** The time in which the scrub checks everything once. */
   readonly scrubPassMs: number;
-  /** How often the ends of moves are looked up on the chain; undefined: the default. */
-  readonly bearOutEveryMs: number | undefined;
+  /** How often the ends of moves are looked up on the chain, and when a problem is looked at again. */
+  readonly chainReconciling: { readonly bearOutEveryMs?: number; readonly againAfterMs?: number };
 }
 
 interface OperatorWallets {
@@ -55,6 +55,7 @@ export const reconcileContext = defineContext({
   migrations: [reconcileMigrations],
   create(needs: ReconcileNeeds) {
     const { pool, store, clock, logger, whole, directory, skips, places, chains } = needs;
+    const { bearOutEveryMs: everyMs, againAfterMs } = needs.chainReconciling;
     const reconciling = {
       pool,
       store,
@@ -82,6 +83,7 @@ export const reconcileContext = defineContext({
       clock,
       chainOf: chains.of,
       fundsOf: needs.finalFundsOf,
+      ...(againAfterMs !== undefined && { againAfterMs }),
       onDoubt: ({ appId, environment }) =>
         logger.info({ appId, environment }, 'the chain and the books seem to disagree; looking again'),
       currenciesOf: (place) => currenciesOn(directory, place),
@@ -116,7 +118,7 @@ export const reconcileContext = defineContext({
               pool,
               bearOut: chainReconciler.bearOut,
               hasChain,
-              ...(needs.bearOutEveryMs !== undefined && { everyMs: needs.bearOutEveryMs }),
+              ...(everyMs !== undefined && { everyMs }),
               onTrouble: (error, place) =>
                 logger.info({ ...place, err: error }, 'the ends of moves were not looked for on the chain'),
             }),

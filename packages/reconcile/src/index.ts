@@ -1,8 +1,7 @@
 export * from './chain/bearingOut.ts';
-export { chainBodyOf } from './chain/chainBody.ts';
 export * from './chain/chainReconciler.ts';
 export * from './chain/chainReport.ts';
-export { reconcileContext } from './context.ts';
+export { type ReconcileNeeds, reconcileContext } from './context.ts';
 export { reconcileErrors } from './errors.ts';
 export { reconcileMigrations } from './migrations.ts';
 export * from './reconciler.ts';

@@ -4,6 +4,7 @@ import { fileTransport, type MailTransport, smtpTransport } from '@coffer/auth';
 import type { Environment } from '@coffer/kernel';
 import type { MovePolicy } from '@coffer/moves';
 import type { Mints } from '@coffer/portal';
+import type { ReconcileNeeds } from '@coffer/reconcile';
 import type { OpenChains } from '@coffer/solana';
 import type { MasterKey, MasterKeys } from '@coffer/wallets';
 import type { Config } from './config.ts';
@@ -17,8 +18,8 @@ export interface InstallationOptions {
   readonly chains: OpenChains;
   /** Given if the installation keeps its own keys. */
   readonly makeNextMasterKey: ((environment: Environment) => Promise<MasterKey>) | undefined;
-  /** For specs: how often the chain is polled for the ends of moves. */
-  readonly bearOutEveryMs?: number;
+  /** For specs. Default: the pace of `@coffer/reconcile`. */
+  readonly chainReconciling?: ReconcileNeeds['chainReconciling'];
 }
 
 export interface Installation {
@@ -36,7 +37,7 @@ export interface Installation {
   readonly reconcileSchedule: string;
   readonly fullReconcileSchedule: string | undefined;
   readonly scrubPassMs: number;
-  readonly bearOutEveryMs: number | undefined;
+  readonly chainReconciling: ReconcileNeeds['chainReconciling'];
 }
 
 export function installationOf(options: InstallationOptions): Installation {
@@ -56,7 +57,7 @@ export function installationOf(options: InstallationOptions): Installation {
     reconcileSchedule,
     fullReconcileSchedule,
     scrubPassMs,
-    bearOutEveryMs: options.bearOutEveryMs,
+    chainReconciling: options.chainReconciling ?? {},
   };
 }
 

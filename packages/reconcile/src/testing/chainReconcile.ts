@@ -32,8 +32,13 @@ export type ReconciledOnChain = Awaited<ReturnType<typeof startReconciledOnChain
 
 const installation = defineContext({
   name: 'installation',
-  // The ends of moves are looked up when a spec asks.
-  create: () => ({ provides: { scrubPassMs: 1_000, bearOutEveryMs: 24 * 60 * 60 * 1000 } }),
+  create: () => ({
+    provides: {
+      scrubPassMs: 1_000,
+      // The ends of moves are looked up when a spec asks, and its node does not lag behind.
+      chainReconciling: { bearOutEveryMs: 24 * 60 * 60 * 1000, againAfterMs: 10 },
+    },
+  }),
 });
 const RECONCILED_ON_CHAIN = WALLET_CONTEXTS.with(ledgerContext).with(installation).with(reconcileContext);
 

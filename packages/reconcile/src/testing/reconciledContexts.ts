@@ -14,7 +14,7 @@ const installation = defineContext({
       operatorWallets: { find: async () => undefined },
       finalFundsOf,
       scrubPassMs: 1_000,
-      bearOutEveryMs: undefined,
+      chainReconciling: {},
     },
   }),
 });

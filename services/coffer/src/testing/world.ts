@@ -116,7 +116,7 @@ export async function startNode(
     makeNextMasterKey: undefined,
     chains,
     // Not while a spec runs.
-    bearOutEveryMs: A_DAY_MS,
+    chainReconciling: { bearOutEveryMs: A_DAY_MS },
     roles,
     databaseUrl,
     ...SECRETS,
