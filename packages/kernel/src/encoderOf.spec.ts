@@ -10,7 +10,7 @@ const described = z.object({
   net: signedFigure.nullable(),
   note: z.string().optional(),
   at: z.object({ slot: z.int() }).nullable(),
-  items: z.array(z.object({ balance: figure })),
+  items: z.array(z.object({ balance: figure })).readonly(),
 });
 
 const value = fc.record({

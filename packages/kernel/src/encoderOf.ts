@@ -25,6 +25,7 @@ function encoder(schema: z.core.$ZodType): Encode {
     const encode = encoder(schema.unwrap());
     return (value) => (value === null || value === undefined ? value : encode(value));
   }
+  if (schema instanceof z.ZodReadonly) return encoder(schema.unwrap());
   if (schema instanceof z.ZodArray) {
     const encode = encoder(schema.element);
     return (value) => {

@@ -18,7 +18,8 @@ import {
 } from '@coffer/solana';
 import { reject } from './errors.ts';
 import { isTokenAccountOf, type OwnAddressesOf } from './ownAddresses.ts';
-import type { Wallets, WalletView } from './wallets.ts';
+import type { WalletBalance, WalletView } from './wallet.resource.ts';
+import type { Wallets } from './wallets.ts';
 
 /** A wallet that strangers filled with worthless tokens is shown in part. */
 const MOST_TOKENS = 1_000;
@@ -30,23 +31,6 @@ export interface ChainCurrency {
   readonly decimals: number;
   /** `native`, a base58 mint address, or null where it is not on that chain. */
   readonly mint: Readonly<Record<Environment, string | null>>;
-}
-
-interface Labelled {
-  readonly amount: bigint;
-  readonly decimals: number;
-  /** Null where the app has no currency for it. */
-  readonly currency: string | null;
-  readonly currencyId: number | null;
-}
-
-interface WalletBalance {
-  readonly walletId: string;
-  readonly address: Address;
-  readonly environment: Environment;
-  readonly native: Labelled & { readonly symbol: 'SOL' };
-  /** Each mint once, those of the app's currencies first. */
-  readonly tokens: readonly (Labelled & { readonly mint: Address })[];
 }
 
 /** By currency id or by mint; neither means the native currency. */
@@ -234,7 +218,7 @@ function rejectionOf(problem: TransferProblem, amount: bigint) {
   }
 }
 
-type LabelOf = (mint: string) => Pick<Labelled, 'currency' | 'currencyId'>;
+type LabelOf = (mint: string) => Pick<WalletBalance['native'], 'currency' | 'currencyId'>;
 
 /** If several currencies name one mint, the one with the lowest id labels it. */
 function labelsIn(known: readonly ChainCurrency[], environment: Environment): LabelOf {
@@ -258,4 +242,5 @@ async function tokensOf(chain: Chain, held: readonly TokenAccount[], labelOf: La
   });
 }
 
-const rank = ({ currencyId }: Pick<Labelled, 'currencyId'>): number => currencyId ?? Number.MAX_SAFE_INTEGER;
+const rank = ({ currencyId }: Pick<WalletBalance['native'], 'currencyId'>): number =>
+  currencyId ?? Number.MAX_SAFE_INTEGER;

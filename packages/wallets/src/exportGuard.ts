@@ -7,23 +7,11 @@ import type { ChainCurrency } from './chainWallets.ts';
 import type { WalletPlace } from './domain/walletIds.ts';
 import { reject } from './errors.ts';
 import { isRecent, reauthenticationRequired } from './recentSignIn.ts';
-import type { WalletView } from './wallets.ts';
+import type { ExportPreflight, WalletView } from './wallet.resource.ts';
 
-type ExportObstacle = 'below_floor' | 'moves_in_flight' | 'reauthentication_required';
-
+type ExportObstacle = ExportPreflight['reasons'][number];
 /** How much of a currency the wallet is required to hold, and how much it holds. */
-interface Floor {
-  readonly currency: string;
-  readonly minimum: bigint;
-  readonly balance: bigint;
-}
-
-interface ExportPreflight {
-  readonly allowed: boolean;
-  readonly reasons: readonly ExportObstacle[];
-  readonly floor: readonly Floor[];
-}
-
+type Floor = ExportPreflight['floor'][number];
 type Caller = Pick<SessionCaller, 'appId' | 'scopeId' | 'environment' | 'authenticatedAt'>;
 export interface ExportGuard {
   readonly look: (caller: Caller, wallet: WalletView, deadline: Deadline) => Promise<ExportPreflight>;

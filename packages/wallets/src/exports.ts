@@ -16,7 +16,8 @@ import { openKey } from './envelope.ts';
 import { reject } from './errors.ts';
 import type { MasterKeys } from './masterKeys.ts';
 import { destroyRetiredKeys, type KeyOpening, takeKeyForOpening } from './sealedKeys.ts';
-import { placeOf, viewOf, type Wallets, type WalletView } from './wallets.ts';
+import type { WalletView } from './wallet.resource.ts';
+import { placeOf, viewOf, type Wallets } from './wallets.ts';
 
 /** How long a repeat of the request gets the key again. */
 export const EXPORT_LIFETIME_MS = 24 * 60 * 60 * 1000;

@@ -1,7 +1,15 @@
 /** How an operator replaces a user's wallet, and looks up the app's own. */
 import { type CommandContext, requestedBy } from '@coffer/event-store';
 import { type Endpoint, endpoint } from '@coffer/http';
-import { type AppPlace, type Clock, figure, isBase58Address, isoTimeOf, longCallerId } from '@coffer/kernel';
+import {
+  type AppPlace,
+  type Clock,
+  encoderOf,
+  figure,
+  isBase58Address,
+  isoTimeOf,
+  longCallerId,
+} from '@coffer/kernel';
 import { type AppDirectory, PLACE_ERRORS, placeOf } from '@coffer/portal';
 import type { Chains } from '@coffer/solana';
 import type { Users } from '@coffer/users';
@@ -26,7 +34,7 @@ const walletBody = z.object({
   status: z.enum(['active', 'exported', 'migrated']),
 });
 
-const migratedBody = z.object({
+const migratedWallet = z.object({
   from: walletBody,
   to: walletBody,
   sweeps: z.array(
@@ -39,7 +47,7 @@ const migratedBody = z.object({
   ),
 });
 
-const appWalletsBody = z.object({
+const appWallets = z.object({
   items: z.array(
     z.object({
       role: operatorWalletRole,
@@ -49,6 +57,9 @@ const appWalletsBody = z.object({
     }),
   ),
 });
+
+const migratedBody = encoderOf(migratedWallet);
+const appWalletsBody = encoderOf(appWallets);
 
 export const operatorWalletEndpoints = ({
   directory,
@@ -66,7 +77,7 @@ export const operatorWalletEndpoints = ({
     description:
       'The same ref never changes the address again: it sends on what has since arrived at the old one, and answers how things stand now. Less than an account must hold stays where it is.',
     body: z.strictObject({ ref: longCallerId }),
-    success: { status: 200, schema: migratedBody },
+    success: { status: 200, schema: migratedWallet },
     errors: [
       ...PLACE_ERRORS,
       'users/not_found',
@@ -81,8 +92,7 @@ export const operatorWalletEndpoints = ({
       const place = { appId, scopeId, environment, userId: params.userId };
       await users.show(place, context);
       const by = requestedBy(context, isoTimeOf(clock));
-      const { from, to, sweeps } = await migration.migrate(place, body.ref, by);
-      return { status: 200, body: migratedBody.encode({ from, to, sweeps: [...sweeps] }) };
+      return { status: 200, body: migratedBody(await migration.migrate(place, body.ref, by)) };
     },
   }),
   endpoint({
@@ -90,7 +100,7 @@ export const operatorWalletEndpoints = ({
     path: '/portal/app/:appId/:environment/wallets',
     credential: 'operator',
     summary: 'Show the wallets of the app itself: the treasury and the payer of network fees',
-    success: { status: 200, schema: appWalletsBody },
+    success: { status: 200, schema: appWallets },
     errors: [...PLACE_ERRORS, 'wallets/keys_unavailable', 'chain/unreachable'],
     handle: async ({ params, context }) => {
       const place = await placeOf(directory, params);
@@ -98,7 +108,7 @@ export const operatorWalletEndpoints = ({
       const items = await Promise.all(
         operatorWalletRole.options.map((role) => shown(operatorWallets, chains, { ...place, role }, by)),
       );
-      return { status: 200, body: appWalletsBody.encode({ items }) };
+      return { status: 200, body: appWalletsBody({ items }) };
     },
   }),
 ];

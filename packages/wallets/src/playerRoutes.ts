@@ -5,9 +5,6 @@ import {
   ADDRESS_SCHEMA,
   addressText,
   type Clock,
-  environment,
-  figure,
-  idText,
   isoTimeOf,
   longCallerId,
   mintText,
@@ -20,6 +17,14 @@ import { reject } from './errors.ts';
 import type { ExportGuard } from './exportGuard.ts';
 import type { Exports } from './exports.ts';
 import { requireRecent } from './recentSignIn.ts';
+import {
+  exportedWallet,
+  exportPreflight,
+  exportPreflightBody,
+  playerWallet,
+  walletBalance,
+  walletBalanceBody,
+} from './wallet.resource.ts';
 import type { Wallets } from './wallets.ts';
 
 export interface PlayerWalletRoutes {
@@ -33,46 +38,6 @@ export interface PlayerWalletRoutes {
     caller: Pick<SessionCaller, 'appId' | 'environment'>,
   ) => Promise<number | 'off'> | number | 'off';
 }
-
-const walletBody = z.strictObject({
-  id: idText('wlt'),
-  userId: idText('usr'),
-  address: addressText,
-  environment,
-  custody: z.literal('operator'),
-  status: z.enum(['active', 'exported', 'migrated']),
-  createdAt: z.iso.datetime(),
-});
-
-const labelled = {
-  amount: figure,
-  decimals: z.int(),
-  currency: z.string().nullable(),
-  currencyId: z.int().nullable(),
-};
-const balanceBody = z.strictObject({
-  walletId: idText('wlt'),
-  address: addressText,
-  environment,
-  native: z.strictObject({ symbol: z.literal('SOL'), ...labelled }),
-  tokens: z.array(z.strictObject({ mint: z.string(), ...labelled })).readonly(),
-});
-
-const exportBody = z.strictObject({
-  exported: z.strictObject({
-    id: z.string(),
-    address: z.string(),
-    secretKey: z.string().optional(),
-    sealedSecretKey: z.string().optional(),
-  }),
-  wallet: walletBody,
-});
-
-const preflightBody = z.strictObject({
-  allowed: z.boolean(),
-  reasons: z.array(z.enum(['below_floor', 'moves_in_flight', 'reauthentication_required'])).readonly(),
-  floor: z.array(z.strictObject({ currency: z.string(), minimum: figure, balance: figure })).readonly(),
-});
 
 /** The canonical base64 of 32 bytes. */
 const x25519PublicKey = z
@@ -95,7 +60,7 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
         'POST /wallets/:walletId/export': { walletId: '$response.body#/id' },
         'POST /wallets/:walletId/sign': { walletId: '$response.body#/id' },
       },
-      success: { status: 200, schema: walletBody },
+      success: { status: 200, schema: playerWallet },
       errors: ['wallets/not_found'],
       handle: async ({ caller, context }) => {
         const owned = await wallets.walletsOf(placeOf(caller), context);
@@ -111,11 +76,11 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
       summary: 'Get what a wallet holds on the chain',
       description:
         'Read from the chain each time, at commitment "confirmed". Tokens carry the code of the app\'s currency for their mint, or null if there is none.',
-      success: { status: 200, schema: balanceBody },
+      success: { status: 200, schema: walletBalance },
       errors: ['wallets/not_found', 'chain/not_configured', 'chain/unreachable'],
       handle: async ({ caller, params, context }) => {
         const body = await chainWallets.balance(placeOf(caller), params.walletId, context);
-        return { status: 200, body: balanceBody.encode(body) };
+        return { status: 200, body: walletBalanceBody(body) };
       },
     }),
     endpoint({
@@ -202,7 +167,7 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
       links: {
         'POST /wallets/:walletId/export': { walletId: '$request.path.walletId' },
       },
-      success: { status: 200, schema: preflightBody },
+      success: { status: 200, schema: exportPreflight },
       errors: [
         'wallets/not_found',
         'wallets/not_active',
@@ -215,7 +180,7 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
         const wallet = owned.find(({ id }) => id === params.walletId);
         if (!wallet) throw reject('wallets/not_found');
         if (wallet.status !== 'active') throw reject('wallets/not_active', { status: wallet.status });
-        return { status: 200, body: preflightBody.encode(await exportGuard.look(caller, wallet, context)) };
+        return { status: 200, body: exportPreflightBody(await exportGuard.look(caller, wallet, context)) };
       },
     }),
     endpoint({
@@ -233,7 +198,7 @@ export function playerWalletEndpoints(routes: PlayerWalletRoutes): readonly Endp
       links: {
         'GET /wallets/:walletId/balance': { walletId: '$response.body#/wallet/id' },
       },
-      success: { status: 200, schema: exportBody },
+      success: { status: 200, schema: exportedWallet },
       errors: [
         'wallets/not_found',
         'wallets/idempotency_conflict',

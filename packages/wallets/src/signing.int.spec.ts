@@ -27,7 +27,7 @@ import {
   type SigningWorld,
   startSigningWorld,
 } from './testing/index.ts';
-import type { WalletView } from './wallets.ts';
+import type { WalletView } from './wallet.resource.ts';
 
 describe('signing', () => {
   let world: SigningWorld;

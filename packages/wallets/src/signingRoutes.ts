@@ -5,7 +5,8 @@ import { z } from 'zod';
 import { reject } from './errors.ts';
 import { requireRecent } from './recentSignIn.ts';
 import type { SignTransaction } from './signing.ts';
-import type { Wallets, WalletView } from './wallets.ts';
+import type { WalletView } from './wallet.resource.ts';
+import type { Wallets } from './wallets.ts';
 
 export interface SigningRoutes {
   readonly sign: SignTransaction;

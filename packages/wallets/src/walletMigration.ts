@@ -12,7 +12,8 @@ import type { ProvisionedWallet } from './domain/wallet.state.ts';
 import { wallet } from './domain/wallet.ts';
 import { walletStreamName } from './domain/walletIds.ts';
 import { reject } from './errors.ts';
-import { placeOf, viewOf, type Wallets, type WalletView } from './wallets.ts';
+import type { WalletView } from './wallet.resource.ts';
+import { placeOf, viewOf, type Wallets } from './wallets.ts';
 
 interface Migrated {
   readonly from: WalletView;

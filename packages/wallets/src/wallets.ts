@@ -18,6 +18,7 @@ import type { ProvisionedWallet, Successor, WalletState, WalletStatus } from './
 import { wallet } from './domain/wallet.ts';
 import { type WalletPlace, walletIdOf, walletStreamName } from './domain/walletIds.ts';
 import { retireKey } from './sealedKeys.ts';
+import type { WalletView } from './wallet.resource.ts';
 import { keyOf, type WalletKeyDependencies } from './walletKeys.ts';
 
 /** Whose wallet was provisioned, if the event says so; undefined for every other event. */
@@ -41,13 +42,6 @@ export interface WalletSummary {
   readonly environment: Environment;
   readonly custody: 'operator';
   readonly status: WalletStatus;
-}
-
-/** Source: contract, Wallets (GET /wallets/me). */
-export interface WalletView extends WalletSummary {
-  readonly userId: string;
-  /** ISO 8601 UTC with milliseconds. */
-  readonly createdAt: string;
 }
 
 export const walletSummary = ({
