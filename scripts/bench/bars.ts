@@ -17,6 +17,7 @@ const BARS = {
   openLoop: { name: 'p99 of bets at 2,000/s / bare inserts', atMost: 5, unit: 'x' },
   openLoopP99: { name: 'p99 at half of the most', atMost: 20, unit: 'ms' },
   openLoopP999: { name: 'p99.9 at half of the most', atMost: 40, unit: 'ms' },
+  loopDelay: { name: 'p99 delay of the API thread at 256', atMost: 15, unit: 'ms' },
   verifyAt64: { name: 'verify / plain Express, 64 connections', atLeast: 0.4, unit: 'x' },
   append: { name: 'conditional append / bare insert', atLeast: 0.6, unit: 'x' },
   replay: { name: 'replay / bare select', atLeast: 0.6, unit: 'x' },

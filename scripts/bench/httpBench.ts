@@ -5,6 +5,7 @@ import type { LoadOrder, LoadOutcome, LoadReport, LoadRequests } from './load.ts
 import { BETS_PER_BATCH, OPEN_SESSIONS, SIGNED_IN_PLAYERS } from './plan.ts';
 import { openSessions } from './players.ts';
 import type { Target } from './preparedRequest.ts';
+import { type ProcessorTimes, processorTimes, spentBetween } from './processorTimes.ts';
 import { cleanEnvironment, type ServiceUnderTest } from './service.ts';
 import { type SignedInPlayers, signInPlayers } from './signIns.ts';
 import { comeToRest, processFigures } from './watch.ts';
@@ -25,15 +26,26 @@ const STOP_LIMIT_MS = 5_000;
 const ANSWER_MARGIN_MS = 60_000;
 const FILL_LIMIT_MS = 180_000;
 
+/** What the service spent while its route was measured; empty and null for a yardstick. */
+export interface RouteReport extends LoadReport {
+  /** Milliseconds of processor time by process and thread; empty where the system does not tell. */
+  readonly spent: ProcessorTimes;
+  readonly loopDelayP99Ms: number | null;
+}
+
 export interface HttpBench {
-  measure(route: RouteName, connections: number, until: LoadOrder['until']): Promise<LoadReport>;
+  measure(route: RouteName, connections: number, until: LoadOrder['until']): Promise<RouteReport>;
   /** Waits until the service has nothing left to do, and notes its memory. */
   rest(): Promise<void>;
   readonly bets: () => number;
   readonly largestResidentMiB: () => number;
 }
 
-export async function prepareHttpBench(run: Run, service: ServiceUnderTest): Promise<HttpBench> {
+export async function prepareHttpBench(
+  run: Run,
+  service: ServiceUnderTest,
+  sessions = OPEN_SESSIONS,
+): Promise<HttpBench> {
   const yardsticks = await startYardsticks(run);
   const generator = forkChild(run, join(import.meta.dirname, 'loadGenerator.ts'), {
     name: 'The load generator',
@@ -49,8 +61,8 @@ export async function prepareHttpBench(run: Run, service: ServiceUnderTest): Pro
 
   /** Only if bets are measured, because sessions take a while to open. */
   const openedSessions = once(() => {
-    run.progress(`opening ${OPEN_SESSIONS} sessions`);
-    return openSessions(options, OPEN_SESSIONS);
+    run.progress(`opening ${sessions} sessions`);
+    return openSessions(options, sessions);
   });
   const signedInPlayers = once((): Promise<SignedInPlayers> => {
     run.progress(`signing ${SIGNED_IN_PLAYERS} players in`);
@@ -112,21 +124,30 @@ export async function prepareHttpBench(run: Run, service: ServiceUnderTest): Pro
     }
   };
 
+  const timesNow = () => processorTimes(pidOf(service.child), pidOf(generator));
+
   return {
     async measure(route, connections, until) {
       const order: LoadOrder = { ...(await orderOf(route)), connections, until };
       const durationMs = until.kind === 'answers' ? FILL_LIMIT_MS : until.measuredMs + ANSWER_MARGIN_MS;
+      const isOurs = order.target.port === service.port;
+      const before = isOurs ? await timesNow() : undefined;
       const answer = askChild(generator, order, durationMs);
       const report = reportOf(
         await Promise.race([answer, yardsticks.child.ended, service.child.ended]),
         route,
       );
-      if (order.requests.kind === 'bets' && order.target.port === service.port) {
+      if (order.requests.kind === 'bets' && isOurs) {
         betRequests += report.answersInAll;
         bets += report.answersInAll * order.requests.betsPerRequest;
       }
       if (route === 'challenge') challenges = report.keptAnswers;
-      return report;
+      const after = before && (await timesNow());
+      return {
+        ...report,
+        spent: before && after ? spentBetween(before, after) : new Map(),
+        loopDelayP99Ms: isOurs ? (await processFigures(service.origin, run.signal)).loopDelayP99Ms : null,
+      };
     },
     async rest() {
       const { residentMiB } = await processFigures(service.origin, run.signal);
@@ -136,6 +157,11 @@ export async function prepareHttpBench(run: Run, service: ServiceUnderTest): Pro
     bets: () => bets,
     largestResidentMiB: () => largestResidentMiB,
   };
+}
+
+function pidOf({ process: { pid } }: Child): number {
+  if (pid === undefined) throw new Error('A process that was started has a number.');
+  return pid;
 }
 
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {

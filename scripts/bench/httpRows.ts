@@ -1,7 +1,7 @@
 /** Measures the routes of the service against the yardsticks, in turns. */
 import type { Run } from './children.ts';
-import type { HttpBench, RouteName } from './httpBench.ts';
-import type { LoadOrder, LoadReport } from './load.ts';
+import type { HttpBench, RouteName, RouteReport } from './httpBench.ts';
+import type { LoadOrder } from './load.ts';
 import {
   BATCH_CONNECTIONS,
   BATCHES_PER_TURN,
@@ -17,7 +17,7 @@ import { processFigures } from './watch.ts';
 export interface RouteRow {
   readonly route: RouteName;
   readonly connections: number;
-  readonly rounds: readonly LoadReport[];
+  readonly rounds: readonly RouteReport[];
 }
 
 export interface BetFigures {
@@ -74,8 +74,7 @@ export async function measureBets(
   const missing = Math.max(0, BETS_BEFORE_MEMORY - bench.bets());
   if (missing > 0) {
     run.progress(`${missing} more bets before memory is read`);
-    const answers = Math.ceil(missing / BETS_PER_BATCH);
-    await bench.measure('batch', BATCH_CONNECTIONS, { kind: 'answers', answers });
+    await placeBets(bench, missing);
   }
   await lookAtMemory();
   if (!memory) throw new Error('There were too few bets to read the memory.');
@@ -103,6 +102,12 @@ export async function measureSignIns(
   return takeTurns(run, bench, plan, turns, plan.rounds, async () => undefined);
 }
 
+/** Quickly: in batches. */
+export async function placeBets(bench: HttpBench, bets: number): Promise<void> {
+  const answers = Math.ceil(bets / BETS_PER_BATCH);
+  await bench.measure('batch', BATCH_CONNECTIONS, { kind: 'answers', answers });
+}
+
 async function warmUp(bench: HttpBench, plan: BenchPlan, routes: readonly RouteName[]): Promise<void> {
   for (const route of routes) {
     await bench.measure(route, 64, { kind: 'time', rampMs: 0, measuredMs: plan.warmUpMs });
@@ -117,7 +122,7 @@ async function takeTurns(
   rounds: number,
   afterEach: () => Promise<void>,
 ): Promise<readonly RouteRow[]> {
-  const reports = turns.map((): LoadReport[] => []);
+  const reports = turns.map((): RouteReport[] => []);
   for (let round = 0; round < rounds; round++) {
     for (const [index, [route, connections]] of turns.entries()) {
       await bench.rest();

@@ -53,6 +53,10 @@ interface RouteFigures {
   readonly betsPerSecond: number | null;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  /** Of the API thread. */
+  readonly loopDelayP99Ms: number | null;
+  /** Microseconds of processor time of each request by process and thread, the largest first. */
+  readonly spentUs: Readonly<Record<string, number>>;
 }
 
 /** Medians over the rounds; latencies from the due time. */
@@ -127,6 +131,12 @@ function betVerdicts({ rows }: BetFigures): readonly Verdict[] {
     judge('betAt64', ratios(betAt64, betAt256)),
     judge('hotSession', ratios(rates(rows, 'hotSession', 64), betAt64)),
     judge('batch', inBatches),
+    judge(
+      'loopDelay',
+      (rows.find(({ route, connections }) => route === 'bet' && connections === 256)?.rounds ?? []).map(
+        ({ loopDelayP99Ms }) => loopDelayP99Ms ?? Number.NaN,
+      ),
+    ),
   ];
 }
 
@@ -204,7 +214,25 @@ function figuresOf(row: RouteRow): RouteFigures {
     betsPerSecond: bets === null ? null : requestsPerSecond * bets,
     p50Ms: median(row.rounds.map(({ p50Ms }) => p50Ms)),
     p99Ms: median(row.rounds.map(({ p99Ms }) => p99Ms)),
+    loopDelayP99Ms: row.rounds.some(({ loopDelayP99Ms }) => loopDelayP99Ms === null)
+      ? null
+      : median(row.rounds.map(({ loopDelayP99Ms }) => loopDelayP99Ms ?? Number.NaN)),
+    spentUs: spentUsOf(row),
   };
+}
+
+/** Over all rounds; what takes less than a microsecond is not told. */
+function spentUsOf({ rounds }: RouteRow): Readonly<Record<string, number>> {
+  const spentMs = new Map<string, number>();
+  let answers = 0;
+  for (const { spent, answersInAll } of rounds) {
+    answers += answersInAll;
+    for (const [what, ms] of spent) spentMs.set(what, (spentMs.get(what) ?? 0) + ms);
+  }
+  const shares = [...spentMs].map(([what, ms]) => [what, (ms * 1_000) / answers] as const);
+  return Object.fromEntries(
+    shares.filter(([, us]) => us >= 1).toSorted(([, left], [, right]) => right - left),
+  );
 }
 
 const ROUTE_WORDS: Readonly<Record<RouteName, string>> = {
@@ -242,7 +270,7 @@ export function textOf(result: BenchResult): string {
     `${plan} run on ${machine.cores} cores of ${machine.model}, Node ${machine.node}, ${machine.platform}`,
     '',
     ...section(routes, [
-      ['route', 'connections', 'requests/s', 'bets/s', 'p50 ms', 'p99 ms'],
+      ['route', 'connections', 'requests/s', 'bets/s', 'p50 ms', 'p99 ms', 'loop p99 ms'],
       ...routes.map((row) => [
         ROUTE_WORDS[row.route],
         String(row.connections),
@@ -250,7 +278,12 @@ export function textOf(result: BenchResult): string {
         row.betsPerSecond === null ? '' : whole(row.betsPerSecond),
         short(row.p50Ms),
         short(row.p99Ms),
+        row.loopDelayP99Ms === null ? '' : short(row.loopDelayP99Ms),
       ]),
+    ]),
+    ...section(spentLines(routes), [
+      ['processor time of a bet, 256 connections', 'us'],
+      ...spentLines(routes),
     ]),
     ...section(openLoop, [
       ['bets at a fixed rate', 'p50 ms', 'p99 ms', 'p99.9 ms', 'bare p99 ms', 'generator late p99 ms'],
@@ -307,6 +340,11 @@ export function textOf(result: BenchResult): string {
     '',
   ].join('\n');
 }
+
+const spentLines = (routes: BenchResult['routes']): readonly (readonly string[])[] => {
+  const row = routes.find(({ route, connections }) => route === 'bet' && connections === 256);
+  return Object.entries(row?.spentUs ?? {}).map(([what, us]) => [what, us.toFixed(1)]);
+};
 
 /** Empty if nothing was measured. */
 const section = (measured: readonly unknown[], rows: readonly (readonly string[])[]): readonly string[] =>

@@ -4,6 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface ProcessFigures {
   readonly cpuSeconds: number;
   readonly residentMiB: number;
+  /** How long what was due waited for the API thread, since the metrics were last read. */
+  readonly loopDelayP99Ms: number;
 }
 
 const REST_LIMIT_MS = 6_000;
@@ -17,6 +19,8 @@ export async function processFigures(origin: string, signal: AbortSignal): Promi
   return {
     cpuSeconds: figureOf(text, 'process_cpu_seconds_total'),
     residentMiB: figureOf(text, 'process_resident_memory_bytes') / 1024 / 1024,
+    loopDelayP99Ms:
+      figureOf(text, 'coffer_event_loop_delay_seconds\\{thread="api",quantile="0.99"\\}') * 1_000,
   };
 }
 
