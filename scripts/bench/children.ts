@@ -62,6 +62,11 @@ export async function runNode(run: Run, args: readonly string[], options: ChildO
   });
 }
 
+export function pidOf({ process: { pid } }: Child): number {
+  if (pid === undefined) throw new Error('A process that was started has a number.');
+  return pid;
+}
+
 /** Stops the child with SIGTERM, later with SIGKILL. Resolves when it is gone. */
 export async function stopChild(child: ChildProcess, limitMs: number): Promise<void> {
   if (hasEnded(child)) return;

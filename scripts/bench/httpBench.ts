@@ -1,6 +1,6 @@
 /** A running service, the yardsticks and the load generator, ready to be measured route by route. */
 import { join } from 'node:path';
-import { askChild, type Child, forkChild, nextMessage, type Run } from './children.ts';
+import { askChild, type Child, forkChild, nextMessage, pidOf, type Run } from './children.ts';
 import type { LoadOrder, LoadOutcome, LoadReport, LoadRequests } from './load.ts';
 import { BETS_PER_BATCH, OPEN_SESSIONS, SIGNED_IN_PLAYERS } from './plan.ts';
 import { openSessions } from './players.ts';
@@ -24,7 +24,7 @@ export type RouteName =
 
 const STOP_LIMIT_MS = 5_000;
 const ANSWER_MARGIN_MS = 60_000;
-const FILL_LIMIT_MS = 180_000;
+const FILL_LIMIT_MS = 600_000;
 
 /** What the service spent while its route was measured; empty and null for a yardstick. */
 export interface RouteReport extends LoadReport {
@@ -124,7 +124,7 @@ export async function prepareHttpBench(
     }
   };
 
-  const timesNow = () => processorTimes(pidOf(service.child), pidOf(generator));
+  const timesNow = () => processorTimes(service.pid, pidOf(generator));
 
   return {
     async measure(route, connections, until) {
@@ -157,11 +157,6 @@ export async function prepareHttpBench(
     bets: () => bets,
     largestResidentMiB: () => largestResidentMiB,
   };
-}
-
-function pidOf({ process: { pid } }: Child): number {
-  if (pid === undefined) throw new Error('A process that was started has a number.');
-  return pid;
 }
 
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {

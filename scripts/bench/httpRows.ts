@@ -99,7 +99,7 @@ export async function measureSignIns(
     ['challenge', 64],
     ['signIn', 64],
   ];
-  return takeTurns(run, bench, plan, turns, plan.rounds, async () => undefined);
+  return takeTurns(run, bench, plan, turns, plan.rounds);
 }
 
 /** Quickly: in batches. */
@@ -114,13 +114,14 @@ async function warmUp(bench: HttpBench, plan: BenchPlan, routes: readonly RouteN
   }
 }
 
-async function takeTurns(
+/** Each in turn, round after round. */
+export async function takeTurns(
   run: Run,
   bench: HttpBench,
   plan: BenchPlan,
   turns: readonly Turn[],
   rounds: number,
-  afterEach: () => Promise<void>,
+  afterEach: () => Promise<void> = async () => undefined,
 ): Promise<readonly RouteRow[]> {
   const reports = turns.map((): RouteReport[] => []);
   for (let round = 0; round < rounds; round++) {

@@ -8,9 +8,10 @@ import { parseArgs } from 'node:util';
 import type { Run } from './children.ts';
 import { prepareHttpBench } from './httpBench.ts';
 import { measureBets, measureSignIns } from './httpRows.ts';
+import { measureSoak, measureState } from './largeState.ts';
 import { measureMoves } from './moveRows.ts';
 import { measureOpenLoop } from './openLoop.ts';
-import { type BenchPlan, FULL_PLAN, PARTS, type Part, SHORT_PLAN } from './plan.ts';
+import { type BenchPlan, FULL_PLAN, PARTS, type Part, SHORT_PLAN, USUAL_PARTS } from './plan.ts';
 import { type ProfiledPart, profileRoutes } from './profileRoutes.ts';
 import { type Figures, resultOf, textOf } from './report.ts';
 import { type ServiceUnderTest, startService } from './service.ts';
@@ -19,7 +20,7 @@ import { underControl } from './underControl.ts';
 
 const USAGE = `npm run bench -- [--full] [--json] [--only <part>] [--profile <file>]
 
-  --full            longer and more rounds, for figures to keep (about 20 minutes)
+  --full            longer and more rounds, for figures to keep (about 45 minutes)
   --json            the result as JSON on standard output
   --only <part>     one part and its bars: ${PARTS.join(', ')}
   --profile <file>  no bars: bets at 64 and 256 connections under a CPU profiler, the profile in <file>;
@@ -47,13 +48,16 @@ async function bench(run: Run): Promise<number> {
     return 0;
   }
   const store = parts.includes('store') ? await measureStore(run, plan) : undefined;
-  const result = resultOf(plan, { store, ...(await measureHttp(run, plan, parts)) });
+  const http = await measureHttp(run, plan, parts);
+  const state = parts.includes('state') ? await measureState(run, plan) : undefined;
+  const soak = parts.includes('soak') ? await measureSoak(run, plan) : undefined;
+  const result = resultOf(plan, { store, ...http, state, soak });
   process.stdout.write(flags.json ? `${JSON.stringify(result, null, 2)}\n` : `\n${textOf(result)}`);
   return result.passed ? 0 : 1;
 }
 
 function partsOf(only: string | undefined): readonly Part[] {
-  if (only === undefined) return PARTS;
+  if (only === undefined) return USUAL_PARTS;
   const part = PARTS.find((one) => one === only);
   if (!part) throw new Error(`There is no part "${only}": ${PARTS.join(', ')}.`);
   return [part];
@@ -61,19 +65,20 @@ function partsOf(only: string | undefined): readonly Part[] {
 
 function profiledPart(only: string | undefined): ProfiledPart {
   const [part] = only === undefined ? ['bets' as const] : partsOf(only);
-  if (part === undefined || part === 'store' || part === 'openLoop') {
-    throw new Error('Bets, signIns and moves can be profiled.');
-  }
-  return part;
+  if (part === 'bets' || part === 'signIns' || part === 'moves') return part;
+  throw new Error('Only bets, signIns and moves can be profiled.');
 }
+
+/** What is measured of one service. */
+const SERVED_PARTS: readonly Part[] = ['bets', 'openLoop', 'signIns', 'moves'];
 
 async function measureHttp(
   run: Run,
   plan: BenchPlan,
   parts: readonly Part[],
-): Promise<Omit<Figures, 'store'>> {
+): Promise<Omit<Figures, 'store' | 'state' | 'soak'>> {
   const none = { bets: undefined, openLoop: undefined, signIns: undefined, moves: undefined };
-  if (parts.every((part) => part === 'store')) return none;
+  if (!parts.some((part) => SERVED_PARTS.includes(part))) return none;
   run.progress('starting the service');
   const service = await startService(run, {});
   const routes = parts.some((part) => part === 'bets' || part === 'openLoop' || part === 'signIns')

@@ -3,7 +3,9 @@
  * to keep.
  */
 
-export const PARTS = ['store', 'bets', 'openLoop', 'signIns', 'moves'] as const;
+/** Measured unless one is chosen. */
+export const USUAL_PARTS = ['store', 'bets', 'openLoop', 'state', 'signIns', 'moves'] as const;
+export const PARTS = [...USUAL_PARTS, 'soak'] as const;
 export type Part = (typeof PARTS)[number];
 
 export interface BenchPlan {
@@ -21,6 +23,11 @@ export interface BenchPlan {
   readonly warmUpMs: number;
   readonly openLoopRounds: number;
   readonly openLoopMs: number;
+  readonly liveBets: number;
+  readonly stateSessions: number;
+  readonly stateRounds: number;
+  readonly soakSlices: number;
+  readonly soakSliceMs: number;
   readonly storeRounds: number;
   readonly storeMeasuredMs: number;
   readonly replayRounds: number;
@@ -38,6 +45,11 @@ export const SHORT_PLAN: BenchPlan = {
   warmUpMs: 2_000,
   openLoopRounds: 3,
   openLoopMs: 2_000,
+  liveBets: 300_000,
+  stateSessions: 1_000,
+  stateRounds: 4,
+  soakSlices: 8,
+  soakSliceMs: 15_000,
   storeRounds: 5,
   storeMeasuredMs: 900,
   replayRounds: 3,
@@ -55,12 +67,20 @@ export const FULL_PLAN: BenchPlan = {
   warmUpMs: 10_000,
   openLoopRounds: 7,
   openLoopMs: 10_000,
+  liveBets: 3_000_000,
+  stateSessions: 10_000,
+  stateRounds: 9,
+  soakSlices: 15,
+  soakSliceMs: 60_000,
   storeRounds: 15,
   storeMeasuredMs: 3_000,
   replayRounds: 7,
   moveRounds: 5,
   movesPerRound: 2_000,
 };
+
+/** A remembered bet takes 64 bytes at the most. */
+export const BETS_PER_MIB_OF_CACHE = (1024 * 1024) / 64;
 
 /** Bets a second. */
 export const OPEN_LOOP_RATES = [500, 1_000, 2_000, 4_000] as const;

@@ -20,7 +20,7 @@ interface Stretch {
   readonly toUs: number;
 }
 
-export type ProfiledPart = Exclude<Part, 'store' | 'openLoop'>;
+export type ProfiledPart = Extract<Part, 'bets' | 'signIns' | 'moves'>;
 
 export async function profileRoutes(
   run: Run,

@@ -4,6 +4,7 @@ import type { Latencies } from './bareSingles.ts';
 import { judge, median, ratios, type Verdict } from './bars.ts';
 import type { RouteName } from './httpBench.ts';
 import type { BetFigures, RouteRow } from './httpRows.ts';
+import type { SoakFigures, StateFigures } from './largeState.ts';
 import { type MoveReport, moveReport, moveTables } from './moveReport.ts';
 import type { MoveFigures } from './moveRows.ts';
 import type { OpenLoopFigures, OpenLoopRow } from './openLoop.ts';
@@ -17,6 +18,8 @@ export interface Figures {
   readonly openLoop: OpenLoopFigures | undefined;
   readonly signIns: readonly RouteRow[] | undefined;
   readonly moves: MoveFigures | undefined;
+  readonly state: readonly StateFigures[] | undefined;
+  readonly soak: SoakFigures | undefined;
 }
 
 export interface BenchResult {
@@ -31,6 +34,8 @@ export interface BenchResult {
   readonly openLoop: readonly OpenLoopLine[];
   /** How long the disk takes to keep 8 KiB. */
   readonly fileSyncs: Latencies | undefined;
+  readonly state: readonly StateFigures[];
+  readonly soak: readonly SoakLine[];
   readonly store: readonly StoreLine[];
   readonly memory: BetFigures['memory'] | undefined;
   /** Complete sign-ins of known players: a challenge and its verification. */
@@ -71,21 +76,34 @@ interface OpenLoopLine {
   readonly lateP99Ms: number;
 }
 
+interface SoakLine {
+  readonly perSecond: number;
+  readonly p99Ms: number;
+  readonly residentMiB: number | undefined;
+}
+
 interface StoreLine {
   readonly what: string;
   readonly perSecond: number;
 }
 
+/** Of the full plan. */
+const JUDGED_LIVE_BETS = 3_000_000;
 /** Bets a second, of the rates of the open loop. */
 const JUDGED_RATE = 2_000;
 
 const perSecond = (row: RouteRow): readonly number[] =>
   row.rounds.map(({ answers, measuredSeconds }) => answers / measuredSeconds);
 
-export function resultOf(plan: BenchPlan, { store, bets, openLoop, signIns, moves }: Figures): BenchResult {
+export function resultOf(
+  plan: BenchPlan,
+  { store, bets, openLoop, state, soak, signIns, moves }: Figures,
+): BenchResult {
   const verdicts = [
     ...(bets ? betVerdicts(bets) : []),
     ...(openLoop ? openLoopVerdicts(openLoop) : []),
+    ...(state ? stateVerdicts(state) : []),
+    ...(soak ? soakVerdicts(soakLines(soak)) : []),
     ...(signIns ? [judge('verifyAt64', ratios(rates(signIns, 'verify'), rates(signIns, 'express')))] : []),
     ...(store ? storeVerdicts(store) : []),
     ...(bets ? [judge('memory', [bets.memory.residentMiB])] : []),
@@ -103,6 +121,8 @@ export function resultOf(plan: BenchPlan, { store, bets, openLoop, signIns, move
     routes: rows.map(figuresOf),
     openLoop: openLoop ? openLoop.rows.map(openLoopLine) : [],
     fileSyncs: openLoop?.fileSyncs,
+    state: state ?? [],
+    soak: soak ? soakLines(soak) : [],
     store: store ? storeLines(store) : [],
     memory: bets?.memory,
     signIns: signIns && signInFigures(signIns),
@@ -166,6 +186,40 @@ const openLoopLine = ({ perSecond, rounds }: OpenLoopRow): OpenLoopLine => ({
   bareP99Ms: median(rounds.map(({ bare }) => bare.p99Ms)),
   lateP99Ms: median(rounds.map((one) => one.lateP99Ms ?? Number.NaN)),
 });
+
+function stateVerdicts([inCache, beyond]: readonly StateFigures[]): readonly Verdict[] {
+  if (!inCache || !beyond) throw new Error('The large state was not measured.');
+  const kept = ({ fresh, filled }: StateFigures) => filled.map((share) => share / median(fresh));
+  const { residentMiB, liveBets } = inCache;
+  return [
+    judge('stateInCache', kept(inCache)),
+    judge('stateBeyondCache', kept(beyond)),
+    ...(residentMiB !== undefined && liveBets >= JUDGED_LIVE_BETS
+      ? [judge('stateMemory', [residentMiB])]
+      : []),
+  ];
+}
+
+const soakLines = ({ slices }: SoakFigures): readonly SoakLine[] =>
+  slices.map(({ answers, measuredSeconds, p99Ms, residentMiB }) => ({
+    perSecond: answers / measuredSeconds,
+    p99Ms,
+    residentMiB,
+  }));
+
+/** The last slice against the second: the first one warms up. */
+function soakVerdicts(lines: readonly SoakLine[]): readonly Verdict[] {
+  const [first, last] = [lines[1], lines.at(-1)];
+  if (!first || !last) throw new Error('A soak has at least two slices.');
+  const { residentMiB } = first;
+  return [
+    judge('soakRate', [last.perSecond / first.perSecond]),
+    judge('soakP99', [last.p99Ms / first.p99Ms]),
+    ...(residentMiB === undefined
+      ? []
+      : [judge('soakMemory', [(last.residentMiB ?? Number.NaN) / residentMiB])]),
+  ];
+}
 
 const storeVerdicts = (store: StoreFigures): readonly Verdict[] => [
   judge('append', ratios(store.appendsPerSecond, store.bareInsertsPerSecond)),
@@ -256,6 +310,8 @@ export function textOf(result: BenchResult): string {
     routes,
     openLoop,
     fileSyncs,
+    state,
+    soak,
     store,
     memory,
     signIns,
@@ -295,6 +351,26 @@ export function textOf(result: BenchResult): string {
     ...(fileSyncs
       ? [`fdatasync of 8 KiB: p50 ${short(fileSyncs.p50Ms)} ms, p99 ${short(fileSyncs.p99Ms)} ms`, '']
       : []),
+    ...section(state, [
+      ['live bets', 'sessions', 'MiB for states', 'share of Express, fresh', 'filled', 'MiB in all'],
+      ...state.map((one) => [
+        whole(one.liveBets),
+        whole(one.sessions),
+        one.cacheMiB === undefined ? 'default' : whole(one.cacheMiB),
+        short(median(one.fresh)),
+        short(median(one.filled)),
+        one.residentMiB === undefined ? '' : whole(one.residentMiB),
+      ]),
+    ]),
+    ...section(soak, [
+      ['soak, one line after another', 'bets/s', 'p99 ms', 'MiB'],
+      ...soak.map((one, index) => [
+        String(index + 1),
+        whole(one.perSecond),
+        short(one.p99Ms),
+        one.residentMiB === undefined ? '' : whole(one.residentMiB),
+      ]),
+    ]),
     ...section(store, [
       ['event store', 'per second'],
       ...store.map((line) => [line.what, whole(line.perSecond)]),

@@ -14,7 +14,7 @@ import {
 import { SUPERUSER } from '../../packages/embedded-postgres/src/cluster.ts';
 import { silentLogger } from '../../packages/embedded-postgres/src/logger.ts';
 import { findPlace } from '../../packages/embedded-postgres/src/place.ts';
-import { type Child, type Run, spawnNode, stopChild } from './children.ts';
+import { type Child, pidOf, type Run, spawnNode, stopChild } from './children.ts';
 import { freePortPair } from './embeddedChain.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -35,6 +35,7 @@ export interface ServiceUnderTest {
   /** The address of the embedded chain's RPC. */
   readonly chainUrl: string;
   readonly child: Child;
+  readonly pid: number;
   /** Waits for the process to end, because then the CPU profile is written. */
   stop(): Promise<void>;
 }
@@ -42,11 +43,15 @@ export interface ServiceUnderTest {
 export interface ServiceOptions {
   /** The file that receives a CPU profile of the whole run. */
   readonly profile?: { readonly folder: string; readonly name: string } | undefined;
+  readonly environment?: Readonly<Record<string, string>>;
   /** A file for its log. */
   readonly stdout?: number;
 }
 
-export async function startService(run: Run, { profile, stdout }: ServiceOptions): Promise<ServiceUnderTest> {
+export async function startService(
+  run: Run,
+  { profile, environment, stdout }: ServiceOptions,
+): Promise<ServiceUnderTest> {
   const dataFolder = await temporaryFolder(run);
   const { flags, program } = await startScript();
   const chainPort = await freePortPair();
@@ -62,6 +67,7 @@ export async function startService(run: Run, { profile, stdout }: ServiceOptions
       // Here all players come from one address.
       COFFER_SIGN_IN_IP_RATE_PER_MINUTE: '100000000',
       COFFER_SIGN_IN_KEY_RATE_PER_MINUTE: '100000000',
+      ...environment,
     },
     stopLimitMs: STOP_LIMIT_MS,
     stdout,
@@ -81,6 +87,7 @@ export async function startService(run: Run, { profile, stdout }: ServiceOptions
     dataFolder,
     chainUrl: `http://127.0.0.1:${chainPort}`,
     child,
+    pid: pidOf(child),
     stop: () => stopChild(child.process, STOP_LIMIT_MS),
   };
 }
