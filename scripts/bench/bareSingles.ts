@@ -18,7 +18,10 @@ export interface Latencies {
 }
 
 /** Each row in a transaction on its own, which has committed when it counts as done. Counted from the due time. */
-export async function singleInserts(connectionString: string, pace: Pace): Promise<Latencies> {
+export async function singleInserts(
+  connectionString: string,
+  pace: Pace,
+): Promise<Latencies & { readonly lateP99Ms: number }> {
   const pool = new pg.Pool({ connectionString, max: CONNECTIONS, min: CONNECTIONS });
   try {
     await pool.query(
@@ -32,7 +35,7 @@ export async function singleInserts(connectionString: string, pace: Pace): Promi
     await inParallel(CONNECTIONS * 10, () => pool.query(statement));
     const latenciesMs = new Float64Array(pace.requests);
     const inserts: Promise<void>[] = [];
-    await atRate(pace, (dueMs) => {
+    const lateMs = await atRate(pace, (dueMs) => {
       const index = inserts.length;
       inserts.push(
         pool.query(statement).then(() => {
@@ -41,7 +44,7 @@ export async function singleInserts(connectionString: string, pace: Pace): Promi
       );
     });
     await Promise.all(inserts);
-    return latenciesOf(latenciesMs);
+    return { ...latenciesOf(latenciesMs), lateP99Ms: quantile(lateMs.sort(), 0.99) };
   } finally {
     await pool.end();
   }

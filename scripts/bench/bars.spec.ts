@@ -8,8 +8,8 @@ describe('the bars of the benchmark', () => {
   });
 
   it('may be an upper limit', () => {
-    expect(judge('memory', [400])).to.include({ passed: true, limit: 'at most 400 MiB' });
-    expect(judge('memory', [400.5])).to.include({ passed: false });
+    expect(judge('stateMemory', [700])).to.include({ passed: true, limit: 'at most 700 MiB' });
+    expect(judge('stateMemory', [700.5])).to.include({ passed: false });
   });
 
   it('are not passed when nothing was measured', () => {

@@ -27,7 +27,6 @@ const BARS = {
   verifyAt64: { name: 'verify / plain Express, 64 connections', atLeast: 0.4, unit: 'x' },
   append: { name: 'conditional append / bare insert', atLeast: 0.6, unit: 'x' },
   replay: { name: 'replay / bare select', atLeast: 0.6, unit: 'x' },
-  memory: { name: 'memory of the service after 200,000 bets', atMost: 400, unit: 'MiB' },
 } as const satisfies Readonly<Record<string, Bar>>;
 
 export type BarName = keyof typeof BARS;

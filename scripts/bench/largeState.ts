@@ -7,7 +7,7 @@ import { BETS_PER_MIB_OF_CACHE, type BenchPlan, OPEN_LOOP_CONNECTIONS } from './
 import { residentMiBOf } from './processorTimes.ts';
 import { type ServiceUnderTest, startService } from './service.ts';
 
-/** The share of plain Express, round by round, before there was a bet and after all of them. */
+/** Bets as a share of plain Express, round by round, with few live bets and with all of them. */
 export interface StateFigures {
   readonly cacheMiB: number | undefined;
   readonly liveBets: number;
@@ -74,6 +74,9 @@ export function measureSoak(run: Run, plan: BenchPlan): Promise<SoakFigures> {
     for (let slice = 0; slice < soakSlices; slice++) {
       const until = { kind: 'rate', perSecond, measuredMs: soakSliceMs } as const;
       const report = await bench.measure('bet', OPEN_LOOP_CONNECTIONS, until);
+      if ((report.lateP99Ms ?? 0) > LATE_LIMIT_MS) {
+        throw new Error(`The load generator was ${report.lateP99Ms} ms late itself: the soak shows nothing.`);
+      }
       slices.push({ ...report, residentMiB: await residentMiBOf(service.pid) });
       run.progress(`${perSecond}/s, slice ${slice + 1} of ${soakSlices}: p99 ${report.p99Ms.toFixed(1)} ms`);
     }
@@ -92,5 +95,5 @@ async function withService<Result>(
   run.progress(`starting a service with ${cacheMiB ?? 'the default number of'} MiB for states`);
   const environment = cacheMiB === undefined ? {} : { COFFER_CACHE_MIB: String(cacheMiB) };
   const service = await startService(ownRun, { environment });
-  return work(service, await prepareHttpBench(ownRun, service, plan.stateSessions));
+  return await work(service, await prepareHttpBench(ownRun, service, plan.stateSessions));
 }

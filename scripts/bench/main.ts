@@ -27,6 +27,9 @@ const USAGE = `npm run bench -- [--full] [--json] [--only <part>] [--profile <fi
                     with --only signIns verifications, challenges and sign-ins, with --only moves deposits
 `;
 
+/** What is measured of one service. */
+const SERVED_PARTS: readonly Part[] = ['bets', 'openLoop', 'signIns', 'moves'];
+
 const { values: flags } = parseArgs({
   options: {
     full: { type: 'boolean', default: false },
@@ -69,9 +72,6 @@ function profiledPart(only: string | undefined): ProfiledPart {
   throw new Error('Only bets, signIns and moves can be profiled.');
 }
 
-/** What is measured of one service. */
-const SERVED_PARTS: readonly Part[] = ['bets', 'openLoop', 'signIns', 'moves'];
-
 async function measureHttp(
   run: Run,
   plan: BenchPlan,
@@ -102,8 +102,3 @@ async function measureRoutes(
     signIns: parts.includes('signIns') ? await measureSignIns(run, http, plan) : undefined,
   };
 }
-
-/**
- * Runs the work until it is done, out of time or interrupted; stops and removes whatever it has started or
- * created.
- */

@@ -106,7 +106,6 @@ export function resultOf(
     ...(soak ? soakVerdicts(soakLines(soak)) : []),
     ...(signIns ? [judge('verifyAt64', ratios(rates(signIns, 'verify'), rates(signIns, 'express')))] : []),
     ...(store ? storeVerdicts(store) : []),
-    ...(bets ? [judge('memory', [bets.memory.residentMiB])] : []),
   ];
   const rows = [...(bets?.rows ?? []), ...(signIns ?? [])];
   const yardstickRows = rows.filter(({ route, connections }) => route === 'express' && connections > 1);
@@ -189,7 +188,7 @@ const openLoopLine = ({ perSecond, rounds }: OpenLoopRow): OpenLoopLine => ({
 
 function stateVerdicts([inCache, beyond]: readonly StateFigures[]): readonly Verdict[] {
   if (!inCache || !beyond) throw new Error('The large state was not measured.');
-  const kept = ({ fresh, filled }: StateFigures) => filled.map((share) => share / median(fresh));
+  const kept = ({ filled }: StateFigures) => filled.map((share) => share / median(inCache.fresh));
   const { residentMiB, liveBets } = inCache;
   return [
     judge('stateInCache', kept(inCache)),

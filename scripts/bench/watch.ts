@@ -8,7 +8,8 @@ export interface ProcessFigures {
   readonly loopDelayP99Ms: number;
 }
 
-const REST_LIMIT_MS = 6_000;
+/** Projections of hundreds of thousands of bets take that long. */
+const REST_LIMIT_MS = 60_000;
 const REST_INTERVAL_MS = 200;
 const REST_SHARE_OF_CPU = 0.08;
 
@@ -26,7 +27,7 @@ export async function processFigures(origin: string, signal: AbortSignal): Promi
 
 /**
  * Waits until the service has nothing left to do (its projections have caught up), so that the route measured
- * next does not pay for it. Stops waiting after a few seconds.
+ * next does not pay for it. Stops waiting after a minute.
  */
 export async function comeToRest(origin: string, signal: AbortSignal): Promise<void> {
   const deadlineMs = performance.now() + REST_LIMIT_MS;
