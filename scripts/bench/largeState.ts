@@ -3,6 +3,7 @@ import type { Run } from './children.ts';
 import { type HttpBench, prepareHttpBench } from './httpBench.ts';
 import { placeBets, takeTurns } from './httpRows.ts';
 import type { LoadReport } from './load.ts';
+import { LATE_LIMIT_MS } from './openLoop.ts';
 import { BETS_PER_MIB_OF_CACHE, type BenchPlan, OPEN_LOOP_CONNECTIONS } from './plan.ts';
 import { residentMiBOf } from './processorTimes.ts';
 import { type ServiceUnderTest, startService } from './service.ts';
