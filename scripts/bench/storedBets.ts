@@ -2,7 +2,7 @@
 import type { AppendRequest, EventToAppend } from '@coffer/event-store';
 import { createUuidSource } from './preparedRequest.ts';
 
-export interface BetAppend extends AppendRequest {
+interface BetAppend extends AppendRequest {
   readonly events: readonly [EventToAppend];
 }
 

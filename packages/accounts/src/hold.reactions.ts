@@ -10,12 +10,12 @@ import { accountEvents } from './domain/account.events.ts';
 import type { EntryId, HoldId, HoldPurpose } from './domain/accountIds.ts';
 
 /** A hold on the account of this stream: two players may attempt the same act, so the id alone is not enough. */
-export interface HoldPlace {
+interface HoldPlace {
   readonly account: string;
   readonly holdId: HoldId;
 }
 
-export interface EntryPlace {
+interface EntryPlace {
   readonly account: string;
   readonly entryId: EntryId;
 }

@@ -3,16 +3,13 @@ export * from './accounts.ts';
 export { booksProjection } from './books.projection.ts';
 export { accountsContext } from './context.ts';
 export * from './domain/account.events.ts';
-export type { Account, OpenHold } from './domain/account.state.ts';
+export type { Account } from './domain/account.state.ts';
 export {
   type AccountAnswer,
   type AccountCommand,
   type AccountKey,
   account,
   accountStreamOf,
-  type CloseAnswer,
-  type EntryAnswer,
-  type HoldAnswer,
   parseAccountStream,
 } from './domain/account.ts';
 export * from './domain/accountIds.ts';

@@ -1,14 +1,7 @@
 export { setBlocksAside } from './blocksTable.ts';
-export type { Ordinal } from './chain.ts';
 export { chainOfLog } from './chainedEntries.ts';
-export { CHAIN_CONSUMER, CHAIN_PAGE_INTERVAL_MS, chainProjection } from './chainProjection.ts';
+export { CHAIN_CONSUMER } from './chainProjection.ts';
 export { auditContext } from './context.ts';
 export { auditErrors } from './errors.ts';
-export type { Fault, FaultKind } from './faults.ts';
 export { type ImportedChain, importChainedLog } from './importChainedLog.ts';
-export { createKeptChain } from './keptChain.ts';
-export { createLogScrub, type LogScrub, type ScrubbedStretch, type ScrubPlace } from './logScrub.ts';
 export { auditMigrations } from './migrations.ts';
-export * from './pointInTime.ts';
-export { type StreamRules, streamRules } from './streamRules.ts';
-export * from './verifyLog.ts';

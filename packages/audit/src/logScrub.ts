@@ -14,7 +14,7 @@ import type { StreamRules } from './streamRules.ts';
 import { brokenEndFault, type VerifiedLog, verifyStretch } from './verifyLog.ts';
 
 /** The end of a block as a JSON object: what was verified up to here is not read again in this pass. */
-export interface ScrubPlace {
+interface ScrubPlace {
   readonly ordinal: Ordinal;
   /** Hexadecimal. */
   readonly hash: string;
@@ -23,7 +23,7 @@ export interface ScrubPlace {
   readonly recordedUntilMs: number;
 }
 
-export interface ScrubbedStretch {
+interface ScrubbedStretch {
   readonly reached: ScrubPlace;
   readonly faultCount: number;
   readonly faults: readonly Fault[];

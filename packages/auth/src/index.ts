@@ -1,6 +1,5 @@
 export { authContext, refreshKeyFrom } from './context.ts';
-export * from './identities/index.ts';
-export * from './methods/index.ts';
-export * from './migrations.ts';
-export * from './sessions/index.ts';
-export * from './types.ts';
+export { IdentityKeyMismatchError, requireIdentityKey } from './identities/index.ts';
+export { fileTransport, type MailTransport, smtpTransport } from './methods/index.ts';
+export { authMigrations } from './migrations.ts';
+export { createSigningKeys } from './sessions/index.ts';

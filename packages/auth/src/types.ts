@@ -1,7 +1,7 @@
 /** Types shared by the folders of this package. Source: contract, Sign-in and sessions. */
 import type { Environment } from '@coffer/kernel';
 
-export type IdentityType = 'wallet' | 'messenger' | 'email';
+type IdentityType = 'wallet' | 'messenger' | 'email';
 
 export type AuthMethod = 'siws' | 'messenger' | 'email';
 
@@ -20,7 +20,7 @@ export interface FirstTouch {
   readonly gameKey?: string | undefined;
 }
 
-export interface IdentityView {
+interface IdentityView {
   /** An `idn_` id. */
   readonly id: string;
   readonly type: IdentityType;

@@ -34,7 +34,7 @@ export interface HeldProjections {
   ) => Promise<void>;
 }
 
-export interface AdvanceOptions {
+interface AdvanceOptions {
   readonly signal: AbortSignal;
   /** Called with the ordinal reached, after each page. */
   readonly onProgress?: (ordinal: number) => void;

@@ -12,21 +12,18 @@ export {
   readCheckpoint,
   retireConsumer,
 } from './consumersTable.ts';
-export { type ConsumerStop, LostLeaseError, PoisonEventError } from './errors.ts';
+export { LostLeaseError, PoisonEventError } from './errors.ts';
 export {
-  type AdvanceOptions,
   type HeldProjections,
-  type HoldOptions,
   holdProjections,
 } from './heldProjections.ts';
 export * from './inTurns.ts';
 export { backOffMs, type MonotonicClock, monotonicClock } from './monotonicClock.ts';
-export type { PendingFigures } from './pendingCauses.ts';
-export { type ConsumerState, type ConsumerStatus, hasReached, lagOf } from './progress.ts';
+export { type ConsumerStatus, hasReached, lagOf } from './progress.ts';
 export { type Projection, projecting } from './projecting.ts';
-export { type ReactingOptions, reacting } from './reacting.ts';
+export { reacting } from './reacting.ts';
 export { actDeadlineMs, type Reaction } from './reaction.ts';
 export type { ReactorOptions } from './reactor.ts';
 export type { SkipLookup } from './skipLookup.ts';
 export { consumerMigrations } from './stopsTable.ts';
-export type { ConsumerWork, RunningWork, Session } from './work.ts';
+export type { ConsumerWork, Session } from './work.ts';

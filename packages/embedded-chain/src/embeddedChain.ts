@@ -17,7 +17,7 @@ import { newMintData, TOKEN_PROGRAM } from './tokens.ts';
 import { createVm, type Vm } from './vm.ts';
 import { readTransaction } from './wire.ts';
 
-export interface MintOptions {
+interface MintOptions {
   readonly address: string;
   readonly decimals: number;
 }

@@ -26,7 +26,7 @@ export interface Deadline {
   readonly deadlineMs: number;
 }
 
-export interface HandlerStats extends StatesStats {
+interface HandlerStats extends StatesStats {
   readonly pending: number;
 }
 

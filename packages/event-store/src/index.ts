@@ -7,12 +7,5 @@ export { type LogRight, logRights } from './logRights.ts';
 export { type OurLog, ourLog } from './ourLog.ts';
 export * from './port.ts';
 export * from './readEvent.ts';
-export {
-  type KeptSnapshots,
-  packState,
-  type Snapshot,
-  type SnapshotPlace,
-  type SnapshotStore,
-  unpackState,
-} from './snapshots.ts';
+export { type KeptSnapshots, packState, unpackState } from './snapshots.ts';
 export type { StreamReturn } from './stateStats.ts';

@@ -36,7 +36,7 @@ export interface ContextParts<Provides extends object> {
 }
 
 /** `holds` acts on holds and pays what accounts are owed; `identities` completes sign-ins and erasures. */
-export type ProcessName = 'holds' | 'identities';
+type ProcessName = 'holds' | 'identities';
 export type Reactions = Readonly<Partial<Record<ProcessName, readonly Reaction[]>>>;
 
 /** What one context does for all of them. */
@@ -53,7 +53,7 @@ export interface Worker {
   readonly start: (shared: SharedConsumerOptions) => RunningWorker | Promise<RunningWorker>;
 }
 
-export interface RunningWorker {
+interface RunningWorker {
   readonly consumers?: readonly Consumer[];
   /** Abandons what requests are waiting for, so that the servers can stop; called before they do. */
   readonly interrupt?: () => void;

@@ -1,9 +1,9 @@
-export * from './context.ts';
+export { defineContext, type Platform, someStream } from './context.ts';
 export { type Contexts, contexts } from './contexts.ts';
 export { migrateAll, migrationsOf } from './facts.ts';
 export { type Host, type HostConfig, type HostOptions, startHost } from './host.ts';
 export { hasStopped } from './readiness.ts';
 export { type Role, roles } from './roles.ts';
-export type { Address, Servers } from './servers.ts';
+export type { Servers } from './servers.ts';
 export { isDatabaseAway } from './storeFailures.ts';
 export { sweepEveryMinute } from './sweep.ts';

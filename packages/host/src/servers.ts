@@ -17,7 +17,7 @@ import { type RatesPerMinute, rateLimitsOf } from './rateLimits.ts';
 /** How long requests in flight may take to finish after a SIGTERM. Source: architecture, Running it. */
 const STOP_GRACE_MS = 8_000;
 
-export interface Address {
+interface Address {
   readonly host: string;
   readonly port: number;
 }

@@ -15,7 +15,7 @@ export interface AppCaller {
   readonly keyId: string;
 }
 
-export interface OperatorCaller {
+interface OperatorCaller {
   readonly kind: 'operator';
 }
 
@@ -69,7 +69,7 @@ export interface Reply {
 /** Groups of endpoints that share a rate limit. */
 export type RateLimitGroup = 'signIn';
 
-export type CallerOf<Credential extends CredentialKind> = Credential extends 'sk' | 'pk'
+type CallerOf<Credential extends CredentialKind> = Credential extends 'sk' | 'pk'
   ? AppCaller
   : Credential extends 'session'
     ? SessionCaller
@@ -77,7 +77,7 @@ export type CallerOf<Credential extends CredentialKind> = Credential extends 'sk
       ? OperatorCaller
       : undefined;
 
-export interface EndpointRequest<Credential extends CredentialKind, Params, Query, Body> {
+interface EndpointRequest<Credential extends CredentialKind, Params, Query, Body> {
   readonly caller: CallerOf<Credential>;
   /** Path parameters as they are in the path: an id of the wrong form is not found (404), not a 400. */
   readonly params: Params;
@@ -150,7 +150,7 @@ export interface EndpointDefinition<
 }
 
 /** `{ userId: string }` of `/users/:userId/accounts`. */
-export type PathParams<Path extends string> = Path extends `${string}:${infer Param}/${infer Rest}`
+type PathParams<Path extends string> = Path extends `${string}:${infer Param}/${infer Rest}`
   ? { readonly [Name in Param]: string } & PathParams<`/${Rest}`>
   : Path extends `${string}:${infer Param}`
     ? { readonly [Name in Param]: string }

@@ -6,7 +6,7 @@ import { createRedactor } from './redact.ts';
 
 export type { Logger } from 'pino';
 
-export interface LogDestination {
+interface LogDestination {
   write(line: string): unknown;
 }
 

@@ -20,7 +20,7 @@ export interface Decision<Event, Answer> {
   readonly revocable?: boolean;
 }
 
-export interface Decider<Command, Event, State, Answer> {
+interface Decider<Command, Event, State, Answer> {
   readonly initialState: State;
   /** Throws a `Rejection` when the rules refuse the command. */
   readonly decide: (state: State, command: Command) => Decision<Event, Answer>;

@@ -11,7 +11,7 @@ export interface StoredEvent {
   readonly metadata: string;
 }
 
-export interface EncodedEvent {
+interface EncodedEvent {
   readonly type: string;
   readonly data: string;
   /** Becomes `v` in the metadata. */

@@ -3,7 +3,7 @@
  * so that the domain knows nothing of HTTP.
  */
 
-export interface ErrorEntry {
+interface ErrorEntry {
   readonly status: number;
   /** Says what is wrong and, where the caller can do something about it, what to do. */
   readonly message: string;

@@ -9,13 +9,13 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 
 const bytes = z.base64();
-export const sealedValue = z.strictObject({
+const sealedValue = z.strictObject({
   version: z.literal(1),
   nonce: bytes,
   ciphertext: bytes,
   tag: bytes,
 });
-export type SealedValue = z.infer<typeof sealedValue>;
+type SealedValue = z.infer<typeof sealedValue>;
 
 export interface SecretBox {
   /** `place` is not stored: whoever opens the value must give the same one. */

@@ -13,5 +13,5 @@ export { movesProjection } from './moves.projection.ts';
 export { createMoves } from './moves.ts';
 export { DEFAULT_POLICY, type MovePolicy } from './policy.ts';
 export { isRentOfApp, type RentSponsor, type SponsoredMove, withRentPaid } from './rent.ts';
-export { type Decided, type Found, judge, searchOnChain } from './search.ts';
+export { type Decided, judge, searchOnChain } from './search.ts';
 export * from './types.ts';

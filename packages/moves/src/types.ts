@@ -32,7 +32,7 @@ export interface MoveOrder {
 }
 
 /** `pending` until something is signed (and again after an expiry); `submitted` while it may land. */
-export type MoveStatus = 'pending' | 'submitted' | 'confirmed' | 'failed';
+type MoveStatus = 'pending' | 'submitted' | 'confirmed' | 'failed';
 
 /** A move according to its stream. */
 export interface MoveState extends MoveOrder {

@@ -13,7 +13,7 @@ const MAX_AGE_MS = 900;
 const MAX_REMEMBERED_APPS = 10_000;
 
 /** Usually awaited; returned at once if the answer is known. */
-export type MaybePromise<Value> = Value | Promise<Value>;
+type MaybePromise<Value> = Value | Promise<Value>;
 
 export interface AppDirectory {
   readonly app: (appId: string) => MaybePromise<App | undefined>;

@@ -21,7 +21,7 @@ import { type ExportedEvent, exportedEvent } from './storedEventLine.ts';
 import { type TextLine, textLines } from './textLines.ts';
 
 /** The log's hash chain, which is written along with it. */
-export interface CarriedChain {
+interface CarriedChain {
   /** The next event of the log, before it is written. Rejects an event other than the one chained. */
   readonly take: (event: ExportedEvent) => Promise<void>;
   /** Everything accepted is in the log, the last event at this position. */

@@ -92,11 +92,7 @@ async function columnsOf(db: Queryable, schema: string, table: string): Promise<
 type TextRow = Readonly<Record<string, string | null>>;
 
 /** `row` has each column twice, as text: the expected side under `e_`, the actual one under `a_`. */
-export function differenceOf(
-  key: readonly string[],
-  columns: readonly string[],
-  row: TextRow,
-): RowDifference {
+function differenceOf(key: readonly string[], columns: readonly string[], row: TextRow): RowDifference {
   const side = (prefix: string): TextRow | null => {
     // Key columns are never null, so a side with a null has no such row.
     if (key.some((column) => row[`${prefix}_${column}`] == null)) return null;

@@ -1,22 +1,16 @@
 export { allConsumers, type SchemaConsumer } from './allConsumers.ts';
 export type { AccountRow, BookEntry, BooksProjection } from './books.ts';
 export * from './compare.ts';
-export { type LiveReadModelsOptions, startLiveReadModels } from './liveReadModels.ts';
+export { startLiveReadModels } from './liveReadModels.ts';
 export {
-  type CurrencyBooks,
-  type CurrencyPlace,
   currencyBooks,
   type MoveRow,
-  type MoveRowStatus,
-  movesUnderWay,
   movesUnderWayOfWallet,
 } from './moves.ts';
-export { InvalidCursorError, type Page, type PageRequest } from './pages.ts';
+export { InvalidCursorError } from './pages.ts';
 export {
   listPlaySessions,
-  type PlaySessionQuery,
   type PlaySessionRow,
-  type PlaySessionStatus,
 } from './playSessions.ts';
 export {
   areOfThisLog,
@@ -28,14 +22,13 @@ export {
   startReadModels,
 } from './readModels.ts';
 export * from './rebuild.ts';
-export { foldRow, type RowProjection, type StreamRow } from './rowProjection.ts';
+export { foldRow, type RowProjection } from './rowProjection.ts';
 export {
   createReadModels,
   createReadSchema,
   liveReadSchema,
   READ_SHAPE,
   readModelMigrations,
-  readSchemaOf,
   readSchemas,
 } from './schema.ts';
 export * from './trialBalances.ts';

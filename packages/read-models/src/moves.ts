@@ -4,7 +4,7 @@ import type { Environment } from '@coffer/kernel';
 import { column, type RowOf, type RowTable, rowTable } from './rowTable.ts';
 import { liveReadSchema } from './schema.ts';
 
-export type MoveRowStatus = 'pending' | 'submitted' | 'confirmed' | 'failed';
+type MoveRowStatus = 'pending' | 'submitted' | 'confirmed' | 'failed';
 
 /** Amounts in base units; times in ISO 8601 UTC with milliseconds. */
 const columns = {

@@ -5,7 +5,7 @@ import { listRows } from './listRows.ts';
 import type { Page, PageRequest } from './pages.ts';
 import { column, type RowOf, type RowTable, rowTable } from './rowTable.ts';
 
-export type PlaySessionStatus = 'open' | 'settled';
+type PlaySessionStatus = 'open' | 'settled';
 
 /** Amounts in base units; times in ISO 8601 UTC with milliseconds. */
 const columns = {

@@ -26,7 +26,7 @@ export interface RebuildDependencies {
   readonly onTrouble: (error: unknown) => void;
 }
 
-export type RebuildStage = 'filling' | 'comparing' | 'done';
+type RebuildStage = 'filling' | 'comparing' | 'done';
 
 export interface RebuildProgress {
   readonly stage: RebuildStage;

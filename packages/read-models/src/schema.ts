@@ -25,7 +25,7 @@ const VERSIONS_LOCK = 7_263_003;
  */
 const FILLING = 'filling';
 
-export const readSchemaOf = (version: number) => `read_v${version}`;
+const readSchemaOf = (version: number) => `read_v${version}`;
 
 /** Creates the pointer of this shape and the schema that it names. Needs `readModelMigrations`. */
 export async function createReadModels(pool: Pool): Promise<void> {

@@ -12,7 +12,7 @@ export const BOOK_ACCOUNTS = [
   'adjustments',
 ] as const;
 
-export type BookAccount = (typeof BOOK_ACCOUNTS)[number];
+type BookAccount = (typeof BOOK_ACCOUNTS)[number];
 
 /** Base units, signed as in the books: the seven sum to zero. */
 export type TrialBalance = { readonly currencyId: number } & { readonly [Account in BookAccount]: bigint };

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ReconcileDependencies, type RunOptions, reconcile } from './reconcile.ts';
 import { type BooksPlace, CoverageIncompleteError, type Mode, type Report } from './report.ts';
 
-export interface ReconcileRequest extends BooksPlace {
+interface ReconcileRequest extends BooksPlace {
   readonly mode: Mode;
   /** How long this caller waits; the run continues without it. */
   readonly withinMs: number;

@@ -9,14 +9,14 @@ import {
   TransactionFormatError,
 } from './web3/decodeTransaction.ts';
 
-export interface ResolvedAccount {
+interface ResolvedAccount {
   readonly address: Address;
   readonly isSigner: boolean;
   readonly isWritable: boolean;
   readonly fromLookup: boolean;
 }
 
-export interface ResolvedInstruction {
+interface ResolvedInstruction {
   readonly programId: Address;
   readonly accounts: readonly ResolvedAccount[];
   readonly data: Uint8Array;

@@ -13,7 +13,7 @@ import {
 } from '@coffer/kernel';
 import { expect } from 'chai';
 
-export interface Outcome<Event, Answer> {
+interface Outcome<Event, Answer> {
   /** Exactly these events, in this order. */
   thenHappened(...events: readonly Event[]): AnswerOf<Answer>;
   /** Not refused, yet no event. */
@@ -24,7 +24,7 @@ export interface Outcome<Event, Answer> {
   thenRejects(code: string, details?: RejectionDetails): void;
 }
 
-export interface AnswerOf<Answer> {
+interface AnswerOf<Answer> {
   /** The first answer to this command. */
   andAnswers(answer: Answer): void;
   /** The answer repeats one for a write that is already in the stream. */

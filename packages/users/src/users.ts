@@ -30,7 +30,7 @@ import {
 } from './domain/user.ts';
 import { reject } from './errors.ts';
 
-export interface RegisterUser {
+interface RegisterUser {
   readonly environment: Environment;
   readonly scopeId: string;
   readonly appId: string;
@@ -39,7 +39,7 @@ export interface RegisterUser {
 }
 
 /** A user derived from an identity claimed at a sign-in: the same, whoever registers it. */
-export interface ClaimedUser extends UserPlace {
+interface ClaimedUser extends UserPlace {
   readonly appId: string;
   /** ISO 8601: when the identity was claimed. */
   readonly registeredAt: string;

@@ -68,21 +68,21 @@ export type AccountCommand =
 export type AccountAnswer = EntryAnswer | HoldAnswer | CloseAnswer;
 
 /** The balances just after the entry, even in a repeat much later. */
-export interface EntryAnswer {
+interface EntryAnswer {
   readonly outcome: 'booked';
   readonly available: bigint;
   readonly held: bigint;
 }
 
 /** The context that asked for the hold turns these into its own errors; only `held` is an event. */
-export type HoldAnswer =
+type HoldAnswer =
   | { readonly outcome: 'held'; readonly available: bigint; readonly held: bigint }
   | { readonly outcome: 'alreadyHeld'; readonly hold: OpenHold }
   /** The hold existed and is closed: its id is dead, and the act that it was for must not run. */
   | { readonly outcome: 'closed' }
   | { readonly outcome: 'insufficient'; readonly available: bigint };
 
-export interface CloseAnswer {
+interface CloseAnswer {
   readonly outcome: 'holdClosed';
   readonly payout: bigint;
 }

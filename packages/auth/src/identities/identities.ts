@@ -40,7 +40,7 @@ export interface IdentityWallets {
   readonly provisionWallet: (owner: UserPlace, context: CommandContext) => Promise<WalletSummary>;
 }
 
-export interface ResolvedUser {
+interface ResolvedUser {
   readonly user: UserView;
   readonly standing: Standing;
 }

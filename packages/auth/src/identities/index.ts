@@ -1,8 +1,4 @@
-export { identityEvents } from './domain/identity.events.ts';
-export { identity, identityStreamName } from './domain/identity.ts';
-export * from './erasure.ts';
-export * from './identities.ts';
-export * from './identity.reactions.ts';
-export * from './identityFlows.ts';
-export * from './identityHash.ts';
-export * from './personalData.ts';
+export type { Identities } from './identities.ts';
+export { createIdentityFlows, type IdentityFlowNeeds, type IdentityFlows } from './identityFlows.ts';
+export { IdentityKeyMismatchError, requireIdentityKey } from './identityHash.ts';
+export { createPersonalData, type PersonalData } from './personalData.ts';

@@ -10,7 +10,7 @@ import { createBatchingLookup, createSecretBox, type SecretBox, type UserPlace }
 import { z } from 'zod';
 
 const personalFacts = z.object({ externalId: z.string(), profile: z.record(z.string(), z.string()) });
-export type PersonalFacts = Readonly<z.infer<typeof personalFacts>>;
+type PersonalFacts = Readonly<z.infer<typeof personalFacts>>;
 
 /** By identity id. */
 export type FactsByIdentity = ReadonlyMap<string, PersonalFacts>;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 const time = z.iso.datetime({ precision: 3 });
 
-export const identityBody = z
+const identityBody = z
   .strictObject({
     id: idText('idn'),
     type: z.enum(['wallet', 'messenger', 'email']),

@@ -12,7 +12,7 @@ import {
 import type { SigningKeys } from './signingKeys.ts';
 
 /** A change by an operator, recorded in the transaction that makes it. */
-export type OperatorTransaction = <Result>(
+type OperatorTransaction = <Result>(
   context: Pick<RequestContext, 'requestId' | 'actor'>,
   work: (change: {
     readonly client: Client;

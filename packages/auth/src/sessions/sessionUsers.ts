@@ -6,7 +6,7 @@ import type { Standing } from '@coffer/users';
 import { z } from 'zod';
 import type { UserView } from '../types.ts';
 
-export interface ViewedUser {
+interface ViewedUser {
   readonly user: UserView;
   readonly standing: Standing;
 }

@@ -39,7 +39,7 @@ export interface SessionHolder {
   readonly userId: string;
 }
 
-export interface CheckedSession extends SessionHolder {
+interface CheckedSession extends SessionHolder {
   readonly sessionId: string;
   readonly authMethod: AuthMethod;
   /** ISO 8601: when the player signed in. */

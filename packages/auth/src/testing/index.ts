@@ -1,2 +1,2 @@
-export { AUTH_CONTEXTS, type AuthGiven, authGiven, startAuthWorld } from './authContexts.ts';
+export { type AuthGiven, startAuthWorld } from './authContexts.ts';
 export * from './signIns.ts';

@@ -2,4 +2,4 @@ export {
   createEventStoreDbEventStore,
   type EventStoreDbEventStoreOptions,
 } from './eventStoreDbEventStore.ts';
-export { type Granted, grantReading } from './grantReading.ts';
+export { grantReading } from './grantReading.ts';

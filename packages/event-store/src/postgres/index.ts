@@ -3,7 +3,6 @@ export {
   createPostgresEventStore,
   logMigrations,
   migrateLog,
-  type PostgresEventStoreOptions,
 } from './postgresEventStore.ts';
 export {
   createPostgresSnapshotStore,

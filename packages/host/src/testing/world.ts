@@ -40,7 +40,7 @@ export interface ContextWorld<Given = never> extends ContextNode {
   readonly stop: () => Promise<void>;
 }
 
-export interface NodeOptions<Given> {
+interface NodeOptions<Given> {
   /** Default: the world's. */
   readonly databaseUrl?: string;
   readonly given: Given;

@@ -13,13 +13,13 @@ export interface AccountOwner {
 }
 
 /** The money in the event; `net` is the player's result, negative if the house won. */
-export type Settlement = Pick<
+type Settlement = Pick<
   PlaySessionFact<'SessionSettled'>,
   'totalBet' | 'totalWin' | 'payout' | 'net' | 'settledAt'
 > & { readonly revision: number };
 
 /** Nothing was ever written to the stream. */
-export interface UnknownSession {
+interface UnknownSession {
   readonly status: 'unknown';
   readonly revision: -1;
 }
@@ -35,7 +35,7 @@ interface SessionFacts {
   readonly writes: SessionWrites;
 }
 
-export interface OpenSession extends SessionFacts {
+interface OpenSession extends SessionFacts {
   readonly status: 'open';
 }
 

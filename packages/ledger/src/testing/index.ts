@@ -3,4 +3,4 @@ export { type Applied, type Explained, explain } from './history.ts';
 export { LEDGER_CONTEXTS } from './ledgerContexts.ts';
 export type { Books, Contents, Operation, Step } from './operations.ts';
 export { SEED } from './seed.ts';
-export { type Ledger, type PlayedSession, useLedger, useLedgerIn } from './useLedger.ts';
+export { useLedger, useLedgerIn } from './useLedger.ts';

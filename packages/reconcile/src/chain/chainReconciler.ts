@@ -67,7 +67,7 @@ export interface ChainReconcilerDependencies {
   readonly limits?: { readonly readModelsWithinMs?: number };
 }
 
-export interface ChainReconcileRequest extends BooksPlace {
+interface ChainReconcileRequest extends BooksPlace {
   /** `full`: ignores what was seen of the chain before. */
   readonly mode: Mode;
   /** Called with the transactions and moves looked at so far. */

@@ -23,7 +23,7 @@ export interface CurrencyOnChain extends TreasuryFigures {
 }
 
 /** Came to the treasury without a move that explains it: anyone may send money there. It is surplus. */
-export interface UnattributedTransfer {
+interface UnattributedTransfer {
   readonly signature: Signature;
   readonly mint: string;
   readonly amount: bigint;

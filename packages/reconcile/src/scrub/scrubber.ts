@@ -14,7 +14,7 @@ export interface Scrubber {
   readonly look: () => Promise<{ readonly state: ScrubState | undefined; readonly waitMs: number }>;
 }
 
-export interface ScrubChange {
+interface ScrubChange {
   readonly before: ScrubState | undefined;
   readonly after: ScrubState;
 }

@@ -53,7 +53,7 @@ export interface MemoryChain extends Chain, Gifts {
   readonly blockHeight: (commitment: Commitment) => bigint;
 }
 
-export type FallibleMethod = Exclude<keyof Chain, 'close'>;
+type FallibleMethod = Exclude<keyof Chain, 'close'>;
 
 export interface MemoryChainOptions {
   /** How many blocks the other commitments are behind the newest one. */
