@@ -1,8 +1,8 @@
 export { defineContext, type Platform, someStream } from './context.ts';
 export { type Contexts, contexts } from './contexts.ts';
 export { migrateAll, migrationsOf } from './facts.ts';
-export { type Host, type HostConfig, type HostOptions, startHost } from './host.ts';
-export { hasStopped } from './readiness.ts';
+export { type Host, type HostOptions, startHost } from './host.ts';
+
 export { type Role, roles } from './roles.ts';
 export type { Servers } from './servers.ts';
 export { isDatabaseAway } from './storeFailures.ts';
