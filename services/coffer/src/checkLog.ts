@@ -5,9 +5,9 @@ import { createLogger } from '@coffer/http';
 import { messageOf } from '@coffer/kernel';
 import { CommandFailure, EXIT } from './cli/failure.ts';
 import { type Config, ConfigurationError, configFrom } from './config.ts';
+import { withPool } from './database.ts';
 import { databaseUrlFrom } from './databaseUrl.ts';
 import { openEventStore } from './eventStore.ts';
-import { withPool } from './run.ts';
 import { startFailure } from './startFailure.ts';
 
 /** Throws a `CommandFailure` if the log cannot be reached, or no database is running. */

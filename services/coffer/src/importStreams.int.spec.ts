@@ -8,7 +8,7 @@ import { streamName } from '@coffer/kernel';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { CommandFailure } from './cli/failure.ts';
-import { importStreams } from './importStreams.ts';
+import { importStreams, importStreamsFrom } from './importStreams.ts';
 import { serviceTemplate } from './testing/world.ts';
 
 describe('an import into the configured store', () => {
@@ -42,6 +42,15 @@ describe('an import into the configured store', () => {
     expect(await readCheckpoint(pool, { schema: 'records', name: 'holds' })).to.equal(undefined);
     const schemas = await pool.query(`select from pg_namespace where nspname ~ '^(read|verified)_v'`);
     expect(schemas.rowCount).to.equal(0);
+  });
+
+  it('says so if its file cannot be read', async () => {
+    const environment = { DATABASE_URL: database.connectionString };
+    const path = '/no/such/file.jsonl';
+    const error = await importStreamsFrom(environment, { path, onProgress() {} }).catch(
+      (refused: unknown) => refused,
+    );
+    expect(error).to.be.instanceOf(CommandFailure).and.have.property('message').that.includes(path);
   });
 
   it('is refused while a service runs, before anything is written', async () => {

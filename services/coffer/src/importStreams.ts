@@ -6,16 +6,12 @@ import { createReadStream } from 'node:fs';
 import { auditErrors, type ImportedChain, importChainedLog } from '@coffer/audit';
 import { type Pool, withConnection } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
-import { migrateAll } from '@coffer/host';
-import { createLogger } from '@coffer/http';
 import { Rejection } from '@coffer/kernel';
 import { portalErrors } from '@coffer/portal';
 import { CommandFailure, EXIT } from './cli/failure.ts';
-import { configFrom } from './config.ts';
-import { CONTEXTS } from './contexts.ts';
+import { offline } from './database.ts';
 import { openEventStore } from './eventStore.ts';
 import { forgetDerived, type ResetResult, refuseWhileServicesRun } from './resetConsumers.ts';
-import { openDatabase, withPool } from './run.ts';
 import { startFailure } from './startFailure.ts';
 
 export type ImportResult = ImportedChain & ResetResult;
@@ -32,26 +28,22 @@ export async function importStreamsFrom(
   { path, onProgress }: ImportSource,
 ): Promise<ImportResult> {
   try {
-    const config = configFrom(environment);
-    const logger = createLogger({ level: 'silent' });
-    const chunks = path === undefined ? process.stdin : createReadStream(path);
-    const database = await openDatabase(config, logger, (error) => logger.fatal({ err: error }, 'lost'));
-    try {
-      return await withPool(database.url, async (pool) => {
-        await migrateAll(pool, CONTEXTS.definitions);
-        const store = await openEventStore({ config, databaseUrl: database.url, logger });
-        try {
-          return await importStreams({ pool, store, chunks, onProgress });
-        } finally {
-          await store.close();
-        }
-      });
-    } finally {
-      await database.stop();
-    }
+    return await offline(environment, async ({ pool, ...opened }) => {
+      const store = await openEventStore(opened);
+      try {
+        return await importStreams({ pool, store, chunks: chunksOf(path), onProgress });
+      } finally {
+        await store.close();
+      }
+    });
   } catch (error) {
     throw importFailure(error, path) ?? startFailure(error) ?? error;
   }
+}
+
+/** Opened when they are read. */
+async function* chunksOf(path: string | undefined): AsyncGenerator<Uint8Array> {
+  yield* path === undefined ? process.stdin : createReadStream(path);
 }
 
 /** Safe to kill and repeat at any time. */

@@ -7,15 +7,10 @@ import { CHAIN_WORKER, pauseSigning } from '@coffer/chain-worker';
 import { type ConsumerKey, forgetPlace, leaseHolder } from '@coffer/consumers';
 import { type Client, type Pool, type Queryable, withTransaction } from '@coffer/database';
 import { forgetSnapshots } from '@coffer/event-store/postgres';
-import { migrateAll } from '@coffer/host';
-import { createLogger } from '@coffer/http';
 import { READ_MODELS_CONSUMER, readSchemas } from '@coffer/read-models';
 import { forgetScrubPass, verifiedSchemas } from '@coffer/reconcile';
 import { CommandFailure, EXIT } from './cli/failure.ts';
-import { configFrom } from './config.ts';
-import { CONTEXTS } from './contexts.ts';
-import { openDatabase, withPool } from './run.ts';
-
+import { offline } from './database.ts';
 import { startFailure } from './startFailure.ts';
 
 /** Each finishes what the log shows as unfinished, by idempotent acts. */
@@ -33,17 +28,7 @@ export interface ResetResult {
 /** On the configured database. Throws a `CommandFailure` while a service is running. */
 export async function resetConsumersFrom(environment: NodeJS.ProcessEnv): Promise<ResetResult> {
   try {
-    const config = configFrom(environment);
-    const logger = createLogger({ level: 'silent' });
-    const database = await openDatabase(config, logger, (error) => logger.fatal({ err: error }, 'lost'));
-    try {
-      return await withPool(database.url, async (pool) => {
-        await migrateAll(pool, CONTEXTS.definitions);
-        return resetConsumers(pool);
-      });
-    } finally {
-      await database.stop();
-    }
+    return await offline(environment, ({ pool }) => resetConsumers(pool));
   } catch (error) {
     throw startFailure(error) ?? error;
   }

@@ -10,7 +10,7 @@ import { bootstrapFilePath, operatorFilePath } from '@coffer/portal';
 import { createTestDatabase, eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import { z } from 'zod';
-import { withPool } from './run.ts';
+import { withPool } from './database.ts';
 import { expectBooksToBalance } from './testing/books.ts';
 import { isRunning } from './testing/processTable.ts';
 import {

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { createPool, NEWEST_POSTGRES, type Pool, requireSupportedPostgres } from '@coffer/database';
-import { requireUnownedDataFolder, startEmbeddedPostgres } from '@coffer/embedded-postgres';
+import { NEWEST_POSTGRES, type Pool, requireSupportedPostgres } from '@coffer/database';
+import { requireUnownedDataFolder } from '@coffer/embedded-postgres';
 import { roles as allRoles, migrateAll, type Role } from '@coffer/host';
 import { createLogger, type Logger } from '@coffer/http';
 import { createSecretBox, systemClock } from '@coffer/kernel';
@@ -21,7 +21,7 @@ import { createMasterKeys } from '@coffer/wallets';
 import { CommandFailure, EXIT } from './cli/failure.ts';
 import { type Config, ConfigurationError, configFrom, needMasterKeys, unknownVariables } from './config.ts';
 import { CONTEXTS } from './contexts.ts';
-import { EMBEDDED_DATABASE } from './databaseUrl.ts';
+import { type Database, openDatabase, withPool } from './database.ts';
 import { type EmbeddedTestChain, openChainsOf, startEmbeddedTestChain } from './embeddedChain.ts';
 import { installationMasterKeys } from './installationMasterKeys.ts';
 import { installationSecrets } from './installationSecrets.ts';
@@ -226,35 +226,6 @@ function stopSignal(logger: Logger): AbortSignal {
   return stopping.signal;
 }
 
-interface Database {
-  readonly url: string;
-  readonly isEmbedded: boolean;
-  /** For the embedded database. */
-  readonly folder?: string;
-  readonly stop: () => Promise<void>;
-}
-
-/** The configured database, or the embedded one in the data folder. */
-export async function openDatabase(
-  { databaseUrl, dataFolder }: Pick<Config, 'databaseUrl' | 'dataFolder'>,
-  logger: Logger,
-  onLost: (error: Error) => void,
-): Promise<Database> {
-  if (databaseUrl !== undefined) return { url: databaseUrl, isEmbedded: false, stop: async () => undefined };
-  const postgres = await startEmbeddedPostgres({
-    folder: dataFolder,
-    databases: [EMBEDDED_DATABASE],
-    logger,
-    onLost,
-  });
-  return {
-    url: postgres.connectionString(EMBEDDED_DATABASE),
-    isEmbedded: true,
-    folder: postgres.clusterFolder,
-    stop: postgres.stop,
-  };
-}
-
 interface Addresses {
   readonly url: string;
   /** Different if operator routes have an address of their own. */
@@ -308,23 +279,6 @@ function bootstrap(
       },
     }),
   );
-}
-
-export async function withPool<Result>(
-  connectionString: string,
-  work: (pool: Pool) => Promise<Result>,
-): Promise<Result> {
-  const pool = createPool({
-    connectionString,
-    applicationName: 'coffer-start',
-    maxConnections: 2,
-    onIdleError: () => undefined,
-  });
-  try {
-    return await work(pool);
-  } finally {
-    await pool.end();
-  }
 }
 
 function welcome(
