@@ -19,7 +19,6 @@ export {
   type ReadModelProjections,
   readModelsOf,
   readModelsWork,
-  startReadModels,
 } from './readModels.ts';
 export * from './rebuild.ts';
 export { foldRow, type RowProjection } from './rowProjection.ts';
