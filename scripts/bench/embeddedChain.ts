@@ -1,5 +1,4 @@
 /** The embedded chain of the service under test, as any client sees it. */
-import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inParallel } from './inParallel.ts';
 
@@ -95,27 +94,3 @@ interface SignatureStatus {
 
 /** For the chain that comes with the service: its answers are not validated. */
 const asAnswer = <Answer>(answer: unknown): Answer => answer as Answer;
-
-/** The chain also uses the port after its own. */
-export async function freePortPair(): Promise<number> {
-  for (;;) {
-    const port = await takenFor(0, async (taken) => {
-      const next = await takenFor(taken + 1, async (one) => one).catch(() => undefined);
-      return next === undefined ? undefined : taken;
-    });
-    if (port !== undefined) return port;
-  }
-}
-
-async function takenFor<Value>(port: number, work: (port: number) => Promise<Value>): Promise<Value> {
-  const server = createServer();
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', reject).listen(port, '127.0.0.1', resolve);
-  await promise;
-  try {
-    // A server listening on a port has an address with one.
-    return await work((server.address() as AddressInfo).port);
-  } finally {
-    await new Promise((closed) => server.close(closed));
-  }
-}

@@ -11,11 +11,11 @@ import {
   readBootstrapFile,
   readOperatorFile,
 } from '@coffer/portal';
+import { freePortPair } from '@coffer/testing';
 import { SUPERUSER } from '../../packages/embedded-postgres/src/cluster.ts';
 import { silentLogger } from '../../packages/embedded-postgres/src/logger.ts';
 import { findPlace } from '../../packages/embedded-postgres/src/place.ts';
 import { type Child, pidOf, type Run, spawnNode, stopChild } from './children.ts';
-import { freePortPair } from './embeddedChain.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const DATABASE = 'coffer';

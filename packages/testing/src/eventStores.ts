@@ -8,11 +8,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createEventStoreDbEventStore } from '@coffer/event-store/eventstoredb';
+import { freePortPair } from './ports.ts';
 import { startStoreGatewayProcess } from './storeGateways.ts';
 import { patiently } from './waiting.ts';
 
@@ -80,7 +80,7 @@ function leaveOut(title: string, why: string): void {
 /** Throws if the server ends or does not answer in time. */
 export async function startEventStoreServer(command: string): Promise<EventStoreElsewhere> {
   const folder = await mkdtemp(join(tmpdir(), 'coffer-event-store-'));
-  const port = await freePort();
+  const port = await freePortPair();
   // The shell becomes the command, so that the signal reaches it.
   const server = spawn('/bin/sh', ['-c', `exec ${command} "$0" "$1"`, `${port}`, folder], {
     stdio: ['pipe', 'ignore', 'inherit'],
@@ -120,14 +120,4 @@ async function untilItServes(connectionString: string, server: ChildProcess): Pr
   } finally {
     await store.close();
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('A listening port has a number.');
-  return address.port;
 }

@@ -3,6 +3,7 @@ export * from './eventFixtures.ts';
 export * from './eventStores.ts';
 export * from './givenWhenThen.ts';
 export * from './mailServer.ts';
+export * from './ports.ts';
 export * from './postgres.ts';
 export * from './random.ts';
 export * from './reachableDatabase.ts';

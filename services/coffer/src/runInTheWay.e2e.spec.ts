@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
+import { freePortPair } from '@coffer/testing';
 import { expect } from 'chai';
 import { serviceProcesses, type Variables } from './testing/serviceProcess.ts';
 
@@ -15,10 +16,10 @@ describe('coffer run, with something in its way', () => {
   let dataFolder: string;
 
   before(async () => {
-    squatter = createServer().listen(0, '127.0.0.1');
+    const beside = await freePortPair();
+    taken = String(beside + 1);
+    squatter = createServer().listen(beside + 1, '127.0.0.1');
     await once(squatter, 'listening');
-    const address = squatter.address();
-    taken = typeof address === 'object' && address ? String(address.port) : '';
   });
   after(() => squatter.close());
   beforeEach(async () => {
