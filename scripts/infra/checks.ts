@@ -204,11 +204,12 @@ function* dockerfile({ files, code, roles }: Parts): Iterable<string> {
   if (!sameMembers(copied, admitted))
     yield `the Dockerfile copies ${copied.join(', ')}; .dockerignore admits ${admitted.join(', ')}`;
 
-  const program: readonly string[] = JSON.parse(ofKind('ENTRYPOINT')[0]?.join(' ') ?? '[]');
-  if (program[0] !== 'node') yield 'the entry point is not node';
-  if (!program[1] || !code.exists(program[1])) yield `the entry point ${program[1]} does not exist`;
-  else if (!copied.some((source) => program[1]?.startsWith(`${source}/`)))
-    yield `the entry point ${program[1]} is not copied`;
+  const [command, ...words]: readonly string[] = JSON.parse(ofKind('ENTRYPOINT')[0]?.join(' ') ?? '[]');
+  const program = words.find((word) => !word.startsWith('--'));
+  if (command !== 'node') yield 'the entry point is not node';
+  if (!program || !code.exists(program)) yield `the entry point ${program} does not exist`;
+  else if (!copied.some((source) => program.startsWith(`${source}/`)))
+    yield `the entry point ${program} is not copied`;
   if ((ofKind('USER').at(-1)?.[0] ?? 'root') === 'root') yield 'the image runs as root';
   if (ofKind('FROM')[0]?.[0] !== `node:${code.nodeVersion}-slim`)
     yield `the image is not of Node ${code.nodeVersion}, which package.json pins`;
