@@ -1,1 +1,2 @@
+export { startReadModels } from '../readModels.ts';
 export * from './rows.ts';

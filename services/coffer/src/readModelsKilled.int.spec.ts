@@ -4,43 +4,60 @@
  */
 
 import { type Consumer, type ConsumerAlarm, readCheckpoint } from '@coffer/consumers';
-import { type Pool, withTransaction } from '@coffer/database';
+import { createPool, type Pool, withTransaction } from '@coffer/database';
 import { type Death, doomedPool } from '@coffer/database/testing';
-import type { EventStore, RecordedEvent } from '@coffer/event-store';
-import { createMemoryEventStore } from '@coffer/event-store/memory';
-import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
+import { createCommandHandler, type EventStore, type RecordedEvent } from '@coffer/event-store';
+import { openStoreOf, setUpApp, textOf } from '@coffer/host/testing';
+import { createMoves, treasuryMovePlace } from '@coffer/moves';
+import { depositOf } from '@coffer/moves/testing';
+import { createReadSchema, READ_MODELS_CONSUMER } from '@coffer/read-models';
+import { expireLeases, type Rows, rowsOf, startReadModels } from '@coffer/read-models/testing';
+import { eventually, patiently } from '@coffer/testing';
 import { expect } from 'chai';
-import { READ_MODELS_CONSUMER, startReadModels } from './readModels.ts';
-import { createReadSchema } from './schema.ts';
-import { type Game, startGame } from './testing/game.ts';
-import { openPool, readModelsTemplate } from './testing/migrateReadModels.ts';
-import { expireLeases, freshRows, type Rows, rowsOf } from './testing/rows.ts';
+import { CONTEXTS } from './contexts.ts';
+import { freshRows } from './testing/readModels.ts';
+import { startWorld, type World } from './testing/world.ts';
 
 /** The log below is three of its pages, the last one not full. */
 const PAGE_SIZE = 12;
 const SCHEMA = 'doomed_read_models';
 
 describe('the consumer of the read models, killed at any statement', () => {
-  let database: TestDatabase;
+  let world: World;
   let pool: Pool;
   let store: EventStore;
-  let game: Game;
   let undisturbed: Rows;
   let statements: readonly string[];
   let alarms: ConsumerAlarm[];
 
   before(async () => {
-    database = await createTestDatabase(readModelsTemplate);
-    pool = openPool(database.connectionString);
-    store = inFullPages(createMemoryEventStore());
-    game = startGame(store);
-    for (let player = 0; player < 3; player += 1) await game.play();
-    undisturbed = await freshRows({ pool, store }, game.projections);
+    world = await startWorld({ roles: ['api'] });
+    const { test } = await setUpApp(world.client);
+    for (let session = 0; session < 4; session++) {
+      const { sessionId } = await test.newSession('100');
+      const bet = await test.bet({ sessionId, amount: '7' });
+      await test.win({ sessionId, betTransactionUuid: textOf(bet, 'transactionUuid'), amount: '9' });
+      if (session > 0) await test.settle({ sessionId });
+    }
+    pool = createPool({
+      connectionString: world.databaseUrl,
+      applicationName: 'spec',
+      // Connections are broken on purpose.
+      onIdleError() {},
+    });
+    store = inFullPages(await openStoreOf(world.databaseUrl));
+    const moves = createMoves({ handler: createCommandHandler({ store }), store });
+    await moves.request(treasuryMovePlace('test', depositOf().appId, 'ref-1'), depositOf(), {
+      metadata: { correlationId: 'spec', actor: 'key:1', occurredAt: depositOf().requestedAt },
+      deadlineMs: patiently(),
+    });
+    undisturbed = await freshRows(world.databaseUrl);
     statements = await countStatements();
   });
   after(async () => {
+    await store.close();
     await pool.end();
-    await database.drop();
+    await world.stop();
   });
   beforeEach(() => {
     alarms = [];
@@ -51,7 +68,7 @@ describe('the consumer of the read models, killed at any statement', () => {
       pool: ofProcess,
       store,
       schema: SCHEMA,
-      projections: game.projections,
+      projections: CONTEXTS.facts.projections,
       pageSize: PAGE_SIZE,
       minPageIntervalMs: 0,
       // Renewals may come between any statements; none is due before the end.
