@@ -131,6 +131,18 @@ describe('coffer run, with money on its own chain', () => {
     expect(await funds()).to.deep.equal({ wallet: 6n * ONE_SOL, available: 4n * ONE_SOL, held: 0n });
   });
 
+  it('reconciles the books with the chain from the command line: they agree', async () => {
+    const { appId } = await readBootstrap();
+    const end = await processes.command(['reconcile', '--app', appId, '--env', 'test', '--chain'], {
+      COFFER_DATA_DIR: dataFolder,
+      COFFER_OPERATOR_TOKEN: OPERATOR_TOKEN,
+    });
+    expect(end, end.stderr).to.include({ exitCode: 0, signal: null });
+    expect(end.stdout)
+      .to.match(/^The chain, \S+ \(\w+\)\. Treasury: \w{32,44}\.$/m)
+      .and.not.match(/^discrepancies$/m);
+  });
+
   it('leaves no chain behind when it is killed, and goes on at the next start', async () => {
     const pid = await chainPid();
     await move('withdraw', ONE_SOL, 'out-2');
