@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { KeptSnapshots, RecordedEvent } from '@coffer/event-store';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -123,6 +124,38 @@ describe('the fold of the streams, as the log is read', () => {
         { numRuns: 40 },
       ));
   }
+
+  it('reports every log that is not as it was written', () => {
+    const { nothing: _, ...changes } = tamperings;
+    const tampers: readonly (typeof tamperings)[string][] = [
+      ...Object.values(changes),
+      // To another stream.
+      (log, ordinal, other) => changed(log, ordinal, (event) => ({ ...event, stream: nameOf(other) })),
+      // With the revision that another event of the stream has.
+      (log, ordinal) =>
+        changed(log, ordinal, (event) => ({ ...event, revision: Math.abs(event.revision - 1) })),
+    ];
+    return fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 2, maxLength: 30 }),
+        fc.constantFrom(...tampers),
+        fc.nat(),
+        fc.nat(),
+        fc.integer({ min: 0, max: 3_000 }),
+        async (jars, tamper, one, other, statesBytes) => {
+          const written = logOf(jars);
+          const log = tamper(written, (one % jars.length) + 1, (other % jars.length) + 1);
+          fc.pre(!isDeepStrictEqual(log, written));
+          const chain = chainOf(chained(written));
+          const report = await reportOf(
+            verifyLog({ store: pagedStoreOf(log), chain, rules, statesBytes, signal }),
+          );
+          expect(report.faultCount).to.be.above(0);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
 
   it('reads a stream by itself only if it is given up, or continues after the stretch', async () => {
     const log = logOf([1, 2, 1, 2, 1, 2, 1, 1]);
