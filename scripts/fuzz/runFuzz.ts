@@ -112,7 +112,7 @@ export async function runFuzz(run: Run, { seed, requests, inFlight }: FuzzOption
   async function compare(question: Question, one: Answered | undefined, other: Answered | undefined) {
     if (!one || !other || one.status >= 300 || other.status >= 300) return;
     replays += 1;
-    if (one.status === other.status && one.bytes.equals(other.bytes)) return;
+    if (one.status === other.status && repeatedText(one) === repeatedText(other)) return;
     await find(question, `answered ${one.status} ${one.bytes} and then ${other.status} ${other.bytes}`);
   }
 
@@ -256,4 +256,13 @@ function isAddress(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * What a repeat has to say as well. A rollback of a bet that another request rolled back keeps nothing: its balance is the
+ * current one.
+ */
+function repeatedText({ bytes }: Answered): string {
+  const text = bytes.toString();
+  return text.includes('"status":"already_rolled_back"') ? text.replace(/"balance":"\d+"/, '') : text;
 }
