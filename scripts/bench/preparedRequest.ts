@@ -68,7 +68,7 @@ export function cycle<Item>(items: readonly Item[]): () => Item {
   };
 }
 
-/** The body of a bet, which is also sent to the no-op route. */
+/** The body of a bet, which the yardsticks get as well. */
 export function prepareBet(target: Target, uuids: UuidSource, nextSession: SessionCycle): PreparedRequest {
   const body = `{"sessionId":"${nextSession()}",${UUID_FIELD}${emptyUuid(uuids)}","amount":"1"}`;
   return prepared(target, body, uuids, nextSession);

@@ -78,10 +78,10 @@ describe('The totals of an app', () => {
       [String(ordinal + 1), new RegExp(`beyond the end of the log, which has ${ordinal} events`)],
       ['999999999999999', /beyond the end/],
       [new Date(Date.now() + 60_000).toISOString(), /in the future/],
-      ['2026-13-45', /no such time/],
-      ['soon', /no position as this log writes them/],
-      [isOfBytes ? '1/x' : '1/1', /no position as this log writes them/],
-      [isOfBytes ? '999999999/999999999' : '9999999999999999', /no position at which this log has an event/],
+      ['2026-13-45', /a time that exists/],
+      ['soon', /a position as this log writes them/],
+      [isOfBytes ? '1/x' : '1/1', /a position as this log writes them/],
+      [isOfBytes ? '999999999/999999999' : '9999999999999999', /the position of an event of this log/],
       ['x'.repeat(65), /64/],
     ];
     for (const [at, reason] of rows) {

@@ -36,9 +36,9 @@ export function createPastPlaceOf({
       case 'position': {
         const position = store.parsePosition(at.position);
         if (position === undefined) {
-          throw refusal('is no ordinal, no ISO 8601 time, and no position as this log writes them');
+          throw refusal('must be an ordinal, an ISO 8601 time, or a position as this log writes them');
         }
-        if (!(await store.placeAt(position))) throw refusal('is no position at which this log has an event');
+        if (!(await store.placeAt(position))) throw refusal('must be the position of an event of this log');
         return { ordinal: await pointsInTime.ordinalOf(position), position };
       }
     }

@@ -227,7 +227,7 @@ export function readBody<Answer>({ body, known }: Reply, read: (fields: Fields) 
 
 /** A text as one segment of a path. Throws a TypeError on a text that would change the path of a URL. */
 export function segment(text: string): string {
-  if (text === '' || text === '.' || text === '..') throw new TypeError(`"${text}" is no id.`);
+  if (text === '' || text === '.' || text === '..') throw new TypeError(`"${text}" is not an id.`);
   return encodeURIComponent(text);
 }
 

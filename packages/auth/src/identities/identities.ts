@@ -102,7 +102,7 @@ export function createIdentities(dependencies: IdentitiesDependencies): Identiti
     },
     async finishClaim(cause, deadlineMs) {
       const claimed = claimedIn(cause);
-      assert(claimed, `${cause.type} of ${cause.stream} is no claim`);
+      assert(claimed, `${cause.type} of ${cause.stream} is not a claim`);
       const finished = await finish(claimed, async () => cause, deadlineMs);
       if (!finished) await erasure.erase(ownerOf(claimed), following(cause, deadlineMs));
     },
@@ -205,7 +205,7 @@ export function claimedIn(event: StreamEvent): Claimed | undefined {
   const claimed = identityEvents.decode(event);
   assert(
     parts?.category === identity.category && claimed.type === 'IdentityClaimed',
-    `${event.stream} is no identity`,
+    `${event.stream} is not an identity`,
   );
   return { environment: parts.environment, scopeId: parts.owner, ...claimed.data };
 }

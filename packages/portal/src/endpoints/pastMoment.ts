@@ -26,7 +26,7 @@ export const pastMoment = z
   .string()
   .min(1)
   .max(64)
-  .refine((text) => !ISO_TIME.test(text) || !Number.isNaN(Date.parse(text)), 'is no such time')
+  .refine((text) => !ISO_TIME.test(text) || !Number.isNaN(Date.parse(text)), 'must be a time that exists')
   .meta({ example: '2026-01-31T12:00:00Z' });
 
 export const momentOf = (text: string | undefined): PastMoment | undefined => {

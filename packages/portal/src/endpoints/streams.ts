@@ -104,7 +104,7 @@ async function positionOf(eventStore: LogReader, after: string): Promise<Positio
   const position = eventStore.parsePosition(after);
   if (position === undefined) {
     throw new Rejection('request/invalid', {
-      issues: [{ path: 'after', message: 'is no position as this log writes them' }],
+      issues: [{ path: 'after', message: 'must be a position as this log writes them' }],
     });
   }
   if (!(await eventStore.placeAt(position))) throw reject('portal/invalid_position', { after });

@@ -122,7 +122,7 @@ function checkPostings(
 /** The books are kept for each app, environment and currency. */
 function bookOf(stream: string): string {
   const parts = parseAccountStream(stream);
-  if (!parts) throw new Error(`${stream} is no account.`);
+  if (!parts) throw new Error(`${stream} is not an account.`);
   return `${parts.environment}.${parts.appId}.${parts.currencyId}`;
 }
 
