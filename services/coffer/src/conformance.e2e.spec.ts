@@ -34,7 +34,6 @@ const PLAYERS = 3;
 /** Which of the two nodes are killed, each after this many more answers. */
 const KILLS: readonly (readonly number[])[] = [[0], [1], [0, 1], [1], [0]];
 const ANSWERS_BETWEEN_KILLS = 400;
-const REQUESTS_MET = 3;
 
 /** A run with less coverage than this would prove little. */
 const REACHED: readonly string[] = [
@@ -77,8 +76,8 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
   const processes = serviceProcesses();
   const recorder: Recorder = createRecorder(OPERATOR_TOKEN);
   const nodes: (ServiceProcess | undefined)[] = [];
-  /** The number of requests sent to each. */
-  const sent = new Map<ServiceProcess, number>();
+  /** The number of requests to each that have not been answered. */
+  const inFlight = new Map<ServiceProcess, number>();
   let database: TestDatabase;
   let pool: Pool;
   let dataFolder: string;
@@ -158,10 +157,12 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
         victims.map(async (index) => {
           const node = nodes[index];
           if (!node) throw new Error('A killed node was started again.');
-          // Stopped in the middle of what it does, it is killed once requests wait for it, however slow this process is.
+          // Stopped in the middle of what it does, it is killed once a request waits for it, however slow this process is.
           process.kill(node.pid, 'SIGSTOP');
-          const enough = (sent.get(node) ?? 0) + REQUESTS_MET;
-          await eventually('requests to it', () => (sent.get(node) ?? 0) >= enough || undefined);
+          await eventually('a request waits for it', () => {
+            const waiting = [...inFlight.values()].reduce((sum, each) => sum + each, 0);
+            return (inFlight.get(node) ?? 0) > 0 || waiting >= CLIENTS || undefined;
+          });
           nodes[index] = undefined;
           await node.kill9();
           await startNode(index);
@@ -191,11 +192,19 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
     do {
       const running = nodes.filter((node) => node !== undefined);
       const node = running[Math.floor(random() * running.length)];
-      if (node) sent.set(node, (sent.get(node) ?? 0) + 1);
-      const received = node && (await recorder.send(node.url, place, call, faultOf(random)));
+      const received = node && (await sendTo(node, place, call, random));
       if (received && received.status !== 503) return;
       await delay(5 + 20 * random());
     } while (isPatient && !hasEnded);
+  }
+
+  async function sendTo(node: ServiceProcess, place: KeyedPlace, call: Step['call'], random: Random) {
+    inFlight.set(node, (inFlight.get(node) ?? 0) + 1);
+    try {
+      return await recorder.send(node.url, place, call, faultOf(random));
+    } finally {
+      inFlight.set(node, (inFlight.get(node) ?? 0) - 1);
+    }
   }
 
   function faultOf(random: Random): Fault | undefined {
