@@ -3,6 +3,7 @@ import { accountsContext } from '@coffer/accounts';
 import { auditContext } from '@coffer/audit';
 import { authContext } from '@coffer/auth';
 import { chainWorkerContext, rentContext } from '@coffer/chain-worker';
+import { custodyContext } from '@coffer/custody';
 import { contexts } from '@coffer/host';
 import { ledgerContext } from '@coffer/ledger';
 import { chainContext, movesContext } from '@coffer/moves';
@@ -26,6 +27,7 @@ export const CONTEXTS = contexts<Installation>()
   .with(authContext)
   .with(treasuryContext)
   .with(ledgerContext)
+  .with(custodyContext)
   .with(reconcileContext)
   .with(chainWorkerContext)
   .with(reconcilerContext);

@@ -1,0 +1,1 @@
+export { custodyContext } from './context.ts';
