@@ -77,6 +77,13 @@ export type HoldResult =
   | { readonly outcome: 'closed' }
   | { readonly outcome: 'insufficient'; readonly available: bigint };
 
+export interface HoldClosing {
+  readonly holdId: HoldId;
+  readonly payout: bigint;
+  /** Different for each of the holds on one account that the same cause closes. */
+  readonly nth?: number | undefined;
+}
+
 export type Accounts = ReturnType<typeof createAccounts>;
 
 export function createAccounts(dependencies: {
@@ -168,12 +175,12 @@ export function createAccounts(dependencies: {
     /** The close step: the payout becomes available, the rest goes where the hold's purpose says. */
     async closeHold(
       key: AccountKey,
-      close: { readonly holdId: HoldId; readonly payout: bigint },
+      { nth, ...close }: HoldClosing,
       cause: StreamEvent,
       deadlineMs: number,
     ): Promise<void> {
       const stream = accountStreamOf(key);
-      const context = causedBy(cause, stream, deadlineMs);
+      const context = causedBy(cause, stream, deadlineMs, nth);
       await handler.execute(account, stream, { type: 'CloseHold', ...close }, context);
     },
 

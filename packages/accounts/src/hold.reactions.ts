@@ -36,9 +36,12 @@ export interface AccountDue {
   readonly name: string;
   /** As in a reaction: 0 if no request does the same. */
   readonly graceMs?: number;
+  /** Where an event owes to many accounts: what is done last, so that it shows that everything is done. */
   readonly dueOf: (event: RecordedEvent) => HoldPlace | EntryPlace | undefined;
+  /** As in a reaction. Default: the account, whose acts are then done in order. */
+  readonly targetOf?: (event: RecordedEvent) => string;
   /** Closes or credits. Idempotent; throws on passing trouble. */
-  readonly act: (cause: RecordedEvent) => Promise<void>;
+  readonly act: Reaction['act'];
 }
 
 /** The acts of holds, registered by the contexts that take them. */
@@ -93,12 +96,12 @@ function actsOnHolds(acts: ReadonlyMap<HoldPurpose, HoldAct>): Reaction {
 }
 
 /** For the hold process: closes or credits what an event owes. */
-export function settlesDue({ dueOf, act, ...shown }: AccountDue): Reaction {
+export function settlesDue({ dueOf, targetOf, act, ...shown }: AccountDue): Reaction {
   return {
     ...shown,
     causeOf(event) {
       const due = dueOf(event);
-      return due && { key: keyOf(due), target: due.account };
+      return due && { key: keyOf(due), target: targetOf?.(event) ?? due.account };
     },
     effectOf(event) {
       const effect = closedHoldOf(event) ?? creditedEntryOf(event);

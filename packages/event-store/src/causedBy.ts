@@ -21,11 +21,17 @@ export const requestedBy = (
  * function of the cause, so the request and the reaction that finishes it after a crash write identical events, and the
  * store recognizes the second write.
  */
-export function causedBy(cause: StreamEvent, targetStream: string, deadlineMs: number): CommandContext {
+export function causedBy(
+  cause: StreamEvent,
+  targetStream: string,
+  deadlineMs: number,
+  /** Tells the commands apart that follow from one cause on one stream. */
+  nth = 0,
+): CommandContext {
   const { correlationId, actor, occurredAt } = decodeMetadata(cause.metadata);
   return {
     metadata: { correlationId, causationId: cause.id, actor, occurredAt },
     deadlineMs,
-    eventIdOf: (index) => uuidFromParts(targetStream, cause.stream, cause.id, String(index)),
+    eventIdOf: (index) => uuidFromParts(targetStream, cause.stream, cause.id, String(nth + index)),
   };
 }

@@ -29,7 +29,7 @@ export interface LockedAnswer extends StakeContent {
 }
 
 /** The stake cannot enter the pool, now or later: its hold is closed in full, and the caller gets the refusal. */
-interface LostAnswer {
+export interface LostAnswer {
   readonly outcome: 'lost';
   readonly refusal: Rejection;
 }
@@ -113,6 +113,31 @@ export function contentAt(stakes: Stakes, stake: number) {
 function creditedStakes(stakes: Stakes, releasedByEnd: ReadonlySet<number>): readonly number[] {
   const all = Array.from({ length: stakes.count }, (_, place) => place + 1);
   return all.filter((stake) => standingAt(stakes, stake) !== 'released' || releasedByEnd.has(stake));
+}
+
+/** What a closed pool owes to a hold. */
+export interface Credit {
+  readonly stake: number;
+  readonly betId: string;
+  readonly userId: string;
+  readonly payout: bigint;
+}
+
+/** What the end of a pool owes, in the order of the stakes: a function of the pool's stream alone. */
+export function* creditsOf(pool: SettledPool | RefundedPool): Generator<Credit> {
+  const { stakes } = pool;
+  const givenBack = new Set(pool.status === 'settled' ? pool.end.released : []);
+  const paid = new BigUint64Array(stakes.count + 1);
+  if (pool.status === 'settled') {
+    pool.end.named.forEach((stake, index) => {
+      paid[stake] = pool.end.payouts[index] ?? 0n;
+    });
+  }
+  for (const stake of creditedStakes(stakes, givenBack)) {
+    const { betId, userId, amount } = contentAt(stakes, stake);
+    const isWhole = pool.status === 'refunded' || givenBack.has(stake);
+    yield { stake, betId, userId, payout: isWhole ? amount : (paid[stake] ?? 0n) };
+  }
 }
 
 // Bodies

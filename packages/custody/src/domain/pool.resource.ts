@@ -2,13 +2,61 @@
  * Pools and their stakes as callers see them. Money is bigint here, and text in requests and bodies. A body never
  * changes: a repeat years later is answered with the very same bytes. Source: contract, Custody.
  */
-import { figure } from '@coffer/kernel';
+import { amount, callerId, figure, idText, positiveAmount, trimmedText } from '@coffer/kernel';
 import { z } from 'zod';
 
 /** The most stakes in a pool, released ones included: as many as one event can settle. */
 export const MAX_STAKES = 20_000;
 
+const poolId = callerId.meta({
+  description: 'Your id for the pool. The first stake opens it.',
+  example: 'round-1',
+});
+const betId = callerId.meta({
+  description:
+    'Your id for the bet, unique in its pool. A repeat gets the same answer; other content under the same id is refused.',
+  example: 'bet-1',
+});
+const userId = idText('usr').meta({ description: 'The player.' });
+const currency = z.int().meta({ description: "The id of one of the app's currencies.", example: 1 });
+const stakeAmount = positiveAmount.meta({
+  description: 'Base units, as a decimal string, at least "1".',
+  example: '100000',
+});
+const rake = amount.meta({
+  description: 'What the house keeps. Base units, as a decimal string; "0" is allowed.',
+  example: '15000',
+});
 const timestamp = z.iso.datetime({ precision: 3 }).meta({ description: 'ISO 8601 UTC with milliseconds.' });
+
+// Requests
+
+export const lockBody = z.strictObject({ poolId, betId, userId, currency, amount: stakeAmount });
+export type LockRequest = Readonly<z.output<typeof lockBody>>;
+
+export const confirmBody = z.strictObject({ poolId, betId });
+
+const payout = z.strictObject({
+  betId,
+  userId,
+  payout: amount.meta({
+    description: 'Base units, as a decimal string; "0" is allowed, and is what a bet gets that is not named.',
+    example: '285000',
+  }),
+});
+export const settleBody = z.strictObject({
+  poolId,
+  currency,
+  rake,
+  payouts: z.array(payout).max(MAX_STAKES),
+});
+export type SettleRequest = Readonly<z.output<typeof settleBody>>;
+
+export const refundBody = z.strictObject({
+  poolId,
+  reason: trimmedText(200).optional().meta({ description: 'Your own words, recorded with the refund.' }),
+});
+export type RefundRequest = Readonly<z.output<typeof refundBody>>;
 
 // Answers
 

@@ -98,7 +98,7 @@ function decide(pool: Pool, command: PoolCommand): PoolDecision {
 }
 
 /** What a pool says to a stake that would enter it. */
-type StakeLook =
+export type StakeLook =
   | { readonly found: 'same'; readonly stake: number }
   | { readonly found: 'released' }
   /** The bet has a stake with other content; `field` is the first that differs. */
@@ -106,14 +106,14 @@ type StakeLook =
   /** Whether it may enter: a refusal stands for ever. */
   | { readonly found: 'none'; readonly refusal: Rejection | undefined };
 
-interface StakeContent {
+export interface StakeContent {
   readonly betId: string;
   readonly userId: string;
   readonly currencyId: number;
   readonly amount: bigint;
 }
 
-function lookForStake(pool: Pool, { betId, userId, currencyId, amount }: StakeContent): StakeLook {
+export function lookForStake(pool: Pool, { betId, userId, currencyId, amount }: StakeContent): StakeLook {
   if (pool.status === 'unknown') return { found: 'none', refusal: undefined };
   const stake = stakeOf(pool.stakes, betId);
   if (stake === undefined) return { found: 'none', refusal: refusalOfNewStake(pool, currencyId) };

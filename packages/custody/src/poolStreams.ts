@@ -1,0 +1,15 @@
+/** Maps pools to their streams and back. */
+import assert from 'node:assert/strict';
+import { type AppPlace, parseStreamName } from '@coffer/kernel';
+import { pool, poolStream } from './domain/pool.ts';
+
+/** A pool's id is the caller's, and requests are checked for its form. */
+export const streamOf = ({ environment, appId }: Pick<AppPlace, 'environment' | 'appId'>, poolId: string) =>
+  poolStream(environment, appId, poolId);
+
+/** The pool that a stream belongs to; the stream of an event that this context wrote always belongs to one. */
+export function poolPlace(stream: string) {
+  const parts = parseStreamName(stream);
+  assert(parts?.category === pool.category, `${stream} is not a pool`);
+  return { environment: parts.environment, appId: parts.owner, poolId: parts.id };
+}
