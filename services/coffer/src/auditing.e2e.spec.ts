@@ -6,6 +6,7 @@ import { createPool, type Pool } from '@coffer/database';
 import { type AppPlace, createClient, requireStatus, setUpApp, textOf } from '@coffer/host/testing';
 import { createTestDatabase, describeLogTable, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
+import { runInProcess } from './testing/commandLine.ts';
 import {
   OPERATOR_TOKEN,
   type ProcessEnd,
@@ -65,10 +66,12 @@ describeLogTable('its rows are altered', 'somebody changes by hand', () => {
     });
   }
 
-  function coffer(line: string): Promise<ProcessEnd> {
-    const variables = { COFFER_URL: String(service?.url), COFFER_OPERATOR_TOKEN: OPERATOR_TOKEN };
-    return processes.command(line.split(' '), variables);
-  }
+  const variables = () => ({ COFFER_URL: String(service?.url), COFFER_OPERATOR_TOKEN: OPERATOR_TOKEN });
+  const coffer = (line: string): Promise<ProcessEnd> => processes.command(line.split(' '), variables());
+  const expectRefusal = async (line: string, code: string) => {
+    const { exitCode, stdout, stderr } = await runInProcess(line, { variables: variables() });
+    expect([exitCode, stdout, stderr.split(':')[0]]).to.deep.equal([1, '', code]);
+  };
   const reconcile = () => coffer(`--json reconcile --app ${app.appId} --env test`);
   const verifies = async () => expect((await coffer('streams verify')).exitCode).to.equal(0);
   const faultsOf = ({ stdout }: ProcessEnd) => JSON.parse(stdout).faults as readonly Row[];
@@ -81,6 +84,11 @@ describeLogTable('its rows are altered', 'somebody changes by hand', () => {
     const { ordinal, hash } = head;
     const proof = await coffer(`audit verify --since ${ordinal} --hash ${hash}`);
     expect(proof.exitCode, proof.stderr).to.equal(0);
+  });
+
+  it('the end of the chain, and audit verify refuses a head beyond it', async () => {
+    const { ordinal, hash } = head;
+    await expectRefusal(`audit verify --since ${ordinal + 1} --hash ${hash}`, 'audit/ordinal_beyond_chain');
   });
 
   for (const [what, tamper, undo, subject] of [
@@ -140,7 +148,7 @@ describeLogTable('its rows are altered', 'somebody changes by hand', () => {
     });
   }
 
-  // Last, because the projector stops before it, as it must.
+  // From here the projector is stopped, as it must be.
   it('that there is one more at the end, and streams verify and the projector name it', async () => {
     await sql(`insert into log.events
                select (select max(position) + 1 from log.events), stream, revision + 3, gen_random_uuid(), type,
@@ -153,5 +161,12 @@ describeLogTable('its rows are altered', 'somebody changes by hand', () => {
       const named = service?.logs().includes(`"stream":"${account}","revision":3`);
       return named || undefined;
     });
+  });
+
+  it('the whole chain, and audit head and audit verify say that there is none', async () => {
+    await sql('truncate records.chain_blocks');
+    for (const line of ['audit head', `audit verify --since ${head.ordinal} --hash ${head.hash}`]) {
+      await expectRefusal(line, 'audit/nothing_chained');
+    }
   });
 });

@@ -1,11 +1,10 @@
 /** `coffer log check` on each kind of log. What a user may do is shown in `@coffer/event-store`. */
-import { PassThrough } from 'node:stream';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { createStoreGateway } from '@coffer/store-gateway';
 import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { checkLogFrom } from './checkLog.ts';
-import { runProgram } from './cli/program.ts';
+import { runInProcess } from './testing/commandLine.ts';
 import { serviceTemplate } from './testing/world.ts';
 
 describe('coffer log check', () => {
@@ -37,26 +36,21 @@ describe('coffer log check', () => {
     return { url: `esdb://127.0.0.1:${gateway.port}?tls=false`, stop };
   }
 
-  /** The command line and its exit code. */
-  const ended = () => {
-    const [stdout, stderr] = [new PassThrough().resume(), new PassThrough().resume()];
-    const surroundings = { variables: process.env, workingFolder: process.cwd(), stdout, stderr };
-    return runProgram(['log', 'check'], surroundings, () => expect.fail('It runs nothing.'));
-  };
+  const exitCode = async () => (await runInProcess('log check', { variables: process.env })).exitCode;
 
   it('ends with 0 when nothing is missing, and with 1 when something is', async () => {
     const before = process.env.EVENTSTORE_URL;
     try {
-      for (const [allowWrites, exitCode] of [
+      for (const [allowWrites, code] of [
         [true, 0],
         [false, 1],
       ] as const) {
         const server = await onServer(allowWrites);
         process.env.EVENTSTORE_URL = server.url;
-        expect(await ended()).to.equal(exitCode);
+        expect(await exitCode()).to.equal(code);
         await server.stop();
         // The server is gone.
-        expect(await ended()).to.equal(1);
+        expect(await exitCode()).to.equal(1);
       }
     } finally {
       if (before === undefined) delete process.env.EVENTSTORE_URL;

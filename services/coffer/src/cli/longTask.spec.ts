@@ -1,48 +1,24 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import { expect } from 'chai';
 import { Command } from 'commander';
+import { collector, preparedService } from '../testing/commandLine.ts';
 import { createCli } from './cli.ts';
 import { CommandFailure } from './failure.ts';
 import { displayProgress } from './progress.ts';
 
-interface Asked {
-  readonly request: string;
-  readonly body: string;
-}
-
 describe('a long task', () => {
-  let server: Server;
-  let url: string;
-  let asked: Asked[];
-  let lines: readonly unknown[];
-  let breaksOff: boolean;
-
-  before(async () => {
-    server = createServer(async (request, response) => {
-      let body = '';
-      for await (const chunk of request) body += chunk;
-      asked.push({ request: `${request.method} ${request.url}`, body });
-      const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
-      if (breaksOff) response.write(text, () => response.destroy());
-      else response.end(text);
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    // A server on a port always has an address with one.
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  });
-  after(() => new Promise((resolve) => server.close(resolve)));
-  beforeEach(() => {
-    asked = [];
-    breaksOff = false;
-  });
+  const service = preparedService();
+  const answersLines = (lines: readonly object[], breaksOff = false) =>
+    service.answersLines(
+      lines.map((line) => JSON.stringify(line)),
+      breaksOff,
+    );
 
   const run = async (options: { readonly body?: unknown } = {}, json = true) => {
     const stdout = collector();
     const stderr = collector();
     const cli = createCli({
-      variables: { COFFER_URL: url, COFFER_OPERATOR_TOKEN: 'token' },
+      variables: { COFFER_URL: service.url, COFFER_OPERATOR_TOKEN: 'token' },
       workingFolder: '.',
       stdout: stdout.stream,
       stderr: stderr.stream,
@@ -63,7 +39,7 @@ describe('a long task', () => {
   });
 
   it('prints its result on standard output and its progress on standard error', async () => {
-    lines = [progress('reading', 1, 4), { kind: 'result', result: { ok: true, events: 4 } }];
+    answersLines([progress('reading', 1, 4), { kind: 'result', result: { ok: true, events: 4 } }]);
     const { failure, stdout, stderr } = await run();
     expect(failure).to.equal(undefined);
     expect(JSON.parse(stdout)).to.deep.equal({ ok: true, events: 4 });
@@ -72,17 +48,18 @@ describe('a long task', () => {
   });
 
   it('is a GET, with a body a POST', async () => {
-    lines = [{ kind: 'result', result: { ok: true } }];
+    answersLines([{ kind: 'result', result: { ok: true } }]);
     await run();
     await run({ body: { chain: true } });
-    expect(asked).to.deep.equal([
-      { request: 'GET /v1/portal/task?app=app_1', body: '' },
-      { request: 'POST /v1/portal/task?app=app_1', body: '{"chain":true}' },
+    expect(service.asked.map(({ method, url, body }) => [method, url, body])).to.deep.equal([
+      ['GET', '/v1/portal/task?app=app_1', undefined],
+      ['POST', '/v1/portal/task?app=app_1', { chain: true }],
     ]);
   });
 
   it('that fails prints its result all the same, and is refused with its code', async () => {
-    lines = [{ kind: 'result', result: { ok: false, code: 'audit/log_corrupt', message: 'No.', faults: 2 } }];
+    const result = { ok: false, code: 'audit/log_corrupt', message: 'No.', faults: 2 };
+    answersLines([{ kind: 'result', result }]);
     const { failure, stdout } = await run();
     expect(JSON.parse(stdout)).to.include({ ok: false, faults: 2 });
     expect(failure).to.be.instanceOf(CommandFailure).and.include({ exitCode: 1 });
@@ -90,11 +67,11 @@ describe('a long task', () => {
   });
 
   it('without a result has not been done: exit code 3', async () => {
-    lines = [progress('reading', 1, null)];
+    answersLines([progress('reading', 1, null)]);
     const cut = await run();
-    breaksOff = true;
+    answersLines([progress('reading', 1, null)], true);
     const broken = await run();
-    lines = [{ kind: 'something else' }];
+    answersLines([{ kind: 'something else' }]);
     const foreign = await run();
     for (const { failure, stdout } of [cut, broken, foreign]) {
       expect(failure).to.be.instanceOf(CommandFailure).and.include({ exitCode: 3 });
@@ -138,14 +115,3 @@ describe('the progress of a long task', () => {
     expect(text.endsWith('\u001b[2K'), 'the line is cleared').to.equal(true);
   });
 });
-
-function collector() {
-  const chunks: Buffer[] = [];
-  const stream = new Writable({
-    write: (chunk: Buffer, _encoding, done) => {
-      chunks.push(chunk);
-      done();
-    },
-  });
-  return { stream, text: () => Buffer.concat(chunks).toString() };
-}

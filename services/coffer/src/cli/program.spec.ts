@@ -1,88 +1,30 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
 import { roles } from '@coffer/host';
 import { writeOperatorFile } from '@coffer/portal/operatorFile';
 import { expect } from 'chai';
 import { variableNames } from '../config.ts';
+import { preparedService, runInProcess } from '../testing/commandLine.ts';
 import { VERSION } from '../version.ts';
-import { runProgram } from './program.ts';
 
 const TOKEN = 'the-operators-token';
 
-interface Asked {
-  readonly method: string | undefined;
-  readonly url: string | undefined;
-  readonly authorization: string | undefined;
-  readonly idempotencyKey: string | string[] | undefined;
-  readonly body: unknown;
-}
-
-/** What the service answers next; `breaksOff` ends the connection after the text. */
-interface Prepared {
-  readonly status: number;
-  readonly text: string;
-  readonly breaksOff?: boolean;
-}
-
 describe('the command line', () => {
-  let server: Server;
-  let url: string;
-  let asked: Asked[];
-  let prepared: Prepared;
+  const service = preparedService();
+  const { answers, answersLines } = service;
   let folder: string;
 
-  before(async () => {
-    server = createServer(async (request, response) => {
-      asked.push({
-        method: request.method,
-        url: request.url,
-        authorization: request.headers.authorization,
-        idempotencyKey: request.headers['idempotency-key'],
-        body: await bodyOf(request),
-      });
-      response.writeHead(prepared.status);
-      if (prepared.breaksOff) response.write(prepared.text, () => response.destroy());
-      else response.end(prepared.text);
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    // A server on a port always has an address with one.
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  });
-  after(() => new Promise((resolve) => server.close(resolve)));
-
   beforeEach(async () => {
-    asked = [];
-    prepared = { status: 200, text: '{}' };
     folder = await mkdtemp(join(tmpdir(), 'coffer-cli-'));
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  const answers = (body: unknown, status = 200) => {
-    prepared = { status, text: JSON.stringify(body) };
-  };
-  const answersLines = (lines: readonly string[], breaksOff = false) => {
-    prepared = { status: 200, text: lines.map((line) => `${line}\n`).join(''), breaksOff };
-  };
-
-  const run = async (line: string, variables?: Readonly<Record<string, string>>) => {
-    const stdout = collector();
-    const stderr = collector();
-    const surroundings = {
-      variables: variables ?? { COFFER_URL: url, COFFER_OPERATOR_TOKEN: TOKEN },
+  const run = (line: string, variables?: Readonly<Record<string, string>>) =>
+    runInProcess(line, {
+      variables: variables ?? { COFFER_URL: service.url, COFFER_OPERATOR_TOKEN: TOKEN },
       workingFolder: folder,
-      stdout: stdout.stream,
-      stderr: stderr.stream,
-    };
-    const handedOver: string[] = [];
-    const exitCode = await runProgram(words(line), surroundings, async (given) => {
-      handedOver.push('run', ...given);
     });
-    return { exitCode, stdout: stdout.text(), stderr: stderr.text(), roles: handedOver };
-  };
 
   describe('asks the admin API', () => {
     const rows: readonly [line: string, request: string, body?: unknown][] = [
@@ -199,16 +141,16 @@ describe('the command line', () => {
         answersLines([isLongTask ? '{"kind":"result","result":{"ok":true}}' : '{"items":[]}']);
         const { exitCode, stderr } = await run(`${line} --json`);
         expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' });
-        expect(asked.map(({ method, url: path }) => `${method} ${path}`)).to.deep.equal([
+        expect(service.asked.map(({ method, url: path }) => `${method} ${path}`)).to.deep.equal([
           request.replace(' ', ' /v1/portal'),
         ]);
-        expect(asked[0]).to.deep.include({ authorization: `Bearer ${TOKEN}`, body });
+        expect(service.asked[0]).to.deep.include({ authorization: `Bearer ${TOKEN}`, body });
       });
     }
 
     it('with an Idempotency-Key when told so', async () => {
       await run('users create --app app_1 --env test --idempotency-key once');
-      expect(asked[0]?.idempotencyKey).to.equal('once');
+      expect(service.asked[0]?.idempotencyKey).to.equal('once');
     });
   });
 
@@ -281,7 +223,11 @@ describe('the command line', () => {
     for (const line of misuses) {
       it(`2 on wrong usage: coffer ${line}`, async () => {
         const { exitCode, stdout, stderr } = await run(line);
-        expect({ exitCode, stdout, asked }).to.deep.equal({ exitCode: 2, stdout: '', asked: [] });
+        expect({ exitCode, stdout, asked: service.asked }).to.deep.equal({
+          exitCode: 2,
+          stdout: '',
+          asked: [],
+        });
         expect(stderr).not.to.equal('');
       });
     }
@@ -323,7 +269,7 @@ describe('the command line', () => {
       expect(silent.exitCode).to.equal(3);
       expect(silent.stderr).to.include('http://127.0.0.1:1/v1');
 
-      prepared = { status: 404, text: '<html>' };
+      service.prepared = { status: 404, text: '<html>', breaksOff: false };
       expect(await run('apps list')).to.include({ exitCode: 3, stdout: '' });
     });
 
@@ -338,19 +284,19 @@ describe('the command line', () => {
 
   describe('finds the service', () => {
     it('by the file that it leaves in its data folder', async () => {
-      await writeOperatorFile(folder, { url: `${url}/v1`, token: 'from-the-file' });
+      await writeOperatorFile(folder, { url: `${service.url}/v1`, token: 'from-the-file' });
       answers({ items: [] });
       expect(await run('apps list', { COFFER_DATA_DIR: folder })).to.include({ exitCode: 0 });
-      expect(asked[0]).to.include({ url: '/v1/portal/apps', authorization: 'Bearer from-the-file' });
+      expect(service.asked[0]).to.include({ url: '/v1/portal/apps', authorization: 'Bearer from-the-file' });
     });
 
     it('by COFFER_URL with or without the version, before the file', async () => {
       await writeOperatorFile(folder, { url: 'http://127.0.0.1:1/v1', token: 'from-the-file' });
-      for (const COFFER_URL of [url, `${url}/`, `${url}/v1`, `${url}/v1/`]) {
+      for (const COFFER_URL of ['', '/', '/v1', '/v1/'].map((end) => service.url + end)) {
         await run('apps list', { COFFER_DATA_DIR: folder, COFFER_URL });
       }
-      expect(asked.map((request) => request.url)).to.deep.equal(Array(4).fill('/v1/portal/apps'));
-      expect(asked[0]?.authorization).to.equal('Bearer from-the-file');
+      expect(service.asked.map((request) => request.url)).to.deep.equal(Array(4).fill('/v1/portal/apps'));
+      expect(service.asked[0]?.authorization).to.equal('Bearer from-the-file');
     });
   });
 
@@ -401,25 +347,3 @@ describe('the command line', () => {
     expect((await run('run')).roles).to.deep.equal(['run']);
   });
 });
-
-async function bodyOf(request: IncomingMessage): Promise<unknown> {
-  let text = '';
-  for await (const chunk of request) text += chunk;
-  return text === '' ? undefined : JSON.parse(text);
-}
-
-/** The words of a shell line, quotes taken off. */
-function words(line: string): readonly string[] {
-  return [...line.matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word);
-}
-
-function collector() {
-  const chunks: Buffer[] = [];
-  const stream = new Writable({
-    write: (chunk: Buffer, _encoding, done) => {
-      chunks.push(chunk);
-      done();
-    },
-  });
-  return { stream, text: () => Buffer.concat(chunks).toString() };
-}
