@@ -3,7 +3,6 @@
  * written and read directly, and through the client and a store gateway in a separate process.
  */
 import { randomUUID } from 'node:crypto';
-import { createPool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import { createEventStoreDbEventStore } from '@coffer/event-store/eventstoredb';
 import { createPostgresEventStore, migrateLog } from '@coffer/event-store/postgres';
@@ -61,11 +60,7 @@ async function followedPerSecond(store: EventStore): Promise<number> {
 
 const database = await createTestDatabase({
   name: 'bench-log',
-  prepare: async (connectionString) => {
-    const pool = createPool({ connectionString, applicationName: 'bench', onIdleError: () => undefined });
-    await migrateLog(pool);
-    await pool.end();
-  },
+  prepare: migrateLog,
 });
 const gateway = await startStoreGatewayProcess({ databaseUrl: database.connectionString });
 const stores: readonly (readonly [string, EventStore])[] = [

@@ -1,5 +1,5 @@
 import type { Session } from '@coffer/consumers';
-import { createPool, migrate, type Pool } from '@coffer/database';
+import { migrate, type Pool } from '@coffer/database';
 import type { Position, RecordedEvent } from '@coffer/event-store';
 import { encodeMetadata } from '@coffer/kernel';
 import { createReadModels, readModelMigrations, readModelsWork, trialBalances } from '@coffer/read-models';
@@ -24,19 +24,15 @@ describe('the books', () => {
     log = [];
     database = await createTestDatabase({
       name: 'books',
-      prepare: (url) =>
-        withPool(url, async (preparing) => {
-          await migrate(preparing, [readModelMigrations]);
-          await createReadModels(preparing);
-        }),
+      async prepare(preparing) {
+        await migrate(preparing, [readModelMigrations]);
+        await createReadModels(preparing);
+      },
     });
-    pool = openPool(database.connectionString);
+    pool = database.pool;
   });
 
-  afterEach(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  afterEach(() => database.drop());
 
   it('show each account, and each hold with its payout', async () => {
     await take(
@@ -320,14 +316,4 @@ function recorded(stream: string, revision: number, ordinal: number, event: Acco
   // The spec's log assigns its own positions.
   const position = String(ordinal) as Position;
   return { id: `${ordinal}`, stream, revision, position, type, data, metadata, recordedAt: new Date(0) };
-}
-
-function openPool(connectionString: string): Pool {
-  return createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-}
-
-async function withPool(connectionString: string, use: (pool: Pool) => Promise<void>): Promise<void> {
-  const pool = openPool(connectionString);
-  await use(pool);
-  await pool.end();
 }

@@ -8,7 +8,7 @@ import {
   projecting,
   startConsumer,
 } from '@coffer/consumers';
-import { createPool, migrate, type Pool } from '@coffer/database';
+import { migrate, type Pool } from '@coffer/database';
 import type { EventStore, Position } from '@coffer/event-store';
 import { createPostgresEventStore, logMigrations } from '@coffer/event-store/postgres';
 import { createTestDatabase, type TestDatabase, until } from '@coffer/testing';
@@ -18,9 +18,6 @@ import { entryHash, GENESIS } from './chain.ts';
 import { CHAIN_CONSUMER, chainProjection } from './chainProjection.ts';
 import { auditMigrations } from './migrations.ts';
 import { createPointsInTime } from './pointInTime.ts';
-
-const poolOf = (connectionString: string) =>
-  createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
 
 describe('the chain', () => {
   let database: TestDatabase;
@@ -32,7 +29,7 @@ describe('the chain', () => {
 
   beforeEach(async () => {
     database = await createTestDatabase({ name: 'audit', prepare });
-    pool = poolOf(database.connectionString);
+    pool = database.pool;
     store = createPostgresEventStore({
       connectionString: database.connectionString,
       applicationName: 'spec log',
@@ -44,7 +41,6 @@ describe('the chain', () => {
   afterEach(async () => {
     await Promise.all(running.map((consumer) => consumer.stop()));
     await store.close();
-    await pool.end();
     await database.drop();
   });
 
@@ -313,9 +309,7 @@ describe('the chain', () => {
 
 const MIGRATIONS = [logMigrations, auditMigrations, consumerMigrations];
 
-async function prepare(connectionString: string): Promise<void> {
-  const pool = poolOf(connectionString);
+async function prepare(pool: Pool): Promise<void> {
   await migrate(pool, MIGRATIONS);
   await createConsumersTable(pool, 'records');
-  await pool.end();
 }

@@ -1,7 +1,7 @@
 /** The chain of a log whose export is written into another store. */
 import { randomUUID } from 'node:crypto';
 import { readCheckpoint } from '@coffer/consumers';
-import { createPool, type Pool, withConnection } from '@coffer/database';
+import { type Pool, withConnection } from '@coffer/database';
 import { type EventStore, type OurLog, ourLog } from '@coffer/event-store';
 import { createEventStoreDbEventStore } from '@coffer/event-store/eventstoredb';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
@@ -25,16 +25,9 @@ import { verifyExtension } from './verifyLog.ts';
 const FIRST = '2026-01-01T00:00:00.000Z';
 const LATER = '2026-01-02T00:00:00.000Z';
 
-const poolOf = (connectionString: string): Pool =>
-  createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-
 const template: TestDatabaseTemplate = {
   name: 'imported log',
-  async prepare(connectionString) {
-    const pool = poolOf(connectionString);
-    await migrateAll(pool, [{ name: 'audit', migrations: [auditMigrations] }]);
-    await pool.end();
-  },
+  prepare: (pool) => migrateAll(pool, [{ name: 'audit', migrations: [auditMigrations] }]),
 };
 
 describe('an import of the log into another store', () => {
@@ -47,7 +40,7 @@ describe('an import of the log into another store', () => {
 
   beforeEach(async () => {
     database = await createTestDatabase(template);
-    pool = poolOf(database.connectionString);
+    pool = database.pool;
     forgotten = 0;
     gateway = await startStoreGatewayProcess();
     store = ourLog(createEventStoreDbEventStore({ connectionString: gateway.connectionString }));
@@ -56,7 +49,6 @@ describe('an import of the log into another store', () => {
   afterEach(async () => {
     await store.close();
     await gateway.stop();
-    await pool.end();
     await database.drop();
   });
 

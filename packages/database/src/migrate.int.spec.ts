@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, failureOf, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { type Migrations, migrate, NewerDatabaseError } from './migrate.ts';
 import { createPool, type Pool } from './pool.ts';
@@ -34,10 +34,9 @@ describe('migrations', () => {
     await write('buyers/0001-buyers.sql', 'create table one.buyers (ware text references one.wares);\n');
     await write('shelves/0001-shelves.sql', 'create table two.shelves (shelf integer);\n');
     database = await createTestDatabase();
-    pool = open();
+    pool = database.pool;
   });
   afterEach(async () => {
-    await pool.end();
     await database.drop();
     await rm(folder, { recursive: true });
   });
@@ -51,12 +50,6 @@ describe('migrations', () => {
   async function write(path: string, sql: string): Promise<void> {
     await mkdir(join(folder, path, '..'), { recursive: true });
     await writeFile(join(folder, path), sql);
-  }
-  async function failureOf(pending: Promise<void>): Promise<Error> {
-    return pending.then(
-      () => expect.fail('it did not fail'),
-      (error: Error) => error,
-    );
   }
   const recorded = async (schema = 'one') => {
     const { rows } = await pool.query<{ name: string }>(
@@ -171,7 +164,8 @@ describe('migrations', () => {
   });
 
   async function isKilledBefore(diesBefore: number): Promise<boolean> {
-    const mortal: MortalMigration = { ...database, parts, diesBefore };
+    const { connectionString } = database;
+    const mortal: MortalMigration = { connectionString, parts, diesBefore };
     const program = fileURLToPath(import.meta.resolve('./testing/mortalMigration.ts'));
     const [code, signal] = await once(fork(program, [JSON.stringify(mortal)]), 'exit');
     expect(signal ?? code).to.be.oneOf(['SIGKILL', 0]);

@@ -27,6 +27,24 @@ export function createPool(options: PoolOptions): Pool {
   return pool;
 }
 
+/** Runs `work` with a pool for it alone. */
+export async function withPool<Result>(
+  connectionString: string,
+  work: (pool: Pool) => Promise<Result>,
+): Promise<Result> {
+  const pool = createPool({
+    connectionString,
+    applicationName: 'coffer-start',
+    maxConnections: 2,
+    onIdleError: () => undefined,
+  });
+  try {
+    return await work(pool);
+  } finally {
+    await pool.end();
+  }
+}
+
 /** Runs `work` in one transaction: committed when it returns, rolled back when it throws. */
 export async function withTransaction<Result>(
   pool: Pool,

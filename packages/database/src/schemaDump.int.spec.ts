@@ -14,7 +14,6 @@ import { createTestDatabase } from '@coffer/testing';
 import { walletMigrations } from '@coffer/wallets';
 import { expect } from 'chai';
 import { migrate } from './migrate.ts';
-import { createPool } from './pool.ts';
 import { dumpSchemas } from './schemaDump.ts';
 
 const MIGRATIONS = [
@@ -34,16 +33,11 @@ const FILE = new URL('../schema.sql', import.meta.url);
 describe('the schema', () => {
   it('is what schema.sql shows', async () => {
     const database = await createTestDatabase();
-    const pool = createPool({
-      connectionString: database.connectionString,
-      applicationName: 'spec',
-      onIdleError() {},
-    });
+    const { pool } = database;
     await migrate(pool, MIGRATIONS);
     await createConsumersTable(pool, 'records');
     await createReadModels(pool);
     const dumped = await dumpSchemas(pool, SCHEMAS);
-    await pool.end();
     await database.drop();
 
     if (process.env.COFFER_WRITE_SCHEMA) await writeFile(FILE, dumped);

@@ -7,11 +7,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { failureOf } from '@coffer/testing';
 import { Keypair, PublicKey } from '@solana/web3.js';
 import { expect } from 'chai';
 import { type ChainProcess, EmbeddedChainError, startEmbeddedChain } from './startEmbeddedChain.ts';
 import { callRpc } from './testing/chainWorld.ts';
-import { connectionTo, failureOf, LAMPORTS_PER_SOL, signed, transfer } from './testing/web3Client.ts';
+import { connectionTo, LAMPORTS_PER_SOL, signed, transfer } from './testing/web3Client.ts';
 
 const POLL_MS = 10;
 

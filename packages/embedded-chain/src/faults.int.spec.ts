@@ -1,9 +1,9 @@
+import { failureOf } from '@coffer/testing';
 import { type Connection, Keypair } from '@solana/web3.js';
 import { expect } from 'chai';
 import { type ChainWorld, callRpc, startChainWorld } from './testing/chainWorld.ts';
 import {
   connectionTo,
-  failureOf,
   fundedKeypair,
   LAMPORTS_PER_SOL,
   signed,

@@ -1,17 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { failureOf } from '@coffer/testing';
 import { type Connection, Keypair } from '@solana/web3.js';
 import { expect } from 'chai';
 import { type ChainWorld, startChainWorld } from './testing/chainWorld.ts';
-import {
-  connectionTo,
-  failureOf,
-  fundedKeypair,
-  LAMPORTS_PER_SOL,
-  signed,
-  transfer,
-} from './testing/web3Client.ts';
+import { connectionTo, fundedKeypair, LAMPORTS_PER_SOL, signed, transfer } from './testing/web3Client.ts';
 
 const FIRST_SLOT = 447_552_000;
 const MILLION = 1_000_000;

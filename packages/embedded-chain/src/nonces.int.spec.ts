@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { failureOf } from '@coffer/testing';
 import {
   type Connection,
   Keypair,
@@ -13,7 +14,6 @@ import { expect } from 'chai';
 import { type ChainWorld, startChainWorld } from './testing/chainWorld.ts';
 import {
   connectionTo,
-  failureOf,
   fundedKeypair,
   LAMPORTS_PER_SOL,
   signed,

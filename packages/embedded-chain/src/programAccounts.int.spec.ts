@@ -1,3 +1,4 @@
+import { failureOf } from '@coffer/testing';
 import {
   createApproveInstruction,
   createAssociatedTokenAccountInstruction,
@@ -15,7 +16,7 @@ import {
 } from '@solana/web3.js';
 import { expect } from 'chai';
 import { type ChainWorld, startChainWorld } from './testing/chainWorld.ts';
-import { connectionTo, failureOf, fundedKeypair, LAMPORTS_PER_SOL, signed } from './testing/web3Client.ts';
+import { connectionTo, fundedKeypair, LAMPORTS_PER_SOL, signed } from './testing/web3Client.ts';
 
 const TOKEN_ACCOUNT_BYTES = 165;
 /** Where a token account names its owner. */

@@ -2,6 +2,7 @@ import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { failureOf } from '@coffer/testing';
 import { type Connection, Keypair } from '@solana/web3.js';
 import { expect } from 'chai';
 import { createEmbeddedChain } from './embeddedChain.ts';
@@ -9,7 +10,6 @@ import { openStore } from './ledger/store.ts';
 import { type ChainWorld, startChainWorld } from './testing/chainWorld.ts';
 import {
   connectionTo,
-  failureOf,
   fundedKeypair,
   LAMPORTS_PER_SOL,
   signed,

@@ -1,5 +1,6 @@
 import { zstdDecompressSync } from 'node:zlib';
 import { encodeBase58 } from '@coffer/kernel';
+import { failureOf } from '@coffer/testing';
 import {
   ComputeBudgetProgram,
   type Connection,
@@ -14,7 +15,6 @@ import { type ChainWorld, startChainWorld } from './testing/chainWorld.ts';
 import {
   closeSocket,
   connectionTo,
-  failureOf,
   fundedKeypair,
   LAMPORTS_PER_SOL,
   memo,

@@ -1,3 +1,4 @@
+import { failureOf } from '@coffer/testing';
 import {
   closeAccount,
   createAssociatedTokenAccountIdempotentInstruction,
@@ -27,7 +28,6 @@ import { type ChainWorld, startChainWorld } from './testing/chainWorld.ts';
 import {
   closeSocket,
   connectionTo,
-  failureOf,
   fundedKeypair,
   LAMPORTS_PER_SOL,
   memo,

@@ -1,5 +1,7 @@
 /** What every event store must do on any backend: each adapter's spec runs this suite. */
+
 import { randomUUID } from 'node:crypto';
+import { failureOf } from '@coffer/testing';
 import { expect } from 'chai';
 import {
   EventTooLargeError,
@@ -13,7 +15,7 @@ import { readingContract, wholeLogContract } from './reading.contract.ts';
 import { rewindingContract, subscriptionContract } from './subscription.contract.ts';
 import { type AppendRule, appendRules } from './testing/appendRules.ts';
 import type { ContractOptions, EventStoreHarness, MakeHarness } from './testing/eventStoreHarness.ts';
-import { allOf, idsOf, newEvent, newEvents, rejectionOf, streamName } from './testing/events.ts';
+import { allOf, idsOf, newEvent, newEvents, streamName } from './testing/events.ts';
 
 export function eventStoreContract(
   name: string,
@@ -62,7 +64,7 @@ export function eventStoreContract(
         await store.append({ stream, expectedRevision: 'noStream', events });
         expect(await contentsOf(stream)).to.deep.equal(idsOf(events));
         const refused = [...newEvents(200)];
-        await rejectionOf(store.append({ stream, expectedRevision: 100, events: refused }));
+        await failureOf(store.append({ stream, expectedRevision: 100, events: refused }));
         expect(await contentsOf(stream)).to.deep.equal(idsOf(events));
       });
 
@@ -144,11 +146,11 @@ export function eventStoreContract(
         const sized = (bytes: number) => newEvent({ data: `{"text":"${'x'.repeat(bytes)}"}` });
         await store.append({ stream, expectedRevision: 'noStream', events: [sized(rest)] });
 
-        const tooLarge = await rejectionOf(
+        const tooLarge = await failureOf(
           store.append({ stream, expectedRevision: 0, events: [sized(rest + 1)] }),
         );
         expect(tooLarge).to.be.instanceOf(EventTooLargeError);
-        const together = await rejectionOf(
+        const together = await failureOf(
           store.append({ stream, expectedRevision: 0, events: [sized(rest / 2), sized(rest / 2)] }),
         );
         expect(together).to.be.instanceOf(EventTooLargeError);
@@ -186,7 +188,7 @@ export function eventStoreContract(
               expectedRevision: 'noStream',
               events: newEvents(1),
             }),
-            failure: rejectionOf(store.append({ stream, ...request })),
+            failure: failureOf(store.append({ stream, ...request })),
           };
         });
         for (const { mistake, stream, neighbour, failure } of appends) {
@@ -199,7 +201,7 @@ export function eventStoreContract(
       it('to a stream with an empty name, or half a character in its name, is invalid', async () => {
         for (const stream of ['', 'nul\0', 'half \ud800']) {
           const request: AppendRequest = { stream, expectedRevision: 'any', events: newEvents(1) };
-          expect(await rejectionOf(store.append(request))).to.be.instanceOf(InvalidAppendError);
+          expect(await failureOf(store.append(request))).to.be.instanceOf(InvalidAppendError);
         }
       });
 
@@ -344,7 +346,7 @@ export function eventStoreContract(
       expect((await Promise.all(appends)).every(({ revision }) => revision === 0)).to.equal(true);
       expect((await store.heads(streams)).every((head) => head?.revision === 0)).to.equal(true);
       const late = closing.append({ stream: streamName(), expectedRevision: 'any', events: newEvents(1) });
-      expect(await rejectionOf(late)).to.be.instanceOf(Error);
+      expect(await failureOf(late)).to.be.instanceOf(Error);
     });
   });
 }
@@ -375,7 +377,7 @@ async function holdsRule(store: EventStore, rule: AppendRule): Promise<void> {
   });
   const { outcome } = rule;
   if ('wrongRevision' in outcome) {
-    const error = await rejectionOf(attempt);
+    const error = await failureOf(attempt);
     expect(error).to.be.instanceOf(WrongExpectedRevisionError);
     expect(error).to.include({
       stream,
@@ -383,7 +385,7 @@ async function holdsRule(store: EventStore, rule: AppendRule): Promise<void> {
       actual: outcome.wrongRevision.actual,
     });
   } else if ('logRewritten' in outcome) {
-    expect(await rejectionOf(attempt)).to.be.instanceOf(LogRewrittenError);
+    expect(await failureOf(attempt)).to.be.instanceOf(LogRewrittenError);
   } else {
     const result = await attempt;
     const revision = 'appendedAt' in outcome ? outcome.appendedAt : outcome.foundAt;

@@ -1,11 +1,12 @@
 /** A log that others write to as well: what we are given of it is ours, on every backend. */
 
 import { randomUUID } from 'node:crypto';
+import { failureOf } from '@coffer/testing';
 import { expect } from 'chai';
 import { InvalidAppendError } from './errors.ts';
 import { ourLog } from './ourLog.ts';
 import type { EventStore, EventToAppend, RecordedEvent } from './port.ts';
-import { allOf, idsOf, newEvent, newEvents, rejectionOf, streamName } from './testing/events.ts';
+import { allOf, idsOf, newEvent, newEvents, streamName } from './testing/events.ts';
 import { follow } from './testing/follow.ts';
 import type { SharedLogHarness } from './testing/sharedLogHarness.ts';
 
@@ -155,7 +156,7 @@ export function ourLogContract(name: string, makeHarness: () => Promise<SharedLo
     it('refuses an append to a stream that no consumer would read', async () => {
       const log = ourLog(whole);
       for (const stream of ['bank-1', `account-live.${APP}`]) {
-        const refused = await rejectionOf(
+        const refused = await failureOf(
           log.append({ stream, expectedRevision: 'any', events: newEvents(1) }),
         );
         expect(refused)

@@ -1,11 +1,12 @@
 /** The part of the contract about following the log. */
 
 import { randomUUID } from 'node:crypto';
+import { failureOf } from '@coffer/testing';
 import { expect } from 'chai';
 import { LogRewrittenError } from './errors.ts';
 import type { EventStore, LogPlace } from './port.ts';
 import type { EventStoreHarness, MakeHarness } from './testing/eventStoreHarness.ts';
-import { newEvents, rejectionOf, streamName } from './testing/events.ts';
+import { newEvents, streamName } from './testing/events.ts';
 import { follow } from './testing/follow.ts';
 
 const writeTo = async (store: EventStore, count: number): Promise<string[]> => {
@@ -130,14 +131,14 @@ export function subscriptionContract(harnessOf: () => EventStoreHarness): void {
     it('refuses a place whose position holds another event, because the log was rewritten', async () => {
       const { position } = await headOf(store);
       const reader = follow(store, { after: { position, eventId: randomUUID() } });
-      expect(await rejectionOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
+      expect(await failureOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
       expect(reader.told).to.deep.equal([]);
     });
 
     it('refuses a place beyond the end, because the log was rewritten', async () => {
       const { eventId } = await headOf(store);
       const reader = follow(store, { after: { position: harness.positionBeyondEnd, eventId } });
-      expect(await rejectionOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
+      expect(await failureOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
       expect(reader.told).to.deep.equal([]);
     });
   });
@@ -186,7 +187,7 @@ export function rewindingContract(makeHarness: MakeHarness): void {
         await reader.until(() => reader.told.includes('caughtUp'));
         await fresh.rewindTo(2);
         if (appendedSince > 0) await writeTo(fresh.store, appendedSince);
-        expect(await rejectionOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
+        expect(await failureOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
         expect(reader.ids()).to.have.length(5);
       });
     }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type EventStore, ourLog, type RecordedEvent, StoreUnreachableError } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
-import { Rejection, streamName } from '@coffer/kernel';
+import { type Rejection, streamName } from '@coffer/kernel';
+import { refusalOf } from '@coffer/testing';
 import { expect } from 'chai';
 import { importLog } from './importLog.ts';
 import { exportedEvent, storedEventLine } from './storedEventLine.ts';
@@ -59,11 +60,7 @@ describe('an import of streams', () => {
 
   /** The refusal, after which the target holds no more than the first line. */
   const refusal = async (text: string | Buffer, code: string, holdsUpTo: number) => {
-    const rejection = await importing(text).then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    if (!(rejection instanceof Rejection)) throw rejection ?? new Error('It was not refused.');
+    const rejection = await refusalOf(importing(text));
     expect(rejection.code).to.equal(code);
     const held = contentsOf(await eventsOf(target));
     expect(held.length).to.be.at.most(holdsUpTo);

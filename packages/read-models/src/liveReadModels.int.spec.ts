@@ -10,7 +10,7 @@ import { caughtUpSince, READ_MODELS_CONSUMER } from './readModels.ts';
 import { rebuildReadModels } from './rebuild.ts';
 import { beginFilling, createReadSchema, dropSuperseded, liveReadSchema, READ_SHAPE } from './schema.ts';
 import { APP, type Game, startGame } from './testing/game.ts';
-import { openPool, readModelsTemplate } from './testing/migrateReadModels.ts';
+import { readModelsTemplate } from './testing/migrateReadModels.ts';
 
 describe('the live read models', () => {
   let database: TestDatabase;
@@ -19,13 +19,10 @@ describe('the live read models', () => {
 
   beforeEach(async () => {
     database = await createTestDatabase(readModelsTemplate);
-    pool = openPool(database.connectionString);
+    pool = database.pool;
     game = startGame(createMemoryEventStore());
   });
-  afterEach(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  afterEach(() => database.drop());
 
   const rebuild = () =>
     rebuildReadModels(

@@ -3,7 +3,7 @@ import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { currencyBooks, movesUnderWay, movesUnderWayOfWallet } from './moves.ts';
 import { liveReadSchema } from './schema.ts';
-import { openPool, readModelsTemplate } from './testing/migrateReadModels.ts';
+import { readModelsTemplate } from './testing/migrateReadModels.ts';
 
 const PLACE = { appId: 'app_1', environment: 'test', currencyId: 2 } as const;
 
@@ -15,13 +15,10 @@ describe('moves in the read models', () => {
 
   before(async () => {
     database = await createTestDatabase(readModelsTemplate);
-    pool = openPool(database.connectionString);
+    pool = database.pool;
     schema = await liveReadSchema(pool);
   });
-  after(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  after(() => database.drop());
   beforeEach(async () => {
     for (const table of ['moves', 'holds', 'trial_balances']) await pool.query(`truncate ${schema}.${table}`);
   });

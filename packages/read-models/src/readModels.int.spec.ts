@@ -1,7 +1,7 @@
 import { createConsumersTable, type Session } from '@coffer/consumers';
-import { type Pool, withTransaction } from '@coffer/database';
+import { type Pool, withPool, withTransaction } from '@coffer/database';
 import type { LogPlace, Position, RecordedEvent } from '@coffer/event-store';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, failureOf, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import type { BooksProjection } from './books.ts';
 import type { MoveRow } from './moves.ts';
@@ -10,7 +10,7 @@ import { listPlaySessions, type PlaySessionRow } from './playSessions.ts';
 import { caughtUpSince, READ_MODELS_CONSUMER, readModelsWork } from './readModels.ts';
 import type { RowProjection } from './rowProjection.ts';
 import { createReadSchema, liveReadSchema, READ_SHAPE } from './schema.ts';
-import { migrateReadModels, openPool, readModelsTemplate, withPool } from './testing/migrateReadModels.ts';
+import { migrateReadModels, readModelsTemplate } from './testing/migrateReadModels.ts';
 
 const APP = `app_${'0'.repeat(26)}`;
 const OTHER_APP = `app_${'0'.repeat(25)}1`;
@@ -21,13 +21,10 @@ describe('the read models', () => {
 
   beforeEach(async () => {
     database = await createTestDatabase(readModelsTemplate);
-    pool = openPool(database.connectionString);
+    pool = database.pool;
   });
 
-  afterEach(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  afterEach(() => database.drop());
 
   /** Applies a page as the consumer does, but for the lease. */
   async function take(events: readonly RecordedEvent[], schema = 'read_v1'): Promise<void> {
@@ -154,7 +151,7 @@ describe('the read models', () => {
         { environment: 'live' as const, cursor },
         { cursor: 'x' },
       ]) {
-        expect(await failureOf(() => sessionsOf(query))).to.be.instanceOf(InvalidCursorError);
+        expect(await failureOf(sessionsOf(query))).to.be.instanceOf(InvalidCursorError);
       }
     });
   });
@@ -287,12 +284,3 @@ const placeAt = (position: number): LogPlace => ({
   position: String(position) as Position,
   eventId: `${position}`,
 });
-
-async function failureOf(run: () => Promise<unknown>): Promise<unknown> {
-  try {
-    await run();
-  } catch (error) {
-    return error;
-  }
-  throw new Error('It did not fail.');
-}

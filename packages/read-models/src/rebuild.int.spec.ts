@@ -9,7 +9,7 @@ import { listPlaySessions } from './playSessions.ts';
 import { type RebuildOptions, type RebuildProgress, rebuildReadModels } from './rebuild.ts';
 import { liveReadSchema, READ_SHAPE } from './schema.ts';
 import { APP, type Game, startGame } from './testing/game.ts';
-import { migrateReadModels, openPool, readModelsTemplate } from './testing/migrateReadModels.ts';
+import { migrateReadModels, readModelsTemplate } from './testing/migrateReadModels.ts';
 import { type Statement, watchedPool } from './testing/watchedPool.ts';
 
 describe('a rebuild', () => {
@@ -19,16 +19,13 @@ describe('a rebuild', () => {
 
   beforeEach(async () => {
     database = await createTestDatabase(readModelsTemplate);
-    pool = openPool(database.connectionString);
+    pool = database.pool;
     game = startGame(createMemoryEventStore());
     for (let player = 0; player < 5; player++) await game.play();
     await game.fillLive(pool);
   });
 
-  afterEach(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  afterEach(() => database.drop());
 
   interface Run extends Partial<RebuildOptions> {
     readonly isSkipped?: SkipLookup;

@@ -1,4 +1,4 @@
-import { createPool, type Pool, withTransaction } from '@coffer/database';
+import { type Pool, withTransaction } from '@coffer/database';
 import { createReadSchema } from '@coffer/read-models';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
@@ -41,17 +41,10 @@ describe('the checks between rows of different kinds', () => {
 
   before(async () => {
     database = await createTestDatabase();
-    pool = createPool({
-      connectionString: database.connectionString,
-      applicationName: 'spec',
-      onIdleError() {},
-    });
+    pool = database.pool;
     await withTransaction(pool, (client) => createReadSchema(client, SCHEMA));
   });
-  after(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  after(() => database.drop());
   beforeEach(async () => {
     for (const table of ['accounts', 'holds', 'moves', 'postings', 'play_sessions', 'trial_balances']) {
       await pool.query(`truncate ${SCHEMA}.${table}`);

@@ -1,5 +1,5 @@
 /** Which transactionUuids were used in two sessions, however their uses are spread over pages and statements. */
-import { createPool, type Pool, withTransaction } from '@coffer/database';
+import { type Pool, withTransaction } from '@coffer/database';
 import type { RecordedEvent } from '@coffer/event-store';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
@@ -18,12 +18,9 @@ describe('a transactionUuid used in two sessions', () => {
   let pool: Pool;
   before(async () => {
     database = await createTestDatabase();
-    pool = createPool({ ...database, applicationName: 'spec', onIdleError() {} });
+    pool = database.pool;
   });
-  after(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  after(() => database.drop());
   beforeEach(() =>
     withTransaction(pool, async (client) => {
       await client.query(`drop schema if exists ${SCHEMA} cascade; create schema ${SCHEMA}`);

@@ -1,10 +1,12 @@
 /** The SDK's ledger calls against the service over HTTP, and over connections that lose requests and replies. */
+
 import { randomUUID } from 'node:crypto';
 import { useLedger } from '@coffer/ledger/testing';
 import { RECONCILED_CONTEXTS } from '@coffer/reconcile/testing';
 import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
-import { type BackendClient, CofferError, createBackendClient, type Fetch } from './index.ts';
+import { type BackendClient, createBackendClient, type Fetch } from './index.ts';
+import { failureOf } from './testing/scriptedService.ts';
 
 /** What happens to one attempt in transit. */
 type Fate = 'arrives' | 'is lost' | 'is answered in vain';
@@ -20,16 +22,6 @@ function lossyFetch(fates: readonly Fate[]): Fetch {
     await response.arrayBuffer();
     throw new TypeError('terminated');
   };
-}
-
-async function failureOf(promise: Promise<unknown>): Promise<CofferError> {
-  try {
-    await promise;
-  } catch (error) {
-    if (error instanceof CofferError) return error;
-    throw error;
-  }
-  throw new Error('It was not refused.');
 }
 
 describe('the SDK, against the service', () => {

@@ -1,4 +1,5 @@
 /** The SDK's calls about money on the chain, against the service over HTTP and the embedded chain. */
+
 import { generateKeyPairSync } from 'node:crypto';
 import { allowSignIn, newWallet } from '@coffer/auth/testing';
 import { requireStatus, setUpApp, startContexts, type TestApp } from '@coffer/host/testing';
@@ -17,6 +18,7 @@ import {
   type Wallet,
   type WalletMove,
 } from './index.ts';
+import { failureOf } from './testing/scriptedService.ts';
 
 const SOL = 1;
 const ONE_SOL = 1_000_000_000n;
@@ -28,16 +30,6 @@ async function startOnChain() {
     // A blockhash lives for 150 of them: long enough for a transaction that is signed over HTTP.
     { masterKeys, slotMs: 40 },
   );
-}
-
-async function failureOf(promise: Promise<unknown>): Promise<CofferError> {
-  try {
-    await promise;
-  } catch (error) {
-    if (error instanceof CofferError) return error;
-    throw error;
-  }
-  throw new Error('It was not refused.');
 }
 
 describe('the SDK with money on the chain, against the service', () => {

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { CofferError } from './cofferError.ts';
 import { createPlayerClient } from './player.ts';
 import {
   answers,
   BASE_URL,
+  codeOf,
   losesTheReply,
   manualTiming,
   refuses,
@@ -45,12 +45,6 @@ async function playerOf(steps: readonly Step[], kept?: Tokens, store: TokenStore
   });
   const paths = () => service.sent.map(({ path }) => path.replace('/v1', ''));
   return { client, sent: service.sent, paths, store };
-}
-
-async function codeOf(promise: Promise<unknown>): Promise<string> {
-  const error = await rejectionOf(promise);
-  if (error instanceof CofferError) return error.code;
-  throw error;
 }
 
 describe('signing in', () => {

@@ -4,7 +4,6 @@ import { type AuthGiven, allowSignIn, launchDataOf, newWallet, startAuthWorld } 
 import { type ContextWorld, requireStatus, setUpApp, type TestApp } from '@coffer/host/testing';
 import { expect } from 'chai';
 import {
-  CofferError,
   createBackendClient,
   createPlayerClient,
   type Fetch,
@@ -12,16 +11,7 @@ import {
   ownsWallet,
   type PlayerClient,
 } from './index.ts';
-
-async function codeOf(promise: Promise<unknown>): Promise<string> {
-  try {
-    await promise;
-  } catch (error) {
-    if (error instanceof CofferError) return error.code;
-    throw error;
-  }
-  throw new Error('It was not refused.');
-}
+import { codeOf } from './testing/scriptedService.ts';
 
 describe('signing in with the SDK, against the service', () => {
   let world: ContextWorld<AuthGiven>;

@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import type { EventStore } from '@coffer/event-store';
 import { type AppendFault, createMemoryEventStore, createMemoryLog } from '@coffer/event-store/memory';
 import { newEvents, streamName } from '@coffer/event-store/testing';
-import { until } from '@coffer/testing';
+import { failureOf, until } from '@coffer/testing';
 import {
   DeadlineExceededError,
   EventStoreDBClient,
@@ -22,12 +22,6 @@ const perCall = { credentials: { username: credentials.user, password: credentia
 const STREAM = 'spec-test.app.1';
 
 /** A moment later, in a loop that waits for a condition. */
-
-const failureOf = (attempt: Promise<unknown>): Promise<unknown> =>
-  attempt.then(
-    () => expect.fail('It was accepted.'),
-    (error: unknown) => error,
-  );
 
 /** Counts what is taken from a store, read by read, and which reads have not ended. */
 function counted(store: EventStore) {

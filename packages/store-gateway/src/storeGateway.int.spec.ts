@@ -1,11 +1,10 @@
-import { createPool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import { createPostgresEventStore, migrateLog } from '@coffer/event-store/postgres';
 import { createTestDatabase } from '@coffer/testing';
 import { storeGatewayContract } from './storeGateway.contract.ts';
 
 storeGatewayContract('postgres', async (): Promise<EventStore> => {
-  const database = await createTestDatabase({ name: 'log', prepare });
+  const database = await createTestDatabase({ name: 'log', prepare: migrateLog });
   const { connectionString } = database;
   const store = createPostgresEventStore({ connectionString, applicationName: 'spec' });
   return {
@@ -16,12 +15,3 @@ storeGatewayContract('postgres', async (): Promise<EventStore> => {
     },
   };
 });
-
-async function prepare(connectionString: string): Promise<void> {
-  const pool = createPool({ connectionString, applicationName: 'spec', onIdleError: () => undefined });
-  try {
-    await migrateLog(pool);
-  } finally {
-    await pool.end();
-  }
-}

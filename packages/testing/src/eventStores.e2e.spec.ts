@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { createEventStoreDbEventStore } from '@coffer/event-store/eventstoredb';
 import { expect } from 'chai';
 import { endEventStores, eventStoreUrlOf, startEventStoreServer } from './eventStores.ts';
+import { failureOf } from './failures.ts';
 
 const COMMAND = `${process.execPath} ${fileURLToPath(import.meta.resolve('./eventStoreServer.ts'))}`;
 const VARIABLES = ['COFFER_SPEC_EVENT_STORE', 'EVENTSTORE_TEST_SERVER', 'TMPDIR'] as const;
@@ -58,10 +59,7 @@ describe('a separate event store for each database of the specs', () => {
   });
 
   it('says so when the command serves nothing', async () => {
-    const failure = await startEventStoreServer('/bin/false').then(
-      () => expect.fail('It was started.'),
-      (error: Error) => error,
-    );
+    const failure = await failureOf(startEventStoreServer('/bin/false'));
     expect(failure.message).to.include('EVENTSTORE_TEST_SERVER does not serve: /bin/false');
     expect(failure.cause).to.have.property('message', 'It has ended.');
   });

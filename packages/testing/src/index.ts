@@ -1,6 +1,7 @@
 export * from './endAtFirstFailure.ts';
 export * from './eventFixtures.ts';
 export * from './eventStores.ts';
+export * from './failures.ts';
 export * from './givenWhenThen.ts';
 export * from './mailServer.ts';
 export * from './ports.ts';

@@ -1,5 +1,7 @@
+import type { Pool } from '@coffer/database';
 import { expect } from 'chai';
 import pg from 'pg';
+import { failureOf } from './failures.ts';
 import { createTestDatabase } from './postgres.ts';
 
 async function query(connectionString: string, text: string): Promise<readonly unknown[]> {
@@ -17,9 +19,9 @@ describe('a test database', () => {
     let preparations = 0;
     const template = {
       name: 'postgres.int.spec',
-      prepare: async (connectionString: string) => {
+      prepare: async (pool: Pool) => {
         preparations += 1;
-        await query(connectionString, 'create table things as select 7 as id');
+        await pool.query('create table things as select 7 as id');
       },
     };
     const [first, second] = await Promise.all([createTestDatabase(template), createTestDatabase(template)]);
@@ -44,11 +46,8 @@ describe('a test database', () => {
     });
     forgotten.on('error', () => {});
     await forgotten.connect();
-    const failure = await database.drop().then(
-      () => undefined,
-      (error: Error) => error,
-    );
-    expect(failure?.message).to.contain('forgotten');
+    const failure = await failureOf(database.drop());
+    expect(failure.message).to.contain('forgotten');
     const other = await createTestDatabase();
     const name = new URL(database.connectionString).pathname.slice(1);
     expect(

@@ -5,6 +5,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { createPool, type Pool } from '@coffer/database';
 import pg from 'pg';
 import { endEventStores } from './eventStores.ts';
 import type { SupervisorCommand, SupervisorReply } from './postgresSupervisor.ts';
@@ -13,11 +14,13 @@ export interface TestDatabaseTemplate {
   /** Templates of the same name are the same. */
   readonly name: string;
   /** Called once, to fill the database that the others are copied from. */
-  prepare(connectionString: string): Promise<void>;
+  prepare(pool: Pool): Promise<void>;
 }
 
 export interface TestDatabase {
   readonly connectionString: string;
+  /** Ended by `drop`. */
+  readonly pool: Pool;
   /** Drops it, and fails with a list of the connections that the spec has left open. */
   drop(): Promise<void>;
 }
@@ -62,9 +65,12 @@ export async function createTestDatabase(template?: TestDatabaseTemplate): Promi
     await admin.query(`create database ${name}`);
   }
   const connectionString = inDatabase(server.connectionString, name);
+  const pool = openPool(connectionString);
   return {
     connectionString,
+    pool,
     async drop() {
+      await pool.end();
       await endEventStores((owner) => owner === connectionString);
       const leaks = await connectionsLeft(admin, name);
       await admin.query(`drop database if exists ${name} with (force)`);
@@ -143,10 +149,15 @@ async function prepareTemplate(
   name: string,
 ): Promise<string> {
   await admin.query(`create database ${name}`);
-  await template.prepare(inDatabase(server.connectionString, name));
+  const pool = openPool(inDatabase(server.connectionString, name));
+  await template.prepare(pool).finally(() => pool.end());
   const leaks = await connectionsLeft(admin, name);
   if (leaks.length === 0) return name;
   throw new Error(`The template ${template.name} left connections open:\n${leaks.join('\n')}`);
+}
+
+function openPool(connectionString: string): Pool {
+  return createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
 }
 
 async function start(supervisor: ChildProcess): Promise<{ connectionString: string; postmasterPid: number }> {

@@ -1,13 +1,9 @@
 /** Requests of the treasury that die between their steps, and how they are finished. Source: ADR 0006. */
+
 import { asRequested } from '@coffer/moves';
+import { refusalOf } from '@coffer/testing';
 import { expect } from 'chai';
-import {
-  AMOUNT,
-  createTreasuryCaller,
-  diesIn,
-  refusalOf,
-  type TreasuryCaller,
-} from './testing/treasuryCaller.ts';
+import { AMOUNT, createTreasuryCaller, diesIn, type TreasuryCaller } from './testing/treasuryCaller.ts';
 import { createTreasuryWorld, TREASURY, type TreasuryWorld } from './testing/treasuryNodes.ts';
 
 describe('a request of the treasury that dies', () => {

@@ -1,7 +1,9 @@
 /** Who pays for the token account that a cash-out makes. Source: docs/adr/0024-rent.md. */
+
 import { associatedTokenAddress } from '@coffer/solana';
+import { refusalOf } from '@coffer/testing';
 import { expect } from 'chai';
-import { createTreasuryCaller, diesIn, refusalOf, type TreasuryCaller } from './testing/treasuryCaller.ts';
+import { createTreasuryCaller, diesIn, type TreasuryCaller } from './testing/treasuryCaller.ts';
 import {
   CHIP_ID,
   createTreasuryWorld,

@@ -4,17 +4,10 @@ import type { EventStore } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { treasuryMoveBody, treasuryMovePlace } from '@coffer/moves';
 import { ChainUnreachableError } from '@coffer/solana';
-import { patiently } from '@coffer/testing';
+import { codeOf, patiently, refusalOf } from '@coffer/testing';
 import { expect } from 'chai';
 import type { TransferRequest } from './schemas.ts';
-import {
-  AMOUNT,
-  codeOf,
-  createTreasuryCaller,
-  type Kind,
-  refusalOf,
-  type TreasuryCaller,
-} from './testing/treasuryCaller.ts';
+import { AMOUNT, createTreasuryCaller, type Kind, type TreasuryCaller } from './testing/treasuryCaller.ts';
 import {
   CHIP_ID,
   createTreasuryWorld,

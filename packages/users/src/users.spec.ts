@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type CommandHandler, createCommandHandler, readEvent, requestedBy } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
-import { decodeMetadata, idFromParts, newId, Rejection } from '@coffer/kernel';
+import { decodeMetadata, idFromParts, newId } from '@coffer/kernel';
+import { codeOf } from '@coffer/testing';
 import { expect } from 'chai';
 import { createUsers, erasureIn } from './users.ts';
 
@@ -45,11 +46,6 @@ describe('users', () => {
       appId: newId('app'),
     };
   };
-  const codeOf = (pending: Promise<unknown>) =>
-    pending.then(
-      () => 'done',
-      (error: unknown) => (error instanceof Rejection ? error.code : Promise.reject(error)),
-    );
 
   it('have the standing last given to them, each in its own scope and environment', async () => {
     const { users, place, appId } = setUp();

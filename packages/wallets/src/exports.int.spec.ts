@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { decodeBase58Address, encodeBase58, Rejection, type UserPlace } from '@coffer/kernel';
-import { createTestDatabase } from '@coffer/testing';
+import { codeOf, createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import nacl from 'tweetnacl';
 import { sign } from './ed25519.ts';
@@ -19,12 +19,6 @@ import {
 
 const MESSAGE = Buffer.from('message');
 const allowed = async () => undefined;
-
-const refusalOf = (pending: Promise<unknown>) =>
-  pending.then(
-    () => 'done',
-    (error: unknown) => (error instanceof Rejection ? error.code : Promise.reject(error)),
-  );
 
 /** The 64 bytes, decoded from base58 by other means than the product's. */
 function bytesOf(text: string): Buffer {
@@ -119,7 +113,7 @@ describe('an export', () => {
   it('stops the service signing with the old key, but not with the new one', async () => {
     const one = await newWallet();
     const { answer } = await exportOf(one);
-    expect(await refusalOf(service.signer.sign(one.place, MESSAGE, openingFor('sign')))).to.equal(
+    expect(await codeOf(service.signer.sign(one.place, MESSAGE, openingFor('sign')))).to.equal(
       'wallets/not_found',
     );
     const place = { ...one.place, walletId: answer.wallet.id };
@@ -166,7 +160,7 @@ describe('an export', () => {
     const recipient = Buffer.from(nacl.box.keyPair().publicKey).toString('base64');
     await exportOf(one, recipient);
     now = new Date(NOW.getTime() + EXPORT_LIFETIME_MS);
-    expect(await refusalOf(exportOf(one, recipient))).to.equal('wallets/export_expired');
+    expect(await codeOf(exportOf(one, recipient))).to.equal('wallets/export_expired');
 
     await service.exports.destroyOldKeys(1_000);
     const { rows } = await world.pool.query(
@@ -175,7 +169,7 @@ describe('an export', () => {
       [one.id],
     );
     expect(rows).to.deep.equal([]);
-    expect(await refusalOf(exportOf(one, recipient))).to.equal('wallets/export_expired');
+    expect(await codeOf(exportOf(one, recipient))).to.equal('wallets/export_expired');
     // The user's present wallet is untouched.
     expect(await service.exports.destroyOldKeys(1_000)).to.equal(0);
     const active = (await service.wallets.walletsOf(one.owner, contextOf())).at(-1);
@@ -213,23 +207,23 @@ describe('an export', () => {
       () => Promise.reject(new Rejection('wallets/export_not_allowed')),
       contextOf(),
     );
-    expect(await refusalOf(refused)).to.equal('wallets/export_not_allowed');
+    expect(await codeOf(refused)).to.equal('wallets/export_not_allowed');
     expect(await eventsOf(one.owner)).to.deep.equal(['WalletProvisioned']);
     expect(await service.signer.sign(one.place, MESSAGE, openingFor('sign'))).to.have.length(64);
-    expect(await refusalOf(exportOf(one))).to.equal('done');
+    expect(await codeOf(exportOf(one))).to.equal('done');
   });
 
   it('is refused for another user, another key, another recipient, and a recipient key that would hide nothing', async () => {
     const one = await newWallet();
     const stranger = { owner: newOwner({ scopeId: one.owner.scopeId }), id: one.id };
-    expect(await refusalOf(exportOf(stranger))).to.equal('wallets/not_found');
+    expect(await codeOf(exportOf(stranger))).to.equal('wallets/not_found');
     const zero = Buffer.alloc(32).toString('base64');
-    expect(await refusalOf(exportOf(one, zero))).to.equal('wallets/invalid_recipient_key');
+    expect(await codeOf(exportOf(one, zero))).to.equal('wallets/invalid_recipient_key');
 
     await exportOf(one);
     const recipient = Buffer.from(nacl.box.keyPair().publicKey).toString('base64');
-    expect(await refusalOf(exportOf(one, recipient))).to.equal('wallets/idempotency_conflict');
-    expect(await refusalOf(exportOf(one, null, 'export-2'))).to.equal('wallets/not_active');
+    expect(await codeOf(exportOf(one, recipient))).to.equal('wallets/idempotency_conflict');
+    expect(await codeOf(exportOf(one, null, 'export-2'))).to.equal('wallets/not_active');
   });
 
   it('records each opening of the key', async () => {

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { Rejection } from '@coffer/kernel';
-import { createTestDatabase, until } from '@coffer/testing';
+import { codeOf, createTestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
 import { SealedKeyError } from './envelope.ts';
 import { createMasterKeys, type MasterKey, newMasterKey } from './masterKeys.ts';
@@ -44,11 +43,6 @@ describe('rotation of master keys', () => {
     environment?: 'test' | 'live',
     makeNext?: RotationOptions['makeNext'],
   ) => rotationOf(process, makeNext).rotate({ environment, ...by });
-  const codeOf = (pending: Promise<unknown>) =>
-    pending.then(
-      () => 'done',
-      (error: unknown) => (error instanceof Rejection ? error.code : Promise.reject(error)),
-    );
   const provisionMany = (process: WalletProcess, count: number, environment: 'test' | 'live' = 'test') =>
     Promise.all(
       Array.from({ length: count }, async () => {

@@ -1,5 +1,5 @@
-import { newId, Rejection } from '@coffer/kernel';
-import { createTestDatabase } from '@coffer/testing';
+import { newId } from '@coffer/kernel';
+import { codeOf, createTestDatabase, failureOf } from '@coffer/testing';
 import { expect } from 'chai';
 import type { WalletPlace } from './domain/walletIds.ts';
 import { SealedKeyError } from './envelope.ts';
@@ -39,15 +39,7 @@ describe('the signer', () => {
     );
     return rows;
   };
-  const failureOf = (place: WalletPlace, by = process): Promise<unknown> =>
-    by.signer.sign(place, MESSAGE, openingFor('sign')).then(
-      () => expect.fail('It was signed.'),
-      (error: unknown) => error,
-    );
-  const codeOf = async (place: WalletPlace, by = process) => {
-    const failure = await failureOf(place, by);
-    return failure instanceof Rejection ? failure.code : failure;
-  };
+  const sign = (place: WalletPlace, by = process) => by.signer.sign(place, MESSAGE, openingFor('sign'));
   /** As somebody with every right on the database, who removes the guard. */
   const tamper = async (sql: string, values: readonly unknown[]) => {
     await world.pool.query('alter table records.wallets_sealed_keys disable trigger user');
@@ -84,7 +76,7 @@ describe('the signer', () => {
       { ...place, walletId: place.walletId.toUpperCase() },
       { ...place, walletId: '' },
     ]) {
-      expect(await codeOf(other)).to.equal('wallets/not_found');
+      expect(await codeOf(sign(other))).to.equal('wallets/not_found');
     }
     expect(await openingsOf(place.walletId)).to.deep.equal([]);
   });
@@ -93,7 +85,7 @@ describe('the signer', () => {
     const place = await provision();
     await world.pool.query('alter table records.wallets_key_openings rename to openings_elsewhere');
     try {
-      expect(await failureOf(place)).to.have.property('code', '42P01');
+      expect(await failureOf(sign(place))).to.have.property('code', '42P01');
     } finally {
       await world.pool.query('alter table records.openings_elsewhere rename to wallets_key_openings');
     }
@@ -106,7 +98,7 @@ describe('the signer', () => {
       'update records.wallets_sealed_keys set sealed_seed = set_byte(sealed_seed, 30, get_byte(sealed_seed, 30) # 1) where wallet_id = $1',
       [place.walletId],
     );
-    expect(await failureOf(place)).to.be.instanceOf(SealedKeyError);
+    expect(await failureOf(sign(place))).to.be.instanceOf(SealedKeyError);
     expect(await openingsOf(place.walletId)).to.have.length(1);
   });
 
@@ -119,7 +111,7 @@ describe('the signer', () => {
          from records.wallets_sealed_keys as other where mine.wallet_id = $1 and other.wallet_id = $2`,
       [one.walletId, two.walletId],
     );
-    expect(await failureOf(one)).to.be.instanceOf(SealedKeyError);
+    expect(await failureOf(sign(one))).to.be.instanceOf(SealedKeyError);
 
     const third = await provision();
     await tamper('delete from records.wallets_sealed_keys where wallet_id = $1', [one.walletId]);
@@ -128,18 +120,18 @@ describe('the signer', () => {
       third.walletId,
     ]);
     const stolen = { ...third, walletId: one.walletId };
-    expect(await failureOf(stolen)).to.be.instanceOf(SealedKeyError);
+    expect(await failureOf(sign(stolen))).to.be.instanceOf(SealedKeyError);
 
     // A test key moved to live, where its value would be real.
     await tamper("update records.wallets_sealed_keys set environment = 'live' where wallet_id = $1", [
       two.walletId,
     ]);
-    expect(await failureOf({ ...two, environment: 'live' })).to.be.instanceOf(SealedKeyError);
+    expect(await failureOf(sign({ ...two, environment: 'live' }))).to.be.instanceOf(SealedKeyError);
   });
 
   it('opens nothing without the master key of the environment', async () => {
     const place = await provision();
     const keyless = await world.start(keys.filter(({ environment }) => environment === 'live'));
-    expect(await codeOf(place, keyless)).to.equal('wallets/keys_unavailable');
+    expect(await codeOf(sign(place, keyless))).to.equal('wallets/keys_unavailable');
   });
 });

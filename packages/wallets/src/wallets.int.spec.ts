@@ -1,5 +1,5 @@
-import { encodeBase58, Rejection } from '@coffer/kernel';
-import { createTestDatabase } from '@coffer/testing';
+import { encodeBase58 } from '@coffer/kernel';
+import { codeOf, createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { walletIdOf, walletStreamName } from './domain/walletIds.ts';
 import { newMasterKey } from './masterKeys.ts';
@@ -15,12 +15,6 @@ import {
   walletTemplate,
 } from './testing/index.ts';
 import { walletSummary } from './wallets.ts';
-
-const codeOf = (pending: Promise<unknown>) =>
-  pending.then(
-    () => 'done',
-    (error: unknown) => (error instanceof Rejection ? error.code : Promise.reject(error)),
-  );
 
 describe('wallets', () => {
   let world: WalletWorld;

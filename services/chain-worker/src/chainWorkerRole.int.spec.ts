@@ -4,7 +4,7 @@ import {
   type MonotonicClock,
   monotonicClock,
 } from '@coffer/consumers';
-import { createPool, migrate, type Pool } from '@coffer/database';
+import { migrate, type Pool } from '@coffer/database';
 import { type CommandHandler, createCommandHandler, type EventStore } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { createLogger, createMetricsRegistry, type Registry } from '@coffer/http';
@@ -38,7 +38,7 @@ describe('the role that carries moves', () => {
 
   beforeEach(async () => {
     database = await createTestDatabase({ name: 'chainWorker', prepare });
-    pool = poolOf(database.connectionString);
+    pool = database.pool;
     store = createMemoryEventStore();
     handler = createCommandHandler({ store });
     simulated = createSimulatedChain(monotonicClock, 10);
@@ -51,7 +51,6 @@ describe('the role that carries moves', () => {
     await Promise.all(running.map((role) => role.stop()));
     simulated.stop();
     await store.close();
-    await pool.end();
     await database.drop();
   });
 
@@ -206,14 +205,9 @@ describe('the role that carries moves', () => {
     });
 });
 
-const poolOf = (connectionString: string) =>
-  createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-
-async function prepare(connectionString: string): Promise<void> {
-  const pool = poolOf(connectionString);
+async function prepare(pool: Pool): Promise<void> {
   await migrate(pool, [consumerMigrations, chainWorkerMigrations]);
   await createConsumersTable(pool, 'records');
-  await pool.end();
 }
 
 const shows = (registry: Registry, line: string) =>

@@ -93,23 +93,20 @@ itSponsorsRent('the memory', async () => {
 
 describe('the database', () => {
   let database: TestDatabase;
-  const pools: Pool[] = [];
-  const poolOf = (connectionString: string) => {
-    const pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-    pools.push(pool);
-    return pool;
-  };
+  let another: Pool;
   before(async () => {
-    database = await createTestDatabase({ name: 'rentSponsor', prepare });
-    poolOf(database.connectionString);
-    poolOf(database.connectionString);
+    database = await createTestDatabase({
+      name: 'rentSponsor',
+      prepare: (pool) => migrate(pool, [chainWorkerMigrations]),
+    });
+    another = createPool({ ...database, applicationName: 'spec', onIdleError() {} });
   });
   after(async () => {
-    await Promise.all(pools.map((pool) => pool.end()));
+    await another.end();
     await database.drop();
   });
   const makeWorld = async (): Promise<SponsorWorld> => {
-    const [pool, another] = pools as [Pool, Pool];
+    const { pool } = database;
     await pool.query('delete from records.chain_rent_sponsorships');
     const caps = { perUser: 2, perApp: 500 };
     const capsOf = async () => caps;
@@ -124,7 +121,7 @@ describe('the database', () => {
 
   it('counts by the day of the database, in UTC', async () => {
     const { sponsor, other } = await makeWorld();
-    const [pool] = pools as [Pool];
+    const { pool } = database;
     const [first] = times(2);
     await sponsor.reserve(first as SponsoredMove);
     await sponsor.spend(move());
@@ -139,9 +136,3 @@ describe('the database', () => {
     expect(await sponsor.spend(move())).to.equal(false);
   });
 });
-
-async function prepare(connectionString: string): Promise<void> {
-  const pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-  await migrate(pool, [chainWorkerMigrations]);
-  await pool.end();
-}

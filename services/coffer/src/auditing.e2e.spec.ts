@@ -2,7 +2,7 @@
  * A doubted number, end to end: a game is played on the whole service, somebody with the database's password
  * changes something, and the operator's or auditor's command finds it. Source: contract, The command line.
  */
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { type AppPlace, createClient, requireStatus, setUpApp, textOf } from '@coffer/host/testing';
 import { createTestDatabase, describeLogTable, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
@@ -23,7 +23,6 @@ describeLogTable('its rows are altered', 'somebody changes by hand', () => {
   // The processes end before their database is dropped.
   after(async () => {
     await service?.terminate();
-    await pool.end();
     await database.drop();
   });
   const processes = serviceProcesses();
@@ -34,11 +33,7 @@ describeLogTable('its rows are altered', 'somebody changes by hand', () => {
 
   before(async () => {
     database = await createTestDatabase(serviceTemplate);
-    pool = createPool({
-      connectionString: database.connectionString,
-      applicationName: 'spec',
-      onIdleError() {},
-    });
+    pool = database.pool;
     service = await processes.start({ variables: { DATABASE_URL: database.connectionString } });
     const client = createClient({ baseUrl: `${service.url}/v1`, operatorToken: OPERATOR_TOKEN });
     app = (await setUpApp(client)).test;

@@ -1,11 +1,12 @@
 /** `coffer log check` and `coffer log grant`: what the log's user may do. */
+
+import { withPool } from '@coffer/database';
 import { type LogRight, logRights } from '@coffer/event-store';
 import { insertRight } from '@coffer/event-store/postgres';
 import { createLogger } from '@coffer/http';
 import { messageOf } from '@coffer/kernel';
 import { CommandFailure, EXIT } from './cli/failure.ts';
 import { type Config, ConfigurationError, configFrom } from './config.ts';
-import { withPool } from './database.ts';
 import { databaseUrlFrom } from './databaseUrl.ts';
 import { openEventStore } from './eventStore.ts';
 import { startFailure } from './startFailure.ts';

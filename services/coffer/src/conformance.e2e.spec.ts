@@ -8,7 +8,7 @@
 import { AssertionError } from 'node:assert';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readCheckpoint } from '@coffer/consumers';
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { type AppPlace, type Client, createClient, setUpApp, type TestApp } from '@coffer/host/testing';
 import type { Environment } from '@coffer/kernel';
 import { type Explained, explain, type Run, SEED } from '@coffer/ledger/testing';
@@ -97,14 +97,7 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
 
   before(async () => {
     database = await createTestDatabase(serviceTemplate);
-    pool = createPool({
-      connectionString: database.connectionString,
-      applicationName: 'conformance',
-      maxConnections: 1,
-      onIdleError: (error) => {
-        throw error;
-      },
-    });
+    pool = database.pool;
     dataFolder = await processes.newDataFolder();
     await Promise.all([0, 1].map(startNode));
     const apps = [await setUpApp(client)];
@@ -120,7 +113,6 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
   after(async () => {
     hasEnded = true;
     recorder.close();
-    await pool.end();
     await database.drop();
   });
 

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { accountStreamOf } from '@coffer/accounts';
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import {
   type AppPlace,
   consumerMetric,
@@ -53,7 +53,7 @@ describe('a consumer that has stopped for good', () => {
 
   before(async () => {
     database = await createTestDatabase(serviceTemplate);
-    pool = createPool({ ...database, applicationName: 'spec', onIdleError() {} });
+    pool = database.pool;
     dataFolder = await processes.newDataFolder();
     api = await start(['api']);
     workers = [await startWorker(), await startWorker()];
@@ -67,10 +67,7 @@ describe('a consumer that has stopped for good', () => {
     eventId = await writeAsAnother(pool, { stream, type: 'AccountCredited', data: '{"by":"hand"}' });
     await play();
   });
-  after(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  after(() => database.drop());
 
   async function play(): Promise<void> {
     const { sessionId } = await test.newSession('100');

@@ -1,5 +1,5 @@
 /** The database of the service, opened: the configured one, or the embedded one in the data folder. */
-import { createPool, type Pool } from '@coffer/database';
+import { type Pool, withPool } from '@coffer/database';
 import { startEmbeddedPostgres } from '@coffer/embedded-postgres';
 import { migrateAll } from '@coffer/host';
 import { createLogger, type Logger } from '@coffer/http';
@@ -34,23 +34,6 @@ export async function openDatabase(
     folder: postgres.clusterFolder,
     stop: postgres.stop,
   };
-}
-
-export async function withPool<Result>(
-  connectionString: string,
-  work: (pool: Pool) => Promise<Result>,
-): Promise<Result> {
-  const pool = createPool({
-    connectionString,
-    applicationName: 'coffer-start',
-    maxConnections: 2,
-    onIdleError: () => undefined,
-  });
-  try {
-    return await work(pool);
-  } finally {
-    await pool.end();
-  }
 }
 
 interface Offline {

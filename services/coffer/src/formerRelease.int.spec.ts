@@ -5,14 +5,14 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createPool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { migrateAll, migrationsOf } from '@coffer/host';
 import { type AppPlace, openStoreOf, placeOf, requireStatus } from '@coffer/host/testing';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { CONTEXTS } from './contexts.ts';
 import { type ImportResult, importStreams } from './importStreams.ts';
-import { caughtUpRows, freshRows, withSpecPool } from './testing/readModels.ts';
+import { caughtUpRows, freshRows } from './testing/readModels.ts';
 import { startNode, type World } from './testing/world.ts';
 
 const fixture = (name: string) => new URL(`./fixtures/formerRelease.${name}`, import.meta.url);
@@ -44,27 +44,25 @@ describe('the log of the former release', () => {
   let test: AppPlace;
 
   /** As that release did at a start: each file, and a row in a table of its schema. */
-  async function migrateAsThatRelease(connectionString: string): Promise<void> {
-    await withSpecPool(connectionString, async (pool) => {
-      for (const [schema, files] of Object.entries(applied)) {
-        await pool.query(
-          `create schema ${schema};
+  async function migrateAsThatRelease(pool: Pool): Promise<void> {
+    for (const [schema, files] of Object.entries(applied)) {
+      await pool.query(
+        `create schema ${schema};
            create table ${schema}.migrations
              (name text primary key, sha256 text not null, applied_at timestamptz not null default now())`,
-        );
-        for (const [name, sha256] of Object.entries(files)) {
-          await pool.query(await sqlOf(schema, name));
-          await pool.query(`insert into ${schema}.migrations (name, sha256) values ($1, $2)`, [name, sha256]);
-        }
+      );
+      for (const [name, sha256] of Object.entries(files)) {
+        await pool.query(await sqlOf(schema, name));
+        await pool.query(`insert into ${schema}.migrations (name, sha256) values ($1, $2)`, [name, sha256]);
       }
-    });
+    }
   }
 
   before(async () => {
     told = JSON.parse(await readFile(fixture('json'), 'utf8'));
     applied = JSON.parse(await readFile(fixture('migrations.json'), 'utf8'));
     database = await createTestDatabase({ name: 'former', prepare: migrateAsThatRelease });
-    const pool = createPool({ ...database, applicationName: 'spec', onIdleError() {} });
+    const { pool } = database;
     await migrateAll(pool, CONTEXTS.definitions);
     const { appId, scopeId } = told;
     await pool.query(`insert into records.apps values ($1, 'Demo', $2, now())`, [appId, scopeId]);
@@ -79,7 +77,6 @@ describe('the log of the former release', () => {
     await store.close();
     // As every start does.
     await migrateAll(pool, CONTEXTS.definitions);
-    await pool.end();
     node = await startNode(database.connectionString);
     test = await placeOf(node.client, appId, 'test');
   });
@@ -89,8 +86,8 @@ describe('the log of the former release', () => {
   });
 
   it('lies in a database whose migrations are known to have run, and go on', async () => {
-    const { rows } = await withSpecPool(database.connectionString, (pool) =>
-      pool.query<{ name: string }>(`select split_part(name, ' ', 1) as name from records.knex_migrations`),
+    const { rows } = await database.pool.query<{ name: string }>(
+      `select split_part(name, ' ', 1) as name from records.knex_migrations`,
     );
     const names = rows.map(({ name }) => name);
     expect(names).to.include.members(Object.keys(applied.records ?? {}));

@@ -1,7 +1,7 @@
 /** What an import forgets of the log, and when it is refused. The chain: `importChainedLog.int.spec.ts` of audit. */
 import { randomUUID } from 'node:crypto';
 import { readCheckpoint } from '@coffer/consumers';
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { streamName } from '@coffer/kernel';
@@ -19,11 +19,10 @@ describe('an import into the configured store', () => {
   beforeEach(async () => {
     database = await createTestDatabase(serviceTemplate);
     store = createMemoryEventStore();
-    pool = createPool({ ...database, applicationName: 'spec', onIdleError() {} });
+    pool = database.pool;
   });
   afterEach(async () => {
     await store.close();
-    await pool.end();
     await database.drop();
   });
 

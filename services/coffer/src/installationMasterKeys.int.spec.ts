@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { adoptMasterKeys, masterKeysText, newMasterKey } from '@coffer/wallets';
 import { expect } from 'chai';
@@ -17,15 +17,10 @@ describe('the master keys of an installation', () => {
   let folder: string;
   beforeEach(async () => {
     database = await createTestDatabase(serviceTemplate);
-    pool = createPool({
-      connectionString: database.connectionString,
-      applicationName: 'spec',
-      onIdleError() {},
-    });
+    pool = database.pool;
     folder = await mkdtemp(join(tmpdir(), 'coffer-master-keys-'));
   });
   afterEach(async () => {
-    await pool.end();
     await database.drop();
     await rm(folder, { recursive: true });
   });

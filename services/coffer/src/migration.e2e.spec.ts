@@ -7,7 +7,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { type AppPlace, createClient, errorLines, requireStatus, setUpApp } from '@coffer/host/testing';
 import {
   createTestDatabase,
@@ -42,7 +42,6 @@ describe('an installation that is moved between the stores', () => {
   // After the hook of the processes, which have connections to these databases.
   after(async () => {
     await gateway.stop();
-    await pool.end();
     await database.drop();
     await elsewhere.drop();
     await rm(folder, { recursive: true });
@@ -129,7 +128,7 @@ describe('an installation that is moved between the stores', () => {
     database = await createTestDatabase(serviceTemplate);
     elsewhere = await createTestDatabase(serviceTemplate);
     gateway = await startStoreGatewayProcess({ databaseUrl: elsewhere.connectionString });
-    pool = createPool({ ...database, applicationName: 'spec', maxConnections: 1, onIdleError() {} });
+    pool = database.pool;
     dataFolder = await processes.newDataFolder();
     noted = [];
 

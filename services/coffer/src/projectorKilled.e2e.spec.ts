@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { readCheckpoint } from '@coffer/consumers';
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { createClient, errorLines, setUpApp } from '@coffer/host/testing';
 import { liveReadSchema, READ_MODELS_CONSUMER } from '@coffer/read-models';
 import { expireLeases } from '@coffer/read-models/testing';
@@ -50,17 +50,10 @@ describe('a projector under load', () => {
   before(async () => {
     database = await createTestDatabase(serviceTemplate);
     dataFolder = await processes.newDataFolder();
-    pool = createPool({
-      connectionString: database.connectionString,
-      applicationName: 'spec',
-      onIdleError() {},
-    });
+    pool = database.pool;
     schema = await liveReadSchema(pool);
   });
-  after(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  after(() => database.drop());
   beforeEach(async () => {
     const writer = await startOne('api');
     const client = createClient({ baseUrl: `${writer.url}/v1`, operatorToken: OPERATOR_TOKEN });

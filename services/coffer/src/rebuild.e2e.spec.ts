@@ -2,7 +2,7 @@
  * The read models of 200,000 events, rebuilt by the command line of a real service while games continue. Source:
  * architecture, Projections and reconcile; contract, The command line.
  */
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { type AppPlace, type Client, createClient, requireStatus, setUpApp } from '@coffer/host/testing';
 import { createTestDatabase, eventually, isLogElsewhere, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
@@ -47,12 +47,7 @@ describe('a rebuild of the read models', () => {
 
   before(async () => {
     database = await createTestDatabase(serviceTemplate);
-    pool = createPool({
-      connectionString: database.connectionString,
-      applicationName: 'spec',
-      maxConnections: 1,
-      onIdleError() {},
-    });
+    pool = database.pool;
     dataFolder = await processes.newDataFolder();
     await start();
     place = (await setUpApp(client)).test;
@@ -62,7 +57,6 @@ describe('a rebuild of the read models', () => {
   });
   after(async () => {
     await service.terminate();
-    await pool.end();
     await database.drop();
   });
 

@@ -10,7 +10,6 @@ import { bootstrapFilePath, operatorFilePath } from '@coffer/portal';
 import { createTestDatabase, eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import { z } from 'zod';
-import { withPool } from './database.ts';
 import { expectBooksToBalance } from './testing/books.ts';
 import { isRunning } from './testing/processTable.ts';
 import {
@@ -262,14 +261,13 @@ describe('coffer run, on a database that it is given', () => {
 
   it('says when the database is too old, what is new enough and what to do, and leaves it alone', async () => {
     const database = await createTestDatabase();
-    await withPool(database.connectionString, async (pool) => {
-      // The server reports its version through this function, which is looked up here first.
-      await pool.query(`
-        create function public.current_setting(text) returns text language sql as
-          $$ select case $1 when 'server_version_num' then '140019' else '14.19' end $$`);
-      const { rows } = await pool.query<{ name: string }>('select current_database() as name');
-      await pool.query(`alter database ${rows[0]?.name} set search_path = public, pg_catalog`);
-    });
+    const { pool } = database;
+    // The server reports its version through this function, which is looked up here first.
+    await pool.query(`
+      create function public.current_setting(text) returns text language sql as
+        $$ select case $1 when 'server_version_num' then '140019' else '14.19' end $$`);
+    const { rows } = await pool.query<{ name: string }>('select current_database() as name');
+    await pool.query(`alter database ${rows[0]?.name} set search_path = public, pg_catalog`);
     const end = await processes.command(['run'], {
       COFFER_DATA_DIR: await processes.newDataFolder(),
       DATABASE_URL: database.connectionString,
@@ -280,10 +278,8 @@ describe('coffer run, on a database that it is given', () => {
       .to.match(/PostgreSQL 14\.19.* 15 to 18/)
       .and.include('DATABASE_URL');
     expect(end.stderr).not.to.match(NO_STACK);
-    await withPool(database.connectionString, async (pool) => {
-      const { rows } = await pool.query(`select from pg_namespace where nspname in ('log', 'records')`);
-      expect(rows).to.have.length(0);
-    });
+    const made = await pool.query(`select from pg_namespace where nspname in ('log', 'records')`);
+    expect(made.rows).to.have.length(0);
     await database.drop();
   });
 

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { NEWEST_POSTGRES, type Pool, requireSupportedPostgres } from '@coffer/database';
+import { NEWEST_POSTGRES, type Pool, requireSupportedPostgres, withPool } from '@coffer/database';
 import { requireUnownedDataFolder } from '@coffer/embedded-postgres';
 import { roles as allRoles, migrateAll, type Role } from '@coffer/host';
 import { createLogger, type Logger } from '@coffer/http';
@@ -21,7 +21,7 @@ import { createMasterKeys } from '@coffer/wallets';
 import { CommandFailure, EXIT } from './cli/failure.ts';
 import { type Config, ConfigurationError, configFrom, needMasterKeys, unknownVariables } from './config.ts';
 import { CONTEXTS } from './contexts.ts';
-import { type Database, openDatabase, withPool } from './database.ts';
+import { type Database, openDatabase } from './database.ts';
 import { type EmbeddedTestChain, openChainsOf, startEmbeddedTestChain } from './embeddedChain.ts';
 import { installationMasterKeys } from './installationMasterKeys.ts';
 import { installationSecrets } from './installationSecrets.ts';

@@ -1,5 +1,5 @@
 /** A pass of the scrub survives the processes that carry it out. */
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { createClient, errorLines, setUpApp } from '@coffer/host/testing';
 import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
@@ -22,12 +22,9 @@ describe('a scrub whose process is killed', () => {
   const processes = serviceProcesses();
   before(async () => {
     database = await createTestDatabase(serviceTemplate);
-    pool = createPool({ ...database, applicationName: 'spec', maxConnections: 1, onIdleError() {} });
+    pool = database.pool;
   });
-  after(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  after(() => database.drop());
 
   const standing = async (): Promise<Standing | undefined> => {
     const { rows } = await pool.query<Standing>(

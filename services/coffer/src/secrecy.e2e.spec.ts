@@ -13,7 +13,7 @@
 import { randomBytes } from 'node:crypto';
 import { createSigningKeys, refreshKeyFrom } from '@coffer/auth';
 import { allowSignIn } from '@coffer/auth/testing';
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
 import { type Answer, type Client, createClient, requireStatus, setUpApp } from '@coffer/host/testing';
 import { createSecretBox, systemClock } from '@coffer/kernel';
@@ -74,7 +74,7 @@ describe('what must stay secret', () => {
     databaseUrl = url.href;
     mailServer = await startMailServer({ login: MAIL_LOGIN });
     node = await startChainWorld();
-    pool = createPool({ connectionString: databaseUrl, applicationName: 'spec', onIdleError() {} });
+    pool = database.pool;
     service = await processes.start({ variables: { ...variables(), SMTP_URL: mailServer.url } });
     const answers: { readonly route: string; readonly answer: Answer }[] = [];
     const client = recorded(
@@ -117,7 +117,6 @@ describe('what must stay secret', () => {
     );
   });
   after(async () => {
-    await pool.end();
     await mailServer.stop();
     await node.stop();
     await database.drop();

@@ -1,7 +1,7 @@
 /** `coffer run` in every role: requests are answered in one thread, and the log is read in another. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import {
   type AppPlace,
   consumerMetric,
@@ -38,7 +38,7 @@ describe('coffer run, in every role', () => {
 
   before(async () => {
     database = await createTestDatabase(serviceTemplate);
-    pool = createPool({ ...database, applicationName: 'spec', onIdleError() {} });
+    pool = database.pool;
     const dataFolder = await processes.newDataFolder();
     mistake = join(dataFolder, 'mistake');
     // In each thread but the main one: fails where nothing expects it, once the file is there.
@@ -58,10 +58,7 @@ describe('coffer run, in every role', () => {
     const client = createClient({ baseUrl: `${service.url}/v1`, operatorToken: OPERATOR_TOKEN });
     place = (await setUpApp(client)).test;
   });
-  after(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  after(() => database.drop());
 
   it('tells the metrics of both threads, and those of the process once', async () => {
     await eventually('all consumers are live', async () => {

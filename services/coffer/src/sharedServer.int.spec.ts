@@ -2,7 +2,7 @@
  * An event store that others also write to: whatever their streams and events are called, they do not affect ours.
  * Source: architecture, Event store.
  */
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import {
   type AppPlace,
   consumerMetric,
@@ -38,8 +38,7 @@ for (const backend of ['postgres', 'eventstoredb'] as const) {
       const database = await createTestDatabase(serviceTemplate);
       const { connectionString } = database;
       stops.push(database.drop);
-      pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-      stops.push(() => pool.end());
+      pool = database.pool;
       const environment: Record<string, string> = { COFFER_REACTION_GRACE_MS: '0' };
       if (backend === 'eventstoredb') {
         const gateway = await startStoreGatewayProcess({ databaseUrl: connectionString });

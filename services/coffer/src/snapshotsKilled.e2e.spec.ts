@@ -1,6 +1,6 @@
 /** A service that is killed hard while states leave its cache and their snapshots are being written. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { type AppPlace, type Client, createClient, requireStatus, setUpApp } from '@coffer/host/testing';
 import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
@@ -31,7 +31,7 @@ describe('a service that is killed while it writes snapshots', () => {
 
   before(async () => {
     database = await createTestDatabase(serviceTemplate);
-    pool = createPool({ ...database, applicationName: 'spec', onIdleError() {} });
+    pool = database.pool;
     dataFolder = await processes.newDataFolder();
     await startAgain();
     place = (await setUpApp(client)).test;
@@ -39,10 +39,7 @@ describe('a service that is killed while it writes snapshots', () => {
     const playing = Promise.all(Array.from({ length: CALLERS }, playUntilOver));
     await Promise.all([playing, killAgainAndAgain()]);
   });
-  after(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  after(() => database.drop());
 
   async function startAgain(): Promise<void> {
     const variables = {

@@ -1,15 +1,17 @@
 /** An embedded installation, read with a client of EventStoreDB. */
+
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { withPool } from '@coffer/database';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { setUpApp } from '@coffer/host/testing';
 import { createLogger } from '@coffer/http';
 import { selfSignedCertificate } from '@coffer/store-gateway';
+import { failureOf } from '@coffer/testing';
 import { AccessDeniedError, EventStoreDBClient, jsonEvent, streamNameFilter } from '@eventstore/db-client';
 import { expect } from 'chai';
 import { configFrom } from './config.ts';
-import { withPool } from './database.ts';
 import { installationSecrets } from './installationSecrets.ts';
 import { startFailure } from './startFailure.ts';
 import { gatewayCertificatePath, gatewayUrl, startStoreGateway } from './storeGateway.ts';
@@ -50,11 +52,6 @@ describe('the store gateway of the service', () => {
     return started;
   };
   const append = () => client.appendToStream('spec-test.app.1', jsonEvent({ type: 'Spec', data: {} }));
-  const refusalOf = (attempt: Promise<unknown>) =>
-    attempt.then(
-      () => expect.fail('It was accepted.'),
-      (error: unknown) => error,
-    );
 
   it('shows whoever has its password all that the service writes, and takes nothing from him', async () => {
     const { client: api } = await start({});
@@ -68,7 +65,7 @@ describe('the store gateway of the service', () => {
       expect(event?.streamId).to.contain(userId);
       break;
     }
-    expect(await refusalOf(append())).to.be.instanceOf(AccessDeniedError);
+    expect(await failureOf(append())).to.be.instanceOf(AccessDeniedError);
   });
 
   it('takes appends where it is told to, from the user and the password that it is given', async () => {
@@ -88,7 +85,7 @@ describe('the store gateway of the service', () => {
     client = EventStoreDBClient.connectionString(
       `esdb://coffer:${operatorToken}@localhost:${storeGatewayPort}?tls=true&tlsCAFile=${trusted}`,
     );
-    expect(await refusalOf(append())).to.be.instanceOf(AccessDeniedError);
+    expect(await failureOf(append())).to.be.instanceOf(AccessDeniedError);
   });
 
   it('reads over two connections of its own, however many read', async () => {
@@ -122,11 +119,11 @@ describe('the store gateway of the service', () => {
       for await (const _event of from.readAll({ maxCount: 1 }));
     };
     for (let guess = 0; guess < 10; guess++) {
-      expect(await refusalOf(readOf(guessing))).to.be.instanceOf(AccessDeniedError);
+      expect(await failureOf(readOf(guessing))).to.be.instanceOf(AccessDeniedError);
     }
     await guessing.dispose();
     client = clientWith(GATEWAY_PASSWORD);
-    expect(await refusalOf(readOf(client))).to.match(/Too many wrong passwords came from this address/);
+    expect(await failureOf(readOf(client))).to.match(/Too many wrong passwords came from this address/);
   });
 
   describe('its password', () => {
@@ -150,7 +147,7 @@ describe('the store gateway of the service', () => {
       expect(storeGatewayPassword).to.equal(PASSWORD);
       expect(await readdir(dataFolder)).not.to.include('store-gateway-password.json');
       const same = secretsOf({ ...given, COFFER_STORE_GATEWAY_PASSWORD: operatorToken });
-      expect(await refusalOf(same)).to.match(/COFFER_STORE_GATEWAY_PASSWORD: must differ from/);
+      expect(await failureOf(same)).to.match(/COFFER_STORE_GATEWAY_PASSWORD: must differ from/);
     });
 
     it('stands in what a client on this machine connects with', () => {
@@ -184,7 +181,7 @@ describe('the store gateway of the service', () => {
     const second = startWorld({
       environment: { COFFER_DATA_DIR: dataFolder, COFFER_STORE_GATEWAY_PORT: `${storeGatewayPort}` },
     });
-    const error = await refusalOf(second);
+    const error = await failureOf(second);
     expect(startFailure(error)?.message).to.include(`port ${storeGatewayPort}`);
   });
 
@@ -236,7 +233,7 @@ describe('the store gateway of the service', () => {
       await startAlone({ COFFER_STORE_GATEWAY_TLS: '0' });
       expect(await readdir(dataFolder)).to.deep.equal([]);
       const open = { COFFER_STORE_GATEWAY_TLS: '0', COFFER_STORE_GATEWAY_HOST: '0.0.0.0' };
-      expect(await refusalOf(startAlone(open))).to.match(/COFFER_STORE_GATEWAY_HOST: must be a loopback/);
+      expect(await failureOf(startAlone(open))).to.match(/COFFER_STORE_GATEWAY_HOST: must be a loopback/);
     });
   });
 });

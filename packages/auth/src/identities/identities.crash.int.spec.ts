@@ -3,7 +3,7 @@
  * append and each statement. Source: architecture, Processes (recovery goes forward only).
  */
 import { type Consumer, reacting, startConsumer } from '@coffer/consumers';
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { DeadProcessError, type Death, doomedPool } from '@coffer/database/testing';
 import type { EventStore } from '@coffer/event-store';
 import { openStoreOf, templateOf } from '@coffer/host/testing';
@@ -57,14 +57,13 @@ describe('a process that dies', () => {
     database = await createTestDatabase(templateOf(AUTH_CONTEXTS));
     const { connectionString } = database;
     // Connections are broken on purpose.
-    pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
+    pool = database.pool;
     store = await openStoreOf(connectionString);
     node = identityNode({ pool, store });
     await adoptSpecMasterKeys(pool);
   });
   after(async () => {
     await store.close();
-    await pool.end();
     await database.drop();
   });
 

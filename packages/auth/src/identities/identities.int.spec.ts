@@ -1,5 +1,5 @@
 /** Identifying a player, for every way to sign in. Source: specification, What the service does and Sign-in. */
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import type { EventStore, RecordedEvent } from '@coffer/event-store';
 import { openStoreOf, templateOf } from '@coffer/host/testing';
 import { newId } from '@coffer/kernel';
@@ -22,7 +22,7 @@ describe('signing in', () => {
   before(async () => {
     database = await createTestDatabase(templateOf(AUTH_CONTEXTS));
     const { connectionString } = database;
-    pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
+    pool = database.pool;
     stores = [await openStoreOf(connectionString), await openStoreOf(connectionString)];
     nodes = [identityNode({ pool, store: stores[0] }), identityNode({ pool, store: stores[1] })];
     node = nodes[0];
@@ -30,7 +30,6 @@ describe('signing in', () => {
   });
   after(async () => {
     for (const store of stores) await store.close();
-    await pool.end();
     await database.drop();
   });
 

@@ -1,6 +1,6 @@
 /** Personal data that is written and destroyed at the same time. Source: ADR 0016. */
 import { randomBytes } from 'node:crypto';
-import { createPool, migrate, type Pool } from '@coffer/database';
+import { migrate, type Pool } from '@coffer/database';
 import { createSecretBox, newId, type SecretBox, type UserPlace } from '@coffer/kernel';
 import { createTestDatabase, type TestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
@@ -18,15 +18,11 @@ describe('personal data', () => {
 
   before(async () => {
     database = await createTestDatabase();
-    const { connectionString } = database;
-    pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
+    pool = database.pool;
     await migrate(pool, [authMigrations]);
     personalData = createPersonalData(pool, secretBox);
   });
-  after(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  after(() => database.drop());
 
   const newOwner = () => ({ environment: 'test', scopeId: newId('scp'), userId: newId('usr') }) as const;
   const rowsOf = async ({ userId }: ReturnType<typeof newOwner>) => {

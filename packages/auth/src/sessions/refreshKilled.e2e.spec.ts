@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { createSecretBox, systemClock } from '@coffer/kernel';
 import { createTestDatabase, type TestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
@@ -20,13 +20,7 @@ describe('a service that is killed in the middle of a rotation', () => {
 
   beforeEach(async () => {
     database = await createTestDatabase(authTemplate);
-    pool = createPool({
-      connectionString: database.connectionString,
-      applicationName: 'spec',
-      onIdleError: (error) => {
-        throw error;
-      },
-    });
+    pool = database.pool;
     const nowMs = () => performance.now();
     const secretBox = createSecretBox(SECRETS_KEY);
     sessions = createSessions(pool, {
@@ -42,7 +36,6 @@ describe('a service that is killed in the middle of a rotation', () => {
   });
   afterEach(async () => {
     await Promise.all([...children].map(kill9));
-    await pool.end();
     await database.drop();
   });
 

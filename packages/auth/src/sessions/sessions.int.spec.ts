@@ -1,5 +1,5 @@
 import type { AppPlace } from '@coffer/kernel';
-import { createTestDatabase } from '@coffer/testing';
+import { codeOf, createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { authTemplate, PLACE } from '../testing/authRecords.ts';
 import { type Node, type SessionsWorld, startSessionsWorld } from '../testing/sessionsWorld.ts';
@@ -22,11 +22,6 @@ describe('a sign-in session', () => {
   /** On the first node unless said otherwise. */
   const refresh = (token: string, node: 0 | 1 = 0) => nodes[node].sessions.refresh(token);
   const check = ({ accessToken }: IssuedSession, node: 0 | 1 = 0) => nodes[node].sessions.check(accessToken);
-  const codeOf = (refreshing: Promise<unknown>) =>
-    refreshing.then(
-      () => 'refreshed',
-      (error: { readonly code?: string }) => error.code,
-    );
   const generationOf = async () =>
     (await world.pool.query('select generation from records.auth_sessions')).rows[0].generation;
 
@@ -200,7 +195,7 @@ describe('a sign-in session', () => {
     const third = await refresh(second.refreshToken, 1);
     expect((await refresh(second.refreshToken)).refreshToken).to.equal(third.refreshToken);
     expect((await refresh(first.refreshToken, 1)).refreshToken).to.equal(second.refreshToken);
-    expect(await codeOf(refresh(third.refreshToken))).to.equal('refreshed');
+    expect(await codeOf(refresh(third.refreshToken))).to.equal('done');
     const { rows } = await world.pool.query('select first_used_at, first_uses from records.auth_sessions');
     const times: readonly Date[] = rows[0].first_used_at;
     expect(

@@ -1,26 +1,12 @@
 /** A database with the tables of this context, and an app to sign in to. */
-import { createPool, migrate, type Pool } from '@coffer/database';
+import { migrate } from '@coffer/database';
 import type { AppPlace } from '@coffer/kernel';
+import type { TestDatabaseTemplate } from '@coffer/testing';
 import { authMigrations } from '../migrations.ts';
 
 export const PLACE: AppPlace = { appId: 'app_1', scopeId: 'scp_1', environment: 'test' };
 
-/** For `createTestDatabase`. */
-export const authTemplate = {
+export const authTemplate: TestDatabaseTemplate = {
   name: 'auth records',
-  prepare: async (connectionString: string): Promise<void> => {
-    const pool = openPool(connectionString);
-    await migrate(pool, [authMigrations]);
-    await pool.end();
-  },
+  prepare: (pool) => migrate(pool, [authMigrations]),
 };
-
-export function openPool(connectionString: string): Pool {
-  return createPool({
-    connectionString,
-    applicationName: 'auth spec',
-    onIdleError: (error) => {
-      throw error;
-    },
-  });
-}

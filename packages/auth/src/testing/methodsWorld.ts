@@ -1,4 +1,5 @@
 /** For the specs of the sign-in methods: their endpoints over real HTTP and Postgres, with a stopped clock. */
+
 import type { Pool } from '@coffer/database';
 import type { CommandContext } from '@coffer/event-store';
 import {
@@ -10,6 +11,7 @@ import {
   startServer,
 } from '@coffer/http';
 import { type AppPlace, createSecretBox } from '@coffer/kernel';
+import type { TestDatabase } from '@coffer/testing';
 import { createAuthMethods } from '../methods/authMethods.ts';
 import type { MailTransport } from '../methods/email/transport.ts';
 import { authMethodsErrors } from '../methods/errors.ts';
@@ -17,7 +19,7 @@ import type { SessionBody } from '../methods/routes.ts';
 import type { MethodSettings } from '../methods/settings.ts';
 import type { OriginPolicy } from '../methods/siws/siws.ts';
 import type { AuthMethod, FirstTouch, VerifiedIdentity } from '../types.ts';
-import { openPool, PLACE } from './authRecords.ts';
+import { PLACE } from './authRecords.ts';
 
 interface SignedIn {
   readonly place: AppPlace;
@@ -76,10 +78,9 @@ export interface WorldOptions {
 
 /** In a copy of the template, which is dropped when the world is stopped. */
 export async function startMethodsWorld(
-  database: { readonly connectionString: string; readonly drop: () => Promise<void> },
+  { pool, drop }: TestDatabase,
   options: WorldOptions = {},
 ): Promise<MethodsWorld> {
-  const pool = openPool(database.connectionString);
   const signedIn: SignedIn[] = [];
   const troubles: unknown[] = [];
   const logLines: string[] = [];
@@ -155,8 +156,7 @@ export async function startMethodsWorld(
     stop: async () => {
       await server.stop(0);
       await running.stop();
-      await pool.end();
-      await database.drop();
+      await drop();
     },
   };
 }

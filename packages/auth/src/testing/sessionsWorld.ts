@@ -1,12 +1,14 @@
 /** Nodes of sign-in sessions on one database, with a clock that is set by hand. */
+
 import { createHash } from 'node:crypto';
 import { type Pool, withTransaction } from '@coffer/database';
 import { createSecretBox, type SecretBox } from '@coffer/kernel';
+import type { TestDatabase } from '@coffer/testing';
 import { createSessions, type SessionHolder, type Sessions } from '../sessions/sessions.ts';
 import { listSigningKeys, type Rotation, rotateSigningKeys } from '../sessions/signingKeyRecords.ts';
 import { createSigningKeys, type SigningKeys } from '../sessions/signingKeys.ts';
 import type { UserView } from '../types.ts';
-import { openPool, PLACE } from './authRecords.ts';
+import { PLACE } from './authRecords.ts';
 
 export const START = new Date('2026-03-01T12:00:00.000Z');
 export const ISSUER = 'coffer';
@@ -36,11 +38,7 @@ export interface SessionsWorld {
 }
 
 /** In a copy of the template, which is dropped when the world is closed. */
-export function startSessionsWorld(database: {
-  readonly connectionString: string;
-  readonly drop: () => Promise<void>;
-}): SessionsWorld {
-  const pool = openPool(database.connectionString);
+export function startSessionsWorld({ pool, drop }: TestDatabase): SessionsWorld {
   const secretBox = createSecretBox(SECRETS_KEY);
   const reused: SessionHolder[] = [];
   let elapsedMs = 0;
@@ -73,10 +71,7 @@ export function startSessionsWorld(database: {
       (await listSigningKeys(pool))
         .filter((key) => key.environment === environment)
         .map(({ state }) => state),
-    close: async () => {
-      await pool.end();
-      await database.drop();
-    },
+    close: drop,
   };
 }
 

@@ -1,5 +1,5 @@
 /** A database, a log in memory, and consumers started on them. Called in a `describe`: each test has its own. */
-import { createPool, migrate, type Pool } from '@coffer/database';
+import { migrate, type Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { type Consumer, type ConsumerAlarm, type ConsumerOptions, startConsumer } from '../consumer.ts';
 import { createConsumersTable, readCheckpoint } from '../consumersTable.ts';
@@ -21,7 +21,7 @@ export function consumerWorld() {
 
   beforeEach(async () => {
     database = await createTestDatabase({ name: 'consumers', prepare });
-    pool = createPool({ ...database, applicationName: 'spec', onIdleError() {} });
+    pool = database.pool;
     log = testLog();
     running = [];
     alarms.length = 0;
@@ -29,7 +29,6 @@ export function consumerWorld() {
   });
   afterEach(async () => {
     await Promise.all(running.map((consumer) => consumer.stop()));
-    await pool.end();
     await database.drop();
   });
 
@@ -91,11 +90,9 @@ export const POISONS = {
   },
 } satisfies Record<string, Projection>;
 
-async function prepare(connectionString: string): Promise<void> {
-  const pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
+async function prepare(pool: Pool): Promise<void> {
   await pool.query(`create schema ${SCHEMA}`);
   await createConsumersTable(pool, SCHEMA);
   await migrate(pool, [consumerMigrations]);
   await pool.query(`create table ${SCHEMA}.seen (position integer primary key, writer text not null)`);
-  await pool.end();
 }

@@ -46,17 +46,6 @@ export async function signed(
   return transaction.serialize();
 }
 
-/** What an asynchronous call throws. */
-export async function failureOf(call: Promise<unknown>): Promise<Error> {
-  try {
-    await call;
-  } catch (error) {
-    if (error instanceof Error) return error;
-    throw error;
-  }
-  throw new Error('it did not fail');
-}
-
 export async function statusOf(connection: Connection, signature: string) {
   const { value } = await connection.getSignatureStatuses([signature], { searchTransactionHistory: true });
   return value[0] ?? undefined;

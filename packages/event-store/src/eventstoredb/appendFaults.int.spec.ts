@@ -1,5 +1,5 @@
 /** Every way in which an append through the client can fail, and what the store makes of it. ADR 0014. */
-import { startStoreGatewayProcess } from '@coffer/testing';
+import { failureOf, startStoreGatewayProcess } from '@coffer/testing';
 import { expect } from 'chai';
 import {
   EventTooLargeError,
@@ -10,7 +10,7 @@ import {
 import type { AppendFault } from '../memory/index.ts';
 import type { AppendRequest } from '../port.ts';
 import { onceServed, openWorld, type World, type WorldOptions } from '../testing/eventStoreDbWorld.ts';
-import { allOf, idsOf, newEvent, newEvents, rejectionOf, streamName } from '../testing/events.ts';
+import { allOf, idsOf, newEvent, newEvents, streamName } from '../testing/events.ts';
 import { follow } from '../testing/follow.ts';
 import { createEventStoreDbEventStore } from './index.ts';
 
@@ -58,7 +58,7 @@ describe('an append to EventStoreDB', () => {
       world.proxy.cut();
       return 'fail';
     });
-    expect(await rejectionOf(store.append(append))).to.be.instanceOf(OutcomeUnknownError);
+    expect(await failureOf(store.append(append))).to.be.instanceOf(OutcomeUnknownError);
     expect((await store.append(append)).alreadyAppended).to.equal(false);
     expect(await stored(world, append)).to.deep.equal(idsOf(append.events));
   });
@@ -69,7 +69,7 @@ describe('an append to EventStoreDB', () => {
     const append = request();
     const answer = Promise.withResolvers<AppendFault>();
     world.onNextAppend(() => answer.promise);
-    expect(await rejectionOf(store.append(append))).to.be.instanceOf(OutcomeUnknownError);
+    expect(await failureOf(store.append(append))).to.be.instanceOf(OutcomeUnknownError);
     const written = world.log.changed();
     answer.resolve(undefined);
     await written;
@@ -121,7 +121,7 @@ describe('an append to EventStoreDB', () => {
       world.proxy.cut();
       return 'fail';
     });
-    expect(await rejectionOf(failing.append(lost))).to.be.instanceOf(OutcomeUnknownError);
+    expect(await failureOf(failing.append(lost))).to.be.instanceOf(OutcomeUnknownError);
     gate.resolve(undefined);
     expect(await answer).to.deep.equal({ revision: 1, position: '2/2', alreadyAppended: false });
   });
@@ -163,7 +163,7 @@ describe('an append to EventStoreDB', () => {
     await store.append(request());
     await world.stopServer();
     const append = request();
-    expect(await rejectionOf(store.append(append))).to.be.instanceOf(StoreUnreachableError);
+    expect(await failureOf(store.append(append))).to.be.instanceOf(StoreUnreachableError);
     await world.startServer();
     expect((await onceServed(() => store.append(append))).revision).to.equal(1);
   });
@@ -178,7 +178,7 @@ describe('an append to EventStoreDB', () => {
       const settings = 'tls=false&maxDiscoverAttempts=1&discoveryInterval=1';
       const store = world.open({ connectionString: `${nodes}?${settings}` });
       const append = request();
-      expect(await rejectionOf(store.append(append))).to.be.instanceOf(StoreUnreachableError);
+      expect(await failureOf(store.append(append))).to.be.instanceOf(StoreUnreachableError);
       await world.proxy.comeBack();
       expect((await onceServed(() => store.append(append))).alreadyAppended).to.equal(false);
     }
@@ -195,7 +195,7 @@ describe('an append to EventStoreDB', () => {
     world.onNextAppend(() => {
       world.log.append({ stream, expectedRevision: 41, events: newEvents(1) });
     });
-    const error = await rejectionOf(store.append({ stream, expectedRevision: 41, events: newEvents(1) }));
+    const error = await failureOf(store.append({ stream, expectedRevision: 41, events: newEvents(1) }));
     expect(error).to.be.instanceOf(WrongExpectedRevisionError);
     expect(error).to.include({ expected: 41, actual: 42 });
   });
@@ -221,13 +221,13 @@ describe('an append to EventStoreDB', () => {
     const store = world.open();
     const events = Array.from({ length: 1_100 }, () => newEvent({ type: 'T'.repeat(800) }));
     const tooLarge = store.append({ ...request(), events });
-    expect(await rejectionOf(tooLarge)).to.be.instanceOf(EventTooLargeError);
+    expect(await failureOf(tooLarge)).to.be.instanceOf(EventTooLargeError);
     expect(world.log.events).to.deep.equal([]);
   });
 
   it("that is not allowed fails with the server's reason", async () => {
     const world = await makeWorld({ allowWrites: false });
-    const error = await rejectionOf(world.open().append(request()));
+    const error = await failureOf(world.open().append(request()));
     expect(error).to.be.instanceOf(StoreUnreachableError);
     expect(String(error)).to.include('reading only');
   });

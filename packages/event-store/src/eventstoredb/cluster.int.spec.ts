@@ -1,13 +1,15 @@
 /** Nodes that lead and nodes that do not; passwords and certificates. */
+
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { selfSignedCertificate } from '@coffer/store-gateway';
+import { failureOf } from '@coffer/testing';
 import { expect } from 'chai';
 import { StoreUnreachableError } from '../errors.ts';
 import type { AppendRequest } from '../port.ts';
 import { CREDENTIALS, openWorld, type World, type WorldOptions } from '../testing/eventStoreDbWorld.ts';
-import { allOf, idsOf, newEvents, rejectionOf, streamName } from '../testing/events.ts';
+import { allOf, idsOf, newEvents, streamName } from '../testing/events.ts';
 import { follow } from '../testing/follow.ts';
 import { type FollowerNode, startFollowerNode } from '../testing/followerNode.ts';
 
@@ -70,7 +72,7 @@ describe('a cluster of EventStoreDB nodes', () => {
     const one: FollowerNode = await follower(() => other.port);
     const other = await follower(() => one.port);
     const store = world.open({ connectionString: `esdb://127.0.0.1:${one.port}?tls=false` });
-    expect(await rejectionOf(store.append(request()))).to.be.instanceOf(StoreUnreachableError);
+    expect(await failureOf(store.append(request()))).to.be.instanceOf(StoreUnreachableError);
     expect(one.refusals() + other.refusals()).to.be.within(2, 20);
   });
 
@@ -101,7 +103,7 @@ describe('a cluster of EventStoreDB nodes', () => {
       await reader.stop();
 
       const wrong = world.open({ connectionString: at('another password') });
-      const error = await rejectionOf(wrong.append(request()));
+      const error = await failureOf(wrong.append(request()));
       expect(error).to.be.instanceOf(StoreUnreachableError);
       expect(String(error)).to.include('password');
       expect(world.log.events).to.have.length(2);

@@ -2,14 +2,16 @@
  * A cluster of three nodes that loses its leader: killed, or frozen, so that it accepts connections and stays silent.
  * Whichever node leads serves the log; the others refuse and name the leader.
  */
+
 import { createStoreGateway } from '@coffer/store-gateway';
+import { failureOf } from '@coffer/testing';
 import { expect } from 'chai';
 import { StoreAbsentError } from '../errors.ts';
 import { createMemoryEventStore } from '../memory/index.ts';
 import type { EventStore } from '../port.ts';
 import { type Acknowledged, appendUntilKnown, faultsIn } from '../testing/acknowledged.ts';
 import { CREDENTIALS, onceServed } from '../testing/eventStoreDbWorld.ts';
-import { allOf, newEvents, rejectionOf, streamName } from '../testing/events.ts';
+import { allOf, newEvents, streamName } from '../testing/events.ts';
 import { createFaultProxy, type FaultProxy } from '../testing/faultProxy.ts';
 import { follow } from '../testing/follow.ts';
 import { startFollowerNode } from '../testing/followerNode.ts';
@@ -124,9 +126,7 @@ describe('a cluster of EventStoreDB nodes whose leader', () => {
     const unanswered = store.append(request());
     unanswered.catch(() => undefined);
     const refused = async () => {
-      const errors = await Promise.all(
-        Array.from({ length: 50 }, () => rejectionOf(store.append(request()))),
-      );
+      const errors = await Promise.all(Array.from({ length: 50 }, () => failureOf(store.append(request()))));
       return new Set(errors);
     };
     let errors = await refused();
@@ -134,7 +134,7 @@ describe('a cluster of EventStoreDB nodes whose leader', () => {
     // All are told the result of the same search.
     expect(errors.size).to.equal(1);
     expect(String([...errors][0])).to.include('No node leads');
-    expect(await rejectionOf(store.head())).to.be.instanceOf(StoreAbsentError);
+    expect(await failureOf(store.head())).to.be.instanceOf(StoreAbsentError);
 
     elect(second);
     await onceServed(() => store.head());
@@ -147,8 +147,8 @@ describe('a cluster of EventStoreDB nodes whose leader', () => {
     await store.append(request());
     for (const node of nodes) await node.goAway();
     const append = request();
-    let error = await rejectionOf(store.append(append));
-    while (!(error instanceof StoreAbsentError)) error = await rejectionOf(store.append(append));
+    let error = await failureOf(store.append(append));
+    while (!(error instanceof StoreAbsentError)) error = await failureOf(store.append(append));
     for (const node of nodes) await node.comeBack();
     expect((await onceServed(() => store.append(append))).alreadyAppended).to.equal(false);
   });
@@ -157,9 +157,9 @@ describe('a cluster of EventStoreDB nodes whose leader', () => {
     const { nodes, store } = cluster;
     await store.append(request());
     for (const node of nodes) node.holdRequests();
-    const reads = Array.from({ length: 5 }, () => rejectionOf(store.head()));
-    let error = await rejectionOf(store.append(request()));
-    while (!(error instanceof StoreAbsentError)) error = await rejectionOf(store.append(request()));
+    const reads = Array.from({ length: 5 }, () => failureOf(store.head()));
+    let error = await failureOf(store.append(request()));
+    while (!(error instanceof StoreAbsentError)) error = await failureOf(store.append(request()));
     await store.close();
     await Promise.all(reads);
     for (const node of nodes) {

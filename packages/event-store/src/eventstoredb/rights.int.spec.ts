@@ -1,14 +1,16 @@
 /** A server's refusal is reported with the missing right and how to grant it. */
+
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RefusalError, selfSignedCertificate } from '@coffer/store-gateway';
+import { failureOf } from '@coffer/testing';
 import { expect } from 'chai';
 import { StoreRefusedError, StoreUnreachableError } from '../errors.ts';
 import { logRights } from '../logRights.ts';
 import type { AppendRequest, EventStore } from '../port.ts';
 import { CREDENTIALS, openWorld, type World, type WorldOptions } from '../testing/eventStoreDbWorld.ts';
-import { allOf, newEvents, rejectionOf, streamName } from '../testing/events.ts';
+import { allOf, newEvents, streamName } from '../testing/events.ts';
 import { startUserServer } from '../testing/userServer.ts';
 import { grantReading } from './index.ts';
 
@@ -36,7 +38,7 @@ describe('the user of an EventStoreDB', () => {
 
   it('who may not read the log as a whole learns it at once, and can read and write streams', async () => {
     const store = (await makeWorld({ wrap: refusingTheLog })).open();
-    const error = await rejectionOf(store.head());
+    const error = await failureOf(store.head());
     expect(error).to.be.instanceOf(StoreRefusedError);
     expect(String(error)).to.include('$all').and.to.include('$acl').and.to.include('coffer log grant');
     const append = request();
@@ -47,7 +49,7 @@ describe('the user of an EventStoreDB', () => {
   it('who may not write learns which stream, and where that is set', async () => {
     const store = (await makeWorld({ allowWrites: false })).open();
     const append = request();
-    const error = await rejectionOf(store.append(append));
+    const error = await failureOf(store.append(append));
     expect(error).to.be.instanceOf(StoreRefusedError);
     expect(String(error)).to.include(append.stream).and.to.include('$w');
   });
@@ -81,10 +83,10 @@ describe('the user of an EventStoreDB', () => {
       const at = (password: string, settings: string) =>
         `esdb://${CREDENTIALS.user}:${password}@localhost:${proxy.port}${settings}`;
       const ca = `?tlsCAFile=${encodeURIComponent(file)}`;
-      const unknown = await rejectionOf(open({ connectionString: at('wrong', ca) }).head());
+      const unknown = await failureOf(open({ connectionString: at('wrong', ca) }).head());
       expect(unknown).to.be.instanceOf(StoreRefusedError);
       expect(String(unknown)).to.include('no user has this name and password');
-      const untrusted = await rejectionOf(open({ connectionString: at('wrong', '') }).head());
+      const untrusted = await failureOf(open({ connectionString: at('wrong', '') }).head());
       expect(untrusted).to.be.instanceOf(StoreUnreachableError);
       expect(String(untrusted)).to.include('tlsCAFile');
     } finally {

@@ -1,10 +1,10 @@
 /** Every way in which a subscription of the client can end, fail or hang, and what its reader sees of it. ADR 0014. */
-import { until } from '@coffer/testing';
+import { failureOf, until } from '@coffer/testing';
 import { expect } from 'chai';
 import { LogRewrittenError, StoreUnreachableError } from '../errors.ts';
 import type { EventStore, ReadAllOptions, SubscribeOptions } from '../port.ts';
 import { openWorld, type World, type WorldOptions } from '../testing/eventStoreDbWorld.ts';
-import { newEvents, rejectionOf, streamName } from '../testing/events.ts';
+import { newEvents, streamName } from '../testing/events.ts';
 import { follow } from '../testing/follow.ts';
 
 /** Records where each subscription and each read of the server began, and lets a spec end or block them. */
@@ -209,7 +209,7 @@ describe('a subscription to EventStoreDB', () => {
         throw new Error('The reader fails.');
       }
     })();
-    expect(String(await rejectionOf(reading))).to.include('The reader fails.');
+    expect(String(await failureOf(reading))).to.include('The reader fails.');
     await store.close();
     await world.proxy.untilConnections(0);
   });
@@ -244,7 +244,7 @@ describe('a subscription to EventStoreDB', () => {
     world.log.rewindTo(10);
     write(world, 40);
     await world.startServer();
-    expect(await rejectionOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
+    expect(await failureOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
     expect(reader.ids()).to.have.length(20);
   });
 
@@ -265,7 +265,7 @@ describe('a subscription to EventStoreDB', () => {
     await reader.until(() => reader.told.includes('caughtUp'));
     isReplaced = true;
     world.proxy.cut();
-    expect(await rejectionOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
+    expect(await failureOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
   });
 
   it('continues when the server fails for a while in unknown ways', async () => {

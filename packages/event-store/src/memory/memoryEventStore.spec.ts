@@ -1,3 +1,4 @@
+import { failureOf } from '@coffer/testing';
 import { expect } from 'chai';
 import { OutcomeUnknownError, StoreUnreachableError } from '../errors.ts';
 import { eventStoreContract } from '../eventStore.contract.ts';
@@ -7,7 +8,7 @@ import type { AppendRequest, EventStore, Position } from '../port.ts';
 import { readingContract, wholeLogContract } from '../reading.contract.ts';
 import { rewindingContract, subscriptionContract } from '../subscription.contract.ts';
 import type { EventStoreHarness } from '../testing/eventStoreHarness.ts';
-import { allOf, newEvents, rejectionOf, streamName } from '../testing/events.ts';
+import { allOf, newEvents, streamName } from '../testing/events.ts';
 import { type AppendFault, createMemoryEventStore } from './memoryEventStore.ts';
 import { createMemoryLog } from './memoryLog.ts';
 
@@ -71,14 +72,14 @@ describe('the faults of the memory store', () => {
   it('"fail" writes nothing', async () => {
     const store = faulty('fail');
     const append = request();
-    expect(await rejectionOf(store.append(append))).to.be.instanceOf(StoreUnreachableError);
+    expect(await failureOf(store.append(append))).to.be.instanceOf(StoreUnreachableError);
     expect((await store.append(append)).alreadyAppended).to.equal(false);
   });
 
   it('"loseReply" writes everything, and the retry finds it', async () => {
     const store = faulty('loseReply');
     const append = request();
-    expect(await rejectionOf(store.append(append))).to.be.instanceOf(OutcomeUnknownError);
+    expect(await failureOf(store.append(append))).to.be.instanceOf(OutcomeUnknownError);
     expect((await store.append(append)).alreadyAppended).to.equal(true);
     expect(await allOf(store.readAll())).to.have.length(2);
   });
@@ -86,7 +87,7 @@ describe('the faults of the memory store', () => {
   it('"loseReply" hides a refusal as well', async () => {
     const store = faulty('loseReply');
     const append = store.append({ ...request(), expectedRevision: 7 });
-    expect(await rejectionOf(append)).to.be.instanceOf(OutcomeUnknownError);
+    expect(await failureOf(append)).to.be.instanceOf(OutcomeUnknownError);
   });
 
   it('a promise delays its append and later ones to the stream, but no others', async () => {

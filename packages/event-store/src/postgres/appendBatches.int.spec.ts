@@ -1,5 +1,5 @@
 /** Which waiting appends go to the database together, and when. */
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import type { EventStore } from '../port.ts';
@@ -14,12 +14,11 @@ describe('while a batch of appends is on its way', () => {
   before(async () => {
     database = await createTestDatabase(logTemplate);
     const { connectionString } = database;
-    pool = createPool({ connectionString, applicationName: 'spec', onIdleError: () => undefined });
+    pool = database.pool;
     store = createPostgresEventStore({ connectionString, applicationName: 'spec' });
   });
   after(async () => {
     await store.close();
-    await pool.end();
     await database.drop();
   });
 

@@ -1,4 +1,4 @@
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -9,13 +9,9 @@ describe('binary arrays', () => {
   let pool: Pool;
   before(async () => {
     database = await createTestDatabase();
-    const { connectionString } = database;
-    pool = createPool({ connectionString, applicationName: 'spec', onIdleError: () => undefined });
+    pool = database.pool;
   });
-  after(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  after(() => database.drop());
 
   /** Each element as Postgres understood it, as text. */
   async function understood(type: string, array: Buffer): Promise<readonly (string | null)[]> {

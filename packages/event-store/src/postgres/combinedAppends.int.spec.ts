@@ -1,5 +1,5 @@
 /** Simultaneous appends to one stream go as one, and each is answered as if it had been sent alone. */
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { WrongExpectedRevisionError } from '../errors.ts';
@@ -15,12 +15,11 @@ describe('simultaneous appends to one stream', () => {
   before(async () => {
     database = await createTestDatabase(logTemplate);
     const { connectionString } = database;
-    pool = createPool({ connectionString, applicationName: 'spec', onIdleError: () => undefined });
+    pool = database.pool;
     store = createPostgresEventStore({ connectionString, applicationName: 'spec' });
   });
   after(async () => {
     await store.close();
-    await pool.end();
     await database.drop();
   });
 

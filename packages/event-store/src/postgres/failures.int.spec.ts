@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { createPool, type Pool } from '@coffer/database';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, failureOf, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import {
   InvalidAppendError,
@@ -10,7 +10,7 @@ import {
   StoreUnreachableError,
 } from '../errors.ts';
 import type { AppendRequest, EventStore, EventToAppend } from '../port.ts';
-import { allOf, newEvent, newEvents, rejectionOf, streamName } from '../testing/events.ts';
+import { allOf, newEvent, newEvents, streamName } from '../testing/events.ts';
 import { logTemplate, waitingAppends, whileAppendsWait } from '../testing/logDatabase.ts';
 import { createReplySwallower } from '../testing/replySwallower.ts';
 import {
@@ -38,14 +38,12 @@ describe('the Postgres event store', () => {
   };
   beforeEach(async () => {
     database = await createTestDatabase(logTemplate);
-    const { connectionString } = database;
-    pool = createPool({ connectionString, applicationName: 'spec', onIdleError: () => undefined });
+    pool = database.pool;
     opened = [];
     store = open();
   });
   afterEach(async () => {
     await Promise.all(opened.map((each) => each.close()));
-    await pool.end();
     await database.drop();
   });
 
@@ -81,7 +79,7 @@ describe('the Postgres event store', () => {
     it('the outcome is unknown; one that was not written is written by the retry', async () => {
       const request = requestOf(newEvents(2));
       await whileAppendsWait(pool, async () => {
-        const failure = rejectionOf(store.append(request));
+        const failure = failureOf(store.append(request));
         for (const pid of await waitingAppends(pool))
           await pool.query('select pg_terminate_backend($1)', [pid]);
         expect(await failure).to.be.instanceOf(OutcomeUnknownError);
@@ -97,7 +95,7 @@ describe('the Postgres event store', () => {
       await proxied.append(requestOf(newEvents(1)));
       const request = requestOf(newEvents(2));
       proxy.swallowReplies();
-      expect(await rejectionOf(proxied.append(request))).to.be.instanceOf(OutcomeUnknownError);
+      expect(await failureOf(proxied.append(request))).to.be.instanceOf(OutcomeUnknownError);
 
       const retried = await proxied.append(request);
       expect(retried).to.deep.include({ revision: 1, alreadyAppended: true });
@@ -178,7 +176,7 @@ describe('the Postgres event store', () => {
       const drained = [stopping.signal, new AbortController().signal].map(async (signal) => {
         for await (const message of away.subscribeToAll({ signal })) expect.fail(`It gave ${message.kind}.`);
       });
-      expect(await rejectionOf(away.head())).to.be.instanceOf(StoreUnreachableError);
+      expect(await failureOf(away.head())).to.be.instanceOf(StoreUnreachableError);
       stopping.abort();
       await drained[0];
       await away.close();
@@ -192,7 +190,7 @@ describe('the Postgres event store', () => {
         'alter database %I set default_transaction_read_only = ${value}', current_database()); end $$`);
     await setReadOnly('on');
     const request = requestOf(newEvents(1));
-    expect(await rejectionOf(store.append(request))).to.be.instanceOf(StoreUnreachableError);
+    expect(await failureOf(store.append(request))).to.be.instanceOf(StoreUnreachableError);
     // Only new connections see the setting, as if a standby were promoted elsewhere.
     await setReadOnly('off');
     expect((await store.append(request)).alreadyAppended).to.equal(false);
@@ -253,7 +251,7 @@ describe('the Postgres event store', () => {
   it('does not mistake its own faults for a store that is away', async () => {
     const empty = await createTestDatabase();
     const unmigrated = open({ connectionString: empty.connectionString });
-    const failure = await rejectionOf(unmigrated.head());
+    const failure = await failureOf(unmigrated.head());
     expect(failure).to.be.instanceOf(Error).and.to.have.property('code', '42P01');
     await unmigrated.close();
     await empty.drop();

@@ -1,9 +1,9 @@
 /** What a user of PostgreSQL may do with the log, asked without a trace. */
-import type { Pool } from '@coffer/database';
+import { type Pool, withPool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { logRights } from '../logRights.ts';
-import { logTemplate, withPool } from '../testing/logDatabase.ts';
+import { logTemplate } from '../testing/logDatabase.ts';
 import { insertRight } from './insertRight.ts';
 import { createPostgresEventStore } from './postgresEventStore.ts';
 
@@ -21,18 +21,17 @@ describe('the user of a log in PostgreSQL', () => {
   }
 
   async function withReader(use: (pool: Pool, address: string) => Promise<void>): Promise<void> {
+    const { pool } = database;
     const role = `reader_${process.pid}`;
     const url = new URL(database.connectionString);
     [url.username, url.password] = [role, 'reader'];
-    await withPool(database.connectionString, async (pool) => {
-      await pool.query(`create role ${role} login password 'reader'; grant usage on schema log to ${role}`);
-      try {
-        await use(pool, url.href);
-        expect((await pool.query('select 1 from log.events')).rowCount).to.equal(0);
-      } finally {
-        await pool.query(`drop owned by ${role}; drop role ${role}`);
-      }
-    });
+    await pool.query(`create role ${role} login password 'reader'; grant usage on schema log to ${role}`);
+    try {
+      await use(pool, url.href);
+      expect((await pool.query('select 1 from log.events')).rowCount).to.equal(0);
+    } finally {
+      await pool.query(`drop owned by ${role}; drop role ${role}`);
+    }
   }
 
   it('who owns it may do everything', async () => {
@@ -58,7 +57,7 @@ describe('the user of a log in PostgreSQL', () => {
 
   it('has no log to insert into before the first start', async () => {
     const empty = await createTestDatabase();
-    expect(await withPool(empty.connectionString, insertRight)).to.equal(undefined);
+    expect(await insertRight(empty.pool)).to.equal(undefined);
     await empty.drop();
   });
 });

@@ -1,10 +1,10 @@
 /** The contract on the oldest supported PostgreSQL. The other specs run on the embedded one, the newest. */
-import { OLDEST_POSTGRES, requireSupportedPostgres } from '@coffer/database';
+import { createPool, OLDEST_POSTGRES, requireSupportedPostgres, withPool } from '@coffer/database';
 import { type PrivateServer, startPrivateServer } from '@coffer/testing';
 import { expect } from 'chai';
 import { eventStoreContract } from '../eventStore.contract.ts';
 import { ourLogContract } from '../ourLog.contract.ts';
-import { logTemplate, withPool } from '../testing/logDatabase.ts';
+import { logTemplate } from '../testing/logDatabase.ts';
 import { oldestPostgresPrograms } from '../testing/oldestPostgres.ts';
 import { postgresHarness, sharedLogHarness } from '../testing/postgresHarness.ts';
 
@@ -31,8 +31,9 @@ describe(`PostgreSQL ${OLDEST_POSTGRES}`, () => {
     await withPool(server.connectionString, (pool) => pool.query(`create database ${name}`));
     const url = new URL(server.connectionString);
     url.pathname = `/${name}`;
-    await logTemplate.prepare(url.href);
-    return { connectionString: url.href, drop: async () => undefined };
+    const pool = createPool({ connectionString: url.href, applicationName: 'spec', onIdleError() {} });
+    await logTemplate.prepare(pool);
+    return { connectionString: url.href, pool, drop: () => pool.end() };
   }
 
   it("is the server's version", () =>

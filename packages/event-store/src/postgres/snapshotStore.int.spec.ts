@@ -1,13 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { createPool, migrate, type Pool } from '@coffer/database';
+import { migrate, type Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { snapshotStoreContract } from '../snapshotStore.contract.ts';
 import type { SnapshotPlace } from '../snapshots.ts';
 import { createPostgresSnapshotStore, forgetOldSnapshots, snapshotMigrations } from './snapshotStore.ts';
-
-const poolOf = (connectionString: string) =>
-  createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
 
 describe('snapshots in Postgres', () => {
   let database: TestDatabase;
@@ -32,18 +29,11 @@ describe('snapshots in Postgres', () => {
   before(async () => {
     database = await createTestDatabase({
       name: 'snapshots',
-      async prepare(connectionString) {
-        const preparing = poolOf(connectionString);
-        await migrate(preparing, [snapshotMigrations]);
-        await preparing.end();
-      },
+      prepare: (preparing) => migrate(preparing, [snapshotMigrations]),
     });
-    pool = poolOf(database.connectionString);
+    pool = database.pool;
   });
-  after(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  after(() => database.drop());
   beforeEach(async () => {
     forged = [];
     await pool.query('delete from cache.snapshots');

@@ -1,4 +1,4 @@
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { newEvents, streamName } from '../testing/events.ts';
 import { logTemplate } from '../testing/logDatabase.ts';
@@ -13,13 +13,9 @@ describe('wake-ups', () => {
   let pool: Pool;
   before(async () => {
     database = await createTestDatabase(logTemplate);
-    const { connectionString } = database;
-    pool = createPool({ connectionString, applicationName: 'spec', onIdleError: () => undefined });
+    pool = database.pool;
   });
-  after(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  after(() => database.drop());
 
   let open: { close(): Promise<void> }[] = [];
   const opened = <Closable extends { close(): Promise<void> }>(closable: Closable): Closable => {

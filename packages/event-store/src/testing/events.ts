@@ -1,6 +1,5 @@
 /** Events to append, and what was read or refused. */
 import { randomUUID } from 'node:crypto';
-import { expect } from 'chai';
 import type { EventPages, EventToAppend, RecordedEvent } from '../port.ts';
 
 const APP = `app_${'0'.repeat(26)}`;
@@ -17,14 +16,6 @@ export async function allOf(pages: EventPages): Promise<RecordedEvent[]> {
   const events: RecordedEvent[] = [];
   for await (const page of pages) events.push(...page);
   return events;
-}
-
-/** What the promise is rejected with; fails when it is not. */
-export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
-  return promise.then(
-    () => expect.fail('It was accepted.'),
-    (reason: unknown) => reason,
-  );
 }
 
 export const idsOf = (events: readonly { readonly id: string }[]) => events.map(({ id }) => id);

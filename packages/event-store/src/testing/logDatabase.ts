@@ -1,24 +1,9 @@
 /** Databases with a log in them, for specs. */
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
+import type { TestDatabaseTemplate } from '@coffer/testing';
 import { migrateLog } from '../postgres/postgresEventStore.ts';
 
-/** For `createTestDatabase`. */
-export const logTemplate = {
-  name: 'log',
-  prepare: (connectionString: string) => withPool(connectionString, migrateLog),
-};
-
-export async function withPool<Result>(
-  connectionString: string,
-  use: (pool: Pool) => Promise<Result>,
-): Promise<Result> {
-  const pool = createPool({ connectionString, applicationName: 'spec', onIdleError: () => undefined });
-  try {
-    return await use(pool);
-  } finally {
-    await pool.end();
-  }
-}
+export const logTemplate: TestDatabaseTemplate = { name: 'log', prepare: migrateLog };
 
 /** Makes every append wait, as a slow one of another process would, until the work is done. */
 export async function whileAppendsWait<Result>(pool: Pool, work: () => Promise<Result>): Promise<Result> {

@@ -2,10 +2,9 @@
 import type { TestDatabase } from '@coffer/testing';
 import type { EventStore, Position } from '../port.ts';
 import { createPostgresEventStore } from '../postgres/postgresEventStore.ts';
-import { withPool } from './logDatabase.ts';
 import type { SharedLogHarness } from './sharedLogHarness.ts';
 
-export function postgresHarness({ connectionString, drop }: TestDatabase) {
+export function postgresHarness({ connectionString, pool, drop }: TestDatabase) {
   const stores: EventStore[] = [];
   const open = (options: { readonly maxQueuedAppends?: number } = {}) => {
     const store = createPostgresEventStore({ connectionString, applicationName: 'spec', ...options });
@@ -17,9 +16,7 @@ export function postgresHarness({ connectionString, drop }: TestDatabase) {
     another: open,
     positionBeyondEnd: '1000000' as Position,
     async rewindTo(length: number) {
-      await withPool(connectionString, (pool) =>
-        pool.query('delete from log.events where position > $1', [length]),
-      );
+      await pool.query('delete from log.events where position > $1', [length]);
     },
     async close() {
       await Promise.all(stores.map((store) => store.close()));
@@ -28,19 +25,18 @@ export function postgresHarness({ connectionString, drop }: TestDatabase) {
   };
 }
 
-export function sharedLogHarness({ connectionString, drop }: TestDatabase): SharedLogHarness {
+export function sharedLogHarness({ connectionString, pool, drop }: TestDatabase): SharedLogHarness {
   const store = createPostgresEventStore({ connectionString, applicationName: 'spec' });
   return {
     store,
-    writeAsAnother: (stream, { id, type, data, metadata }) =>
-      withPool(connectionString, async (pool) => {
-        await pool.query(
-          `insert into log.events (position, stream, revision, id, type, data, metadata, created)
-           select coalesce(max(position), 0) + 1, $1, count(*) filter (where stream = $1), $2, $3, $4, $5, clock_timestamp()
-             from log.events`,
-          [stream, id, type, data, metadata],
-        );
-      }),
+    async writeAsAnother(stream, { id, type, data, metadata }) {
+      await pool.query(
+        `insert into log.events (position, stream, revision, id, type, data, metadata, created)
+         select coalesce(max(position), 0) + 1, $1, count(*) filter (where stream = $1), $2, $3, $4, $5, clock_timestamp()
+           from log.events`,
+        [stream, id, type, data, metadata],
+      );
+    },
     async close() {
       await store.close();
       await drop();

@@ -83,11 +83,10 @@ export async function startContexts<Given>({
   ...ordinarily
 }: ContextWorldOptions<Given>): Promise<ContextWorld<Given>> {
   const database = await createTestDatabase(templateOf(contexts));
-  const databaseUrl = database.connectionString;
-  const pool = openPool(databaseUrl, 10);
+  const { connectionString: databaseUrl, pool } = database;
   const store = await openStoreOf(databaseUrl);
   const secrets = { secretsKey: randomBytes(32), snapshotSecret: randomBytes(32) };
-  const stops: (() => Promise<void>)[] = [database.drop, () => pool.end(), store.close];
+  const stops: (() => Promise<void>)[] = [database.drop, store.close];
   const stop = async () => {
     const failures: unknown[] = [];
     for (const stopOne of stops.splice(0).reverse()) await stopOne().catch((error) => failures.push(error));
@@ -123,7 +122,12 @@ async function startNodeOn<Given>({
   readonly secretsKey: Uint8Array;
   readonly snapshotSecret: Uint8Array;
 }): Promise<ContextNode> {
-  const pool = openPool(databaseUrl, 10);
+  // Specs break connections on purpose.
+  const pool = createPool({
+    connectionString: databaseUrl,
+    applicationName: 'context spec',
+    onIdleError() {},
+  });
   const store = ourLog(wrapStore(await openStoreOf(databaseUrl)));
   const operatorToken = `op_${randomBytes(32).toString('base64url')}`;
   const logLines: string[] = [];
@@ -172,22 +176,8 @@ export function templateOf({
 }: Pick<Contexts<never, object>, 'definitions'>): TestDatabaseTemplate {
   return {
     name: definitions.map(({ name }) => name).join(' '),
-    async prepare(connectionString) {
-      const pool = openPool(connectionString, 1);
-      await migrateAll(pool, definitions);
-      await pool.end();
-    },
+    prepare: (pool) => migrateAll(pool, definitions),
   };
-}
-
-function openPool(connectionString: string, maxConnections: number): Pool {
-  return createPool({
-    connectionString,
-    applicationName: 'context spec',
-    maxConnections,
-    // Specs break connections on purpose.
-    onIdleError() {},
-  });
 }
 
 /** The log used by the running process, for a spec's own use; the caller closes it. */

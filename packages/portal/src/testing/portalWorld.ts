@@ -1,6 +1,8 @@
 /** For this package's specs: a database with the portal's tables, and an operator's transaction. */
-import { createPool, migrate, type Pool } from '@coffer/database';
+
+import { migrate, type Pool } from '@coffer/database';
 import { idFromParts, newId } from '@coffer/kernel';
+import type { TestDatabase, TestDatabaseTemplate } from '@coffer/testing';
 import { type AdminTransaction, createAdminTransaction } from '../adminActions.ts';
 import { type App, insertApp } from '../apps.ts';
 import type { PortalGiven } from '../context.ts';
@@ -25,32 +27,14 @@ export const PORTAL_GIVEN: PortalGiven = {
 export const NOW = new Date('2026-03-01T12:00:00.000Z');
 export const OPERATOR = { actor: 'operator', requestId: 'req-1' };
 
-const openPool = (connectionString: string): Pool =>
-  createPool({
-    connectionString,
-    maxConnections: 4,
-    applicationName: 'portal spec',
-    onIdleError: (error) => {
-      throw error;
-    },
-  });
-
-/** For `createTestDatabase`: copies of it have the portal's tables. */
-export const portalTemplate = {
+/** Its copies have the portal's tables. */
+export const portalTemplate: TestDatabaseTemplate = {
   name: 'portal records',
-  prepare: async (connectionString: string): Promise<void> => {
-    const pool = openPool(connectionString);
-    await migrate(pool, [portalMigrations]);
-    await pool.end();
-  },
+  prepare: (pool) => migrate(pool, [portalMigrations]),
 };
 
 /** In a copy of the template, which is dropped when the world is closed. */
-export function startPortalWorld(database: {
-  readonly connectionString: string;
-  readonly drop: () => Promise<void>;
-}): PortalWorld {
-  const pool = openPool(database.connectionString);
+export function startPortalWorld({ pool, drop }: TestDatabase): PortalWorld {
   const transaction = createAdminTransaction(pool, () => NOW);
   return {
     pool,
@@ -64,9 +48,6 @@ export function startPortalWorld(database: {
     addCurrency: async (appId, currency) => {
       await transaction(OPERATOR, (change) => addCurrency(change, appId, currency));
     },
-    close: async () => {
-      await pool.end();
-      await database.drop();
-    },
+    close: drop,
   };
 }

@@ -1,5 +1,5 @@
 /** The tables of the read models, for specs. */
-import { createPool, migrate, type Pool } from '@coffer/database';
+import { migrate, type Pool } from '@coffer/database';
 import type { TestDatabaseTemplate } from '@coffer/testing';
 import { createReadModels, readModelMigrations } from '../schema.ts';
 
@@ -12,19 +12,5 @@ export async function migrateReadModels(pool: Pool): Promise<void> {
 /** Its copies have these tables. */
 export const readModelsTemplate: TestDatabaseTemplate = {
   name: 'readModels',
-  prepare: (url) => withPool(url, migrateReadModels),
+  prepare: migrateReadModels,
 };
-
-export function openPool(connectionString: string): Pool {
-  // Specs break connections on purpose.
-  return createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-}
-
-export async function withPool(connectionString: string, use: (pool: Pool) => Promise<void>): Promise<void> {
-  const pool = openPool(connectionString);
-  try {
-    await use(pool);
-  } finally {
-    await pool.end();
-  }
-}

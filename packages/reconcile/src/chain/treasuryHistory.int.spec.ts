@@ -1,5 +1,5 @@
 /** How the history of a treasury is read: page by page, once, and never past what is not final. */
-import { createPool, migrate, type Pool } from '@coffer/database';
+import { migrate, type Pool } from '@coffer/database';
 import { type ExecutedTransaction, TransactionUnreadableError } from '@coffer/solana';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
@@ -21,17 +21,10 @@ describe('the history of a treasury', () => {
 
   before(async () => {
     database = await createTestDatabase();
-    pool = createPool({
-      connectionString: database.connectionString,
-      applicationName: 'spec',
-      onIdleError() {},
-    });
+    pool = database.pool;
     await migrate(pool, [reconcileMigrations]);
   });
-  after(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  after(() => database.drop());
   beforeEach(async () => {
     history = [];
     held = { from: 0n, to: 200n };

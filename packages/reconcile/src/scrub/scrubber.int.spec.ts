@@ -1,4 +1,4 @@
-import { createPool, migrate, type Pool } from '@coffer/database';
+import { migrate, type Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase, until } from '@coffer/testing';
 import { expect } from 'chai';
 import { reconcileMigrations } from '../migrations.ts';
@@ -13,18 +13,11 @@ describe('the turns of the scrub', () => {
   before(async () => {
     database = await createTestDatabase({
       name: 'scrub',
-      prepare: async (connectionString) => {
-        const preparing = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-        await migrate(preparing, [reconcileMigrations]);
-        await preparing.end();
-      },
+      prepare: (preparing) => migrate(preparing, [reconcileMigrations]),
     });
-    pool = createPool({ ...database, applicationName: 'spec', onIdleError() {} });
+    pool = database.pool;
   });
-  after(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  after(() => database.drop());
   beforeEach(() =>
     pool.query(
       `update records.scrub set state = null, format = 0, due_at = null, owner = null, leased_until = null`,

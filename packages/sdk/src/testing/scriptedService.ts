@@ -116,3 +116,5 @@ export async function failureOf(promise: Promise<unknown>): Promise<CofferError>
   if (error instanceof CofferError) return error;
   throw error;
 }
+
+export const codeOf = async (promise: Promise<unknown>): Promise<string> => (await failureOf(promise)).code;

@@ -1,3 +1,4 @@
+import { failureOf } from '@coffer/testing';
 import { expect } from 'chai';
 import { itIsAChain } from '../chain.contract.ts';
 import { ChainUnreachableError } from '../port.ts';
@@ -57,11 +58,6 @@ describe('The memory chain', () => {
     return { wire, signature: signatureOf(wire), lastValidBlockHeight };
   }
   const commitmentOf = async (signature: string) => (await chain.statuses([signature]))[0]?.commitment;
-  const failureOf = (promise: Promise<unknown>) =>
-    promise.then(
-      () => undefined,
-      (error: unknown) => error,
-    );
 
   it('makes no blocks by itself, and shows each commitment at its depth', async () => {
     const { wire, signature } = await transfer();

@@ -11,15 +11,6 @@ export const REST_MS = 1_000;
 export const address = (byte: number) => encodeBase58(Buffer.alloc(32, byte));
 export const signature = (byte: number) => encodeBase58(Buffer.alloc(64, byte));
 
-export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
-  try {
-    await promise;
-  } catch (error) {
-    return error;
-  }
-  return expect.fail('It did not fail.');
-}
-
 /** Created again before each spec. */
 export interface ScriptedChain {
   chain: Chain;

@@ -1,14 +1,8 @@
+import { failureOf } from '@coffer/testing';
 import { expect } from 'chai';
 import { ChainUnreachableError } from '../port.ts';
 import { SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs/ids.ts';
-import {
-  ABOVE_2_53,
-  address,
-  failureOf,
-  REST_MS,
-  signature,
-  useScriptedChain,
-} from '../testing/scriptedChain.ts';
+import { ABOVE_2_53, address, REST_MS, signature, useScriptedChain } from '../testing/scriptedChain.ts';
 import { type Manner, scriptedNode } from '../testing/scriptedNode.ts';
 import { createRpcChain } from './rpcChain.ts';
 

@@ -1,7 +1,8 @@
+import { failureOf } from '@coffer/testing';
 import { expect } from 'chai';
 import { ChainUnreachableError, TransactionUnreadableError } from '../port.ts';
 import { NATIVE_MINT, TOKEN_PROGRAM } from '../programs/ids.ts';
-import { ABOVE_2_53, address, failureOf, signature, useScriptedChain } from '../testing/scriptedChain.ts';
+import { ABOVE_2_53, address, signature, useScriptedChain } from '../testing/scriptedChain.ts';
 import type { Scripted } from '../testing/scriptedNode.ts';
 
 describe('The RPC chain, asked for the past,', () => {

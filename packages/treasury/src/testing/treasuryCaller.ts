@@ -1,5 +1,3 @@
-/** A player's game backend, for specs of the treasury without HTTP: its requests and their answers. */
-import { Rejection } from '@coffer/kernel';
 import { treasuryMoveBody } from '@coffer/moves';
 import { expect } from 'chai';
 import type { TransferRequest } from '../schemas.ts';
@@ -47,17 +45,6 @@ export function createTreasuryCaller(world: TreasuryWorld, userId: string) {
     },
   };
 }
-
-export async function refusalOf(pending: Promise<unknown>) {
-  const error = await pending.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (!(error instanceof Rejection)) throw error ?? new Error('It was not refused.');
-  return { code: error.code, details: error.details };
-}
-
-export const codeOf = async (pending: Promise<unknown>) => (await refusalOf(pending)).code;
 
 export const diesIn = async (pending: Promise<unknown>) =>
   expect(await pending.catch((error: unknown) => error)).to.be.instanceOf(Died);

@@ -1,10 +1,12 @@
 /** A database with the wallets' tables, an event store, and processes on it that hold master keys. For specs. */
+
 import { createPublicKey, verify } from 'node:crypto';
-import { createPool, migrate, type Pool } from '@coffer/database';
+import { migrate, type Pool } from '@coffer/database';
 import { type CommandContext, createCommandHandler } from '@coffer/event-store';
 import { createPostgresEventStore, logMigrations } from '@coffer/event-store/postgres';
 import { type Clock, newId, type UserPlace } from '@coffer/kernel';
 import { createMoves } from '@coffer/moves';
+import type { TestDatabase, TestDatabaseTemplate } from '@coffer/testing';
 import { type AdmittedMoves, createAdmittedMoves } from '../admittedMoves.ts';
 import type { WalletPlace } from '../domain/walletIds.ts';
 import { openKey } from '../envelope.ts';
@@ -41,25 +43,14 @@ export const activation = { actor: 'operator', requestId: 'req-start', at: NOW }
 export const firstKeys = (): readonly MasterKey[] => [newMasterKey('test', 1), newMasterKey('live', 1)];
 
 /** Its copies have the log and the wallets' tables. */
-export const walletTemplate = {
+export const walletTemplate: TestDatabaseTemplate = {
   name: 'wallets',
-  prepare: async (connectionString: string): Promise<void> => {
-    const pool = poolOf(connectionString);
-    await migrate(pool, [logMigrations, walletMigrations]);
-    await pool.end();
-  },
+  prepare: (pool) => migrate(pool, [logMigrations, walletMigrations]),
 };
 
 /** Makes a copy of the template, and drops it at the end. */
-export function startWalletWorld(database: {
-  readonly connectionString: string;
-  readonly drop: () => Promise<void>;
-}): WalletWorld {
-  const pool = poolOf(database.connectionString);
-  const store = createPostgresEventStore({
-    connectionString: database.connectionString,
-    applicationName: 'spec-log',
-  });
+export function startWalletWorld({ connectionString, pool, drop }: TestDatabase): WalletWorld {
+  const store = createPostgresEventStore({ connectionString, applicationName: 'spec-log' });
   return {
     pool,
     store,
@@ -85,14 +76,10 @@ export function startWalletWorld(database: {
     },
     async stop() {
       await store.close();
-      await pool.end();
-      await database.drop();
+      await drop();
     },
   };
 }
-
-const poolOf = (connectionString: string) =>
-  createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
 
 export const newOwner = (given: Partial<UserPlace> = {}): UserPlace => ({
   scopeId: newId('scp'),

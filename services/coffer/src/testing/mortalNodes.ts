@@ -1,7 +1,7 @@
 /** For specs of players and of services that die: nodes on one database, and what it holds of a sign-in. */
 
 import { allowSignIn, launchDataOf, newWallet } from '@coffer/auth/testing';
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import type { Role } from '@coffer/host';
 import { type Client, createClient, setUpApp, type TestApp } from '@coffer/host/testing';
 import { encodeBase58, type FailPointName } from '@coffer/kernel';
@@ -55,22 +55,17 @@ export interface MortalNodes {
 /** Called in a `describe`: whatever it starts ends after the last test. */
 export function useMortalNodes(): MortalNodes {
   const processes = serviceProcesses();
-  let started: { readonly database: TestDatabase; readonly pool: Pool; readonly dataFolder: string };
+  let started: { readonly database: TestDatabase; readonly dataFolder: string };
 
   before(async () => {
     const database = await createTestDatabase(serviceTemplate);
-    const { connectionString } = database;
-    const pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-    started = { database, pool, dataFolder: await processes.newDataFolder() };
+    started = { database, dataFolder: await processes.newDataFolder() };
   });
-  after(async () => {
-    await started.pool.end();
-    await started.database.drop();
-  });
+  after(() => started.database.drop());
 
   return {
     processes,
-    pool: () => started.pool,
+    pool: () => started.database.pool,
     start: (roles, failPoint, { variables, until = 'listening' } = {}) =>
       processes.start({
         roles,
@@ -94,7 +89,7 @@ export function useMortalNodes(): MortalNodes {
     events: async (service, { scopeId }) =>
       (await clientOf(service).lines('/portal/log')).filter(({ stream }) => String(stream).includes(scopeId)),
     async keptAddresses({ scopeId }) {
-      const { rows } = await started.pool.query<{ public_key: Buffer }>(
+      const { rows } = await started.database.pool.query<{ public_key: Buffer }>(
         'select public_key from records.wallets_sealed_keys where owner_id = $1',
         [scopeId],
       );

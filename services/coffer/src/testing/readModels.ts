@@ -1,5 +1,5 @@
 /** The rows of the read models in a service's database. */
-import { createPool, type Pool } from '@coffer/database';
+import { withPool } from '@coffer/database';
 import { openStoreOf } from '@coffer/host/testing';
 import * as filled from '@coffer/read-models/testing';
 import { CONTEXTS } from '../contexts.ts';
@@ -10,7 +10,7 @@ export const caughtUpRows = (databaseUrl: string) => withSource(databaseUrl, fil
 export const holdsCaughtUp = (databaseUrl: string) => withSource(databaseUrl, filled.holdsCaughtUp);
 
 const withSource = <Result>(databaseUrl: string, use: (source: filled.ReadSource) => Promise<Result>) =>
-  withSpecPool(databaseUrl, async (pool) => {
+  withPool(databaseUrl, async (pool) => {
     const store = await openStoreOf(databaseUrl);
     try {
       return await use({ pool, store });
@@ -18,15 +18,3 @@ const withSource = <Result>(databaseUrl: string, use: (source: filled.ReadSource
       await store.close();
     }
   });
-
-export async function withSpecPool<Result>(
-  connectionString: string,
-  use: (pool: Pool) => Promise<Result>,
-): Promise<Result> {
-  const pool = createPool({ connectionString, applicationName: 'spec', onIdleError() {} });
-  try {
-    return await use(pool);
-  } finally {
-    await pool.end();
-  }
-}

@@ -1,6 +1,5 @@
 /** The whole service in this process, with a database of its own, for specs that use HTTP. */
 import { randomBytes } from 'node:crypto';
-import { createPool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import { roles as allRoles, migrateAll, type Role } from '@coffer/host';
 import { type Client, createClient } from '@coffer/host/testing';
@@ -55,18 +54,7 @@ export const GATEWAY_PASSWORD = randomBytes(24).toString('base64url');
 /** Its copies have every table of the service. */
 export const serviceTemplate: TestDatabaseTemplate = {
   name: 'service',
-  prepare: async (connectionString) => {
-    const pool = createPool({
-      connectionString,
-      applicationName: 'service template',
-      maxConnections: 1,
-      onIdleError: (error) => {
-        throw error;
-      },
-    });
-    await migrateAll(pool, CONTEXTS.definitions);
-    await pool.end();
-  },
+  prepare: (pool) => migrateAll(pool, CONTEXTS.definitions),
 };
 
 export async function startWorld(options: WorldOptions = {}): Promise<World> {

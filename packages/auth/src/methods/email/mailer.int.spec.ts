@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { createSecretBox } from '@coffer/kernel';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
@@ -21,20 +21,11 @@ describe('the outbox of mail', () => {
   let nowMs = START_MS;
   beforeEach(async () => {
     database = await createTestDatabase(authTemplate);
-    pool = createPool({
-      connectionString: database.connectionString,
-      applicationName: 'mail spec',
-      onIdleError: (error) => {
-        throw error;
-      },
-    });
+    pool = database.pool;
     nowMs = START_MS;
     outbox = createOutbox(pool, createSecretBox(Buffer.alloc(32, 7)), () => new Date(nowMs));
   });
-  afterEach(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  afterEach(() => database.drop());
 
   const put = (name: string) =>
     outbox.put(pool, {
