@@ -65,7 +65,10 @@ export function createCredits({ handler, accounts, failPoint }: CreditDependenci
 }
 
 /** After a failure nothing more is begun; it is thrown once everything under way has ended. */
-async function manyAtATime<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+export async function manyAtATime<Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
   // Shared by all workers: a worker that throws ends it for the others.
   const queue = (function* () {
     yield* items;

@@ -16,19 +16,20 @@ import {
   StoreUnreachableError,
 } from '@coffer/event-store';
 import { type AppPlace, isoTimeOf } from '@coffer/kernel';
-import { createCredits } from './credits.ts';
+import { createCredits, manyAtATime } from './credits.ts';
 import type {
   ConfirmedAnswer,
   LockedAnswer,
   PoolAnswer,
   RefundedAnswer,
+  ReleasedAnswer,
   SettledAnswer,
 } from './domain/pool.answers.ts';
 import type { LockRequest, RefundRequest, SettleRequest } from './domain/pool.resource.ts';
 import { type PoolCommand, pool } from './domain/pool.ts';
 import { reject } from './errors.ts';
 import { createLocks, type LockDependencies } from './locks.ts';
-import { streamOf } from './poolStreams.ts';
+import { type PoolPlace, streamOf } from './poolStreams.ts';
 
 export interface PoolDependencies extends LockDependencies {
   readonly store: Pick<EventStore, 'readStream'>;
@@ -50,6 +51,7 @@ export function createPools(dependencies: PoolDependencies) {
     confirm,
     settle,
     refund,
+    release,
     carryOut: { lock: locks.lockFromHold, creditAll, giveBack },
   };
 
@@ -102,14 +104,39 @@ export function createPools(dependencies: PoolDependencies) {
     failPoint('pool.closed');
     const { credits, revision } = answer;
     if (credits === 0 || credits > MOST_CREDITS_IN_REQUEST) return;
-    try {
+    await asFarAsPossible(async () => {
       const cause = appended[0] ?? (await readEvent(store, streamOf(place, poolId), revision));
       await creditAll(cause, () => deadlineMs);
-    } catch (error) {
-      // The decision stands, and the process makes the credits that this request could not make.
-      if (!isPassing(error)) throw error;
-    }
+    });
     failPoint('pool.credited');
+  }
+
+  /**
+   * Gives back the stakes of a pool that are overdue now. `olderThanSeconds`, since their lock, only makes it more
+   * patient.
+   */
+  async function release(
+    place: PoolPlace,
+    poolId: string,
+    olderThanSeconds: number,
+    context: Requester,
+  ): Promise<ReleasedAnswer['released']> {
+    const released: ReleasedAnswer['released'][number][] = [];
+    for (;;) {
+      const at = isoTimeOf(clock);
+      const { answer, appended } = await handler.execute(
+        pool,
+        streamOf(place, poolId),
+        { type: 'ReleaseOverdue', at, olderThanSeconds },
+        requestedBy(context, at),
+      );
+      assert(answer.outcome === 'released');
+      released.push(...answer.released);
+      failPoint('sweep.released');
+      await asFarAsPossible(() => manyAtATime(appended, (cause) => giveBack(cause, context.deadlineMs)));
+      failPoint('sweep.givenBack');
+      if (answer.areAll) return released;
+    }
   }
 
   function decide(
@@ -126,10 +153,15 @@ export function createPools(dependencies: PoolDependencies) {
   }
 }
 
-function isPassing(error: unknown): boolean {
-  return (
-    error instanceof OutcomeUnknownError ||
-    error instanceof StoreUnreachableError ||
-    error instanceof StoreOverloadedError
-  );
+/** What follows from a decision that stands: the process does what this request could not do. */
+async function asFarAsPossible(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    const isPassing =
+      error instanceof OutcomeUnknownError ||
+      error instanceof StoreUnreachableError ||
+      error instanceof StoreOverloadedError;
+    if (!isPassing) throw error;
+  }
 }

@@ -64,7 +64,7 @@ export interface RefundedAnswer extends Closing {
   readonly refunds: readonly Omit<StakeContent, 'currency'>[];
 }
 
-interface ReleasedAnswer {
+export interface ReleasedAnswer {
   readonly outcome: 'released';
   readonly released: readonly Omit<StakeContent, 'currency'>[];
   /** False if there may be more than one append can carry. */

@@ -103,6 +103,11 @@ describe('pool: lock', () => {
         .andReplays(lockedOf(1, 100n)));
   }
 
+  it('is confirmed current before it is repeated: another process may have released it', () => {
+    const state = pool.evolve(pool.initialState, locked(1, 100n));
+    expect(pool.decide(state, lock(1, 100n))).to.include({ replayed: true, revocable: true });
+  });
+
   for (const [what, since] of [
     ['was released', [released(1, 100n)]],
     [

@@ -1,0 +1,225 @@
+/**
+ * Processes that die at each step of a lock, a settlement, a refund and a release: a repeat on another node, or the hold
+ * process alone, finishes what was begun, exactly once. Source: contract, Custody; ADR 0006.
+ */
+import { type RecordedEvent, StoreAbsentError } from '@coffer/event-store';
+import { expect } from 'chai';
+import {
+  CHIP,
+  createPoolWorld,
+  Died,
+  type Life,
+  mortalStore,
+  type PoolWorld,
+  TIMEOUT_SECONDS,
+} from './testing/poolNodes.ts';
+
+const POOL = 'round-1';
+type Node = ReturnType<PoolWorld['startNode']>;
+
+/** Three confirmed stakes, of which two are one player's, and one that is not confirmed. */
+async function startedPool() {
+  const world = await createPoolWorld();
+  const [node] = world.nodes;
+  const players = [
+    await world.newPlayer(100n),
+    await world.newPlayer(100n),
+    await world.newPlayer(100n),
+  ] as const;
+  const lock = (of: Pick<Node, 'pools'>, bet: number, userId: string) =>
+    of.pools.lock(
+      world.place,
+      { poolId: POOL, betId: `b${bet}`, userId, currency: CHIP, amount: 10n },
+      world.context(),
+    );
+  for (const [bet, userId] of [
+    [1, players[0]],
+    [2, players[1]],
+    [3, players[1]],
+    [4, players[2]],
+  ] as const) {
+    await lock(node, bet, userId);
+    if (bet < 4) await node.pools.confirm(world.place, { poolId: POOL, betId: `b${bet}` }, world.context());
+  }
+  return { world, players, lock };
+}
+type Started = Awaited<ReturnType<typeof startedPool>>;
+
+/** The operations, with how many appends each makes. */
+const operations: readonly {
+  readonly name: string;
+  readonly appends: number;
+  readonly run: (started: Started, node: Node) => Promise<unknown>;
+}[] = [
+  { name: 'lock', appends: 2, run: ({ lock, players }, node) => lock(node, 5, players[0]) },
+  {
+    name: 'settle',
+    appends: 4,
+    run: ({ world, players }, node) =>
+      node.pools.settle(
+        world.place,
+        {
+          poolId: POOL,
+          currency: CHIP,
+          rake: 3n,
+          payouts: [
+            { betId: 'b3', userId: players[1], payout: 20n },
+            { betId: 'b1', userId: players[0], payout: 7n },
+          ],
+        },
+        world.context(),
+      ),
+  },
+  {
+    name: 'refund',
+    appends: 4,
+    run: ({ world }, node) => node.pools.refund(world.place, { poolId: POOL }, world.context()),
+  },
+  {
+    name: 'release',
+    appends: 2,
+    run: async ({ world }, node) => {
+      world.passSeconds(TIMEOUT_SECONDS);
+      return node.pools.release(world.place, POOL, 0, world.context());
+    },
+  },
+];
+
+/** What the log says, without what differs from run to run: whose ids were made up, and in which order accounts wrote. */
+function storyOf(log: readonly RecordedEvent[], { players, world }: Started) {
+  const named = (text: string) =>
+    players
+      .reduce((replaced, userId, index) => replaced.replaceAll(userId, `player-${index}`), text)
+      .replaceAll(world.place.appId, 'app');
+  return log
+    .filter(({ stream }) => stream.startsWith('account-') || stream.startsWith('pool-'))
+    .map(({ stream, revision, type, data }) => [named(stream), revision, type, named(data)] as const)
+    .toSorted(([one, oneAt], [other, otherAt]) => one.localeCompare(other) || oneAt - otherAt);
+}
+
+describe('a process that dies', () => {
+  for (const { name, appends, run } of operations) {
+    for (let at = 1; at <= appends; at++) {
+      for (const dies of ['before', 'after'] as const) {
+        const life: Life = { appends: at, dies };
+        for (const finisher of ['a repeat', 'the process'] as const) {
+          it(`${dies} append ${at} of a ${name} is finished by ${finisher}, exactly once`, async () => {
+            const undisturbed = await startedPool();
+            await run(undisturbed, undisturbed.world.startNode());
+            const started = await startedPool();
+            const { world } = started;
+            const mortal = world.startNode(mortalStore(world.store, life));
+            await run(started, mortal).then(
+              () => undefined,
+              (error: unknown) => {
+                if (!(error instanceof Died)) throw error;
+              },
+            );
+            if (finisher === 'a repeat' || (at === 1 && dies === 'before'))
+              await run(started, world.startNode());
+            await world.finish();
+            expect(await world.finish(), 'owed for ever').to.equal(0);
+            await world.requireWhole();
+            expect(storyOf(await world.events(), started)).to.deep.equal(
+              storyOf(await undisturbed.world.events(), undisturbed),
+            );
+          });
+        }
+      }
+    }
+  }
+
+  for (const point of [
+    'pool.closed',
+    'pool.halfCredited',
+    'pool.allButOneCredited',
+    'pool.credited',
+  ] as const) {
+    it(`at ${point} leaves credits that a process finishes, even if that dies there as well`, async () => {
+      const started = await startedPool();
+      const { world } = started;
+      const settle = operations[1];
+      world.dieAt(point);
+      await settle?.run(started, world.nodes[0]).catch((error: unknown) => {
+        if (!(error instanceof Died)) throw error;
+      });
+      world.dieAt(point);
+      await world.finish().catch((error: unknown) => {
+        if (!(error instanceof Died)) throw error;
+      });
+      await world.finish(world.startNode());
+      expect(await world.finish(), 'owed for ever').to.equal(0);
+      await world.requireWhole();
+      expect((await world.typesOf('account-')).filter((type) => type === 'HoldClosed')).to.have.length(4);
+    });
+  }
+
+  for (const name of ['settle', 'refund', 'release']) {
+    it(`is not needed to leave the credits of a ${name} to another: it answers although accounts are away`, async () => {
+      const started = await startedPool();
+      const { world } = started;
+      const node = world.startNode({
+        ...world.store,
+        async append(request) {
+          if (!request.stream.startsWith('account-')) return world.store.append(request);
+          throw new StoreAbsentError('Nobody answers.');
+        },
+      });
+      await operations.find((one) => one.name === name)?.run(started, node);
+      expect(await world.typesOf('account-')).not.to.include('HoldClosed');
+      expect(await world.finish()).to.equal(1);
+      expect(await world.finish()).to.equal(0);
+      await world.requireWhole();
+    });
+  }
+
+  it('in the middle of 20,000 credits leaves the others to the next, and each is made once', async () => {
+    const world = await createPoolWorld();
+    const [node] = world.nodes;
+    const players = await Promise.all(Array.from({ length: 100 }, () => world.newPlayer(200n)));
+    const stakes = players.flatMap((userId, player) =>
+      Array.from({ length: 200 }, (_, bet) => ({ userId, betId: `b-${player}-${bet}` })),
+    );
+    const { place } = world;
+    for (let from = 0; from < stakes.length; from += 2_000) {
+      await Promise.all(
+        stakes.slice(from, from + 2_000).map(async ({ userId, betId }) => {
+          await node.pools.lock(
+            place,
+            { poolId: POOL, betId, userId, currency: CHIP, amount: 1n },
+            world.context(),
+          );
+          await node.pools.confirm(place, { poolId: POOL, betId }, world.context());
+        }),
+      );
+    }
+    const { answer } = await node.pools.settle(
+      place,
+      {
+        poolId: POOL,
+        currency: CHIP,
+        rake: 0n,
+        payouts: stakes.map(({ betId, userId }) => ({ betId, userId, payout: 1n })),
+      },
+      world.context(),
+    );
+    expect(answer.credits).to.equal(20_000);
+    const closed = async () =>
+      (await world.typesOf('account-')).filter((type) => type === 'HoldClosed').length;
+    expect(await closed(), 'left to the process').to.equal(0);
+    world.dieAt('pool.halfCredited');
+    await world.finish().catch((error: unknown) => {
+      if (!(error instanceof Died)) throw error;
+    });
+    expect(await closed()).to.be.within(9_000, 19_000);
+    const dying = world.startNode(mortalStore(world.store, { appends: 40, dies: 'after' }));
+    await world.finish(dying).catch((error: unknown) => {
+      if (!(error instanceof Died)) throw error;
+    });
+    expect(await closed()).to.be.below(20_000);
+    expect(await world.finish(world.startNode())).to.equal(1);
+    expect(await world.finish()).to.equal(0);
+    expect(await closed()).to.equal(20_000);
+    await world.requireWhole();
+  });
+});
