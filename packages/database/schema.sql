@@ -294,6 +294,51 @@ table read_v1.play_sessions
   CREATE UNIQUE INDEX play_sessions_ordinal_key ON read_v1.play_sessions USING btree (ordinal)
   CREATE UNIQUE INDEX play_sessions_pkey ON read_v1.play_sessions USING btree (session_id)
 
+table read_v1.pool_stakes
+  column stream text collate "C" not null
+  column number integer not null
+  column app_id text not null
+  column environment text not null
+  column bet_id text collate "C" not null
+  column user_id text not null
+  column currency_id integer not null
+  column account text collate "C" not null
+  column hold_id text collate "C" not null
+  column amount numeric not null
+  column status text not null
+  column payout numeric
+  column credit_due boolean not null
+  column confirm_by timestamp with time zone not null
+  constraint pool_stakes_pkey PRIMARY KEY (stream, number)
+  constraint pool_stakes_status_check CHECK ((status = ANY (ARRAY['locked'::text, 'confirmed'::text, 'released'::text, 'settled'::text, 'refunded'::text])))
+  CREATE INDEX pool_stakes_locked ON read_v1.pool_stakes USING btree (confirm_by) WHERE (status = 'locked'::text)
+  CREATE INDEX pool_stakes_of_app ON read_v1.pool_stakes USING btree (app_id, environment)
+  CREATE UNIQUE INDEX pool_stakes_pkey ON read_v1.pool_stakes USING btree (stream, number)
+
+table read_v1.pools
+  column stream text collate "C" not null
+  column ordinal bigint not null
+  column revision integer not null
+  column app_id text not null
+  column environment text not null
+  column pool_id text collate "C" not null
+  column currency_id integer not null
+  column status text not null
+  column locked numeric not null
+  column confirmed numeric not null
+  column rake numeric
+  column credits integer not null
+  column last_credit text collate "C"
+  column opened_at timestamp with time zone not null
+  column closed_at timestamp with time zone
+  constraint pools_ordinal_key UNIQUE (ordinal)
+  constraint pools_pkey PRIMARY KEY (stream)
+  constraint pools_status_check CHECK ((status = ANY (ARRAY['open'::text, 'settled'::text, 'refunded'::text])))
+  CREATE INDEX pools_of_app ON read_v1.pools USING btree (app_id, environment, ordinal)
+  CREATE INDEX pools_open ON read_v1.pools USING btree (app_id, environment, ordinal) WHERE (status = 'open'::text)
+  CREATE UNIQUE INDEX pools_ordinal_key ON read_v1.pools USING btree (ordinal)
+  CREATE UNIQUE INDEX pools_pkey ON read_v1.pools USING btree (stream)
+
 table read_v1.postings
   column log_ordinal bigint not null
   column number smallint not null
@@ -301,7 +346,7 @@ table read_v1.postings
   column revision integer not null
   column app_id text not null
   column environment text not null
-  column user_id text not null
+  column user_id text
   column currency_id integer not null
   column account text not null
   column subject text not null

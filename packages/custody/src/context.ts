@@ -6,6 +6,7 @@ import type { Users } from '@coffer/users';
 import { pool } from './domain/pool.ts';
 import { custodyErrors } from './errors.ts';
 import { poolDues, stakeHoldAct } from './pool.reactions.ts';
+import { poolPostings, poolsProjection } from './pools.projection.ts';
 import { createPools } from './pools.ts';
 import { custodyEndpoints } from './routes.ts';
 
@@ -20,6 +21,7 @@ export const custodyContext = defineContext({
   name: 'custody',
   errors: custodyErrors,
   streams: [someStream(pool)],
+  projections: { pools: poolsProjection, poolPostings },
   create({ store, handler, clock, failPoint, directory, users, accounts, holds }: CustodyNeeds) {
     const pools = createPools({
       handler,

@@ -39,6 +39,16 @@ export interface BookEntry {
   readonly postings: readonly { readonly account: string; readonly amount: bigint }[];
 }
 
+/** Postings of an event that changes no player's funds, such as the rake of a pool. */
+export interface OtherEntry extends Pick<BookEntry, 'subject' | 'occurredAt' | 'postings'> {
+  readonly appId: string;
+  readonly environment: Environment;
+  readonly currencyId: number;
+}
+
+/** Pure; undefined for an event without such postings. */
+export type OtherPostings = (event: RecordedEvent) => OtherEntry | undefined;
+
 export interface BooksProjection {
   readonly concerns: (event: RecordedEvent) => boolean;
   /** Pure; throws on an event that it cannot understand or that breaks a rule of the account. */
@@ -62,7 +72,11 @@ type TrialBalanceRow = RowOf<typeof trialBalanceColumns>;
 
 const trialBalanceTable = rowTable('trial_balances', 'book', trialBalanceColumns);
 
-export function projectBooks(schema: string, books: BooksProjection): Projection {
+export function projectBooks(
+  schema: string,
+  books: BooksProjection,
+  otherPostings: readonly OtherPostings[] = [],
+): Projection {
   const accountRows = createRowCache(schema, accountTable);
   const balanceRows = createRowCache(schema, trialBalanceTable);
 
@@ -73,20 +87,30 @@ export function projectBooks(schema: string, books: BooksProjection): Projection
     },
     async apply(db, events, before) {
       const numbered = events.map((event, index) => ({ event, logOrdinal: before + index + 1 }));
-      const concerned = numbered.filter(({ event }) => books.concerns(event));
+      const others = await newOnes(db, schema, otherEntriesIn(numbered, otherPostings));
+      const concerned = numbered.filter(
+        ({ event, logOrdinal }) => books.concerns(event) || others.has(logOrdinal),
+      );
       if (concerned.length === 0) return;
 
-      const streams = [...new Set(concerned.map(({ event }) => event.stream))];
-      const accounts = running(await accountRows.read(db, streams), ({ stream }) => stream);
+      const streams = new Set(
+        concerned.filter(({ event }) => books.concerns(event)).map(({ event }) => event.stream),
+      );
+      const accounts = running(await accountRows.read(db, [...streams]), ({ stream }) => stream);
       const entries: NumberedEntry[] = [];
       for await (const part of inTurns(concerned)) {
         for (const { event, logOrdinal } of part) {
+          const other = others.get(logOrdinal);
+          if (other) {
+            entries.push(other);
+            continue;
+          }
           const previous = accounts.get(event.stream);
           if (!isNewTo(previous, event)) continue;
           const entry = books.entryOf(previous, event);
           checkEntry(previous, entry);
           accounts.set(entry.account);
-          entries.push({ ...entry, previous, logOrdinal });
+          entries.push({ ...entry, owner: entry.account, previous, logOrdinal });
         }
       }
       const balances = await trialBalancesOf(db, balanceRows, entries);
@@ -111,22 +135,69 @@ export function projectBooks(schema: string, books: BooksProjection): Projection
   };
 }
 
-interface NumberedEntry extends BookEntry {
+/** Whose postings they are: a player's, or nobody's. */
+type Owner = Pick<AccountRow, 'stream' | 'revision' | 'appId' | 'environment' | 'currencyId'> & {
+  readonly userId: string | null;
+};
+
+interface NumberedEntry extends Omit<BookEntry, 'account'> {
+  readonly owner: Owner;
+  /** The player's account before it. */
   readonly previous: AccountRow | undefined;
   readonly logOrdinal: number;
 }
 
-/** Computes the figures in two ways: from what the event says of its account, and from its postings. */
-function checkEntry(previous: AccountRow | undefined, { account, subject, postings }: BookEntry): void {
-  const change = (name: string) =>
-    postings.reduce((sum, posting) => (posting.account === name ? sum + posting.amount : sum), 0n);
-  assert.equal(account.available, (previous?.available ?? 0n) + change('available'), `available: ${subject}`);
-  assert.equal(account.held, (previous?.held ?? 0n) + change('held'), `held: ${subject}`);
+/** By the event's number in the log. */
+function otherEntriesIn(
+  numbered: readonly { readonly event: RecordedEvent; readonly logOrdinal: number }[],
+  otherPostings: readonly OtherPostings[],
+): ReadonlyMap<number, NumberedEntry> {
+  const entries = new Map<number, NumberedEntry>();
+  for (const { event, logOrdinal } of numbered) {
+    for (const postingsOf of otherPostings) {
+      const other = postingsOf(event);
+      if (!other) continue;
+      assertBalanced(other);
+      const { appId, environment, currencyId, ...entry } = other;
+      const { stream, revision } = event;
+      const owner = { stream, revision, appId, environment, currencyId, userId: null };
+      entries.set(logOrdinal, { ...entry, owner, previous: undefined, logOrdinal });
+    }
+  }
+  return entries;
+}
+
+/** Without those that are there already: no row of the books tells how far their streams were read. */
+async function newOnes(
+  db: Queryable,
+  schema: string,
+  entries: ReadonlyMap<number, NumberedEntry>,
+): Promise<ReadonlyMap<number, NumberedEntry>> {
+  if (entries.size === 0) return entries;
+  const { rows } = await db.query<{ log_ordinal: string }>(
+    `select distinct log_ordinal from ${schema}.postings where log_ordinal = any($1)`,
+    [[...entries.keys()]],
+  );
+  const known = new Set(rows.map(({ log_ordinal }) => Number(log_ordinal)));
+  return new Map([...entries].filter(([ordinal]) => !known.has(ordinal)));
+}
+
+function assertBalanced({ subject, postings }: Pick<BookEntry, 'subject' | 'postings'>): void {
   const sum = postings.reduce((total, { amount }) => total + amount, 0n);
   assert.equal(sum, 0n, `the postings of ${subject} sum to zero`);
 }
 
-function bookOf({ environment, appId, currencyId }: AccountRow, account: string): string {
+/** Computes the figures in two ways: from what the event says of its account, and from its postings. */
+function checkEntry(previous: AccountRow | undefined, entry: BookEntry): void {
+  const { account, subject, postings } = entry;
+  const change = (name: string) =>
+    postings.reduce((sum, posting) => (posting.account === name ? sum + posting.amount : sum), 0n);
+  assert.equal(account.available, (previous?.available ?? 0n) + change('available'), `available: ${subject}`);
+  assert.equal(account.held, (previous?.held ?? 0n) + change('held'), `held: ${subject}`);
+  assertBalanced(entry);
+}
+
+function bookOf({ environment, appId, currencyId }: Owner, account: string): string {
   return `${environment}.${appId}.${currencyId}.${account}`;
 }
 
@@ -135,22 +206,25 @@ async function trialBalancesOf(
   cache: RowCache<TrialBalanceRow>,
   entries: readonly NumberedEntry[],
 ) {
-  const books = entries.flatMap(({ account, postings }) => postings.map((p) => bookOf(account, p.account)));
+  const books = entries.flatMap(({ owner, postings }) => postings.map((p) => bookOf(owner, p.account)));
   return running(await cache.read(db, [...new Set(books)]), ({ book }) => book);
 }
 
 /** Each posting with the balance of its account before and after: the player's own, or the book account. */
 function postingRows(
-  { account, previous, subject, occurredAt, postings, logOrdinal }: NumberedEntry,
+  { owner, previous, subject, occurredAt, postings, logOrdinal }: NumberedEntry,
   balances: Running<TrialBalanceRow>,
 ) {
-  const { stream, revision, appId, environment, userId, currencyId } = account;
-  const own = new Map([
-    ['available', previous?.available ?? 0n],
-    ['held', previous?.held ?? 0n],
-  ]);
+  const { stream, revision, appId, environment, userId, currencyId } = owner;
+  const own =
+    userId === null
+      ? new Map<string, bigint>()
+      : new Map([
+          ['available', previous?.available ?? 0n],
+          ['held', previous?.held ?? 0n],
+        ]);
   return postings.map((posting, index) => {
-    const book = bookOf(account, posting.account);
+    const book = bookOf(owner, posting.account);
     const total = balances.get(book)?.balance ?? 0n;
     balances.set({
       book,
@@ -184,8 +258,8 @@ function postingRows(
 async function writeHolds(db: Queryable, schema: string, entries: readonly NumberedEntry[]): Promise<void> {
   const opened = new Map<string, Record<string, unknown>>();
   const closed: Record<string, unknown>[] = [];
-  for (const { account, opens, closes } of entries) {
-    const { stream, revision, appId, environment, userId, currencyId } = account;
+  for (const { owner, opens, closes } of entries) {
+    const { stream, revision, appId, environment, userId, currencyId } = owner;
     if (opens) {
       opened.set(`${stream} ${opens.holdId}`, {
         stream,

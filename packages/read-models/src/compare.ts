@@ -8,6 +8,8 @@ export const READ_TABLES: Readonly<Record<string, readonly string[]>> = {
   holds: ['stream', 'hold_id'],
   moves: ['move_id'],
   play_sessions: ['session_id'],
+  pool_stakes: ['stream', 'number'],
+  pools: ['stream'],
   postings: ['stream', 'revision', 'number'],
   trial_balances: ['book'],
 };

@@ -1,5 +1,5 @@
 export { allConsumers, type SchemaConsumer } from './allConsumers.ts';
-export type { AccountRow, BookEntry, BooksProjection } from './books.ts';
+export type { AccountRow, BookEntry, BooksProjection, OtherPostings } from './books.ts';
 export * from './compare.ts';
 export { startLiveReadModels } from './liveReadModels.ts';
 export {
@@ -12,6 +12,14 @@ export {
   listPlaySessions,
   type PlaySessionRow,
 } from './playSessions.ts';
+export {
+  creditsDone,
+  type ListedPool,
+  listPools,
+  type PoolRow,
+  type PoolsProjection,
+  poolsWithOverdueStakes,
+} from './pools.ts';
 export {
   areOfThisLog,
   caughtUpSince,

@@ -16,9 +16,10 @@ import {
   LogRewrittenError,
   StoreUnreachableError,
 } from '@coffer/event-store';
-import { type BooksProjection, projectBooks } from './books.ts';
+import { type BooksProjection, type OtherPostings, projectBooks } from './books.ts';
 import { type MoveRow, moveTable } from './moves.ts';
 import { type PlaySessionRow, playSessionTable } from './playSessions.ts';
+import { type PoolsProjection, projectPools } from './pools.ts';
 import { projectRows, type RowProjection } from './rowProjection.ts';
 import { liveReadSchema } from './schema.ts';
 
@@ -29,16 +30,20 @@ export interface ReadModelProjections {
   readonly books?: BooksProjection;
   readonly playSessions?: RowProjection<PlaySessionRow>;
   readonly moves?: RowProjection<MoveRow>;
+  readonly pools?: PoolsProjection;
+  /** What the books hold of pools. */
+  readonly poolPostings?: OtherPostings;
 }
 
 export function readModelsOf(
   schema: string,
-  { books, playSessions, moves }: ReadModelProjections,
+  { books, playSessions, moves, pools, poolPostings }: ReadModelProjections,
 ): readonly Projection[] {
   return [
-    ...(books ? [projectBooks(schema, books)] : []),
+    ...(books ? [projectBooks(schema, books, poolPostings ? [poolPostings] : [])] : []),
     ...(playSessions ? [projectRows(schema, playSessionTable, playSessions)] : []),
     ...(moves ? [projectRows(schema, moveTable, moves)] : []),
+    ...(pools ? [projectPools(schema, pools)] : []),
   ];
 }
 

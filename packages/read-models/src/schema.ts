@@ -8,7 +8,7 @@ import { consumersTableSql } from '@coffer/consumers';
 import { type Client, type Migrations, type Pool, type Queryable, withTransaction } from '@coffer/database';
 
 /** Raised with every change of the tables below; this release reads no other shape. */
-export const READ_SHAPE = 3;
+export const READ_SHAPE = 4;
 
 /** The pointer's table. */
 export const readModelMigrations: Migrations = {
@@ -226,7 +226,7 @@ create table if not exists ${schema}.postings (
   revision integer not null,
   app_id text not null,
   environment text not null,
-  user_id text not null,
+  user_id text,
   currency_id integer not null,
   account text not null,
   subject text not null,
@@ -282,4 +282,46 @@ create index if not exists moves_under_way_of_wallet
   on ${schema}.moves (wallet_id, ordinal) where status in ('pending', 'submitted');
 create index if not exists moves_ended
   on ${schema}.moves (updated_at) where status in ('confirmed', 'failed');
+
+create table if not exists ${schema}.pools (
+  stream text collate "C" primary key,
+  ordinal bigint not null unique,
+  revision integer not null,
+  app_id text not null,
+  environment text not null,
+  pool_id text collate "C" not null,
+  currency_id integer not null,
+  status text not null check (status in ('open', 'settled', 'refunded')),
+  locked numeric not null,
+  confirmed numeric not null,
+  rake numeric,
+  credits integer not null,
+  last_credit text collate "C",
+  opened_at timestamptz not null,
+  closed_at timestamptz
+) with (fillfactor = 50);
+create index if not exists pools_of_app on ${schema}.pools (app_id, environment, ordinal);
+create index if not exists pools_open
+  on ${schema}.pools (app_id, environment, ordinal) where status = 'open';
+
+create table if not exists ${schema}.pool_stakes (
+  stream text collate "C" not null,
+  number integer not null,
+  app_id text not null,
+  environment text not null,
+  bet_id text collate "C" not null,
+  user_id text not null,
+  currency_id integer not null,
+  account text collate "C" not null,
+  hold_id text collate "C" not null,
+  amount numeric not null,
+  status text not null check (status in ('locked', 'confirmed', 'released', 'settled', 'refunded')),
+  payout numeric,
+  credit_due boolean not null,
+  confirm_by timestamptz not null,
+  primary key (stream, number)
+) with (fillfactor = 50);
+create index if not exists pool_stakes_locked
+  on ${schema}.pool_stakes (confirm_by) where status = 'locked';
+create index if not exists pool_stakes_of_app on ${schema}.pool_stakes (app_id, environment);
 `;

@@ -71,6 +71,11 @@ describe('the checks between rows of different kinds', () => {
       late_rollbacks: 1,
       deposits: 1,
       cash_outs: 4,
+      open_stakes: 0,
+      closed_stakes: 0,
+      pools: 0,
+      pool_rakes: 0,
+      pools_balance: 0,
     });
   });
 

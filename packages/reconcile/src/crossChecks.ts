@@ -3,24 +3,13 @@
  * right, they agree. All of them use the rows that the log gives, at one place in it.
  */
 import type { Queryable } from '@coffer/database';
+import { type CrossCheck, PLACE } from './crossCheck.ts';
 import { type CheckResult, type Finding, findingCheck } from './discrepancies.ts';
+import { POOL_CHECKS } from './poolChecks.ts';
 import type { BooksPlace } from './report.ts';
 
 /** Listing more of one kind adds nothing. */
 const MOST_FINDINGS = 100;
-
-interface CrossCheck {
-  readonly name: string;
-  /** How many things the check looks at. */
-  readonly examined: (schema: string) => string;
-  /**
-   * Rows that disagree: `subject`, `excused_by`, and columns `expected_*` and `actual_*` (absent if all of
-   * them are null). $1 is the app, $2 the environment.
-   */
-  readonly findings: (schema: string) => string;
-}
-
-const PLACE = 'app_id = $1 and environment = $2';
 
 /** A play session's hold, on the account of its player. */
 const SAME_HOLD = `h.hold_id = 'session:' || s.session_id and h.user_id = s.user_id and h.currency_id = s.currency_id`;
@@ -47,7 +36,7 @@ const CROSS_CHECKS: readonly CrossCheck[] = [
         from (select * from ${schema}.accounts where ${PLACE}) a
         full join (select stream, coalesce(sum(amount) filter (where account = 'available'), 0) as available,
                           coalesce(sum(amount) filter (where account = 'held'), 0) as held
-                     from ${schema}.postings where ${PLACE} group by stream) p using (stream)
+                     from ${schema}.postings where ${PLACE} and user_id is not null group by stream) p using (stream)
        where row(p.available, p.held) is distinct from row(a.available, a.held)`,
   },
   {
@@ -158,6 +147,7 @@ const CROSS_CHECKS: readonly CrossCheck[] = [
                    and other.key = substr(h.hold_id, length('cashout:') + 1)
                    and other.operation <> 'withdraw')))`,
   },
+  ...POOL_CHECKS,
 ];
 
 /** `inFlight` holds the subjects of what is in flight. */

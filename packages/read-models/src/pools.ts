@@ -1,0 +1,278 @@
+/**
+ * Pools and their stakes. The end of a pool is one event and changes the rows of all its stakes, so they are kept by one
+ * projection. Source: contract, Custody.
+ */
+import assert from 'node:assert/strict';
+import { inTurns, type Projection } from '@coffer/consumers';
+import type { Queryable } from '@coffer/database';
+import type { RecordedEvent } from '@coffer/event-store';
+import type { Environment } from '@coffer/kernel';
+import { listRows } from './listRows.ts';
+import type { Page, PageRequest } from './pages.ts';
+import { createRowCache } from './rowCache.ts';
+import { isNewTo } from './rowProjection.ts';
+import { column, ROWS_A_STATEMENT, type RowOf, type RowTable, rowTable } from './rowTable.ts';
+import { liveReadSchema } from './schema.ts';
+
+type PoolStatus = 'open' | 'settled' | 'refunded';
+
+/** Amounts in base units; times in ISO 8601 UTC with milliseconds. */
+const columns = {
+  stream: column.text(),
+  revision: column.integer,
+  appId: column.text(),
+  environment: column.text<Environment>(),
+  poolId: column.text(),
+  currencyId: column.integer,
+  status: column.text<PoolStatus>(),
+  /** Of stakes that are not confirmed; what was locked or confirmed when the pool was closed remains. */
+  locked: column.amount,
+  confirmed: column.amount,
+  /** Null unless settled. */
+  rake: column.optional(column.amount),
+  /** How many holds the end of the pool closes. */
+  credits: column.integer,
+  /** `<account stream> <hold id>` of the one that is closed after all others. */
+  lastCredit: column.optional(column.text()),
+  openedAt: column.instant,
+  closedAt: column.optional(column.instant),
+};
+
+export type PoolRow = RowOf<typeof columns>;
+const poolTable: RowTable<PoolRow> = rowTable('pools', 'stream', columns);
+
+/** What an event does to a pool and to the stakes in it. */
+export interface PoolChange {
+  /** The pool after the event. */
+  readonly pool: PoolRow;
+  readonly locks?: NewPoolStake;
+  readonly marks?: { readonly number: number; readonly status: 'confirmed' | 'released' };
+  /** Confirmed stakes without a payout are paid 0; locked ones are released. */
+  readonly settles?: { readonly payouts: readonly (readonly [number: number, payout: bigint])[] };
+  /** Everything that was not released goes back in full. */
+  readonly refunds?: true;
+}
+
+export interface NewPoolStake {
+  /** In the pool, from 1. */
+  readonly number: number;
+  readonly betId: string;
+  readonly userId: string;
+  /** The player's account stream. */
+  readonly account: string;
+  readonly holdId: string;
+  readonly amount: bigint;
+  readonly confirmBy: string;
+}
+
+export interface PoolsProjection {
+  readonly concerns: (event: RecordedEvent) => boolean;
+  /** Pure; throws on an event that it cannot understand or that breaks a rule of the pool. */
+  readonly changeOf: (pool: PoolRow | undefined, event: RecordedEvent) => PoolChange;
+}
+
+export function projectPools(schema: string, pools: PoolsProjection): Projection {
+  const cache = createRowCache(schema, poolTable);
+  return {
+    forget: cache.forget,
+    async apply(db, events) {
+      const concerned = events.filter(pools.concerns);
+      if (concerned.length === 0) return;
+      const before = await cache.read(db, [...new Set(concerned.map(({ stream }) => stream))]);
+      const after = new Map<string, PoolRow>();
+      const changes: PoolChange[] = [];
+      for await (const part of inTurns(concerned)) {
+        for (const event of part) {
+          const previous = after.get(event.stream) ?? before.get(event.stream)?.row;
+          if (!isNewTo(previous, event)) continue;
+          const change = pools.changeOf(previous, event);
+          after.set(event.stream, change.pool);
+          changes.push(change);
+        }
+      }
+      await cache.write(db, before, [...after.values()]);
+      // A stake is locked first and marked at most twice, and the end of its pool is the last that happens to it.
+      await insertStakes(db, schema, changes);
+      await markStakes(db, schema, changes, 'confirmed');
+      await markStakes(db, schema, changes, 'released');
+      for (const change of changes) await closeStakes(db, schema, change);
+    },
+    async pass(db, event) {
+      if (!pools.concerns(event)) return;
+      const before = await cache.read(db, [event.stream]);
+      const row = before.get(event.stream)?.row;
+      if (row && row.revision < event.revision) {
+        await cache.write(db, before, [{ ...row, revision: event.revision }]);
+      }
+    },
+  };
+}
+
+async function insertStakes(db: Queryable, schema: string, changes: readonly PoolChange[]): Promise<void> {
+  const rows = changes.flatMap(({ pool, locks }) =>
+    locks
+      ? [
+          {
+            stream: pool.stream,
+            number: locks.number,
+            app_id: pool.appId,
+            environment: pool.environment,
+            bet_id: locks.betId,
+            user_id: locks.userId,
+            currency_id: pool.currencyId,
+            account: locks.account,
+            hold_id: locks.holdId,
+            amount: locks.amount.toString(),
+            status: 'locked',
+            credit_due: false,
+            confirm_by: locks.confirmBy,
+          },
+        ]
+      : [],
+  );
+  for await (const part of inTurns(rows, ROWS_A_STATEMENT)) {
+    await db.query({
+      name: `insert ${schema}.pool_stakes`,
+      text: `insert into ${schema}.pool_stakes
+             select * from json_populate_recordset(null::${schema}.pool_stakes, $1)`,
+      values: [JSON.stringify(part)],
+    });
+  }
+}
+
+async function markStakes(
+  db: Queryable,
+  schema: string,
+  changes: readonly PoolChange[],
+  status: 'confirmed' | 'released',
+): Promise<void> {
+  const marked = changes.flatMap(({ pool, marks }) =>
+    marks?.status === status ? [{ stream: pool.stream, number: marks.number }] : [],
+  );
+  for await (const part of inTurns(marked, ROWS_A_STATEMENT)) {
+    const { rowCount } = await db.query({
+      name: `mark ${schema}.pool_stakes`,
+      text: `update ${schema}.pool_stakes stake set status = $2
+               from json_populate_recordset(null::${schema}.pool_stakes, $1) marked
+              where stake.stream = marked.stream and stake.number = marked.number and stake.status = 'locked'`,
+      values: [JSON.stringify(part), status],
+    });
+    assert.equal(rowCount, part.length, 'every stake that is marked is there, and locked');
+  }
+}
+
+async function closeStakes(
+  db: Queryable,
+  schema: string,
+  { pool: { stream, credits }, settles, refunds }: PoolChange,
+): Promise<void> {
+  if (refunds) {
+    const { rowCount } = await db.query(
+      `update ${schema}.pool_stakes set status = 'refunded', payout = amount, credit_due = true
+        where stream = $1 and status <> 'released'`,
+      [stream],
+    );
+    assert.equal(rowCount, credits, `${stream} gives back every stake`);
+  }
+  if (!settles) return;
+  const { rowCount } = await db.query(
+    `update ${schema}.pool_stakes
+        set status = case status when 'locked' then 'released' else 'settled' end,
+            payout = case status when 'locked' then null else 0 end,
+            credit_due = true
+      where stream = $1 and status <> 'released'`,
+    [stream],
+  );
+  assert.equal(rowCount, credits, `${stream} closes every stake`);
+  for await (const part of inTurns(settles.payouts, ROWS_A_STATEMENT)) {
+    const paid = await db.query({
+      name: `pay ${schema}.pool_stakes`,
+      text: `update ${schema}.pool_stakes stake set payout = paid.payout
+               from json_populate_recordset(null::${schema}.pool_stakes, $1) paid
+              where stake.stream = $2 and stake.number = paid.number and stake.status = 'settled'`,
+      values: [
+        JSON.stringify(part.map(([number, payout]) => ({ number, payout: payout.toString() }))),
+        stream,
+      ],
+    });
+    assert.equal(paid.rowCount, part.length, 'every stake that is paid was confirmed');
+  }
+}
+
+/** A pool, and how many of its credits are in the accounts. */
+export interface ListedPool extends PoolRow {
+  readonly creditsDone: number;
+}
+
+export interface PoolQuery extends PageRequest {
+  readonly appId: string;
+  readonly environment: Environment;
+  readonly status?: PoolStatus | undefined;
+  readonly currencyId?: number | undefined;
+}
+
+/** Newest first. Throws `InvalidCursorError`. */
+export async function listPools(db: Queryable, query: PoolQuery): Promise<Page<ListedPool>> {
+  const { appId, environment, status, currencyId } = query;
+  const filter = { app_id: appId, environment, status, currency_id: currencyId?.toString() };
+  const { items, nextCursor } = await listRows(db, poolTable, 'newestFirst', filter, query);
+  const done = await creditsDone(
+    db,
+    items.filter(({ credits }) => credits > 0).map(({ stream }) => stream),
+  );
+  return { items: items.map((pool) => ({ ...pool, creditsDone: done.get(pool.stream) ?? 0 })), nextCursor };
+}
+
+/** How many of the credits of each closed pool are in the accounts. */
+export async function creditsDone(
+  db: Queryable,
+  streams: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (streams.length === 0) return new Map();
+  const schema = await liveReadSchema(db);
+  // The last one shows that all are done, so stakes are counted only in pools that are being credited.
+  const { rows } = await db.query<{ stream: string; done: string }>(
+    `select pool.stream,
+            case when exists (
+                   select from ${schema}.holds last
+                    where last.stream = split_part(pool.last_credit, ' ', 1)
+                      and last.hold_id = split_part(pool.last_credit, ' ', 2) and last.payout is not null)
+                 then pool.credits
+                 else (select count(*) from ${schema}.pool_stakes stake
+                         join ${schema}.holds hold on hold.stream = stake.account and hold.hold_id = stake.hold_id
+                        where stake.stream = pool.stream and stake.credit_due and hold.payout is not null)
+            end as done
+       from ${schema}.pools pool where pool.stream = any($1)`,
+    [streams],
+  );
+  return new Map(rows.map(({ stream, done }) => [stream, Number(done)]));
+}
+
+/** Open pools with a stake that nobody has confirmed in time; those that wait longest come first. */
+export async function poolsWithOverdueStakes(
+  db: Queryable,
+  {
+    at,
+    limit,
+    place,
+  }: {
+    /** ISO 8601. */
+    readonly at: string;
+    readonly limit: number;
+    /** Default: every app and environment. */
+    readonly place?: { readonly appId: string; readonly environment: Environment } | undefined;
+  },
+): Promise<readonly Pick<PoolRow, 'appId' | 'environment' | 'poolId'>[]> {
+  const schema = await liveReadSchema(db);
+  const { rows } = await db.query<{ app_id: string; environment: Environment; pool_id: string }>(
+    `select pool.app_id, pool.environment, pool.pool_id
+       from (select stream, min(confirm_by) as due from ${schema}.pool_stakes
+              where status = 'locked' and confirm_by <= $1
+                and ($2::text is null or app_id = $2 and environment = $3)
+              group by stream) overdue
+       join ${schema}.pools pool using (stream)
+      where pool.status = 'open' order by overdue.due limit $4`,
+    [at, place?.appId ?? null, place?.environment ?? null, limit],
+  );
+  return rows.map(({ app_id, environment, pool_id }) => ({ appId: app_id, environment, poolId: pool_id }));
+}
