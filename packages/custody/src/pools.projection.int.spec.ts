@@ -4,7 +4,7 @@ import type { Pool } from '@coffer/database';
 import type { Position, RecordedEvent } from '@coffer/event-store';
 import { encodeMetadata } from '@coffer/kernel';
 import { listPools, poolsWithOverdueStakes, readModelsWork } from '@coffer/read-models';
-import { openPool, readModelsTemplate } from '@coffer/read-models/testing';
+import { readModelsTemplate } from '@coffer/read-models/testing';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -43,12 +43,9 @@ describe('the rows of pools', () => {
   beforeEach(async () => {
     log = [];
     database = await createTestDatabase(readModelsTemplate);
-    db = openPool(database.connectionString);
+    db = database.pool;
   });
-  afterEach(async () => {
-    await db.end();
-    await database.drop();
-  });
+  afterEach(() => database.drop());
 
   it('show what is locked, confirmed and released in an open pool', async () => {
     await take(locked(1, 100n), locked(2, 50n), locked(3, 7n), confirmed(1, 100n), released(3, 7n));

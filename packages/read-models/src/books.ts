@@ -40,7 +40,7 @@ export interface BookEntry {
 }
 
 /** Postings of an event that changes no player's funds, such as the rake of a pool. */
-export interface OtherEntry extends Pick<BookEntry, 'subject' | 'occurredAt' | 'postings'> {
+interface OtherEntry extends Pick<BookEntry, 'subject' | 'occurredAt' | 'postings'> {
   readonly appId: string;
   readonly environment: Environment;
   readonly currencyId: number;

@@ -13,8 +13,6 @@ export {
   type PlaySessionRow,
 } from './playSessions.ts';
 export {
-  creditsDone,
-  type ListedPool,
   listPools,
   type PoolRow,
   type PoolsProjection,

@@ -42,7 +42,7 @@ export type PoolRow = RowOf<typeof columns>;
 const poolTable: RowTable<PoolRow> = rowTable('pools', 'stream', columns);
 
 /** What an event does to a pool and to the stakes in it. */
-export interface PoolChange {
+interface PoolChange {
   /** The pool after the event. */
   readonly pool: PoolRow;
   readonly locks?: NewPoolStake;
@@ -53,7 +53,7 @@ export interface PoolChange {
   readonly refunds?: true;
 }
 
-export interface NewPoolStake {
+interface NewPoolStake {
   /** In the pool, from 1. */
   readonly number: number;
   readonly betId: string;
@@ -200,7 +200,7 @@ async function closeStakes(
 }
 
 /** A pool, and how many of its credits are in the accounts. */
-export interface ListedPool extends PoolRow {
+interface ListedPool extends PoolRow {
   readonly creditsDone: number;
 }
 
@@ -224,10 +224,7 @@ export async function listPools(db: Queryable, query: PoolQuery): Promise<Page<L
 }
 
 /** How many of the credits of each closed pool are in the accounts. */
-export async function creditsDone(
-  db: Queryable,
-  streams: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
+async function creditsDone(db: Queryable, streams: readonly string[]): Promise<ReadonlyMap<string, number>> {
   if (streams.length === 0) return new Map();
   const schema = await liveReadSchema(db);
   // The last one shows that all are done, so stakes are counted only in pools that are being credited.

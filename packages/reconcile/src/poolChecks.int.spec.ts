@@ -1,4 +1,4 @@
-import { createPool, type Pool, withTransaction } from '@coffer/database';
+import { type Pool, withTransaction } from '@coffer/database';
 import { createReadSchema } from '@coffer/read-models';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
@@ -27,17 +27,10 @@ describe('the checks of pools', () => {
 
   before(async () => {
     database = await createTestDatabase();
-    pool = createPool({
-      connectionString: database.connectionString,
-      applicationName: 'spec',
-      onIdleError() {},
-    });
+    pool = database.pool;
     await withTransaction(pool, (client) => createReadSchema(client, SCHEMA));
   });
-  after(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  after(() => database.drop());
   beforeEach(async () => {
     await change(`truncate ${TABLES.map((table) => `$${table}`).join(', ')}`);
     await consistentPools();

@@ -7,7 +7,7 @@ import { type Consumer, type ConsumerAlarm, readCheckpoint } from '@coffer/consu
 import { createPool, type Pool, withTransaction } from '@coffer/database';
 import { type Death, doomedPool } from '@coffer/database/testing';
 import { createCommandHandler, type EventStore, type RecordedEvent } from '@coffer/event-store';
-import { openStoreOf, setUpApp, textOf } from '@coffer/host/testing';
+import { openStoreOf, requireStatus, setUpApp, textOf } from '@coffer/host/testing';
 import { createMoves, treasuryMovePlace } from '@coffer/moves';
 import { depositOf } from '@coffer/moves/testing';
 import { createReadSchema, READ_MODELS_CONSUMER } from '@coffer/read-models';
@@ -32,13 +32,22 @@ describe('the consumer of the read models, killed at any statement', () => {
 
   before(async () => {
     world = await startWorld({ roles: ['api'] });
-    const { test } = await setUpApp(world.client);
-    for (let session = 0; session < 4; session++) {
+    const { appId, test } = await setUpApp(world.client);
+    const settings = { poolEscrowEnabled: true };
+    requireStatus(await world.client.post(`/portal/app/${appId}/settings`, { settings }), 200);
+    for (let session = 0; session < 3; session++) {
       const { sessionId } = await test.newSession('100');
       const bet = await test.bet({ sessionId, amount: '7' });
       await test.win({ sessionId, betTransactionUuid: textOf(bet, 'transactionUuid'), amount: '9' });
       if (session > 0) await test.settle({ sessionId });
     }
+    const stake = { poolId: 'round-1', betId: 'bet-1' };
+    const userId = await test.newPlayer('5');
+    requireStatus(await test.post('/custody/lock', { ...stake, userId, currency: 2, amount: '5' }), 201);
+    requireStatus(await test.post('/custody/confirm', stake), 200);
+    const payouts = [{ betId: 'bet-1', userId, payout: '4' }];
+    const end = { poolId: 'round-1', currency: 2, rake: '1', payouts };
+    requireStatus(await test.post('/custody/settle', end), 200);
     pool = createPool({
       connectionString: world.databaseUrl,
       applicationName: 'spec',

@@ -1,3 +1,3 @@
 export { startReadModels } from '../readModels.ts';
-export { openPool, readModelsTemplate } from './migrateReadModels.ts';
+export { readModelsTemplate } from './migrateReadModels.ts';
 export * from './rows.ts';
