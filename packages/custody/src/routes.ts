@@ -2,22 +2,18 @@
 import { type AppCaller, type Endpoint, endpoint } from '@coffer/http';
 import { confirmedBody, lockedBody, refundedBody, settledBody } from './domain/pool.answers.ts';
 import * as schemas from './domain/pool.resource.ts';
-import { reject } from './errors.ts';
 import type { Pools } from './pools.ts';
 
 export interface CustodyRouteDependencies {
   readonly pools: Pools;
-  readonly isEnabled: (caller: AppCaller) => boolean | Promise<boolean>;
+  /** The feature switch. */
+  readonly admit: (caller: AppCaller) => Promise<void>;
 }
 
 /** Custody settle and the ledger batch may be large. Source: contract, Common rules. */
 const SETTLE_LIMIT_BYTES = 4 * 1024 * 1024;
 
-export function custodyEndpoints({ pools, isEnabled }: CustodyRouteDependencies): readonly Endpoint[] {
-  const admit = async (caller: AppCaller) => {
-    if (!(await isEnabled(caller))) throw reject('custody/not_found');
-  };
-
+export function custodyEndpoints({ pools, admit }: CustodyRouteDependencies): readonly Endpoint[] {
   return [
     endpoint({
       method: 'POST',

@@ -7,17 +7,19 @@ export {
   type MoveRow,
   movesUnderWayOfWallet,
 } from './moves.ts';
-export { InvalidCursorError } from './pages.ts';
+export { decodeCursor, encodeCursor, InvalidCursorError } from './pages.ts';
 export {
   listPlaySessions,
   type PlaySessionRow,
 } from './playSessions.ts';
 export {
+  creditsDone,
   listPools,
   type PoolRow,
   type PoolsProjection,
   poolsWithOverdueStakes,
 } from './pools.ts';
+export { readModelsReached } from './reached.ts';
 export {
   areOfThisLog,
   caughtUpSince,

@@ -224,7 +224,10 @@ export async function listPools(db: Queryable, query: PoolQuery): Promise<Page<L
 }
 
 /** How many of the credits of each closed pool are in the accounts. */
-async function creditsDone(db: Queryable, streams: readonly string[]): Promise<ReadonlyMap<string, number>> {
+export async function creditsDone(
+  db: Queryable,
+  streams: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
   if (streams.length === 0) return new Map();
   const schema = await liveReadSchema(db);
   // The last one shows that all are done, so stakes are counted only in pools that are being credited.

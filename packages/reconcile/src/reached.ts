@@ -1,9 +1,8 @@
 /** Rows are compared with what was read elsewhere only once they have reached the same place. */
-import { setTimeout as delay } from 'node:timers/promises';
-import { type Checkpoint, hasReached, readCheckpoint } from '@coffer/consumers';
+import { type Checkpoint, hasReached } from '@coffer/consumers';
 import type { Pool } from '@coffer/database';
 import { type EventStore, type LogPlace, LogRewrittenError } from '@coffer/event-store';
-import { liveReadSchema, READ_MODELS_CONSUMER } from '@coffer/read-models';
+import { readModelsReached } from '@coffer/read-models';
 import { CoverageIncompleteError } from './report.ts';
 
 type Log = Pick<EventStore, 'comparePositions' | 'head'>;
@@ -14,33 +13,24 @@ export interface ReadModelsDependencies {
   readonly limits?: { readonly readModelsWithinMs?: number };
 }
 
-const BEHIND_POLL_MS = 25;
-
 /** The checkpoint of the read models, once it has reached the place. */
 export async function reachedBy(
   { pool, store, limits }: ReadModelsDependencies,
   place: LogPlace | undefined,
   signal: AbortSignal,
 ): Promise<Checkpoint | undefined> {
-  const end = performance.now() + (limits?.readModelsWithinMs ?? 10_000);
-  for (;;) {
-    // Read each time: a version that is no longer live never advances.
-    const schema = await liveReadSchema(pool);
-    const checkpoint = await readCheckpoint(pool, { schema, name: READ_MODELS_CONSUMER });
-    if (hasReached(store, checkpoint, place)) {
-      if (checkpoint && place && store.comparePositions(checkpoint.position, place.position) > 0) {
-        await requireWithinLog(store, checkpoint);
-      }
-      return checkpoint;
-    }
-    if (performance.now() > end) {
-      throw new CoverageIncompleteError(
-        'read_models_behind',
-        `The read models are at ${checkpoint?.position ?? 'the beginning'} and the log was at ${place?.position}. Is the projector running?`,
-      );
-    }
-    await delay(BEHIND_POLL_MS, undefined, { signal });
+  const untilMs = performance.now() + (limits?.readModelsWithinMs ?? 10_000);
+  const { isReached, checkpoint } = await readModelsReached(pool, store, place, { untilMs, signal });
+  if (!isReached) {
+    throw new CoverageIncompleteError(
+      'read_models_behind',
+      `The read models are at ${checkpoint?.position ?? 'the beginning'} and the log was at ${place?.position}. Is the projector running?`,
+    );
   }
+  if (checkpoint && place && store.comparePositions(checkpoint.position, place.position) > 0) {
+    await requireWithinLog(store, checkpoint);
+  }
+  return checkpoint;
 }
 
 /**

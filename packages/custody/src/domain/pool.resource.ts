@@ -2,7 +2,16 @@
  * Pools and their stakes as callers see them. Money is bigint here, and text in requests and bodies. A body never
  * changes: a repeat years later is answered with the very same bytes. Source: contract, Custody.
  */
-import { amount, callerId, figure, idText, positiveAmount, trimmedText } from '@coffer/kernel';
+import {
+  amount,
+  callerId,
+  figure,
+  idText,
+  pageCursor,
+  pageSize,
+  positiveAmount,
+  trimmedText,
+} from '@coffer/kernel';
 import { z } from 'zod';
 
 /** The most stakes in a pool, released ones included: as many as one event can settle. */
@@ -27,6 +36,12 @@ const rake = amount.meta({
   description: 'What the house keeps. Base units, as a decimal string; "0" is allowed.',
   example: '15000',
 });
+/** A query parameter, so it arrives as text. */
+const wholeQuery = z
+  .string()
+  .regex(/^(0|[1-9][0-9]{0,8})$/, "must be the id of one of the app's currencies")
+  .transform(Number)
+  .meta({ wire: { type: 'integer', minimum: 0 } });
 const timestamp = z.iso.datetime({ precision: 3 }).meta({ description: 'ISO 8601 UTC with milliseconds.' });
 
 // Requests
@@ -57,6 +72,20 @@ export const refundBody = z.strictObject({
   reason: trimmedText(200).optional().meta({ description: 'Your own words, recorded with the refund.' }),
 });
 export type RefundRequest = Readonly<z.output<typeof refundBody>>;
+
+const poolStatus = z.enum(['open', 'settled', 'refunded']);
+const stakeStatus = z.enum(['locked', 'confirmed', 'released', 'settled', 'refunded']);
+export type StakeStatus = z.output<typeof stakeStatus>;
+
+const paged = { limit: pageSize, cursor: pageCursor.optional() };
+export const poolsQuery = z.strictObject({
+  status: poolStatus.optional(),
+  currency: wholeQuery.optional(),
+  ...paged,
+});
+export type PoolsQuery = Readonly<z.output<typeof poolsQuery>>;
+export const stakesQuery = z.strictObject({ status: stakeStatus.optional(), ...paged });
+export type StakesQuery = Readonly<z.output<typeof stakesQuery>>;
 
 // Answers
 
@@ -96,3 +125,30 @@ export const refundedPool = z.object({
   status: z.literal('refunded'),
   refunds: z.array(z.object({ betId: z.string(), userId: z.string(), amount: figure })),
 });
+
+export const shownPool = z.object({
+  poolId: z.string(),
+  currency: z.int(),
+  status: poolStatus,
+  staked: figure.meta({
+    description: 'What is locked and confirmed together; released stakes are left out.',
+  }),
+  confirmed: figure,
+  locked: figure,
+  credits: z
+    .object({ done: z.int(), of: z.int() })
+    .meta({ description: 'How many of the stakes that the end of the pool credits have been credited.' }),
+});
+const shownStake = z.object({
+  betId: z.string(),
+  userId: z.string(),
+  amount: figure,
+  status: stakeStatus,
+  payout: figure
+    .nullable()
+    .meta({ description: 'Null while the pool is open, and for a stake that was released.' }),
+  at: timestamp.meta({ description: 'When it was locked.' }),
+});
+const nextCursor = z.string().nullable();
+export const poolPage = z.object({ items: z.array(shownPool), nextCursor });
+export const stakePage = z.object({ items: z.array(shownStake), nextCursor });

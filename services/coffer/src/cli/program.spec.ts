@@ -125,6 +125,20 @@ describe('the command line', () => {
         'POST /app/app_1/test/sessions/ses_1/settle',
         {},
       ],
+      [
+        'pools list --app app_1 --env test --status open --currency 2 --limit 10 --cursor abc',
+        'GET /app/app_1/test/pools?status=open&limit=10&cursor=abc&currency=2',
+      ],
+      ['pools show --app app_1 --env live --pool round-1', 'GET /app/app_1/live/pools/round-1'],
+      [
+        'pools stakes --app app_1 --env test --pool round-1 --status confirmed',
+        'GET /app/app_1/test/pools/round-1/stakes?status=confirmed',
+      ],
+      [
+        'pools refund --app app_1 --env test --pool round-1 --reason "rained out"',
+        'POST /app/app_1/test/pools/round-1/refund',
+        { reason: 'rained out' },
+      ],
       ['streams list --env test', 'GET /streams?environment=test'],
       ['streams show playSession-test.a/b', 'GET /streams/playSession-test.a%2Fb'],
       ['streams verify --env live --app app_1', 'GET /log/verification?environment=live&app=app_1'],

@@ -11,6 +11,7 @@ import { registerDatabase } from './commands/database.ts';
 import { registerKeys } from './commands/keys.ts';
 import { registerLog } from './commands/log.ts';
 import { registerMasterKeys } from './commands/masterKeys.ts';
+import { registerPools } from './commands/pools.ts';
 import { registerProjections } from './commands/projections.ts';
 import { registerReconcile } from './commands/reconcile.ts';
 import { registerSessions } from './commands/sessions.ts';
@@ -91,6 +92,7 @@ export function buildProgram(surroundings: CliSurroundings, runService: RunServi
   registerWallets(program, cli);
   registerAccounts(program, cli);
   registerSessions(program, cli);
+  registerPools(program, cli);
   registerSigningKeys(program, cli);
   registerStreams(program, cli);
   registerReconcile(program, cli);
