@@ -1,9 +1,8 @@
 import type { Session } from '@coffer/consumers';
 import { migrate, type Pool } from '@coffer/database';
 import type { Position, RecordedEvent } from '@coffer/event-store';
-import { encodeMetadata } from '@coffer/kernel';
 import { createReadModels, readModelMigrations, readModelsWork, trialBalances } from '@coffer/read-models';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, recordedEvent, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { booksProjection } from './books.projection.ts';
@@ -310,10 +309,8 @@ interface Hold {
 }
 
 function recorded(stream: string, revision: number, ordinal: number, event: AccountEvent): RecordedEvent {
-  const { type, data, schemaVersion } = accountEvents.encode(event);
-  const occurredAt = '2026-01-01T00:00:00.000Z';
-  const metadata = encodeMetadata({ correlationId: 'c', actor: 'operator', occurredAt }, schemaVersion);
+  const { type, data } = accountEvents.encode(event);
   // The spec's log assigns its own positions.
   const position = String(ordinal) as Position;
-  return { id: `${ordinal}`, stream, revision, position, type, data, metadata, recordedAt: new Date(0) };
+  return recordedEvent({ id: `${ordinal}`, stream, revision, position, type, data });
 }

@@ -1,6 +1,6 @@
 import type { Reaction } from '@coffer/consumers';
-import type { Position, RecordedEvent } from '@coffer/event-store';
-import { encodeMetadata } from '@coffer/kernel';
+import type { RecordedEvent } from '@coffer/event-store';
+import { recordedEvent } from '@coffer/testing';
 import { expect } from 'chai';
 import { type AccountEvent, accountEvents } from './domain/account.events.ts';
 import { accountStreamOf } from './domain/account.ts';
@@ -152,9 +152,4 @@ const credited = (account: string, sessionId: string, uuid: string) =>
     },
   });
 
-function recorded(stream: string, type: string, data: string): RecordedEvent {
-  const occurredAt = '2026-01-01T00:00:00.000Z';
-  const metadata = encodeMetadata({ correlationId: 'c', actor: 'operator', occurredAt }, 1);
-  const recordedAt = new Date(occurredAt);
-  return { id: 'e', type, data, metadata, stream, revision: 0, position: '1' as Position, recordedAt };
-}
+const recorded = (stream: string, type: string, data: string) => recordedEvent({ stream, type, data });

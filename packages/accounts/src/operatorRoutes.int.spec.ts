@@ -1,14 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { createCommandHandler } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
-import {
-  createApp,
-  createLogger,
-  createMetricsRegistry,
-  failOnUndeclared,
-  type RunningServer,
-  startServer,
-} from '@coffer/http';
+import type { RunningServer } from '@coffer/http';
+import { serve } from '@coffer/http/testing';
 import { createSecretBox, newId, Rejection } from '@coffer/kernel';
 import { createAppDirectory, type PastMoment, portalErrors } from '@coffer/portal';
 import { NOW, type PortalWorld, portalTemplate, startPortalWorld } from '@coffer/portal/testing';
@@ -33,7 +27,7 @@ describe('an account, to its operator', () => {
     ({ appId } = await world.newApp());
     await world.addCurrency(appId, CHIP);
     const store = createMemoryEventStore();
-    const app = createApp({
+    server = await serve({
       endpoints: operatorAccountEndpoints({
         directory: createAppDirectory(world.pool, { secretBox: createSecretBox(randomBytes(32)) }),
         accounts: createAccounts({ handler: createCommandHandler({ store }), store }),
@@ -53,18 +47,8 @@ describe('an account, to its operator', () => {
         ...accountsErrors,
         'users/not_found': { status: 404, message: 'No such user.' },
       },
-      resolveKey: () => undefined,
-      resolveSession: () => undefined,
-      allowedOrigins: { ofApp: () => false, ofAnyApp: () => false },
       isOperatorToken: (token) => token === TOKEN,
-      errorOf: () => undefined,
-      logger: createLogger({ level: 'silent' }),
-      metrics: createMetricsRegistry(),
-      readiness: async () => ({ ready: true, reasons: [] }),
-      version: '1.2.3',
-      onUndeclared: failOnUndeclared,
     });
-    server = await startServer(app, { host: '127.0.0.1', port: 0 });
   });
   after(async () => {
     await server.stop(0);

@@ -1,4 +1,5 @@
 import type { LogPlace, Position, RecordedEvent } from '@coffer/event-store';
+import { recordedEvent } from '@coffer/testing';
 import { expect } from 'chai';
 import { PoisonEventError } from './errors.ts';
 import type { MonotonicClock } from './monotonicClock.ts';
@@ -285,19 +286,10 @@ const placeAt = (position: number): LogPlace => ({
   eventId: `event ${position}`,
 });
 
-function recorded(fact: Fact, revision: number, position: number): RecordedEvent {
-  const { position: at, eventId: id } = placeAt(position);
-  const recordedAt = new Date('2026-01-01T00:00:00Z');
-  return {
-    id,
-    type: fact.type,
-    data: JSON.stringify(fact),
-    metadata: '{}',
-    stream: 'debts',
-    revision,
-    position: at,
-    recordedAt,
-  };
+function recorded(fact: Fact, revision: number, number: number): RecordedEvent {
+  const { position, eventId: id } = placeAt(number);
+  const { type } = fact;
+  return recordedEvent({ id, type, data: JSON.stringify(fact), stream: 'debts', revision, position });
 }
 
 /** Lets everything run that waits only for its turn. */

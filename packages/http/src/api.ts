@@ -43,11 +43,6 @@ export interface ApiOptions extends Credentials {
   readonly nowMs?: () => number;
 }
 
-/** For specs: an undeclared answer is a mistake of ours. */
-export function failOnUndeclared(problem: string): never {
-  throw new Error(problem);
-}
-
 /** A handler should keep its deadline; this long after it the caller is answered anyway. */
 const OVERRUN_MS = 1_000;
 const CLIENT_GONE_STATUS = 499;

@@ -1,5 +1,4 @@
 export type { Registry } from 'prom-client';
-export { failOnUndeclared } from './api.ts';
 export { type AppOptions, createApp } from './app.ts';
 export type { Credentials } from './authenticate.ts';
 export type { AllowedOrigins } from './cors.ts';

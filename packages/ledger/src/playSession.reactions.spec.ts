@@ -1,5 +1,6 @@
-import type { Position, RecordedEvent } from '@coffer/event-store';
-import { encodeMetadata, idFromParts } from '@coffer/kernel';
+import type { RecordedEvent } from '@coffer/event-store';
+import { idFromParts } from '@coffer/kernel';
+import { recordedEvent } from '@coffer/testing';
 import { expect } from 'chai';
 import { type PlaySessionEvent, playSessionEvents } from './domain/playSession.events.ts';
 import { playSessionStream } from './domain/playSession.ts';
@@ -10,20 +11,8 @@ const appId = idFromParts('app', 'spec');
 const sessionId = idFromParts('ses', 'spec');
 
 function recorded(event: PlaySessionEvent): RecordedEvent {
-  const { type, data, schemaVersion } = playSessionEvents.encode(event);
-  const recordedAt = new Date(0);
-  const metadata = { correlationId: 'c', actor: 'spec', occurredAt: recordedAt.toISOString() };
-  return {
-    id: '11111111-1111-5111-8111-111111111111',
-    type,
-    data,
-    metadata: encodeMetadata(metadata, schemaVersion),
-    stream: playSessionStream('test', appId, sessionId),
-    revision: 3,
-    // Not used.
-    position: '4' as Position,
-    recordedAt,
-  };
+  const { type, data } = playSessionEvents.encode(event);
+  return recordedEvent({ type, data, stream: playSessionStream('test', appId, sessionId), revision: 3 });
 }
 
 describe('what a play session owes to the account', () => {

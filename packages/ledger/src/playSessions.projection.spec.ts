@@ -1,6 +1,5 @@
-import type { Position, RecordedEvent } from '@coffer/event-store';
-import { encodeMetadata } from '@coffer/kernel';
 import { foldRow, type PlaySessionRow } from '@coffer/read-models';
+import { recordedHistory } from '@coffer/testing';
 import { expect } from 'chai';
 import { type PlaySessionEvent, playSessionEvents } from './domain/playSession.events.ts';
 import { playSessionsProjection } from './playSessions.projection.ts';
@@ -159,18 +158,8 @@ const settled = (figures: {
   },
 });
 
-function recorded(...events: readonly PlaySessionEvent[]): readonly RecordedEvent[] {
-  return events.map((event, revision) => {
-    const { type, data, schemaVersion } = playSessionEvents.encode(event);
-    const metadata = encodeMetadata(
-      { correlationId: 'c', actor: 'key:1', occurredAt: openRow.openedAt },
-      schemaVersion,
-    );
-    const position = String(revision) as Position;
-    const recordedAt = new Date(openRow.openedAt);
-    return { id: `event ${revision}`, type, data, metadata, stream: STREAM, revision, position, recordedAt };
-  });
-}
+const recorded = (...events: readonly PlaySessionEvent[]) =>
+  recordedHistory(playSessionEvents, STREAM, events);
 
 function rowAfter(...events: readonly PlaySessionEvent[]): PlaySessionRow | undefined {
   return foldRow(playSessionsProjection, undefined, recorded(...events));

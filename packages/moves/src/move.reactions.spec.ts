@@ -1,4 +1,5 @@
-import type { Position, RecordedEvent } from '@coffer/event-store';
+import type { RecordedEvent } from '@coffer/event-store';
+import { recordedEvent } from '@coffer/testing';
 import { expect } from 'chai';
 import { carriesMoves } from './move.reactions.ts';
 import { moveWorld } from './testing/moveWorld.ts';
@@ -48,14 +49,5 @@ describe('the reaction that carries moves', () => {
   });
 });
 
-const recorded = (given: Partial<RecordedEvent>): RecordedEvent => ({
-  id: '00000000-0000-4000-8000-000000000000',
-  type: 'MoveRequested',
-  stream: STREAM,
-  revision: 0,
-  data: '{}',
-  metadata: '{"v":1,"correlationId":"request-1","actor":"key:1","occurredAt":"2026-01-31T12:00:00.000Z"}',
-  position: '1' as Position,
-  recordedAt: new Date('2026-01-31T12:00:00.000Z'),
-  ...given,
-});
+const recorded = (given: Partial<RecordedEvent>) =>
+  recordedEvent({ type: 'MoveRequested', stream: STREAM, ...given });

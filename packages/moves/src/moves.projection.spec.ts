@@ -1,6 +1,5 @@
-import type { Position, RecordedEvent } from '@coffer/event-store';
-import { encodeMetadata } from '@coffer/kernel';
 import { foldRow, type MoveRow } from '@coffer/read-models';
+import { recordedHistory } from '@coffer/testing';
 import { expect } from 'chai';
 import { type MoveEvent, moveEvents } from './domain/move.events.ts';
 import { movesProjection } from './moves.projection.ts';
@@ -146,19 +145,5 @@ const requestedRow: MoveRow = {
 const rowAfter = (...events: readonly MoveEvent[]) =>
   foldRow(movesProjection, undefined, recorded(...events));
 
-function recorded(...events: readonly MoveEvent[]): readonly RecordedEvent[] {
-  return events.map((event, revision) => {
-    const { type, data, schemaVersion } = moveEvents.encode(event);
-    const metadata = { correlationId: 'req', actor: 'key:1', occurredAt: timeOf(revision) };
-    return {
-      id: `event-${revision}`,
-      stream: STREAM,
-      revision,
-      type,
-      data,
-      metadata: encodeMetadata(metadata, schemaVersion),
-      position: `${revision}` as Position,
-      recordedAt: new Date(timeOf(revision)),
-    };
-  });
-}
+const recorded = (...events: readonly MoveEvent[]) =>
+  recordedHistory(moveEvents, STREAM, events, (revision) => new Date(timeOf(revision)));

@@ -1,7 +1,7 @@
 import { createConsumersTable, type Session } from '@coffer/consumers';
 import { type Pool, withPool, withTransaction } from '@coffer/database';
 import type { LogPlace, Position, RecordedEvent } from '@coffer/event-store';
-import { createTestDatabase, failureOf, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, failureOf, recordedEvent, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import type { BooksProjection } from './books.ts';
 import type { MoveRow } from './moves.ts';
@@ -276,8 +276,7 @@ function recorded(
 ): RecordedEvent {
   const data = JSON.stringify({ userId, amount: amount.toString() });
   const stream = `playSession-test.${appId}.${sessionId}`;
-  const { position, eventId: id } = placeAt(1);
-  return { id, type, data, metadata: '{}', stream, revision, position, recordedAt: new Date(0) };
+  return recordedEvent({ type, data, stream, revision });
 }
 
 const placeAt = (position: number): LogPlace => ({

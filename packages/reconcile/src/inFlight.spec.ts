@@ -1,5 +1,6 @@
 import { PoisonEventError, type Reaction } from '@coffer/consumers';
-import type { Position, RecordedEvent } from '@coffer/event-store';
+import type { RecordedEvent } from '@coffer/event-store';
+import { recordedEvent } from '@coffer/testing';
 import { expect } from 'chai';
 import { findingCheck } from './discrepancies.ts';
 import { causesWithoutEffect } from './inFlight.ts';
@@ -53,17 +54,7 @@ const pays: Reaction = {
 
 function recorded(text: string): RecordedEvent {
   const [type = '', data = ''] = text.split(' ');
-  const position = '1' as Position;
-  return {
-    id: text,
-    stream: 'things',
-    revision: 0,
-    type,
-    data,
-    metadata: '{}',
-    position,
-    recordedAt: new Date(0),
-  };
+  return recordedEvent({ id: text, stream: 'things', type, data });
 }
 
 async function* pagesOf(pages: readonly (readonly RecordedEvent[])[]) {

@@ -8,5 +8,6 @@ export * from './ports.ts';
 export * from './postgres.ts';
 export * from './random.ts';
 export * from './reachableDatabase.ts';
+export * from './recordedEvents.ts';
 export * from './storeGateways.ts';
 export * from './waiting.ts';

@@ -13,14 +13,8 @@ import {
   createClient,
   startContexts,
 } from '@coffer/host/testing';
-import {
-  createApp,
-  createLogger,
-  createMetricsRegistry,
-  failOnUndeclared,
-  type RunningServer,
-  startServer,
-} from '@coffer/http';
+import type { RunningServer } from '@coffer/http';
+import { serve } from '@coffer/http/testing';
 import { playSessionsProjection, transactionUseOf } from '@coffer/ledger';
 import { movesProjection } from '@coffer/moves';
 import { currencyBooks, startLiveReadModels } from '@coffer/read-models';
@@ -67,21 +61,12 @@ describe('the treasury group', () => {
       chain: chainOfLog,
       process: { name: 'holds', reactions: world.reactionsOf(1) },
     });
-    const app = createApp({
+    server = await serve({
       endpoints: treasuryEndpoints(world.treasury),
       catalog: WALLET_CONTEXTS.facts.catalog,
       errorOf: WALLET_CONTEXTS.facts.errorOf,
       resolveKey: (token) => (token === KEY ? { kind: 'secret', keyId: 'key_1', ...world.place } : undefined),
-      resolveSession: () => undefined,
-      allowedOrigins: { ofApp: () => false, ofAnyApp: () => false },
-      isOperatorToken: () => false,
-      logger: createLogger({ level: 'silent' }),
-      metrics: createMetricsRegistry(),
-      readiness: async () => ({ ready: true, reasons: [] }),
-      version: '1.2.3',
-      onUndeclared: failOnUndeclared,
     });
-    server = await startServer(app, { host: '127.0.0.1', port: 0 });
     client = createClient({ baseUrl: `${server.url}/v1`, operatorToken: KEY });
   });
   after(async () => {

@@ -1,13 +1,6 @@
 import { createPublicKey } from 'node:crypto';
-import {
-  type AppCaller,
-  createApp,
-  createLogger,
-  createMetricsRegistry,
-  failOnUndeclared,
-  type RunningServer,
-  startServer,
-} from '@coffer/http';
+import type { AppCaller, RunningServer } from '@coffer/http';
+import { serve } from '@coffer/http/testing';
 import { createTestDatabase } from '@coffer/testing';
 import type { Standing } from '@coffer/users';
 import { expect } from 'chai';
@@ -53,7 +46,7 @@ describe('the endpoints of sign-in sessions', () => {
       return standing === 'absent' ? undefined : { user: userOf(userId, appId), standing };
     };
     const users = createSessionUsers(view, () => world.now().getTime());
-    const app = createApp({
+    server = await serve({
       endpoints: sessionEndpoints({
         ...node,
         view,
@@ -62,18 +55,10 @@ describe('the endpoints of sign-in sessions', () => {
         origin: () => PUBLIC_ORIGIN,
       }),
       catalog: sessionsErrors,
-      errorOf: () => undefined,
       resolveKey: (token) => KEYS[token],
       resolveSession: createSessionCredential(node.sessions, users),
-      isOperatorToken: () => false,
       allowedOrigins: { ofApp: (_, origin) => origin === ORIGIN, ofAnyApp: (origin) => origin === ORIGIN },
-      logger: createLogger({ level: 'silent' }),
-      metrics: createMetricsRegistry(),
-      readiness: async () => ({ ready: true, reasons: [] }),
-      version: '1.2.3',
-      onUndeclared: failOnUndeclared,
     });
-    server = await startServer(app, { host: '127.0.0.1', port: 0 });
   });
   afterEach(async () => {
     await server.stop(0);

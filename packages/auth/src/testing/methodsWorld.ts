@@ -2,14 +2,8 @@
 
 import type { Pool } from '@coffer/database';
 import type { CommandContext } from '@coffer/event-store';
-import {
-  type AppCaller,
-  createApp,
-  createLogger,
-  createMetricsRegistry,
-  failOnUndeclared,
-  startServer,
-} from '@coffer/http';
+import { type AppCaller, createLogger } from '@coffer/http';
+import { serve } from '@coffer/http/testing';
 import { type AppPlace, createSecretBox } from '@coffer/kernel';
 import type { TestDatabase } from '@coffer/testing';
 import { createAuthMethods } from '../methods/authMethods.ts';
@@ -115,21 +109,12 @@ export async function startMethodsWorld(
     signInErrors: [],
   });
   const running = methods.start();
-  const app = createApp({
+  const server = await serve({
     endpoints: methods.endpoints,
     catalog: authMethodsErrors,
     resolveKey: (token) => CALLERS[token],
-    resolveSession: () => undefined,
-    allowedOrigins: { ofApp: () => false, ofAnyApp: () => false },
-    isOperatorToken: () => false,
-    errorOf: () => undefined,
     logger: createLogger({ level: 'trace', destination: { write: (line) => logLines.push(line) } }),
-    metrics: createMetricsRegistry(),
-    readiness: async () => ({ ready: true, reasons: [] }),
-    version: '1.2.3',
-    onUndeclared: failOnUndeclared,
   });
-  const server = await startServer(app, { host: '127.0.0.1', port: 0 });
 
   return {
     pool,

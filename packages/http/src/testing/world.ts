@@ -1,9 +1,9 @@
 /** The shop over real HTTP, and a client for it. */
 import { Registry } from 'prom-client';
-import { failOnUndeclared } from '../api.ts';
-import { type AppOptions, createApp } from '../app.ts';
+import type { AppOptions } from '../app.ts';
 import { createLogger } from '../logger.ts';
-import { type RunningServer, type ServerOptions, startServer } from '../server.ts';
+import type { RunningServer, ServerOptions } from '../server.ts';
+import { serve } from './serve.ts';
 import { ACCESS_TOKEN, buy, callers, OPERATOR_TOKEN, player, shopErrors } from './shop.ts';
 
 export interface World extends RunningServer {
@@ -24,22 +24,17 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const logLines: string[] = [];
   const metrics = new Registry();
   const logger = createLogger({ level: 'info', destination: { write: (line) => logLines.push(line) } });
-  const app = createApp({
+  const served = {
     endpoints: [buy],
     catalog: shopErrors,
-    resolveKey: (token) => callers[token],
-    resolveSession: (token) => (token === ACCESS_TOKEN ? player : undefined),
-    allowedOrigins: { ofApp: () => false, ofAnyApp: () => false },
-    isOperatorToken: (token) => token === OPERATOR_TOKEN,
-    errorOf: () => undefined,
+    resolveKey: (token: string) => callers[token],
+    resolveSession: (token: string) => (token === ACCESS_TOKEN ? player : undefined),
+    isOperatorToken: (token: string) => token === OPERATOR_TOKEN,
     logger,
     metrics,
-    readiness: async () => ({ ready: true, reasons: [] }),
-    version: '1.2.3',
-    onUndeclared: failOnUndeclared,
     ...appOptions,
-  });
-  const running = await startServer(app, { host: '127.0.0.1', port: 0, logger, ...serverOptions });
+  };
+  const running = await serve(served, { logger, ...serverOptions });
   return {
     ...running,
     base: `${running.url}/v1`,

@@ -1,13 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { RecordedEvent } from '@coffer/event-store';
-import {
-  createApp,
-  createLogger,
-  createMetricsRegistry,
-  failOnUndeclared,
-  type RunningServer,
-  startServer,
-} from '@coffer/http';
+import type { RunningServer } from '@coffer/http';
+import { serve } from '@coffer/http/testing';
 import { createSecretBox, newId } from '@coffer/kernel';
 import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
@@ -28,7 +22,7 @@ describe('the admin API', () => {
   before(async () => {
     world = startPortalWorld(await createTestDatabase(portalTemplate));
     const secretBox = createSecretBox(randomBytes(32));
-    const app = createApp({
+    server = await serve({
       endpoints: portalEndpoints({
         pool: world.pool,
         clock: () => NOW,
@@ -40,18 +34,8 @@ describe('the admin API', () => {
         skips: { skip: unasked },
       }),
       catalog: portalErrors,
-      resolveKey: () => undefined,
-      resolveSession: () => undefined,
-      allowedOrigins: { ofApp: () => false, ofAnyApp: () => false },
       isOperatorToken: (token) => token === TOKEN,
-      errorOf: () => undefined,
-      logger: createLogger({ level: 'silent' }),
-      metrics: createMetricsRegistry(),
-      readiness: async () => ({ ready: true, reasons: [] }),
-      version: '1.2.3',
-      onUndeclared: failOnUndeclared,
     });
-    server = await startServer(app, { host: '127.0.0.1', port: 0 });
   });
   after(async () => {
     await server.stop(0);

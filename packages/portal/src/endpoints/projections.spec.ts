@@ -1,12 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import {
-  createApp,
-  createLogger,
-  createMetricsRegistry,
-  failOnUndeclared,
-  type RunningServer,
-  startServer,
-} from '@coffer/http';
+import type { RunningServer } from '@coffer/http';
+import { serve } from '@coffer/http/testing';
 import { Rejection, systemClock } from '@coffer/kernel';
 import { expect } from 'chai';
 import { portalErrors } from '../errors.ts';
@@ -20,25 +14,15 @@ describe('a rebuild of the read models, over HTTP', () => {
   let rebuild: ReadModelTasks['rebuild'];
 
   before(async () => {
-    const app = createApp({
+    server = await serve({
       endpoints: projectionEndpoints({
         clock: systemClock,
         readModels: { listConsumers: async () => [], rebuild: (...asked) => rebuild(...asked) },
         skips: { skip: () => expect.fail('Nobody skips.') },
       }),
       catalog: portalErrors,
-      resolveKey: () => undefined,
-      resolveSession: () => undefined,
-      allowedOrigins: { ofApp: () => false, ofAnyApp: () => false },
       isOperatorToken: (token) => token === TOKEN,
-      errorOf: () => undefined,
-      logger: createLogger({ level: 'silent' }),
-      metrics: createMetricsRegistry(),
-      readiness: async () => ({ ready: true, reasons: [] }),
-      version: '1.2.3',
-      onUndeclared: failOnUndeclared,
     });
-    server = await startServer(app, { host: '127.0.0.1', port: 0 });
   });
   after(() => server.stop(0));
 

@@ -1,13 +1,6 @@
 /** The endpoints that sign, over HTTP, on a real database and whatever chain a spec provides. */
-import {
-  type AppCaller,
-  createApp,
-  createLogger,
-  createMetricsRegistry,
-  failOnUndeclared,
-  type SessionCaller,
-  startServer,
-} from '@coffer/http';
+import type { AppCaller, SessionCaller } from '@coffer/http';
+import { serve } from '@coffer/http/testing';
 import { Rejection } from '@coffer/kernel';
 import { type Chain, ChainUnreachableError, chainErrors } from '@coffer/solana';
 import { createTestDatabase } from '@coffer/testing';
@@ -85,7 +78,7 @@ export async function startSigningWorld() {
   const requireKnown = async ({ userId }: { readonly userId: string }) => {
     if (userId !== owner.userId && userId !== other.userId) throw new Rejection('users/not_found');
   };
-  const app = createApp({
+  const server = await serve({
     endpoints: signingEndpoints({
       sign: createTransactionSigning({
         pool: world.pool,
@@ -110,15 +103,7 @@ export async function startSigningWorld() {
     errorOf: (error) => (error instanceof ChainUnreachableError ? { code: 'chain/unreachable' } : undefined),
     resolveKey: (token) => keys[token],
     resolveSession: (token) => sessions[token],
-    isOperatorToken: () => false,
-    allowedOrigins: { ofApp: () => false, ofAnyApp: () => false },
-    logger: createLogger({ level: 'silent' }),
-    metrics: createMetricsRegistry(),
-    readiness: async () => ({ ready: true, reasons: [] }),
-    version: '1.2.3',
-    onUndeclared: failOnUndeclared,
   });
-  const server = await startServer(app, { host: '127.0.0.1', port: 0 });
 
   const send = async (
     path: string,
