@@ -1,17 +1,12 @@
 /** What account events mean to the contexts whose acts follow from them. */
 import type { StreamEvent } from '@coffer/event-store';
-import { accountEvents } from './domain/account.events.ts';
+import { accountEvents, type HoldOrder } from './domain/account.events.ts';
 import { type AccountKey, parseAccountStream } from './domain/account.ts';
-import type { HoldId, HoldPurpose } from './domain/accountIds.ts';
+import type { HoldPurpose } from './domain/accountIds.ts';
 
 /** A hold as recorded in the event that opened it. */
-export interface OpenedHold {
+export interface OpenedHold extends HoldOrder {
   readonly account: AccountKey;
-  readonly holdId: HoldId;
-  readonly purpose: HoldPurpose;
-  readonly amount: bigint;
-  /** The whole command that the hold is for. */
-  readonly request: Readonly<Record<string, string>>;
 }
 
 /** The hold with that purpose that a `FundsHeld` event opened; undefined for every other event. */

@@ -15,16 +15,10 @@ import {
   type StreamEvent,
 } from '@coffer/event-store';
 import { fold } from '@coffer/kernel';
-import type { EntryReason } from './domain/account.events.ts';
+import type { EntryReason, HoldOrder } from './domain/account.events.ts';
 import type { OpenHold } from './domain/account.state.ts';
 import { type AccountKey, account, accountStreamOf } from './domain/account.ts';
-import {
-  adjustmentEntryId,
-  depositEntryId,
-  type EntryId,
-  type HoldId,
-  type HoldPurpose,
-} from './domain/accountIds.ts';
+import { adjustmentEntryId, depositEntryId, type EntryId, type HoldId } from './domain/accountIds.ts';
 import type { accountsErrors } from './errors.ts';
 
 /** Base units. */
@@ -59,14 +53,6 @@ export const ADJUSTMENT_ERRORS = {
   credit: ['accounts/idempotency_conflict'],
   debit: ['accounts/idempotency_conflict', 'accounts/insufficient_funds'],
 } as const satisfies Record<string, readonly (keyof typeof accountsErrors)[]>;
-
-export interface HoldOrder {
-  readonly holdId: HoldId;
-  readonly amount: bigint;
-  readonly purpose: HoldPurpose;
-  /** The whole command that the hold is for, so that anybody can finish it. */
-  readonly request: Readonly<Record<string, string>>;
-}
 
 export type HoldResult =
   /** The event that holds the funds, which determines the act that follows. */

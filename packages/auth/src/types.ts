@@ -1,5 +1,6 @@
 /** Types shared by the folders of this package. Source: contract, Sign-in and sessions. */
-import type { Environment } from '@coffer/kernel';
+import type { z } from 'zod';
+import type { identityBody, walletBody } from './sessions/bodies.ts';
 
 type IdentityType = 'wallet' | 'messenger' | 'email';
 
@@ -20,23 +21,8 @@ export interface FirstTouch {
   readonly gameKey?: string | undefined;
 }
 
-interface IdentityView {
-  /** An `idn_` id. */
-  readonly id: string;
-  readonly type: IdentityType;
-  readonly externalId: string;
-  readonly profile: Readonly<Record<string, string>>;
-}
-
-export interface WalletSummary {
-  /** A `wlt_` id. */
-  readonly id: string;
-  /** The public key, base58. */
-  readonly address: string;
-  readonly environment: Environment;
-  readonly custody: 'operator';
-  readonly status: 'active' | 'exported' | 'migrated';
-}
+type IdentityView = Readonly<z.output<typeof identityBody>>;
+export type WalletSummary = Readonly<z.output<typeof walletBody>>;
 
 export interface UserView {
   /** A `usr_` id. */

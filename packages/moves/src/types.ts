@@ -1,6 +1,6 @@
 /** The interface of moves to the treasury and the wallets. */
 import type { CommandContext, Deadline, Outcome, StreamEvent } from '@coffer/event-store';
-import type { MoveOperation } from './domain/move.events.ts';
+import type { MoveEvent } from './domain/move.events.ts';
 import type { MovePlace } from './domain/moveIds.ts';
 import type { MoveFailureCode } from './errors.ts';
 
@@ -13,23 +13,7 @@ export interface PayingWallet {
 }
 
 /** Everything a transfer needs: whoever carries it out has to ask nobody else. */
-export interface MoveOrder {
-  readonly operation: MoveOperation;
-  /** `ref` or `idempotencyKey`. */
-  readonly key: string;
-  readonly appId: string;
-  readonly userId: string;
-  readonly currencyId: number | null;
-  /** `native` or a base58 mint address. */
-  readonly mint: string;
-  readonly decimals: number;
-  readonly amount: bigint;
-  readonly from: PayingWallet;
-  readonly toAddress: string;
-  readonly requestedAt: string;
-  /** The user's wallet that must admit the move before it is requested, and keeps track of it until it ends. */
-  readonly admittedBy?: { readonly walletId: string; readonly ownerId: string } | undefined;
-}
+export type MoveOrder = Readonly<Omit<Extract<MoveEvent, { type: 'MoveRequested' }>['data'], 'moveId'>>;
 
 /** `pending` until something is signed (and again after an expiry); `submitted` while it may land. */
 type MoveStatus = 'pending' | 'submitted' | 'confirmed' | 'failed';

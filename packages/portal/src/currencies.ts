@@ -29,13 +29,7 @@ export const currency = z
     example: { id: 3, code: 'GEM', decimals: NATIVE_DECIMALS, mint: { test: 'native', live: null } },
   });
 
-export interface Currency {
-  readonly id: number;
-  readonly code: string;
-  readonly decimals: number;
-  /** `native`, a base58 mint address, or null if the currency is not on that chain. */
-  readonly mint: { readonly test: string | null; readonly live: string | null };
-}
+export type Currency = Readonly<z.output<typeof currency>>;
 
 interface CurrencyRow {
   readonly currency_id: number;

@@ -5,23 +5,7 @@
 import type { RecordedEvent, StreamEvent } from '@coffer/event-store';
 import { z } from 'zod';
 
-export interface StoredEventLine {
-  readonly position: string;
-  readonly stream: string;
-  readonly revision: number;
-  readonly id: string;
-  readonly type: string;
-  readonly data: unknown;
-  /** The exact stored text, if `JSON.stringify(data)` differs from it. */
-  readonly dataText?: string;
-  readonly metadata: unknown;
-  /** The exact stored text, if `JSON.stringify(metadata)` differs from it. */
-  readonly metadataText?: string;
-  /** ISO 8601 UTC with milliseconds. */
-  readonly recordedAt: string;
-}
-
-/** The same as a schema, for readers; input is checked more strictly. */
+/** For readers; input is checked more strictly. */
 export const storedLine = z.strictObject({
   position: z.string(),
   stream: z.string(),
@@ -29,11 +13,14 @@ export const storedLine = z.strictObject({
   id: z.string(),
   type: z.string(),
   data: z.unknown(),
+  /** The exact stored text, if `JSON.stringify(data)` differs from it. */
   dataText: z.string().optional(),
   metadata: z.unknown(),
+  /** The same of `metadata`. */
   metadataText: z.string().optional(),
   recordedAt: z.iso.datetime(),
 });
+type StoredEventLine = Readonly<z.output<typeof storedLine>>;
 
 export function storedEventLine(event: RecordedEvent): StoredEventLine {
   const data = parsed(event.data);
@@ -71,16 +58,13 @@ export interface ExportedEvent extends StreamEvent {
 /** As parsed: rebuilding it could change the order of its keys. */
 const storedObject = z.unknown().refine((value) => value !== undefined, 'is missing');
 
-const exportedLine = z.strictObject({
-  position: z.string(),
+const exportedLine = storedLine.extend({
   stream: z.string().min(1),
   revision: z.int().nonnegative(),
   id: z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case'),
   type: z.string().min(1),
   data: storedObject,
-  dataText: z.string().optional(),
   metadata: storedObject,
-  metadataText: z.string().optional(),
   recordedAt: z.iso.datetime().transform((text) => new Date(text)),
 });
 

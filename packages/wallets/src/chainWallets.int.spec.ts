@@ -2,12 +2,12 @@ import { createCommandHandler } from '@coffer/event-store';
 import { newId, Rejection } from '@coffer/kernel';
 import { createMoves } from '@coffer/moves';
 import { type MemoryRentSponsor, memoryRentSponsor } from '@coffer/moves/testing';
+import type { Currency } from '@coffer/portal';
 import { associatedTokenAddress } from '@coffer/solana';
 import { type MemoryChain, memoryChain, testWallet } from '@coffer/solana/testing';
 import { createTestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import {
-  type ChainCurrency,
   type ChainWallets,
   createChainWallets,
   type PlayerPlace,
@@ -42,7 +42,7 @@ describe('wallets on the chain', () => {
   let chain: MemoryChain;
   let chips: ReturnType<MemoryChain['createMint']>;
   let chainWallets: ChainWallets;
-  let currencies: readonly ChainCurrency[];
+  let currencies: readonly Currency[];
   let rentSponsor: MemoryRentSponsor;
   let place: PlayerPlace;
   let walletId: string;

@@ -2,11 +2,13 @@
  * What a player does with a wallet on the chain: look at it and send from it. Every call asks the chain, so that
  * anything sent there shows at once. Source: contract, Wallets.
  */
+
 import assert from 'node:assert/strict';
 import type { CommandContext, Deadline } from '@coffer/event-store';
 import type { Environment, UserPlace } from '@coffer/kernel';
 import { type Clock, isoTimeOf } from '@coffer/kernel';
 import { type MoveState, type Moves, type RentSponsor, withdrawalPlace, withRentPaid } from '@coffer/moves';
+import type { Currency } from '@coffer/portal';
 import {
   type Address,
   type Chain,
@@ -23,15 +25,6 @@ import type { Wallets } from './wallets.ts';
 
 /** A wallet that strangers filled with worthless tokens is shown in part. */
 const MOST_TOKENS = 1_000;
-
-/** A currency of the app, as far as the chain is concerned. */
-export interface ChainCurrency {
-  readonly id: number;
-  readonly code: string;
-  readonly decimals: number;
-  /** `native`, a base58 mint address, or null where it is not on that chain. */
-  readonly mint: Readonly<Record<Environment, string | null>>;
-}
 
 /** By currency id or by mint; neither means the native currency. */
 interface WantedAsset {
@@ -84,7 +77,7 @@ export interface ChainWalletsOptions {
   readonly clock: Clock;
   /** Throws `chain/not_configured`. */
   readonly chainOf: (environment: Environment) => Chain;
-  readonly currencies: (appId: string) => readonly ChainCurrency[] | Promise<readonly ChainCurrency[]>;
+  readonly currencies: (appId: string) => readonly Currency[] | Promise<readonly Currency[]>;
 }
 
 export function createChainWallets(options: ChainWalletsOptions): ChainWallets {
@@ -196,7 +189,7 @@ export function createChainWallets(options: ChainWalletsOptions): ChainWallets {
 }
 
 /** Currencies of an app on either chain, and one other. */
-const mintsOf = (known: readonly ChainCurrency[], another: string): readonly Address[] =>
+const mintsOf = (known: readonly Currency[], another: string): readonly Address[] =>
   [...known.flatMap(({ mint }) => [mint.test, mint.live]), another].filter(
     (mint): mint is Address => mint !== null && mint !== 'native',
   );
@@ -221,7 +214,7 @@ function rejectionOf(problem: TransferProblem, amount: bigint) {
 type LabelOf = (mint: string) => Pick<WalletBalance['native'], 'currency' | 'currencyId'>;
 
 /** If several currencies name one mint, the one with the lowest id labels it. */
-function labelsIn(known: readonly ChainCurrency[], environment: Environment): LabelOf {
+function labelsIn(known: readonly Currency[], environment: Environment): LabelOf {
   return (mint) => {
     const found = known.find((one) => one.mint[environment] === mint);
     return { currency: found?.code ?? null, currencyId: found?.id ?? null };

@@ -2,8 +2,8 @@
 import type { Deadline } from '@coffer/event-store';
 import type { SessionCaller } from '@coffer/http';
 import type { Clock, Environment } from '@coffer/kernel';
+import type { Currency } from '@coffer/portal';
 import type { Chain } from '@coffer/solana';
-import type { ChainCurrency } from './chainWallets.ts';
 import type { WalletPlace } from './domain/walletIds.ts';
 import { reject } from './errors.ts';
 import { isRecent, reauthenticationRequired } from './recentSignIn.ts';
@@ -29,7 +29,7 @@ export interface ExportGuardOptions {
   readonly exportFloor: (
     place: AppPlace,
   ) => Promise<Readonly<Record<string, bigint>>> | Readonly<Record<string, bigint>>;
-  readonly currencies: (appId: string) => Promise<readonly ChainCurrency[]> | readonly ChainCurrency[];
+  readonly currencies: (appId: string) => Promise<readonly Currency[]> | readonly Currency[];
   /** Whether there is a move from or to the wallet that has not ended. The wallet's stream decides on later ones. */
   readonly hasMovesInFlight: (place: WalletPlace, deadline: Deadline) => Promise<boolean>;
   /** Throws `chain/not_configured`. */

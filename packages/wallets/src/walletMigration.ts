@@ -6,8 +6,8 @@
 import type { CommandContext, CommandHandler, Deadline } from '@coffer/event-store';
 import { type Clock, type Environment, isoTimeOf, type UserPlace } from '@coffer/kernel';
 import { isRentOfApp, type MoveState, type Moves, type RentSponsor, sweepPlace } from '@coffer/moves';
+import type { Currency } from '@coffer/portal';
 import { type Chain, canSpare, mintDecimals, movableOf, NATIVE_DECIMALS, planTransfer } from '@coffer/solana';
-import type { ChainCurrency } from './chainWallets.ts';
 import type { ProvisionedWallet } from './domain/wallet.state.ts';
 import { wallet } from './domain/wallet.ts';
 import { walletStreamName } from './domain/walletIds.ts';
@@ -59,7 +59,7 @@ export function createWalletMigration({
   readonly clock: Clock;
   /** Throws `chain/not_configured`. */
   readonly chainOf: (environment: Environment) => Chain;
-  readonly currencies: (appId: string) => readonly ChainCurrency[] | Promise<readonly ChainCurrency[]>;
+  readonly currencies: (appId: string) => readonly Currency[] | Promise<readonly Currency[]>;
 }): WalletMigration {
   return {
     async migrate(place, ref, context) {

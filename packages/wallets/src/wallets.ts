@@ -5,7 +5,6 @@
 import assert from 'node:assert/strict';
 import type { CommandContext, CommandHandler, Deadline, StreamEvent } from '@coffer/event-store';
 import {
-  type Environment,
   encodeBase58,
   type FailPoint,
   isId,
@@ -14,7 +13,7 @@ import {
   type UserPlace,
 } from '@coffer/kernel';
 import { walletEvents } from './domain/wallet.events.ts';
-import type { ProvisionedWallet, Successor, WalletState, WalletStatus } from './domain/wallet.state.ts';
+import type { ProvisionedWallet, Successor, WalletState } from './domain/wallet.state.ts';
 import { wallet } from './domain/wallet.ts';
 import { type WalletPlace, walletIdOf, walletStreamName } from './domain/walletIds.ts';
 import { retireKey } from './sealedKeys.ts';
@@ -35,14 +34,7 @@ function walletOwnerIn(event: StreamEvent): UserPlace | undefined {
 }
 
 /** A wallet in a user's session. Source: specification, Wallet summary. */
-export interface WalletSummary {
-  readonly id: string;
-  /** The public key, in base58. */
-  readonly address: string;
-  readonly environment: Environment;
-  readonly custody: 'operator';
-  readonly status: WalletStatus;
-}
+type WalletSummary = Pick<WalletView, 'id' | 'address' | 'environment' | 'custody' | 'status'>;
 
 export const walletSummary = ({
   id,

@@ -40,3 +40,4 @@ export const accountEvents = eventCodec({
 });
 
 export type AccountEvent = EventIn<typeof accountEvents>;
+export type HoldOrder = Extract<AccountEvent, { type: 'FundsHeld' }>['data'];

@@ -1,12 +1,9 @@
 /** The state of a player's account: its funds, its holds and the entries that it has seen. */
 import { Map as PersistentMap } from 'immutable';
-import type { EntryReason } from './account.events.ts';
-import type { EntryId, HoldId, HoldPurpose } from './accountIds.ts';
+import type { EntryReason, HoldOrder } from './account.events.ts';
+import type { EntryId, HoldId } from './accountIds.ts';
 
-export interface OpenHold {
-  readonly amount: bigint;
-  readonly purpose: HoldPurpose;
-  readonly request: Readonly<Record<string, string>>;
+export interface OpenHold extends Omit<HoldOrder, 'holdId'> {
   readonly heldAtRevision: number;
 }
 

@@ -12,10 +12,10 @@ import {
 } from '@coffer/kernel';
 import { z } from 'zod';
 import { reject } from '../errors.ts';
-import { type AccountEvent, accountEvents, type EntryReason } from './account.events.ts';
+import { type AccountEvent, accountEvents, type EntryReason, type HoldOrder } from './account.events.ts';
 import { decodeAccount, encodeAccount } from './account.snapshot.ts';
 import { type Account, type Entry, initialState, type OpenHold } from './account.state.ts';
-import { callerKeyOf, type EntryId, type HoldId, type HoldPurpose, purposeOf } from './accountIds.ts';
+import { callerKeyOf, type EntryId, type HoldId, purposeOf } from './accountIds.ts';
 
 // Stream
 
@@ -56,13 +56,7 @@ interface EntryContent {
 export type AccountCommand =
   | ({ readonly type: 'CreditAccount' } & EntryContent)
   | ({ readonly type: 'DebitAccount' } & EntryContent)
-  | {
-      readonly type: 'HoldFunds';
-      readonly holdId: HoldId;
-      readonly amount: bigint;
-      readonly purpose: HoldPurpose;
-      readonly request: Readonly<Record<string, string>>;
-    }
+  | ({ readonly type: 'HoldFunds' } & HoldOrder)
   | { readonly type: 'CloseHold'; readonly holdId: HoldId; readonly payout: bigint };
 
 export type AccountAnswer = EntryAnswer | HoldAnswer | CloseAnswer;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 const time = z.iso.datetime({ precision: 3 });
 
-const identityBody = z
+export const identityBody = z
   .strictObject({
     id: idText('idn'),
     type: z.enum(['wallet', 'messenger', 'email']),

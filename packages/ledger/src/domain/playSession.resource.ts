@@ -101,13 +101,9 @@ export const sessionsQuery = z.strictObject({
 
 // Answers
 
+const terms = { sessionId, userId, gameCode: z.string(), currency, lockAmount: figure, balance: figure };
 export const openedSession = z.object({
-  sessionId,
-  userId,
-  gameCode: z.string(),
-  currency,
-  lockAmount: figure,
-  balance: figure,
+  ...terms,
   status: z.literal('open'),
   openedAt: timestamp,
 });
@@ -118,20 +114,17 @@ export const placedBet = z.object({
   balance: figure,
   status: z.literal('accepted'),
 });
-export const creditedWin = z.object({
+const uuid = z.string();
+const afterBet = {
   sessionId,
-  transactionUuid: z.string(),
-  betTransactionUuid: z.string(),
+  transactionUuid: uuid,
+  betTransactionUuid: uuid,
   amount: figure,
   balance: figure,
-  status: z.literal('accepted'),
-});
+};
+export const creditedWin = z.object({ ...afterBet, status: z.literal('accepted') });
 export const rolledBackBet = z.object({
-  sessionId,
-  transactionUuid: z.string(),
-  betTransactionUuid: z.string(),
-  amount: figure,
-  balance: figure,
+  ...afterBet,
   status: z.enum(['rolled_back', 'remembered', 'already_rolled_back']),
 });
 export const sessionBalance = z.object({ sessionId, userId, currency, balance: figure, status });
@@ -151,12 +144,7 @@ export const batchResults = z.object({
   results: z.array(z.object({ status: z.int(), body: z.record(z.string(), z.unknown()) })),
 });
 export const sessionDetails = z.object({
-  sessionId,
-  userId,
-  gameCode: z.string(),
-  currency,
-  lockAmount: figure,
-  balance: figure,
+  ...terms,
   status,
   openedAt: timestamp,
   totalBet: figure,

@@ -11,6 +11,7 @@ import {
   TOKEN_PROGRAMS,
 } from '../programs/ids.ts';
 import type { Instruction } from '../programs/instruction.ts';
+import type { createAssociatedAccountIdempotent, transferChecked } from '../programs/token.ts';
 import { associatedTokenAddress } from '../web3/addresses.ts';
 import type { ReadTransaction } from '../web3/readTransaction.ts';
 import {
@@ -121,7 +122,8 @@ function run(accounts: Accounts, { programId, ...instruction }: Instruction): Ac
       program: at(5),
     });
   if (TOKEN_PROGRAMS.includes(programId) && data[0] === 12)
-    return moveTokens(accounts, programId, {
+    return moveTokens(accounts, {
+      program: programId,
       source: at(0),
       mint: at(1),
       destination: at(2),
@@ -139,7 +141,7 @@ function moveLamports(accounts: Accounts, from: Address, to: Address, lamports: 
 
 function createAccount(
   accounts: Accounts,
-  of: { payer: Address; address: Address; owner: Address; mint: Address; program: Address },
+  of: Parameters<typeof createAssociatedAccountIdempotent>[0],
 ): Accounts {
   if (of.address !== associatedTokenAddress(of.owner, of.mint, of.program))
     throw new ProgramError('InvalidSeeds');
@@ -153,18 +155,8 @@ function createAccount(
   return withAccount(funded, of.address, { owner: of.program, lamports, data });
 }
 
-function moveTokens(
-  accounts: Accounts,
-  program: Address,
-  of: {
-    source: Address;
-    mint: Address;
-    destination: Address;
-    owner: Address;
-    amount: bigint;
-    decimals: number;
-  },
-): Accounts {
+function moveTokens(accounts: Accounts, of: Parameters<typeof transferChecked>[0]): Accounts {
+  const { program } = of;
   const mint = mintAt(accounts, of.mint);
   const source = tokenAccountAt(accounts, of.source);
   const destination = tokenAccountAt(accounts, of.destination);

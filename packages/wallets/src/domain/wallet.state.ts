@@ -1,15 +1,10 @@
 /** A wallet's standing and the moves that it has admitted. */
+import type { WalletEvent } from './wallet.events.ts';
 
 /** A wallet that is no longer `active` is followed by one of the next generation, and never becomes active again. */
-export type WalletStatus = 'active' | 'exported' | 'migrated';
+type WalletStatus = 'active' | 'exported' | 'migrated';
 
-export interface WalletFacts {
-  readonly walletId: string;
-  readonly userId: string;
-  readonly address: string;
-  readonly generation: number;
-  readonly provisionedAt: string;
-}
+export type WalletFacts = Extract<WalletEvent, { type: 'WalletProvisioned' }>['data'];
 
 /** The wallet that follows: its id is derived from the owner, and its key is durable before this one ends. */
 export interface Successor {

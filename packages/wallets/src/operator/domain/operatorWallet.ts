@@ -23,24 +23,14 @@ export const operatorWalletIdOf = ({ environment, appId, role }: OperatorWalletO
 export const operatorWalletStreamName = (owner: OperatorWalletOwner): string =>
   streamName(CATEGORY, owner.environment, owner.appId, operatorWalletIdOf(owner));
 
-export interface ProvisionedOperatorWallet {
-  readonly walletId: string;
-  readonly appId: string;
-  readonly role: OperatorWalletRole;
-  readonly address: string;
-  readonly provisionedAt: string;
-}
+export type ProvisionedOperatorWallet = OperatorWalletEvent['data'];
 
 /** Undefined until provisioned. */
 export type OperatorWalletState = ProvisionedOperatorWallet | undefined;
 
 /** Derived entirely from the owner and the sealed key's row, so that everybody makes the same request. */
-export interface OperatorWalletCommand {
+export interface OperatorWalletCommand extends Omit<ProvisionedOperatorWallet, 'provisionedAt'> {
   readonly type: 'ProvisionOperatorWallet';
-  readonly walletId: string;
-  readonly appId: string;
-  readonly role: OperatorWalletRole;
-  readonly address: string;
   readonly at: Date;
 }
 
