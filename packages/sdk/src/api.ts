@@ -24,6 +24,19 @@ export interface Resources {
   readonly ReconcileWarning: ReconcileWarning;
   readonly Totals: Totals;
   readonly Account: Account;
+  readonly LockRequest: LockRequest;
+  readonly ConfirmRequest: ConfirmRequest;
+  readonly SettlePoolRequest: SettlePoolRequest;
+  readonly Payout: Payout;
+  readonly RefundPoolRequest: RefundPoolRequest;
+  readonly LockedStake: LockedStake;
+  readonly ConfirmedStake: ConfirmedStake;
+  readonly SettledPool: SettledPool;
+  readonly PaidStake: PaidStake;
+  readonly RefundedPool: RefundedPool;
+  readonly RefundedStake: RefundedStake;
+  readonly Pool: Pool;
+  readonly Stake: Stake;
   readonly TransferRequest: TransferRequest;
   readonly TreasuryBalanceRequest: TreasuryBalanceRequest;
   readonly TreasuryMove: TreasuryMove;
@@ -274,6 +287,125 @@ export interface Account {
   /** Base units. */
   readonly held: bigint;
 }
+export interface LockRequest {
+  /** Your id for the pool. The first stake opens it. */
+  readonly poolId: string;
+  /** Your id for the bet, unique in its pool. A repeat gets the same answer; other content under the same id is refused. */
+  readonly betId: string;
+  /** The player. */
+  readonly userId: string;
+  /** The id of one of the app's currencies. */
+  readonly currency: number;
+  /** Base units, at least 1. */
+  readonly amount: bigint;
+}
+export interface ConfirmRequest {
+  /** Your id for the pool. The first stake opens it. */
+  readonly poolId: string;
+  /** Your id for the bet, unique in its pool. A repeat gets the same answer; other content under the same id is refused. */
+  readonly betId: string;
+}
+export interface SettlePoolRequest {
+  /** Your id for the pool. The first stake opens it. */
+  readonly poolId: string;
+  /** The id of one of the app's currencies. */
+  readonly currency: number;
+  /** What the house keeps. Base units; 0 is allowed. */
+  readonly rake: bigint;
+  readonly payouts: readonly Payout[];
+}
+export interface Payout {
+  /** Your id for the bet, unique in its pool. A repeat gets the same answer; other content under the same id is refused. */
+  readonly betId: string;
+  /** The player. */
+  readonly userId: string;
+  /** Base units; 0 is allowed, and is what a bet gets that is not named. */
+  readonly payout: bigint;
+}
+export interface RefundPoolRequest {
+  /** Your id for the pool. The first stake opens it. */
+  readonly poolId: string;
+  /** Your own words, recorded with the refund. */
+  readonly reason?: string;
+}
+export interface LockedStake {
+  readonly poolId: string;
+  readonly betId: string;
+  readonly userId: string;
+  readonly currency: number;
+  /** Base units. */
+  readonly amount: bigint;
+  readonly status: 'locked';
+  /** From then on the stake may be released unless it is confirmed. */
+  readonly confirmBy: string;
+}
+export interface ConfirmedStake {
+  readonly poolId: string;
+  readonly betId: string;
+  readonly userId: string;
+  readonly currency: number;
+  /** Base units. */
+  readonly amount: bigint;
+  readonly status: 'confirmed';
+}
+export interface SettledPool {
+  readonly poolId: string;
+  readonly status: 'settled';
+  /** The confirmed stakes: rake and paid together. */
+  readonly staked: bigint;
+  /** Base units. */
+  readonly rake: bigint;
+  /** Base units. */
+  readonly paid: bigint;
+  /** As in the first request. */
+  readonly payouts: readonly PaidStake[];
+  /** Bets that were not confirmed: their stakes are given back. */
+  readonly released: readonly string[];
+}
+export interface PaidStake {
+  readonly betId: string;
+  readonly userId: string;
+  /** Base units. */
+  readonly payout: bigint;
+}
+export interface RefundedPool {
+  readonly poolId: string;
+  readonly status: 'refunded';
+  readonly refunds: readonly RefundedStake[];
+}
+export interface RefundedStake {
+  readonly betId: string;
+  readonly userId: string;
+  /** Base units. */
+  readonly amount: bigint;
+}
+export interface Pool {
+  readonly poolId: string;
+  readonly currency: number;
+  readonly status: 'open' | 'settled' | 'refunded';
+  /** What is locked and confirmed together; released stakes are left out. */
+  readonly staked: bigint;
+  /** Base units. */
+  readonly confirmed: bigint;
+  /** Base units. */
+  readonly locked: bigint;
+  /** How many of the stakes that the end of the pool credits have been credited. */
+  readonly credits: {
+    readonly done: number;
+    readonly of: number;
+  };
+}
+export interface Stake {
+  readonly betId: string;
+  readonly userId: string;
+  /** Base units. */
+  readonly amount: bigint;
+  readonly status: 'locked' | 'confirmed' | 'released' | 'settled' | 'refunded';
+  /** Null while the pool is open, and for a stake that was released. */
+  readonly payout: bigint | null;
+  /** When it was locked. */
+  readonly at: string;
+}
 export interface TransferRequest {
   /** The player. */
   readonly userId: string;
@@ -519,6 +651,19 @@ export const shapes: ShapesOf<Resources> = {
   ReconcileWarning: { fields: { code: 'text', subject: 'text', sessions: 'texts', consumer: { optional: 'text' }, eventId: { optional: 'text' }, eventType: { optional: 'text' }, reason: { optional: 'text' }, skippedAt: { optional: 'text' } } },
   Totals: { fields: { currency: 'text', available: 'signedFigure', held: 'signedFigure', pools: 'signedFigure', house: 'signedFigure', referrals: 'signedFigure', external: 'signedFigure', adjustments: 'signedFigure' } },
   Account: { fields: { currency: 'text', currencyId: 'number', available: 'figure', held: 'figure' } },
+  LockRequest: { fields: { poolId: 'text', betId: 'text', userId: 'text', currency: 'number', amount: 'figure' } },
+  ConfirmRequest: { fields: { poolId: 'text', betId: 'text' } },
+  SettlePoolRequest: { fields: { poolId: 'text', currency: 'number', rake: 'figure', payouts: { list: () => shapes.Payout } } },
+  Payout: { fields: { betId: 'text', userId: 'text', payout: 'figure' } },
+  RefundPoolRequest: { fields: { poolId: 'text', reason: { optional: 'text' } } },
+  LockedStake: { fields: { poolId: 'text', betId: 'text', userId: 'text', currency: 'number', amount: 'figure', status: ['locked'], confirmBy: 'text' } },
+  ConfirmedStake: { fields: { poolId: 'text', betId: 'text', userId: 'text', currency: 'number', amount: 'figure', status: ['confirmed'] } },
+  SettledPool: { fields: { poolId: 'text', status: ['settled'], staked: 'figure', rake: 'figure', paid: 'figure', payouts: { list: () => shapes.PaidStake }, released: 'texts' } },
+  PaidStake: { fields: { betId: 'text', userId: 'text', payout: 'figure' } },
+  RefundedPool: { fields: { poolId: 'text', status: ['refunded'], refunds: { list: () => shapes.RefundedStake } } },
+  RefundedStake: { fields: { betId: 'text', userId: 'text', amount: 'figure' } },
+  Pool: { fields: { poolId: 'text', currency: 'number', status: ['open', 'settled', 'refunded'], staked: 'figure', confirmed: 'figure', locked: 'figure', credits: { fields: { done: 'number', of: 'number' } } } },
+  Stake: { fields: { betId: 'text', userId: 'text', amount: 'figure', status: ['locked', 'confirmed', 'released', 'settled', 'refunded'], payout: { nullable: 'figure' }, at: 'text' } },
   TransferRequest: { fields: { userId: 'text', currency: 'number', amount: 'figure', ref: { optional: 'text' } } },
   TreasuryBalanceRequest: { fields: { userId: 'text', currency: 'number' } },
   TreasuryMove: { fields: { ref: 'text', moveId: 'text', kind: ['deposit', 'withdraw'], userId: 'text', currency: { nullable: 'number' }, amount: 'figure', toAddress: 'text', status: ['pending', 'submitted', 'confirmed', 'failed'], signature: { nullable: 'text' }, slot: { nullable: 'number' }, error: { nullable: () => shapes.MoveError }, createdAt: 'text', updatedAt: 'text' } },

@@ -1,5 +1,6 @@
 /** The client of a game backend: it holds the secret key and moves money. Never ship it to a browser. */
 import type { Account, VerifiedSession } from './api.ts';
+import { type CustodyClient, createCustodyClient } from './custody.ts';
 import { createLedgerClient, type LedgerClient } from './ledger.ts';
 import type { Fetch } from './platform.ts';
 import { readerOf } from './resources.ts';
@@ -30,6 +31,7 @@ export interface BackendClient {
   };
   readonly ledger: LedgerClient;
   readonly treasury: TreasuryClient;
+  readonly custody: CustodyClient;
   readonly wallets: ServerWalletsClient;
   readonly users: {
     readonly accounts: (userId: string, options?: CallOptions) => Promise<readonly Account[]>;
@@ -60,6 +62,7 @@ export function createBackendClient(client: BackendClientOptions): BackendClient
     },
     ledger: createLedgerClient(call),
     treasury: createTreasuryClient(call, policy.timing),
+    custody: createCustodyClient(call, policy.timing),
     wallets: createServerWalletsClient(call),
     users: {
       accounts: async (userId, options) => {

@@ -6,6 +6,7 @@ export const sdkErrors = {
   'sdk/unexpected_answer': 'What answered did not answer as Coffer does.',
   'sdk/not_signed_in': 'There is no session here, or it has ended: sign in again.',
   'sdk/not_settled': 'The move was still under way when the deadline came.',
+  'sdk/not_credited': 'The pool was open, or its credits were still under way, when the deadline came.',
 } as const;
 
 export type SdkErrorCode = keyof typeof sdkErrors;

@@ -2,7 +2,7 @@
 import { type Fields, fieldsOf } from './answers.ts';
 import type * as api from './api.ts';
 import type * as types from './ledgerTypes.ts';
-import { bodyOf, readerOf } from './resources.ts';
+import { bodyOf, pageOf, readerOf } from './resources.ts';
 import type { CallOptions } from './retry.ts';
 import { type Call, failureOf, queryOf, readBody, segment } from './transport.ts';
 
@@ -151,13 +151,6 @@ const readDetails = readerOf('SessionDetails');
 const readTransaction = readerOf('Transaction');
 const readReport = readerOf('Reconciled');
 const readCheck = readerOf('ReconcileCheck');
-
-const pageOf =
-  <Item>(readItem: (item: Fields) => Item) =>
-  (answer: Fields): types.Page<Item> => ({
-    items: answer.list('items', readItem),
-    nextCursor: answer.nullable('nextCursor', answer.text),
-  });
 
 /** From the details of `ledger/integrity_failed`. */
 const readDiscrepancies = (details: Fields): types.ReconcileReport => ({

@@ -1,8 +1,9 @@
 /** Reads and writes what the API takes and answers, by the shapes in `api.ts`. */
 import { encodeAmount } from './amounts.ts';
-import { type Fields, fieldsBy, type Shape } from './answers.ts';
+import { type Fields, fieldsBy, type ObjectShape, type Shape } from './answers.ts';
 import { type Resources, shapes } from './api.ts';
 import { encodeBase64 } from './base64.ts';
+import type { Page } from './ledgerTypes.ts';
 
 /** Every reader throws `sdk/unexpected_answer`. */
 export function readerOf<Name extends keyof Resources>(name: Name): (answer: Fields) => Resources[Name] {
@@ -17,8 +18,11 @@ export function bodyOf<Name extends keyof Resources>(
   name: Name,
   request: Given<Resources[Name]>,
 ): Readonly<Record<string, unknown>> {
-  const given: Readonly<Record<string, unknown>> = { ...request };
-  const fields: Readonly<Record<string, Shape>> = shapes[name].fields;
+  return encodedBy(shapes[name], request);
+}
+
+function encodedBy({ fields }: ObjectShape, value: object): Readonly<Record<string, unknown>> {
+  const given: Readonly<Record<string, unknown>> = { ...value };
   return Object.fromEntries(
     Object.entries(fields)
       .filter(([field]) => given[field] !== undefined)
@@ -31,5 +35,15 @@ function encoded(shape: Shape, value: unknown): unknown {
   // The shape matches the value's type; for callers without types, encodeAmount refuses anything but a bigint.
   if (shape === 'figure') return encodeAmount(value as bigint);
   if (shape === 'bytes') return encodeBase64(value as Uint8Array);
+  if (typeof shape === 'object' && 'list' in shape) {
+    return (value as readonly object[]).map((item) => encodedBy(shape.list(), item));
+  }
   return value;
 }
+
+export const pageOf =
+  <Item>(readItem: (item: Fields) => Item) =>
+  (answer: Fields): Page<Item> => ({
+    items: answer.list('items', readItem),
+    nextCursor: answer.nullable('nextCursor', answer.text),
+  });

@@ -2,14 +2,10 @@
 import type { TransferRequest, TreasuryBalance, TreasuryBalanceRequest, TreasuryMove } from './api.ts';
 import { sdkError } from './cofferError.ts';
 import type { Replayable } from './ledgerTypes.ts';
+import { type PollOptions, pollUntil } from './polling.ts';
 import { bodyOf, readerOf } from './resources.ts';
 import type { CallOptions, Timing } from './retry.ts';
 import { type Call, readBody } from './transport.ts';
-
-export interface SettledOptions extends CallOptions {
-  /** Between two polls, in milliseconds. Default 1,000. */
-  readonly pollMs?: number;
-}
 
 /** A move that will not change any more. */
 export type SettledMove = TreasuryMove & { readonly status: 'confirmed' | 'failed' };
@@ -30,13 +26,12 @@ export interface TreasuryClient {
    * minutes by default, even while the service cannot be reached. Then it rejects, with `sdk/not_settled` if
    * the move is still in flight; the move itself continues.
    */
-  readonly settled: (ref: string, options?: SettledOptions) => Promise<SettledMove>;
+  readonly settled: (ref: string, options?: PollOptions) => Promise<SettledMove>;
   readonly balance: (request: TreasuryBalanceRequest, options?: CallOptions) => Promise<TreasuryBalance>;
 }
 
 /** Longer than a transaction can wait for its block before it is lost and signed again. */
 const SETTLED_WITHIN_MS = 120_000;
-const POLL_MS = 1_000;
 
 const readMove = readerOf('TreasuryMove');
 const readBalance = readerOf('TreasuryBalance');
@@ -64,21 +59,22 @@ export function createTreasuryClient(call: Call, timing: Timing): TreasuryClient
     deposit: async (request, options) => transfer('/treasury/deposit', request, options),
     withdraw: async (request, options) => transfer('/treasury/withdraw', request, options),
     status,
-    settled: async (ref, { deadlineMs = SETTLED_WITHIN_MS, pollMs = POLL_MS, signal } = {}) => {
-      const deadline = timing.nowMs() + deadlineMs;
-      for (;;) {
-        const move = await status(ref, {
-          deadlineMs: deadline - timing.nowMs(),
-          ...(signal && { signal }),
-        });
-        if (isSettled(move)) return move;
-        if (timing.nowMs() + pollMs >= deadline) {
-          const details = { moveId: move.moveId, status: move.status };
-          throw sdkError('sdk/not_settled', { details, ref, retryable: true, outcome: 'unknown' });
-        }
-        await timing.sleep(pollMs, signal);
-      }
-    },
+    settled: (ref, { deadlineMs = SETTLED_WITHIN_MS, ...options } = {}) =>
+      pollUntil(
+        timing,
+        { deadlineMs, ...options },
+        async (within) => {
+          const move = await status(ref, within);
+          return isSettled(move) ? { done: true, value: move } : { done: false, last: move };
+        },
+        ({ moveId, status: under }) =>
+          sdkError('sdk/not_settled', {
+            details: { moveId, status: under },
+            ref,
+            retryable: true,
+            outcome: 'unknown',
+          }),
+      ),
     balance: async (request, options) => {
       const body = bodyOf('TreasuryBalanceRequest', request);
       return readBody(await call({ method: 'POST', path: '/treasury/balance', body }, options), readBalance);
