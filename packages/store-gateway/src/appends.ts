@@ -337,7 +337,8 @@ async function byDeadline<Result>(deadline: number, work: () => Promise<Result>)
   const result = work();
   if (leftMs > MAX_TIMER_MS) return result;
   const passed = Promise.withResolvers<never>();
-  const timer = setTimeout(() => passed.reject(late()), leftMs);
+  // Whoever waits holds a connection, which keeps the process alive; a gateway that has stopped ends at once.
+  const timer = setTimeout(() => passed.reject(late()), leftMs).unref();
   try {
     return await Promise.race([result, passed.promise]);
   } finally {

@@ -21,8 +21,6 @@ import { watch } from './testing/watch.ts';
 const perCall = { credentials: { username: credentials.user, password: credentials.password } };
 const STREAM = 'spec-test.app.1';
 
-/** A moment later, in a loop that waits for a condition. */
-
 /** Counts what is taken from a store, read by read, and which reads have not ended. */
 function counted(store: EventStore) {
   const reads: { events: number; isOpen: boolean }[] = [];
@@ -209,12 +207,16 @@ describe('a gateway that is stopped', () => {
       return never;
     };
     const world = await openWorld({ store: { ...store, append } });
-    const outcome = failureOf(world.client.appendToStream(STREAM, happened('this')));
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    const before = timers();
+    const options = { deadline: 600_000 };
+    const outcome = failureOf(world.client.appendToStream(STREAM, happened('this'), options));
     await began.promise;
     await world.stopGateway();
     expect(await outcome).to.be.instanceOf(Error);
     await world.close();
     await store.close();
+    await until(() => timers() <= before);
   });
 
   it('does not start if something else listens there', async () => {
