@@ -33,26 +33,21 @@ function refusesInOrder(command: PlaySessionCommand, rows: readonly Row[]): void
 }
 
 describe('play session: order of checks', () => {
+  const rolledBackUnseen = [opened(100n), remembered('r', 'b', 100n), settledOf100(unplayed)];
+  /** A win has the uuid `b`, which was also rolled back before. */
+  const winNamedB = [
+    opened(100n),
+    remembered('r', 'b', 100n),
+    betPlaced('a', 0n, 100n),
+    winCredited('b', 'a', 0n, 100n),
+    settledOf100(unplayed),
+  ];
   const bet = placeBet('b', 101n);
   const conflict = { transactionUuid: 'b', field: 'operation' };
   refusesInOrder(bet, [
     ['ledger/session_not_found', {}, []],
-    [
-      'ledger/transaction_conflict',
-      conflict,
-      [
-        opened(100n),
-        remembered('r', 'b', 100n),
-        betPlaced('a', 0n, 100n),
-        winCredited('b', 'a', 0n, 100n),
-        settledOf100(unplayed),
-      ],
-    ],
-    [
-      'ledger/bet_rolled_back',
-      { balance: 100n },
-      [opened(100n), remembered('r', 'b', 100n), settledOf100(unplayed)],
-    ],
+    ['ledger/transaction_conflict', conflict, winNamedB],
+    ['ledger/bet_rolled_back', { balance: 100n }, rolledBackUnseen],
     ['ledger/session_settled', {}, [opened(100n), settledOf100(unplayed)]],
     ['ledger/insufficient_balance', { balance: 100n, amount: 101n }, [opened(100n)]],
   ]);
@@ -72,22 +67,8 @@ describe('play session: order of checks', () => {
         settledOf100(unplayed),
       ],
     ],
-    [
-      'ledger/not_a_bet',
-      {},
-      [
-        opened(100n),
-        remembered('r', 'b', 100n),
-        betPlaced('a', 0n, 100n),
-        winCredited('b', 'a', 0n, 100n),
-        settledOf100(unplayed),
-      ],
-    ],
-    [
-      'ledger/bet_rolled_back',
-      { balance: 100n },
-      [opened(100n), remembered('r', 'b', 100n), settledOf100(unplayed)],
-    ],
+    ['ledger/not_a_bet', {}, winNamedB],
+    ['ledger/bet_rolled_back', { balance: 100n }, rolledBackUnseen],
     [
       'ledger/bet_rolled_back',
       { balance: 100n },

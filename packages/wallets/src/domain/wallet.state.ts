@@ -1,9 +1,6 @@
 /** A wallet's standing and the moves that it has admitted. */
 import type { WalletEvent } from './wallet.events.ts';
 
-/** A wallet that is no longer `active` is followed by one of the next generation, and never becomes active again. */
-type WalletStatus = 'active' | 'exported' | 'migrated';
-
 export type WalletFacts = Extract<WalletEvent, { type: 'WalletProvisioned' }>['data'];
 
 /** The wallet that follows: its id is derived from the owner, and its key is durable before this one ends. */
@@ -12,6 +9,7 @@ export interface Successor {
   readonly newAddress: string;
 }
 
+/** Otherwise it is followed by one of the next generation, and never becomes active again. */
 export interface ActiveWallet extends WalletFacts {
   readonly status: 'active';
 }

@@ -9,8 +9,8 @@ export interface Attack {
   readonly name: string;
   readonly build: (scene: PlantedScene) => Uint8Array;
   readonly verdict: Verdict;
-  /** The runtime executes it, given the signatures, so only our refusal prevents it. */
-  readonly works?: true;
+  /** The runtime would not execute it. It executes every other one that is refused: only our refusal prevents it. */
+  readonly failsAnyway?: true;
   /** It needs accounts or programs that only a machine of our own can plant. */
   readonly isPlanted?: true;
 }

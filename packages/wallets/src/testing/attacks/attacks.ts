@@ -48,39 +48,35 @@ export const ATTACKS: readonly Attack[] = [
     name: 'an account handed over',
     build: (scene) => build(scene, [handOver(scene)]),
     verdict: refused('authority_change'),
-    works: true,
   },
   {
     name: 'an account handed over inside a batch',
     build: (scene) =>
       build(scene, [batch(createRevokeInstruction(scene.held, scene.wallet), handOver(scene))]),
     verdict: refused('authority_change'),
-    works: true,
   },
   {
     name: 'an account handed over inside a batch in a batch',
     build: (scene) => build(scene, [batch(batch(handOver(scene)))]),
     verdict: refused('unknown_instruction'),
+    failsAnyway: true,
   },
   {
     name: 'an account handed over by a program that hides it',
     build: (scene) => build(scene, [relayed(handOver(scene))]),
     verdict: refused('account_handed_over'),
-    works: true,
     isPlanted: true,
   },
   {
     name: 'an account handed over by a program that hides it in a batch',
     build: (scene) => build(scene, [relayed(batch(handOver(scene)))]),
     verdict: refused('account_handed_over'),
-    works: true,
     isPlanted: true,
   },
   {
     name: 'a delegate',
     build: (scene) => build(scene, [createApproveInstruction(scene.held, scene.thief, scene.wallet, 1n)]),
     verdict: refused('approval'),
-    works: true,
   },
   {
     name: 'a delegate, checked, in a legacy transaction',
@@ -91,14 +87,12 @@ export const ATTACKS: readonly Attack[] = [
         { version: 'legacy' },
       ),
     verdict: refused('approval'),
-    works: true,
   },
   {
     name: 'a delegate by a program that hides it',
     build: (scene) =>
       build(scene, [relayed(createApproveInstruction(scene.held, scene.thief, scene.wallet, 1n))]),
     verdict: refused('account_handed_over'),
-    works: true,
     isPlanted: true,
   },
   {
@@ -110,7 +104,6 @@ export const ATTACKS: readonly Attack[] = [
         ),
       ]),
     verdict: refused('account_handed_over'),
-    works: true,
     isPlanted: true,
   },
   {
@@ -120,7 +113,6 @@ export const ATTACKS: readonly Attack[] = [
       return build(scene, [createCloseAccountInstruction(empty, scene.thief, scene.wallet)]);
     },
     verdict: refused('close_to_other'),
-    works: true,
     isPlanted: true,
   },
   {
@@ -143,14 +135,12 @@ export const ATTACKS: readonly Attack[] = [
       );
     },
     verdict: refused('close_sponsored'),
-    works: true,
     isPlanted: true,
   },
   {
     name: 'tokens burnt',
     build: (scene) => build(scene, [createBurnInstruction(scene.held, scene.mint, scene.wallet, 5n)]),
     verdict: refused('burn'),
-    works: true,
   },
   {
     name: 'the wallet itself given to a program',
@@ -161,7 +151,6 @@ export const ATTACKS: readonly Attack[] = [
         sponsored(scene),
       ),
     verdict: refused('account_assignment'),
-    works: true,
   },
   {
     name: 'the wallet itself given to a program, by one that hides it',
@@ -172,7 +161,6 @@ export const ATTACKS: readonly Attack[] = [
         sponsored(scene),
       ),
     verdict: refused('wallet_reassigned'),
-    works: true,
     isPlanted: true,
   },
   {
@@ -180,7 +168,6 @@ export const ATTACKS: readonly Attack[] = [
     build: (scene) =>
       build(scene, [SystemProgram.allocate({ accountPubkey: scene.wallet, space: 100 })], sponsored(scene)),
     verdict: refused('account_assignment'),
-    works: true,
   },
   {
     name: 'the wallet itself, once empty, made an account of a program',
@@ -200,7 +187,6 @@ export const ATTACKS: readonly Attack[] = [
         sponsored(scene),
       ),
     verdict: refused('account_assignment'),
-    works: true,
   },
   {
     name: 'a nonce in place of a blockhash',
@@ -210,6 +196,7 @@ export const ATTACKS: readonly Attack[] = [
         pay(scene, scene.thief, 1),
       ]),
     verdict: refused('nonce'),
+    failsAnyway: true,
   },
   {
     name: 'lamports of a token account for another',
@@ -220,7 +207,6 @@ export const ATTACKS: readonly Attack[] = [
       ]);
     },
     verdict: refused('lamports_to_other'),
-    works: true,
     isPlanted: true,
   },
   {
@@ -235,6 +221,7 @@ export const ATTACKS: readonly Attack[] = [
         ),
       ]),
     verdict: refused('multisig'),
+    failsAnyway: true,
   },
   {
     name: 'an instruction with a byte too many',
@@ -245,7 +232,6 @@ export const ATTACKS: readonly Attack[] = [
       ]);
     },
     verdict: refused('unknown_instruction'),
-    works: true,
   },
   {
     name: 'a program given new code',
@@ -259,6 +245,7 @@ export const ATTACKS: readonly Attack[] = [
         ),
       ]),
     verdict: refused('refused_program'),
+    failsAnyway: true,
   },
   {
     name: 'a fee that burns what the wallet has',
@@ -269,7 +256,6 @@ export const ATTACKS: readonly Attack[] = [
         pay(scene, scene.thief, 1),
       ]),
     verdict: refused('priority_fee'),
-    works: true,
   },
   {
     name: 'a fee that burns what the wallet has, without a limit of units',
@@ -279,13 +265,11 @@ export const ATTACKS: readonly Attack[] = [
         pay(scene, scene.thief, 1),
       ]),
     verdict: refused('priority_fee'),
-    works: true,
   },
   {
     name: 'nothing but a fee',
     build: (scene) => build(scene, [ComputeBudgetProgram.setComputeUnitLimit({ units: 1_000 })]),
     verdict: refused('nothing_to_do'),
-    works: true,
   },
   {
     name: 'rent for accounts of others',
@@ -303,7 +287,6 @@ export const ATTACKS: readonly Attack[] = [
         }),
       ),
     verdict: refused('rent_of_others'),
-    works: true,
   },
   {
     name: 'two signers in addition to the payer',
@@ -320,14 +303,12 @@ export const ATTACKS: readonly Attack[] = [
       );
     },
     verdict: refused('other_signer'),
-    works: true,
     isPlanted: true,
   },
   {
     name: 'a payer that has not signed',
     build: (scene) => build(scene, [pay(scene, scene.thief, 1)], { payer: scene.sponsor.publicKey }),
     verdict: refused('fee_payer_signature'),
-    works: true,
   },
   {
     name: 'a payer that has signed something else',
@@ -337,7 +318,6 @@ export const ATTACKS: readonly Attack[] = [
       return changed(wire, 1, ...other.slice(1, 65));
     },
     verdict: refused('fee_payer_signature'),
-    works: true,
   },
   {
     name: 'a transaction that the wallet need not sign',
@@ -354,7 +334,6 @@ export const ATTACKS: readonly Attack[] = [
         sponsored(scene),
       ),
     verdict: refused('wallet_not_signer'),
-    works: true,
   },
   {
     name: 'version 1',
@@ -420,25 +399,21 @@ export const HIDDEN_PAYMENTS: readonly Omit<Attack, 'verdict'>[] = [
   {
     name: 'coins taken by a program that hides it',
     build: (scene) => build(scene, [relayed(pay(scene, scene.thief, 1_000_000_000))]),
-    works: true,
     isPlanted: true,
   },
   {
     name: 'tokens taken by a program that hides it',
     build: (scene) => build(scene, [relayed(takeTokens(scene))]),
-    works: true,
     isPlanted: true,
   },
   {
     name: 'tokens taken by a program that hides it in a batch',
     build: (scene) => build(scene, [relayed(batch(takeTokens(scene)))]),
-    works: true,
     isPlanted: true,
   },
   {
     name: 'tokens taken along with a declared payment',
     build: (scene) => build(scene, [takeTokens(scene, 5n), relayed(takeTokens(scene, 6n))]),
-    works: true,
     isPlanted: true,
   },
   {
@@ -448,7 +423,6 @@ export const HIDDEN_PAYMENTS: readonly Omit<Attack, 'verdict'>[] = [
         pay(scene, scene.wallet, 1_000_000_000),
         relayed(pay(scene, scene.thief, 1_000_000_000)),
       ]),
-    works: true,
     isPlanted: true,
   },
   {
@@ -461,13 +435,11 @@ export const HIDDEN_PAYMENTS: readonly Omit<Attack, 'verdict'>[] = [
         relayed(createCloseAccountInstruction(made, scene.thief, scene.wallet)),
       ]);
     },
-    works: true,
     isPlanted: true,
   },
   {
     name: 'coins put by a program that hides it into an account of ours that somebody else may close',
     build: (scene) => build(scene, [relayed(pay(scene, closableBy(scene.thief, scene), 1_000_000_000))]),
-    works: true,
     isPlanted: true,
   },
   {
@@ -480,7 +452,6 @@ export const HIDDEN_PAYMENTS: readonly Omit<Attack, 'verdict'>[] = [
         relayed(pay(scene, scene.thief, 2_000_000)),
       ]);
     },
-    works: true,
     isPlanted: true,
   },
 ];

@@ -17,7 +17,6 @@ export const CLAIMABLE: readonly Attack[] = [
     name: 'coins in an account of the token program, for whoever initializes it',
     build: (scene) => build(scene, [createSeeded(scene, TOKEN_PROGRAM_ID)]),
     verdict: refused('account_assignment'),
-    works: true,
   },
   {
     name: 'coins in an account of the token program that will keep its owner, for whoever initializes it',
@@ -30,7 +29,6 @@ export const CLAIMABLE: readonly Attack[] = [
         ),
       ]),
     verdict: refused('account_assignment'),
-    works: true,
   },
   {
     name: 'coins in an account of the token program, initialized for another',
@@ -42,7 +40,6 @@ export const CLAIMABLE: readonly Attack[] = [
       ]);
     },
     verdict: refused('account_assignment'),
-    works: true,
   },
   {
     name: 'coins in an account of the token program, initialized for another by a program that hides it',
@@ -54,7 +51,6 @@ export const CLAIMABLE: readonly Attack[] = [
       ]);
     },
     verdict: refused('account_assignment'),
-    works: true,
     isPlanted: true,
   },
   {
@@ -68,26 +64,22 @@ export const CLAIMABLE: readonly Attack[] = [
       ]);
     },
     verdict: refused('account_assignment'),
-    works: true,
     isPlanted: true,
   },
   {
     name: 'coins in a stake, for whoever initializes it',
     build: (scene) => build(scene, [createSeeded(scene, StakeProgram.programId, StakeProgram.space)]),
     verdict: refused('account_assignment'),
-    works: true,
   },
   {
     name: 'coins in a nonce, for whoever initializes it',
     build: (scene) => build(scene, [createSeeded(scene, SystemProgram.programId, NONCE_ACCOUNT_LENGTH)]),
     verdict: refused('account_assignment'),
-    works: true,
   },
   {
     name: 'coins in an account of any program',
     build: (scene) => build(scene, [createSeeded(scene, RELAY_PROGRAM)]),
     verdict: refused('account_assignment'),
-    works: true,
   },
   {
     name: 'coins that the wallet keeps by way of a seed, taken',
@@ -106,7 +98,6 @@ export const CLAIMABLE: readonly Attack[] = [
       ]);
     },
     verdict: refused('account_assignment'),
-    works: true,
     isPlanted: true,
   },
   {
@@ -124,7 +115,6 @@ export const CLAIMABLE: readonly Attack[] = [
       ]);
     },
     verdict: refused('account_assignment'),
-    works: true,
     isPlanted: true,
   },
   {
@@ -143,7 +133,6 @@ export const CLAIMABLE: readonly Attack[] = [
       ]);
     },
     verdict: refused('account_assignment'),
-    works: true,
     isPlanted: true,
   },
   {
@@ -156,7 +145,6 @@ export const CLAIMABLE: readonly Attack[] = [
       ]);
     },
     verdict: refused('nonce'),
-    works: true,
     isPlanted: true,
   },
   {
@@ -170,7 +158,6 @@ export const CLAIMABLE: readonly Attack[] = [
         }),
       ]),
     verdict: refused('nonce'),
-    works: true,
     isPlanted: true,
   },
   {
@@ -185,7 +172,6 @@ export const CLAIMABLE: readonly Attack[] = [
         }),
       ]),
     verdict: refused('nonce'),
-    works: true,
     isPlanted: true,
   },
 ];
