@@ -40,7 +40,7 @@ describe('the log of the former release', () => {
   let applied: Readonly<Record<string, Readonly<Record<string, string>>>>;
   let database: TestDatabase;
   let imported: ImportResult;
-  let node: Omit<World, 'databaseUrl'>;
+  let node: Omit<World, 'databaseUrl' | 'pool'>;
   let test: AppPlace;
 
   /** As that release did at a start: each file, and a row in a table of its schema. */

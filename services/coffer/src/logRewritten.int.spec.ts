@@ -2,7 +2,7 @@
  * The log alone restored to an older state, under a running service and under one that starts: everything else has
  * seen events that never happened. Source: architecture, Consumers (`store/log_rewritten`).
  */
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { migrateAll } from '@coffer/host';
 import {
   type Answer,
@@ -63,7 +63,7 @@ describeLogTable('its last rows are removed', 'a service whose log is put back t
 
   before(async () => {
     world = await startWorld({ environment: { COFFER_REACTION_GRACE_MS: '0' } });
-    pool = createPool({ connectionString: world.databaseUrl, applicationName: 'spec', onIdleError() {} });
+    pool = world.pool;
     place = (await setUpApp(world.client)).test;
     const over = await place.newSession('30');
     requireStatus(await place.settle({ sessionId: over.sessionId }), 200);
@@ -89,10 +89,7 @@ describeLogTable('its last rows are removed', 'a service whose log is put back t
     );
     lost = Number(rowCount);
   });
-  after(async () => {
-    await pool.end();
-    await world.stop();
-  });
+  after(() => world.stop());
 
   it('stops its consumers, says so, and is not ready', () => expectAlarms(world));
 
@@ -118,17 +115,11 @@ describeLogTable('its last rows are removed', 'a service whose log is put back t
 
   it('refuses a reset while consumers run', async () => {
     const other = await startWorld();
-    const otherPool = createPool({
-      connectionString: other.databaseUrl,
-      applicationName: 'spec',
-      onIdleError() {},
-    });
     await eventually('its consumers run', async () => {
       const live = await consumerMetric(other.url, 'coffer_consumer_live');
       return CONSUMERS.every((name) => live[name] === 1) || undefined;
     });
-    const refusal = await resetConsumers(otherPool).catch((error: unknown) => error);
-    await otherPool.end();
+    const refusal = await resetConsumers(other.pool).catch((error: unknown) => error);
     await other.stop();
     expect(String(refusal)).to.include('Stop every service first');
   });

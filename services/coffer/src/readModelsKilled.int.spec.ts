@@ -4,7 +4,7 @@
  */
 
 import { type Consumer, type ConsumerAlarm, readCheckpoint } from '@coffer/consumers';
-import { createPool, type Pool, withTransaction } from '@coffer/database';
+import { type Pool, withTransaction } from '@coffer/database';
 import { type Death, doomedPool } from '@coffer/database/testing';
 import { createCommandHandler, type EventStore, type RecordedEvent } from '@coffer/event-store';
 import { openStoreOf, requireStatus, setUpApp, textOf } from '@coffer/host/testing';
@@ -48,12 +48,7 @@ describe('the consumer of the read models, killed at any statement', () => {
     const payouts = [{ betId: 'bet-1', userId, payout: '4' }];
     const end = { poolId: 'round-1', currency: 2, rake: '1', payouts };
     requireStatus(await test.post('/custody/settle', end), 200);
-    pool = createPool({
-      connectionString: world.databaseUrl,
-      applicationName: 'spec',
-      // Connections are broken on purpose.
-      onIdleError() {},
-    });
+    pool = world.pool;
     store = inFullPages(await openStoreOf(world.databaseUrl));
     const moves = createMoves({ handler: createCommandHandler({ store }), store });
     await moves.request(treasuryMovePlace('test', depositOf().appId, 'ref-1'), depositOf(), {
@@ -65,7 +60,6 @@ describe('the consumer of the read models, killed at any statement', () => {
   });
   after(async () => {
     await store.close();
-    await pool.end();
     await world.stop();
   });
   beforeEach(() => {

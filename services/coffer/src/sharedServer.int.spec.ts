@@ -24,7 +24,7 @@ const THEIRS: ReadonlySet<unknown> = new Set(OF_OTHERS.map(({ stream }) => strea
 for (const backend of ['postgres', 'eventstoredb'] as const) {
   describe(`a service that shares its log with others, on ${backend}`, () => {
     let pool: Pool;
-    let node: Omit<World, 'databaseUrl'>;
+    let node: Omit<World, 'databaseUrl' | 'pool'>;
     const client = delegatingClient(() => node.client);
     let app: TestApp;
     let test: AppPlace;

@@ -1,6 +1,6 @@
 /** Writers and other transactions that do everything that makes readers of other logs skip or reorder events. */
 import { randomUUID } from 'node:crypto';
-import { createPool, type Pool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import type { PoolClient } from 'pg';
@@ -26,27 +26,24 @@ async function appendIn(session: PoolClient, stream: string): Promise<string> {
 }
 
 describe('a log under adverse transactions', () => {
-  const databases: TestDatabase[] = [];
-  const pools: Pool[] = [];
+  let database: TestDatabase;
+  let elsewhere: TestDatabase;
   const sessions: PoolClient[] = [];
   const writers: Writer[] = [];
   let store: EventStore;
 
   before(async () => {
-    for (const database of [await createTestDatabase(logTemplate), await createTestDatabase()]) {
-      const { connectionString } = database;
-      databases.push(database);
-      pools.push(createPool({ connectionString, applicationName: 'spec', onIdleError: () => undefined }));
-    }
-    const connectionString = databases[0]?.connectionString ?? '';
+    database = await createTestDatabase(logTemplate);
+    elsewhere = await createTestDatabase();
+    const { connectionString } = database;
     store = createPostgresEventStore({ connectionString, applicationName: 'reader' });
   });
   after(async () => {
     for (const session of sessions) session.release(true);
     await Promise.all(writers.map((writer) => writer.kill()));
     await store.close();
-    await Promise.all(pools.map((pool) => pool.end()));
-    for (const database of databases) await database.drop();
+    await database.drop();
+    await elsewhere.drop();
   });
   const sessionIn = async (pool: Pool): Promise<PoolClient> => {
     const session = await pool.connect();
@@ -55,8 +52,8 @@ describe('a log under adverse transactions', () => {
   };
 
   it('gives a subscriber every acknowledged event once, in one order without gaps', async () => {
-    const [pool, poolElsewhere] = pools;
-    if (!pool || !poolElsewhere) return expect.fail('There should be two databases.');
+    const { pool } = database;
+    const poolElsewhere = elsewhere.pool;
 
     // Each holds back the horizon, which matters to a reader that waits for it.
     for (const session of [await sessionIn(poolElsewhere), await sessionIn(pool)]) {
@@ -67,7 +64,7 @@ describe('a log under adverse transactions', () => {
 
     const early = follow(store, { pageSize: 37 });
     for (const name of ['one', 'two', 'three']) {
-      const connectionString = databases[0]?.connectionString ?? '';
+      const connectionString = database.connectionString;
       writers.push(startWriter({ connectionString, name, lanes: LANES, appendsPerLane: APPENDS_PER_LANE }));
     }
     let areWriting = true;

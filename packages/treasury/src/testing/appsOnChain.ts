@@ -1,7 +1,7 @@
 /** Apps that move money between their players' wallets and their treasury, on their own chain. For specs. */
 import { randomUUID } from 'node:crypto';
 import { launchDataOf } from '@coffer/auth/testing';
-import { createPool } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { type Client, requireStatus, type TestApp, textOf } from '@coffer/host/testing';
 import { buildTransfer, type OpenChains, signatureOf, type TransferOrder } from '@coffer/solana';
 import { eventually } from '@coffer/testing';
@@ -21,7 +21,7 @@ const FAST = { slotMs: 5, finality: { confirmedAfter: 1, finalizedAfter: 3 } } a
 /** What such a spec needs of the contexts, or of the service. */
 export interface StartedOnChain {
   readonly client: Client;
-  readonly databaseUrl: string;
+  readonly pool: Pool;
   readonly stop: () => Promise<void>;
 }
 
@@ -32,15 +32,13 @@ export async function startAppsOnChain<Started extends StartedOnChain>(
 ) {
   const chain = await startTestChain({ ...FAST, slotMs });
   const world = await start(chain.chains);
-  const pool = createPool({ connectionString: world.databaseUrl, applicationName: 'spec', onIdleError() {} });
-  const signer = createSigner({ pool, masterKeys });
+  const signer = createSigner({ pool: world.pool, masterKeys });
   return {
     ...chain,
     world,
-    pool,
+    pool: world.pool,
     newApp: () => newApp(world.client, chain, signer),
     async stop() {
-      await pool.end();
       await world.stop();
       await chain.stop();
     },

@@ -1,5 +1,6 @@
 /** The whole service in this process, with a database of its own, for specs that use HTTP. */
 import { randomBytes } from 'node:crypto';
+import type { Pool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import { roles as allRoles, migrateAll, type Role } from '@coffer/host';
 import { type Client, createClient } from '@coffer/host/testing';
@@ -21,6 +22,7 @@ export interface World {
   /** Undefined unless the environment enables the store gateway. */
   readonly storeGatewayPort: number | undefined;
   readonly databaseUrl: string;
+  readonly pool: Pool;
   /** The service's log, one JSON object per entry; at level `info` and above unless LOG_LEVEL says otherwise. */
   readonly logLines: readonly string[];
   /**
@@ -64,6 +66,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     return {
       ...node,
       databaseUrl: database.connectionString,
+      pool: database.pool,
       stop: async () => {
         try {
           await node.stop();
@@ -87,7 +90,7 @@ const A_DAY_MS = 24 * 60 * 60 * 1000;
 export async function startNode(
   databaseUrl: string,
   { environment = {}, roles = allRoles, wrapStore, chains = noChains }: WorldOptions = {},
-): Promise<Omit<World, 'databaseUrl'>> {
+): Promise<Omit<World, 'databaseUrl' | 'pool'>> {
   const eventStoreUrl = await eventStoreUrlOf(databaseUrl);
   const operatorToken = `op_${randomBytes(32).toString('base64url')}`;
   const logLines: string[] = [];
