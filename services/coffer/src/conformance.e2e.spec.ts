@@ -9,7 +9,14 @@ import { AssertionError } from 'node:assert';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readCheckpoint } from '@coffer/consumers';
 import type { Pool } from '@coffer/database';
-import { type AppPlace, type Client, createClient, setUpApp, type TestApp } from '@coffer/host/testing';
+import {
+  type AppPlace,
+  type Client,
+  createClient,
+  requireStatus,
+  setUpApp,
+  type TestApp,
+} from '@coffer/host/testing';
 import type { Environment } from '@coffer/kernel';
 import { type Explained, explain, type Run, SEED } from '@coffer/ledger/testing';
 import { liveReadSchema, READ_MODELS_CONSUMER } from '@coffer/read-models';
@@ -67,6 +74,27 @@ const REACHED: readonly string[] = [
   'settle settled',
   'settle replayed',
   'settle ledger/transaction_conflict',
+  'lock locked',
+  'lock replayed',
+  'lock users/not_found',
+  'lock custody/unknown_currency',
+  'lock custody/idempotency_conflict',
+  'lock custody/pool_closed',
+  'lock custody/insufficient_funds',
+  'confirm confirmed',
+  'confirm replayed',
+  'confirm custody/pool_not_found',
+  'confirm custody/bet_not_found',
+  'settlePool settled',
+  'settlePool replayed',
+  'settlePool custody/idempotency_conflict',
+  'settlePool custody/unknown_bet',
+  'settlePool custody/bet_not_confirmed',
+  'settlePool custody/conservation_violated',
+  'settlePool custody/pool_closed',
+  'refundPool refunded',
+  'refundPool replayed',
+  'refundPool custody/pool_closed',
   'balance open',
   'balance settled',
   'figures answered',
@@ -103,6 +131,10 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
     const apps = [await setUpApp(client)];
     // Another app with the same players, whose accounts there are separate.
     apps.push(await setUpApp(client, { scope: apps[0]?.scopeId ?? '' }));
+    for (const { appId } of apps) {
+      const settings = { poolEscrowEnabled: true };
+      requireStatus(await client.post(`/portal/app/${appId}/settings`, { settings }), 200);
+    }
     const users = await newUsers(apps);
     places = apps.flatMap(({ test, live }) => [test, live].map(placeOf));
     await play(users);

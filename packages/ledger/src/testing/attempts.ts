@@ -1,6 +1,7 @@
 /** The requests to the ledger and their answers: what the checker knows about a run. */
 import assert from 'node:assert/strict';
 import { accountsErrors } from '@coffer/accounts';
+import { custodyErrors } from '@coffer/custody/testing';
 import type { StreamEvent } from '@coffer/event-store';
 import type { Environment, ErrorCatalog } from '@coffer/kernel';
 import { usersErrors } from '@coffer/users';
@@ -69,13 +70,22 @@ export function operationsOf({ call }: Attempt): readonly Asked[] {
   }
 }
 
-const catalogue: ErrorCatalog = { ...accountsErrors, ...ledgerErrors, ...usersErrors };
+const catalogue: ErrorCatalog = {
+  ...accountsErrors,
+  ...custodyErrors,
+  ...ledgerErrors,
+  ...usersErrors,
+};
 
 /** The answer as it is on the wire. */
 export function receivedOf(answer: Answer): Received {
   if (answer.accepted) {
     const { body, replayed } = answer;
-    return { status: 'openedAt' in body ? 201 : 200, text: JSON.stringify(body), replayed };
+    return {
+      status: 'openedAt' in body || 'confirmBy' in body ? 201 : 200,
+      text: JSON.stringify(body),
+      replayed,
+    };
   }
   const { code, details } = answer;
   const entry = Object.entries(catalogue).find(([each]) => each === code)?.[1];

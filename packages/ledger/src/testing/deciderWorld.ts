@@ -191,6 +191,11 @@ export function createDeciderWorld(source: StateSource): DeciderWorld {
       }
       case 'settle':
         return settle(operation);
+      case 'lock':
+      case 'confirm':
+      case 'settlePool':
+      case 'refundPool':
+        throw new Error('not taught: pools are played with the whole service');
     }
   }
 
@@ -223,7 +228,7 @@ export function createDeciderWorld(source: StateSource): DeciderWorld {
       return result;
     },
     books(currency) {
-      const books = { available: 0n, held: 0n, house: 0n, adjustments: 0n };
+      const books = { available: 0n, held: 0n, pools: 0n, house: 0n, adjustments: 0n };
       for (const [stream, events] of accounts.events) {
         if (!isIn(currency)(stream)) continue;
         for (const stored of events) {

@@ -8,6 +8,7 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { accountEvents, parseAccountStream, postingsOf } from '@coffer/accounts';
+import { poolEvents } from '@coffer/custody/testing';
 import type { StreamEvent } from '@coffer/event-store';
 import { decodeMetadata, idFromParts, messageOf, parseStreamName } from '@coffer/kernel';
 import { z } from 'zod';
@@ -20,7 +21,7 @@ import {
   type Run,
   receivedOf,
 } from './attempts.ts';
-import { logOperationOf } from './logOperations.ts';
+import { type KnownStakes, logOperationOf } from './logOperations.ts';
 import { createModel, type Model } from './model/model.ts';
 import type { Answer, Books, Operation, Step } from './operations.ts';
 import { storyOfClaim, storyOfEvent } from './story.ts';
@@ -49,7 +50,7 @@ interface Claim {
   readonly parts: readonly { readonly asked: Operation; readonly given: Given }[];
   /** Numbers of the parts for which the next event must be theirs, one for each way to explain the whole. */
   waiting: readonly number[];
-  /** An open first looks up its session and then the funds; this is the state in between. */
+  /** An open first looks up its session, and a lock its pool, and then the funds; this is the state in between. */
   sawNoSession: boolean;
   /** Explained, except for the money that must have reached the player before the answer. */
   isMatched: boolean;
@@ -66,7 +67,13 @@ interface Given extends Omit<Received, 'replayed'> {
 export function explain(run: Run): Explained {
   const { events, attempts, places, users, currencies } = run;
   const codes = currencies.map(({ code }) => code);
-  const models = new Map(places.map((place) => [place, createModel({ users, currencies: codes })]));
+  const models = new Map(
+    places.map((place) => [
+      place,
+      createModel({ users, currencies: codes, codes: new Map(currencies.map(({ id, code }) => [id, code])) }),
+    ]),
+  );
+  const stakes: KnownStakes = new Map();
   const codeOf = (currencyId: number | undefined) =>
     currencies.find(({ id }) => id === currencyId)?.code ?? `currency ${currencyId}`;
   const currencyOf = ({ stream }: StreamEvent) => codeOf(parseAccountStream(stream)?.currencyId);
@@ -91,7 +98,7 @@ export function explain(run: Run): Explained {
   return { applied, models, verdicts };
 
   function follow(event: StreamEvent, ordinal: number): void {
-    const told = logOperationOf(event, codeOf);
+    const told = logOperationOf(event, codeOf, stakes);
     if (!told) return;
     const { operation } = told;
     const name = parseStreamName(event.stream);
@@ -114,7 +121,12 @@ export function explain(run: Run): Explained {
     }
 
     const model = modelOf(place);
-    const currency = 'currency' in operation ? operation.currency : currencyOf(event);
+    const currency =
+      'currency' in operation
+        ? operation.currency
+        : 'currencyId' in operation
+          ? codeOf(operation.currencyId)
+          : currencyOf(event);
     const before = model.books(currency);
     const answer = applyOrTell(() => model.apply(operation), ordinal);
     if (!answer.accepted || answer.replayed) {
@@ -124,6 +136,7 @@ export function explain(run: Run): Explained {
     const change = {
       available: after.available - before.available,
       held: after.held - before.held,
+      pools: after.pools - before.pools,
       house: after.house - before.house,
       adjustments: after.adjustments - before.adjustments,
     };
@@ -136,7 +149,7 @@ export function explain(run: Run): Explained {
       const goesOn = claim.waiting.filter((number) => {
         const part = claim.parts[number];
         // Both nodes write the very same opening, so each may say that it did.
-        const isItsOwn = operation.op === 'open' || cause.id === attempt.id;
+        const isItsOwn = operation.op === 'open' || operation.op === 'lock' || cause.id === attempt.id;
         return (
           part &&
           isItsOwn &&
@@ -208,8 +221,15 @@ export function explain(run: Run): Explained {
   }
 
   function explainsSecondLook(claim: Claim, asked: Operation, given: Given): boolean {
-    if (asked.op !== 'open') return false;
     const model = modelOf(claim.attempt.place);
+    if (asked.op === 'lock') {
+      const { answer: look } = model.ask(asked);
+      claim.sawNoSession ||= look.accepted ? !look.replayed : look.code === 'custody/insufficient_funds';
+      if (!claim.sawNoSession) return false;
+      const { answer, acts } = model.ask({ ...asked, op: 'holdStake' });
+      return !acts && !answer.accepted && agrees(answer, given);
+    }
+    if (asked.op !== 'open') return false;
     const { sessionId } = asked.chosen;
     claim.sawNoSession ||= !model.ask({ op: 'balance', sessionId }).answer.accepted;
     if (!claim.sawNoSession) return false;
@@ -288,6 +308,10 @@ function claimsOf(attempt: Attempt, currencies: Run['currencies']): readonly Cla
 /** The ids and times of what is created are compared where it is created; here they only have to be present. */
 function withChosen({ place, received }: Attempt, asked: Asked): Operation {
   if (asked.op === 'settle') return { ...asked, chosen: { settledAt: '' } };
+  if (asked.op === 'lock') {
+    const confirmBy: string = received?.status === 201 ? JSON.parse(received.text).confirmBy : '';
+    return { ...asked, chosen: { lockedAt: '', confirmBy } };
+  }
   if (asked.op !== 'open') return asked;
   const { transactionUuid } = asked;
   const answered: string =
@@ -347,13 +371,21 @@ function requireSameEffect(event: StreamEvent, body: object, change: Books): voi
   assert(typeof data === 'object' && data !== null);
   const stored = new Map<string, unknown>(Object.entries(data));
   for (const [field, value] of Object.entries(body)) {
+    // The payouts of a pool are stored by the numbers of stakes; the request that they lead back to names them.
+    if (typeof value === 'object') continue;
     if (stored.has(field)) assert.equal(stored.get(field), value, `${field} differs`);
   }
   const status = 'status' in body ? body.status : undefined;
   assert.equal(event.type === 'BetRolledBack', status === 'rolled_back', `the status is ${status}`);
   assert.equal(event.type === 'RollbackRemembered', status === 'remembered', `the status is ${status}`);
-  const { available, held, house, adjustments } = change;
-  const posted = { available: 0n, held: 0n, house: 0n, adjustments: 0n };
+  const { available, held, pools, house, adjustments } = change;
+  const posted = { available: 0n, held: 0n, pools: 0n, house: 0n, adjustments: 0n };
+  if (event.type === 'PoolSettled') {
+    const settled = poolEvents.decode(event);
+    assert(settled.type === 'PoolSettled');
+    posted.house += settled.data.rake;
+    posted.pools -= settled.data.rake;
+  }
   if (parseAccountStream(event.stream)) {
     for (const { account, amount } of postingsOf(accountEvents.decode(event))) {
       assert(account in posted, `${account} has no place in these books`);
@@ -362,5 +394,8 @@ function requireSameEffect(event: StreamEvent, body: object, change: Books): voi
     }
   }
   // What is credited to the player is debited to the operator.
-  assert.deepEqual({ ...posted, adjustments: -posted.adjustments }, { available, held, house, adjustments });
+  assert.deepEqual(
+    { ...posted, adjustments: -posted.adjustments },
+    { available, held, pools, house, adjustments },
+  );
 }

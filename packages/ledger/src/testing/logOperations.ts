@@ -1,6 +1,7 @@
 /** What the model is given for an event, so that it follows the log. */
 import assert from 'node:assert/strict';
 import { type AccountEvent, account, accountEvents, parseAccountStream } from '@coffer/accounts';
+import { poolEvents } from '@coffer/custody/testing';
 import { parseStreamName, type StoredEvent } from '@coffer/kernel';
 import { z } from 'zod';
 import { type PlaySessionEvent, playSessionEvents } from '../domain/playSession.events.ts';
@@ -17,26 +18,38 @@ type LogOperation =
   /** What moves the money of such an operation. */
   | { readonly kind: 'step'; readonly operation: Step };
 
-/** Undefined for an event of another context. Throws for an event of the ledger that it does not know. */
+/** Whose a stake is, by the pool's stream and the stake's number: the end of a pool names only the number. */
+export type KnownStakes = Map<string, { readonly betId: string; readonly userId: string }>;
+
+/**
+ * Undefined for an event of another context. Throws for an event of the ledger or of a pool that it does not know.
+ * Stakes are added as their locks are met.
+ */
 export function logOperationOf(
   event: StreamedEvent,
   currencyCode: (currencyId: number) => string,
+  stakes: KnownStakes,
 ): LogOperation | undefined {
   const name = parseStreamName(event.stream);
   if (name?.category === playSession.category) {
     const decoded = playSessionEvents.decode(event);
     return { kind: 'operation', operation: sessionOperation(name.id, decoded) };
   }
+  if (name?.category === 'pool') {
+    return { kind: 'operation', operation: poolOperation(name.id, event, stakes) };
+  }
   if (name?.category !== account.category) return undefined;
   const place = parseAccountStream(event.stream);
   assert(place, `${event.stream} names an account`);
-  const owner = { userId: place.userId, currency: currencyCode(place.currencyId) };
+  const { userId, currencyId } = place;
+  const owner = { userId, currency: currencyCode(currencyId), currencyId };
   return accountOperation(owner, accountEvents.decode(event));
 }
 
 interface Owner {
   readonly userId: string;
   readonly currency: string;
+  readonly currencyId: number;
 }
 
 const heldRequest = z.object({
@@ -47,6 +60,7 @@ const heldRequest = z.object({
 });
 
 function accountOperation(owner: Owner, event: AccountEvent): LogOperation {
+  const { currencyId: _, ...named } = owner;
   switch (event.type) {
     case 'AccountCredited':
     case 'AccountDebited': {
@@ -59,18 +73,66 @@ function accountOperation(owner: Owner, event: AccountEvent): LogOperation {
       const op = event.type === 'AccountCredited' ? 'credit' : 'debit';
       const ref = entryId.slice('adjust:'.length);
       const words = note === undefined ? {} : { reason: note };
-      return { kind: 'operation', operation: { op, ...owner, ref, amount: `${amount}`, ...words } };
+      return { kind: 'operation', operation: { op, ...named, ref, amount: `${amount}`, ...words } };
     }
     case 'FundsHeld': {
+      if (event.data.purpose === 'stake') {
+        const { poolId, betId, lockedAt, confirmBy } = heldStake.parse(event.data.request);
+        const { currencyId } = owner;
+        const chosen = { lockedAt, confirmBy };
+        const amount = `${event.data.amount}`;
+        const terms = { poolId, betId, userId: owner.userId, currencyId, amount, chosen };
+        return { kind: 'step', operation: { op: 'holdStake', ...terms } };
+      }
       const { sessionId, openedAt, ...rest } = heldRequest.parse(event.data.request);
       const lockAmount = `${event.data.amount}`;
       const chosen = { sessionId, openedAt };
-      return { kind: 'step', operation: { op: 'hold', ...owner, ...rest, lockAmount, chosen } };
+      return { kind: 'step', operation: { op: 'hold', ...named, ...rest, lockAmount, chosen } };
     }
     case 'HoldClosed': {
+      if (event.data.holdId.startsWith('stake:')) {
+        const [poolId = '', betId = ''] = event.data.holdId.slice('stake:'.length).split('/');
+        return { kind: 'step', operation: { op: 'closeStake', ...named, poolId, betId } };
+      }
       const sessionId = event.data.holdId.slice('session:'.length);
-      return { kind: 'step', operation: { op: 'closeHold', ...owner, sessionId } };
+      return { kind: 'step', operation: { op: 'closeHold', ...named, sessionId } };
     }
+  }
+}
+
+const heldStake = z.object({
+  poolId: z.string(),
+  betId: z.string(),
+  lockedAt: z.string(),
+  confirmBy: z.string(),
+});
+
+function poolOperation(poolId: string, stored: StreamedEvent, stakes: KnownStakes): Operation {
+  const event = poolEvents.decode(stored);
+  const keyOf = (stake: number) => `${stored.stream} ${stake}`;
+  switch (event.type) {
+    case 'StakeLocked': {
+      const { stake, betId, userId, currencyId, amount, lockedAt, confirmBy } = event.data;
+      stakes.set(keyOf(stake), { betId, userId });
+      const chosen = { lockedAt, confirmBy };
+      return { op: 'lock', poolId, betId, userId, currencyId, amount: `${amount}`, chosen };
+    }
+    case 'StakeConfirmed':
+      return { op: 'confirm', poolId, betId: event.data.betId };
+    case 'PoolSettled': {
+      const { currencyId, rake, payouts } = event.data;
+      const named = payouts.map(([stake, amount]) => {
+        const { betId, userId } = stakes.get(keyOf(stake)) ?? assert.fail(`${stake} was never locked`);
+        return { betId, userId, payout: `${amount}` };
+      });
+      return { op: 'settlePool', poolId, currencyId, rake: `${rake}`, payouts: named };
+    }
+    case 'PoolRefunded': {
+      const { reason } = event.data;
+      return { op: 'refundPool', poolId, ...(reason === undefined ? {} : { reason }) };
+    }
+    case 'StakeReleased':
+      throw new Error('not taught: nothing here waits until a stake is overdue');
   }
 }
 

@@ -41,7 +41,31 @@ export type Operation =
       readonly sessionId: string;
       readonly transactionUuid?: string | undefined;
       readonly chosen: { readonly settledAt: string };
-    };
+    }
+  | ({ readonly op: 'lock' } & LockTerms)
+  | { readonly op: 'confirm'; readonly poolId: string; readonly betId: string }
+  | {
+      readonly op: 'settlePool';
+      readonly poolId: string;
+      readonly currencyId: number;
+      readonly rake: string;
+      readonly payouts: readonly {
+        readonly betId: string;
+        readonly userId: string;
+        readonly payout: string;
+      }[];
+    }
+  | { readonly op: 'refundPool'; readonly poolId: string; readonly reason?: string | undefined };
+
+export interface LockTerms {
+  readonly poolId: string;
+  readonly betId: string;
+  readonly userId: string;
+  readonly currencyId: number;
+  readonly amount: string;
+  /** What the service chooses. */
+  readonly chosen: { readonly lockedAt: string; readonly confirmBy: string };
+}
 
 export interface OpenTerms {
   readonly userId: string;
@@ -64,6 +88,16 @@ export type Step =
       readonly currency: string;
       readonly sessionId: string;
     }
+  /** For a lock, before it. */
+  | ({ readonly op: 'holdStake' } & LockTerms)
+  /** For the end of a pool, or for a lock that came too late. */
+  | {
+      readonly op: 'closeStake';
+      readonly userId: string;
+      readonly currency: string;
+      readonly poolId: string;
+      readonly betId: string;
+    }
   /** For a rollback after the settlement. */
   | { readonly op: 'creditRollback'; readonly sessionId: string; readonly transactionUuid: string };
 
@@ -75,10 +109,11 @@ export type Answer =
   | { readonly accepted: true; readonly body: object; readonly replayed: boolean }
   | { readonly accepted: false; readonly code: string; readonly details: object };
 
-/** The books of one currency: available + held + house = adjustments, always. */
+/** The books of one currency: available + held + pools + house = adjustments, always. */
 export interface Books {
   readonly available: bigint;
   readonly held: bigint;
+  readonly pools: bigint;
   readonly house: bigint;
   /** What the operator has put in, less what the operator has taken out. */
   readonly adjustments: bigint;
@@ -86,6 +121,7 @@ export interface Books {
 
 /** A hold that must become a session or be closed; with a uuid, a late rollback that must be paid. */
 export interface Owed {
+  /** Of a play session, or `<pool>/<bet>` of a stake. */
   readonly sessionId: string;
   readonly userId: string;
   readonly currency: string;
@@ -104,6 +140,30 @@ export interface Contents {
       readonly amount: bigint;
       /** Undefined while it is open. */
       readonly payout: bigint | undefined;
+    }[];
+    /** Holds of stakes. */
+    readonly stakes: readonly {
+      /** `<pool>/<bet>` */
+      readonly stakeId: string;
+      readonly amount: bigint;
+      readonly payout: bigint | undefined;
+    }[];
+  }[];
+  readonly pools: readonly {
+    readonly poolId: string;
+    readonly currencyId: number;
+    readonly status: 'open' | 'settled' | 'refunded';
+    readonly rake: bigint | undefined;
+    readonly openedAt: string;
+    /** In the order of their locks. */
+    readonly stakes: readonly {
+      readonly betId: string;
+      readonly userId: string;
+      readonly amount: bigint;
+      readonly status: 'locked' | 'confirmed' | 'released';
+      /** What the end of the pool credits; undefined while it is open. */
+      readonly credit: bigint | undefined;
+      readonly confirmBy: string;
     }[];
   }[];
   readonly sessions: readonly {

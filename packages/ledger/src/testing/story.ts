@@ -34,6 +34,7 @@ function subjectsOf(attempt: Attempt): readonly string[] {
   if (attempt.call.kind === 'accounts') return [attempt.call.userId];
   return operationsOf(attempt).flatMap((operation) => [
     ...('sessionId' in operation ? [operation.sessionId] : []),
+    ...('poolId' in operation ? [operation.poolId] : []),
     ...('userId' in operation ? [operation.userId] : []),
     ...('transactionUuid' in operation && operation.op === 'open' && operation.transactionUuid
       ? [operation.transactionUuid]

@@ -12,7 +12,9 @@ import {
   type HoldId,
   parseAccountStream,
   postingsOf,
+  purposeOf,
 } from '@coffer/accounts';
+import { type Pool, poolEvents, poolType, stakesOf } from '@coffer/custody/testing';
 import type { Client } from '@coffer/host/testing';
 import { fold, parseStreamName, type StoredEvent } from '@coffer/kernel';
 import { type KnownSession, type PlaySessionEvent, playSession, playSessionEvents } from '@coffer/ledger';
@@ -48,6 +50,7 @@ export function checkLog(events: readonly LoggedEvent[]): void {
 
   const accounts = new Map<string, Account>();
   const sessions = new Map<string, KnownSession>();
+  const pools = new Map<string, Pool>();
   for (const [stream, own] of streams) {
     assert.deepEqual(
       own.map(({ revision }) => revision),
@@ -57,9 +60,11 @@ export function checkLog(events: readonly LoggedEvent[]): void {
     const category = parseStreamName(stream)?.category;
     if (category === account.category) accounts.set(stream, foldedAccount(stream, own));
     if (category === playSession.category) sessions.set(stream, foldedSession(stream, own));
+    if (category === poolType.category) pools.set(stream, fold(poolType, poolType.initialState, own));
   }
   checkPostings(streams, accounts);
   checkHolds(accounts, sessions);
+  checkStakes(accounts, pools);
   checkLateRollbacks(streams, accounts);
 }
 
@@ -111,8 +116,19 @@ function checkPostings(
       stands.adjusted += adjustmentOf(event);
     }
   }
+  for (const [stream, own] of streams) {
+    const parts = parseStreamName(stream);
+    if (parts?.category !== poolType.category) continue;
+    for (const event of own.map(poolEvents.decode)) {
+      if (event.type !== 'PoolSettled') continue;
+      const totals = booked.get(`${parts.environment}.${parts.owner}.${event.data.currencyId}`) ?? {};
+      totals.house = (totals.house ?? 0n) + event.data.rake;
+      totals.pools = (totals.pools ?? 0n) - event.data.rake;
+    }
+  }
   for (const [place, totals] of booked) {
-    const { available = 0n, held = 0n, house = 0n, adjustments = 0n, ...others } = totals;
+    const { available = 0n, held = 0n, house = 0n, adjustments = 0n, pools = 0n, ...others } = totals;
+    assert.equal(pools, 0n, `every credit of a closed pool is made in ${place}`);
     assert.deepEqual(others, {}, `no other accounts of the books are used in ${place}`);
     assert.deepEqual(standing.get(place), { available, held, adjusted: -adjustments }, place);
     assert.equal(available + held + house, -adjustments, `${place}: all that was put in is somewhere`);
@@ -139,8 +155,11 @@ function checkHolds(
 ): void {
   const openHolds: string[] = [];
   for (const [stream, { openHolds: open, closedHolds }] of accounts) {
-    for (const [holdId, { amount }] of open) openHolds.push(`${stream} ${holdId} ${amount}`);
+    for (const [holdId, { amount }] of open) {
+      if (isOfSession(holdId)) openHolds.push(`${stream} ${holdId} ${amount}`);
+    }
     for (const [holdId, payout] of closedHolds) {
+      if (!isOfSession(holdId)) continue;
       const session = sessionOfHold(sessions, stream, holdId);
       // Two players asked for the same session, and the other one has it.
       if (accountOf(session) !== accountNameOf(stream)) continue;
@@ -156,6 +175,27 @@ function checkHolds(
       return `account-${environment}.${owner}.${userId}.${currencyId} session:${sessionId} ${lockAmount}`;
     });
   assert.deepEqual(openHolds.sort(), openSessions.sort(), 'open holds and open sessions');
+}
+
+const isOfSession = (holdId: HoldId): boolean => purposeOf(holdId) === 'session';
+
+/** A stake is held exactly as long as its pool is open, and nothing else is held for a pool. */
+function checkStakes(accounts: ReadonlyMap<string, Account>, pools: ReadonlyMap<string, Pool>): void {
+  const open = [...accounts].flatMap(([stream, { openHolds }]) =>
+    [...openHolds]
+      .filter(([holdId]) => purposeOf(holdId) === 'stake')
+      .map(([holdId, { amount }]) => `${stream} ${holdId} ${amount}`),
+  );
+  const staked = [...pools].flatMap(([stream, pool]) => {
+    const { environment, owner, id } = parseStreamName(stream) ?? {};
+    if (pool.status !== 'open') return [];
+    return stakesOf(pool)
+      .filter(({ standing }) => standing !== 'released')
+      .map(({ betId, userId, amount }) => {
+        return `account-${environment}.${owner}.${userId}.${pool.currencyId} stake:${id}/${betId} ${amount}`;
+      });
+  });
+  assert.deepEqual(open.sort(), staked.sort(), 'open holds of stakes and stakes of open pools');
 }
 
 function sessionOfHold(

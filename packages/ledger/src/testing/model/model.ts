@@ -7,6 +7,7 @@
 import type { Answer, Books, Contents, Operation, Owed, Step } from '../operations.ts';
 import { adjust, closeHold, creditRollback, figuresOf, hold } from './money.ts';
 import { balance, bet, open, rollback, settle, win } from './play.ts';
+import { closeStake, confirm, holdStake, lock, refundPool, settlePool } from './pools.ts';
 import { type Decided, type Known, type Ledger, type Owner, Refusal, stakesOf } from './state.ts';
 
 export interface Model {
@@ -25,6 +26,8 @@ export function createModel(known: Known): Model {
     known,
     accounts: new Map(),
     sessions: new Map(),
+    pools: new Map(),
+    inPools: new Map(),
     house: new Map(),
     adjustments: new Map(),
   };
@@ -79,29 +82,53 @@ function accept(ledger: Ledger, operation: Operation | Step): Decided {
       return balance(ledger, operation);
     case 'settle':
       return settle(ledger, operation);
+    case 'lock':
+      return lock(ledger, operation);
+    case 'confirm':
+      return confirm(ledger, operation);
+    case 'settlePool':
+      return settlePool(ledger, operation);
+    case 'refundPool':
+      return refundPool(ledger, operation);
+    case 'holdStake':
+      return holdStake(ledger, operation);
+    case 'closeStake':
+      return closeStake(ledger, operation);
   }
 }
 
-function booksOf({ accounts, house, adjustments }: Ledger, currency: string): Books {
+function booksOf({ accounts, inPools, house, adjustments }: Ledger, currency: string): Books {
   const own = [...accounts.values()].filter(({ owner }) => owner.currency === currency);
   return {
     available: own.reduce((sum, { available }) => sum + available, 0n),
     held: own.reduce((sum, { held }) => sum + held, 0n),
+    pools: inPools.get(currency) ?? 0n,
     house: house.get(currency) ?? 0n,
     adjustments: adjustments.get(currency) ?? 0n,
   };
 }
 
-const contentsOf = ({ accounts, sessions }: Ledger): Contents => ({
+const contentsOf = ({ accounts, sessions, pools }: Ledger): Contents => ({
   accounts: [...accounts.values()]
     // An account that was only asked about does not exist.
     .filter(({ entries, holds }) => entries.size + holds.size > 0)
-    .map(({ owner, available, held, holds }) => ({
+    .map(({ owner, available, held, holds, stakes }) => ({
       ...owner,
       available,
       held,
       holds: [...holds].map(([sessionId, { amount, payout }]) => ({ sessionId, amount, payout })),
+      stakes: [...stakes].map(([stakeId, { amount, payout }]) => ({ stakeId, amount, payout })),
     })),
+  pools: [...pools].map(([poolId, { currencyId, openedAt, stakes, end }]) => ({
+    poolId,
+    currencyId,
+    status: end?.status ?? 'open',
+    rake: end?.status === 'settled' ? end.rake : undefined,
+    openedAt,
+    stakes: [...stakes].map(([betId, { userId, amount, status, credit, confirmBy }]) => {
+      return { betId, userId, amount, status, credit, confirmBy };
+    }),
+  })),
   sessions: [...sessions].map(([sessionId, session]) => ({
     sessionId,
     ...session.owner,
@@ -115,7 +142,8 @@ const contentsOf = ({ accounts, sessions }: Ledger): Contents => ({
   })),
 });
 
-function owedIn({ accounts, sessions }: Ledger): readonly Owed[] {
+function owedIn(ledger: Ledger): readonly Owed[] {
+  const { accounts, sessions, pools } = ledger;
   const isInPlay = (sessionId: string, { userId, currency }: Owner): boolean => {
     const session = sessions.get(sessionId);
     if (!session || session.settledBody) return false;
@@ -131,5 +159,16 @@ function owedIn({ accounts, sessions }: Ledger): readonly Owed[] {
       .filter(([, { paid }]) => !paid)
       .map(([transactionUuid]) => ({ sessionId, ...owner, transactionUuid })),
   );
-  return [...holds, ...rollbacks];
+  const isInPool = (stakeId: string, { userId, currency }: Owner): boolean => {
+    const [poolId = '', betId = ''] = stakeId.split('/');
+    const pool = pools.get(poolId);
+    if (!pool || pool.end || ledger.known.codes?.get(pool.currencyId) !== currency) return false;
+    return pool.stakes.get(betId)?.userId === userId;
+  };
+  const stakes = [...accounts.values()].flatMap(({ owner, stakes: own }) =>
+    [...own]
+      .filter(([stakeId, { payout }]) => payout === undefined && !isInPool(stakeId, owner))
+      .map(([stakeId]) => ({ sessionId: stakeId, ...owner })),
+  );
+  return [...holds, ...rollbacks, ...stakes];
 }

@@ -7,6 +7,9 @@ export interface Ledger {
   /** By player and currency. */
   readonly accounts: Map<string, Account>;
   readonly sessions: Map<string, Session>;
+  readonly pools: Map<string, Pool>;
+  /** By currency: what closed pools have not credited yet, less what they owe to the house. */
+  readonly inPools: Map<string, bigint>;
   /** By currency, like the next one. */
   readonly house: Map<string, bigint>;
   /** What the operator has put in, less what the operator has taken out. */
@@ -17,6 +20,8 @@ export interface Ledger {
 export interface Known {
   readonly users: readonly string[];
   readonly currencies: readonly string[];
+  /** By id. */
+  readonly codes?: ReadonlyMap<number, string>;
 }
 
 export interface Account {
@@ -26,6 +31,8 @@ export interface Account {
   readonly entries: Map<string, { readonly request: Request; readonly body: object }>;
   /** By session. */
   readonly holds: Map<string, Hold>;
+  /** By `<pool>/<bet>`. */
+  readonly stakes: Map<string, { readonly amount: bigint; payout: bigint | undefined }>;
 }
 
 export interface Owner {
@@ -55,6 +62,38 @@ export interface Session {
   totalWin: bigint;
   settledBody: object | undefined;
   settled: { readonly totalBet: bigint; readonly settledAt: string } | undefined;
+}
+
+export interface Pool {
+  readonly currencyId: number;
+  readonly openedAt: string;
+  /** In the order of their locks. */
+  readonly stakes: Map<string, Stake>;
+  end: SettledEnd | RefundedEnd | undefined;
+}
+
+interface SettledEnd {
+  readonly status: 'settled';
+  readonly rake: bigint;
+  /** Those above 0. */
+  readonly paid: ReadonlyMap<string, bigint>;
+  readonly body: object;
+}
+
+interface RefundedEnd {
+  readonly status: 'refunded';
+  readonly reason: string | undefined;
+  readonly body: object;
+}
+
+export interface Stake {
+  readonly userId: string;
+  readonly amount: bigint;
+  readonly body: object;
+  readonly confirmBy: string;
+  status: 'locked' | 'confirmed' | 'released';
+  /** Once the pool is closed. */
+  credit: bigint | undefined;
 }
 
 /** What an operation is answered, and its effect; none if it only repeats, reads or is refused. */
@@ -95,6 +134,7 @@ export function accountOf(ledger: Ledger, { userId, currency }: Owner): Account 
     held: 0n,
     entries: new Map(),
     holds: new Map(),
+    stakes: new Map(),
   };
   ledger.accounts.set(key, account);
   return account;

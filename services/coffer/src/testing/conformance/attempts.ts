@@ -123,6 +123,19 @@ function singleCallOf({ appId, environment }: Place, operation: Asked): HttpCall
       const { op: _, ...body } = operation;
       return { method: 'POST', path: '/ledger/sessions', body };
     }
+    case 'lock': {
+      const { op: _, currencyId: currency, ...body } = operation;
+      return { method: 'POST', path: '/custody/lock', body: { ...body, currency } };
+    }
+    case 'settlePool': {
+      const { op: _, currencyId: currency, ...body } = operation;
+      return { method: 'POST', path: '/custody/settle', body: { ...body, currency } };
+    }
+    case 'confirm':
+    case 'refundPool': {
+      const { op, ...body } = operation;
+      return { method: 'POST', path: `/custody/${op === 'confirm' ? op : 'refund'}`, body };
+    }
     default: {
       const { op, ...body } = operation;
       return { method: 'POST', path: `/ledger/${op}`, body };

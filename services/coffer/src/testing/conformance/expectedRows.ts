@@ -1,6 +1,7 @@
 /** Every row of the read models, according to the executable model and the order of the log. */
 import assert from 'node:assert/strict';
 import { accountStreamOf } from '@coffer/accounts';
+import { poolStream } from '@coffer/custody/testing';
 import type { Queryable } from '@coffer/database';
 import { decodeMetadata } from '@coffer/kernel';
 import { playSessionStream } from '@coffer/ledger';
@@ -27,6 +28,8 @@ export const expectedRows: Readonly<Record<string, (run: Run, explained: Explain
   // Play moves nothing on a chain.
   moves: () => [],
   play_sessions: playSessionRows,
+  pool_stakes: stakeRows,
+  pools: poolRows,
   postings: postingRows,
   trial_balances: trialBalanceRows,
 };
@@ -59,7 +62,7 @@ const currencyIdOf = ({ currencies }: Run, currency: string): number =>
 const placeCells = ({ appId, environment }: Place) => ({ app_id: appId, environment });
 
 /** The number of each stream among those of its kind, from 1, and the revision of its last event. */
-function streamsOf({ applied }: Explained, kind: 'account' | 'playSession') {
+function streamsOf({ applied }: Explained, kind: 'account' | 'playSession' | 'pool') {
   const streams = new Map<string, { readonly ordinal: number; revision: number }>();
   for (const { event } of applied) {
     if (!event.stream.startsWith(`${kind}-`)) continue;
@@ -118,35 +121,107 @@ function playSessionRows(run: Run, explained: Explained): readonly Row[] {
   );
 }
 
+function poolRows(_run: Run, explained: Explained): readonly Row[] {
+  const placeOf = streamsOf(explained, 'pool');
+  return placesOf(explained).flatMap(({ place, pools }) =>
+    pools.map(({ poolId, currencyId, status, rake, openedAt, stakes }) => {
+      const stream = poolStream(place.environment, place.appId, poolId);
+      const sumOf = (standing: string) =>
+        stakes.reduce((sum, stake) => (stake.status === standing ? sum + stake.amount : sum), 0n);
+      const last = status === 'open' ? undefined : stakes.at(-1);
+      const end = explained.applied.find(
+        ({ event }) => event.stream === stream && /^Pool(Settled|Refunded)$/.test(event.type),
+      );
+      return rowOf({
+        stream,
+        ...placeOf(stream),
+        ...placeCells(place),
+        pool_id: poolId,
+        currency_id: currencyId,
+        status,
+        locked: sumOf('locked'),
+        confirmed: sumOf('confirmed'),
+        rake,
+        credits: status === 'open' ? 0 : stakes.length,
+        last_credit: last && Object.values(holdOf(place, poolId, currencyId, last)).join(' '),
+        opened_at: openedAt,
+        closed_at: end && decodeMetadata(end.event.metadata).occurredAt,
+      });
+    }),
+  );
+}
+
+function stakeRows(_run: Run, explained: Explained): readonly Row[] {
+  return placesOf(explained).flatMap(({ place, pools }) =>
+    pools.flatMap(({ poolId, currencyId, status, stakes }) =>
+      stakes.map((stake, index) => {
+        const { account, hold } = holdOf(place, poolId, currencyId, stake);
+        return rowOf({
+          stream: poolStream(place.environment, place.appId, poolId),
+          number: index + 1,
+          ...placeCells(place),
+          bet_id: stake.betId,
+          user_id: stake.userId,
+          currency_id: currencyId,
+          account,
+          hold_id: hold,
+          amount: stake.amount,
+          status: status === 'open' || stake.status === 'released' ? stake.status : status,
+          payout: status === 'open' || stake.status === 'released' ? null : stake.credit,
+          credit_due: status !== 'open' ? 'true' : 'false',
+          confirm_by: stake.confirmBy,
+        });
+      }),
+    ),
+  );
+}
+
+const holdOf = (
+  place: Place,
+  poolId: string,
+  currencyId: number,
+  { betId, userId }: { readonly betId: string; readonly userId: string },
+) => ({
+  account: accountStreamOf({ ...place, userId, currencyId }),
+  hold: `stake:${poolId}/${betId}`,
+});
+
 function holdRows(run: Run, explained: Explained): readonly Row[] {
-  const revisionOf = (op: 'hold' | 'closeHold', stream: string, sessionId: string) =>
+  const revisionOf = (op: Applied['operation']['op'], stream: string, id: string) =>
     explained.applied.find(
-      ({ event, operation }) =>
-        operation.op === op && event.stream === stream && sessionIdIn(operation) === sessionId,
+      ({ event, operation }) => operation.op === op && event.stream === stream && holderIn(operation) === id,
     )?.event.revision;
   return placesOf(explained).flatMap(({ place, accounts }) =>
-    accounts.flatMap(({ userId, currency, holds }) => {
+    accounts.flatMap(({ userId, currency, holds, stakes }) => {
       const currencyId = currencyIdOf(run, currency);
       const stream = accountStreamOf({ ...place, userId, currencyId });
-      return holds.map(({ sessionId, amount, payout }) =>
+      const ofSessions = holds.map(({ sessionId: id, ...hold }) => {
+        return { id, purpose: 'session', opens: 'hold', closes: 'closeHold', ...hold } as const;
+      });
+      const ofStakes = stakes.map(({ stakeId: id, ...hold }) => {
+        return { id, purpose: 'stake', opens: 'holdStake', closes: 'closeStake', ...hold } as const;
+      });
+      return [...ofSessions, ...ofStakes].map(({ id, purpose, opens, closes, amount, payout }) =>
         rowOf({
           stream,
-          hold_id: `session:${sessionId}`,
+          hold_id: `${purpose}:${id}`,
           ...placeCells(place),
           user_id: userId,
           currency_id: currencyId,
-          purpose: 'session',
+          purpose,
           amount,
           payout,
-          held_at_revision: revisionOf('hold', stream, sessionId),
-          closed_at_revision: revisionOf('closeHold', stream, sessionId),
+          held_at_revision: revisionOf(opens, stream, id),
+          closed_at_revision: revisionOf(closes, stream, id),
         }),
       );
     }),
   );
 }
 
-function sessionIdIn(operation: Operation | Step): string | undefined {
+/** The session or the stake that a hold is for. */
+function holderIn(operation: Operation | Step): string | undefined {
+  if ('betId' in operation) return `${operation.poolId}/${operation.betId}`;
   if ('sessionId' in operation) return operation.sessionId;
   return operation.op === 'hold' || operation.op === 'open' ? operation.chosen.sessionId : undefined;
 }
@@ -159,8 +234,15 @@ const BOOKED_ON: Readonly<Partial<Record<(Operation | Step)['op'], readonly Book
   debit: ['available', 'adjustments'],
   hold: ['available', 'held'],
   closeHold: ['held', 'available', 'house'],
+  holdStake: ['available', 'held'],
+  closeStake: ['held', 'available', 'pools'],
+  settlePool: ['pools', 'house'],
   creditRollback: ['available', 'house'],
 };
+
+/** A pool without a rake books nothing as it is settled. */
+const accountsBookedBy = (operation: Operation | Step): readonly BookAccount[] =>
+  operation.op === 'settlePool' && operation.rake === '0' ? [] : (BOOKED_ON[operation.op] ?? []);
 
 interface Posting {
   readonly applied: Applied;
@@ -171,7 +253,7 @@ interface Posting {
 
 function postingsOf({ applied }: Explained): readonly Posting[] {
   return applied.flatMap((each) =>
-    (BOOKED_ON[each.operation.op] ?? []).map((account, index) => {
+    accountsBookedBy(each.operation).map((account, index) => {
       const change = each.change[account];
       // The books owe the operator what the operator has put in.
       const amount = account === 'adjustments' ? -change : change;
@@ -182,6 +264,9 @@ function postingsOf({ applied }: Explained): readonly Posting[] {
 
 /** The subject of the posting's event, and the owner of the account. */
 function subjectOf({ event, operation }: Applied) {
+  if (operation.op === 'settlePool') {
+    return { subject: `pool:${operation.poolId}`, userId: null, currencyId: `${operation.currencyId}` };
+  }
   const [, , userId = '', currencyId = ''] = event.stream.split('.');
   const subject = (() => {
     switch (operation.op) {
@@ -190,8 +275,11 @@ function subjectOf({ event, operation }: Applied) {
         return `adjust:${operation.ref}`;
       case 'creditRollback':
         return `rollback:${operation.sessionId}/${operation.transactionUuid}`;
+      case 'holdStake':
+      case 'closeStake':
+        return `stake:${holderIn(operation)}`;
       default:
-        return `session:${sessionIdIn(operation)}`;
+        return `session:${holderIn(operation)}`;
     }
   })();
   return { subject, userId, currencyId };

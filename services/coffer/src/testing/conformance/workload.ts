@@ -1,6 +1,6 @@
 /**
  * What the clients of a run request: few players, keys and amounts, so that repeats, conflicts and races for the
- * same funds are common; sessions come and go, and early requests are repeated late.
+ * same funds are common; sessions and pools come and go, and early requests are repeated late.
  */
 import { idFromParts } from '@coffer/kernel';
 import type { Asked, Call } from '@coffer/ledger/testing';
@@ -28,7 +28,9 @@ export interface WorkloadOptions {
 /** Far beyond the precision of a floating-point number. */
 const SOL = 9_007_199_254_740_993n;
 const OPENS_AN_EPOCH = 2;
+const POOLS_AN_EPOCH = 2;
 const STEPS_AN_EPOCH = 50;
+const CURRENCY_IDS = { SOL: 1, CHIP: 2 };
 
 /** So that most later requests get beyond "not enough". */
 export function beginnings({ places, usersOf }: Pick<WorkloadOptions, 'places' | 'usersOf'>) {
@@ -87,9 +89,10 @@ export function scriptOf({ places, usersOf, steps }: WorkloadOptions, random: Ra
     }
     if (kind < 11) return { place, call: { kind: 'single', operation: { op: 'figures', ...player } } };
     if (kind < 14) return { place, call: { kind: 'accounts', userId: player.userId } };
-    if (kind < 26) return { place, call: open(place, player, epoch) };
+    if (kind < 24) return { place, call: open(place, player, epoch) };
+    if (kind < 40) return { place, call: { kind: 'single', operation: ofPool(place, epoch) } };
     const sessionId = sessionIn(place, happens(0.8) ? epoch : upTo(epoch));
-    if (kind < 38) {
+    if (kind < 50) {
       const operations = Array.from({ length: 1 + upTo(7) }, () => play(sessionId));
       return { place, call: { kind: 'batch', sessionId, operations } };
     }
@@ -123,6 +126,40 @@ export function scriptOf({ places, usersOf, steps }: WorkloadOptions, random: Ra
       userId: users[index % users.length] ?? '',
       currency: index % 3 === 0 ? ('SOL' as const) : ('CHIP' as const),
     };
+  }
+
+  /** Two bets a pool, so that a settlement that nobody can know the right sums of is right often enough. */
+  function ofPool(place: KeyedPlace, epoch: number): Asked {
+    const number = (happens(0.8) ? epoch : upTo(epoch)) * POOLS_AN_EPOCH + upTo(POOLS_AN_EPOCH - 1);
+    const poolId = happens(0.03) ? 'absent' : `pool-${number}`;
+    const currency = number % 3 === 0 ? ('SOL' as const) : ('CHIP' as const);
+    const currencyId = happens(0.04) ? pick([1, 2, 9]) : CURRENCY_IDS[currency];
+    const bets = [1, 2].map((bet) => ({
+      betId: `bet-${bet}`,
+      userId: usersOf(place)[(number + bet) % usersOf(place).length] ?? '',
+      amount: amountIn(currency, bet),
+    }));
+    const kind = upTo(99);
+    if (kind < 45) {
+      const { betId, ...usual } = pick(bets);
+      const userId = happens(0.9)
+        ? usual.userId
+        : pick([...usersOf(place), 'usr_00000000000000000000000000']);
+      const amount = happens(0.92) ? usual.amount : amountIn(currency, 1 + upTo(90));
+      return { op: 'lock', poolId, betId, userId, currencyId, amount };
+    }
+    if (kind < 80) return { op: 'confirm', poolId, betId: happens(0.97) ? pick(bets).betId : 'bet-3' };
+    if (kind < 86) return { op: 'refundPool', poolId, ...(happens(0.5) ? { reason: 'rain' } : {}) };
+    const confirmed = pick([bets.slice(0, 1), bets.slice(1), bets]);
+    const staked = confirmed.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
+    const rake = happens(0.3) ? staked : happens(0.5) ? staked / 3n : 0n;
+    const winner = pick(happens(0.9) ? confirmed : bets);
+    const paid = { betId: winner.betId, userId: winner.userId, payout: `${staked - rake}` };
+    const others = bets.filter((bet) => bet !== winner && happens(0.2));
+    const losers = others.map(({ betId, userId }) => ({ betId, userId, payout: '0' }));
+    const payouts =
+      rake === staked && happens(0.5) ? [] : [paid, ...losers, ...(happens(0.03) ? [paid] : [])];
+    return { op: 'settlePool', poolId, currencyId, rake: `${rake}`, payouts };
   }
 
   function sessionIn(place: KeyedPlace, epoch: number): string {
