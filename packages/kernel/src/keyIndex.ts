@@ -1,6 +1,6 @@
 /**
- * Texts that callers choose, found again by the 128 bits that stand for them: 24 to 32 bytes a text, in memory that the
- * garbage collector does not walk.
+ * Texts that callers choose, found again by the 128 bits that stand for them, with a few words about each: in blocks of
+ * memory that the garbage collector does not walk.
  */
 import { createHash, randomInt } from 'node:crypto';
 
@@ -9,7 +9,6 @@ export type KeyWords = Uint32Array;
 
 const WORDS = 4;
 const UUID_LENGTH = 36;
-const BYTES = 16;
 
 /** Differs from process to process, so that nobody can choose texts that all meet in one slot. */
 const SEED = randomInt(2 ** 32);
@@ -53,24 +52,51 @@ function readUuid(text: string): boolean {
   return true;
 }
 
-const LEAST_CAPACITY = 8;
-/** Slots are filled up to three quarters. */
-const MOST_FILLED = 0.75;
+/** Rows of a block. While it is the only one, it is as small as suffices. */
+const BLOCK_SHIFT = 6;
+const BLOCK_ROWS = 1 << BLOCK_SHIFT;
+const LEAST_ROWS = 8;
+const ROWS_PER_BUCKET = 2;
+const BUCKETS_SHIFT = BLOCK_SHIFT - 1;
+const BLOCK_BUCKETS = 1 << BUCKETS_SHIFT;
+const NEXT = WORDS;
+/** The words of a row that are not the caller's. */
+export const KEY_AND_NEXT = WORDS + 1;
 
-/** Keys in the order in which they were added. A class, since there is one for each of very many streams. */
+/**
+ * Keys in the order in which they were added, each with some words that the caller may set. A class, since there is one
+ * for each of very many streams.
+ *
+ * Each block holds rows and then its share of the buckets: a bucket is the place of one row, counted from 1, and each row
+ * has the place of the next. With each block the index has some more buckets, into which a few of the older ones are
+ * divided (linear hashing): nothing is ever twice as large as it need be.
+ */
 export class KeyIndex {
+  readonly #rowWords: number;
   #size = 0;
-  #keys = new Uint32Array(LEAST_CAPACITY * WORDS);
-  /** Places counted from 1; 0 is an empty slot. */
-  #slots = new Uint32Array(LEAST_CAPACITY);
+  #blockRows: number;
+  #blocks: readonly Uint32Array[];
+  #buckets: number;
+  /** Of the least power of two that is not below the number of buckets. */
+  #mask: number;
+
+  /** With so many words for each key, and room for as many keys as are expected. */
+  constructor(words = 0, expected = 0) {
+    this.#rowWords = KEY_AND_NEXT + words;
+    this.#blockRows = LEAST_ROWS;
+    while (this.#blockRows < Math.min(expected, BLOCK_ROWS)) this.#blockRows *= 2;
+    const blocks = Math.max(1, Math.ceil(expected / BLOCK_ROWS));
+    this.#blocks = Array.from({ length: blocks }, () => this.#newBlock());
+    this.#buckets = (blocks * this.#blockRows) / ROWS_PER_BUCKET;
+    this.#mask = maskOf(this.#buckets);
+  }
 
   /** From what `encode` gave. */
   static decode(encoded: Uint8Array): KeyIndex {
-    const index = new KeyIndex();
-    index.#size = encoded.length / BYTES;
-    index.#keys = new Uint32Array(Math.max(LEAST_CAPACITY, index.#size) * WORDS);
-    new Uint8Array(index.#keys.buffer).set(encoded);
-    index.#fillSlots();
+    const keys = new Uint32Array(encoded.length / BYTES_OF_WORD);
+    new Uint8Array(keys.buffer).set(encoded);
+    const index = new KeyIndex(0, keys.length / WORDS);
+    for (let at = 0; at < keys.length; at += WORDS) index.add(keys, at);
     return index;
   }
 
@@ -79,73 +105,167 @@ export class KeyIndex {
   }
 
   get bytes(): number {
-    return this.#keys.byteLength + this.#slots.byteLength;
+    return this.#blocks.length * ((this.#blocks[0]?.byteLength ?? 0) + BYTES_OF_BLOCK);
   }
 
   /** Where the key was added, counted from 0; -1 for a key that was not. */
   find(key: KeyWords): number {
-    const slots = this.#slots;
-    for (let slot = firstSlot(key, 0, slots); ; slot = (slot + 1) & (slots.length - 1)) {
-      const place = (slots[slot] ?? 0) - 1;
-      if (place < 0 || this.isAt(place, key)) return place;
+    let place = this.#headOf(this.#bucketOf(key, 0)) - 1;
+    while (place >= 0) {
+      const block = this.blockOf(place);
+      const at = this.rowAt(place);
+      if (
+        block[at] === key[0] &&
+        block[at + 1] === key[1] &&
+        block[at + 2] === key[2] &&
+        block[at + 3] === key[3]
+      ) {
+        return place;
+      }
+      place = (block[at + NEXT] ?? 0) - 1;
     }
+    return -1;
   }
 
-  isAt(place: number, key: KeyWords): boolean {
-    const keys = this.#keys;
-    const from = place * WORDS;
-    return (
-      keys[from] === key[0] &&
-      keys[from + 1] === key[1] &&
-      keys[from + 2] === key[2] &&
-      keys[from + 3] === key[3]
-    );
-  }
-
-  /** The caller has made sure that the key is not there yet. */
-  add(key: KeyWords): void {
-    if ((this.#size + 1) * WORDS > this.#keys.length) {
-      const grown = new Uint32Array(grownCapacity(this.#size) * WORDS);
-      grown.set(this.#keys);
-      this.#keys = grown;
-    }
-    this.#keys.set(key, this.#size * WORDS);
+  /**
+   * The key is the four words from there on; the words that are added with it are 0. The caller has made sure that the
+   * key is not there yet.
+   */
+  add(key: KeyWords, from = 0): void {
+    if (this.#size === this.#blocks.length * this.#blockRows) this.#grow();
+    const place = this.#size;
     this.#size += 1;
-    if (this.#size > this.#slots.length * MOST_FILLED) this.#fillSlots();
-    else this.#fillSlot(this.#size - 1);
+    const block = this.blockOf(place);
+    const at = this.rowAt(place);
+    block[at] = key[from] ?? 0;
+    block[at + 1] = key[from + 1] ?? 0;
+    block[at + 2] = key[from + 2] ?? 0;
+    block[at + 3] = key[from + 3] ?? 0;
+    this.#link(place);
+  }
+
+  get(place: number, word: number): number {
+    return this.blockOf(place)[this.rowAt(place) + KEY_AND_NEXT + word] ?? 0;
+  }
+
+  set(place: number, word: number, value: number): void {
+    this.blockOf(place)[this.rowAt(place) + KEY_AND_NEXT + word] = value;
+  }
+
+  /** What holds a row, until the next key is added: its key from `rowAt` on, its words from `KEY_AND_NEXT` behind. */
+  blockOf(place: number): Uint32Array {
+    return this.#blocks[place >> BLOCK_SHIFT] ?? NO_BLOCK;
+  }
+
+  rowAt(place: number): number {
+    return (place & (BLOCK_ROWS - 1)) * this.#rowWords;
   }
 
   /** The bytes of the first so many keys. */
   encode(size = this.#size): Uint8Array {
-    return new Uint8Array(this.#keys.buffer, 0, size * BYTES);
+    const keys = new Uint32Array(size * WORDS);
+    for (let place = 0; place < size; place++) this.copyKey(place, keys, place * WORDS);
+    return new Uint8Array(keys.buffer);
   }
 
-  #fillSlots(): void {
-    let count = this.#slots.length;
-    while (this.#size > count * MOST_FILLED) count *= 2;
-    this.#slots = new Uint32Array(count);
-    for (let place = 0; place < this.#size; place++) this.#fillSlot(place);
+  /** Into the four words from there on. */
+  copyKey(place: number, words: Uint32Array, to: number): void {
+    const block = this.blockOf(place);
+    const at = this.rowAt(place);
+    words[to] = block[at] ?? 0;
+    words[to + 1] = block[at + 1] ?? 0;
+    words[to + 2] = block[at + 2] ?? 0;
+    words[to + 3] = block[at + 3] ?? 0;
   }
 
-  #fillSlot(place: number): void {
-    const slots = this.#slots;
-    let slot = firstSlot(this.#keys, place * WORDS, slots);
-    while (slots[slot] !== 0) slot = (slot + 1) & (slots.length - 1);
-    slots[slot] = place + 1;
+  #newBlock(): Uint32Array {
+    return new Uint32Array(this.#blockRows * this.#rowWords + this.#blockRows / ROWS_PER_BUCKET);
+  }
+
+  #headAt(bucket: number): number {
+    return this.#blockRows * this.#rowWords + (bucket & (BLOCK_BUCKETS - 1));
+  }
+
+  #headOf(bucket: number): number {
+    return (this.#blocks[bucket >> BUCKETS_SHIFT] ?? NO_BLOCK)[this.#headAt(bucket)] ?? 0;
+  }
+
+  #setHead(bucket: number, head: number): void {
+    (this.#blocks[bucket >> BUCKETS_SHIFT] ?? NO_BLOCK)[this.#headAt(bucket)] = head;
+  }
+
+  #bucketOf(words: Uint32Array, from: number): number {
+    const hash = hashOf(words, from);
+    const bucket = hash & this.#mask;
+    return bucket < this.#buckets ? bucket : hash & (this.#mask >>> 1);
+  }
+
+  #link(place: number): void {
+    const block = this.blockOf(place);
+    const at = this.rowAt(place);
+    const bucket = this.#bucketOf(block, at);
+    block[at + NEXT] = this.#headOf(bucket);
+    this.#setHead(bucket, place + 1);
+  }
+
+  #grow(): void {
+    if (this.#blockRows < BLOCK_ROWS) this.#growFirst();
+    else this.#addBlock();
+  }
+
+  #growFirst(): void {
+    const rows = this.#blocks[0]?.subarray(0, this.#size * this.#rowWords) ?? NO_BLOCK;
+    this.#blockRows *= 2;
+    const block = this.#newBlock();
+    block.set(rows);
+    this.#blocks = [block];
+    this.#buckets *= 2;
+    this.#mask = maskOf(this.#buckets);
+    for (let place = 0; place < this.#size; place++) this.#link(place);
+  }
+
+  #addBlock(): void {
+    const from = this.#buckets;
+    this.#blocks = [...this.#blocks, this.#newBlock()];
+    this.#buckets += BLOCK_BUCKETS;
+    this.#mask = maskOf(this.#buckets);
+    for (let bucket = from; bucket < this.#buckets; bucket++) this.#divide(bucket & (this.#mask >>> 1));
+  }
+
+  /** Puts each row of the bucket where it belongs now. */
+  #divide(bucket: number): void {
+    let place = this.#headOf(bucket) - 1;
+    this.#setHead(bucket, 0);
+    while (place >= 0) {
+      const next = (this.blockOf(place)[this.rowAt(place) + NEXT] ?? 0) - 1;
+      this.#link(place);
+      place = next;
+    }
   }
 }
 
-/** By an eighth: room that is not used costs memory in every index, and copying is cheap. */
-export const grownCapacity = (size: number): number => size + Math.max(LEAST_CAPACITY, size >> 3);
+const BYTES_OF_WORD = 4;
+/** Of the array itself, without its rows; measured. */
+const BYTES_OF_BLOCK = 450;
+const NO_BLOCK = new Uint32Array();
+
+const maskOf = (buckets: number): number => 2 ** (32 - Math.clz32(buckets - 1)) - 1;
+
+/** By an eighth: room that is not used costs memory in every column, and copying is cheap. */
+export const grownCapacity = (size: number): number => size + Math.max(LEAST_ROWS, size >> 3);
 
 /** The mixing step of MurmurHash3, over the four words from there on. */
-function firstSlot(words: Uint32Array, from: number, slots: Uint32Array): number {
-  let hash = SEED;
-  for (let index = from; index < from + WORDS; index++) {
-    hash = Math.imul(hash ^ (words[index] ?? 0), 0xcc9e2d51);
-    hash = Math.imul((hash << 15) | (hash >>> 17), 0x1b873593);
-    hash ^= hash >>> 13;
-  }
+function hashOf(words: Uint32Array, from: number): number {
+  let hash = mixed(SEED, words[from] ?? 0);
+  hash = mixed(hash, words[from + 1] ?? 0);
+  hash = mixed(hash, words[from + 2] ?? 0);
+  hash = mixed(hash, words[from + 3] ?? 0);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  return (hash ^ (hash >>> 15)) & (slots.length - 1);
+  return hash ^ (hash >>> 15);
+}
+
+function mixed(hash: number, word: number): number {
+  const first = Math.imul(hash ^ word, 0xcc9e2d51);
+  const second = Math.imul((first << 15) | (first >>> 17), 0x1b873593);
+  return second ^ (second >>> 13);
 }

@@ -49,6 +49,13 @@ const seen = (writes: SessionWrites) =>
       on: write && write.kind !== 'bet' && IDS.filter(comparerOf(writes, write).betTransactionUuid),
     };
   });
+/** Of each width that there is. */
+const figure = fc.constantFrom(0n, 3n, 2n ** 24n, 2n ** 32n - 1n, 2n ** 32n, 2n ** 64n - 1n, 2n ** 65n);
+function usualBalance(before: NewWrite | undefined, kind: NewWrite['kind'], amount: bigint): bigint {
+  const balance = before?.balance ?? 0n;
+  if (kind === 'bet') return balance < amount ? 0n : balance - amount;
+  return kind === 'win' || kind === 'rollback' ? balance + amount : balance;
+}
 const IDS = ['a', 'b', 'c', 'd', 'e', 'f', '00000000-0000-0000-0000-000000000000'];
 
 describe('the writes of a session', () => {
@@ -107,20 +114,23 @@ describe('the writes of a session', () => {
       kind: fc.constantFrom('bet', 'win', 'rollback', 'rememberedRollback', 'settle' as const),
       uuid: fc.constantFrom(...IDS),
       other: fc.constantFrom(...IDS),
-      large: fc.boolean(),
+      round: fc.option(fc.constantFrom(...IDS)),
+      amount: figure,
+      /** Undefined: what the write usually leaves. */
+      balance: fc.option(figure, { nil: undefined }),
     });
     fc.assert(
       fc.property(fc.array(anyWrite, { maxLength: 40 }), (steps) => {
         const versions = [{ writes: noWrites(), history: [] as readonly NewWrite[] }];
-        for (const { from, kind, uuid, other, large } of steps) {
+        for (const { from, kind, uuid, other, round, amount, balance } of steps) {
           const version = from === null ? versions.at(-1) : versions[from % versions.length];
           if (!version) continue;
           const write: NewWrite = {
             kind,
             transactionUuid: uuid,
-            amount: large ? 2n ** 65n : 3n,
-            balance: 9n,
-            ...(large ? { roundId: other } : {}),
+            amount,
+            balance: balance ?? usualBalance(version.history.at(-1), kind, amount),
+            ...(round === null ? {} : { roundId: round }),
             ...(kind === 'bet' || kind === 'settle' ? {} : { betTransactionUuid: other }),
           };
           const history = [...version.history, write];
@@ -138,6 +148,18 @@ describe('the writes of a session', () => {
     );
   });
 
+  it('take less of a snapshot where one follows from another', () => {
+    const bytesOf = (...all: readonly NewWrite[]) => encodeWrites(after(...all)).bytes.length;
+    const first = bet('a', { roundId: 'r', amount: 5n, balance: 95n });
+    const next = bet('b', { roundId: 's', amount: 5n, balance: 90n });
+    const win = { ...on('win', 'a', 'c'), amount: 7n, balance: 102n };
+    expect(bytesOf(first, next) - bytesOf(first), 'key, flags with the amount, round').to.equal(16 + 4 + 8);
+    expect(bytesOf(first, { ...win, roundId: 'r' }) - bytesOf(first), 'key, flags, amount').to.equal(
+      16 + 4 + 4,
+    );
+    expect(bytesOf(first, { ...win, roundId: 's', balance: 1n }) - bytesOf(first)).to.equal(24 + 8 + 8);
+  });
+
   it('take at most 64 bytes each', () => {
     let writes = noWrites();
     for (let count = 1; count <= 20_000; count++) {
@@ -148,6 +170,10 @@ describe('the writes of a session', () => {
 
   it('are refused if their bytes do not fit together', () => {
     const encoded = encodeWrites(after(bet('a'), bet('b')));
-    expect(() => decodeWrites({ ...encoded, bytes: encoded.bytes.subarray(8) })).to.throw();
+    const { bytes, size } = encoded;
+    expect(() => decodeWrites({ ...encoded, bytes: bytes.subarray(0, -4) })).to.throw();
+    expect(() => decodeWrites({ ...encoded, bytes: Buffer.concat([bytes, Buffer.alloc(4)]) })).to.throw();
+    expect(() => decodeWrites({ ...encoded, size: size + 1 })).to.throw();
+    expect(() => decodeWrites({ ...encoded, rememberedBets: 1 })).to.throw();
   });
 });

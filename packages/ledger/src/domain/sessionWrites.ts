@@ -1,10 +1,10 @@
 /**
- * What a play session remembers of its writes: what the rules need of each, as numbers in columns instead of an object,
- * some 60 bytes with its share of the index. Versions share their columns. The newest version is extended in place; an
- * older one is copied first. So a version never changes, whatever is decided on another one.
+ * What a play session remembers of its writes: what the rules need of each, as numbers in a row of an index instead of an
+ * object, some 55 bytes in all. Versions share their rows. The newest version is extended in place; an older one is
+ * copied first. So a version never changes, whatever is decided on another one.
  */
 import assert from 'node:assert/strict';
-import { grownCapacity, KeyIndex, keyWordsOf } from '@coffer/kernel';
+import { KEY_AND_NEXT, KeyIndex, keyWordsOf } from '@coffer/kernel';
 import type { BetContent, RollbackContent, WinContent } from './playSession.resource.ts';
 
 type WriteKind = 'bet' | 'win' | 'rollback' | 'rememberedRollback' | 'settle';
@@ -32,51 +32,50 @@ export interface Write {
   readonly fate: 'open' | 'won' | 'rolledBack';
 }
 
-/** One version: the first `size` of the writes in columns that it shares with others. */
+/** One version: the first `size` of the rows that it shares with others. */
 export interface SessionWrites {
   readonly size: number;
-  readonly columns: Columns;
+  readonly shared: Shared;
 }
 
-interface Columns {
-  readonly uuids: KeyIndex;
-  /** Bets whose rollback came first; undefined until there is one. */
-  remembered: { readonly bets: KeyIndex; readonly places: number[] } | undefined;
-  kinds: Uint8Array;
-  amounts: BigUint64Array;
-  balances: BigUint64Array;
-  /** Two words of the round's key; both 0 if there is none. */
-  rounds: Uint32Array;
-  /**
-   * For a win or rollback, the place of its bet; for a bet, the place of what decided it; counted from 1, 0 for none.
-   */
-  others: Uint32Array;
-  /** By place: figures of more than 64 bits. */
-  readonly large: Map<number, Pick<Write, 'amount' | 'balance'>>;
+interface Shared {
+  /** By `transactionUuid`, with the words of `WORD`. */
+  readonly rows: KeyIndex;
+  /** Bets whose rollback came first, with the place of that rollback; undefined until there is one. */
+  remembered: KeyIndex | undefined;
+  /** By place: figures of more than 64 bits; undefined until there is one. */
+  large: Map<number, Pick<Write, 'amount' | 'balance'>> | undefined;
 }
+
+/** The words of a row; those of two words are said by their first. */
+const WORD = {
+  amount: 0,
+  balance: 2,
+  /** Half of the round's key; both words are 0 if there is none. */
+  round: 4,
+  /**
+   * The kind in the first three bits. Then for a win or rollback the place of its bet, for a bet the place of what decided
+   * it: counted from 1, 0 for none.
+   */
+  kindAndOther: 6,
+} as const;
+const WORDS = 7;
+const KIND_SHIFT = 29;
+const OTHER_MASK = 2 ** KIND_SHIFT - 1;
 
 const KINDS: readonly WriteKind[] = ['bet', 'win', 'rollback', 'rememberedRollback', 'settle'];
 const MOST_IN_64_BITS = 2n ** 64n - 1n;
-/** Of the arrays themselves, without what is in them; measured. */
-const BYTES_OF_COLUMNS = 3_000;
+/** Of the objects that hold the rows together; measured. */
+const BYTES_OF_SHARED = 1_000;
 const BYTES_OF_LARGE = 200;
 
-export function noWrites(): SessionWrites {
-  return { size: 0, columns: columnsFor(new KeyIndex(), 8) };
-}
+const noRows = (expected = 0): Shared => ({
+  rows: new KeyIndex(WORDS, expected),
+  remembered: undefined,
+  large: undefined,
+});
 
-function columnsFor(uuids: KeyIndex, capacity: number): Columns {
-  return {
-    uuids,
-    remembered: undefined,
-    kinds: new Uint8Array(capacity),
-    amounts: new BigUint64Array(capacity),
-    balances: new BigUint64Array(capacity),
-    rounds: new Uint32Array(2 * capacity),
-    others: new Uint32Array(capacity),
-    large: new Map(),
-  };
-}
+export const noWrites = (): SessionWrites => ({ size: 0, shared: noRows() });
 
 /** The write under a uuid; undefined if there is none. */
 export function writeUnder(writes: SessionWrites, transactionUuid: string): Write | undefined {
@@ -84,29 +83,49 @@ export function writeUnder(writes: SessionWrites, transactionUuid: string): Writ
   return place === undefined ? undefined : writeAt(writes, place);
 }
 
-function placeOf({ size, columns }: SessionWrites, transactionUuid: string): number | undefined {
-  const place = columns.uuids.find(keyWordsOf(transactionUuid));
+function placeOf({ size, shared }: SessionWrites, transactionUuid: string): number | undefined {
+  const place = shared.rows.find(keyWordsOf(transactionUuid));
   return place < 0 || place >= size ? undefined : place;
 }
 
 /** Undefined beyond the last write. */
 export function writeAt(writes: SessionWrites, place: number): Write | undefined {
-  const { columns, size } = writes;
+  const { shared, size } = writes;
   if (place >= size) return undefined;
-  const { amount, balance } = columns.large.get(place) ?? {
-    amount: columns.amounts[place] ?? 0n,
-    balance: columns.balances[place] ?? 0n,
+  const { amount, balance } = shared.large?.get(place) ?? {
+    amount: figureAt(shared, place, WORD.amount),
+    balance: figureAt(shared, place, WORD.balance),
   };
-  return { kind: kindAt(columns, place), place, amount, balance, fate: fateAt(writes, place) };
+  return { kind: kindAt(shared, place), place, amount, balance, fate: fateAt(writes, place) };
 }
 
-const kindAt = ({ kinds }: Columns, place: number): WriteKind => KINDS[kinds[place] ?? 0] ?? 'bet';
+const kindAt = ({ rows }: Shared, place: number): WriteKind =>
+  KINDS[rows.get(place, WORD.kindAndOther) >>> KIND_SHIFT] ?? 'bet';
+
+const otherAt = ({ rows }: Shared, place: number): number => rows.get(place, WORD.kindAndOther) & OTHER_MASK;
+
+/** One figure, as a number of 64 bits and as two words. */
+const figure = new BigUint64Array(1);
+const figureWords = new Uint32Array(figure.buffer);
+
+function figureAt({ rows }: Shared, place: number, word: number): bigint {
+  figureWords[0] = rows.get(place, word);
+  figureWords[1] = rows.get(place, word + 1);
+  return figure[0] ?? 0n;
+}
+
+/** What does not fit is kept whole in `large`. */
+function setFigure({ rows }: Shared, place: number, word: number, value: bigint): void {
+  figure[0] = value;
+  rows.set(place, word, figureWords[0] ?? 0);
+  rows.set(place, word + 1, figureWords[1] ?? 0);
+}
 
 /** An earlier version does not know what a later one has decided about a bet. */
-function fateAt({ size, columns }: SessionWrites, place: number): Write['fate'] {
-  const decidedAt = (columns.others[place] ?? 0) - 1;
-  if (kindAt(columns, place) !== 'bet' || decidedAt < 0 || decidedAt >= size) return 'open';
-  return kindAt(columns, decidedAt) === 'win' ? 'won' : 'rolledBack';
+function fateAt({ size, shared }: SessionWrites, place: number): Write['fate'] {
+  const decidedAt = otherAt(shared, place) - 1;
+  if (kindAt(shared, place) !== 'bet' || decidedAt < 0 || decidedAt >= size) return 'open';
+  return kindAt(shared, decidedAt) === 'win' ? 'won' : 'rolledBack';
 }
 
 /** For each field of a request, whether a write was recorded with this value. A missing field does not compile. */
@@ -119,21 +138,24 @@ export type IsSame = {
 export const comparerOf = (writes: SessionWrites, write: Write): IsSame => ({
   amount: (amount) => write.amount === amount,
   roundId: (roundId) => isOfRound(writes, write, roundId),
-  betTransactionUuid: (uuid) => isOnBet(writes, write, uuid),
+  betTransactionUuid: (uuid) => isOnBetNamed(writes, write, uuid),
 });
 
-function isOfRound({ columns: { rounds } }: SessionWrites, { place }: Write, roundId: string | undefined) {
-  const [first, second] = [rounds[2 * place], rounds[2 * place + 1]];
+function isOfRound({ shared: { rows } }: SessionWrites, { place }: Write, roundId: string | undefined) {
+  const [first, second] = [rows.get(place, WORD.round), rows.get(place, WORD.round + 1)];
   if (roundId === undefined) return second === 0;
   const key = keyWordsOf(roundId);
   return first === firstHalf(key) && second === secondHalf(key);
 }
 
-function isOnBet(writes: SessionWrites, { kind, place }: Write, betTransactionUuid: string): boolean {
-  const { remembered, others } = writes.columns;
-  if (kind !== 'rememberedRollback') return placeOf(writes, betTransactionUuid) === (others[place] ?? 0) - 1;
-  const at = remembered?.bets.find(keyWordsOf(betTransactionUuid)) ?? -1;
-  return remembered?.places[at] === place;
+function isOnBetNamed(writes: SessionWrites, { kind, place }: Write, betTransactionUuid: string): boolean {
+  if (kind === 'rememberedRollback') return rememberedAt(writes.shared, betTransactionUuid) === place;
+  return placeOf(writes, betTransactionUuid) === otherAt(writes.shared, place) - 1;
+}
+
+function rememberedAt({ remembered }: Shared, betTransactionUuid: string): number | undefined {
+  const at = remembered?.find(keyWordsOf(betTransactionUuid)) ?? -1;
+  return at < 0 ? undefined : remembered?.get(at, 0);
 }
 
 /** Two of the four words are enough to tell rounds apart under the same uuid. */
@@ -142,11 +164,8 @@ const firstHalf = (key: Uint32Array): number => ((key[0] ?? 0) ^ (key[2] ?? 0)) 
 const secondHalf = (key: Uint32Array): number => (((key[1] ?? 0) ^ (key[3] ?? 0)) | 1) >>> 0;
 
 /** Whether the rollback of a bet came before the bet. */
-export function isRemembered({ size, columns }: SessionWrites, betTransactionUuid: string): boolean {
-  const { remembered } = columns;
-  if (!remembered) return false;
-  const at = remembered.bets.find(keyWordsOf(betTransactionUuid));
-  const place = remembered.places[at];
+export function isRemembered({ size, shared }: SessionWrites, betTransactionUuid: string): boolean {
+  const place = rememberedAt(shared, betTransactionUuid);
   return place !== undefined && place < size;
 }
 
@@ -154,128 +173,224 @@ export function isRemembered({ size, columns }: SessionWrites, betTransactionUui
 export function withWrite(before: SessionWrites, write: NewWrite): SessionWrites {
   assert(placeOf(before, write.transactionUuid) === undefined, 'a transactionUuid is used once');
   const { size: place } = before;
-  const columns = place === before.columns.uuids.size ? before.columns : copyOf(before);
-  makeRoom(columns, place + 1);
+  const shared = place === before.shared.rows.size ? before.shared : copyOf(before);
   const { kind, amount, balance, roundId, betTransactionUuid } = write;
-  columns.kinds[place] = KINDS.indexOf(kind);
-  const round = roundId === undefined ? undefined : keyWordsOf(roundId);
-  columns.rounds[2 * place] = round ? firstHalf(round) : 0;
-  columns.rounds[2 * place + 1] = round ? secondHalf(round) : 0;
-  columns.others[place] = 0;
-  // What does not fit is kept whole in `large`.
-  columns.amounts[place] = BigInt.asUintN(64, amount);
-  columns.balances[place] = BigInt.asUintN(64, balance);
-  if (amount > MOST_IN_64_BITS || balance > MOST_IN_64_BITS) columns.large.set(place, { amount, balance });
-  else columns.large.delete(place);
-  if (betTransactionUuid !== undefined) {
-    if (kind === 'rememberedRollback') remember(columns, betTransactionUuid, place);
-    else decide(columns, betTransactionUuid, place);
+  // Everything that can throw comes before anything is written.
+  const bet = betTransactionUuid === undefined ? -1 : betOf(shared, kind, betTransactionUuid);
+  shared.rows.add(keyWordsOf(write.transactionUuid));
+  setKindAndOther(shared, place, KINDS.indexOf(kind), bet);
+  setFigure(shared, place, WORD.amount, amount);
+  setFigure(shared, place, WORD.balance, balance);
+  if (amount > MOST_IN_64_BITS || balance > MOST_IN_64_BITS) {
+    shared.large ??= new Map();
+    shared.large.set(place, { amount, balance });
   }
-  columns.uuids.add(keyWordsOf(write.transactionUuid));
-  return { size: place + 1, columns };
+  if (roundId !== undefined) setRound(shared, place, keyWordsOf(roundId));
+  if (kind === 'rememberedRollback' && betTransactionUuid !== undefined) {
+    remember(shared, keyWordsOf(betTransactionUuid), place);
+  }
+  return { size: place + 1, shared };
+}
+
+/** The place of the bet that a write is on; -1 where the bet has not come. */
+function betOf(shared: Shared, kind: WriteKind, betTransactionUuid: string): number {
+  if (kind === 'rememberedRollback') {
+    assert(rememberedAt(shared, betTransactionUuid) === undefined, 'a rollback is remembered once');
+    return -1;
+  }
+  const bet = shared.rows.find(keyWordsOf(betTransactionUuid));
+  assert(bet >= 0 && kindAt(shared, bet) === 'bet', `${betTransactionUuid} is not a bet`);
+  return bet;
 }
 
 /** A bet keeps its first win, or its rollback. */
-function decide(columns: Columns, betTransactionUuid: string, place: number): void {
-  const bet = columns.uuids.find(keyWordsOf(betTransactionUuid));
-  assert(bet >= 0 && kindAt(columns, bet) === 'bet', `${betTransactionUuid} is not a bet`);
-  columns.others[place] = bet + 1;
-  if (columns.others[bet] === 0) columns.others[bet] = place + 1;
+function setKindAndOther(shared: Shared, place: number, kind: number, bet: number): void {
+  const { rows } = shared;
+  rows.set(place, WORD.kindAndOther, (kind << KIND_SHIFT) | (bet + 1));
+  if (bet >= 0 && otherAt(shared, bet) === 0) {
+    rows.set(bet, WORD.kindAndOther, (BET << KIND_SHIFT) | (place + 1));
+  }
 }
 
-function remember(columns: Columns, betTransactionUuid: string, place: number): void {
-  columns.remembered ??= { bets: new KeyIndex(), places: [] };
-  const { bets, places } = columns.remembered;
-  const key = keyWordsOf(betTransactionUuid);
-  assert(bets.find(key) < 0, 'a rollback is remembered once');
-  bets.add(key);
-  places.push(place);
+function setRound({ rows }: Shared, place: number, key: Uint32Array): void {
+  rows.set(place, WORD.round, firstHalf(key));
+  rows.set(place, WORD.round + 1, secondHalf(key));
 }
 
-function makeRoom(columns: Columns, size: number): void {
-  if (size <= columns.kinds.length) return;
-  const capacity = grownCapacity(columns.kinds.length);
-  const grown = columnsFor(columns.uuids, capacity);
-  grown.kinds.set(columns.kinds);
-  grown.amounts.set(columns.amounts);
-  grown.balances.set(columns.balances);
-  grown.rounds.set(columns.rounds);
-  grown.others.set(columns.others);
-  const { kinds, amounts, balances, rounds, others } = grown;
-  Object.assign(columns, { kinds, amounts, balances, rounds, others });
+function remember(shared: Shared, betKey: Uint32Array, place: number, from = 0): void {
+  shared.remembered ??= new KeyIndex(1);
+  shared.remembered.add(betKey, from);
+  shared.remembered.set(shared.remembered.size - 1, 0, place);
 }
 
 /** Without what others have added or decided. */
-const copyOf = (writes: SessionWrites): Columns => decodeWrites(encodeWrites(writes)).columns;
+const copyOf = (writes: SessionWrites): Shared => decodeWrites(encodeWrites(writes)).shared;
 
-export function bytesOfWrites({ columns }: SessionWrites): number {
-  const { uuids, remembered, kinds, amounts, balances, rounds, others, large } = columns;
-  return [kinds, amounts, balances, rounds, others, uuids, ...(remembered ? [remembered.bets] : [])].reduce(
-    (bytes, column) => bytes + ('bytes' in column ? column.bytes : column.byteLength),
-    BYTES_OF_COLUMNS + large.size * BYTES_OF_LARGE + (remembered?.places.length ?? 0) * 8,
-  );
+export function bytesOfWrites({ shared: { rows, remembered, large } }: SessionWrites): number {
+  return BYTES_OF_SHARED + rows.bytes + (remembered?.bytes ?? 0) + (large?.size ?? 0) * BYTES_OF_LARGE;
 }
 
-/** One version for a snapshot: its columns as bytes, little-endian, one after the other. */
+/** One version for a snapshot. */
 export interface EncodedWrites {
   readonly size: number;
   /** How many bets were rolled back before they came. */
   readonly rememberedBets: number;
   readonly large: readonly Pick<Write, 'place' | 'amount' | 'balance'>[];
+  /**
+   * Words, little-endian: for each write its key, a word that begins with its kind and the flags, and what the flags name;
+   * then the keys of the remembered bets. What decided a bet is not among them: the first write on it did.
+   */
   readonly bytes: Uint8Array;
 }
 
-export function encodeWrites({ size, columns }: SessionWrites): EncodedWrites {
-  const { uuids, remembered, kinds, amounts, balances, rounds, others, large } = columns;
-  const rememberedBets = remembered?.places.filter((place) => place < size).length ?? 0;
-  const bytes = new Uint8Array(size * BYTES_OF_WRITE + rememberedBets * BYTES_OF_KEY);
+const WORDS_OF_KEY = 4;
+/** Key, kind and flags, and two words each for amount, balance and round. */
+const MOST_WORDS_OF_WRITE = WORDS_OF_KEY + 1 + 6;
+const KIND_BITS = 0b111;
+const FLAG = {
+  /** The amount has a word, or two. Otherwise, it follows the flags, or is 0 where the place of a bet follows them. */
+  amount: 8,
+  wideAmount: 16,
+  /** The balance is not what kind and amount make of the one before. */
+  balance: 32,
+  round: 64,
+  /** The round is that of the bet. */
+  roundOfBet: 128,
+} as const;
+const FLAG_BITS = 8;
+const MOST_AFTER_FLAGS = 2 ** (32 - FLAG_BITS) - 1;
+
+export function encodeWrites({ size, shared }: SessionWrites): EncodedWrites {
+  const { rows, remembered, large } = shared;
+  const words = new Uint32Array(size * MOST_WORDS_OF_WRITE + (remembered?.size ?? 0) * WORDS_OF_KEY);
   let end = 0;
-  for (const column of [
-    uuids.encode(size),
-    kinds.subarray(0, size),
-    bytesOf(amounts.subarray(0, size)),
-    bytesOf(balances.subarray(0, size)),
-    bytesOf(rounds.subarray(0, 2 * size)),
-    bytesOf(others.slice(0, size).map((other) => (other > size ? 0 : other))),
-    remembered?.bets.encode(rememberedBets) ?? new Uint8Array(),
-  ]) {
-    bytes.set(column, end);
-    end += column.length;
+  for (let place = 0; place < size; place++) end = encodeRow(rows, place, words, end);
+  let rememberedBets = 0;
+  for (let at = 0; remembered && at < remembered.size; at++) {
+    if (remembered.get(at, 0) >= size) continue;
+    rememberedBets += 1;
+    remembered.copyKey(at, words, end);
+    end += WORDS_OF_KEY;
   }
   return {
     size,
     rememberedBets,
-    large: [...large].flatMap(([place, figures]) => (place < size ? [{ place, ...figures }] : [])),
-    bytes,
+    large: [...(large ?? [])].flatMap(([place, figures]) => (place < size ? [{ place, ...figures }] : [])),
+    bytes: new Uint8Array(words.buffer, 0, end * BYTES_OF_WORD),
   };
 }
 
-const BYTES_OF_KEY = 16;
-const BYTES_OF_WRITE = BYTES_OF_KEY + 1 + 8 + 8 + 8 + 4;
+/** Returns where it ends. Rows are read without a call for each word: a long session is encoded while requests wait. */
+function encodeRow(rows: KeyIndex, place: number, words: Uint32Array, start: number): number {
+  rows.copyKey(place, words, start);
+  let end = start + WORDS_OF_KEY + 1;
+  const block = rows.blockOf(place);
+  const at = rows.rowAt(place) + KEY_AND_NEXT;
+  const kindAndOther = block[at + WORD.kindAndOther] ?? 0;
+  const kind = kindAndOther >>> KIND_SHIFT;
+  const bet = isOnBet(kind) ? (kindAndOther & OTHER_MASK) - 1 : -1;
+  const low = block[at + WORD.amount] ?? 0;
+  const high = block[at + WORD.amount + 1] ?? 0;
+  let flags = kind;
+  let afterFlags = bet + 1;
+  if (high === 0 && low <= MOST_AFTER_FLAGS && !isOnBet(kind)) afterFlags = low;
+  else if (high !== 0 || low !== 0) {
+    flags |= high === 0 ? FLAG.amount : FLAG.wideAmount;
+    words[end++] = low;
+    if (high !== 0) words[end++] = high;
+  }
+  assert(afterFlags <= MOST_AFTER_FLAGS);
+  reckonBalance(rows, place, kind, low, high);
+  const balanceLow = block[at + WORD.balance] ?? 0;
+  const balanceHigh = block[at + WORD.balance + 1] ?? 0;
+  if (balanceLow !== figureWords[0] || balanceHigh !== figureWords[1]) {
+    flags |= FLAG.balance;
+    words[end++] = balanceLow;
+    words[end++] = balanceHigh;
+  }
+  const round = block[at + WORD.round] ?? 0;
+  const roundToo = block[at + WORD.round + 1] ?? 0;
+  if (roundToo !== 0) {
+    const isOfBet =
+      bet >= 0 && round === rows.get(bet, WORD.round) && roundToo === rows.get(bet, WORD.round + 1);
+    flags |= isOfBet ? FLAG.roundOfBet : FLAG.round;
+    if (!isOfBet) {
+      words[end++] = round;
+      words[end++] = roundToo;
+    }
+  }
+  words[start + WORDS_OF_KEY] = flags | (afterFlags << FLAG_BITS);
+  return end;
+}
+
+const isOnBet = (kind: number): boolean => kind === WIN || kind === ROLLBACK;
+const BET = KINDS.indexOf('bet');
+const WIN = KINDS.indexOf('win');
+const ROLLBACK = KINDS.indexOf('rollback');
+const REMEMBERED = KINDS.indexOf('rememberedRollback');
+
+/**
+ * Into `figureWords`, the balance that the write usually leaves: without a carry, which few writes have and which is then
+ * told as any other balance.
+ */
+function reckonBalance(rows: KeyIndex, place: number, kind: number, low: number, high: number): void {
+  const sign = kind === BET ? -1 : isOnBet(kind) ? 1 : 0;
+  figureWords[0] = (place === 0 ? 0 : rows.get(place - 1, WORD.balance)) + sign * low;
+  figureWords[1] = (place === 0 ? 0 : rows.get(place - 1, WORD.balance + 1)) + sign * high;
+}
 
 /** Throws if the number of bytes does not fit. */
 export function decodeWrites({ size, rememberedBets, large, bytes }: EncodedWrites): SessionWrites {
-  assert.equal(bytes.length, size * BYTES_OF_WRITE + rememberedBets * BYTES_OF_KEY);
+  const words = new Uint32Array(bytes.length / BYTES_OF_WORD);
+  new Uint8Array(words.buffer).set(bytes);
+  const shared = noRows(size + 1);
+  const { rows } = shared;
+  const remembering: number[] = [];
   let end = 0;
-  const next = (length: number): Uint8Array => {
-    end += length;
-    return bytes.subarray(end - length, end);
-  };
-  const columns = columnsFor(KeyIndex.decode(next(size * BYTES_OF_KEY)), size + 1);
-  columns.kinds.set(next(size));
-  for (const column of [columns.amounts, columns.balances]) bytesOf(column).set(next(size * 8));
-  bytesOf(columns.rounds).set(next(size * 8));
-  bytesOf(columns.others).set(next(size * 4));
-  for (const { place, amount, balance } of large) columns.large.set(place, { amount, balance });
-  if (rememberedBets > 0) {
-    const remembered = KINDS.indexOf('rememberedRollback');
-    const places = [...columns.kinds.subarray(0, size).keys()].filter(
-      (place) => columns.kinds[place] === remembered,
-    );
-    columns.remembered = { bets: KeyIndex.decode(next(rememberedBets * BYTES_OF_KEY)), places };
+  for (let place = 0; place < size; place++) {
+    assert(end < words.length);
+    end = decodeRow(shared, place, words, end);
+    if (rows.get(place, WORD.kindAndOther) >>> KIND_SHIFT === REMEMBERED) remembering.push(place);
   }
-  return { size, columns };
+  assert.equal(words.length, end + rememberedBets * WORDS_OF_KEY);
+  for (let at = 0; at < rememberedBets; at++, end += WORDS_OF_KEY) {
+    const place = remembering[at];
+    assert(place !== undefined);
+    remember(shared, words, place, end);
+  }
+  if (large.length > 0) {
+    shared.large = new Map(large.map(({ place, amount, balance }) => [place, { amount, balance }]));
+  }
+  return { size, shared };
 }
 
-const bytesOf = ({ buffer, byteOffset, byteLength }: Uint32Array | BigUint64Array): Uint8Array =>
-  new Uint8Array(buffer, byteOffset, byteLength);
+/** Returns where it ends. */
+function decodeRow(shared: Shared, place: number, words: Uint32Array, start: number): number {
+  const { rows } = shared;
+  rows.add(words, start);
+  let end = start + WORDS_OF_KEY;
+  const flags = words[end++] ?? 0;
+  const kind = flags & KIND_BITS;
+  const bet = isOnBet(kind) ? (flags >>> FLAG_BITS) - 1 : -1;
+  setKindAndOther(shared, place, kind, bet);
+  const block = rows.blockOf(place);
+  const at = rows.rowAt(place) + KEY_AND_NEXT;
+  let low = isOnBet(kind) ? 0 : flags >>> FLAG_BITS;
+  if (flags & (FLAG.amount | FLAG.wideAmount)) low = words[end++] ?? 0;
+  const high = flags & FLAG.wideAmount ? (words[end++] ?? 0) : 0;
+  block[at + WORD.amount] = low;
+  block[at + WORD.amount + 1] = high;
+  reckonBalance(rows, place, kind, low, high);
+  block[at + WORD.balance] = (flags & FLAG.balance ? words[end++] : figureWords[0]) ?? 0;
+  block[at + WORD.balance + 1] = (flags & FLAG.balance ? words[end++] : figureWords[1]) ?? 0;
+  if (flags & FLAG.round) {
+    block[at + WORD.round] = words[end++] ?? 0;
+    block[at + WORD.round + 1] = words[end++] ?? 0;
+  } else if (flags & FLAG.roundOfBet) {
+    block[at + WORD.round] = rows.get(bet, WORD.round);
+    block[at + WORD.round + 1] = rows.get(bet, WORD.round + 1);
+  }
+  return end;
+}
+
+const BYTES_OF_WORD = 4;
