@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Counter, Registry } from 'prom-client';
-import { createMetricsRegistry, metricsText } from './metrics.ts';
+import { createMetricsRegistry, type MetricFigures, metricsText } from './metrics.ts';
 
 const TURN_MS = 20;
 const HELD_MS = 500;
@@ -33,9 +33,22 @@ describe('the metrics of several threads', () => {
     new Counter({ name: 'bets_total', help: 'A count.', labelNames: ['kind'], registers: [registry] }).inc({
       kind: 'a',
     });
-    const text = await metricsText(registry, [await other.getMetricsAsJSON()]);
+    const text = await metricsText(registry, async () => [await other.getMetricsAsJSON()]);
     expect(text).to.include('bets_total{kind="a"} 3\n').and.include('wins_total{kind="a"} 2\n');
     expect(text).to.match(/^process_start_time_seconds \d+$/m);
     expect(text.match(/^# TYPE bets_total/gm)).to.have.length(1);
+    expect(text).to.match(/^coffer_metrics_complete 1$/m);
+  });
+
+  it('are those of this thread while another one hangs, and the page says so until it answers again', async () => {
+    const [registry, other] = [new Registry(), new Registry()];
+    new Counter({ name: 'bets_total', help: 'A count.', registers: [registry] }).inc(3);
+    const hung = Promise.withResolvers<readonly MetricFigures[]>();
+    const page = () => metricsText(registry, () => hung.promise, 1);
+    expect(await page())
+      .to.match(/^coffer_metrics_complete 0$/m)
+      .and.match(/^bets_total 3$/m);
+    hung.resolve([await other.getMetricsAsJSON()]);
+    expect(await page()).to.match(/^coffer_metrics_complete 1$/m);
   });
 });

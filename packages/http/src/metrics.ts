@@ -1,5 +1,6 @@
 /** Metrics of requests and the process, for Prometheus. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
 import { AggregatorRegistry, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
@@ -22,8 +23,21 @@ export function createMetricsRegistry(thread = 'api'): Registry {
   return registry;
 }
 
-/** The page of a registry with the figures of other threads added to it. */
-export async function metricsText(registry: Registry, ofOthers: readonly MetricFigures[]): Promise<string> {
+/** Less than what a scrape waits for; a thread that answers does so within milliseconds. */
+const OTHERS_LIMIT_MS = 2_000;
+
+/**
+ * The page of a registry with the figures of other threads added to it. One that hangs is not waited for any longer:
+ * the page is then without its figures, and says so.
+ */
+export async function metricsText(
+  registry: Registry,
+  askOthers: () => Promise<readonly MetricFigures[]>,
+  limitMs = OTHERS_LIMIT_MS,
+): Promise<string> {
+  const answered = await withinLimit(askOthers(), limitMs);
+  completenessOf(registry).set(answered ? 1 : 0);
+  const ofOthers = answered ?? [];
   if (ofOthers.length === 0) return registry.metrics();
   const own = (await registry.getMetricsAsJSON()).map((metric) =>
     // Left out otherwise, for want of a sum: the process's start.
@@ -31,6 +45,28 @@ export async function metricsText(registry: Registry, ofOthers: readonly MetricF
   );
   return AggregatorRegistry.aggregate([own, ...ofOthers]).metrics();
 }
+
+async function withinLimit<Value>(asked: Promise<Value>, limitMs: number): Promise<Value | undefined> {
+  const timer = new AbortController();
+  try {
+    const { signal } = timer;
+    return await Promise.race([asked, delay(limitMs, undefined, { signal, ref: false })]);
+  } finally {
+    timer.abort();
+  }
+}
+
+const COMPLETE = 'coffer_metrics_complete';
+
+const completenessOf = (registry: Registry): Gauge =>
+  // Nothing else has this name.
+  (registry.getSingleMetric(COMPLETE) as Gauge | undefined) ??
+  new Gauge({
+    name: COMPLETE,
+    help: '1 if all threads of the process told their metrics, 0 if one did not answer in time.',
+    registers: [registry],
+    aggregator: 'first',
+  });
 
 /** The monitor counts how late its own timer is, which is due this often. */
 const LOOP_TIMER_MS = 1;

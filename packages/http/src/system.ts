@@ -48,7 +48,7 @@ export function metricsPage(
   return async (request: Request, response: Response) => {
     if (!open && !isLocalPeer(request)) throw reject('request/not_found');
     response.setHeader('Content-Type', registry.contentType);
-    response.end(await metricsText(registry, await ofOthers()));
+    response.end(await metricsText(registry, ofOthers));
   };
 }
 

@@ -1,5 +1,5 @@
 /** `coffer run` in every role: requests are answered in one thread, and the log is read in another. */
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pool } from '@coffer/database';
 import {
@@ -30,6 +30,7 @@ describe('coffer run, in every role', () => {
   let database: TestDatabase;
   let pool: Pool;
   let mistake: string;
+  let hang: string;
   let variables: Variables;
   let service: ServiceProcess;
   let place: AppPlace;
@@ -41,12 +42,14 @@ describe('coffer run, in every role', () => {
     pool = database.pool;
     const dataFolder = await processes.newDataFolder();
     mistake = join(dataFolder, 'mistake');
-    // In each thread but the main one: fails where nothing expects it, once the file is there.
+    hang = join(dataFolder, 'hang');
+    // In each thread but the main one: fails where nothing expects it, or hangs, while the file is there.
     const fails = `
       import { existsSync } from 'node:fs';
       import { isMainThread } from 'node:worker_threads';
       if (!isMainThread) setInterval(() => {
         if (existsSync(${JSON.stringify(mistake)})) throw new Error(${JSON.stringify(MISTAKE)});
+        while (existsSync(${JSON.stringify(hang)}));
       }, 20).unref();`;
     variables = {
       COFFER_DATA_DIR: dataFolder,
@@ -81,6 +84,24 @@ describe('coffer run, in every role', () => {
     }
     expect(text).to.include('nodejs_heap_size_used_bytes{thread="background"} ');
     expect(text).to.include('coffer_http_request_duration_seconds_count{method="POST"');
+  });
+
+  it('tells the metrics of the thread that answers requests while the other one hangs', async () => {
+    await writeFile(hang, '');
+    await eventually(
+      'the page says that it is not complete',
+      async () => /^coffer_metrics_complete 0$/m.test(await metricsOf(service)) || undefined,
+    );
+    const text = await metricsOf(service);
+    expect(text).to.include('coffer_event_loop_delay_seconds{thread="api",quantile="0.99"} ');
+    expect(text).not.to.include('thread="background"');
+    await rm(hang);
+    await eventually('the page is complete', async () => {
+      const whole = await metricsOf(service);
+      return (
+        (/^coffer_metrics_complete 1$/m.test(whole) && whole.includes('thread="background"')) || undefined
+      );
+    });
   });
 
   itLogTable(

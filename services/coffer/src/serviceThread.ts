@@ -71,6 +71,8 @@ export function openServiceThread({
   let calls = 0;
   let isStarted = false;
   let isStopping = false;
+  /** The last request for metrics, if it is unanswered: a thread that hangs is not asked again at each scrape. */
+  let metricsAsked: Promise<readonly MetricFigures[]> | undefined;
   let ended: { readonly error: unknown } | undefined;
 
   const end = (error: unknown) => {
@@ -97,7 +99,13 @@ export function openServiceThread({
       isStarted = true;
       return call('start', options);
     },
-    metrics: async () => (ended || !isStarted ? [] : call('metrics')),
+    async metrics() {
+      if (ended || !isStarted) return [];
+      metricsAsked ??= call('metrics').finally(() => {
+        metricsAsked = undefined;
+      });
+      return metricsAsked;
+    },
     addMasterKey: (key) => call('addMasterKey', key),
     async stop() {
       if (ended) return;
