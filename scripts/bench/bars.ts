@@ -14,6 +14,8 @@ const BARS = {
   betAt64: { name: 'bet, 64 / 256 connections', atLeast: 0.85, unit: 'x' },
   hotSession: { name: 'bet, one session / 1,000 sessions', atLeast: 0.9, unit: 'x' },
   batch: { name: 'bets in batches', atLeast: 40_000, unit: 'bets/s' },
+  batchLater: { name: 'bets in batches after 1,000,000 events', atLeast: 40_000, unit: 'bets/s' },
+  batchKept: { name: 'bets in batches after 1,000,000 events / first', atLeast: 0.9, unit: 'x' },
   openLoop: { name: 'p99 of bets at 2,000/s / bare inserts', atMost: 5, unit: 'x' },
   openLoopP99: { name: 'p99 at half of the most', atMost: 20, unit: 'ms' },
   openLoopP999: { name: 'p99.9 at half of the most', atMost: 40, unit: 'ms' },
@@ -37,6 +39,7 @@ export interface Verdict {
   readonly value: number;
   /** The value of each round; the verdict is on their median. */
   readonly rounds: readonly number[];
+  readonly better: 'more' | 'less';
   readonly limit: string;
   readonly passed: boolean;
 }
@@ -50,7 +53,8 @@ export function judge(bar: BarName, rounds: readonly number[]): Verdict {
     ...(atLeast === undefined ? [] : [`at least ${atLeast.toLocaleString('en-US')}`]),
     ...(atMost === undefined ? [] : [`at most ${atMost}`]),
   ].join(', ');
-  return { bar, name, value, rounds, limit: `${limit} ${unit}`, passed };
+  const better = atLeast === undefined ? 'less' : 'more';
+  return { bar, name, value, rounds, better, limit: `${limit} ${unit}`, passed };
 }
 
 /** Round by round, so that a slow moment of the machine affects both sides of a ratio. */

@@ -3,8 +3,15 @@ import type { Run } from './children.ts';
 import { type HttpBench, prepareHttpBench } from './httpBench.ts';
 import { placeBets, takeTurns } from './httpRows.ts';
 import type { LoadReport } from './load.ts';
-import { LATE_LIMIT_MS } from './openLoop.ts';
-import { BETS_PER_MIB_OF_CACHE, type BenchPlan, OPEN_LOOP_CONNECTIONS } from './plan.ts';
+import {
+  BATCH_CONNECTIONS,
+  BATCHES_PER_TURN,
+  BETS_PER_BATCH,
+  BETS_PER_MIB_OF_CACHE,
+  type BenchPlan,
+  EVENTS_BEFORE_BATCHES,
+  OPEN_LOOP_CONNECTIONS,
+} from './plan.ts';
 import { residentMiBOf } from './processorTimes.ts';
 import { type ServiceUnderTest, startService } from './service.ts';
 
@@ -19,13 +26,26 @@ export interface StateFigures {
   readonly residentMiB: number | undefined;
 }
 
+/** Bets a second in batches, round by round: into an empty log and into a long one. */
+export interface BatchFigures {
+  readonly first: readonly number[];
+  readonly later: readonly number[];
+  readonly eventsBefore: number;
+}
+
+export interface SoakMinute extends LoadReport {
+  readonly liveBets: number;
+  readonly residentMiB: number | undefined;
+}
+
 export interface SoakFigures {
   readonly perSecond: number;
   /** One after another, without a pause. */
-  readonly slices: readonly (LoadReport & { readonly residentMiB: number | undefined })[];
+  readonly minutes: readonly SoakMinute[];
 }
 
 const CONNECTIONS = 256;
+const MINUTE_MS = 60_000;
 
 /** First with all states in the cache, then with ten times as much as it holds. */
 export async function measureState(run: Run, plan: BenchPlan): Promise<readonly StateFigures[]> {
@@ -65,23 +85,38 @@ async function fill(
   return { cacheMiB, liveBets: bench.bets(), sessions, fresh, filled, residentMiB };
 }
 
+export function measureBatches(run: Run, plan: BenchPlan): Promise<BatchFigures> {
+  return withService(run, plan, undefined, async (_, bench) => {
+    const rates = async (): Promise<readonly number[]> => {
+      const [batches] = await takeTurns(run, bench, plan, [['batch', BATCH_CONNECTIONS]], plan.batchRounds);
+      return (batches?.rounds ?? []).map(
+        ({ answers, measuredSeconds }) => (answers / measuredSeconds) * BETS_PER_BATCH,
+      );
+    };
+    await bench.measure('bet', CONNECTIONS, { kind: 'time', rampMs: 0, measuredMs: plan.warmUpMs });
+    await placeBets(bench, BATCHES_PER_TURN * BETS_PER_BATCH);
+    const first = await rates();
+    run.progress(`filling up to ${EVENTS_BEFORE_BATCHES} bets`);
+    await placeBets(bench, Math.max(0, EVENTS_BEFORE_BATCHES - bench.bets()));
+    const eventsBefore = bench.bets();
+    return { first, later: await rates(), eventsBefore };
+  });
+}
+
 /** Bets at 70 % of the most that is answered, for a long time. */
-export function measureSoak(run: Run, plan: BenchPlan): Promise<SoakFigures> {
+export function measureSoak(run: Run, plan: BenchPlan, minutes: number): Promise<SoakFigures> {
   return withService(run, plan, undefined, async (service, bench) => {
-    const { rampMs, warmUpMs, soakSlices, soakSliceMs } = plan;
+    const { rampMs, warmUpMs } = plan;
     const most = await bench.measure('bet', CONNECTIONS, { kind: 'time', rampMs, measuredMs: 2 * warmUpMs });
     const perSecond = Math.round((0.7 * most.answers) / most.measuredSeconds);
-    const slices: SoakFigures['slices'][number][] = [];
-    for (let slice = 0; slice < soakSlices; slice++) {
-      const until = { kind: 'rate', perSecond, measuredMs: soakSliceMs } as const;
+    const done: SoakMinute[] = [];
+    while (done.length < minutes) {
+      const until = { kind: 'rate', perSecond, measuredMs: MINUTE_MS } as const;
       const report = await bench.measure('bet', OPEN_LOOP_CONNECTIONS, until);
-      if ((report.lateP99Ms ?? 0) > LATE_LIMIT_MS) {
-        throw new Error(`The load generator was ${report.lateP99Ms} ms late itself: the soak shows nothing.`);
-      }
-      slices.push({ ...report, residentMiB: await residentMiBOf(service.pid) });
-      run.progress(`${perSecond}/s, slice ${slice + 1} of ${soakSlices}: p99 ${report.p99Ms.toFixed(1)} ms`);
+      done.push({ ...report, liveBets: bench.bets(), residentMiB: await residentMiBOf(service.pid) });
+      run.progress(`${perSecond}/s, minute ${done.length} of ${minutes}: p99 ${report.p99Ms.toFixed(1)} ms`);
     }
-    return { perSecond, slices };
+    return { perSecond, minutes: done };
   });
 }
 

@@ -4,27 +4,46 @@
  *
  * Exits with 0 if all bars are passed, with 1 if one is missed, with 2 if it could not measure.
  */
+import { loadavg } from 'node:os';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { measureAgainst } from './against.ts';
 import type { Run } from './children.ts';
+import { type Comparison, compareRows, comparisonRows, readRows } from './compare.ts';
 import { prepareHttpBench } from './httpBench.ts';
 import { measureBets, measureSignIns } from './httpRows.ts';
-import { measureSoak, measureState } from './largeState.ts';
+import { measureBatches, measureSoak, measureState } from './largeState.ts';
+import { machineFacts } from './machine.ts';
 import { measureMoves } from './moveRows.ts';
 import { measureOpenLoop } from './openLoop.ts';
-import { type BenchPlan, FULL_PLAN, PARTS, type Part, SHORT_PLAN, USUAL_PARTS } from './plan.ts';
+import {
+  type BenchPlan,
+  FULL_PLAN,
+  PARTS,
+  type Part,
+  SHORT_PLAN,
+  SOAK_MINUTES,
+  USUAL_PARTS,
+} from './plan.ts';
 import { type ProfiledPart, profileRoutes } from './profileRoutes.ts';
-import { type Figures, resultOf, textOf } from './report.ts';
+import { type Figures, resultOf, table, textOf } from './report.ts';
 import { type ServiceUnderTest, startService } from './service.ts';
 import { measureStore } from './store.ts';
 import { underControl } from './underControl.ts';
 
-const USAGE = `npm run bench -- [--full] [--json] [--only <part>] [--profile <file>]
+const USAGE = `npm run bench -- [--full] [--json] [--only <part>] [--minutes <n>] [--profile <file>]
+npm run bench -- --compare <before.json> --compare <after.json> [--fail-on-worse]
+npm run bench -- --against <folder> [--full] [--fail-on-worse]
 
-  --full            longer and more rounds, for figures to keep (about 45 minutes)
-  --json            the result as JSON on standard output
-  --only <part>     one part and its bars: ${PARTS.join(', ')}
-  --profile <file>  no bars: bets at 64 and 256 connections under a CPU profiler, the profile in <file>;
-                    with --only signIns verifications, challenges and sign-ins, with --only moves deposits
+  --full             longer and more rounds, for figures to keep
+  --json             the result as JSON on standard output
+  --only <part>      one part and its bars: ${PARTS.join(', ')}
+  --minutes <n>      how long the part soak takes: ${SOAK_MINUTES}, unless given
+  --profile <file>   no bars: bets at 64 and 256 connections under a CPU profiler, the profile in <file>;
+                     with --only signIns verifications, challenges and sign-ins, with --only moves deposits
+  --compare <file>   twice: says of two results, row by row, whether the second is better, worse or within noise
+  --against <folder> no bars: bets here in turns with another checkout, which needs its node_modules
+  --fail-on-worse    exits with 1 if a row is worse
 `;
 
 /** What is measured of one service. */
@@ -35,28 +54,58 @@ const { values: flags } = parseArgs({
     full: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     only: { type: 'string' },
+    minutes: { type: 'string', default: String(SOAK_MINUTES) },
     profile: { type: 'string' },
+    compare: { type: 'string', multiple: true },
+    against: { type: 'string' },
+    'fail-on-worse': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
+const plan = flags.full ? FULL_PLAN : SHORT_PLAN;
+const soakMs = flags.only === 'soak' ? Number(flags.minutes) * 60_000 : 0;
 
 if (flags.help) process.stdout.write(USAGE);
-else process.exitCode = await underControl('bench', (flags.full ? FULL_PLAN : SHORT_PLAN).limitMs, bench);
+else process.exitCode = await underControl('bench', plan.limitMs + soakMs, bench);
 
 async function bench(run: Run): Promise<number> {
-  const plan = flags.full ? FULL_PLAN : SHORT_PLAN;
+  if (flags.compare) return told(await comparisonOfFiles(flags.compare));
+  if (flags.against !== undefined) return told(await measureAgainst(run, plan, resolve(flags.against)));
   const parts = partsOf(flags.only);
   if (flags.profile !== undefined) {
     process.stdout.write(await profileRoutes(run, plan, flags.profile, profiledPart(flags.only)));
     return 0;
   }
+  const facts = await machineFacts(run);
   const store = parts.includes('store') ? await measureStore(run, plan) : undefined;
   const http = await measureHttp(run, plan, parts);
+  const batches = parts.includes('batches') ? await measureBatches(run, plan) : undefined;
   const state = parts.includes('state') ? await measureState(run, plan) : undefined;
-  const soak = parts.includes('soak') ? await measureSoak(run, plan) : undefined;
-  const result = resultOf(plan, { store, ...http, state, soak });
+  const soak = parts.includes('soak') ? await measureSoak(run, plan, minutesOf(flags.minutes)) : undefined;
+  const machine = { ...facts, loadAtEnd: loadavg() };
+  const result = resultOf(plan, machine, { store, ...http, batches, state, soak });
   process.stdout.write(flags.json ? `${JSON.stringify(result, null, 2)}\n` : `\n${textOf(result)}`);
   return result.passed ? 0 : 1;
+}
+
+function told(comparisons: readonly Comparison[]): number {
+  process.stdout.write(`${table(comparisonRows(comparisons)).join('\n')}\n`);
+  return flags['fail-on-worse'] && comparisons.some(({ verdict }) => verdict === 'worse') ? 1 : 0;
+}
+
+async function comparisonOfFiles([before, after, ...more]: readonly string[]): Promise<
+  readonly Comparison[]
+> {
+  if (before === undefined || after === undefined || more.length > 0) {
+    throw new Error('Two results are compared: --compare before.json --compare after.json');
+  }
+  return compareRows(await readRows(before), await readRows(after), { paired: false });
+}
+
+function minutesOf(text: string): number {
+  const minutes = Number(text);
+  if (Number.isInteger(minutes) && minutes >= 3) return minutes;
+  throw new Error('A soak takes three minutes or more: the last one is compared with the second.');
 }
 
 function partsOf(only: string | undefined): readonly Part[] {
@@ -76,7 +125,7 @@ async function measureHttp(
   run: Run,
   plan: BenchPlan,
   parts: readonly Part[],
-): Promise<Omit<Figures, 'store' | 'state' | 'soak'>> {
+): Promise<Omit<Figures, 'store' | 'batches' | 'state' | 'soak'>> {
   const none = { bets: undefined, openLoop: undefined, signIns: undefined, moves: undefined };
   if (!parts.some((part) => SERVED_PARTS.includes(part))) return none;
   run.progress('starting the service');

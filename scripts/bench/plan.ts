@@ -1,10 +1,7 @@
-/**
- * What is measured, and for how long. The short plan takes about five minutes; the long one is for figures
- * to keep.
- */
+/** What is measured, and for how long. The long plan is for figures to keep. */
 
 /** Measured unless one is chosen. */
-export const USUAL_PARTS = ['store', 'bets', 'openLoop', 'state', 'signIns', 'moves'] as const;
+export const USUAL_PARTS = ['store', 'bets', 'openLoop', 'batches', 'state', 'signIns', 'moves'] as const;
 export const PARTS = [...USUAL_PARTS, 'soak'] as const;
 export type Part = (typeof PARTS)[number];
 
@@ -26,8 +23,7 @@ export interface BenchPlan {
   readonly liveBets: number;
   readonly stateSessions: number;
   readonly stateRounds: number;
-  readonly soakSlices: number;
-  readonly soakSliceMs: number;
+  readonly batchRounds: number;
   readonly storeRounds: number;
   readonly storeMeasuredMs: number;
   readonly replayRounds: number;
@@ -37,7 +33,7 @@ export interface BenchPlan {
 
 export const SHORT_PLAN: BenchPlan = {
   name: 'short',
-  limitMs: 600_000,
+  limitMs: 900_000,
   rounds: 6,
   fewerRounds: 2,
   rampMs: 200,
@@ -48,8 +44,7 @@ export const SHORT_PLAN: BenchPlan = {
   liveBets: 300_000,
   stateSessions: 1_000,
   stateRounds: 4,
-  soakSlices: 8,
-  soakSliceMs: 15_000,
+  batchRounds: 6,
   storeRounds: 5,
   storeMeasuredMs: 900,
   replayRounds: 3,
@@ -70,14 +65,19 @@ export const FULL_PLAN: BenchPlan = {
   liveBets: 3_000_000,
   stateSessions: 10_000,
   stateRounds: 9,
-  soakSlices: 15,
-  soakSliceMs: 60_000,
+  batchRounds: 15,
   storeRounds: 15,
   storeMeasuredMs: 3_000,
   replayRounds: 7,
   moveRounds: 5,
   movesPerRound: 2_000,
 };
+
+/** Unless `--minutes` says otherwise. */
+export const SOAK_MINUTES = 15;
+
+/** Bets in the log when batches are measured again. */
+export const EVENTS_BEFORE_BATCHES = 1_000_000;
 
 /** A remembered bet takes 64 bytes at the most. */
 export const BETS_PER_MIB_OF_CACHE = (1024 * 1024) / 64;

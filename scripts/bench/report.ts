@@ -1,13 +1,14 @@
 /** A run as text and as JSON. */
-import { availableParallelism, cpus } from 'node:os';
 import type { Latencies } from './bareSingles.ts';
 import { judge, median, ratios, type Verdict } from './bars.ts';
+import type { MeasuredRow } from './compare.ts';
 import type { RouteName } from './httpBench.ts';
 import type { BetFigures, RouteRow } from './httpRows.ts';
-import type { SoakFigures, StateFigures } from './largeState.ts';
+import type { BatchFigures, SoakFigures, SoakMinute, StateFigures } from './largeState.ts';
+import type { MachineFacts } from './machine.ts';
 import { type MoveReport, moveReport, moveTables } from './moveReport.ts';
 import type { MoveFigures } from './moveRows.ts';
-import type { OpenLoopFigures, OpenLoopRow } from './openLoop.ts';
+import { LATE_LIMIT_MS, type OpenLoopFigures, type OpenLoopRow } from './openLoop.ts';
 import { BETS_PER_BATCH, type BenchPlan } from './plan.ts';
 import type { StoreFigures } from './store.ts';
 
@@ -18,22 +19,21 @@ export interface Figures {
   readonly openLoop: OpenLoopFigures | undefined;
   readonly signIns: readonly RouteRow[] | undefined;
   readonly moves: MoveFigures | undefined;
+  readonly batches: BatchFigures | undefined;
   readonly state: readonly StateFigures[] | undefined;
   readonly soak: SoakFigures | undefined;
 }
 
 export interface BenchResult {
   readonly plan: BenchPlan['name'];
-  readonly machine: {
-    readonly cores: number;
-    readonly model: string;
-    readonly node: string;
-    readonly platform: string;
-  };
+  readonly machine: MachineFacts;
+  /** What two results are compared by. */
+  readonly rows: readonly MeasuredRow[];
   readonly routes: readonly RouteFigures[];
   readonly openLoop: readonly OpenLoopLine[];
   /** How long the disk takes to keep 8 KiB. */
   readonly fileSyncs: Latencies | undefined;
+  readonly batches: BatchFigures | undefined;
   readonly state: readonly StateFigures[];
   readonly soak: readonly SoakLine[];
   readonly store: readonly StoreLine[];
@@ -79,6 +79,9 @@ interface OpenLoopLine {
 interface SoakLine {
   readonly perSecond: number;
   readonly p99Ms: number;
+  /** The load generator's own lateness, included in the latencies. */
+  readonly lateP99Ms: number;
+  readonly liveBets: number;
   readonly residentMiB: number | undefined;
 }
 
@@ -95,13 +98,12 @@ const JUDGED_RATE = 2_000;
 const perSecond = (row: RouteRow): readonly number[] =>
   row.rounds.map(({ answers, measuredSeconds }) => answers / measuredSeconds);
 
-export function resultOf(
-  plan: BenchPlan,
-  { store, bets, openLoop, state, soak, signIns, moves }: Figures,
-): BenchResult {
+export function resultOf(plan: BenchPlan, machine: MachineFacts, figures: Figures): BenchResult {
+  const { store, bets, openLoop, batches, state, soak, signIns, moves } = figures;
   const verdicts = [
     ...(bets ? betVerdicts(bets) : []),
     ...(openLoop ? openLoopVerdicts(openLoop) : []),
+    ...(batches ? batchVerdicts(batches) : []),
     ...(state ? stateVerdicts(state) : []),
     ...(soak ? soakVerdicts(soakLines(soak)) : []),
     ...(signIns ? [judge('verifyAt64', ratios(rates(signIns, 'verify'), rates(signIns, 'express')))] : []),
@@ -111,15 +113,17 @@ export function resultOf(
   const yardstickRows = rows.filter(({ route, connections }) => route === 'express' && connections > 1);
   return {
     plan: plan.name,
-    machine: {
-      cores: availableParallelism(),
-      model: cpus()[0]?.model ?? 'unknown',
-      node: process.version,
-      platform: process.platform,
-    },
+    machine,
+    rows: [
+      ...verdicts.filter(({ rounds }) => rounds.length > 1).map(rowOfVerdict),
+      ...rows.flatMap(rowsOfRoute),
+      ...(openLoop ? openLoop.rows.slice(0, -1).flatMap(rowsOfOpenLoop) : []),
+      ...(store ? rowsOfStore(store) : []),
+    ],
     routes: rows.map(figuresOf),
     openLoop: openLoop ? openLoop.rows.map(openLoopLine) : [],
     fileSyncs: openLoop?.fileSyncs,
+    batches,
     state: state ?? [],
     soak: soak ? soakLines(soak) : [],
     store: store ? storeLines(store) : [],
@@ -199,17 +203,28 @@ function stateVerdicts([inCache, beyond]: readonly StateFigures[]): readonly Ver
   ];
 }
 
-const soakLines = ({ slices }: SoakFigures): readonly SoakLine[] =>
-  slices.map(({ answers, measuredSeconds, p99Ms, residentMiB }) => ({
-    perSecond: answers / measuredSeconds,
-    p99Ms,
-    residentMiB,
-  }));
+function batchVerdicts({ first, later }: BatchFigures): readonly Verdict[] {
+  const kept = later.map((rate) => rate / median(first));
+  return [judge('batchLater', later), judge('batchKept', kept)];
+}
 
-/** The last slice against the second: the first one warms up. */
+const soakLines = ({ minutes }: SoakFigures): readonly SoakLine[] => minutes.map(soakLine);
+
+const soakLine = (minute: SoakMinute): SoakLine => ({
+  perSecond: minute.answers / minute.measuredSeconds,
+  p99Ms: minute.p99Ms,
+  lateP99Ms: minute.lateP99Ms ?? Number.NaN,
+  liveBets: minute.liveBets,
+  residentMiB: minute.residentMiB,
+});
+
+/** The last minute against the second, because the first one warms up; those in which the generator was late count not. */
 function soakVerdicts(lines: readonly SoakLine[]): readonly Verdict[] {
-  const [first, last] = [lines[1], lines.at(-1)];
-  if (!first || !last) throw new Error('A soak has at least two slices.');
+  const counted = lines.slice(1).filter(({ lateP99Ms }) => lateP99Ms <= LATE_LIMIT_MS);
+  const [first, last] = [counted[0], counted.at(-1)];
+  if (!first || !last || first === last) {
+    throw new Error('The load generator was late itself in all minutes but one: the soak shows nothing.');
+  }
   const { residentMiB } = first;
   return [
     judge('soakRate', [last.perSecond / first.perSecond]),
@@ -230,6 +245,27 @@ const storeLines = (store: StoreFigures): readonly StoreLine[] => [
   { what: 'conditional append, events', perSecond: median(store.appendsPerSecond) },
   { what: 'bare select, rows', perSecond: median(store.bareSelectedPerSecond) },
   { what: 'replay, events', perSecond: median(store.replayedPerSecond) },
+];
+
+const rowOfVerdict = ({ name, rounds, better }: Verdict): MeasuredRow => ({ name, better, rounds });
+
+function rowsOfRoute(row: RouteRow): readonly MeasuredRow[] {
+  const name = `${ROUTE_WORDS[row.route]}, ${row.connections} connections`;
+  return [
+    { name: `${name}: requests/s`, better: 'more', rounds: perSecond(row) },
+    { name: `${name}: p99 ms`, better: 'less', rounds: row.rounds.map(({ p99Ms }) => p99Ms) },
+  ];
+}
+
+/** The row at half of the most is left out: it is at another rate in another run. */
+function rowsOfOpenLoop({ perSecond: rate, rounds }: OpenLoopRow): readonly MeasuredRow[] {
+  const name = `bets at ${rate.toLocaleString('en-US')}/s`;
+  return [{ name: `${name}: p99 ms`, better: 'less', rounds: rounds.map(({ p99Ms }) => p99Ms) }];
+}
+
+const rowsOfStore = (store: StoreFigures): readonly MeasuredRow[] => [
+  { name: 'conditional append: events/s', better: 'more', rounds: store.appendsPerSecond },
+  { name: 'replay: events/s', better: 'more', rounds: store.replayedPerSecond },
 ];
 
 /** A sign-in takes the time of a challenge and of its verification. */
@@ -309,6 +345,7 @@ export function textOf(result: BenchResult): string {
     routes,
     openLoop,
     fileSyncs,
+    batches,
     state,
     soak,
     store,
@@ -322,7 +359,10 @@ export function textOf(result: BenchResult): string {
   const whole = (value: number) => Math.round(value).toLocaleString('en-US');
   const short = (value: number) => (value < 1_000 ? value.toFixed(value < 10 ? 2 : 1) : whole(value));
   return [
-    `${plan} run on ${machine.cores} cores of ${machine.model}, Node ${machine.node}, ${machine.platform}`,
+    `${plan} run of ${machine.commit}`,
+    `on ${machine.cores} cores of ${machine.model}, ${whole(machine.memoryMiB)} MiB, ${machine.kernel}, ${machine.fileSystem}`,
+    `Node ${machine.node}, PostgreSQL ${machine.postgres.version}`,
+    `load average ${machine.loadAtStart.map(short).join(' ')} at the start, ${machine.loadAtEnd.map(short).join(' ')} at the end`,
     '',
     ...section(routes, [
       ['route', 'connections', 'requests/s', 'bets/s', 'p50 ms', 'p99 ms', 'loop p99 ms'],
@@ -350,6 +390,13 @@ export function textOf(result: BenchResult): string {
     ...(fileSyncs
       ? [`fdatasync of 8 KiB: p50 ${short(fileSyncs.p50Ms)} ms, p99 ${short(fileSyncs.p99Ms)} ms`, '']
       : []),
+    ...(batches
+      ? [
+          `batches of 1,000 bets: ${whole(median(batches.first))} bets/s at first, ` +
+            `${whole(median(batches.later))} after ${whole(batches.eventsBefore)} bets`,
+          '',
+        ]
+      : []),
     ...section(state, [
       ['live bets', 'sessions', 'MiB for states', 'share of Express, fresh', 'filled', 'MiB in all'],
       ...state.map((one) => [
@@ -362,11 +409,13 @@ export function textOf(result: BenchResult): string {
       ]),
     ]),
     ...section(soak, [
-      ['soak, one line after another', 'bets/s', 'p99 ms', 'MiB'],
+      ['soak, minute', 'bets/s', 'p99 ms', 'generator late p99 ms', 'live bets', 'MiB in all'],
       ...soak.map((one, index) => [
         String(index + 1),
         whole(one.perSecond),
         short(one.p99Ms),
+        short(one.lateP99Ms),
+        whole(one.liveBets),
         one.residentMiB === undefined ? '' : whole(one.residentMiB),
       ]),
     ]),
@@ -376,7 +425,7 @@ export function textOf(result: BenchResult): string {
     ]),
     ...(memory
       ? [
-          `memory of the service: ${whole(memory.residentMiB)} MiB after ${whole(memory.bets)} bets, ` +
+          `memory of the service: ${whole(memory.residentMiB)} MiB with ${whole(memory.bets)} live bets, ` +
             `${whole(memory.largestResidentMiB)} MiB at the most`,
           '',
         ]
@@ -425,7 +474,7 @@ const spentLines = (routes: BenchResult['routes']): readonly (readonly string[])
 const section = (measured: readonly unknown[], rows: readonly (readonly string[])[]): readonly string[] =>
   measured.length === 0 ? [] : [...table(rows), ''];
 
-function table(rows: readonly (readonly string[])[]): readonly string[] {
+export function table(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => (row[column] ?? '').length)),
   );

@@ -41,6 +41,8 @@ export interface ServiceUnderTest {
 }
 
 export interface ServiceOptions {
+  /** The checkout whose service is started; this one unless given. */
+  readonly root?: string;
   /** The file that receives a CPU profile of the whole run. */
   readonly profile?: { readonly folder: string; readonly name: string } | undefined;
   readonly environment?: Readonly<Record<string, string>>;
@@ -50,12 +52,12 @@ export interface ServiceOptions {
 
 export async function startService(
   run: Run,
-  { profile, environment, stdout }: ServiceOptions,
+  { root = ROOT, profile, environment, stdout }: ServiceOptions,
 ): Promise<ServiceUnderTest> {
   const dataFolder = await temporaryFolder(run);
-  const { flags, program } = await startScript();
+  const { flags, program } = await startScript(root);
   const chainPort = await freePortPair();
-  const child = spawnNode(run, [join(ROOT, program), 'run'], {
+  const child = spawnNode(run, [join(root, program), 'run'], {
     name: 'The service',
     env: {
       ...cleanEnvironment(),
@@ -93,9 +95,11 @@ export async function startService(
 }
 
 /** The way `npm start` starts it: Node's flags and the program. */
-async function startScript(): Promise<{ readonly flags: readonly string[]; readonly program: string }> {
+async function startScript(
+  root: string,
+): Promise<{ readonly flags: readonly string[]; readonly program: string }> {
   const manifest: { scripts: { start: string } } = JSON.parse(
-    await readFile(join(ROOT, 'package.json'), 'utf8'),
+    await readFile(join(root, 'package.json'), 'utf8'),
   );
   const words = manifest.scripts.start.split(' ').slice(1);
   const program = words.find((word) => !word.startsWith('-')) ?? '';
