@@ -3,6 +3,7 @@ export * from './causedBy.ts';
 export * from './commandHandler.ts';
 export * from './commands.ts';
 export * from './errors.ts';
+export { createKnownPlaces } from './knownPlaces.ts';
 export { type LogRight, logRights } from './logRights.ts';
 export { type OurLog, ourLog } from './ourLog.ts';
 export * from './port.ts';

@@ -3,6 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type AppendRequest,
+  createKnownPlaces,
   type EventStore,
   type EventToAppend,
   type ExpectedRevision,
@@ -200,6 +201,8 @@ export type BatchCall = ServerDuplexStream<BatchAppendReq, BatchAppendResp>;
 export function batchAppendHandler(options: AppendsOptions, signal: AbortSignal): (call: BatchCall) => void {
   return (call) => {
     const unfinished = new Map<string, Unfinished>();
+    // The log below may be put back while this call stands, and its client relies on it that it is not.
+    const places = createKnownPlaces();
     let inFlight = 0;
     let isEnding = false;
 
@@ -226,6 +229,11 @@ export function batchAppendHandler(options: AppendsOptions, signal: AbortSignal)
       if (call.writableNeedDrain) call.pause();
     };
 
+    const behindKnown = (draft: Draft): AppendRequest => {
+      const expectedLastEventId = places.eventBefore(draft);
+      return expectedLastEventId === undefined ? draft : { ...draft, expectedLastEventId };
+    };
+
     const answer = async (id: string, { draft, stream, deadline }: Unfinished): Promise<void> => {
       inFlight += 1;
       if (inFlight >= MAX_IN_FLIGHT) call.pause();
@@ -234,7 +242,10 @@ export function batchAppendHandler(options: AppendsOptions, signal: AbortSignal)
         .setStreamIdentifier(new shared.StreamIdentifier().setStreamName(stream));
       try {
         if (draft instanceof RefusalError) throw draft;
-        const { revision, position } = await byDeadline(deadline, () => carryOut(options.store, draft));
+        const { revision, position } = await byDeadline(deadline, () =>
+          carryOut(options.store, behindKnown(draft)),
+        );
+        if (revision !== undefined) places.written(draft, revision);
         const success = new streams.BatchAppendResp.Success();
         if (revision === undefined) success.setNoStream(new empty.Empty());
         else success.setCurrentRevision(`${revision}`);
@@ -246,6 +257,7 @@ export function batchAppendHandler(options: AppendsOptions, signal: AbortSignal)
         }
         response.setSuccess(success);
       } catch (error) {
+        if (!(draft instanceof RefusalError)) places.forget(draft.stream);
         response.setError(
           error instanceof WrongExpectedRevisionError
             ? wrongVersionStatus(error)

@@ -3,12 +3,14 @@ import { failureOf, startStoreGatewayProcess } from '@coffer/testing';
 import { expect } from 'chai';
 import {
   EventTooLargeError,
+  LogRewrittenError,
   OutcomeUnknownError,
   StoreUnreachableError,
   WrongExpectedRevisionError,
 } from '../errors.ts';
 import type { AppendFault } from '../memory/index.ts';
 import type { AppendRequest } from '../port.ts';
+import { type Acknowledged, appendUntilKnown, faultsIn } from '../testing/acknowledged.ts';
 import { onceServed, openWorld, type World, type WorldOptions } from '../testing/eventStoreDbWorld.ts';
 import { allOf, idsOf, newEvent, newEvents, streamName } from '../testing/events.ts';
 import { follow } from '../testing/follow.ts';
@@ -156,6 +158,91 @@ describe('an append to EventStoreDB', () => {
       });
     }
   });
+
+  it('is told the truth when the connection breaks with 1,000 under way: none is lost, none doubled', async () => {
+    const world = await makeWorld();
+    const store = world.open();
+    const places = Array.from({ length: 1_000 }, () => ({ stream: streamName(), last: -1 }));
+    // Half of the streams are known to this connection.
+    const acknowledged: Acknowledged[] = [];
+    const append = async (place: (typeof places)[number]) =>
+      void acknowledged.push(await appendUntilKnown(store, place, 2));
+    await Promise.all(places.slice(500).map(append));
+    world.onNextAppend(() => {
+      world.proxy.swallowReplies();
+      world.log.changed().then(() => world.proxy.cut());
+    });
+    await Promise.all(places.map(append));
+    expect(acknowledged).to.have.length(1_500);
+    expect(faultsIn(await allOf(world.served.readAll()), acknowledged)).to.deep.equal([]);
+  });
+
+  it('reads its place only if this connection does not know it', async () => {
+    let reads = 0;
+    const world = await makeWorld({
+      wrap: (served) => ({
+        ...served,
+        readStream(...asked) {
+          reads += 1;
+          return served.readStream(...asked);
+        },
+      }),
+    });
+    const store = world.open();
+    const { stream, events } = request();
+    await store.append({ stream, expectedRevision: 'noStream', events });
+    expect(reads).to.equal(1);
+    const next = { stream, expectedRevision: 1, expectedLastEventId: `${events[1]?.id}` };
+    const later: AppendRequest = { ...next, events: newEvents(1) };
+    await store.append(later);
+    expect(reads).to.equal(1);
+    // A repeat is not what comes next.
+    expect((await store.append(later)).alreadyAppended).to.equal(true);
+    expect(reads).to.equal(2);
+    world.proxy.cut();
+    await world.proxy.untilConnections(0);
+    await store.append({ stream, expectedRevision: 2, events: newEvents(1) });
+    expect(reads).to.be.greaterThan(2);
+    world.onNextAppend(() => 'fail');
+    const failing: AppendRequest = { stream, expectedRevision: 3, events: newEvents(1) };
+    expect(await failureOf(store.append(failing))).to.be.instanceOf(OutcomeUnknownError);
+    const before = reads;
+    await store.append(failing);
+    expect(reads).to.equal(before + 1);
+  });
+
+  for (const [when, putBack] of [
+    [
+      'while the server was away',
+      async (world: World, rewind: () => void) => {
+        await world.stopServer();
+        rewind();
+        await world.startServer();
+      },
+    ],
+    ['under a server that stands', async (_world: World, rewind: () => void) => rewind()],
+  ] as const) {
+    it(`is refused if the log was put back and written anew ${when}`, async () => {
+      const world = await makeWorld();
+      const store = world.open();
+      const { stream, events } = request();
+      await store.append({ stream, expectedRevision: 'noStream', events });
+      await putBack(world, () => {
+        world.log.rewindTo(1);
+        world.log.append({ stream, expectedRevision: 0, events: newEvents(1) });
+      });
+      const append = {
+        stream,
+        expectedRevision: 1,
+        expectedLastEventId: `${events[1]?.id}`,
+        events: newEvents(1),
+      };
+      const refused = () => failureOf(onceServed(() => store.append(append)));
+      expect(await refused()).to.be.instanceOf(LogRewrittenError);
+      expect(await refused()).to.be.instanceOf(LogRewrittenError);
+      expect(await allOf(world.served.readStream(stream))).to.have.length(2);
+    });
+  }
 
   it('works again after a restart of the server, through the same store', async () => {
     const world = await makeWorld();

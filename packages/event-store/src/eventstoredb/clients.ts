@@ -7,6 +7,7 @@ import { type Guarded, guarded } from './guardedClient.ts';
 
 export interface Connection {
   readonly client: EventStoreDBClient;
+  readonly openBatch: Guarded['openBatch'];
   readonly node: Node;
   /** Aborts when another node leads or none is found: waiting here could take for ever. */
   readonly left: AbortSignal;
@@ -19,6 +20,8 @@ export interface Clients {
   silent(connection: Connection): void;
   /** Learns from a failure about the connection and the leader. */
   failed(connection: Connection, error: unknown): void;
+  /** The same, if the next caller needs a new connection in any case. */
+  broken(connection: Connection, error: unknown): void;
   close(): Promise<void>;
 }
 
@@ -51,11 +54,21 @@ export function createClients(address: Address, cluster: Cluster): Clients {
 
   const hold = (node: Node): Held => {
     used ??= { node, leaving: new AbortController() };
-    const { client, end } = guarded(address.of(node));
-    return { connection: { client, node, left: used.leaving.signal }, end };
+    const { client, openBatch, end } = guarded(address.of(node));
+    return { connection: { client, openBatch, node, left: used.leaving.signal }, end };
   };
   const discard = (connection: Connection): void => {
     if (held?.connection === connection) letGo();
+  };
+
+  const failed = (connection: Connection, error: unknown): void => {
+    const named = leaderNamedBy(error);
+    if (named) {
+      cluster.told(named);
+      return;
+    }
+    if (spoilsClient(error)) discard(connection);
+    if (isDoubtful(error)) cluster.doubt(connection.node);
   };
 
   return {
@@ -69,11 +82,10 @@ export function createClients(address: Address, cluster: Cluster): Clients {
       discard(connection);
       cluster.doubt(connection.node);
     },
-    failed(connection, error) {
-      const named = leaderNamedBy(error);
-      if (named) return cluster.told(named);
-      if (spoilsClient(error)) discard(connection);
-      if (isDoubtful(error)) cluster.doubt(connection.node);
+    failed,
+    broken(connection, error) {
+      discard(connection);
+      failed(connection, error);
     },
     async close() {
       await held?.connection.client.dispose();

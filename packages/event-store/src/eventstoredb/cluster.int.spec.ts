@@ -8,6 +8,7 @@ import { failureOf } from '@coffer/testing';
 import { expect } from 'chai';
 import { StoreUnreachableError } from '../errors.ts';
 import type { AppendRequest } from '../port.ts';
+import { type Acknowledged, appendUntilKnown, faultsIn } from '../testing/acknowledged.ts';
 import { CREDENTIALS, openWorld, type World, type WorldOptions } from '../testing/eventStoreDbWorld.ts';
 import { allOf, idsOf, newEvents, streamName } from '../testing/events.ts';
 import { follow } from '../testing/follow.ts';
@@ -65,6 +66,25 @@ describe('a cluster of EventStoreDB nodes', () => {
     const append: AppendRequest = { stream: first.stream, expectedRevision: 1, events: newEvents(1) };
     expect((await store.append(append)).revision).to.equal(2);
     expect(node.refusals()).to.be.at.least(1);
+  });
+
+  it('may have its leader step down with many appends under way: none is lost, none doubled', async () => {
+    const world = await makeWorld();
+    const node = await follower(() => world.port);
+    const store = world.open();
+    const places = Array.from({ length: 200 }, () => ({ stream: streamName(), last: -1 }));
+    const acknowledged: Acknowledged[] = [];
+    const append = async (place: (typeof places)[number]) =>
+      void acknowledged.push(await appendUntilKnown(store, place, 1));
+    await Promise.all(places.map(append));
+    world.onNextAppend(() => {
+      world.proxy.pointTo(node.port);
+      world.proxy.cut();
+    });
+    await Promise.all(places.map(append));
+    expect(node.refusals()).to.be.at.least(1);
+    expect(acknowledged).to.have.length(400);
+    expect(faultsIn(await allOf(world.served.readAll()), acknowledged)).to.deep.equal([]);
   });
 
   it('whose nodes name one another as leader accepts nothing, and fails in time', async () => {

@@ -27,8 +27,7 @@ export interface EventStoreDbEventStoreOptions extends QueueLimits {
 }
 
 /** By the server's default a connection carries 100 calls; more would wait invisibly. */
-const MAX_APPENDS_AT_ONCE = 48;
-const MAX_READS_AT_ONCE = 48;
+const MAX_READS_AT_ONCE = 96;
 /** Subscriptions read over a separate connection, which a burst of commands does not fill. */
 const MAX_WATCHING_READS_AT_ONCE = 8;
 
@@ -50,7 +49,6 @@ export function createEventStoreDbEventStore(options: EventStoreDbEventStoreOpti
   const appender = createAppender({
     clients,
     reader,
-    limiter: createLimiter(MAX_APPENDS_AT_ONCE),
     patienceMs,
     appendTimeoutMs,
     ...queueLimits(options),

@@ -5,13 +5,10 @@ import {
   AccessDeniedError,
   CancelledError,
   DeadlineExceededError,
-  MaxAppendSizeExceededError,
   NotLeaderError,
-  StreamDeletedError,
   StreamNotFoundError,
   UnavailableError,
   UnknownError,
-  WrongExpectedVersionError,
 } from '@eventstore/db-client';
 import { StoreRefusedError } from '../errors.ts';
 
@@ -22,13 +19,38 @@ export class SilenceError extends Error {
   override readonly name = 'SilenceError';
 }
 
+/** The answer to one append of a stream of appends, if it is not that the events are written. */
+export class AnsweredError extends Error {
+  override readonly name = 'AnsweredError';
+  /** Of gRPC. */
+  readonly code: number;
+  /** The name of the detail's type, without its package. */
+  readonly detail: string | undefined;
+
+  constructor(stream: string, code: number, detail: string | undefined, message: string) {
+    super(message || `The server did not append to ${stream}: ${detail ?? code}.`);
+    this.code = code;
+    this.detail = detail?.replace(/^.*\./, '');
+  }
+}
+
+const isAnswered = (detail: string) => (error: unknown) =>
+  error instanceof AnsweredError && error.detail === detail;
+
+/** The connection has ended, with whatever was sent over it. */
+export const isBroken = (error: unknown) =>
+  !(error instanceof SilenceError) && !(error instanceof AnsweredError);
+
 export const isNotLeader = (error: unknown) => error instanceof NotLeaderError;
 export const isNotFound = (error: unknown) => error instanceof StreamNotFoundError;
-export const isWrongRevision = (error: unknown) => error instanceof WrongExpectedVersionError;
-export const isTooLarge = (error: unknown) => error instanceof MaxAppendSizeExceededError;
+export const isWrongRevision = isAnswered('WrongExpectedVersion');
+export const isTooLarge = isAnswered('MaximumAppendSizeExceeded');
+export const isDeleted = isAnswered('StreamDeleted');
+/** The store gateway's answer when the log below it was put back. `DATA_LOSS` is 15. */
+export const isPutBack = (error: unknown) => error instanceof AnsweredError && error.code === 15;
+const isDenied = isAnswered('AccessDenied');
 /** The server answered with a failure that the client does not know. */
 export const isUnknownFailure = (error: unknown) => error instanceof UnknownError;
-export const isDeleted = (error: unknown) => error instanceof StreamDeletedError;
 
 /** There was no connection when the request should have gone out: it has not left this process. */
 export const isNeverSent = (error: unknown) =>
@@ -54,7 +76,8 @@ export type Wanted = { readonly read: string } | { readonly append: string };
  */
 export function refusalOf(error: unknown, wanted: Wanted): StoreRefusedError | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code !== 7 && code !== 16 && !(error instanceof AccessDeniedError)) return undefined;
+  if (code !== 7 && code !== 16 && !(error instanceof AccessDeniedError) && !isDenied(error))
+    return undefined;
   const told = `The log refuses its user (${messageOf(error)}):`;
   return new StoreRefusedError(code === 16 ? `${told} ${UNKNOWN_USER}` : `${told} ${missingRight(wanted)}`, {
     cause: error,

@@ -3,7 +3,11 @@
  * are those of `@eventstore/db-client` 6.2.1.
  */
 import { EventStoreDBClient } from '@eventstore/db-client';
+import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import streams from '@eventstore/db-client/generated/streams_pb.js';
 import type { UsersClient } from '@eventstore/db-client/generated/users_grpc_pb.js';
+
+import type { BatchCall } from './batchStream.ts';
 
 export interface Guarded {
   readonly client: EventStoreDBClient;
@@ -11,6 +15,8 @@ export interface Guarded {
   readonly stubOf: <Stub>(Service: new (...args: never[]) => Stub, name: string) => Promise<Stub>;
   /** The arguments of a call to such a service: the credentials of the connection string. */
   readonly callArguments: () => CallArguments;
+  /** A new stream of appends, to the leader, without a deadline. It takes requests as bytes. */
+  readonly openBatch: () => Promise<BatchCall>;
   /** Closes its connections. Calls in flight end on their own. */
   readonly end: () => Promise<void>;
 }
@@ -23,7 +29,7 @@ type CallArguments = readonly [
 /** The internals that the guards replace. */
 interface Internals {
   getGRPCClient: Guarded['stubOf'];
-  callArguments: (options: object) => CallArguments;
+  callArguments: (options: object, callOptions?: object) => CallArguments;
   supports: (...asked: unknown[]) => Promise<boolean>;
   handleError: (...failed: unknown[]) => Promise<void>;
   createChannel: () => Promise<{ close(): void }>;
@@ -38,9 +44,9 @@ export function guarded(connectionString: string): Guarded {
   // Instance properties of this exact version, which the package pins and a spec checks.
   const internals = client as unknown as Internals;
 
-  // Batched appends share one table of waiting callers in the whole process: all of them see the failure of one
-  // connection, and a reply that arrives later ends the process. Without batches each append is a separate call, and the
-  // client does not query the server's features, whose failure it would remember for ever.
+  // The client's own batched appends share one table of waiting callers in the whole process: all of them see the
+  // failure of one connection, and a reply that arrives later ends the process. Ours are in `batchStream.ts`. Nor does
+  // the client query the server's features, whose failure it would remember for ever.
   internals.supports = () => Promise.resolve(false);
 
   // Nobody awaits it, and it awaits a channel that may fail to open.
@@ -58,6 +64,17 @@ export function guarded(connectionString: string): Guarded {
     client,
     callArguments: () => internals.callArguments({}),
     stubOf: (Service, name) => internals.getGRPCClient(Service, name),
+    openBatch: async () => {
+      const stub = await internals.getGRPCClient(streamsService.StreamsClient, 'batchAppend');
+      const [metadata, options] = internals.callArguments({ requiresLeader: true }, { deadline: Infinity });
+      return stub.makeBidiStreamRequest(
+        streamsService.StreamsService.batchAppend.path,
+        (request: Buffer) => request,
+        streams.BatchAppendResp.deserializeBinary,
+        metadata,
+        options,
+      );
+    },
     // The client cancels its calls but leaves the connection open.
     end: async () => {
       for (const channel of channels) channel.close();

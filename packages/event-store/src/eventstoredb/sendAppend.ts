@@ -1,99 +1,116 @@
-/** One append as one call to the server, and what is known after it. */
-import { ANY, NO_STREAM, STREAM_EXISTS } from '@eventstore/db-client';
+/** The stream of appends in use, and what the server refuses. */
 import { EventTooLargeError, LogRewrittenError, StoreUnreachableError } from '../errors.ts';
-import { type AppendRequest, type AppendResult, type ExpectedRevision, MAX_APPEND_BYTES } from '../port.ts';
+import { createKnownPlaces, type KnownPlaces } from '../knownPlaces.ts';
+import { type AppendRequest, type AppendResult, MAX_APPEND_BYTES } from '../port.ts';
 import { type PlaceReader, wrongRevision } from './appendPlace.ts';
+import { type BatchStream, NotSentError, openBatchStream } from './batchStream.ts';
 import type { Clients, Connection } from './clients.ts';
 import {
   ANOTHER_LEADS,
   explained,
   isDeleted,
   isNeverSent,
-  isNotLeader,
+  isPutBack,
   isTooLarge,
   isWrongRevision,
   refusalOf,
   SilenceError,
 } from './failures.ts';
-import type { Limiter } from './limiter.ts';
-import { type clientEvent, positionOf } from './wire.ts';
 
 export interface SendOptions {
   readonly clients: Clients;
   readonly reader: PlaceReader;
-  readonly limiter: Limiter;
   /** After this long without an answer, the cluster looks for the leader. */
   readonly patienceMs: number;
   /** After this long without an answer, the outcome is unknown. */
   readonly appendTimeoutMs: number;
 }
 
-export type ClientEvents = ReturnType<typeof clientEvent>[];
+/** `notSent`, `unknown`: why it certainly was not written, or why that is unknown. */
+type Sent =
+  | Pick<AppendResult, 'revision' | 'position'>
+  | { readonly notSent: unknown }
+  | { readonly unknown: unknown };
 
-/** `unknown`: why it is unknown whether the append was written. */
-type Sent = Pick<AppendResult, 'revision' | 'position'> | { readonly unknown: unknown };
+interface AppendStream {
+  /** Throws what the server certainly refused. */
+  send(request: AppendRequest): Promise<Sent>;
+}
 
-/** During an election, nodes of a cluster may name one another as leader. */
-const MAX_LEADER_CHANGES = 3;
-/** The call's own deadline comes first, so that it leaves nothing behind. */
-const OWN_TIMER_GRACE_MS = 250;
+interface Held {
+  readonly connection: Connection;
+  readonly batch: BatchStream;
+  /** What is known of the log while this stream stands. */
+  readonly places: KnownPlaces;
+  readonly stream: AppendStream;
+}
 
-export function createSender({ clients, reader, limiter, patienceMs, appendTimeoutMs }: SendOptions) {
-  return send;
+export interface AppendStreams {
+  /** To the leader, opened if there is none. Throws `StoreAbsentError`. */
+  current(): Promise<AppendStream>;
+  /** The same if it stands already and has written the event before this append. Throws `StoreAbsentError`. */
+  provenFor(request: AppendRequest): Promise<AppendStream | undefined>;
+  /** Nothing may be under way. */
+  close(): void;
+}
 
-  /** Throws what the server certainly refused; returns any other failure. */
-  async function send(request: AppendRequest, events: ClientEvents): Promise<Sent> {
-    const { stream, expectedRevision } = request;
-    for (let leaderChanges = 0; ; leaderChanges++) {
-      // Fails at once when there is no leader, instead of queueing behind others.
-      await clients.current();
-      const release = await limiter.enter();
-      let connection: Connection | undefined;
-      try {
-        connection = await clients.current();
-        const answer = await withTimer(
-          connection,
-          connection.client.appendToStream(stream, events, {
-            expectedRevision: wireExpected(expectedRevision),
-            requiresLeader: true,
-            deadline: appendTimeoutMs,
-          }),
-        );
-        const { nextExpectedRevision, position } = answer;
-        if (!position) return { unknown: new Error('The server gave no position.') };
-        return { revision: Number(nextExpectedRevision), position: positionOf(position) };
-      } catch (error) {
-        if (!connection) throw error;
-        clients.failed(connection, error);
-        await throwRefusal(reader, request, error);
-        if (!isNotLeader(error)) return { unknown: error };
-        if (leaderChanges >= MAX_LEADER_CHANGES) {
-          throw new StoreUnreachableError('No node says that it is the leader.', { cause: error });
-        }
-      } finally {
-        release();
-      }
-    }
-  }
+export function createAppendStreams(options: SendOptions): AppendStreams {
+  const { clients, reader, patienceMs, appendTimeoutMs: timeoutMs } = options;
+  let held: Held | undefined;
 
-  /** The client itself would wait for ever on a silent server. */
-  async function withTimer<Result>(connection: Connection, call: Promise<Result>): Promise<Result> {
-    const timeoutMs = appendTimeoutMs + OWN_TIMER_GRACE_MS;
-    const { promise: silence, reject } = Promise.withResolvers<never>();
-    const give = (reason: string) => reject(new SilenceError(reason));
-    const onLeft = () => give(ANOTHER_LEADS);
+  const heldOn = (connection: Connection): Held | undefined =>
+    held?.connection === connection && held.batch.isOpen() ? held : undefined;
+
+  function openOn(connection: Connection): Held {
+    held?.batch.leave();
+    const onLeft = () => batch.abandon(new SilenceError(ANOTHER_LEADS));
+    const batch = openBatchStream({
+      open: connection.openBatch,
+      patienceMs,
+      timeoutMs,
+      onSilence: () => clients.silent(connection),
+      onEnded(error) {
+        connection.left.removeEventListener('abort', onLeft);
+        if (error) clients.broken(connection, error);
+      },
+    });
     connection.left.addEventListener('abort', onLeft);
-    const timers = [
-      setTimeout(() => clients.silent(connection), patienceMs),
-      setTimeout(() => give(`No answer came in ${timeoutMs} ms.`), timeoutMs),
-    ];
+    const places = createKnownPlaces();
+    const stream = { send: (request: AppendRequest) => send(batch, places, request) };
+    held = { connection, batch, places, stream };
+    return held;
+  }
+
+  async function send(batch: BatchStream, places: KnownPlaces, request: AppendRequest): Promise<Sent> {
     try {
-      return await Promise.race([call, silence]);
-    } finally {
-      for (const timer of timers) clearTimeout(timer);
-      connection.left.removeEventListener('abort', onLeft);
+      const written = await batch.append(request);
+      places.written(request, written.revision);
+      return written;
+    } catch (error) {
+      places.forget(request.stream);
+      if (error instanceof NotSentError) return { notSent: error.cause };
+      await throwRefusal(reader, request, error);
+      return { unknown: error };
     }
   }
+
+  return {
+    async current() {
+      const connection = await clients.current();
+      return (heldOn(connection) ?? openOn(connection)).stream;
+    },
+    async provenFor(request) {
+      const standing = heldOn(await clients.current());
+      const eventId = standing?.places.eventBefore(request);
+      if (eventId === undefined) return undefined;
+      const { expectedLastEventId: expected = eventId } = request;
+      return expected.toLowerCase() === eventId ? standing?.stream : undefined;
+    },
+    close() {
+      held?.batch.leave();
+      held = undefined;
+    },
+  };
 }
 
 /** Throws what was certainly not written. */
@@ -102,6 +119,7 @@ async function throwRefusal(reader: PlaceReader, request: AppendRequest, error: 
   if (isWrongRevision(error)) throw await wrongRevision(reader, stream, expectedRevision);
   if (isTooLarge(error)) throw new EventTooLargeError(stream, serverBytesOf(request), MAX_APPEND_BYTES);
   if (isDeleted(error)) throw new LogRewrittenError(`Stream ${stream} was deleted.`, { cause: error });
+  if (isPutBack(error)) throw new LogRewrittenError(explained(error), { cause: error });
   const refusal = refusalOf(error, { append: stream });
   if (refusal) throw refusal;
   if (isNeverSent(error)) {
@@ -116,17 +134,4 @@ export function serverBytesOf({ events }: AppendRequest): number {
     bytes += 2 * type.length + Buffer.byteLength(data) + Buffer.byteLength(metadata);
   }
   return bytes;
-}
-
-function wireExpected(expected: ExpectedRevision) {
-  switch (expected) {
-    case 'noStream':
-      return NO_STREAM;
-    case 'streamExists':
-      return STREAM_EXISTS;
-    case 'any':
-      return ANY;
-    default:
-      return BigInt(expected);
-  }
 }

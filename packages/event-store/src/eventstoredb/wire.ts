@@ -1,5 +1,5 @@
 /** Converts positions and events between EventStoreDB's client and the port. */
-import { type RecordedEvent as ClientEvent, type EventData, jsonEvent } from '@eventstore/db-client';
+import type { RecordedEvent as ClientEvent } from '@eventstore/db-client';
 import { InvalidAppendError } from '../errors.ts';
 import type { EventToAppend, Position, RecordedEvent } from '../port.ts';
 
@@ -44,19 +44,15 @@ export function comparePositions(left: Position, right: Position): number {
 const compare = (left: bigint, right: bigint) => (left < right ? -1 : left > right ? 1 : 0);
 
 /**
- * The client takes objects and writes them with `JSON.stringify`, and parses what it reads. So a text survives only if
- * it is what `JSON.stringify` writes; any other is refused rather than changed. Throws `InvalidAppendError`.
+ * The client parses the JSON that it reads, and texts are made of it again with `JSON.stringify`. So a text survives
+ * only if it is what `JSON.stringify` writes; any other is refused rather than changed. Throws `InvalidAppendError`.
  */
-export function clientEvent({ id, type, data, metadata }: EventToAppend): EventData {
-  return jsonEvent({
-    id: id.toLowerCase(),
-    type,
-    data: parsed(data, 'data'),
-    metadata: parsed(metadata, 'metadata'),
-  });
+export function checkTexts({ data, metadata }: EventToAppend): void {
+  checkText(data, 'data');
+  checkText(metadata, 'metadata');
 }
 
-function parsed(text: string, what: string): Record<string, unknown> {
+function checkText(text: string, what: string): void {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -71,8 +67,6 @@ function parsed(text: string, what: string): Record<string, unknown> {
       `The ${what} of an event must be written as JSON.stringify does; this store cannot keep any other form.`,
     );
   }
-  // An object, not an array.
-  return value as Record<string, unknown>;
 }
 
 /** Undefined for the server's own events, whose types begin with `$`. */
