@@ -30,6 +30,8 @@ export const RESOURCES: Readonly<Record<string, readonly [component: string, ...
   PaidStake: ['postCustodySettleResponse', 'payouts'],
   RefundedPool: ['postCustodyRefundResponse'],
   RefundedStake: ['postCustodyRefundResponse', 'refunds'],
+  ReconcileRequest: ['postCustodyReconcileRequest'],
+  ReleasedStake: ['postCustodyReconcileResponse', 'released'],
   Pool: ['getCustodyPoolsPoolIdResponse'],
   Stake: ['getCustodyPoolsPoolIdStakesResponse', 'items'],
   TransferRequest: ['postTreasuryDepositRequest'],

@@ -7,6 +7,7 @@ import type { Users } from '@coffer/users';
 import { pool } from './domain/pool.ts';
 import { custodyErrors, reject } from './errors.ts';
 import { operatorPoolEndpoints } from './operatorRoutes.ts';
+import { createOverdueStakes, sweepOverdueStakes } from './overdueStakes.ts';
 import { poolDues, stakeHoldAct } from './pool.reactions.ts';
 import { createPoolReads } from './poolReads.ts';
 import { poolPostings, poolsProjection } from './pools.projection.ts';
@@ -26,7 +27,18 @@ export const custodyContext = defineContext({
   errors: custodyErrors,
   streams: [someStream(pool)],
   projections: { pools: poolsProjection, poolPostings },
-  create({ pool: db, store, handler, clock, failPoint, directory, users, accounts, holds }: CustodyNeeds) {
+  create({
+    pool: db,
+    store,
+    handler,
+    clock,
+    failPoint,
+    directory,
+    users,
+    accounts,
+    holds,
+    logger,
+  }: CustodyNeeds) {
     const hasCurrency = async (appId: string, id: number) =>
       (await directory.currencyById(appId, id)) !== undefined;
     const pools = createPools({
@@ -41,6 +53,7 @@ export const custodyContext = defineContext({
         directory.setting(appId, environment, 'custodyLockTimeoutSeconds'),
     });
     holds.register('stake', stakeHoldAct(pools));
+    const overdue = createOverdueStakes({ db, store, clock, pools });
     const reads = createPoolReads({ db, store, handler, accounts, hasCurrency });
     const admit = async ({ appId, environment }: AppCaller) => {
       if (!(await directory.setting(appId, environment, 'poolEscrowEnabled')))
@@ -48,11 +61,12 @@ export const custodyContext = defineContext({
     };
     return {
       endpoints: [
-        ...custodyEndpoints({ pools, admit }),
+        ...custodyEndpoints({ pools, overdue, admit }),
         ...poolReadEndpoints({ reads, admit }),
         ...operatorPoolEndpoints({ directory, pools, reads }),
       ],
       reactions: { holds: poolDues(pools).map(settlesDue) },
+      workers: [{ role: 'process-manager', start: () => ({ stop: sweepOverdueStakes(overdue, logger) }) }],
     };
   },
 });

@@ -1,11 +1,13 @@
 /** The custody group. Source: specification, Custody; docs/api.md, Custody. */
 import { type AppCaller, type Endpoint, endpoint } from '@coffer/http';
-import { confirmedBody, lockedBody, refundedBody, settledBody } from './domain/pool.answers.ts';
+import { confirmedBody, lockedBody, refundedBody, releasedBody, settledBody } from './domain/pool.answers.ts';
 import * as schemas from './domain/pool.resource.ts';
+import type { OverdueStakes } from './overdueStakes.ts';
 import type { Pools } from './pools.ts';
 
 export interface CustodyRouteDependencies {
   readonly pools: Pools;
+  readonly overdue: Pick<OverdueStakes, 'releaseIn'>;
   /** The feature switch. */
   readonly admit: (caller: AppCaller) => Promise<void>;
 }
@@ -13,7 +15,7 @@ export interface CustodyRouteDependencies {
 /** Custody settle and the ledger batch may be large. Source: contract, Common rules. */
 const SETTLE_LIMIT_BYTES = 4 * 1024 * 1024;
 
-export function custodyEndpoints({ pools, admit }: CustodyRouteDependencies): readonly Endpoint[] {
+export function custodyEndpoints({ pools, overdue, admit }: CustodyRouteDependencies): readonly Endpoint[] {
   return [
     endpoint({
       method: 'POST',
@@ -114,6 +116,22 @@ export function custodyEndpoints({ pools, admit }: CustodyRouteDependencies): re
       handle: async ({ caller, body, context }) => {
         const { answer, replayed } = await pools.refund(caller, body, context);
         return { status: 200, body: refundedBody(body.poolId, answer), replayed };
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/custody/reconcile',
+      credential: 'sk',
+      summary: 'Give back stakes that were not confirmed in time',
+      description:
+        'Coffer does this by itself every minute; the answer lists what this request released. olderThanSeconds only makes it more patient: no stake is released before its confirmBy.',
+      admit,
+      body: schemas.reconcileBody,
+      success: { status: 200, schema: schemas.releasedStakes },
+      errors: ['custody/not_found'],
+      handle: async ({ caller, body: { olderThanSeconds = 0 }, context }) => {
+        const released = await overdue.releaseIn(caller, olderThanSeconds, context);
+        return { status: 200, body: releasedBody({ released: [...released] }) };
       },
     }),
   ];

@@ -35,6 +35,8 @@ export interface Resources {
   readonly PaidStake: PaidStake;
   readonly RefundedPool: RefundedPool;
   readonly RefundedStake: RefundedStake;
+  readonly ReconcileRequest: ReconcileRequest;
+  readonly ReleasedStake: ReleasedStake;
   readonly Pool: Pool;
   readonly Stake: Stake;
   readonly TransferRequest: TransferRequest;
@@ -379,6 +381,17 @@ export interface RefundedStake {
   /** Base units. */
   readonly amount: bigint;
 }
+export interface ReconcileRequest {
+  /** Only stakes locked at least this long ago. */
+  readonly olderThanSeconds?: number;
+}
+export interface ReleasedStake {
+  readonly poolId: string;
+  readonly betId: string;
+  readonly userId: string;
+  /** Base units. */
+  readonly amount: bigint;
+}
 export interface Pool {
   readonly poolId: string;
   readonly currency: number;
@@ -662,6 +675,8 @@ export const shapes: ShapesOf<Resources> = {
   PaidStake: { fields: { betId: 'text', userId: 'text', payout: 'figure' } },
   RefundedPool: { fields: { poolId: 'text', status: ['refunded'], refunds: { list: () => shapes.RefundedStake } } },
   RefundedStake: { fields: { betId: 'text', userId: 'text', amount: 'figure' } },
+  ReconcileRequest: { fields: { olderThanSeconds: { optional: 'number' } } },
+  ReleasedStake: { fields: { poolId: 'text', betId: 'text', userId: 'text', amount: 'figure' } },
   Pool: { fields: { poolId: 'text', currency: 'number', status: ['open', 'settled', 'refunded'], staked: 'figure', confirmed: 'figure', locked: 'figure', credits: { fields: { done: 'number', of: 'number' } } } },
   Stake: { fields: { betId: 'text', userId: 'text', amount: 'figure', status: ['locked', 'confirmed', 'released', 'settled', 'refunded'], payout: { nullable: 'figure' }, at: 'text' } },
   TransferRequest: { fields: { userId: 'text', currency: 'number', amount: 'figure', ref: { optional: 'text' } } },

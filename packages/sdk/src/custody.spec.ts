@@ -65,6 +65,18 @@ describe('a custody call of the backend client', () => {
     expect(sent).to.have.length(0);
   });
 
+  it('reads what a reconciliation has given back', async () => {
+    const released = [{ poolId: 'p', betId: 'b', userId: 'usr_a', amount: '40' }];
+    const { client, sent } = backendOf([answers({ released })]);
+    const given = [{ ...released[0], amount: 40n }];
+    expect(await client.custody.reconcile({ olderThanSeconds: 60 })).to.deep.equal(given);
+    expect(await client.custody.reconcile()).to.deep.equal(given);
+    expect(sent.map(({ path, body }) => [path, body])).to.deep.equal([
+      ['/v1/custody/reconcile', { olderThanSeconds: 60 }],
+      ['/v1/custody/reconcile', {}],
+    ]);
+  });
+
   it('asks for pages by their query', async () => {
     const { client, sent } = backendOf([answers({ items: [], nextCursor: null })]);
     await client.custody.pools({ status: 'open', currency: 2, limit: 5 });

@@ -42,6 +42,11 @@ export interface CustodyClient {
     request: api.RefundPoolRequest,
     options?: CallOptions,
   ) => Promise<api.RefundedPool & Replayable>;
+  /** Gives back the stakes that were not confirmed in time. Coffer does so by itself, every minute. */
+  readonly reconcile: (
+    request?: api.ReconcileRequest,
+    options?: CallOptions,
+  ) => Promise<readonly api.ReleasedStake[]>;
   readonly pool: (poolId: string, options?: CallOptions) => Promise<api.Pool>;
   /** Newest first. */
   readonly pools: (query?: PoolsQuery, options?: CallOptions) => Promise<Page<api.Pool>>;
@@ -61,6 +66,7 @@ const readLocked = readerOf('LockedStake');
 const readConfirmed = readerOf('ConfirmedStake');
 const readSettled = readerOf('SettledPool');
 const readRefunded = readerOf('RefundedPool');
+const readReleased = readerOf('ReleasedStake');
 const readPool = readerOf('Pool');
 const readStake = readerOf('Stake');
 
@@ -92,6 +98,11 @@ export function createCustodyClient(call: Call, timing: Timing): CustodyClient {
       write('settle', bodyOf('SettlePoolRequest', request), readSettled, options),
     refund: async (request, options) =>
       write('refund', bodyOf('RefundPoolRequest', request), readRefunded, options),
+    reconcile: async (request = {}, options) => {
+      const body = bodyOf('ReconcileRequest', request);
+      const reply = await call({ method: 'POST', path: '/custody/reconcile', body }, options);
+      return readBody(reply, (answer) => answer.list('released', readReleased));
+    },
     pool,
     pools: async (query = {}, options) => fetchOf(queryOf({ ...query }), pageOf(readPool), options),
     stakes: async (poolId, query = {}, options) =>

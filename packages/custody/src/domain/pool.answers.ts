@@ -64,9 +64,11 @@ export interface RefundedAnswer extends Closing {
   readonly refunds: readonly Omit<StakeContent, 'currency'>[];
 }
 
+export type ReleasedStake = Omit<StakeContent, 'currency'>;
+
 export interface ReleasedAnswer {
   readonly outcome: 'released';
-  readonly released: readonly Omit<StakeContent, 'currency'>[];
+  readonly released: readonly ReleasedStake[];
   /** False if there may be more than one append can carry. */
   readonly areAll: boolean;
 }
@@ -146,6 +148,7 @@ const locked = encoderOf(resource.lockedStake);
 const confirmed = encoderOf(resource.confirmedStake);
 const settled = encoderOf(resource.settledPool);
 const refunded = encoderOf(resource.refundedPool);
+export const releasedBody = encoderOf(resource.releasedStakes);
 
 export const lockedBody = (poolId: string, answer: LockedAnswer) =>
   locked({ poolId, ...answer, status: 'locked' });

@@ -73,6 +73,15 @@ export const refundBody = z.strictObject({
 });
 export type RefundRequest = Readonly<z.output<typeof refundBody>>;
 
+export const reconcileBody = z.strictObject({
+  olderThanSeconds: z
+    .int()
+    .min(60)
+    .max(10 * 365 * 86_400)
+    .optional()
+    .meta({ description: 'Only stakes locked at least this long ago.', example: 3_600 }),
+});
+
 const poolStatus = z.enum(['open', 'settled', 'refunded']);
 const stakeStatus = z.enum(['locked', 'confirmed', 'released', 'settled', 'refunded']);
 export type StakeStatus = z.output<typeof stakeStatus>;
@@ -124,6 +133,12 @@ export const refundedPool = z.object({
   poolId: z.string(),
   status: z.literal('refunded'),
   refunds: z.array(z.object({ betId: z.string(), userId: z.string(), amount: figure })),
+});
+
+export const releasedStakes = z.object({
+  released: z
+    .array(z.object({ poolId: z.string(), betId: z.string(), userId: z.string(), amount: figure }))
+    .meta({ description: 'By this request.' }),
 });
 
 export const shownPool = z.object({
