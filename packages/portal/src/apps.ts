@@ -11,21 +11,7 @@ export interface App {
   readonly createdAt: Date;
 }
 
-interface AppRow {
-  readonly app_id: string;
-  readonly name: string;
-  readonly scope_id: string;
-  readonly created_at: Date;
-}
-
-const COLUMNS = 'app_id, name, scope_id, created_at';
-
-const appOf = (row: AppRow): App => ({
-  appId: row.app_id,
-  name: row.name,
-  scopeId: row.scope_id,
-  createdAt: row.created_at,
-});
+const AS_APP = 'app_id as "appId", name, scope_id as "scopeId", created_at as "createdAt"';
 
 export interface CreateApp {
   readonly name: string;
@@ -64,7 +50,8 @@ export async function createApp(
 /** False if an app with this id already exists. */
 export async function insertApp(queryable: Queryable, app: App): Promise<boolean> {
   const { rowCount } = await queryable.query(
-    `insert into records.apps (${COLUMNS}) values ($1, $2, $3, $4) on conflict (app_id) do nothing`,
+    `insert into records.apps (app_id, name, scope_id, created_at) values ($1, $2, $3, $4)
+     on conflict (app_id) do nothing`,
     [app.appId, app.name, app.scopeId, app.createdAt],
   );
   return rowCount === 1;
@@ -72,18 +59,18 @@ export async function insertApp(queryable: Queryable, app: App): Promise<boolean
 
 export async function findApp(queryable: Queryable, appId: string): Promise<App | undefined> {
   if (!isId('app', appId)) return undefined;
-  const { rows } = await queryable.query<AppRow>(`select ${COLUMNS} from records.apps where app_id = $1`, [
+  const { rows } = await queryable.query<App>(`select ${AS_APP} from records.apps where app_id = $1`, [
     appId,
   ]);
-  return rows[0] && appOf(rows[0]);
+  return rows[0];
 }
 
 /** Oldest first. */
 export async function listApps(queryable: Queryable): Promise<readonly App[]> {
-  const { rows } = await queryable.query<AppRow>(
-    `select ${COLUMNS} from records.apps order by created_at, app_id`,
+  const { rows } = await queryable.query<App>(
+    `select ${AS_APP} from records.apps order by created_at, app_id`,
   );
-  return rows.map(appOf);
+  return rows;
 }
 
 async function scopeExists(queryable: Queryable, scopeId: string): Promise<boolean> {

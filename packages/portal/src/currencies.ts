@@ -31,29 +31,14 @@ export const currency = z
 
 export type Currency = Readonly<z.output<typeof currency>>;
 
-interface CurrencyRow {
-  readonly currency_id: number;
-  readonly code: string;
-  readonly decimals: number;
-  readonly test_mint: string | null;
-  readonly live_mint: string | null;
-}
-
-const currencyOf = (row: CurrencyRow): Currency => ({
-  id: row.currency_id,
-  code: row.code,
-  decimals: row.decimals,
-  mint: { test: row.test_mint, live: row.live_mint },
-});
-
 /** By id. */
 export async function listCurrencies(queryable: Queryable, appId: string): Promise<readonly Currency[]> {
-  const { rows } = await queryable.query<CurrencyRow>(
-    `select currency_id, code, decimals, test_mint, live_mint from records.currencies
-      where app_id = $1 order by currency_id`,
+  const { rows } = await queryable.query<Currency>(
+    `select currency_id as id, code, decimals, json_build_object('test', test_mint, 'live', live_mint) as mint
+       from records.currencies where app_id = $1 order by currency_id`,
     [appId],
   );
-  return rows.map(currencyOf);
+  return rows;
 }
 
 /** Whether the app already has this exact currency. Throws `portal/currency_exists` if it has a conflicting one. */

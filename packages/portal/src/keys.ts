@@ -24,48 +24,21 @@ export interface KeyPlace {
   readonly environment: Environment;
 }
 
-interface KeyRow {
-  readonly key_id: string;
-  readonly environment: Environment;
-  readonly kind: KeyKind;
-  readonly hint: string;
-  readonly publishable_token: string | null;
-  readonly created_at: Date;
-  readonly last_used_at: Date | null;
-  readonly expires_at: Date | null;
-  readonly revoked_at: Date | null;
-}
-
-const COLUMNS =
-  'key_id, environment, kind, hint, publishable_token, created_at, last_used_at, expires_at, revoked_at';
-
-const keyOf = (row: KeyRow): ApiKey => ({
-  keyId: row.key_id,
-  environment: row.environment,
-  kind: row.kind,
-  hint: row.hint,
-  publishableToken: row.publishable_token,
-  createdAt: row.created_at,
-  lastUsedAt: row.last_used_at,
-  expiresAt: row.expires_at,
-  revokedAt: row.revoked_at,
-});
+const AS_KEY = `key_id as "keyId", environment, kind, hint, publishable_token as "publishableToken",
+  created_at as "createdAt", last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt"`;
 
 /** Oldest first. */
-export async function listKeys(
+export const listKeys = (
   queryable: Queryable,
   appId: string,
   environment: Environment | undefined,
-): Promise<readonly ApiKey[]> {
-  const rows = await rowsOf<KeyRow>(queryable, keysWhere({ app_id: appId, environment }));
-  return rows.map(keyOf);
-}
+): Promise<readonly ApiKey[]> => rowsOf<ApiKey>(queryable, keysWhere({ app_id: appId, environment }));
 
 /** Oldest first; undefined fields do not filter. */
 const keysWhere = (columns: Readonly<Record<string, string | undefined>>) =>
   sql('api_keys')
     .withSchema('records')
-    .select(sql.raw(COLUMNS))
+    .select(sql.raw(AS_KEY))
     .where(given(columns))
     .orderBy(['created_at', 'key_id']);
 
@@ -172,8 +145,7 @@ async function choose(
 ): Promise<ApiKey> {
   const query = keysWhere({ app_id: appId, environment, kind, key_id: keyId }).forUpdate();
   if (keyId === undefined) query.whereNull('revoked_at').whereNull('expires_at');
-  const rows = await rowsOf<KeyRow>(client, query);
-  const [only, ...others] = rows.map(keyOf);
+  const [only, ...others] = await rowsOf<ApiKey>(client, query);
   if (!only) throw reject('portal/key_not_found', keyId === undefined ? {} : { keyId });
   if (others.length > 0)
     throw reject('portal/key_ambiguous', { keyIds: [only, ...others].map((key) => key.keyId) });

@@ -63,7 +63,7 @@ export async function insertKey(
   createdAt: Date,
 ): Promise<KeptKey | undefined> {
   // Waits for a rotation in progress; if it changes the version, nothing is inserted.
-  const { rows } = await db.query<{ public_key: Buffer; created_at: Date }>(
+  const { rows } = await db.query<KeptKey>(
     `with current as (
        select version from records.wallets_current_master_key
         where environment = $2 and version = $6 for share
@@ -71,7 +71,7 @@ export async function insertKey(
      insert into records.wallets_sealed_keys (${COLUMNS}, created_at)
      select $1, $2, $3, $4, $5, version, $7, $8, $9 from current
      on conflict (wallet_id) do nothing
-     returning public_key, created_at`,
+     returning public_key as "publicKey", created_at as "createdAt"`,
     [
       identity.walletId,
       identity.environment,
@@ -84,15 +84,16 @@ export async function insertKey(
       createdAt,
     ],
   );
-  return keptKeyOf(rows[0]);
+  return rows[0];
 }
 
 export async function findKey(db: Queryable, walletId: string): Promise<KeptKey | undefined> {
-  const { rows } = await db.query<{ public_key: Buffer; created_at: Date }>(
-    'select public_key, created_at from records.wallets_sealed_keys where wallet_id = $1',
+  const { rows } = await db.query<KeptKey>(
+    `select public_key as "publicKey", created_at as "createdAt"
+       from records.wallets_sealed_keys where wallet_id = $1`,
     [walletId],
   );
-  return keptKeyOf(rows[0]);
+  return rows[0];
 }
 
 /** The addresses among these whose keys are kept and used here, for whatever owner and environment. */
@@ -122,9 +123,6 @@ export const walletAt =
     );
     return rows[0] && { walletId: rows[0].wallet_id, ownerId: rows[0].owner_id, address };
   };
-
-const keptKeyOf = (row: { public_key: Buffer; created_at: Date } | undefined): KeptKey | undefined =>
-  row && { publicKey: row.public_key, createdAt: row.created_at };
 
 /**
  * The sealed key, with its opening on record: the one statement has committed when this returns, so no key is opened

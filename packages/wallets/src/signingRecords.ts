@@ -15,11 +15,6 @@ export interface KeptSigning {
   readonly answer: string | null;
 }
 
-interface Row {
-  readonly transaction_hash: Buffer;
-  readonly answer: string | null;
-}
-
 const IS_KEY = 'wallet_id = $1 and operation = $2 and asked_by = $3 and idempotency_key = $4';
 const valuesOf = ({ walletId, operation, askedBy, idempotencyKey }: SigningKey) => [
   walletId,
@@ -29,11 +24,11 @@ const valuesOf = ({ walletId, operation, askedBy, idempotencyKey }: SigningKey) 
 ];
 
 export async function findSigning(pool: Pool, key: SigningKey): Promise<KeptSigning | undefined> {
-  const { rows } = await pool.query<Row>(
-    `select transaction_hash, answer from records.wallets_signings where ${IS_KEY}`,
+  const { rows } = await pool.query<KeptSigning>(
+    `select transaction_hash as "transactionHash", answer from records.wallets_signings where ${IS_KEY}`,
     valuesOf(key),
   );
-  return rows[0] && { transactionHash: rows[0].transaction_hash, answer: rows[0].answer };
+  return rows[0];
 }
 
 /** The transaction of the key: this one, unless another came first. */

@@ -35,29 +35,15 @@ export interface SigningKeyRecord {
   readonly verifyUntil: Date | null;
 }
 
-interface KeyRow {
-  readonly kid: string;
-  readonly environment: Environment;
-  readonly state: SigningKeyState;
-  readonly public_jwk: unknown;
-  readonly sealed_private_key: unknown;
-  readonly created_at: Date;
-  readonly verify_until: Date | null;
-}
+const SELECT_KEYS = `select kid, environment, state, public_jwk as "publicJwk",
+    sealed_private_key as "sealedPrivateKey", created_at as "createdAt", verify_until as "verifyUntil"
+  from records.auth_signing_keys`;
 
-const recordOf = (row: KeyRow): SigningKeyRecord => ({
-  kid: row.kid,
-  environment: row.environment,
-  state: row.state,
-  publicJwk: publicJwk.parse(row.public_jwk),
-  sealedPrivateKey: row.sealed_private_key,
-  createdAt: row.created_at,
-  verifyUntil: row.verify_until,
-});
+const recordOf = (row: SigningKeyRecord) => ({ ...row, publicJwk: publicJwk.parse(row.publicJwk) });
 
 /** Every key that ever existed, oldest first. */
 export async function listSigningKeys(db: Queryable): Promise<readonly SigningKeyRecord[]> {
-  const { rows } = await db.query<KeyRow>('select * from records.auth_signing_keys order by created_at, kid');
+  const { rows } = await db.query<SigningKeyRecord>(`${SELECT_KEYS} order by created_at, kid`);
   return rows.map(recordOf);
 }
 
@@ -82,9 +68,9 @@ export async function loadSigningKeys(
 }
 
 async function selectPublished(db: Queryable, now: Date): Promise<readonly SigningKeyRecord[]> {
-  const { rows } = await db.query<KeyRow>({
+  const { rows } = await db.query<SigningKeyRecord>({
     name: 'auth_signing_keys',
-    text: `select * from records.auth_signing_keys
+    text: `${SELECT_KEYS}
             where state <> 'retired' and (verify_until is null or verify_until > $1) order by created_at, kid`,
     values: [now],
   });

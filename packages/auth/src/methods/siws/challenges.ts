@@ -62,32 +62,16 @@ export function createChallenges(db: Queryable, clock: Clock): Challenges {
 
     take: async (place, nonce) => {
       if (!NONCE.test(nonce)) return undefined;
-      const { rows } = await db.query<ChallengeRow>(
+      type Row = Omit<StoredChallenge, 'issuedAt' | 'expiresAt'> & Record<'issuedAt' | 'expiresAt', Date>;
+      const { rows } = await db.query<Row>(
         `delete from records.auth_siws_challenges where nonce = $1 and app_id = $2 and environment = $3
-         returning nonce, domain, statement, uri, public_key, issued_at, expires_at`,
+         returning nonce, domain, statement, uri, issued_at as "issuedAt", expires_at as "expiresAt",
+           public_key as "publicKey"`,
         [nonce, place.appId, place.environment],
       );
       const [row] = rows;
-      if (!row || row.expires_at <= clock()) return undefined;
-      return {
-        nonce: row.nonce,
-        domain: row.domain,
-        statement: row.statement,
-        uri: row.uri,
-        issuedAt: row.issued_at.toISOString(),
-        expiresAt: row.expires_at.toISOString(),
-        publicKey: row.public_key,
-      };
+      if (!row || row.expiresAt <= clock()) return undefined;
+      return { ...row, issuedAt: row.issuedAt.toISOString(), expiresAt: row.expiresAt.toISOString() };
     },
   };
-}
-
-interface ChallengeRow {
-  readonly nonce: string;
-  readonly domain: string;
-  readonly statement: string;
-  readonly uri: string;
-  readonly public_key: string;
-  readonly issued_at: Date;
-  readonly expires_at: Date;
 }
