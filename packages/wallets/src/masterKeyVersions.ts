@@ -98,27 +98,16 @@ export async function activate(pool: Pool, masterKey: MasterKey, activation: Act
 }
 
 export async function listMasterKeyUse(db: Queryable): Promise<readonly MasterKeyUse[]> {
-  const { rows } = await db.query<{
-    environment: Environment;
-    version: number;
-    is_current: boolean;
-    wallet_keys: string;
-    activated_at: Date;
-  }>(
-    `select environment, version, current.version is not null as is_current, activated_at,
-            (select count(*) from records.wallets_sealed_keys as kept
-              where kept.environment = used.environment and kept.master_key_version = used.version) as wallet_keys
+  const { rows } = await db.query<MasterKeyUse>(
+    `select environment, version, current.version is not null as "isCurrent",
+            (select count(*)::integer from records.wallets_sealed_keys as kept
+              where kept.environment = used.environment and kept.master_key_version = used.version) as "walletKeys",
+            activated_at as "activatedAt"
        from records.wallets_master_keys as used
        left join records.wallets_current_master_key as current using (environment, version)
       order by environment desc, version`,
   );
-  return rows.map((row) => ({
-    environment: row.environment,
-    version: row.version,
-    isCurrent: row.is_current,
-    walletKeys: Number(row.wallet_keys),
-    activatedAt: row.activated_at,
-  }));
+  return rows;
 }
 
 /** Versions other than the given one that still seal keys. */
@@ -147,22 +136,17 @@ interface Registered {
 }
 
 async function registeredOf(db: Queryable, environment: Environment): Promise<readonly Registered[]> {
-  const { rows } = await db.query<{ version: number; check_value: Buffer; is_in_use: boolean }>(
-    `select version, check_value,
+  const { rows } = await db.query<Registered>(
+    `select environment, version, check_value as "checkValue",
             exists (select from records.wallets_current_master_key as current
                      where current.environment = used.environment and current.version = used.version)
             or exists (select from records.wallets_sealed_keys as kept
                         where kept.environment = used.environment
-                          and kept.master_key_version = used.version) as is_in_use
+                          and kept.master_key_version = used.version) as "isInUse"
        from records.wallets_master_keys as used where environment = $1 order by version`,
     [environment],
   );
-  return rows.map((row) => ({
-    environment,
-    version: row.version,
-    checkValue: row.check_value,
-    isInUse: row.is_in_use,
-  }));
+  return rows;
 }
 
 function requireSame(masterKeys: MasterKeys, registered: Registered): void {

@@ -127,21 +127,11 @@ async function movesToLookFor(
     readonly endedWithinHours: number | null;
   },
 ): Promise<readonly StoredEndedMove[]> {
-  const { rows } = await pool.query<{
-    move_id: string;
-    ordinal: string;
-    status: 'confirmed' | 'failed';
-    signature: string | null;
-    mint: string;
-    amount: string;
-    from_address: string;
-    to_address: string;
-    slot: string | null;
-    requested_at: Date;
-    facts: string;
-  }>(
-    `select m.move_id, m.ordinal, m.status, m.signature, m.mint, m.amount, m.from_address, m.to_address,
-            m.slot, m.requested_at, ${FACTS} as facts
+  type Row = Omit<StoredEndedMove, 'ordinal' | 'amount' | 'slot'> & Record<'ordinal' | 'amount', string>;
+  const { rows } = await pool.query<Row & { readonly slot: string | null }>(
+    `select m.move_id as "moveId", m.ordinal, m.status, m.signature, m.mint, m.amount,
+            m.from_address as "fromAddress", m.to_address as "toAddress", m.slot,
+            m.requested_at as "requestedAt", ${FACTS} as facts
        from ${await liveReadSchema(pool)}.moves m
        left join records.reconcile_chain_moves proven
          on proven.move_id = m.move_id and proven.facts = ${FACTS}
@@ -151,18 +141,11 @@ async function movesToLookFor(
       order by m.ordinal limit ${PAGE}`,
     [appId, environment, after.toString(), lastMove.toString(), mode === 'full', endedWithinHours],
   );
-  return rows.map((row) => ({
-    moveId: row.move_id,
-    ordinal: BigInt(row.ordinal),
-    status: row.status,
-    signature: row.signature,
-    mint: row.mint,
-    amount: BigInt(row.amount),
-    fromAddress: row.from_address,
-    toAddress: row.to_address,
-    slot: row.slot === null ? null : BigInt(row.slot),
-    requestedAt: row.requested_at,
-    facts: row.facts,
+  return rows.map(({ ordinal, amount, slot, ...row }) => ({
+    ...row,
+    ordinal: BigInt(ordinal),
+    amount: BigInt(amount),
+    slot: slot === null ? null : BigInt(slot),
   }));
 }
 
