@@ -1,24 +1,15 @@
 import { failureOf } from '@coffer/testing';
 import { type Connection, Keypair } from '@solana/web3.js';
 import { expect } from 'chai';
-import { type ChainWorld, startChainWorld } from './testing/chainWorld.ts';
-import {
-  connectionTo,
-  fundedKeypair,
-  LAMPORTS_PER_SOL,
-  signed,
-  statusOf,
-  transfer,
-} from './testing/web3Client.ts';
+import type { ChainWorld } from './testing/chainWorld.ts';
+import { LAMPORTS_PER_SOL, signed, startWithAlice, statusOf, transfer } from './testing/web3Client.ts';
 
 describe('blocks of the embedded chain', () => {
   let world: ChainWorld;
   let connection: Connection;
   let alice: Keypair;
   beforeEach(async () => {
-    world = await startChainWorld();
-    connection = connectionTo(world);
-    alice = await fundedKeypair(world, 100n);
+    ({ world, connection, alice } = await startWithAlice());
   });
   afterEach(() => world.stop());
 

@@ -7,6 +7,7 @@ import {
   fundedKeypair,
   LAMPORTS_PER_SOL,
   signed,
+  startWithAlice,
   statusOf,
   transfer,
 } from './testing/web3Client.ts';
@@ -16,9 +17,7 @@ describe('faults of the embedded chain', () => {
   let connection: Connection;
   let alice: Keypair;
   beforeEach(async () => {
-    world = await startChainWorld();
-    connection = connectionTo(world);
-    alice = await fundedKeypair(world, 100n);
+    ({ world, connection, alice } = await startWithAlice());
   });
   afterEach(() => world.stop());
 

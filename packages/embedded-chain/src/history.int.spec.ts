@@ -5,7 +5,7 @@ import { failureOf } from '@coffer/testing';
 import { type Connection, Keypair } from '@solana/web3.js';
 import { expect } from 'chai';
 import { type ChainWorld, startChainWorld } from './testing/chainWorld.ts';
-import { connectionTo, fundedKeypair, LAMPORTS_PER_SOL, signed, transfer } from './testing/web3Client.ts';
+import { connectionTo, LAMPORTS_PER_SOL, signed, startWithAlice, transfer } from './testing/web3Client.ts';
 
 const FIRST_SLOT = 447_552_000;
 const MILLION = 1_000_000;
@@ -20,10 +20,8 @@ describe('the history of the embedded chain', () => {
   const bob = Keypair.generate().publicKey;
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'coffer-chain-'));
-    world = await startChainWorld({ folder });
-    connection = connectionTo(world);
+    ({ world, connection, alice } = await startWithAlice({ folder }));
     history = connectionTo(world, 'finalized');
-    alice = await fundedKeypair(world, 100n);
   });
   after(async () => {
     await world.stop();

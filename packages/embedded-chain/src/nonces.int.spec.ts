@@ -17,6 +17,7 @@ import {
   fundedKeypair,
   LAMPORTS_PER_SOL,
   signed,
+  startWithAlice,
   statusOf,
   transfer,
 } from './testing/web3Client.ts';
@@ -30,9 +31,7 @@ describe('durable nonces of the embedded chain', () => {
   const bob = Keypair.generate().publicKey;
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'coffer-chain-'));
-    world = await startChainWorld({ folder });
-    connection = connectionTo(world);
-    alice = await fundedKeypair(world, 100n);
+    ({ world, connection, alice } = await startWithAlice({ folder }));
     nonce = Keypair.generate();
     const create = SystemProgram.createNonceAccount({
       fromPubkey: alice.publicKey,

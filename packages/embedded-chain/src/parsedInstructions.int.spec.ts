@@ -12,8 +12,8 @@ import {
   TransactionInstruction,
 } from '@solana/web3.js';
 import { expect } from 'chai';
-import { type ChainWorld, startChainWorld } from './testing/chainWorld.ts';
-import { connectionTo, fundedKeypair, MEMO_PROGRAM, signed, statusOf } from './testing/web3Client.ts';
+import type { ChainWorld } from './testing/chainWorld.ts';
+import { MEMO_PROGRAM, signed, startWithAlice, statusOf } from './testing/web3Client.ts';
 
 const OLD_MEMO_PROGRAM = new PublicKey('Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo');
 
@@ -23,9 +23,9 @@ describe('parsed instructions of the embedded chain', () => {
   let connection: Connection;
   let alice: Keypair;
   before(async () => {
-    world = await startChainWorld({ mints: [{ address: mint.toBase58(), decimals: 6 }] });
-    connection = connectionTo(world);
-    alice = await fundedKeypair(world, 100n);
+    ({ world, connection, alice } = await startWithAlice({
+      mints: [{ address: mint.toBase58(), decimals: 6 }],
+    }));
     await world.giveTokens(alice.publicKey.toBase58(), mint.toBase58(), 5_000_000n);
   });
   after(() => world.stop());

@@ -15,8 +15,8 @@ import {
   type TransactionInstruction,
 } from '@solana/web3.js';
 import { expect } from 'chai';
-import { type ChainWorld, startChainWorld } from './testing/chainWorld.ts';
-import { connectionTo, fundedKeypair, LAMPORTS_PER_SOL, signed } from './testing/web3Client.ts';
+import type { ChainWorld } from './testing/chainWorld.ts';
+import { fundedKeypair, LAMPORTS_PER_SOL, signed, startWithAlice } from './testing/web3Client.ts';
 
 const TOKEN_ACCOUNT_BYTES = 165;
 /** Where a token account names its owner. */
@@ -30,9 +30,9 @@ describe('accounts of a program on the embedded chain', () => {
   let alice: Keypair;
   let bob: Keypair;
   before(async () => {
-    world = await startChainWorld({ mints: [{ address: mint.toBase58(), decimals: 6 }] });
-    connection = connectionTo(world);
-    alice = await fundedKeypair(world, 100n);
+    ({ world, connection, alice } = await startWithAlice({
+      mints: [{ address: mint.toBase58(), decimals: 6 }],
+    }));
     bob = await fundedKeypair(world, 100n);
     await world.giveTokens(alice.publicKey.toBase58(), mint.toBase58(), 5_000_000n);
     await world.giveTokens(bob.publicKey.toBase58(), mint.toBase58(), 7_000_000n);

@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { type Connection, Keypair, SystemProgram } from '@solana/web3.js';
 import { expect } from 'chai';
 import { WebSocket } from 'ws';
-import { type ChainWorld, startChainWorld } from './testing/chainWorld.ts';
+import type { ChainWorld } from './testing/chainWorld.ts';
 import {
   closeSocket,
-  connectionTo,
   fundedKeypair,
   LAMPORTS_PER_SOL,
   memo,
   signed,
+  startWithAlice,
   transfer,
 } from './testing/web3Client.ts';
 
@@ -18,9 +18,7 @@ describe('subscriptions of the embedded chain', () => {
   let connection: Connection;
   let alice: Keypair;
   beforeEach(async () => {
-    world = await startChainWorld();
-    connection = connectionTo(world);
-    alice = await fundedKeypair(world, 100n);
+    ({ world, connection, alice } = await startWithAlice());
   });
   afterEach(() => {
     closeSocket(connection);

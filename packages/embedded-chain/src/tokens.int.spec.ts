@@ -24,14 +24,14 @@ import {
   VersionedTransaction,
 } from '@solana/web3.js';
 import { expect } from 'chai';
-import { type ChainWorld, startChainWorld } from './testing/chainWorld.ts';
+import type { ChainWorld } from './testing/chainWorld.ts';
 import {
   closeSocket,
-  connectionTo,
   fundedKeypair,
   LAMPORTS_PER_SOL,
   memo,
   signed,
+  startWithAlice,
   transfer,
 } from './testing/web3Client.ts';
 
@@ -43,9 +43,9 @@ describe('tokens on the embedded chain', () => {
   let connection: Connection;
   let alice: Keypair;
   before(async () => {
-    world = await startChainWorld({ mints: [{ address: CHIP.toBase58(), decimals: 6 }] });
-    connection = connectionTo(world);
-    alice = await fundedKeypair(world, 100n);
+    ({ world, connection, alice } = await startWithAlice({
+      mints: [{ address: CHIP.toBase58(), decimals: 6 }],
+    }));
   });
   after(() => {
     closeSocket(connection);

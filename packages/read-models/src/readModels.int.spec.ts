@@ -10,6 +10,7 @@ import { listPlaySessions, type PlaySessionRow } from './playSessions.ts';
 import { caughtUpSince, READ_MODELS_CONSUMER, readModelsWork } from './readModels.ts';
 import type { RowProjection } from './rowProjection.ts';
 import { createReadSchema, liveReadSchema, READ_SHAPE } from './schema.ts';
+import { NEW_SESSION } from './testing/game.ts';
 import { migrateReadModels, readModelsTemplate } from './testing/migrateReadModels.ts';
 
 const APP = `app_${'0'.repeat(26)}`;
@@ -207,24 +208,12 @@ interface Fact {
 }
 
 const rowOf = (sessionId: string, appId: string): PlaySessionRow => ({
+  ...NEW_SESSION,
   sessionId,
-  revision: 0,
   appId,
-  environment: 'test',
   userId: 'usr_1',
-  gameCode: 'dice',
-  currency: 'CHIP',
-  currencyId: 2,
   lockAmount: 100n,
   balance: 100n,
-  totalBet: 0n,
-  totalWin: 0n,
-  payout: null,
-  net: null,
-  lateRolledBack: 0n,
-  status: 'open',
-  openedAt: '2026-01-01T00:00:00.000Z',
-  settledAt: null,
 });
 
 /** The books have their own spec, with the events of the accounts. */

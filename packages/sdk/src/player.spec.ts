@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { createPlayerClient } from './player.ts';
+import { tokens, user, walletSummary } from './testing/bodies.ts';
 import {
   answers,
   BASE_URL,
@@ -14,23 +15,8 @@ import {
 import { memoryTokenStore, type TokenStore, type Tokens } from './tokens.ts';
 
 const NOW = Date.parse('2030-01-01T12:00:00.000Z');
-const identity = { id: 'idn_a', type: 'wallet', externalId: 'P1', profile: {} };
-const wallet = { id: 'wlt_a', address: 'W1', environment: 'test', custody: 'operator', status: 'active' };
-const user = {
-  id: 'usr_a',
-  appId: 'app_a',
-  primaryIdentity: identity,
-  identities: [identity],
-  wallets: [wallet],
-  createdAt: '2030-01-01T00:00:00.000Z',
-};
-const tokens = (generation: number, expiresAt = '2030-01-01T13:00:00.000Z'): Tokens => ({
-  accessToken: `access-${generation}`,
-  refreshToken: `refresh-${generation}`,
-  expiresAt,
-});
 const session = (generation: number) => ({ ...tokens(generation), user });
-const me = { user, wallet };
+const me = { user, wallet: walletSummary };
 
 async function playerOf(steps: readonly Step[], kept?: Tokens, store: TokenStore = memoryTokenStore()) {
   const service = scriptedService(...steps);

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { pendingMove } from './testing/bodies.ts';
 import {
   answers,
   backendOf,
@@ -10,20 +11,7 @@ import {
   UUID,
 } from './testing/scriptedService.ts';
 
-const requested = {
-  moveId: 'mov_a',
-  kind: 'deposit',
-  userId: 'usr_a',
-  currency: 1,
-  amount: '40',
-  toAddress: 'W1',
-  status: 'pending',
-  signature: null,
-  slot: null,
-  error: null,
-  createdAt: '2030-01-01T12:00:00.000Z',
-  updatedAt: '2030-01-01T12:00:00.000Z',
-};
+const requested = { ...pendingMove, kind: 'deposit', currency: 1, toAddress: 'W1' };
 const submitted = { ...requested, ref: 'r1', status: 'submitted', signature: 'S1' };
 const confirmed = { ...submitted, status: 'confirmed', slot: 321 };
 const neverLanded = { code: 'moves/never_landed', message: 'It never landed.' };

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { createPlayerClient, type PlayerClient } from './player.ts';
+import { pendingMove, tokens, user, walletSummary } from './testing/bodies.ts';
 import {
   answers,
   BASE_URL,
@@ -16,40 +17,11 @@ import {
 import { memoryTokenStore } from './tokens.ts';
 
 const NOW = Date.parse('2030-01-01T12:00:00.000Z');
-const tokens = (generation: number) => ({
-  accessToken: `access-${generation}`,
-  refreshToken: `refresh-${generation}`,
-  expiresAt: '2030-01-01T13:00:00.000Z',
-});
-const summary = { id: 'wlt_a', address: 'W1', environment: 'test', custody: 'operator', status: 'active' };
-const wallet = { ...summary, userId: 'usr_a', createdAt: '2030-01-01T00:00:00.000Z' };
-const identity = { id: 'idn_a', type: 'wallet', externalId: 'P1', profile: {} };
-const user = {
-  id: 'usr_a',
-  appId: 'app_a',
-  primaryIdentity: identity,
-  identities: [identity],
-  wallets: [summary],
-  createdAt: '2030-01-01T00:00:00.000Z',
-};
+const wallet = { ...walletSummary, userId: 'usr_a', createdAt: '2030-01-01T00:00:00.000Z' };
 const refreshes = answers({ ...tokens(2), user });
 const sessionIsOver = refuses(401, 'auth/invalid_session');
 
-const move = {
-  mint: 'native',
-  moveId: 'mov_a',
-  kind: 'withdraw',
-  userId: 'usr_a',
-  currency: null,
-  amount: '40',
-  toAddress: 'A1',
-  status: 'pending',
-  signature: null,
-  slot: null,
-  error: null,
-  createdAt: '2030-01-01T12:00:00.000Z',
-  updatedAt: '2030-01-01T12:00:00.000Z',
-};
+const move = { ...pendingMove, mint: 'native', kind: 'withdraw', currency: null, toAddress: 'A1' };
 const acceptsWithdrawal: Step = ({ body }) => Response.json({ ...move, idempotencyKey: body.idempotencyKey });
 const signed = { signedTransaction: btoa('\u0001\u00ff'), signature: 'S1', publicKey: 'W1' };
 const exported = { exported: { id: 'wlt_a', address: 'W1', secretKey: 'K1' }, wallet };

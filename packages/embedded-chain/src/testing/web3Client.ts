@@ -8,7 +8,8 @@ import {
   Transaction,
   TransactionInstruction,
 } from '@solana/web3.js';
-import type { ChainWorld } from './chainWorld.ts';
+import type { EmbeddedChainOptions } from '../embeddedChain.ts';
+import { type ChainWorld, startChainWorld } from './chainWorld.ts';
 
 export const LAMPORTS_PER_SOL = 1_000_000_000n;
 export const MEMO_PROGRAM = new PublicKey('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr');
@@ -21,6 +22,12 @@ export async function fundedKeypair(world: ChainWorld, sol = 10n): Promise<Keypa
   const keypair = Keypair.generate();
   await world.fund(keypair.publicKey.toBase58(), sol * LAMPORTS_PER_SOL);
   return keypair;
+}
+
+/** A chain, a client of it, and a wallet with 100 SOL. */
+export async function startWithAlice(options?: EmbeddedChainOptions) {
+  const world = await startChainWorld(options);
+  return { world, connection: connectionTo(world), alice: await fundedKeypair(world, 100n) };
 }
 
 export const memo = (text: string) =>

@@ -163,7 +163,7 @@ const moves: RowProjection<MoveRow> = {
   }),
 };
 
-const NEW_SESSION: PlaySessionRow = {
+export const NEW_SESSION: PlaySessionRow = {
   sessionId: '',
   revision: 0,
   appId: APP,
