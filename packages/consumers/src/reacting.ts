@@ -3,7 +3,7 @@
  * makes a crash at any instant harmless.
  */
 import { systemClock } from '@coffer/kernel';
-import { type MonotonicClock, monotonicClock } from './monotonicClock.ts';
+import { monotonicClock } from './monotonicClock.ts';
 import type { Reaction } from './reaction.ts';
 import { createReactor, type ReactorOptions } from './reactor.ts';
 import type { ConsumerWork, RunningWork, Session } from './work.ts';
@@ -11,7 +11,6 @@ import type { ConsumerWork, RunningWork, Session } from './work.ts';
 export interface ReactingOptions extends ReactorOptions {
   /** The least time between saved checkpoints. Default 1,000 ms. */
   readonly saveEveryMs?: number;
-  readonly clock?: MonotonicClock;
 }
 
 /** How long stopping waits for acts in flight; they are idempotent, so abandoning them is safe. */
@@ -28,12 +27,12 @@ function beginReacting(
   options: ReactingOptions,
   session: Session,
 ): RunningWork {
-  const { clock = monotonicClock, saveEveryMs = 1_000 } = options;
+  const { saveEveryMs = 1_000 } = options;
   const { signal, place, onTrouble, isSkipped } = session;
   const reactor = createReactor({
     reactions,
     options,
-    clock,
+    clock: monotonicClock,
     wallClock: systemClock,
     place,
     signal,
@@ -42,7 +41,7 @@ function beginReacting(
   });
   let saved = place;
   let saving: Promise<void> = Promise.resolve();
-  let cancelSave = clock.after(saveEveryMs, saveInBackground);
+  let cancelSave = monotonicClock.after(saveEveryMs, saveInBackground);
 
   return {
     take: reactor.take,
@@ -51,7 +50,7 @@ function beginReacting(
     async end() {
       cancelSave();
       const { promise: late, resolve } = Promise.withResolvers<void>();
-      const cancel = clock.after(FINISH_WITHIN_MS, resolve);
+      const cancel = monotonicClock.after(FINISH_WITHIN_MS, resolve);
       await Promise.race([reactor.idle(), late]);
       cancel();
       await saving;
@@ -62,7 +61,7 @@ function beginReacting(
   function saveInBackground(): void {
     saving = save().catch(session.fail);
     saving.then(() => {
-      if (!signal.aborted) cancelSave = clock.after(saveEveryMs, saveInBackground);
+      if (!signal.aborted) cancelSave = monotonicClock.after(saveEveryMs, saveInBackground);
     });
   }
 

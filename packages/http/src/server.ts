@@ -15,8 +15,6 @@ export interface ServerOptions {
   readonly headersTimeoutMs?: number;
   /** From the first byte until the body is complete. Default 30 s. */
   readonly requestTimeoutMs?: number;
-  /** Default 10,000; a connection beyond is closed at once. */
-  readonly maxConnections?: number;
   /** Told what was refused because it never became a request. */
   readonly logger?: Logger;
 }
@@ -56,7 +54,8 @@ export async function startServer(app: Handler, options: ServerOptions): Promise
     // Node would refuse without our envelope; `withGoodHeaders` refuses with it.
     requireHostHeader: false,
   });
-  server.maxConnections = options.maxConnections ?? 10_000;
+  // A connection beyond is closed at once.
+  server.maxConnections = 10_000;
   server.timeout = STALLED_MS;
   // Node drops what is beyond in silence; with one more than we take, we see that there were too many.
   server.maxHeadersCount = MAX_HEADERS + 1;

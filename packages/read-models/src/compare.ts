@@ -38,9 +38,10 @@ export interface ComparisonOptions {
   readonly actual: string;
   /** Only the rows of this app and environment. Default: all. */
   readonly place?: { readonly appId: string; readonly environment: Environment };
-  /** The most differences listed per table. Default 100. */
-  readonly limit?: number;
 }
+
+/** Differences per table. */
+const MOST_LISTED = 100;
 
 /** Reads both schemas in the transaction of `db`, which must see both at the same place of the log. */
 export async function compareReadSchemas(
@@ -58,7 +59,7 @@ async function compareTable(
   db: Queryable,
   table: string,
   key: readonly string[],
-  { expected, actual, place, limit = 100 }: ComparisonOptions,
+  { expected, actual, place }: ComparisonOptions,
 ): Promise<TableComparison> {
   const columns = await columnsOf(db, expected, table);
   const values = place ? [place.appId, place.environment] : [];
@@ -70,7 +71,7 @@ async function compareTable(
        from (select * from ${expected}.${table} ${where}) e
        full join (select * from ${actual}.${table} ${where}) a using (${key.join(', ')})
       where ${rowOf('e')} is distinct from ${rowOf('a')}
-      order by ${key.join(', ')} limit ${limit}`,
+      order by ${key.join(', ')} limit ${MOST_LISTED}`,
     values,
   );
   const counted = await db.query(`select count(*) as examined from ${expected}.${table} ${where}`, values);
