@@ -48,7 +48,6 @@ export const MOVE_STEPS = [
   'move.confirmed',
 ] as const satisfies readonly FailPointName[];
 
-/** The steps of a request in the API. */
 export const REQUEST_STEPS = [
   'deposit.beforeRequest',
   'deposit.requested',

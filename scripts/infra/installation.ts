@@ -16,7 +16,6 @@ export interface InstallationFiles {
   readonly 'certificates.sh': string;
 }
 
-/** The facts about the code. */
 export interface CodeFacts {
   readonly roles: readonly string[];
   readonly variables: readonly string[];

@@ -14,7 +14,6 @@ interface ChainedEntry extends ChainEntry {
   readonly previous: Buffer;
 }
 
-/** The chained entries of the range, by ordinal. */
 async function chainedEntries(
   db: Queryable,
   first: Ordinal,

@@ -59,7 +59,6 @@ const KINDS: readonly FaultKind[] = [
 
 export interface FaultList {
   readonly add: (fault: Fault) => void;
-  /** Replaces a fault that was added. */
   readonly replace: (fault: Fault, by: Fault) => void;
   readonly count: () => number;
   /** The first faults, in the order of the log. */

@@ -77,7 +77,6 @@ export function createFoldCheck({
     if (folded.delete(one.stream)) bytes -= one.bytes;
   };
 
-  /** Folds the rest of the stream. */
   const finish = async ({ stream, ordinal, folding, snapshot, nextRevision }: Folded): Promise<void> => {
     for await (const page of store.readStream(stream, { fromRevision: nextRevision })) {
       for (const one of page) {

@@ -98,7 +98,6 @@ async function lastBefore(store: Reported, event: RecordedEvent): Promise<number
   return -1;
 }
 
-/** Gives a check only the wanted streams. */
 export function onlyStreams(check: LogCheck, isWanted: (stream: string) => boolean): LogCheck {
   const { prepare } = check;
   return {

@@ -6,7 +6,6 @@ import { type Pool, type Queryable, withTransaction } from '@coffer/database';
 import type { LogPlace, Position } from '@coffer/event-store';
 import { type ConsumerStop, LostLeaseError } from './errors.ts';
 
-/** The key of a consumer's row. */
 export interface ConsumerKey {
   /** `records`, or the schema of the projection's tables. */
   readonly schema: string;

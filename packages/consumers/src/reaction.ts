@@ -21,5 +21,4 @@ export interface Reaction {
 /** How long one attempt of an act may take; then the next one begins. */
 const ACT_WITHIN_MS = 10_000;
 
-/** The deadline of an act that begins now. */
 export const actDeadlineMs = (): number => performance.now() + ACT_WITHIN_MS;

@@ -9,7 +9,6 @@ export interface Requester extends Deadline {
   readonly actor: string;
 }
 
-/** The context of a command that a request asks for. */
 export const requestedBy = (
   { requestId, actor, deadlineMs }: Requester,
   /** ISO 8601 UTC with milliseconds. */

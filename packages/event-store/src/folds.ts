@@ -4,7 +4,6 @@ import type { EventStore, RecordedEvent, StreamTail } from './port.ts';
 import { type StreamState, stateOf } from './streamState.ts';
 import type { Lane } from './works.ts';
 
-/** Whose state: a stream and its type. */
 export type Folded = Pick<Lane, 'type' | 'stream'>;
 
 /** Longer tails are read on page by page. */

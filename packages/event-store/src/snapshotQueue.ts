@@ -128,7 +128,6 @@ export function createSnapshotQueue({ store, maximumBytes, onError }: SnapshotQu
     /** It is in the cache again, which offers it once more if it leaves. */
     forgetWaiting,
 
-    /** The row of an ended stream. */
     removeRow(state: StreamState): void {
       forgetWaiting(state.stream);
       toRemove.set(state.stream, state);

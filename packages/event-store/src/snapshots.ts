@@ -6,7 +6,6 @@ import type { EncodedState } from '@coffer/kernel';
 
 export interface Snapshot {
   readonly revision: number;
-  /** Id of the event at that revision. */
   readonly eventId: string;
   readonly state: EncodedState;
 }

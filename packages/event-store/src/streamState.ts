@@ -22,7 +22,6 @@ interface StreamRecord {
   passes: number;
 }
 
-/** The state of a stream at a revision, with its size in memory. */
 export function stateOf(
   { type, stream, record }: Pick<StreamState, 'type' | 'stream' | 'record'>,
   state: unknown,

@@ -66,7 +66,6 @@ export interface Reply {
   readonly lines?: AsyncIterable<unknown>;
 }
 
-/** Groups of endpoints that share a rate limit. */
 export type RateLimitGroup = 'signIn';
 
 type CallerOf<Credential extends CredentialKind> = Credential extends 'sk' | 'pk'

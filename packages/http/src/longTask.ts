@@ -17,7 +17,6 @@ export type TaskResult =
   | { readonly ok: true }
   | { readonly ok: false; readonly code: string; readonly message: string };
 
-/** A line of a long task. */
 export const taskLine = (result: z.ZodType) =>
   z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('progress'), stage: z.string(), done: z.int(), of: z.int().nullable() }),

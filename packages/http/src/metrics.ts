@@ -90,7 +90,6 @@ function observeLoopDelay(registry: Registry, thread: string): void {
 }
 
 export interface HttpMetrics {
-  /** The observer of one route: status and seconds of each request. */
   readonly forRoute: (method: string, route: string) => (status: number, seconds: number) => void;
 }
 

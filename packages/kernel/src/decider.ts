@@ -53,7 +53,6 @@ export interface EncodedState {
   readonly bytes?: Uint8Array;
 }
 
-/** Folds stored events from the state given. */
 export function fold<Event, State>(
   type: { readonly codec: EventCodec<Event>; readonly evolve: (state: State, event: Event) => State },
   state: State,

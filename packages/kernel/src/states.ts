@@ -1,7 +1,6 @@
 /** State machines: an object is in exactly one of a few named states. */
 import assert from 'node:assert/strict';
 
-/** For each state, the states that may follow it. */
 export type Transitions<State extends string> = { readonly [Each in State]: readonly State[] };
 
 /** Moves an object into its next state; asserts that the transition is listed. */

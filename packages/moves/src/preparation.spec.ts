@@ -80,7 +80,6 @@ describe('the preparation of a move', () => {
   describe('of a token to a recipient without an account', () => {
     const RENT = 2_039_280n;
     const MINIMUM = 890_880n;
-    /** A withdrawal by the user, or a cash-out to the user. */
     function rentWorld(operation: 'withdraw' | 'cashOut', { lamports = 0n, perUser = 2 } = {}) {
       const world = moveWorld();
       world.rentSponsor.caps.perUser = perUser;

@@ -55,7 +55,6 @@ export interface RebuildResult {
   readonly tables: readonly TableComparison[];
 }
 
-/** Another rebuild is under way. */
 export class RebuildUnderWayError extends Error {
   override readonly name = 'RebuildUnderWayError';
 }

@@ -30,7 +30,6 @@ export const column = { text, integer, amount, instant, optional };
 /** Some milliseconds of work. */
 export const ROWS_A_STATEMENT = 500;
 
-/** The row that has a field for each column. */
 export type RowOf<Columns extends Readonly<Record<string, Pick<Column<unknown>, 'decode'>>>> = {
   readonly [Field in keyof Columns]: ReturnType<Columns[Field]['decode']>;
 };

@@ -8,7 +8,6 @@ import type { Client, Queryable } from '@coffer/database';
 import type { EventStore, RecordedEvent } from '@coffer/event-store';
 import type { Discrepancy } from './report.ts';
 
-/** What the chain stores for an event. */
 interface ChainedEvent {
   readonly id: string;
   readonly stream: string;

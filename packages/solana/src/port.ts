@@ -82,7 +82,6 @@ export interface KnownTransaction {
   readonly memo: string | null;
 }
 
-/** An executed transaction. */
 export interface ExecutedTransaction {
   readonly signature: Signature;
   readonly slot: bigint;

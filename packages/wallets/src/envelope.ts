@@ -27,7 +27,6 @@ export interface KeyIdentity {
 
 export interface SealedKey {
   readonly format: number;
-  /** The version of the master key that wraps the data key. */
   readonly masterKeyVersion: number;
   /** Nonce, ciphertext and tag: 60 bytes. */
   readonly wrappedDataKey: Uint8Array;

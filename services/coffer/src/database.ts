@@ -15,7 +15,6 @@ export interface Database {
   readonly stop: () => Promise<void>;
 }
 
-/** The configured database, or the embedded one in the data folder. */
 export async function openDatabase(
   { databaseUrl, dataFolder }: Pick<Config, 'databaseUrl' | 'dataFolder'>,
   logger: Logger,

@@ -209,7 +209,6 @@ describe('what must stay secret', () => {
     requireStatus(await client.post('/portal/signing-keys/rotate', rotation), 200);
   }
 
-  /** The installation's own secrets. */
   const ownSecrets = (): readonly Secret[] => [
     { name: "the operator's token", value: OPERATOR_TOKEN },
     { name: 'the key of sealed settings', value: SECRETS_KEY },

@@ -32,7 +32,6 @@ import type { Erasure } from './erasure.ts';
 import type { IdentityHash } from './identityHash.ts';
 import type { FactsByIdentity, PersonalData } from './personalData.ts';
 
-/** What identities need of the wallets. */
 export interface IdentityWallets {
   /** Oldest first. */
   readonly walletsOf: (owner: UserPlace, deadline: Deadline) => Promise<readonly WalletSummary[]>;
@@ -187,7 +186,6 @@ export function createIdentities(dependencies: IdentitiesDependencies): Identiti
   }
 }
 
-/** The content of a claim, and its place. */
 interface Claimed extends UserPlace, Omit<Claim, 'revision'> {
   readonly identityHash: string;
 }

@@ -28,7 +28,6 @@ export interface KeySet {
   readonly signing: (environment: Environment) => SigningKey;
   /** RFC 7517, the keys of both environments. */
   readonly jwks: readonly PublishedKey[];
-  /** The keys of one environment. */
   readonly jwksOf: (environment: Environment) => readonly PublishedKey[];
 }
 

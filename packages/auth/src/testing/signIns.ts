@@ -15,7 +15,6 @@ export async function allowSignIn(client: Client, appId: string): Promise<void> 
   requireStatus(await client.post(`/portal/app/${appId}/settings`, { settings }), 200);
 }
 
-/** A new wallet, as a wallet adapter presents it. */
 export function newWallet(): {
   readonly publicKey: string;
   readonly signMessage: (message: Uint8Array) => Promise<Uint8Array>;

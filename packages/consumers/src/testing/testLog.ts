@@ -84,7 +84,6 @@ export function testLog(): TestLog {
   };
 }
 
-/** The place of the event at this position in such a log. */
 export function placeOf(position: number): LogPlace {
   return { position: String(position) as Position, eventId: `event ${position - 1}` };
 }

@@ -5,7 +5,6 @@ import type { AppendRequest, AppendResult, Position, RecordedEvent } from '../po
 export interface MemoryLog {
   /** All events: the one at position n has index n - 1. */
   readonly events: readonly RecordedEvent[];
-  /** The events of a stream, by revision. */
   stream(name: string): readonly RecordedEvent[];
   /** Appends by the rules of `testing/appendRules.ts`. */
   append(request: AppendRequest): AppendResult;

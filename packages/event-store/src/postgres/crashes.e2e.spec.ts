@@ -120,7 +120,6 @@ describe('the log', () => {
   });
 });
 
-/** A backend that is working on an append. */
 async function appendingBackend(pool: Pool): Promise<number> {
   for (;;) {
     const { rows } = await pool.query<{ pid: number }>(

@@ -26,7 +26,6 @@ export interface PostgresEventStoreOptions extends QueueLimits {
  */
 const READ_SETTINGS = '-c enable_seqscan=off -c enable_bitmapscan=off -c timezone=UTC -c datestyle=ISO';
 
-/** The whole schema `log`. */
 export const logMigrations: Migrations = { schema: 'log', folder: join(import.meta.dirname, 'migrations') };
 
 /** Creates or updates the schema `log`. */

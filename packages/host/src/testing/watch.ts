@@ -1,6 +1,5 @@
 /** What an operator sees of a service: its metrics, readiness and log. */
 
-/** The value of a metric for each consumer. */
 export async function consumerMetric(url: string, name: string): Promise<Readonly<Record<string, number>>> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const found = text.matchAll(new RegExp(`^${name}\\{consumer="(\\w+)"\\} (\\S+)$`, 'gm'));

@@ -33,7 +33,6 @@ export interface Applied {
   readonly event: StreamEvent;
   readonly place: Place;
   readonly operation: Operation | Step;
-  /** The change to the books of its currency. */
   readonly change: Books;
 }
 

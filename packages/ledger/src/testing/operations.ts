@@ -101,7 +101,6 @@ export type Step =
   /** For a rollback after the settlement. */
   | { readonly op: 'creditRollback'; readonly sessionId: string; readonly transactionUuid: string };
 
-/** An operation or a step by its name. */
 export type Asking<Op extends (Operation | Step)['op']> = Extract<Operation | Step, { readonly op: Op }>;
 
 /** As on the wire: amounts are strings, keys are in the documented order. */

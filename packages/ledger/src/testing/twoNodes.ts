@@ -170,7 +170,6 @@ function accountOf({ userId, currency }: Extract<Asked, { op: 'figures' | 'credi
   return { ...PLACE, userId, currencyId };
 }
 
-/** What a bet, a win or a rollback asks of the session. */
 function writeCommandOf(asked: Extract<Asked, { op: 'bet' | 'win' | 'rollback' }>): WriteCommand {
   switch (asked.op) {
     case 'bet':

@@ -24,7 +24,6 @@ export const walletNamed = (name: string): PayingWallet => ({
   ownerId: APP,
   address: testWallet(`wlt_${name}`).address,
 });
-/** Signs like the signer of the wallets. */
 export const signAs = (walletId: string, message: Uint8Array): Uint8Array =>
   testWallet(walletId).sign(message);
 

@@ -44,7 +44,6 @@ export function watchedPool(pool: Pool, before: (statement: Statement) => Promis
   });
 }
 
-/** The same object with a different `query`. */
 function watching<Target extends object>(target: Target, query: unknown): Target {
   return new Proxy(target, {
     get(_, name) {

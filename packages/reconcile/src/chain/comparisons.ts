@@ -6,7 +6,6 @@ import type { CurrencyOnChain, TreasuryFigures } from './chainReport.ts';
 
 export type ChainCheck = 'chain/confirmed_moves' | 'chain/failed_moves' | 'chain/unknown_transfer';
 
-/** A currency of an app that is on the chain. */
 export interface CurrencyOfChain {
   readonly id: number;
   readonly code: string;

@@ -5,7 +5,6 @@ import { type Address, associatedTokenAddress, type Chain, TOKEN_PROGRAMS } from
 import type { NotCovered } from './chainReport.ts';
 import { type HistoryOptions, readTreasuryHistory, type TreasuryHistory } from './treasuryHistory.ts';
 
-/** The histories of all addresses of the treasury. */
 export async function readHistories(
   pool: Pool,
   chain: Chain,

@@ -23,7 +23,6 @@ export function testWallet(name: string): TestWallet {
   };
 }
 
-/** The wire bytes of a transfer, signed by all its signers. */
 export function signedTransfer(
   order: Omit<TransferOrder, 'feePayer' | 'from'>,
   feePayer: TestWallet,

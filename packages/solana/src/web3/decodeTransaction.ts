@@ -116,7 +116,6 @@ export function decodeTransaction(wire: Uint8Array): DecodedTransaction {
   };
 }
 
-/** The transaction with the signature filled in. */
 export function withSignature(
   { wire, staticKeys, header }: DecodedTransaction,
   signer: Address,

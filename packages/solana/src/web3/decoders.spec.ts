@@ -67,7 +67,6 @@ const batchOf = (programId: PublicKey, ...parts: TransactionInstruction[]) =>
 const seeded = { basePubkey: wallet, seed: 'seed', programId: owner };
 const nonce = { noncePubkey: other, authorizedPubkey: wallet };
 
-/** Instructions decoded to their fields. */
 const read: readonly (readonly [what: string, built: TransactionInstruction, decoded: object])[] = [
   [
     'a transfer of lamports',
@@ -251,7 +250,6 @@ function tokenRows(program: PublicKey): typeof read {
   ];
 }
 
-/** Instructions known by name only. */
 const namedOnly: readonly (readonly [name: string, built: TransactionInstruction])[] = [
   [
     'CreateAccount',

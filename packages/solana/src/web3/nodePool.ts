@@ -16,7 +16,6 @@ export interface NodePoolOptions {
 
 type Ask<T> = (node: RpcNode) => Promise<T>;
 
-/** The answer of one node. */
 type Said<T> = { readonly node: RpcNode; readonly answer: T };
 export type Failed = { readonly node: RpcNode; readonly error: unknown };
 

@@ -17,7 +17,6 @@ export const numbers = (count: number, first = 0) =>
 
 export const happenedTimes = (count: number) => numbers(count).map((number) => happened(number));
 
-/** The events read; fails if the read does. */
 export async function eventsOf(
   read: AsyncIterable<ResolvedEvent | AllStreamResolvedEvent>,
 ): Promise<RecordedEvent<JSONEventType>[]> {

@@ -216,5 +216,4 @@ export async function unsignedTransfer(
   return transaction.serialize({ requireAllSignatures: false }).toString('base64');
 }
 
-/** The move in the answer to a request. */
 export const moveIdOf = (answer: Answer): string => textOf(requireStatus(answer, 200), 'moveId');

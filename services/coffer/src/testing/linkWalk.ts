@@ -80,7 +80,6 @@ export async function askByExample(
   return { operation, values, body: sent, answer };
 }
 
-/** What the link from the step passes to that operation. */
 export function linkedValues(step: Step, operationId: string): Values {
   const link = step.operation.links[operationId];
   if (!link) throw new Error(`${step.operation.path} has no link to ${operationId}.`);

@@ -52,7 +52,6 @@ const rowOf = (cells: Readonly<Record<string, Cell>>): Row =>
     Object.entries(cells).map(([column, value]) => [column, value == null ? null : String(value)]),
   );
 
-/** A place with the model's data for it. */
 const placesOf = ({ models }: Explained): readonly (Contents & { readonly place: Place })[] =>
   [...models].map(([place, model]) => ({ place, ...model.contents() }));
 
