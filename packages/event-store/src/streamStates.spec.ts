@@ -247,24 +247,249 @@ describe('states of streams', () => {
     expect([...revisions]).to.deep.equal([undefined, 129, 259, 389, 589, 889]);
   });
 
-  it('are small ones rather than large ones when room is needed', async () => {
+  describe('that return while their snapshot waits behind another one', () => {
+    let states: StreamStates;
+    let release: () => void;
+    beforeEach(async () => {
+      const held = Promise.withResolvers<void>();
+      release = held.resolve;
+      states = statesWith(
+        {
+          save(batch) {
+            saves.push(batch.map(({ stream }) => stream));
+            return held.promise.then(() => snapshots.save(batch));
+          },
+        },
+        496 * KIB,
+      );
+      // There is room for 21 of them in the cache, and for three in the queue.
+      await count(states, 1, 200);
+      await new Promise(setImmediate);
+      for (let number = 2; number <= 23; number++) await count(states, number, 20);
+      metFrom();
+    });
+    afterEach(async () => {
+      release();
+      await settled(states);
+    });
+
+    it('are in the cache again, and are not written', async () => {
+      expect(saves).to.deep.equal([[streamOf(1)]]);
+      expect(await countOf(states, 2)).to.equal(20);
+      expect(metFrom()).to.deep.equal(['queue 0']);
+      expect(await countOf(states, 2)).to.equal(20);
+      release();
+      await settled(states);
+      expect(await countOf(states, 2)).to.equal(20);
+      expect(metFrom()).to.deep.equal([]);
+      expect(savesOf(2)).to.equal(0);
+    });
+
+    it('are not found any more once they are dropped, or all are forgotten', () => {
+      states.drop(streamOf(2));
+      expect(states.remembered(streamOf(2))).to.equal(undefined);
+      expect(states.remembered(streamOf(1))).not.to.equal(undefined);
+      states.forget();
+      expect([1, 3].map((number) => states.remembered(streamOf(number)))).to.deep.equal([
+        undefined,
+        undefined,
+      ]);
+      expect(states.stats()).to.include({ cachedStreams: 0 });
+    });
+  });
+
+  it('are offered once while their snapshot is being written', async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const states = statesWith(
+      {
+        save(batch) {
+          saves.push(batch.map(({ stream }) => stream));
+          return held.then(() => snapshots.save(batch));
+        },
+      },
+      400 * KIB,
+    );
+    await count(states, 1, 130);
+    await new Promise(setImmediate);
+    for (let round = 0; round < 3; round++) await count(states, 1);
+    release();
+    await settled(states);
+    expect(savesOf(1)).to.equal(1);
+  });
+
+  it('are all forgotten when one of them is not in the log any more', async () => {
+    const states = statesWith();
+    for (const number of [1, 2]) await count(states, number, 20);
+    const known = states.remembered(streamOf(1)) ?? expect.fail('it is cached');
+    expect(await states.isCurrent(known)).to.equal(true);
+    const rewritten = { ...known, lastEventId: randomUUID() };
+    expect(await states.isCurrent(rewritten)).to.equal(false);
+    expect(await states.read(of(1), rewritten)).to.deep.include({
+      revision: 19,
+      lastEventId: known.lastEventId,
+    });
+    expect(states.remembered(streamOf(2))).to.equal(undefined);
+  });
+
+  it('of a stream that ended while its snapshot waited get no row', async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const states = statesWith({ save: (batch) => held.then(() => snapshots.save(batch)) }, 496 * KIB);
+    await count(states, 1, 130);
+    await new Promise(setImmediate);
+    await count(states, 2, 130);
+    await count(states, 2, 1, true);
+    release();
+    await settled(states);
+    expect([...snapshots.kept.keys()]).to.deep.equal([streamOf(1)]);
+  });
+
+  it('of streams that do not exist are not cached', async () => {
+    const states = statesWith();
+    expect((await states.read(of(1))).revision).to.equal(-1);
+    expect(states.stats()).to.include({ cachedBytes: 0, cachedStreams: 0 });
+  });
+
+  it('are saved before the process ends with the longest tail first', async () => {
+    const states = statesWith({}, 1_000 * KIB);
+    for (const [number, times] of [20, 60, 40].entries()) await count(states, number, times);
+    await states.save(10_000);
+    expect(saves.flat()).to.deep.equal([1, 2, 0].map(streamOf));
+  });
+
+  it('are saved before the process ends only as far as time allows', async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const states = statesWith({ save: () => held }, 1_000 * KIB);
+    await count(states, 1, 20);
+    await states.save(1);
+    release();
+    await settled(states);
+  });
+
+  it('are saved before the process ends without the pause that a failure makes', async () => {
+    let fails = true;
+    const states = statesWith(
+      {
+        async save(batch) {
+          if (fails) throw new Error('the disk is full');
+          await snapshots.save(batch);
+        },
+      },
+      496 * KIB,
+    );
+    await count(states, 1, 130);
+    await eventually('the first save has failed', () => errors.length > 0 || undefined);
+    fails = false;
+    // The pause takes a second.
+    await states.save(500);
+    expect(snapshots.kept.get(streamOf(1))).to.include({ revision: 129 });
+  });
+
+  it('of an ended stream have their row removed once', async () => {
+    const removed: (readonly string[])[] = [];
+    const states = statesWith({
+      remove(streams) {
+        removed.push(streams);
+        return snapshots.remove(streams);
+      },
+    });
+    await count(states, 1, 200);
+    await settled(states);
+    await count(states, 1, 1, true);
+    await settled(states);
+    await count(states, 1);
+    await settled(states);
+    expect(removed).to.deep.equal([[streamOf(1)]]);
+    expect(snapshots.kept.size).to.equal(0);
+  });
+
+  it('that cannot be encoded are tried again only when their stream has grown', async () => {
+    const states = statesWith();
+    const unencodable = { ...tally, snapshot: { ...tally.snapshot, encode: () => expect.fail('too odd') } };
+    const record = { savedRevision: -1, passes: 0 };
+    for (const revision of [130, 131, 132]) {
+      const place = { ...of(1, unencodable as typeof tally), record };
+      states.keep(stateOf(place, { count: revision, isClosed: false }, revision, randomUUID()));
+      await settled(states);
+    }
+    expect(errors).to.have.length(1);
+    expect(states.stats()).to.include({ snapshotsWritten: 0, snapshotsDropped: 1 });
+  });
+
+  it('of long streams are folded to their end, whatever a page holds', async () => {
+    for (const length of [62, 63, 64, 65, 130, 400]) {
+      const states = statesWith({ save: () => Promise.resolve() });
+      await count(states, length, length);
+      const from = states.remembered(streamOf(length)) ?? expect.fail('it is cached');
+      expect(await countOf(statesWith(), length)).to.equal(length);
+      const begun = { ...from, state: { count: 1, isClosed: false }, revision: 0 };
+      for await (const [first] of log.readStream(streamOf(length), { fromRevision: 0 })) {
+        const known = { ...begun, lastEventId: first?.id };
+        expect((await states.read(of(length), known)).state, `${length}`).to.include({ count: length });
+        break;
+      }
+    }
+  });
+
+  it('are written in batches of 512 KiB and of 128 states', async () => {
+    const sized = (kib: number) => ({ ...tally, sizeOf: () => kib * KIB });
+    for (const [kib, states, batches] of [
+      [200, 5, [2, 2, 1]],
+      [1, 300, [128, 128, 44]],
+      [600, 2, [1, 1]],
+    ] as const) {
+      saves = [];
+      const own = statesWith({}, 4_000 * KIB);
+      for (let number = 0; number < states; number++) {
+        const record = { savedRevision: -1, passes: 0 };
+        own.keep(
+          stateOf({ ...of(number, sized(kib)), record }, { count: 41, isClosed: false }, 40, randomUUID()),
+        );
+      }
+      await own.save(10_000);
+      expect(
+        saves.map((batch) => batch.length),
+        `${kib} KiB`,
+      ).to.deep.equal(batches);
+    }
+  });
+
+  describe('when room is needed', () => {
     const sized = { ...tally, sizeOf: ({ count: size }: Tally) => size * KIB };
-    const states = statesWith({}, 100 * KIB);
+    let states: StreamStates;
     const keep = (number: number, kib: number) => {
       const record = { savedRevision: -1, passes: 0 };
       states.keep(
         stateOf({ ...of(number, sized), record }, { count: kib, isClosed: false }, 0, randomUUID()),
       );
     };
-    keep(1, 2);
-    keep(2, 40);
-    keep(3, 40);
-    keep(4, 40);
-    expect([1, 2, 3, 4].map((number) => states.remembered(streamOf(number)) !== undefined)).to.deep.equal([
-      true,
-      false,
-      true,
-      true,
-    ]);
+    const remembered = (...numbers: readonly number[]) =>
+      numbers.filter((number) => states.remembered(streamOf(number)) !== undefined);
+    beforeEach(() => {
+      // Of 100 KiB, an eighth is for the queue.
+      states = statesWith({}, 100 * KIB);
+    });
+
+    it('leave as large ones rather than as small ones', () => {
+      keep(1, 2);
+      for (const large of [2, 3, 4]) keep(large, 40);
+      expect(remembered(1, 2, 3, 4)).to.deep.equal([1, 3, 4]);
+    });
+
+    it('are passed over once if they have up to 16 KiB', () => {
+      for (const [index, kib] of [10, 40, 30, 40, 40].entries()) keep(index + 1, kib);
+      expect(remembered(1, 2, 3, 4, 5)).to.deep.equal([4, 5]);
+    });
+
+    it('are passed over up to eight at a time', () => {
+      for (let number = 1; number <= 43; number++) keep(number, 2);
+      keep(44, 2);
+      expect(remembered(1, 8, 9, 10)).to.deep.equal([1, 8, 10]);
+    });
+
+    it('leave at once, alone, if they are larger than all the room', () => {
+      keep(1, 2);
+      keep(2, 200);
+      expect(remembered(1, 2)).to.deep.equal([1]);
+    });
   });
 });

@@ -78,12 +78,6 @@ describe('snapshots of streams', () => {
   });
 
   it('are saved when a node stops, and spare the next one the fold', async () => {
-    const metricOf = async ({ url }: Pick<ContextNode, 'url'>, name: string) => {
-      const line = (await (await fetch(`${url}/metrics`)).text())
-        .split('\n')
-        .find((one) => one.startsWith(name));
-      return Number(line?.slice(name.length) ?? expect.fail(`no ${name}`));
-    };
     const first = await world.startNode();
     const app = (await setUpApp(first.client)).test;
     const { sessionId } = await app.newSession('10000');
@@ -110,6 +104,50 @@ describe('snapshots of streams', () => {
     }
   });
 
+  it('repeat the answers of a long session byte for byte after it has left the cache', async () => {
+    const node = await world.startNode({ config: { cacheBytes: 128 * 1024 } });
+    try {
+      const app = (await setUpApp(node.client)).test;
+      const bets = (count: number, name: string) =>
+        Array.from({ length: count }, (_, index) => {
+          return { op: 'bet', transactionUuid: `${name}-${index}`, amount: '1', roundId: `round-${index}` };
+        });
+      const newSession = async (batches: readonly ReturnType<typeof bets>[]) => {
+        const { sessionId } = await app.newSession('10000');
+        for (const batch of batches) requireStatus(await app.batch(sessionId, batch), 200);
+        return sessionId;
+      };
+      const sessionId = await newSession([bets(300, 'a'), bets(300, 'b'), bets(300, 'c')]);
+      const writes = [
+        ['bet', { amount: '3', roundId: 'r' }],
+        ['win', { betTransactionUuid: 'a-7', amount: '5', roundId: 'round-7' }],
+        ['rollback', { betTransactionUuid: 'b-8' }],
+        ['rollback', { betTransactionUuid: 'never-came' }],
+      ] as const;
+      const send = () =>
+        Promise.all(
+          writes.map(async ([path, content], index) => {
+            const body = { sessionId, transactionUuid: `write-${index}`, ...content };
+            const { status, text } = await node.client.post(`/ledger/${path}`, body, { key: app.secretKey });
+            return { status, text };
+          }),
+        );
+      const first = await send();
+      expect(first.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200]);
+
+      // Two long sessions take its room.
+      for (const name of ['d', 'e']) await newSession([bets(300, name), bets(300, `${name}-too`)]);
+      await eventually(
+        'its snapshot is kept',
+        async () => (await metricOf(node, 'coffer_snapshots_waiting ')) === 0 || undefined,
+      );
+      expect(await send()).to.deep.equal(first);
+      expect(await metricOf(node, 'coffer_state_return_seconds_count{source="snapshot"} ')).to.equal(1);
+    } finally {
+      await node.stop();
+    }
+  });
+
   it('are neither kept nor used by a node that may not have the secret of the others, and it says so', () => {
     const lines: string[] = [];
     const logger = createLogger({ level: 'info', destination: { write: (line) => lines.push(line) } });
@@ -124,4 +162,9 @@ async function verified({ client }: Pick<ContextNode, 'client'>): Promise<readon
   const result = (await client.lines('/portal/log/verification')).at(-1)?.result;
   // The service checks its own lines against their schema.
   return (result as { readonly faults: readonly unknown[] }).faults;
+}
+
+async function metricOf({ url }: Pick<ContextNode, 'url'>, name: string): Promise<number> {
+  const line = (await (await fetch(`${url}/metrics`)).text()).split('\n').find((one) => one.startsWith(name));
+  return Number(line?.slice(name.length) ?? expect.fail(`no ${name}`));
 }
