@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { failureOf } from '@coffer/testing';
 import { AccessDeniedError, StreamNotFoundError } from '@eventstore/db-client';
 import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
@@ -55,12 +56,7 @@ describe('access to the store gateway', () => {
           client.appendToStream(STREAM, happened('this')),
           client.appendToStream(STREAM, happened('this'), { credentials: { username: 'x', password: 'y' } }),
           client.deleteStream(STREAM),
-        ].map((attempt) =>
-          attempt.then(
-            () => 'accepted',
-            (error: unknown) => error,
-          ),
-        );
+        ].map(failureOf);
         for (const failure of await Promise.all(failures)) {
           expect(failure)
             .to.be.instanceOf(AccessDeniedError)
@@ -149,12 +145,7 @@ describe('access to the store gateway', () => {
         world.client.setStreamMetadata(STREAM, { maxCount: 1 }),
         world.client.deleteStream(STREAM),
         world.client.tombstoneStream(STREAM),
-      ].map((attempt) =>
-        attempt.then(
-          () => 'accepted',
-          (error: unknown) => error,
-        ),
-      );
+      ].map(failureOf);
       for (const failure of await Promise.all(denied)) {
         expect(failure)
           .to.be.instanceOf(AccessDeniedError)
@@ -175,12 +166,7 @@ describe('access to the store gateway', () => {
         world.client.setStreamMetadata(STREAM, { maxCount: 1 }),
         world.client.deleteStream(STREAM),
         world.client.tombstoneStream(STREAM),
-      ].map((attempt) =>
-        attempt.then(
-          () => 'accepted',
-          (error: unknown) => error,
-        ),
-      );
+      ].map(failureOf);
       for (const failure of await Promise.all(denied)) {
         expect(failure).to.be.instanceOf(AccessDeniedError);
       }

@@ -1,7 +1,9 @@
 /** The endpoints that sign, from outside: over HTTP, on a real database, with Solana's virtual machine as the chain. */
+
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { decodeBase58Address, type UserPlace } from '@coffer/kernel';
 import { chainNotConfigured } from '@coffer/solana';
+import { failureOf } from '@coffer/testing';
 import { createRevokeInstruction } from '@solana/spl-token';
 import { ComputeBudgetProgram, SystemProgram } from '@solana/web3.js';
 import { expect } from 'chai';
@@ -343,10 +345,7 @@ describe('signing', () => {
         `delete from records.wallets_signings where idempotency_key = 'kept'`,
         'truncate records.wallets_signings',
       ]) {
-        const failure = await world.pool.query(sql).then(
-          () => undefined,
-          (error: unknown) => error,
-        );
+        const failure = await failureOf(world.pool.query(sql));
         expect(failure, sql).to.match(/is a record/);
       }
     });

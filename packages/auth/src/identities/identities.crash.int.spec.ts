@@ -8,7 +8,7 @@ import { DeadProcessError, type Death, doomedPool } from '@coffer/database/testi
 import type { EventStore } from '@coffer/event-store';
 import { openStoreOf, templateOf } from '@coffer/host/testing';
 import type { FailPointName } from '@coffer/kernel';
-import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, eventually, failureOf, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { AUTH_CONTEXTS, adoptSpecMasterKeys } from '../testing/authContexts.ts';
 import { contextOf, type IdentityNode, identityNode, newPerson, newPlace } from '../testing/identityNode.ts';
@@ -99,11 +99,7 @@ describe('a process that dies', () => {
   }
 
   async function dieDuring(work: Promise<unknown>): Promise<void> {
-    const outcome = await work.then(
-      () => 'It lived.',
-      (error: unknown) => error,
-    );
-    expect(outcome).to.be.instanceOf(DeadProcessError);
+    expect(await failureOf(work)).to.be.instanceOf(DeadProcessError);
   }
 
   const typesOf = async ({ scopeId }: Place): Promise<readonly string[]> => {
