@@ -40,6 +40,7 @@ export interface Verdict {
   /** The value of each round; the verdict is on their median. */
   readonly rounds: readonly number[];
   readonly better: 'more' | 'less';
+  readonly bound: number;
   readonly limit: string;
   readonly passed: boolean;
 }
@@ -54,7 +55,16 @@ export function judge(bar: BarName, rounds: readonly number[]): Verdict {
     ...(atMost === undefined ? [] : [`at most ${atMost}`]),
   ].join(', ');
   const better = atLeast === undefined ? 'less' : 'more';
-  return { bar, name, value, rounds, better, limit: `${limit} ${unit}`, passed };
+  return {
+    bar,
+    name,
+    value,
+    rounds,
+    better,
+    bound: atLeast ?? atMost ?? Number.NaN,
+    limit: `${limit} ${unit}`,
+    passed,
+  };
 }
 
 /** Round by round, so that a slow moment of the machine affects both sides of a ratio. */

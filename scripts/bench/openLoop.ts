@@ -15,7 +15,10 @@ export interface OpenLoopRow {
 }
 
 export interface OpenLoopFigures {
-  /** The last row is at half of the most that was answered with 256 requests in flight. */
+  /**
+   * The last row is at half of the most that was answered with 256 requests in flight. A row without rounds shows nothing:
+   * the load generator was late itself in each.
+   */
   readonly rows: readonly OpenLoopRow[];
   readonly fileSyncs: Latencies;
 }
@@ -60,7 +63,5 @@ export async function measureOpenLoop(
       run.progress(`${perSecond}/s: p99 ${report.p99Ms.toFixed(1)} ms, bare ${bare.p99Ms.toFixed(1)} ms`);
     }
   }
-  const missing = rows.find(({ rounds }) => rounds.length === 0);
-  if (missing) throw new Error(`At ${missing.perSecond}/s the load generator was late in every round.`);
   return { rows, fileSyncs: await fileSyncs(service.dataFolder) };
 }

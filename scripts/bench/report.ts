@@ -46,6 +46,8 @@ export interface BenchResult {
    * Plain Express's fastest turn against its slowest with the same connections: how quiet the machine was.
    */
   readonly spreadOfYardstick: number | undefined;
+  /** What was to be measured and was not, and why. */
+  readonly unmeasured: readonly string[];
   readonly verdicts: readonly Verdict[];
   readonly passed: boolean;
 }
@@ -109,6 +111,7 @@ export function resultOf(plan: BenchPlan, machine: MachineFacts, figures: Figure
     ...(signIns ? [judge('verifyAt64', ratios(rates(signIns, 'verify'), rates(signIns, 'express')))] : []),
     ...(store ? storeVerdicts(store) : []),
   ];
+  const unmeasured = unmeasuredBy(figures);
   const rows = [...(bets?.rows ?? []), ...(signIns ?? [])];
   const yardstickRows = rows.filter(({ route, connections }) => route === 'express' && connections > 1);
   return {
@@ -117,11 +120,16 @@ export function resultOf(plan: BenchPlan, machine: MachineFacts, figures: Figure
     rows: [
       ...verdicts.filter(({ rounds }) => rounds.length > 1).map(rowOfVerdict),
       ...rows.flatMap(rowsOfRoute),
-      ...(openLoop ? openLoop.rows.slice(0, -1).flatMap(rowsOfOpenLoop) : []),
+      ...(openLoop
+        ? openLoop.rows
+            .slice(0, -1)
+            .filter(({ rounds }) => rounds.length > 0)
+            .flatMap(rowsOfOpenLoop)
+        : []),
       ...(store ? rowsOfStore(store) : []),
     ],
     routes: rows.map(figuresOf),
-    openLoop: openLoop ? openLoop.rows.map(openLoopLine) : [],
+    openLoop: openLoop ? openLoop.rows.filter(({ rounds }) => rounds.length > 0).map(openLoopLine) : [],
     fileSyncs: openLoop?.fileSyncs,
     batches,
     state: state ?? [],
@@ -134,8 +142,9 @@ export function resultOf(plan: BenchPlan, machine: MachineFacts, figures: Figure
       yardstickRows.length === 0
         ? undefined
         : Math.max(...yardstickRows.map((row) => spreadOf(perSecond(row)))),
+    unmeasured,
     verdicts,
-    passed: verdicts.every(({ passed }) => passed),
+    passed: unmeasured.length === 0 && verdicts.every(({ passed }) => passed),
   };
 }
 
@@ -164,20 +173,24 @@ function betVerdicts({ rows }: BetFigures): readonly Verdict[] {
 }
 
 function openLoopVerdicts({ rows }: OpenLoopFigures): readonly Verdict[] {
-  const at = rows.find(({ perSecond }) => perSecond === JUDGED_RATE);
-  const half = rows.at(-1);
-  if (!at || !half) throw new Error('The open loop was not measured.');
-  const [p99, bareP99] = [at.rounds.map((one) => one.p99Ms), at.rounds.map(({ bare }) => bare.p99Ms)];
+  const at = rows.find(({ perSecond }) => perSecond === JUDGED_RATE)?.rounds ?? [];
+  const half = rows.at(-1)?.rounds ?? [];
+  const p99 = at.map((one) => one.p99Ms);
+  const bareP99 = at.map(({ bare }) => bare.p99Ms);
   return [
-    judge('openLoop', ratios(p99, bareP99)),
-    judge(
-      'openLoopP99',
-      half.rounds.map((one) => one.p99Ms),
-    ),
-    judge(
-      'openLoopP999',
-      half.rounds.map((one) => one.p999Ms),
-    ),
+    ...(at.length === 0 ? [] : [judge('openLoop', ratios(p99, bareP99))]),
+    ...(half.length === 0
+      ? []
+      : [
+          judge(
+            'openLoopP99',
+            half.map((one) => one.p99Ms),
+          ),
+          judge(
+            'openLoopP999',
+            half.map((one) => one.p999Ms),
+          ),
+        ]),
   ];
 }
 
@@ -218,13 +231,10 @@ const soakLine = (minute: SoakMinute): SoakLine => ({
   residentMiB: minute.residentMiB,
 });
 
-/** The last minute against the second, because the first one warms up; those in which the generator was late count not. */
+/** The last minute against the second, because the first one warms up. */
 function soakVerdicts(lines: readonly SoakLine[]): readonly Verdict[] {
-  const counted = lines.slice(1).filter(({ lateP99Ms }) => lateP99Ms <= LATE_LIMIT_MS);
-  const [first, last] = [counted[0], counted.at(-1)];
-  if (!first || !last || first === last) {
-    throw new Error('The load generator was late itself in all minutes but one: the soak shows nothing.');
-  }
+  const [first, last] = judgedMinutes(lines);
+  if (!first || !last) return [];
   const { residentMiB } = first;
   return [
     judge('soakRate', [last.perSecond / first.perSecond]),
@@ -234,6 +244,23 @@ function soakVerdicts(lines: readonly SoakLine[]): readonly Verdict[] {
       : [judge('soakMemory', [(last.residentMiB ?? Number.NaN) / residentMiB])]),
   ];
 }
+
+/** Without those in which the generator was late. Undefined if fewer than two are left. */
+function judgedMinutes(lines: readonly SoakLine[]): readonly [SoakLine | undefined, SoakLine | undefined] {
+  const [first, ...others] = lines.slice(1).filter(({ lateP99Ms }) => lateP99Ms <= LATE_LIMIT_MS);
+  return [first, others.at(-1)];
+}
+
+const WAS_LATE = 'the load generator was late itself';
+
+const unmeasuredBy = ({ openLoop, soak }: Figures): readonly string[] => [
+  ...(openLoop?.rows ?? [])
+    .filter(({ rounds }) => rounds.length === 0)
+    .map(({ perSecond: rate }) => `bets at ${rate.toLocaleString('en-US')}/s: ${WAS_LATE} in every round`),
+  ...(soak && judgedMinutes(soakLines(soak))[1] === undefined
+    ? [`soak: ${WAS_LATE} in all minutes but one`]
+    : []),
+];
 
 const storeVerdicts = (store: StoreFigures): readonly Verdict[] => [
   judge('append', ratios(store.appendsPerSecond, store.bareInsertsPerSecond)),
@@ -353,6 +380,7 @@ export function textOf(result: BenchResult): string {
     signIns,
     moves,
     spreadOfYardstick,
+    unmeasured,
     verdicts,
     passed,
   } = result;
@@ -460,6 +488,7 @@ export function textOf(result: BenchResult): string {
           `The machine was busy with something else: plain Express varied by a factor of ${short(spreadOfYardstick)}.`,
         ]
       : []),
+    ...unmeasured.map((what) => `Not measured: ${what}.`),
     ...(verdicts.length === 0 ? [] : [passed ? 'All bars are passed.' : 'Not all bars are passed.']),
     '',
   ].join('\n');

@@ -1,0 +1,69 @@
+import { expect } from 'chai';
+import type { SoakMinute } from './largeState.ts';
+import type { MachineFacts } from './machine.ts';
+import { SHORT_PLAN } from './plan.ts';
+import { resultOf, textOf } from './report.ts';
+
+const MACHINE: MachineFacts = {
+  cores: 2,
+  model: 'a processor',
+  memoryMiB: 4_096,
+  kernel: '6.1',
+  fileSystem: 'ext4',
+  node: 'v24',
+  platform: 'linux',
+  commit: 'abc',
+  postgres: { version: '18', settings: {} },
+  loadAtStart: [0, 0, 0],
+  loadAtEnd: [0, 0, 0],
+};
+
+const minute = (p99Ms: number, lateP99Ms: number): SoakMinute => ({
+  answers: 60_000,
+  measuredSeconds: 60,
+  p50Ms: 1,
+  p99Ms,
+  p999Ms: p99Ms,
+  lateP99Ms,
+  answersInAll: 60_000,
+  fromUs: 0,
+  toUs: 0,
+  keptAnswers: [],
+  liveBets: 60_000,
+  residentMiB: 100,
+});
+
+const soakOf = (...minutes: readonly SoakMinute[]) =>
+  resultOf(SHORT_PLAN, MACHINE, {
+    store: undefined,
+    bets: undefined,
+    openLoop: undefined,
+    signIns: undefined,
+    moves: undefined,
+    batches: undefined,
+    state: undefined,
+    soak: { perSecond: 1_000, minutes },
+  });
+
+describe('the report of the bench', () => {
+  it('compares the last minute of a soak with the second', () => {
+    const { verdicts, passed } = soakOf(minute(99, 1), minute(10, 1), minute(50, 1), minute(11, 1));
+    expect(verdicts.find(({ bar }) => bar === 'soakP99')).to.include({ value: 1.1, passed: true });
+    expect(passed).to.equal(true);
+  });
+
+  it('leaves out minutes in which the load generator was late itself', () => {
+    const { verdicts } = soakOf(minute(9, 1), minute(99, 20), minute(10, 1), minute(11, 1), minute(80, 20));
+    expect(verdicts.find(({ bar }) => bar === 'soakP99')).to.include({ value: 1.1 });
+  });
+
+  it('keeps the figures of a soak that shows nothing, says why, and does not call it passed', () => {
+    const result = soakOf(minute(9, 1), minute(9, 1), minute(9, 20));
+    expect(result).to.deep.include({
+      passed: false,
+      verdicts: [],
+      unmeasured: ['soak: the load generator was late itself in all minutes but one'],
+    });
+    expect(textOf(result)).to.include('Not measured: soak:').and.include('1,000');
+  });
+});
