@@ -6,6 +6,7 @@ import type { RouteName } from './httpBench.ts';
 import type { BetFigures, RouteRow } from './httpRows.ts';
 import type { BatchFigures, SoakFigures, SoakMinute, StateFigures } from './largeState.ts';
 import type { MachineFacts } from './machine.ts';
+import { measuredRows, perSecond, ROUTE_WORDS } from './measuredRows.ts';
 import { type MoveReport, moveReport, moveTables } from './moveReport.ts';
 import type { MoveFigures } from './moveRows.ts';
 import { LATE_LIMIT_MS, type OpenLoopFigures, type OpenLoopRow } from './openLoop.ts';
@@ -97,9 +98,6 @@ const JUDGED_LIVE_BETS = 3_000_000;
 /** Bets a second, of the rates of the open loop. */
 const JUDGED_RATE = 2_000;
 
-const perSecond = (row: RouteRow): readonly number[] =>
-  row.rounds.map(({ answers, measuredSeconds }) => answers / measuredSeconds);
-
 export function resultOf(plan: BenchPlan, machine: MachineFacts, figures: Figures): BenchResult {
   const { store, bets, openLoop, batches, state, soak, signIns, moves } = figures;
   const verdicts = [
@@ -117,17 +115,7 @@ export function resultOf(plan: BenchPlan, machine: MachineFacts, figures: Figure
   return {
     plan: plan.name,
     machine,
-    rows: [
-      ...verdicts.filter(({ rounds }) => rounds.length > 1).map(rowOfVerdict),
-      ...rows.flatMap(rowsOfRoute),
-      ...(openLoop
-        ? openLoop.rows
-            .slice(0, -1)
-            .filter(({ rounds }) => rounds.length > 0)
-            .flatMap(rowsOfOpenLoop)
-        : []),
-      ...(store ? rowsOfStore(store) : []),
-    ],
+    rows: measuredRows(verdicts, rows, figures),
     routes: rows.map(figuresOf),
     openLoop: openLoop ? openLoop.rows.filter(({ rounds }) => rounds.length > 0).map(openLoopLine) : [],
     fileSyncs: openLoop?.fileSyncs,
@@ -274,27 +262,6 @@ const storeLines = (store: StoreFigures): readonly StoreLine[] => [
   { what: 'replay, events', perSecond: median(store.replayedPerSecond) },
 ];
 
-const rowOfVerdict = ({ name, rounds, better }: Verdict): MeasuredRow => ({ name, better, rounds });
-
-function rowsOfRoute(row: RouteRow): readonly MeasuredRow[] {
-  const name = `${ROUTE_WORDS[row.route]}, ${row.connections} connections`;
-  return [
-    { name: `${name}: requests/s`, better: 'more', rounds: perSecond(row) },
-    { name: `${name}: p99 ms`, better: 'less', rounds: row.rounds.map(({ p99Ms }) => p99Ms) },
-  ];
-}
-
-/** The row at half of the most is left out: it is at another rate in another run. */
-function rowsOfOpenLoop({ perSecond: rate, rounds }: OpenLoopRow): readonly MeasuredRow[] {
-  const name = `bets at ${rate.toLocaleString('en-US')}/s`;
-  return [{ name: `${name}: p99 ms`, better: 'less', rounds: rounds.map(({ p99Ms }) => p99Ms) }];
-}
-
-const rowsOfStore = (store: StoreFigures): readonly MeasuredRow[] => [
-  { name: 'conditional append: events/s', better: 'more', rounds: store.appendsPerSecond },
-  { name: 'replay: events/s', better: 'more', rounds: store.replayedPerSecond },
-];
-
 /** A sign-in takes the time of a challenge and of its verification. */
 function signInFigures(rows: readonly RouteRow[]): BenchResult['signIns'] {
   const challenges = rates(rows, 'challenge');
@@ -350,17 +317,6 @@ function spentUsOf({ rounds }: RouteRow): Readonly<Record<string, number>> {
     shares.filter(([, us]) => us >= 1).toSorted(([, left], [, right]) => right - left),
   );
 }
-
-const ROUTE_WORDS: Readonly<Record<RouteName, string>> = {
-  express: 'plain Express',
-  http: 'bare node:http',
-  bet: 'POST /ledger/bet, 1,000 sessions',
-  hotSession: 'POST /ledger/bet, one session',
-  batch: 'POST /ledger/batch, 1,000 bets each',
-  verify: 'POST /sessions/verify, 1,000 sessions',
-  challenge: 'POST /auth/siws/challenge',
-  signIn: 'POST /auth/siws/verify, known users',
-};
 
 /** A practically idle machine stays below it. */
 const BUSY_SPREAD = 1.3;
