@@ -1,5 +1,5 @@
 /** The event store on EventStoreDB or KurrentDB, for installations that outgrow one machine. ADR 0014. */
-import type { EventStore } from '../port.ts';
+import type { EventStore, SubscribeOptions } from '../port.ts';
 import { type QueueLimits, queueLimits } from '../queueLimits.ts';
 import { addressFrom } from './address.ts';
 import { createAppender } from './appender.ts';
@@ -8,6 +8,7 @@ import { createCluster } from './cluster.ts';
 import { guarded } from './guardedClient.ts';
 import { createLimiter } from './limiter.ts';
 import { createLogReader } from './logReader.ts';
+import { shareSubscription } from './sharedSubscription.ts';
 import { subscription } from './subscription.ts';
 import { comparePositions, parsePosition } from './wire.ts';
 
@@ -68,6 +69,20 @@ export function createEventStoreDbEventStore(options: EventStoreDbEventStoreOpti
       // An error of the listener must not end the subscription.
     }
   };
+  const dependencies = {
+    clients: following,
+    reader: followingReader,
+    silenceMs,
+    watchMs: options.watchMs ?? 15_000,
+    onTrouble,
+  };
+  const untilClosed = (subscribeOptions: SubscribeOptions): SubscribeOptions => ({
+    ...subscribeOptions,
+    signal: AbortSignal.any([subscribeOptions.signal, closing.signal]),
+  });
+  const follow = shareSubscription((subscribeOptions) =>
+    subscription(dependencies, untilClosed(subscribeOptions)),
+  );
 
   return {
     append: appender.append,
@@ -76,17 +91,7 @@ export function createEventStoreDbEventStore(options: EventStoreDbEventStoreOpti
     readTails: reader.readTails,
     readAll: reader.readAll,
     head: reader.head,
-    subscribeToAll(subscribeOptions) {
-      const dependencies = {
-        clients: following,
-        reader: followingReader,
-        silenceMs,
-        watchMs: options.watchMs ?? 15_000,
-        onTrouble,
-      };
-      const signal = AbortSignal.any([subscribeOptions.signal, closing.signal]);
-      return subscription(dependencies, { ...subscribeOptions, signal });
-    },
+    subscribeToAll: (subscribeOptions) => follow(untilClosed(subscribeOptions)),
     parsePosition,
     placeAt: reader.placeAt,
     comparePositions,
