@@ -1,3 +1,4 @@
 /** For specs of other packages: events to append, and the rules that every store follows. */
 export { type AppendRule, appendRules } from './appendRules.ts';
+export { openBareClient } from './bareClient.ts';
 export { newEvents, streamName } from './events.ts';
