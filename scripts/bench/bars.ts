@@ -6,7 +6,7 @@ interface Bar {
   /** The ratio (or figure) must be at least, or at most, the limit. */
   readonly atLeast?: number;
   readonly atMost?: number;
-  readonly unit: 'x' | 'bets/s' | 'ms' | 'MiB';
+  readonly unit: 'x' | 'bets/s' | 'credits/s' | 'ms' | 'MiB';
 }
 
 const BARS = {
@@ -27,6 +27,11 @@ const BARS = {
   soakP99: { name: 'soak: p99 at the end / at the beginning', atMost: 1.2, unit: 'x' },
   soakMemory: { name: 'soak: memory at the end / at the beginning', atMost: 1.1, unit: 'x' },
   verifyAt64: { name: 'verify / plain Express, 64 connections', atLeast: 0.4, unit: 'x' },
+  lockHot: { name: 'locks on one pool / bets', atLeast: 0.35, unit: 'x' },
+  lockSpread: { name: 'locks over 1,000 pools / bets', atLeast: 0.45, unit: 'x' },
+  settleDecision: { name: 'decision over 20,000 stakes', atMost: 1_000, unit: 'ms' },
+  credits: { name: 'credits of 20,000 stakes', atLeast: 8_000, unit: 'credits/s' },
+  betsBesideCredits: { name: 'bets beside them / alone', atLeast: 0.5, unit: 'x' },
   append: { name: 'conditional append / bare insert', atLeast: 0.6, unit: 'x' },
   replay: { name: 'replay / bare select', atLeast: 0.6, unit: 'x' },
 } as const satisfies Readonly<Record<string, Bar>>;

@@ -1,9 +1,8 @@
 /** A raw keep-alive connection of the load generator, with one request in flight at a time. */
 import { connect, type Socket } from 'node:net';
-import { type AnswerReader, createAnswerReader } from './answerReader.ts';
+import { type AnswerReader, createAnswerReader, isExpected } from './answerReader.ts';
 import type { PreparedRequest } from './preparedRequest.ts';
 
-const EXPECTED_STATUS = 200;
 const RECEIVE_BUFFER_BYTES = 64 * 1024;
 const CONNECT_LIMIT_MS = 5_000;
 
@@ -27,14 +26,14 @@ export function openConnection(
   request: PreparedRequest,
   { onAnswer, onFailure, checkBody }: ConnectionEvents,
 ): Promise<Connection> {
-  const reader: AnswerReader = createAnswerReader(EXPECTED_STATUS, checkBody !== undefined);
+  const reader: AnswerReader = createAnswerReader(checkBody !== undefined);
   let countedFromMs = 0;
   let closing = false;
 
   const receive = (chunk: Buffer): void => {
     if (!reader.read(chunk)) return;
     const latencyMs = performance.now() - countedFromMs;
-    if (reader.status !== EXPECTED_STATUS) {
+    if (!isExpected(reader.status)) {
       throw new Error(`An answer has status ${reader.status}: ${reader.body.slice(0, 1_000)}`);
     }
     checkBody?.(reader.body);

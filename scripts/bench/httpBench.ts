@@ -35,6 +35,8 @@ export interface RouteReport extends LoadReport {
 
 export interface HttpBench {
   measure(route: RouteName, connections: number, until: LoadOrder['until']): Promise<RouteReport>;
+  /** Sends each of the bodies once. */
+  send(path: string, bodies: readonly string[], connections: number): Promise<LoadReport>;
   /** Waits until the service has nothing left to do, and notes its memory. */
   rest(): Promise<void>;
   readonly bets: () => number;
@@ -149,6 +151,16 @@ export async function prepareHttpBench(
         loopDelayP99Ms: isOurs ? (await processFigures(service.origin, run.signal)).loopDelayP99Ms : null,
       };
     },
+    async send(path, list, connections) {
+      const order: LoadOrder = {
+        target: target(path, secret),
+        connections,
+        requests: bodies(list),
+        until: { kind: 'answers', answers: list.length },
+      };
+      const answer = askChild(generator, order, FILL_LIMIT_MS);
+      return reportOf(await Promise.race([answer, service.child.ended]), path);
+    },
     async rest() {
       const { residentMiB } = await processFigures(service.origin, run.signal);
       largestResidentMiB = Math.max(largestResidentMiB, residentMiB);
@@ -177,7 +189,7 @@ async function startYardsticks(run: Run): Promise<{ child: Child; ports: Yardsti
   return { child, ports: (await nextMessage(child, ANSWER_MARGIN_MS)) as YardstickPorts };
 }
 
-function reportOf(message: unknown, route: RouteName): LoadReport {
+function reportOf(message: unknown, route: string): LoadReport {
   // The load generator is ours and sends nothing else.
   const outcome = message as LoadOutcome;
   if (outcome.kind === 'failure') throw new Error(`${route}: ${outcome.message}`);

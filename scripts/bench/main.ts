@@ -25,6 +25,7 @@ import {
   SOAK_MINUTES,
   USUAL_PARTS,
 } from './plan.ts';
+import { measurePools } from './poolRows.ts';
 import { type ProfiledPart, profileRoutes } from './profileRoutes.ts';
 import { type Figures, resultOf, table, textOf } from './report.ts';
 import { type ServiceUnderTest, startService } from './service.ts';
@@ -47,7 +48,7 @@ npm run bench -- --against <folder> [--full] [--fail-on-worse]
 `;
 
 /** What is measured of one service. */
-const SERVED_PARTS: readonly Part[] = ['bets', 'openLoop', 'signIns', 'moves'];
+const SERVED_PARTS: readonly Part[] = ['bets', 'openLoop', 'signIns', 'moves', 'pools'];
 
 const { values: flags } = parseArgs({
   options: {
@@ -130,16 +131,23 @@ async function measureHttp(
   plan: BenchPlan,
   parts: readonly Part[],
 ): Promise<Omit<Figures, 'store' | 'batches' | 'state' | 'soak'>> {
-  const none = { bets: undefined, openLoop: undefined, signIns: undefined, moves: undefined };
+  const none = {
+    bets: undefined,
+    openLoop: undefined,
+    signIns: undefined,
+    pools: undefined,
+    moves: undefined,
+  };
   if (!parts.some((part) => SERVED_PARTS.includes(part))) return none;
   run.progress('starting the service');
   const service = await startService(run, {});
   const routes = parts.some((part) => part === 'bets' || part === 'openLoop' || part === 'signIns')
     ? await measureRoutes(run, service, plan, parts)
     : none;
+  const pools = parts.includes('pools') ? await measurePools(run, service, plan) : undefined;
   const moves = parts.includes('moves') ? await measureMoves(run, service, plan) : undefined;
   await service.stop();
-  return { ...routes, moves };
+  return { ...routes, pools, moves };
 }
 
 async function measureRoutes(

@@ -1,7 +1,16 @@
 /** What is measured, and for how long. The long plan is for figures to keep. */
 
 /** Measured unless one is chosen. */
-export const USUAL_PARTS = ['store', 'bets', 'openLoop', 'batches', 'state', 'signIns', 'moves'] as const;
+export const USUAL_PARTS = [
+  'store',
+  'bets',
+  'openLoop',
+  'batches',
+  'state',
+  'signIns',
+  'moves',
+  'pools',
+] as const;
 export const PARTS = [...USUAL_PARTS, 'soak'] as const;
 export type Part = (typeof PARTS)[number];
 
@@ -27,6 +36,7 @@ export interface BenchPlan {
   readonly storeRounds: number;
   readonly storeMeasuredMs: number;
   readonly replayRounds: number;
+  readonly poolRounds: number;
   readonly moveRounds: number;
   readonly movesPerRound: number;
 }
@@ -48,6 +58,7 @@ export const SHORT_PLAN: BenchPlan = {
   storeRounds: 5,
   storeMeasuredMs: 900,
   replayRounds: 3,
+  poolRounds: 3,
   moveRounds: 1,
   movesPerRound: 500,
 };
@@ -69,6 +80,7 @@ export const FULL_PLAN: BenchPlan = {
   storeRounds: 15,
   storeMeasuredMs: 3_000,
   replayRounds: 7,
+  poolRounds: 7,
   moveRounds: 5,
   movesPerRound: 2_000,
 };

@@ -19,7 +19,7 @@ export async function openSessions(options: PlayersOptions, count: number): Prom
   return inParallel(count, (index) => openSession(options, players[index % players.length] ?? ''));
 }
 
-async function createPlayer({ service, signal }: PlayersOptions): Promise<string> {
+export async function createPlayer({ service, signal }: PlayersOptions): Promise<string> {
   const { operator, boot } = service;
   const users = `${operator.url}/portal/app/${boot.appId}/test/users`;
   const { userId } = await postFor(users, operator.token, {}, 'userId', signal);

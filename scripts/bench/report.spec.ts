@@ -40,6 +40,7 @@ const soakOf = (...minutes: readonly SoakMinute[]) =>
     openLoop: undefined,
     signIns: undefined,
     moves: undefined,
+    pools: undefined,
     batches: undefined,
     state: undefined,
     soak: { perSecond: 1_000, minutes },

@@ -11,6 +11,7 @@ import { type MoveReport, moveReport, moveTables } from './moveReport.ts';
 import type { MoveFigures } from './moveRows.ts';
 import { LATE_LIMIT_MS, type OpenLoopFigures, type OpenLoopRow } from './openLoop.ts';
 import { BETS_PER_BATCH, type BenchPlan } from './plan.ts';
+import type { PoolFigures } from './poolRows.ts';
 import type { StoreFigures } from './store.ts';
 
 /** What was measured; parts that were left out are undefined. */
@@ -20,6 +21,7 @@ export interface Figures {
   readonly openLoop: OpenLoopFigures | undefined;
   readonly signIns: readonly RouteRow[] | undefined;
   readonly moves: MoveFigures | undefined;
+  readonly pools: PoolFigures | undefined;
   readonly batches: BatchFigures | undefined;
   readonly state: readonly StateFigures[] | undefined;
   readonly soak: SoakFigures | undefined;
@@ -41,6 +43,7 @@ export interface BenchResult {
   readonly memory: BetFigures['memory'] | undefined;
   /** Complete sign-ins of known players: a challenge and its verification. */
   readonly signIns: { readonly perSecond: number; readonly shareOfYardstick: number } | undefined;
+  readonly pools: PoolFigures | undefined;
   /** They have no bar. */
   readonly moves: MoveReport | undefined;
   /**
@@ -99,7 +102,7 @@ const JUDGED_LIVE_BETS = 3_000_000;
 const JUDGED_RATE = 2_000;
 
 export function resultOf(plan: BenchPlan, machine: MachineFacts, figures: Figures): BenchResult {
-  const { store, bets, openLoop, batches, state, soak, signIns, moves } = figures;
+  const { store, bets, openLoop, batches, state, soak, signIns, moves, pools } = figures;
   const verdicts = [
     ...(bets ? betVerdicts(bets) : []),
     ...(openLoop ? openLoopVerdicts(openLoop) : []),
@@ -107,6 +110,7 @@ export function resultOf(plan: BenchPlan, machine: MachineFacts, figures: Figure
     ...(state ? stateVerdicts(state) : []),
     ...(soak ? soakVerdicts(soakLines(soak)) : []),
     ...(signIns ? [judge('verifyAt64', ratios(rates(signIns, 'verify'), rates(signIns, 'express')))] : []),
+    ...(pools ? poolVerdicts(pools) : []),
     ...(store ? storeVerdicts(store) : []),
   ];
   const unmeasured = unmeasuredBy(figures);
@@ -126,6 +130,7 @@ export function resultOf(plan: BenchPlan, machine: MachineFacts, figures: Figure
     memory: bets?.memory,
     signIns: signIns && signInFigures(signIns),
     moves: moves && moveReport(moves),
+    pools,
     spreadOfYardstick:
       yardstickRows.length === 0
         ? undefined
@@ -263,6 +268,25 @@ const storeLines = (store: StoreFigures): readonly StoreLine[] => [
 ];
 
 /** A sign-in takes the time of a challenge and of its verification. */
+function poolVerdicts({ bets, hot, spread, settlements }: PoolFigures): readonly Verdict[] {
+  return [
+    judge('lockHot', ratios(hot, bets)),
+    judge('lockSpread', ratios(spread, bets)),
+    judge(
+      'settleDecision',
+      settlements.map(({ decisionMs }) => decisionMs),
+    ),
+    judge(
+      'credits',
+      settlements.map(({ creditsPerSecond }) => creditsPerSecond),
+    ),
+    judge(
+      'betsBesideCredits',
+      settlements.map(({ betsBeside, betsAlone }) => betsBeside / betsAlone),
+    ),
+  ];
+}
+
 function signInFigures(rows: readonly RouteRow[]): BenchResult['signIns'] {
   const challenges = rates(rows, 'challenge');
   const signIns = rates(rows, 'signIn').map(
