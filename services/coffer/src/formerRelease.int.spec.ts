@@ -78,6 +78,7 @@ describe('the log of the former release', () => {
     // As every start does.
     await migrateAll(pool, CONTEXTS.definitions);
     node = await startNode(database.connectionString);
+    await caughtUpRows(database.connectionString);
     test = await placeOf(node.client, appId, 'test');
   });
   after(async () => {

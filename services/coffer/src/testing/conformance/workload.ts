@@ -28,7 +28,7 @@ export interface WorkloadOptions {
 /** Far beyond the precision of a floating-point number. */
 const SOL = 9_007_199_254_740_993n;
 const OPENS_AN_EPOCH = 2;
-const POOLS_AN_EPOCH = 2;
+const POOLS_AN_EPOCH = 1;
 const STEPS_AN_EPOCH = 50;
 const CURRENCY_IDS = { SOL: 1, CHIP: 2 };
 
@@ -140,7 +140,7 @@ export function scriptOf({ places, usersOf, steps }: WorkloadOptions, random: Ra
       amount: amountIn(currency, bet),
     }));
     const kind = upTo(99);
-    if (kind < 45) {
+    if (kind < 40) {
       const { betId, ...usual } = pick(bets);
       const userId = happens(0.9)
         ? usual.userId
@@ -148,8 +148,8 @@ export function scriptOf({ places, usersOf, steps }: WorkloadOptions, random: Ra
       const amount = happens(0.92) ? usual.amount : amountIn(currency, 1 + upTo(90));
       return { op: 'lock', poolId, betId, userId, currencyId, amount };
     }
-    if (kind < 80) return { op: 'confirm', poolId, betId: happens(0.97) ? pick(bets).betId : 'bet-3' };
-    if (kind < 86) return { op: 'refundPool', poolId, ...(happens(0.5) ? { reason: 'rain' } : {}) };
+    if (kind < 70) return { op: 'confirm', poolId, betId: happens(0.97) ? pick(bets).betId : 'bet-3' };
+    if (kind < 78) return { op: 'refundPool', poolId, ...(happens(0.5) ? { reason: 'rain' } : {}) };
     const confirmed = pick([bets.slice(0, 1), bets.slice(1), bets]);
     const staked = confirmed.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
     const rake = happens(0.3) ? staked : happens(0.5) ? staked / 3n : 0n;
