@@ -36,8 +36,10 @@ export function createCredits({ handler, accounts, failPoint }: CreditDependenci
     const closed = await handler.load(pool, cause.stream, { deadlineMs: deadlineMs() });
     assert(closed.status === 'settled' || closed.status === 'refunded', `${cause.stream} is open`);
     const { currencyId } = closed;
-    const credits = [...creditsOf(closed)];
-    const last = credits.pop();
+    const inOrder = [...creditsOf(closed)];
+    const last = inOrder.pop();
+    // Those of one player together: what waits for an account is appended at once.
+    const credits = [...Map.groupBy(inOrder, ({ userId }) => userId).values()].flat();
     const half = credits.length >> 1;
 
     const close = async ({ stake, betId, userId, payout }: Credit) => {

@@ -48,12 +48,15 @@ export function createLocks(dependencies: LockDependencies) {
     const { appId, environment, scopeId } = place;
     const { poolId, betId, userId, currency: currencyId, amount } = request;
     const user = { environment, scopeId, userId };
-    const { status } = await users.show(user, context);
+    const stream = streamOf(place, poolId);
+    // Asked together, so that one question to the log confirms both.
+    const [{ status }, known] = await Promise.all([
+      users.show(user, context),
+      handler.load(pool, stream, context),
+    ]);
     if (!(await hasCurrency(appId, currencyId))) throw reject('custody/unknown_currency');
 
-    const stream = streamOf(place, poolId);
     const stake = { betId, userId, currencyId, amount };
-    const known = await handler.load(pool, stream, context);
     const replay = lockedBefore(known, stake);
     if (replay) return replay;
     if (status !== 'active') await users.requireActive(user, context);
