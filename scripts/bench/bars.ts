@@ -26,6 +26,8 @@ const BARS = {
   soakRate: { name: 'soak: rate at the end / at the beginning', atLeast: 0.95, unit: 'x' },
   soakP99: { name: 'soak: p99 at the end / at the beginning', atMost: 1.2, unit: 'x' },
   soakMemory: { name: 'soak: memory at the end / at the beginning', atMost: 1.1, unit: 'x' },
+  logVerify: { name: 'verification of the log / bare select', atLeast: 0.3, unit: 'x' },
+  logReconcile: { name: 'full reconciliation / bare select', atLeast: 0.2, unit: 'x' },
   verifyAt64: { name: 'verify / plain Express, 64 connections', atLeast: 0.4, unit: 'x' },
   lockHot: { name: 'locks on one pool / bets', atLeast: 0.35, unit: 'x' },
   lockSpread: { name: 'locks over 1,000 pools / bets', atLeast: 0.45, unit: 'x' },

@@ -120,7 +120,7 @@ export function measureSoak(run: Run, plan: BenchPlan, minutes: number): Promise
   });
 }
 
-async function withService<Result>(
+export async function withService<Result>(
   run: Run,
   plan: BenchPlan,
   cacheMiB: number | undefined,

@@ -13,6 +13,7 @@ import { type Comparison, compareRows, comparisonRows, readRows } from './compar
 import { prepareHttpBench } from './httpBench.ts';
 import { measureBets, measureSignIns } from './httpRows.ts';
 import { measureBatches, measureSoak, measureState } from './largeState.ts';
+import { measureLogReading } from './logReading.ts';
 import { machineFacts } from './machine.ts';
 import { measureMoves } from './moveRows.ts';
 import { measureOpenLoop } from './openLoop.ts';
@@ -82,9 +83,10 @@ async function bench(run: Run): Promise<number> {
   const http = await measureHttp(run, plan, parts);
   const batches = parts.includes('batches') ? await measureBatches(run, plan) : undefined;
   const state = parts.includes('state') ? await measureState(run, plan) : undefined;
+  const logReading = parts.includes('logReading') ? await measureLogReading(run, plan) : undefined;
   const soak = parts.includes('soak') ? await measureSoak(run, plan, minutesOf(flags.minutes)) : undefined;
   const machine = { ...facts, loadAtEnd: loadavg() };
-  const result = resultOf(plan, machine, { store, ...http, batches, state, soak });
+  const result = resultOf(plan, machine, { store, ...http, batches, state, logReading, soak });
   process.stdout.write(flags.json ? `${JSON.stringify(result, null, 2)}\n` : `\n${textOf(result)}`);
   if (result.unmeasured.length > 0) return 2;
   return result.passed ? 0 : 1;
@@ -130,7 +132,7 @@ async function measureHttp(
   run: Run,
   plan: BenchPlan,
   parts: readonly Part[],
-): Promise<Omit<Figures, 'store' | 'batches' | 'state' | 'soak'>> {
+): Promise<Omit<Figures, 'store' | 'batches' | 'state' | 'logReading' | 'soak'>> {
   const none = {
     bets: undefined,
     openLoop: undefined,

@@ -7,6 +7,7 @@ export const USUAL_PARTS = [
   'openLoop',
   'batches',
   'state',
+  'logReading',
   'signIns',
   'moves',
   'pools',
@@ -32,6 +33,7 @@ export interface BenchPlan {
   readonly liveBets: number;
   readonly stateSessions: number;
   readonly stateRounds: number;
+  readonly logReadingRounds: number;
   readonly batchRounds: number;
   readonly storeRounds: number;
   readonly storeMeasuredMs: number;
@@ -54,6 +56,7 @@ export const SHORT_PLAN: BenchPlan = {
   liveBets: 300_000,
   stateSessions: 1_000,
   stateRounds: 4,
+  logReadingRounds: 3,
   batchRounds: 6,
   storeRounds: 5,
   storeMeasuredMs: 900,
@@ -76,6 +79,7 @@ export const FULL_PLAN: BenchPlan = {
   liveBets: 3_000_000,
   stateSessions: 10_000,
   stateRounds: 9,
+  logReadingRounds: 7,
   batchRounds: 15,
   storeRounds: 15,
   storeMeasuredMs: 3_000,

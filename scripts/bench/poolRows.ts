@@ -1,5 +1,6 @@
 /** Measures pools: locks against bets, and the settlement of a full pool with bets beside its credits. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { judge, ratios, type Verdict } from './bars.ts';
 import type { Run } from './children.ts';
 import { type HttpBench, prepareHttpBench } from './httpBench.ts';
 import { inParallel } from './inParallel.ts';
@@ -162,4 +163,23 @@ async function settle(
     }
     await delay(LOOK_MS, undefined, { signal });
   }
+}
+
+export function poolVerdicts({ bets, hot, spread, settlements }: PoolFigures): readonly Verdict[] {
+  return [
+    judge('lockHot', ratios(hot, bets)),
+    judge('lockSpread', ratios(spread, bets)),
+    judge(
+      'settleDecision',
+      settlements.map(({ decisionMs }) => decisionMs),
+    ),
+    judge(
+      'credits',
+      settlements.map(({ creditsPerSecond }) => creditsPerSecond),
+    ),
+    judge(
+      'betsBesideCredits',
+      settlements.map(({ betsBeside, betsAlone }) => betsBeside / betsAlone),
+    ),
+  ];
 }

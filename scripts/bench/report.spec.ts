@@ -43,6 +43,7 @@ const soakOf = (...minutes: readonly SoakMinute[]) =>
     pools: undefined,
     batches: undefined,
     state: undefined,
+    logReading: undefined,
     soak: { perSecond: 1_000, minutes },
   });
 

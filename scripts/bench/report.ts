@@ -5,13 +5,14 @@ import type { MeasuredRow } from './compare.ts';
 import type { RouteName } from './httpBench.ts';
 import type { BetFigures, RouteRow } from './httpRows.ts';
 import type { BatchFigures, SoakFigures, SoakMinute, StateFigures } from './largeState.ts';
+import type { LogReadingFigures } from './logReading.ts';
 import type { MachineFacts } from './machine.ts';
 import { measuredRows, perSecond, ROUTE_WORDS } from './measuredRows.ts';
 import { type MoveReport, moveReport, moveTables } from './moveReport.ts';
 import type { MoveFigures } from './moveRows.ts';
 import { LATE_LIMIT_MS, type OpenLoopFigures, type OpenLoopRow } from './openLoop.ts';
 import { BETS_PER_BATCH, type BenchPlan } from './plan.ts';
-import type { PoolFigures } from './poolRows.ts';
+import { type PoolFigures, poolVerdicts } from './poolRows.ts';
 import type { StoreFigures } from './store.ts';
 
 /** What was measured; parts that were left out are undefined. */
@@ -24,6 +25,7 @@ export interface Figures {
   readonly pools: PoolFigures | undefined;
   readonly batches: BatchFigures | undefined;
   readonly state: readonly StateFigures[] | undefined;
+  readonly logReading: LogReadingFigures | undefined;
   readonly soak: SoakFigures | undefined;
 }
 
@@ -40,6 +42,8 @@ export interface BenchResult {
   readonly state: readonly StateFigures[];
   readonly soak: readonly SoakLine[];
   readonly store: readonly StoreLine[];
+  /** Verification and reconciliation of a long log. */
+  readonly logReading: LogReadingFigures | undefined;
   readonly memory: BetFigures['memory'] | undefined;
   /** Complete sign-ins of known players: a challenge and its verification. */
   readonly signIns: { readonly perSecond: number; readonly shareOfYardstick: number } | undefined;
@@ -102,12 +106,18 @@ const JUDGED_LIVE_BETS = 3_000_000;
 const JUDGED_RATE = 2_000;
 
 export function resultOf(plan: BenchPlan, machine: MachineFacts, figures: Figures): BenchResult {
-  const { store, bets, openLoop, batches, state, soak, signIns, moves, pools } = figures;
+  const { store, bets, openLoop, batches, state, logReading, soak, signIns, moves, pools } = figures;
   const verdicts = [
     ...(bets ? betVerdicts(bets) : []),
     ...(openLoop ? openLoopVerdicts(openLoop) : []),
     ...(batches ? batchVerdicts(batches) : []),
     ...(state ? stateVerdicts(state) : []),
+    ...(logReading
+      ? [
+          judge('logVerify', ratios(logReading.verify, logReading.bare)),
+          judge('logReconcile', ratios(logReading.reconcile, logReading.bare)),
+        ]
+      : []),
     ...(soak ? soakVerdicts(soakLines(soak)) : []),
     ...(signIns ? [judge('verifyAt64', ratios(rates(signIns, 'verify'), rates(signIns, 'express')))] : []),
     ...(pools ? poolVerdicts(pools) : []),
@@ -127,6 +137,7 @@ export function resultOf(plan: BenchPlan, machine: MachineFacts, figures: Figure
     state: state ?? [],
     soak: soak ? soakLines(soak) : [],
     store: store ? storeLines(store) : [],
+    logReading,
     memory: bets?.memory,
     signIns: signIns && signInFigures(signIns),
     moves: moves && moveReport(moves),
@@ -268,25 +279,6 @@ const storeLines = (store: StoreFigures): readonly StoreLine[] => [
 ];
 
 /** A sign-in takes the time of a challenge and of its verification. */
-function poolVerdicts({ bets, hot, spread, settlements }: PoolFigures): readonly Verdict[] {
-  return [
-    judge('lockHot', ratios(hot, bets)),
-    judge('lockSpread', ratios(spread, bets)),
-    judge(
-      'settleDecision',
-      settlements.map(({ decisionMs }) => decisionMs),
-    ),
-    judge(
-      'credits',
-      settlements.map(({ creditsPerSecond }) => creditsPerSecond),
-    ),
-    judge(
-      'betsBesideCredits',
-      settlements.map(({ betsBeside, betsAlone }) => betsBeside / betsAlone),
-    ),
-  ];
-}
-
 function signInFigures(rows: readonly RouteRow[]): BenchResult['signIns'] {
   const challenges = rates(rows, 'challenge');
   const signIns = rates(rows, 'signIn').map(
@@ -356,6 +348,7 @@ export function textOf(result: BenchResult): string {
     state,
     soak,
     store,
+    logReading,
     memory,
     signIns,
     moves,
@@ -431,6 +424,13 @@ export function textOf(result: BenchResult): string {
       ['event store', 'per second'],
       ...store.map((line) => [line.what, whole(line.perSecond)]),
     ]),
+    ...(logReading
+      ? [
+          `log of ${whole(logReading.events)} events, a second: bare select ${whole(median(logReading.bare))}, ` +
+            `verification ${whole(median(logReading.verify))}, full reconciliation ${whole(median(logReading.reconcile))}`,
+          '',
+        ]
+      : []),
     ...(memory
       ? [
           `memory of the service: ${whole(memory.residentMiB)} MiB with ${whole(memory.bets)} live bets, ` +
