@@ -833,3 +833,91 @@ table records.wallets_signings
   CREATE UNIQUE INDEX wallets_signings_pkey ON records.wallets_signings USING btree (wallet_id, operation, asked_by, idempotency_key)
   CREATE TRIGGER wallets_signings_are_kept BEFORE DELETE OR UPDATE ON records.wallets_signings FOR EACH ROW EXECUTE FUNCTION records.wallets_keep_signing()
   CREATE TRIGGER wallets_signings_stay BEFORE TRUNCATE ON records.wallets_signings FOR EACH STATEMENT EXECUTE FUNCTION records.wallets_keep_signing()
+
+table records.webhook_attempts
+  column subscription_id text collate "C" not null
+  column sequence bigint not null
+  column number integer not null
+  column started_at timestamp with time zone not null
+  column duration_ms integer
+  column status smallint
+  column error text collate "C"
+  column answer_head text
+  constraint webhook_attempts_pkey PRIMARY KEY (subscription_id, sequence, number)
+  CREATE INDEX webhook_attempts_by_time ON records.webhook_attempts USING btree (subscription_id, started_at)
+  CREATE UNIQUE INDEX webhook_attempts_pkey ON records.webhook_attempts USING btree (subscription_id, sequence, number)
+
+table records.webhook_deliveries
+  column subscription_id text collate "C" not null
+  column sequence bigint not null
+  column app_id text collate "C" not null
+  column previous_sequence bigint
+  column state text collate "C" not null default 'pending'::text
+  column attempts integer not null default 0
+  column failures integer not null default 0
+  column first_attempt_at timestamp with time zone
+  column next_attempt_at timestamp with time zone not null
+  constraint webhook_deliveries_check CHECK ((failures <= attempts))
+  constraint webhook_deliveries_pkey PRIMARY KEY (subscription_id, sequence)
+  constraint webhook_deliveries_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))
+  CREATE INDEX webhook_deliveries_by_event ON records.webhook_deliveries USING btree (app_id, sequence)
+  CREATE INDEX webhook_deliveries_due ON records.webhook_deliveries USING btree (subscription_id, ((attempts > 0)), next_attempt_at) WHERE (state = 'pending'::text)
+  CREATE INDEX webhook_deliveries_failed ON records.webhook_deliveries USING btree (subscription_id, sequence) WHERE (state = 'failed'::text)
+  CREATE UNIQUE INDEX webhook_deliveries_pkey ON records.webhook_deliveries USING btree (subscription_id, sequence)
+
+table records.webhook_events
+  column app_id text collate "C" not null
+  column sequence bigint not null
+  column event_id text collate "C" not null
+  column type text collate "C" not null
+  column environment text collate "C" not null
+  column object_id text collate "C" not null
+  column user_id text collate "C"
+  column stream text collate "C" not null
+  column revision bigint not null
+  column created_at timestamp with time zone not null
+  column body text not null
+  constraint webhook_events_app_id_fkey FOREIGN KEY (app_id) REFERENCES records.apps(app_id)
+  constraint webhook_events_app_id_stream_revision_type_key UNIQUE (app_id, stream, revision, type)
+  constraint webhook_events_environment_check CHECK ((environment = ANY (ARRAY['test'::text, 'live'::text])))
+  constraint webhook_events_event_id_key UNIQUE (event_id)
+  constraint webhook_events_pkey PRIMARY KEY (app_id, sequence)
+  constraint webhook_events_sequence_check CHECK ((sequence > 0))
+  CREATE INDEX webhook_events_by_object ON records.webhook_events USING btree (app_id, object_id, sequence)
+  CREATE UNIQUE INDEX webhook_events_app_id_stream_revision_type_key ON records.webhook_events USING btree (app_id, stream, revision, type)
+  CREATE UNIQUE INDEX webhook_events_event_id_key ON records.webhook_events USING btree (event_id)
+  CREATE UNIQUE INDEX webhook_events_pkey ON records.webhook_events USING btree (app_id, sequence)
+
+table records.webhook_sequences
+  column app_id text collate "C" not null
+  column last bigint not null default 0
+  column since_position text collate "C"
+  constraint webhook_sequences_app_id_fkey FOREIGN KEY (app_id) REFERENCES records.apps(app_id)
+  constraint webhook_sequences_last_check CHECK ((last >= 0))
+  constraint webhook_sequences_pkey PRIMARY KEY (app_id)
+  CREATE UNIQUE INDEX webhook_sequences_pkey ON records.webhook_sequences USING btree (app_id)
+
+table records.webhook_subscriptions
+  column subscription_id text collate "C" not null
+  column app_id text collate "C" not null
+  column url text not null
+  column events text[]
+  column environment text collate "C"
+  column state text collate "C" not null
+  column disabled_reason text collate "C"
+  column secret jsonb not null
+  column previous_secret jsonb
+  column previous_secret_until timestamp with time zone
+  column created_at timestamp with time zone not null
+  column updated_at timestamp with time zone not null
+  column last_matched bigint
+  column failing_since timestamp with time zone
+  column epoch bigint not null default 1
+  constraint webhook_subscriptions_app_id_fkey FOREIGN KEY (app_id) REFERENCES records.apps(app_id)
+  constraint webhook_subscriptions_check CHECK (((state = 'disabled'::text) = (disabled_reason IS NOT NULL)))
+  constraint webhook_subscriptions_check1 CHECK (((previous_secret IS NULL) = (previous_secret_until IS NULL)))
+  constraint webhook_subscriptions_environment_check CHECK ((environment = ANY (ARRAY['test'::text, 'live'::text])))
+  constraint webhook_subscriptions_pkey PRIMARY KEY (subscription_id)
+  constraint webhook_subscriptions_state_check CHECK ((state = ANY (ARRAY['enabled'::text, 'disabled'::text, 'deleted'::text])))
+  CREATE INDEX webhook_subscriptions_by_app ON records.webhook_subscriptions USING btree (app_id, created_at, subscription_id)
+  CREATE UNIQUE INDEX webhook_subscriptions_pkey ON records.webhook_subscriptions USING btree (subscription_id)

@@ -12,6 +12,7 @@ import { createReadModels, readModelMigrations } from '@coffer/read-models';
 import { reconcileMigrations } from '@coffer/reconcile';
 import { createTestDatabase } from '@coffer/testing';
 import { walletMigrations } from '@coffer/wallets';
+import { webhookMigrations } from '@coffer/webhooks';
 import { expect } from 'chai';
 import { migrate } from './migrate.ts';
 import { dumpSchemas } from './schemaDump.ts';
@@ -23,6 +24,7 @@ const MIGRATIONS = [
   authMigrations,
   auditMigrations,
   walletMigrations,
+  webhookMigrations,
   reconcileMigrations,
   readModelMigrations,
   consumerMigrations,

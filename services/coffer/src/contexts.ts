@@ -13,6 +13,7 @@ import { reconcilerContext } from '@coffer/reconciler';
 import { treasuryContext } from '@coffer/treasury';
 import { usersContext } from '@coffer/users';
 import { walletsContext } from '@coffer/wallets';
+import { webhooksContext } from '@coffer/webhooks';
 import type { Installation } from './installation.ts';
 
 export const CONTEXTS = contexts<Installation>()
@@ -28,6 +29,7 @@ export const CONTEXTS = contexts<Installation>()
   .with(treasuryContext)
   .with(ledgerContext)
   .with(custodyContext)
+  .with(webhooksContext)
   .with(reconcileContext)
   .with(chainWorkerContext)
   .with(reconcilerContext);

@@ -1,0 +1,2 @@
+export { webhooksContext } from './context.ts';
+export { webhookMigrations } from './migrations.ts';

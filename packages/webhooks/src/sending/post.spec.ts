@@ -1,0 +1,201 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net';
+import { expect } from 'chai';
+import type { ResolveHost } from './endpointUrl.ts';
+import { createPoster, type Poster, type Posting } from './post.ts';
+
+const BODY = Buffer.from('{"type":"user.created"}');
+
+describe('a delivery over HTTP', () => {
+  const opened: (Server | TcpServer)[] = [];
+  const posters: Poster[] = [];
+  afterEach(async () => {
+    await Promise.all(posters.splice(0).map((poster) => poster.close()));
+    for (const server of opened.splice(0)) {
+      if ('closeAllConnections' in server) server.closeAllConnections();
+      server.close();
+    }
+  });
+
+  const poster = (options: Parameters<typeof createPoster>[0] = {}) => {
+    const made = createPoster(options);
+    posters.push(made);
+    return made;
+  };
+  const portOf = async (server: Server | TcpServer) => {
+    opened.push(server);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port;
+  };
+  const receiver = async (answer: RequestListener) =>
+    `http://127.0.0.1:${await portOf(createServer(answer))}/hooks`;
+  const raw = async (text: string) =>
+    `http://127.0.0.1:${await portOf(
+      createTcpServer((socket) => {
+        socket.on('error', () => undefined).once('data', () => socket.end(text));
+      }),
+    )}/`;
+  const posting = (url: string, differently: Partial<Posting> = {}): Posting => ({
+    url,
+    reach: 'loopback',
+    headers: { 'x-service-event': 'user.created' },
+    body: BODY,
+    ...differently,
+  });
+
+  it('carries the exact bytes and the headers', async () => {
+    let seen: { headers: IncomingMessage['headers']; body: Buffer } | undefined;
+    const url = await receiver(async (request, response) => {
+      seen = { headers: request.headers, body: Buffer.concat(await request.toArray()) };
+      response.end('thanks');
+    });
+    expect(await poster().post(posting(url))).to.include({ status: 200, error: null, answerHead: 'thanks' });
+    expect(seen?.body.equals(BODY)).to.equal(true);
+    expect(seen?.headers).to.include({
+      'content-type': 'application/json',
+      'x-service-event': 'user.created',
+    });
+  });
+
+  it('keeps connections for the next ones', async () => {
+    const sockets = new Set<unknown>();
+    const url = await receiver((request, response) => {
+      sockets.add(request.socket);
+      request.resume().on('end', () => response.end());
+    });
+    const one = poster();
+    for (let count = 0; count < 5; count += 1) await one.post(posting(url));
+    // A connection may be free only a moment after its answer was read.
+    expect(sockets.size).to.be.at.most(2);
+  });
+
+  for (const status of [204, 301, 302, 304, 307, 400, 404, 410, 429, 500, 503]) {
+    it(`takes ${status} for the answer`, async () => {
+      let requests = 0;
+      const url = await receiver((_request, response) => {
+        requests += 1;
+        response.writeHead(status, { location: '/elsewhere', 'retry-after': '0' }).end();
+      });
+      expect(await poster().post(posting(url))).to.include({ status, error: null });
+      expect(requests, 'redirects are not followed').to.equal(1);
+    });
+  }
+
+  it('reads 16 KiB of an answer of 10 MB and closes the connection', async () => {
+    let sentBytes = 0;
+    const url = await receiver((_request, response) => {
+      const chunk = Buffer.alloc(64 * 1024, 'x');
+      response.on('error', () => undefined);
+      const more = () => {
+        while (!response.destroyed && sentBytes < 10_000_000) {
+          sentBytes += chunk.length;
+          if (!response.write(chunk)) return void response.once('drain', more);
+        }
+        response.end();
+      };
+      more();
+    });
+    const outcome = await poster().post(posting(url));
+    expect(outcome).to.include({ status: 200, error: null, answerHead: 'x'.repeat(1_024) });
+    expect(sentBytes).to.be.lessThan(10_000_000);
+  });
+
+  it('replaces in the head of the answer what a database does not take', async () => {
+    const url = await receiver((_request, response) => response.end(Buffer.from([0x61, 0, 0xff, 0x62])));
+    expect(await poster().post(posting(url))).to.include({ answerHead: 'a\u{FFFD}\u{FFFD}b' });
+  });
+
+  it('gives up in time on a receiver that never answers, or never ends its answer', async () => {
+    const silent = await receiver(() => undefined);
+    const dripping = await receiver((_request, response) => void response.writeHead(200).write('.'));
+    const deaf = `http://127.0.0.1:${await portOf(createTcpServer(() => undefined))}/`;
+    const one = poster({ timeoutMs: 50 });
+    for (const url of [silent, dripping, deaf])
+      expect(await one.post(posting(url)), url).to.include({ status: null, error: 'timeout' });
+  });
+
+  it('names a refused connection, a reset and an answer that is not HTTP', async () => {
+    const gone = createTcpServer();
+    const port = await portOf(gone);
+    gone.close();
+    await once(gone, 'close');
+    expect(await poster().post(posting(`http://127.0.0.1:${port}/`))).to.include({
+      error: 'connection_refused',
+    });
+
+    const resetting = createTcpServer((socket) => socket.once('data', () => socket.resetAndDestroy()));
+    const reset = `http://127.0.0.1:${await portOf(resetting)}/`;
+    expect(await poster().post(posting(reset))).to.include({ status: null, error: 'connection_reset' });
+
+    expect(await poster().post(posting(await raw('SSH-2.0-OpenSSH_9.9\r\n')))).to.include({
+      error: 'invalid_answer',
+    });
+    const cutOff = await raw('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhal');
+    expect(await poster().post(posting(cutOff))).to.include({ status: null, error: 'connection_reset' });
+  });
+
+  it('does not speak TLS with a server that does not', async () => {
+    const url = (await receiver((_request, response) => response.end())).replace('http:', 'https:');
+    expect(await poster().post(posting(url))).to.include({ status: null, error: 'tls_failed' });
+  });
+
+  it('names a host that does not exist', async () => {
+    const resolveHost: ResolveHost = async () => {
+      throw Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' });
+    };
+    const outcome = await poster({ resolveHost }).post(posting('https://gone.example/', { reach: 'public' }));
+    expect(outcome).to.include({ status: null, error: 'host_not_found' });
+  });
+
+  it('checks the address that it dials, on each attempt: a name that changes over gets nothing', async () => {
+    let requests = 0;
+    const url = await receiver((_request, response) => {
+      requests += 1;
+      response.writeHead(200, { connection: 'close' }).end();
+    });
+    const { port } = new URL(url);
+    const answers = ['127.0.0.1', '10.0.0.1', '169.254.169.254', '::ffff:127.0.0.1'];
+    const resolved: string[] = [];
+    const resolveHost: ResolveHost = async (host) => {
+      resolved.push(host);
+      const address = answers.shift() ?? '0.0.0.0';
+      return [{ address, family: address.includes(':') ? 6 : 4 }];
+    };
+    const one = poster({ resolveHost });
+    const post = () => one.post(posting(`http://rebinding.example:${port}/`, { reach: 'insecure' }));
+    expect(await post()).to.include({ status: 200 });
+    for (let attempt = 0; attempt < 3; attempt += 1)
+      expect(await post()).to.deep.include({ status: null, error: 'url_not_allowed', answerHead: '' });
+    expect(requests).to.equal(1);
+    expect(resolved).to.deep.equal(Array(4).fill('rebinding.example'));
+  });
+
+  it('does not reach this machine from an endpoint on the internet, by name or by number', async () => {
+    let requests = 0;
+    const url = await receiver((_request, response) => {
+      requests += 1;
+      response.end();
+    });
+    const { port } = new URL(url);
+    const one = poster({ resolveHost: async () => [{ address: '127.0.0.1', family: 4 }] });
+    for (const host of ['hooks.example', '127.0.0.1', '[::1]', '2130706433'])
+      expect(await one.post(posting(`https://${host}:${port}/`, { reach: 'public' }))).to.include({
+        error: 'url_not_allowed',
+      });
+    expect(requests).to.equal(0);
+  });
+
+  it('ignores the proxies of the environment', async () => {
+    const before = process.env.HTTP_PROXY;
+    process.env.HTTP_PROXY = 'http://127.0.0.1:1';
+    try {
+      const url = await receiver((_request, response) => response.end());
+      expect(await poster().post(posting(url))).to.include({ status: 200 });
+    } finally {
+      if (before === undefined) delete process.env.HTTP_PROXY;
+      else process.env.HTTP_PROXY = before;
+    }
+  });
+});
