@@ -25,13 +25,17 @@ const PROCESSED = { commitment: 'processed' } as const;
 
 describe('accounts of a program on the embedded chain', () => {
   const mint = Keypair.generate().publicKey;
+  /** The first begins with a byte of zero and is the longer text. */
+  const [lowest, nextLowest] = [[0, 255], [1]].map((first) =>
+    new PublicKey(Buffer.concat([Buffer.from(first)], 32)).toBase58(),
+  );
   let world: ChainWorld;
   let connection: Connection;
   let alice: Keypair;
   let bob: Keypair;
   before(async () => {
     ({ world, connection, alice } = await startWithAlice({
-      mints: [{ address: mint.toBase58(), decimals: 6 }],
+      mints: [mint.toBase58(), nextLowest, lowest].map((address = '') => ({ address, decimals: 6 })),
     }));
     bob = await fundedKeypair(world, 100n);
     await world.giveTokens(alice.publicKey.toBase58(), mint.toBase58(), 5_000_000n);
@@ -65,6 +69,7 @@ describe('accounts of a program on the embedded chain', () => {
     const found = addresses(await connection.getProgramAccounts(TOKEN_PROGRAM_ID));
     expect(found).to.include.members([mint, accountOf(alice), accountOf(bob)].map(String));
     const bytes = (address: string) => Buffer.from(new PublicKey(address).toBytes());
+    expect(found.slice(0, 2)).to.deep.equal([lowest, nextLowest]);
     expect(found).to.deep.equal([...found].sort((one, other) => Buffer.compare(bytes(one), bytes(other))));
   });
 

@@ -135,9 +135,13 @@ function keyedJson(found: readonly Keyed[], settings: Settings, slot: bigint, { 
   return found.map(([pubkey, state]) => ({ pubkey, account: accountJson(state, view) }));
 }
 
-/** By their bytes: digits of base58 are in the order of their values. */
+/** By their bytes: digits of base58 are in the order of their values, and each leading 1 stands for a byte of zero. */
 function inOrder(found: Iterable<Keyed>): readonly Keyed[] {
-  return [...found].sort(([one], [other]) => one.length - other.length || (one < other ? -1 : 1));
+  const digits = (address: string) => address.replace(/^1+/, '');
+  return [...found]
+    .map((keyed) => ({ keyed, key: digits(keyed[0]) }))
+    .sort(({ key: one }, { key: other }) => one.length - other.length || (one < other ? -1 : 1))
+    .map(({ keyed }) => keyed);
 }
 
 function mintAt(address: string, slot: bigint, { ledger }: RpcContext, called = 'mint') {
