@@ -237,7 +237,7 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
     return chance < 0.15 ? { kind: 'loseReply' } : undefined;
   }
 
-  /** Every request that was sent, when everything is over. */
+  /** Many requests that were sent, when everything is over, and refunds of pools that were settled. */
   async function askAgain(): Promise<void> {
     const random = randomFrom(SEED);
     isCalm = true;
@@ -245,12 +245,20 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
       recorder.attempts.map(({ place, call }) => [JSON.stringify([place.name, call]), { place, call }]),
     );
     const again = [...steps.values()].filter(() => random() < 0.4);
+    again.push(...recorder.attempts.flatMap(refundIfSettled));
     const asking = Array.from({ length: CLIENTS }, async () => {
       for (let next = again.pop(); next; next = again.pop()) {
         await perform({ ...next, isDoubled: false, heldBackMs: undefined, isPatient: true }, random);
       }
     });
     await Promise.all(asking);
+  }
+
+  /** Refused whatever the order of the log was. */
+  function refundIfSettled({ place, call, received }: (typeof recorder.attempts)[number]) {
+    if (call.kind !== 'single' || call.operation.op !== 'settlePool' || received?.status !== 200) return [];
+    const { poolId } = call.operation;
+    return [{ place, call: { kind: 'single', operation: { op: 'refundPool', poolId } } as const }];
   }
 
   async function newUsers(apps: readonly TestApp[]): Promise<Record<Environment, readonly string[]>> {
