@@ -2,7 +2,7 @@
 import type { StreamEvent } from '@coffer/event-store';
 import { accountEvents, type HoldOrder } from './domain/account.events.ts';
 import { type AccountKey, parseAccountStream } from './domain/account.ts';
-import type { HoldPurpose } from './domain/accountIds.ts';
+import { type HoldId, type HoldPurpose, purposeOf } from './domain/accountIds.ts';
 
 /** A hold as recorded in the event that opened it. */
 export interface OpenedHold extends HoldOrder {
@@ -15,4 +15,16 @@ export function holdOpenedBy(event: StreamEvent, purpose: HoldPurpose): OpenedHo
   if (!account || event.type !== 'FundsHeld') return undefined;
   const held = accountEvents.decode(event);
   return held.type === 'FundsHeld' && held.data.purpose === purpose ? { account, ...held.data } : undefined;
+}
+
+/** The hold with that purpose that a `HoldClosed` event closes; undefined for every other event. */
+export function holdClosedBy(
+  event: StreamEvent,
+  purpose: HoldPurpose,
+): { readonly account: AccountKey; readonly holdId: HoldId } | undefined {
+  if (event.type !== 'HoldClosed') return undefined;
+  const account = parseAccountStream(event.stream);
+  const closed = accountEvents.decode(event);
+  if (!account || closed.type !== 'HoldClosed' || purposeOf(closed.data.holdId) !== purpose) return undefined;
+  return { account, holdId: closed.data.holdId };
 }

@@ -14,10 +14,11 @@ import {
   listPools,
   readModelsReached,
 } from '@coffer/read-models';
+import { lastCredited } from './domain/pool.answers.ts';
 import * as resource from './domain/pool.resource.ts';
 import type { KnownPool } from './domain/pool.state.ts';
 import { pool } from './domain/pool.ts';
-import { lastCredit, poolView, stakeViews } from './domain/pool.views.ts';
+import { poolView, stakeViews } from './domain/pool.views.ts';
 import { reject } from './errors.ts';
 import { type PoolPlace, streamOf } from './poolStreams.ts';
 
@@ -105,14 +106,13 @@ export function createPoolReads({ db, store, handler, accounts, hasCurrency }: P
     known: KnownPool,
     deadline: Deadline,
   ): Promise<number> {
-    const last = lastCredit(known);
+    const last = known.status === 'open' ? undefined : lastCredited(known);
     if (known.status === 'open' || !last) return 0;
     const { environment, appId } = place;
     const account = { environment, appId, userId: last.userId, currencyId: known.currencyId };
     const { standing } = await accounts.findHold(account, stakeHoldId(poolId, last.betId), deadline);
     if (standing === 'closed') return known.end.credits;
-    const stream = streamOf(place, poolId);
-    return (await creditsDone(db, [stream])).get(stream) ?? 0;
+    return creditsDone(db, streamOf(place, poolId));
   }
 }
 

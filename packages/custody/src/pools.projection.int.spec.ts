@@ -133,11 +133,11 @@ describe('the rows of pools', () => {
     const payouts: [number, bigint][] = [[1, 140n]];
     await take(settled({ staked: 150n, rake: 10n, payouts, released: [], credits: 2, last: last(2) }));
     const done = async () => (await shownPools()).map(({ creditsDone }) => creditsDone);
-    await close(3, 7n, 7n);
+    await close('StakeReleased', 3, 7n, 7n);
     expect(await done()).to.deep.equal([0]);
-    await close(1, 100n, 140n);
+    await close('PoolSettled', 1, 100n, 140n);
     expect(await done()).to.deep.equal([1]);
-    await close(2, 50n, 0n);
+    await close('PoolSettled', 2, 50n, 0n);
     expect(await done()).to.deep.equal([2]);
     expect(await books()).to.include.members(['pools 0', 'house 10']);
   });
@@ -189,9 +189,13 @@ describe('the rows of pools', () => {
 
   it('change nothing when a page is applied again', async () => {
     await take(locked(1, 100n), locked(2, 3n), confirmed(1, 100n));
+    await hold(1, 100n);
+    await hold(2, 3n);
     await take(
       settled({ staked: 100n, rake: 10n, payouts: [[1, 90n]], released: [2], credits: 2, last: last(2) }),
     );
+    await close('PoolSettled', 1, 100n, 90n);
+    await close('PoolSettled', 2, 3n, 3n);
     const before = await dump();
     await apply(log, 0);
     expect(await dump()).to.deep.equal(before);
@@ -279,22 +283,28 @@ describe('the rows of pools', () => {
       ).map((fact) => accountEvents.encode(fact)),
     );
 
-  const close = (stake: number, held: bigint, payout: bigint) =>
-    append(accountOf(stake), [
-      accountEvents.encode({
-        type: 'HoldClosed',
-        data: { holdId: stakeHoldId(POOL_ID, bet(stake)), held, payout },
-      }),
-    ]);
+  /** Because of the last event of that type. */
+  const close = (cause: PoolEvent['type'], stake: number, held: bigint, payout: bigint) =>
+    append(
+      accountOf(stake),
+      [
+        accountEvents.encode({
+          type: 'HoldClosed',
+          data: { holdId: stakeHoldId(POOL_ID, bet(stake)), held, payout },
+        }),
+      ],
+      log.findLast(({ type }) => type === cause)?.id,
+    );
 
   async function append(
     stream: string,
     encoded: readonly { readonly type: string; readonly data: string; readonly schemaVersion: number }[],
+    causationId?: string,
   ): Promise<void> {
     const before = log.length;
     for (const { type, data, schemaVersion } of encoded) {
       const metadata = encodeMetadata(
-        { correlationId: 'c', actor: 'key:1', occurredAt: CLOSED_AT },
+        { correlationId: 'c', ...(causationId && { causationId }), actor: 'key:1', occurredAt: CLOSED_AT },
         schemaVersion,
       );
       log.push({

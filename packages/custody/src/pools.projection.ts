@@ -1,10 +1,11 @@
 /** The rows of a pool and its stakes, and what the books hold of it. Source: contract, Custody and Money model. */
 import assert from 'node:assert/strict';
-import { accountStreamOf, stakeHoldId } from '@coffer/accounts';
+import { accountStreamOf, holdClosedBy, stakeHoldId, stakeOf } from '@coffer/accounts';
 import type { RecordedEvent } from '@coffer/event-store';
 import { decodeMetadata, parseStreamName, type StreamNameParts } from '@coffer/kernel';
 import type { OtherPostings, PoolRow, PoolsProjection } from '@coffer/read-models';
 import { type PoolFact, poolEvents } from './domain/pool.events.ts';
+import { streamOf } from './poolStreams.ts';
 
 export const poolsProjection: PoolsProjection = {
   // Most events in the log are bets, which can be told apart without parsing.
@@ -63,6 +64,13 @@ export const poolsProjection: PoolsProjection = {
       }
     }
   },
+
+  creditOf(recorded) {
+    const closed = holdClosedBy(recorded, 'stake');
+    if (!closed) return undefined;
+    const { poolId } = stakeOf(closed.holdId);
+    return { stream: streamOf(closed.account, poolId), cause: decodeMetadata(recorded.metadata).causationId };
+  },
 };
 
 /** The rake reaches the house when the pool is settled; the stakes reach the pool as their holds are closed. */
@@ -111,6 +119,9 @@ function openedPool(
     rake: null,
     credits: 0,
     lastCredit: null,
+    creditsDone: 0,
+    creditsDoneAt: 0,
+    endedBy: null,
     openedAt: lockedAt,
     closedAt: null,
   };
@@ -118,7 +129,7 @@ function openedPool(
 
 function closedPool(
   pool: PoolRow,
-  { revision, metadata }: RecordedEvent,
+  { id, revision, metadata }: RecordedEvent,
   place: StreamNameParts,
   { currencyId, credits, last }: Pick<PoolFact<'PoolSettled'>, 'currencyId' | 'credits' | 'last'>,
 ): PoolRow {
@@ -128,6 +139,7 @@ function closedPool(
     revision,
     credits,
     lastCredit: hold ? `${hold.account} ${hold.holdId}` : null,
+    endedBy: id,
     closedAt: decodeMetadata(metadata).occurredAt,
   };
 }

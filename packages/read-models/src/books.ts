@@ -9,7 +9,15 @@ import type { RecordedEvent } from '@coffer/event-store';
 import type { Environment } from '@coffer/kernel';
 import { createRowCache, type RowCache } from './rowCache.ts';
 import { isNewTo } from './rowProjection.ts';
-import { column, ROWS_A_STATEMENT, type RowOf, type RowTable, rowTable, type StoredRow } from './rowTable.ts';
+import {
+  column,
+  hidden,
+  ROWS_A_STATEMENT,
+  type RowOf,
+  type RowTable,
+  rowTable,
+  type StoredRow,
+} from './rowTable.ts';
 
 /** One player's funds in one currency. Amounts in base units. */
 const accountColumns = {
@@ -294,7 +302,7 @@ async function closeHolds(db: Queryable, schema: string, rows: readonly unknown[
                 set payout = closed.payout, closed_at_revision = closed.closed_at_revision
                from json_populate_recordset(null::${schema}.holds, $1) closed
               where hold.stream = closed.stream and hold.hold_id = closed.hold_id
-                and hold.amount = closed.amount and hold.payout is null`,
+                and hold.amount = closed.amount and ${hidden('hold.payout::text')} = ''`,
       values: [JSON.stringify(part)],
     });
     assert.equal(rowCount, part.length, 'every hold that closes is open, with that amount');

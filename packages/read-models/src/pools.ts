@@ -11,7 +11,7 @@ import { listRows } from './listRows.ts';
 import type { Page, PageRequest } from './pages.ts';
 import { createRowCache } from './rowCache.ts';
 import { isNewTo } from './rowProjection.ts';
-import { column, ROWS_A_STATEMENT, type RowOf, type RowTable, rowTable } from './rowTable.ts';
+import { column, hidden, ROWS_A_STATEMENT, type RowOf, type RowTable, rowTable } from './rowTable.ts';
 import { liveReadSchema } from './schema.ts';
 
 type PoolStatus = 'open' | 'settled' | 'refunded';
@@ -34,6 +34,12 @@ const columns = {
   credits: column.integer,
   /** `<account stream> <hold id>` of the one that is closed after all others. */
   lastCredit: column.optional(column.text()),
+  /** How many of them are closed. */
+  creditsDone: column.integer,
+  /** The number in the log of the last of these, so that none counts twice. */
+  creditsDoneAt: column.integer,
+  /** The id of the event that ended the pool, which is the cause of all its credits. */
+  endedBy: column.optional(column.text()),
   openedAt: column.instant,
   closedAt: column.optional(column.instant),
 };
@@ -69,24 +75,43 @@ export interface PoolsProjection {
   readonly concerns: (event: RecordedEvent) => boolean;
   /** Pure; throws on an event that it cannot understand or that breaks a rule of the pool. */
   readonly changeOf: (pool: PoolRow | undefined, event: RecordedEvent) => PoolChange;
+  /** The stream of the pool behind a stake whose hold this event closes, and why it is closed. */
+  readonly creditOf: (event: RecordedEvent) => PoolCredit | undefined;
+}
+
+interface PoolCredit {
+  readonly stream: string;
+  /** The id of the event that it follows from. */
+  readonly cause: string | undefined;
 }
 
 export function projectPools(schema: string, pools: PoolsProjection): Projection {
   const cache = createRowCache(schema, poolTable);
   return {
     forget: cache.forget,
-    async apply(db, events) {
-      const concerned = events.filter(pools.concerns);
+    async apply(db, events, ordinalBefore) {
+      const concerned = events.flatMap((event, index): ConcerningEvent[] => {
+        const credit = pools.creditOf(event);
+        if (!credit && !pools.concerns(event)) return [];
+        return [
+          { event, credit, stream: credit?.stream ?? event.stream, ordinal: ordinalBefore + index + 1 },
+        ];
+      });
       if (concerned.length === 0) return;
       const before = await cache.read(db, [...new Set(concerned.map(({ stream }) => stream))]);
       const after = new Map<string, PoolRow>();
       const changes: PoolChange[] = [];
       for await (const part of inTurns(concerned)) {
-        for (const event of part) {
-          const previous = after.get(event.stream) ?? before.get(event.stream)?.row;
+        for (const { event, credit, stream, ordinal } of part) {
+          const previous = after.get(stream) ?? before.get(stream)?.row;
+          if (credit) {
+            const credited = previous && afterCredit(previous, credit, ordinal);
+            if (credited) after.set(stream, credited);
+            continue;
+          }
           if (!isNewTo(previous, event)) continue;
           const change = pools.changeOf(previous, event);
-          after.set(event.stream, change.pool);
+          after.set(stream, change.pool);
           changes.push(change);
         }
       }
@@ -106,6 +131,20 @@ export function projectPools(schema: string, pools: PoolsProjection): Projection
       }
     },
   };
+}
+
+interface ConcerningEvent {
+  readonly event: RecordedEvent;
+  readonly credit: PoolCredit | undefined;
+  /** Of the pool. */
+  readonly stream: string;
+  readonly ordinal: number;
+}
+
+/** Undefined for what the end of the pool does not owe (a stake that was released or lost before), and for what counted. */
+function afterCredit(pool: PoolRow, { cause }: PoolCredit, ordinal: number): PoolRow | undefined {
+  if (pool.endedBy === null || pool.endedBy !== cause || ordinal <= pool.creditsDoneAt) return undefined;
+  return { ...pool, creditsDone: pool.creditsDone + 1, creditsDoneAt: ordinal };
 }
 
 async function insertStakes(db: Queryable, schema: string, changes: readonly PoolChange[]): Promise<void> {
@@ -154,7 +193,8 @@ async function markStakes(
       name: `mark ${schema}.pool_stakes`,
       text: `update ${schema}.pool_stakes stake set status = $2
                from json_populate_recordset(null::${schema}.pool_stakes, $1) marked
-              where stake.stream = marked.stream and stake.number = marked.number and stake.status = 'locked'`,
+              where stake.stream = marked.stream and stake.number = marked.number
+                and ${hidden('stake.status')} = 'locked'`,
       values: [JSON.stringify(part), status],
     });
     assert.equal(rowCount, part.length, 'every stake that is marked is there, and locked');
@@ -175,33 +215,31 @@ async function closeStakes(
     assert.equal(rowCount, credits, `${stream} gives back every stake`);
   }
   if (!settles) return;
+  let closed = 0;
+  for await (const part of inTurns(settles.payouts, ROWS_A_STATEMENT)) {
+    const paid = await db.query({
+      name: `pay ${schema}.pool_stakes`,
+      // Joined by the whole key: a comparison of all stakes with all payouts would take seconds.
+      text: `update ${schema}.pool_stakes stake
+                set status = 'settled', payout = paid.payout, credit_due = true
+               from json_populate_recordset(null::${schema}.pool_stakes, $1) paid
+              where stake.stream = paid.stream and stake.number = paid.number and stake.status = 'confirmed'`,
+      values: [
+        JSON.stringify(part.map(([number, payout]) => ({ stream, number, payout: payout.toString() }))),
+      ],
+    });
+    assert.equal(paid.rowCount, part.length, 'every stake that is paid was confirmed');
+    closed += part.length;
+  }
   const { rowCount } = await db.query(
     `update ${schema}.pool_stakes
         set status = case status when 'locked' then 'released' else 'settled' end,
             payout = case status when 'locked' then null else 0 end,
             credit_due = true
-      where stream = $1 and status <> 'released'`,
+      where stream = $1 and status in ('locked', 'confirmed')`,
     [stream],
   );
-  assert.equal(rowCount, credits, `${stream} closes every stake`);
-  for await (const part of inTurns(settles.payouts, ROWS_A_STATEMENT)) {
-    const paid = await db.query({
-      name: `pay ${schema}.pool_stakes`,
-      text: `update ${schema}.pool_stakes stake set payout = paid.payout
-               from json_populate_recordset(null::${schema}.pool_stakes, $1) paid
-              where stake.stream = $2 and stake.number = paid.number and stake.status = 'settled'`,
-      values: [
-        JSON.stringify(part.map(([number, payout]) => ({ number, payout: payout.toString() }))),
-        stream,
-      ],
-    });
-    assert.equal(paid.rowCount, part.length, 'every stake that is paid was confirmed');
-  }
-}
-
-/** A pool, and how many of its credits are in the accounts. */
-interface ListedPool extends PoolRow {
-  readonly creditsDone: number;
+  assert.equal(closed + (rowCount ?? 0), credits, `${stream} closes every stake`);
 }
 
 export interface PoolQuery extends PageRequest {
@@ -212,40 +250,20 @@ export interface PoolQuery extends PageRequest {
 }
 
 /** Newest first. Throws `InvalidCursorError`. */
-export async function listPools(db: Queryable, query: PoolQuery): Promise<Page<ListedPool>> {
+export async function listPools(db: Queryable, query: PoolQuery): Promise<Page<PoolRow>> {
   const { appId, environment, status, currencyId } = query;
   const filter = { app_id: appId, environment, status, currency_id: currencyId?.toString() };
-  const { items, nextCursor } = await listRows(db, poolTable, 'newestFirst', filter, query);
-  const done = await creditsDone(
-    db,
-    items.filter(({ credits }) => credits > 0).map(({ stream }) => stream),
-  );
-  return { items: items.map((pool) => ({ ...pool, creditsDone: done.get(pool.stream) ?? 0 })), nextCursor };
+  return listRows(db, poolTable, 'newestFirst', filter, query);
 }
 
-/** How many of the credits of each closed pool are in the accounts. */
-export async function creditsDone(
-  db: Queryable,
-  streams: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
-  if (streams.length === 0) return new Map();
+/** How many of the credits of a closed pool are in the accounts, by its stream. */
+export async function creditsDone(db: Queryable, stream: string): Promise<number> {
   const schema = await liveReadSchema(db);
-  // The last one shows that all are done, so stakes are counted only in pools that are being credited.
-  const { rows } = await db.query<{ stream: string; done: string }>(
-    `select pool.stream,
-            case when exists (
-                   select from ${schema}.holds last
-                    where last.stream = split_part(pool.last_credit, ' ', 1)
-                      and last.hold_id = split_part(pool.last_credit, ' ', 2) and last.payout is not null)
-                 then pool.credits
-                 else (select count(*) from ${schema}.pool_stakes stake
-                         join ${schema}.holds hold on hold.stream = stake.account and hold.hold_id = stake.hold_id
-                        where stake.stream = pool.stream and stake.credit_due and hold.payout is not null)
-            end as done
-       from ${schema}.pools pool where pool.stream = any($1)`,
-    [streams],
+  const { rows } = await db.query<{ credits_done: number }>(
+    `select credits_done from ${schema}.pools where stream = $1`,
+    [stream],
   );
-  return new Map(rows.map(({ stream, done }) => [stream, Number(done)]));
+  return rows[0]?.credits_done ?? 0;
 }
 
 /** Open pools with a stake that nobody has confirmed in time; those that wait longest come first. */

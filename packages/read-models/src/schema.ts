@@ -8,7 +8,7 @@ import { consumersTableSql } from '@coffer/consumers';
 import { type Client, type Migrations, type Pool, type Queryable, withTransaction } from '@coffer/database';
 
 /** Raised with every change of the tables below; this release reads no other shape. */
-export const READ_SHAPE = 4;
+export const READ_SHAPE = 5;
 
 /** The pointer's table. */
 export const readModelMigrations: Migrations = {
@@ -297,6 +297,9 @@ create table if not exists ${schema}.pools (
   rake numeric,
   credits integer not null,
   last_credit text collate "C",
+  credits_done integer not null,
+  credits_done_at bigint not null,
+  ended_by text collate "C",
   opened_at timestamptz not null,
   closed_at timestamptz
 ) with (fillfactor = 50);

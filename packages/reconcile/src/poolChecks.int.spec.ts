@@ -194,10 +194,11 @@ describe('the checks of pools', () => {
     const last = `${accountOf('dan')} stake:won/b4`;
     await change(`
       insert into $pools values
-        ('${streamOf('open')}', 1, 2, 'app_1', 'test', 'open', 2, 'open', 10, 20, null, 0, null, now(), null),
-        ('${streamOf('won')}', 2, 7, 'app_1', 'test', 'won', 2, 'settled', 0, 100, 10, 3, '${last}', now(), now()),
+        ('${streamOf('open')}', 1, 2, 'app_1', 'test', 'open', 2, 'open', 10, 20, null, 0, null, 0, 0, null, now(), null),
+        ('${streamOf('won')}', 2, 7, 'app_1', 'test', 'won', 2, 'settled', 0, 100, 10, 3, '${last}',
+          3, 30, 'e1', now(), now()),
         ('${streamOf('void')}', 3, 3, 'app_1', 'test', 'void', 2, 'refunded', 0, 4, null, 1,
-          '${accountOf('ann')} stake:void/b1', now(), now());
+          '${accountOf('ann')} stake:void/b1', 1, 40, 'e2', now(), now());
       insert into $pool_stakes values ${stakes
         .map((stake) => {
           const [name, number, user, amount, status, payout, creditDue] = stake;

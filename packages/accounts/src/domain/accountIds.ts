@@ -17,6 +17,13 @@ export function purposeOf(id: HoldId): HoldPurpose {
 
 export const sessionHoldId = (sessionId: string): HoldId => `session:${sessionId}`;
 export const stakeHoldId = (poolId: string, betId: string): HoldId => `stake:${poolId}/${betId}`;
+
+/** What `stakeHoldId` was made of. */
+export function stakeOf(id: HoldId): { readonly poolId: string; readonly betId: string } {
+  const slash = id.indexOf('/');
+  return { poolId: id.slice('stake:'.length, slash), betId: id.slice(slash + 1) };
+}
+
 export const cashOutHoldId = (ref: string): HoldId => `cashout:${ref}`;
 
 const entryKind = z.enum(['deposit', 'adjust', 'earnings', 'rollback']);

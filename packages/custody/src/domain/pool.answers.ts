@@ -103,18 +103,15 @@ export function settledAnswer({ stakes, end }: Pick<SettledPool, 'stakes' | 'end
 
 export function refundedAnswer({ stakes, end }: Pick<RefundedPool, 'stakes' | 'end'>): RefundedAnswer {
   const { credits, revision } = end;
-  const refunds = creditedStakes(stakes, new Set()).map((stake) => contentAt(stakes, stake));
+  const all = Array.from({ length: stakes.count }, (_, place) => place + 1);
+  const refunds = all
+    .filter((stake) => standingAt(stakes, stake) !== 'released')
+    .map((stake) => contentAt(stakes, stake));
   return { outcome: 'refunded', refunds, revision, credits };
 }
 
 export function contentAt(stakes: Stakes, stake: number) {
   return { betId: betIdAt(stakes, stake), userId: userIdAt(stakes, stake), amount: amountAt(stakes, stake) };
-}
-
-/** The stakes whose holds the end of a pool closes: all but those released before it. */
-function creditedStakes(stakes: Stakes, releasedByEnd: ReadonlySet<number>): readonly number[] {
-  const all = Array.from({ length: stakes.count }, (_, place) => place + 1);
-  return all.filter((stake) => standingAt(stakes, stake) !== 'released' || releasedByEnd.has(stake));
 }
 
 /** What a closed pool owes to a hold. */
@@ -128,6 +125,17 @@ export interface Credit {
 /** What the end of a pool owes, in the order of the stakes: a function of the pool's stream alone. */
 export function* creditsOf(pool: SettledPool | RefundedPool): Generator<Credit> {
   const { stakes } = pool;
+  const payoutOf = payoutsOf(pool);
+  for (let stake = 1; stake <= stakes.count; stake++) {
+    const payout = payoutOf(stake);
+    if (payout === undefined) continue;
+    yield { stake, betId: betIdAt(stakes, stake), userId: userIdAt(stakes, stake), payout };
+  }
+}
+
+/** What the end of a pool owes to each of its stakes; undefined for one that was released before. */
+export function payoutsOf(pool: SettledPool | RefundedPool): (stake: number) => bigint | undefined {
+  const { stakes } = pool;
   const givenBack = new Set(pool.status === 'settled' ? pool.end.released : []);
   const paid = new BigUint64Array(stakes.count + 1);
   if (pool.status === 'settled') {
@@ -135,11 +143,21 @@ export function* creditsOf(pool: SettledPool | RefundedPool): Generator<Credit> 
       paid[stake] = pool.end.payouts[index] ?? 0n;
     });
   }
-  for (const stake of creditedStakes(stakes, givenBack)) {
-    const { betId, userId, amount } = contentAt(stakes, stake);
-    const isWhole = pool.status === 'refunded' || givenBack.has(stake);
-    yield { stake, betId, userId, payout: isWhole ? amount : (paid[stake] ?? 0n) };
+  return (stake) => {
+    if (standingAt(stakes, stake) === 'released' && !givenBack.has(stake)) return undefined;
+    return pool.status === 'refunded' || givenBack.has(stake) ? amountAt(stakes, stake) : paid[stake];
+  };
+}
+
+/** The stake that is credited after all others; undefined for a pool whose end credits none. */
+export function lastCredited(pool: SettledPool | RefundedPool): Pick<Credit, 'betId' | 'userId'> | undefined {
+  const { stakes } = pool;
+  const payoutOf = payoutsOf(pool);
+  for (let stake = stakes.count; stake > 0; stake--) {
+    if (payoutOf(stake) === undefined) continue;
+    return { betId: betIdAt(stakes, stake), userId: userIdAt(stakes, stake) };
   }
+  return undefined;
 }
 
 // Bodies

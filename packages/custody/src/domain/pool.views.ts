@@ -1,5 +1,5 @@
 /** A pool and its stakes as they are now, from the state of the pool. Source: contract, Custody. */
-import { type Credit, creditsOf } from './pool.answers.ts';
+import { payoutsOf } from './pool.answers.ts';
 import type { StakeStatus } from './pool.resource.ts';
 import type { KnownPool } from './pool.state.ts';
 import { type Stake, stakeAt } from './stakes.ts';
@@ -35,28 +35,15 @@ export function stakeViews(
     limit,
   }: { readonly after: number; readonly status?: StakeStatus | undefined; readonly limit: number },
 ): readonly StakeView[] {
-  const payouts = payoutsOf(pool);
+  const payoutOf = pool.status === 'open' ? undefined : payoutsOf(pool);
   const found: StakeView[] = [];
   for (let stake = after + 1; stake <= pool.stakes.count && found.length < limit; stake++) {
     const { betId, userId, amount, standing, lockedAt: at } = stakeAt(pool.stakes, stake);
-    const payout = standing === 'released' ? null : (payouts.get(stake) ?? null);
+    const payout = standing === 'released' ? null : (payoutOf?.(stake) ?? null);
     const shown = standing === 'released' || pool.status === 'open' ? standing : pool.status;
     if (status === undefined || shown === status) {
       found.push({ stake, betId, userId, amount, status: shown, payout, at });
     }
   }
   return found;
-}
-
-function payoutsOf(pool: KnownPool): ReadonlyMap<number, bigint> {
-  if (pool.status === 'open') return new Map();
-  return new Map(Array.from(creditsOf(pool), ({ stake, payout }) => [stake, payout] as const));
-}
-
-/** The credit that is made after all others; undefined for a pool whose end makes none. */
-export function lastCredit(pool: KnownPool): Credit | undefined {
-  if (pool.status === 'open') return undefined;
-  let last: Credit | undefined;
-  for (const credit of creditsOf(pool)) last = credit;
-  return last;
 }

@@ -131,6 +131,13 @@ function poolRows(_run: Run, explained: Explained): readonly Row[] {
       const end = explained.applied.find(
         ({ event }) => event.stream === stream && /^Pool(Settled|Refunded)$/.test(event.type),
       );
+      // Everything that is owed has been done in the end.
+      const credits = explained.applied.filter(
+        ({ event, operation }) =>
+          end !== undefined &&
+          operation.op === 'closeStake' &&
+          decodeMetadata(event.metadata).causationId === end.event.id,
+      );
       return rowOf({
         stream,
         ...placeOf(stream),
@@ -143,6 +150,9 @@ function poolRows(_run: Run, explained: Explained): readonly Row[] {
         rake,
         credits: status === 'open' ? 0 : stakes.length,
         last_credit: last && Object.values(holdOf(place, poolId, currencyId, last)).join(' '),
+        credits_done: credits.length,
+        credits_done_at: credits.at(-1)?.ordinal ?? 0,
+        ended_by: end?.event.id,
         opened_at: openedAt,
         closed_at: end && decodeMetadata(end.event.metadata).occurredAt,
       });
