@@ -12,7 +12,7 @@ import { pool } from './domain/pool.ts';
 import { poolPlace } from './poolStreams.ts';
 
 /** Enough to fill the appends of the log; other writers still get their turn. */
-const AT_A_TIME = 64;
+const AT_A_TIME = 512;
 
 export interface CreditDependencies {
   readonly handler: Pick<CommandHandler, 'load'>;

@@ -5,7 +5,7 @@
  * Source: contract, Custody; ADR 0006.
  */
 import assert from 'node:assert/strict';
-import { type Accounts, holdOpenedBy, stakeHoldId } from '@coffer/accounts';
+import { type Accounts, holdOpenedBy, type OpenedHold, stakeHoldId } from '@coffer/accounts';
 import {
   afterFirstAppend,
   type CommandHandler,
@@ -67,15 +67,15 @@ export function createLocks(dependencies: LockDependencies) {
     const waitsMs = 1_000 * (await lockTimeoutSeconds(appId, environment));
     const lockedAt = now.toISOString();
     const confirmBy = new Date(now.getTime() + waitsMs).toISOString();
-    const account = { environment, appId, userId, currencyId };
+    const held: HeldStake = {
+      account: { environment, appId, userId, currencyId },
+      holdId: stakeHoldId(poolId, betId),
+      amount,
+      request: { poolId, betId, lockedAt, confirmBy },
+    };
     const hold = await accounts.hold(
-      account,
-      {
-        holdId: stakeHoldId(poolId, betId),
-        amount,
-        purpose: 'stake',
-        request: { poolId, betId, lockedAt, confirmBy },
-      },
+      held.account,
+      { holdId: held.holdId, amount, purpose: 'stake', request: held.request },
       requestedBy(context, isoTimeOf(clock)),
     );
     failPoint('lock.held');
@@ -89,7 +89,11 @@ export function createLocks(dependencies: LockDependencies) {
         if (hold.hold.amount !== amount) throw conflictOf(betId, 'amount');
     }
     return afterFirstAppend(async () => {
-      const outcome = await lockFromHold(hold.cause, context.deadlineMs);
+      // What this request has just held need not be read from its event.
+      const outcome =
+        hold.outcome === 'held'
+          ? await lockHeld(held, hold.cause, context.deadlineMs)
+          : await lockFromHold(hold.cause, context.deadlineMs);
       failPoint('lock.locked');
       const { answer } = outcome;
       if (answer.outcome === 'lost') throw answer.refusal;
@@ -100,17 +104,20 @@ export function createLocks(dependencies: LockDependencies) {
   }
 
   /** The act of a hold: puts the stake into its pool, or closes the hold in full if the pool never takes it. */
-  async function lockFromHold(
-    cause: StreamEvent,
-    deadlineMs: number,
-  ): Promise<Outcome<LockedAnswer | LostAnswer | { readonly outcome: 'alreadyReleased' }>> {
+  async function lockFromHold(cause: StreamEvent, deadlineMs: number): Promise<Outcome<ActAnswer>> {
     const hold = holdOpenedBy(cause, 'stake');
     assert(hold, `${cause.type} of ${cause.stream} holds nothing for a stake`);
-    const { account, amount, holdId } = hold;
-    const { poolId, ...times } = heldRequest.parse(hold.request);
+    return lockHeld({ ...hold, request: heldRequest.parse(hold.request) }, cause, deadlineMs);
+  }
+
+  async function lockHeld(
+    { account, holdId, amount, request: { poolId, ...stake } }: HeldStake,
+    cause: StreamEvent,
+    deadlineMs: number,
+  ): Promise<Outcome<ActAnswer>> {
     const stream = streamOf(account, poolId);
     const { userId, currencyId } = account;
-    const command: PoolCommand = { type: 'LockStake', userId, currencyId, amount, ...times };
+    const command: PoolCommand = { type: 'LockStake', userId, currencyId, amount, ...stake };
     const outcome = await handler.execute(pool, stream, command, causedBy(cause, stream, deadlineMs));
     const { answer } = outcome;
     if (answer.outcome === 'lost') {
@@ -122,6 +129,8 @@ export function createLocks(dependencies: LockDependencies) {
   }
 }
 
+type ActAnswer = LockedAnswer | LostAnswer | { readonly outcome: 'alreadyReleased' };
+
 /** The act of the hold; the rest of the command is in the hold itself and in whose it is. */
 const heldRequest = z.object({
   poolId: z.string(),
@@ -129,6 +138,10 @@ const heldRequest = z.object({
   lockedAt: z.string(),
   confirmBy: z.string(),
 });
+
+interface HeldStake extends Pick<OpenedHold, 'account' | 'holdId' | 'amount'> {
+  readonly request: z.output<typeof heldRequest>;
+}
 
 /** The original answer if the stake is in the pool; throws if the bet has another stake, or this one was released. */
 function lockedBefore(known: Pool, stake: StakeContent): Outcome<LockedAnswer> | undefined {

@@ -96,6 +96,9 @@ export function eventCodec<const Definitions extends Readonly<Record<string, Eve
     return definition;
   };
 
+  // Those who are shown an event one after the other, such as the reactions of a process, share what it says.
+  let lastStored: { readonly stored: object; readonly event: EventOf<Definitions> } | undefined;
+
   return {
     types: [...byType.keys()],
     encode: (event) => {
@@ -107,6 +110,7 @@ export function eventCodec<const Definitions extends Readonly<Record<string, Eve
       };
     },
     decode: (stored) => {
+      if (stored === lastStored?.stored) return lastStored.event;
       const definition = definitionOf(stored.type);
       const current = definition.version ?? 1;
       const version = schemaVersionOf(stored.metadata);
@@ -118,7 +122,9 @@ export function eventCodec<const Definitions extends Readonly<Record<string, Eve
       let data: unknown = JSON.parse(stored.data);
       for (let from = version; from < current; from++) data = definition.upcasts?.[from]?.(data);
       // The definition was found by type, so its schema is the one for this member of the union.
-      return { type: stored.type, data: z.decode(definition.data, data) } as EventOf<Definitions>;
+      const event = { type: stored.type, data: z.decode(definition.data, data) } as EventOf<Definitions>;
+      lastStored = { stored, event };
+      return event;
     },
   };
 }

@@ -40,7 +40,8 @@ export function parseAccountStream(stream: string): AccountKey | undefined {
   const match = parts?.category === CATEGORY ? ACCOUNT_ID.exec(parts.id) : null;
   if (!parts || !match) return undefined;
   const [, userId = '', digits = ''] = match;
-  const currencyId = z.int().parse(JSON.parse(digits));
+  const currencyId = Number(digits);
+  if (!Number.isSafeInteger(currencyId)) return undefined;
   return { environment: parts.environment, appId: parts.owner, userId, currencyId };
 }
 
