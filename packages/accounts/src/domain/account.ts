@@ -10,7 +10,6 @@ import {
   type StreamType,
   streamName,
 } from '@coffer/kernel';
-import { z } from 'zod';
 import { reject } from '../errors.ts';
 import { type AccountEvent, accountEvents, type EntryReason, type HoldOrder } from './account.events.ts';
 import { decodeAccount, encodeAccount } from './account.snapshot.ts';
