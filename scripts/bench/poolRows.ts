@@ -31,13 +31,13 @@ interface SettlementFigures {
 
 const CONNECTIONS = 256;
 const BETS_BESIDE_CONNECTIONS = 64;
-export const PLAYERS = 500;
+const PLAYERS = 500;
 const LOCKS_PER_TURN = 4_000;
 const SPREAD_POOLS = 1_000;
 /** The most that a pool takes. */
 const FULL_POOL = 20_000;
 /** `CHIP` of the demo app. */
-export const CURRENCY = 2;
+const CURRENCY = 2;
 const LOOK_MS = 50;
 
 interface Stake {
@@ -107,7 +107,7 @@ export async function measurePools(
   return { bets, hot, spread, settlements, residentMiB };
 }
 
-export async function betsPerSecond(
+async function betsPerSecond(
   bench: HttpBench,
   { rampMs, measuredMs }: BenchPlan,
   connections: number,
@@ -120,13 +120,13 @@ export async function betsPerSecond(
   return answers / measuredSeconds;
 }
 
-export async function lock(bench: HttpBench, stakes: readonly Stake[]): Promise<number> {
+async function lock(bench: HttpBench, stakes: readonly Stake[]): Promise<number> {
   const bodies = stakes.map((stake) => JSON.stringify({ ...stake, currency: CURRENCY, amount: '10' }));
   const { answers, measuredSeconds } = await bench.send('custody/lock', bodies, CONNECTIONS);
   return answers / measuredSeconds;
 }
 
-export async function fill(bench: HttpBench, stakes: readonly Stake[]): Promise<void> {
+async function fill(bench: HttpBench, stakes: readonly Stake[]): Promise<void> {
   await lock(bench, stakes);
   const bodies = stakes.map(({ poolId, betId }) => JSON.stringify({ poolId, betId }));
   await bench.send('custody/confirm', bodies, CONNECTIONS);
@@ -134,7 +134,7 @@ export async function fill(bench: HttpBench, stakes: readonly Stake[]): Promise<
 }
 
 /** Every second stake wins twice what was staked. */
-export async function settle(
+async function settle(
   { service, signal }: { readonly service: ServiceUnderTest; readonly signal: AbortSignal },
   stakes: readonly Stake[],
 ): Promise<Pick<SettlementFigures, 'decisionMs' | 'creditsPerSecond'>> {

@@ -10,6 +10,7 @@ import {
   type StreamType,
   streamName,
 } from '@coffer/kernel';
+import { z } from 'zod';
 import { reject } from '../errors.ts';
 import { type AccountEvent, accountEvents, type EntryReason, type HoldOrder } from './account.events.ts';
 import { decodeAccount, encodeAccount } from './account.snapshot.ts';
@@ -31,6 +32,7 @@ export interface AccountKey {
 export const accountStreamOf = ({ environment, appId, userId, currencyId }: AccountKey): string =>
   streamName(CATEGORY, environment, appId, `${userId}.${currencyId}`);
 
+const currencyIdSchema = z.int();
 const ACCOUNT_ID = /^(usr_[0-9a-z]{26})\.(0|[1-9][0-9]*)$/;
 
 /** Whose account a stream is, or undefined for any other stream. */
@@ -39,8 +41,7 @@ export function parseAccountStream(stream: string): AccountKey | undefined {
   const match = parts?.category === CATEGORY ? ACCOUNT_ID.exec(parts.id) : null;
   if (!parts || !match) return undefined;
   const [, userId = '', digits = ''] = match;
-  const currencyId = Number(digits);
-  if (!Number.isSafeInteger(currencyId)) return undefined;
+  const currencyId = currencyIdSchema.parse(JSON.parse(digits));
   return { environment: parts.environment, appId: parts.owner, userId, currencyId };
 }
 
