@@ -11,7 +11,7 @@ export type { Fetch, FetchAnswer, FetchInit, Signal } from './platform.ts';
 export * from './player.ts';
 export type { PollOptions } from './polling.ts';
 export type { CallOptions, RetryOptions, Timing } from './retry.ts';
-export { type PoolSplit, type PoolStake, splitPool } from './splitPool.ts';
+export { type PoolRake, type PoolSplit, type PoolStake, splitPool } from './splitPool.ts';
 export { memoryTokenStore, type TokenStore, type Tokens } from './tokens.ts';
 export type { SettledMove, TreasuryClient } from './treasury.ts';
 export type { ServerWalletsClient, WalletsClient } from './wallets.ts';

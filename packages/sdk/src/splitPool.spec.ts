@@ -6,6 +6,9 @@ import { type PoolStake, splitPool } from './splitPool.ts';
 const stakesOf = (...amounts: readonly bigint[]): readonly PoolStake[] =>
   amounts.map((amount, index) => ({ betId: `b${index + 1}`, userId: `usr_${index + 1}`, amount }));
 
+/** From a caller without types. */
+const untyped = (pool: object): Parameters<typeof splitPool>[0] => Object(pool);
+
 const paid = ({ payouts }: ReturnType<typeof splitPool>) => payouts.map(({ payout }) => payout);
 
 describe('a pool that is split', () => {
@@ -27,6 +30,25 @@ describe('a pool that is split', () => {
     expect(splitPool({ stakes: stakesOf(2n, 18n), winners: ['b1'], rakeBps: 500 })).to.deep.include({
       rake: 1n,
     });
+  });
+
+  it('takes a rake in base units as it is', () => {
+    const pool = { stakes: stakesOf(100n, 200n, 300n), winners: ['b1', 'b2'] };
+    expect(splitPool({ ...pool, rake: 30n })).to.deep.equal(splitPool({ ...pool, rakeBps: 500 }));
+    expect(splitPool({ ...pool, rake: 0n })).to.deep.equal(splitPool({ ...pool, rakeBps: 0 }));
+    expect(splitPool({ ...pool, rake: 600n })).to.deep.equal(splitPool({ ...pool, rakeBps: 10_000 }));
+  });
+
+  it('refuses a rake that is not a bigint', () => {
+    const pool = { stakes: stakesOf(9n), winners: ['b1'] };
+    for (const rake of [1, '1', null]) {
+      expect(() => splitPool(untyped({ ...pool, rake })), String(rake)).to.throw(TypeError, /bigint/);
+    }
+  });
+
+  it('refuses a rake in base units and in basis points at once', () => {
+    const pool = { stakes: stakesOf(9n), winners: ['b1'], rake: 0n, rakeBps: 500 };
+    expect(() => splitPool(untyped(pool))).to.throw(RangeError, /not both/);
   });
 
   it('gives what rounding leaves over to those who lost most by it', () => {
@@ -69,6 +91,12 @@ describe('a pool that is split', () => {
       /basis points/,
     ],
     ['has a negative rake', { stakes: stakesOf(1n), winners: ['b1'], rakeBps: -1 }, /basis points/],
+    ['has a rake below 0', { stakes: stakesOf(1n), winners: ['b1'], rake: -1n }, /whole pool/],
+    [
+      'has a rake of one unit too many',
+      { stakes: stakesOf(1n, 2n), winners: ['b1'], rake: 4n },
+      /whole pool/,
+    ],
   ];
   for (const [why, pool, message] of refused) {
     it(`is refused if it ${why}`, () => expect(() => splitPool(pool)).to.throw(RangeError, message));
@@ -98,6 +126,16 @@ describe('a pool that is split', () => {
           const total = payouts.reduce((sum, { payout }) => sum + payout, rake);
           expect(total).to.equal(stakedIn(pool.stakes));
           expect(rake * 10_000n <= stakedIn(pool.stakes) * BigInt(pool.rakeBps)).to.equal(true);
+        }),
+      ));
+
+    it('gives away the whole pool after a rake in base units', () =>
+      fc.assert(
+        fc.property(pools, fc.bigInt(0n, 2n ** 80n), ({ stakes, winners }, some) => {
+          const rake = some % (stakedIn(stakes) + 1n);
+          const split = splitPool({ stakes, winners, rake });
+          expect(split.rake).to.equal(rake);
+          expect(split.payouts.reduce((sum, { payout }) => sum + payout, rake)).to.equal(stakedIn(stakes));
         }),
       ));
 
