@@ -1,10 +1,9 @@
 /** The real program as child processes that die by SIGKILL: sent by themselves at a fail point, or by us. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FailPointName } from '@coffer/kernel';
-import { eventually } from '@coffer/testing';
+import { COMPILE_CACHE, eventually } from '@coffer/testing';
 
 const PROGRAM = join(import.meta.dirname, '../../services/coffer/bin/coffer.mjs');
 const KEPT_CHARACTERS = 20_000;
@@ -37,7 +36,7 @@ export function createNodes(variables: Readonly<Record<string, string>>) {
       env: {
         PATH,
         HOME,
-        NODE_COMPILE_CACHE: join(tmpdir(), 'coffer-spec-compile-cache'),
+        NODE_COMPILE_CACHE: COMPILE_CACHE,
         PORT: '0',
         ...variables,
         ...more,

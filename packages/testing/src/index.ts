@@ -1,3 +1,4 @@
+export * from './compileCache.ts';
 export * from './endAtFirstFailure.ts';
 export * from './eventFixtures.ts';
 export * from './eventStores.ts';

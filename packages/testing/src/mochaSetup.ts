@@ -1,12 +1,14 @@
 /** Run by mocha before and after its specs. */
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { COMPILE_CACHE } from './compileCache.ts';
 import { endEventStores, leftOut } from './eventStores.ts';
 import { leakHooks } from './leaks.ts';
+import { memoryFolder } from './memoryFolder.ts';
 import { stopSharedServer } from './postgres.ts';
 
-// The workers of a parallel run load mostly the same modules, and so do the processes that specs start.
-process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'coffer-spec-compile-cache');
+// For the workers of a parallel run and the processes that specs start, too.
+process.env.NODE_COMPILE_CACHE = COMPILE_CACHE;
+const folder = process.env.TMPDIR ?? memoryFolder();
+if (folder !== undefined) process.env.TMPDIR = folder;
 
 export const mochaHooks = leakHooks();
 

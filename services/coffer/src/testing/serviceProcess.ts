@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Role } from '@coffer/host';
-import { endEventStores, eventStoreUrlOf, eventually } from '@coffer/testing';
+import { COMPILE_CACHE, endEventStores, eventStoreUrlOf, eventually } from '@coffer/testing';
 import { z } from 'zod';
 
 const PROGRAM = fileURLToPath(import.meta.resolve('../../bin/coffer.mjs'));
@@ -179,7 +179,7 @@ export function serviceProcesses(): ServiceProcesses {
       env: {
         PATH,
         HOME,
-        NODE_COMPILE_CACHE: join(tmpdir(), 'coffer-spec-compile-cache'),
+        NODE_COMPILE_CACHE: COMPILE_CACHE,
         COFFER_IDENTITY_KEY: IDENTITY_KEY,
         ...variables,
       },
