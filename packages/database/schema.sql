@@ -861,7 +861,7 @@ table records.webhook_deliveries
   constraint webhook_deliveries_pkey PRIMARY KEY (subscription_id, sequence)
   constraint webhook_deliveries_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))
   CREATE INDEX webhook_deliveries_by_event ON records.webhook_deliveries USING btree (app_id, sequence)
-  CREATE INDEX webhook_deliveries_due ON records.webhook_deliveries USING btree (subscription_id, ((attempts > 0)), next_attempt_at) WHERE (state = 'pending'::text)
+  CREATE INDEX webhook_deliveries_due ON records.webhook_deliveries USING btree (subscription_id, LEAST(attempts, 1), next_attempt_at) WHERE (state = 'pending'::text)
   CREATE INDEX webhook_deliveries_failed ON records.webhook_deliveries USING btree (subscription_id, sequence) WHERE (state = 'failed'::text)
   CREATE UNIQUE INDEX webhook_deliveries_pkey ON records.webhook_deliveries USING btree (subscription_id, sequence)
 

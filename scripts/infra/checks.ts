@@ -64,6 +64,8 @@ const KEPT_IN_DATA_FOLDER = ['COFFER_SECRETS_KEY', 'COFFER_IDENTITY_KEY', 'COFFE
 
 /** They read balances, send, or compare the books with the chain. */
 const ASK_A_CHAIN: readonly string[] = ['api', 'chain-worker', 'reconciler'];
+/** Or send to endpoints of apps. */
+const REACH_OUT = [...ASK_A_CHAIN, 'webhook-sender'];
 
 const without = (all: readonly string[], some: readonly string[]) => all.filter((one) => !some.includes(one));
 const sameMembers = (some: readonly string[], others: readonly string[]) =>
@@ -161,7 +163,7 @@ function* roleContainers({ compose, roles, code }: Parts): Iterable<string> {
     if (addresses.length !== (named.some((role) => ASK_A_CHAIN.includes(role)) ? 2 : 0))
       yield `${name} is given ${addresses.length} chains`;
     const reachesOut = service.networks.some((network) => compose.networks[network]?.internal !== true);
-    if (reachesOut !== addresses.length > 0)
+    if (reachesOut !== named.some((role) => REACH_OUT.includes(role)))
       yield `${name} ${reachesOut ? 'reaches' : 'does not reach'} the outside`;
     if (service.read_only !== true) yield `${name} can write to its file system`;
     const folder = service.environment.COFFER_DATA_DIR;

@@ -1,3 +1,10 @@
 /** What a process may do; by default all of it. Source: architecture, Running it. */
-export const roles = ['api', 'projector', 'process-manager', 'chain-worker', 'reconciler'] as const;
+export const roles = [
+  'api',
+  'projector',
+  'process-manager',
+  'chain-worker',
+  'webhook-sender',
+  'reconciler',
+] as const;
 export type Role = (typeof roles)[number];

@@ -1,10 +1,12 @@
 /** Identifies the caller: credential first (401), then its kind (403). Source: spec, Authentication; contract, Order of checks. */
-import type { AppCaller, Caller, CredentialKind, SessionCaller } from './endpoint.ts';
+import type { AppCaller, Caller, CredentialKind, PortalCaller, SessionCaller } from './endpoint.ts';
 import { reject } from './errors.ts';
 
+type KeyCaller = AppCaller | PortalCaller;
+
 export interface Credentials {
-  /** The app of a live key, undefined for any other text. Callers expect it to be cached. */
-  readonly resolveKey: (token: string) => Promise<AppCaller | undefined> | AppCaller | undefined;
+  /** The app of a live key or portal session token, undefined for any other text. Callers expect it to be cached. */
+  readonly resolveKey: (token: string) => Promise<KeyCaller | undefined> | KeyCaller | undefined;
   /** The player of a currently valid access token, undefined for any other text. */
   readonly resolveSession: (token: string) => Promise<SessionCaller | undefined> | SessionCaller | undefined;
   /** In constant time. */
@@ -16,7 +18,7 @@ const MAX_TOKEN_LENGTH = 4096;
 
 /**
  * The caller of an endpoint that takes `kind`. Throws `auth/missing_credentials`, `auth/wrong_credential_kind`, and
- * `auth/invalid_session` where a session is taken, otherwise `auth/invalid_key`. An endpoint without a credential
+ * `auth/invalid_session` where a session of either kind is taken, otherwise `auth/invalid_key`. An endpoint without a credential
  * ignores any that is sent.
  */
 export function authenticate(
@@ -59,6 +61,7 @@ const CREDENTIAL_OF = {
   publishable: 'pk',
   session: 'session',
   operator: 'operator',
+  portal: 'portal',
 } as const satisfies Record<Caller['kind'], CredentialKind>;
 
 const INVALID = {
@@ -66,6 +69,7 @@ const INVALID = {
   pk: 'auth/invalid_key',
   operator: 'auth/invalid_key',
   session: 'auth/invalid_session',
+  portal: 'auth/invalid_session',
 } as const;
 
 /** Three parts separated by dots. */
@@ -84,5 +88,6 @@ function bearerToken(authorization: string | undefined): string | undefined {
 export function actorOf(caller: Caller | undefined): string {
   if (!caller) return 'anonymous';
   if (caller.kind === 'operator') return 'operator';
+  if (caller.kind === 'portal') return `portal:${caller.role}`;
   return caller.kind === 'session' ? `user:${caller.userId}` : `key:${caller.keyId}`;
 }

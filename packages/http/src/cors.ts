@@ -47,7 +47,9 @@ export interface Cors {
 
 export function createCors(origins: AllowedOrigins): Cors {
   const isAllowed = (origin: string, caller: Caller | undefined): MaybePromise<boolean> =>
-    caller && caller.kind !== 'operator' ? origins.ofApp(caller, origin) : origins.ofAnyApp(origin);
+    caller && caller.kind !== 'operator' && caller.kind !== 'portal'
+      ? origins.ofApp(caller, origin)
+      : origins.ofAnyApp(origin);
 
   return {
     headersFor: (origin, caller) => {

@@ -9,7 +9,8 @@ function commonErrors(endpoint: Endpoint): readonly string[] {
   const { credential, method, rateLimit } = endpoint;
   const codes = ['service/internal', 'service/overloaded', 'service/unavailable'];
   if (credential !== 'none') {
-    const invalid = credential === 'session' ? 'auth/invalid_session' : 'auth/invalid_key';
+    const invalid =
+      credential === 'session' || credential === 'portal' ? 'auth/invalid_session' : 'auth/invalid_key';
     codes.push('auth/missing_credentials', invalid, 'auth/wrong_credential_kind');
   }
   if (takesBody(endpoint)) {

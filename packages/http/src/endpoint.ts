@@ -32,13 +32,20 @@ export interface SessionCaller {
   readonly authenticatedAt: string;
 }
 
-export type Caller = AppCaller | OperatorCaller | SessionCaller;
+/** Somebody at the portal of one app, in both its environments, by a portal session token. */
+export interface PortalCaller {
+  readonly kind: 'portal';
+  readonly appId: string;
+  readonly role: 'viewer' | 'admin';
+}
+
+export type Caller = AppCaller | OperatorCaller | SessionCaller | PortalCaller;
 
 /**
  * `sk`, `pk`: an app's key. `session`: a player's access token. `operator`: the installation's operator token
- * (admin API).
+ * (admin API). `portal`: a portal session token of the app in the path.
  */
-export type CredentialKind = 'sk' | 'pk' | 'session' | 'operator' | 'none';
+export type CredentialKind = 'sk' | 'pk' | 'session' | 'operator' | 'portal' | 'none';
 
 export interface RequestContext {
   readonly requestId: string;
@@ -74,7 +81,9 @@ type CallerOf<Credential extends CredentialKind> = Credential extends 'sk' | 'pk
     ? SessionCaller
     : Credential extends 'operator'
       ? OperatorCaller
-      : undefined;
+      : Credential extends 'portal'
+        ? PortalCaller
+        : undefined;
 
 interface EndpointRequest<Credential extends CredentialKind, Params, Query, Body> {
   readonly caller: CallerOf<Credential>;

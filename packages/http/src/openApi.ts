@@ -74,6 +74,7 @@ const SECURITY: Readonly<Record<CredentialKind, readonly Readonly<Record<string,
   pk: [{ publishableKey: [] }],
   session: [{ accessToken: [] }],
   operator: [{ operatorToken: [] }],
+  portal: [{ portalToken: [] }],
   none: [],
 };
 
@@ -85,6 +86,11 @@ const SECURITY_SCHEMES = {
     scheme: 'bearer',
     bearerFormat: 'JWT',
     description: "A player's access token, from a sign-in or a refresh.",
+  },
+  portalToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A portal session token (pst_…) of the app, from `coffer portal token`.',
   },
   operatorToken: { type: 'http', scheme: 'bearer', description: "The installation's operator token." },
 };

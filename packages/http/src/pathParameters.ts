@@ -19,6 +19,7 @@ const KNOWN: Readonly<Record<string, z.ZodType>> = {
   sessionId: idText('ses'),
   walletId: idText('wlt'),
   moveId: idText('mov'),
+  webhookId: idText('whk'),
 };
 const ANY_NAME = z.string().min(1).meta({ example: 'example' });
 

@@ -11,6 +11,7 @@ import { portalEndpoints } from './endpoints/portalEndpoints.ts';
 import { portalErrors } from './errors.ts';
 import { createKeyring } from './keyring.ts';
 import { portalMigrations } from './migrations.ts';
+import { createPortalTokens, isPortalToken } from './portalTokens.ts';
 import { createReadModelTasks } from './readModelTasks.ts';
 import { createSkips } from './skips.ts';
 
@@ -32,6 +33,7 @@ export const portalContext = defineContext({
     handler,
     clock,
     secretBox,
+    secretsKey,
     logger,
     whole,
     acceptsLoopback,
@@ -42,6 +44,7 @@ export const portalContext = defineContext({
       clock,
       onWriteFailure: (error) => logger.warn({ err: error }, 'the time a key was last used was not kept'),
     });
+    const portalTokens = createPortalTokens({ secretsKey, clock });
     const skips = createSkips({
       handler,
       store,
@@ -71,7 +74,8 @@ export const portalContext = defineContext({
           ),
       },
       serves: {
-        resolveKey: keyring.resolveKey,
+        resolveKey: (token) =>
+          isPortalToken(token) ? portalTokens.resolve(token) : keyring.resolveKey(token),
         allowedOrigins: createAllowedOrigins(pool, { directory, acceptsLoopback }),
         isSkipped: skips.isSkipped,
       },
@@ -84,6 +88,7 @@ export const portalContext = defineContext({
         readModels,
         skips,
         mints,
+        portalTokens,
       }),
       workers: [
         { start: () => ({ stop: () => keyring.close() }) },

@@ -6,6 +6,10 @@ export const portalErrors = {
     status: 404,
     message: 'There is no such app. `coffer apps list` lists the apps.',
   },
+  'portal/role_not_allowed': {
+    status: 403,
+    message: 'This portal session may look at the app, but change nothing. Changes take the role admin.',
+  },
   'portal/environment_not_found': {
     status: 404,
     message: 'The environment in the path must be "test" or "live".',

@@ -11,6 +11,7 @@ export type { Mints } from './endpoints/options.ts';
 export { momentOf, type PastMoment, type PastPlaceOf, pastMoment } from './endpoints/pastMoment.ts';
 export { streamFilter } from './endpoints/streams.ts';
 export { currencyOf, PLACE_ERRORS, placeOf } from './endpoints/subject.ts';
+export { PORTAL_ERRORS, portalAppOf, requireAdmin } from './endpoints/tokens.ts';
 export { portalErrors } from './errors.ts';
 export { type ImportedLog, importLog, type LogImport } from './importLog.ts';
 

@@ -1,8 +1,57 @@
 /** Webhooks: facts of the log, numbered per app, signed and delivered to the endpoints of its owner. */
-import { defineContext } from '@coffer/host';
+import { defineContext, type Platform } from '@coffer/host';
+import { webhookErrors } from './errors.ts';
+import { managementEndpoints } from './managementRoutes.ts';
 import { webhookMigrations } from './migrations.ts';
+import type { Reach } from './sending/endpointUrl.ts';
+import { createPoster } from './sending/post.ts';
+import { type Sender, startSender } from './sending/sender.ts';
+import { createTargets, type ReachOf } from './sending/targets.ts';
+import { createSubscriptions } from './subscriptions.ts';
+
+/** Provided by the installation. */
+export interface WebhooksGiven {
+  /** What endpoints may be; those for live events alone are never on this machine unless it is `insecure`. */
+  readonly webhookReach: Reach;
+}
 
 export const webhooksContext = defineContext({
   name: 'webhooks',
+  errors: webhookErrors,
   migrations: [webhookMigrations],
+  create({ pool, clock, secretBox, logger, webhookReach }: Platform & WebhooksGiven) {
+    const reachOf: ReachOf = (environment) =>
+      environment === 'live' && webhookReach === 'loopback' ? 'public' : webhookReach;
+    const targets = createTargets({ pool, secretBox, reachOf });
+    const subscriptions = createSubscriptions({ secretBox, reachOf });
+    const testPoster = createPoster();
+    let sender: Sender | undefined;
+    return {
+      endpoints: managementEndpoints({
+        pool,
+        clock,
+        subscriptions,
+        targets,
+        poster: testPoster,
+        wakeSender: () => sender?.wake(),
+      }),
+      workers: [
+        { start: () => ({ stop: () => testPoster.close() }) },
+        {
+          role: 'webhook-sender',
+          start() {
+            sender = startSender({
+              pool,
+              clock,
+              poster: createPoster(),
+              targets,
+              onTrouble: (error) =>
+                logger.warn({ err: error }, 'webhooks wait: their queue cannot be reached'),
+            });
+            return { stop: sender.stop };
+          },
+        },
+      ],
+    };
+  },
 });

@@ -1,2 +1,2 @@
-export { webhooksContext } from './context.ts';
+export { type WebhooksGiven, webhooksContext } from './context.ts';
 export { webhookMigrations } from './migrations.ts';

@@ -142,6 +142,7 @@ const plainVariables = z.object({
   COFFER_STORE_GATEWAY_PASSWORD: z.string().min(8, 'must have at least 8 characters').optional(),
   COFFER_STORE_GATEWAY_WRITABLE: flag.default(false),
   COFFER_STORE_GATEWAY_TLS: flag.default(true),
+  COFFER_WEBHOOKS_ALLOW_INSECURE: flag.default(false),
   COFFER_FAIL_POINT: failPointName.optional(),
 });
 
@@ -246,6 +247,7 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
     /** 0: no scrub. */
     scrubPassMs: variables.COFFER_SCRUB_PASS_SECONDS * 1000,
     storeGateway: storeGatewayFrom(variables),
+    webhooksAllowInsecure: variables.COFFER_WEBHOOKS_ALLOW_INSECURE,
     failPoint: variables.COFFER_FAIL_POINT,
   };
 }

@@ -7,6 +7,7 @@ import type { Mints } from '@coffer/portal';
 import type { ReconcileNeeds } from '@coffer/reconcile';
 import type { OpenChains } from '@coffer/solana';
 import type { MasterKey, MasterKeys } from '@coffer/wallets';
+import type { WebhooksGiven } from '@coffer/webhooks';
 import type { Config } from './config.ts';
 
 export interface InstallationOptions {
@@ -34,6 +35,7 @@ export interface Installation {
   readonly movePolicy: Partial<MovePolicy>;
   readonly feePayerLowLamports: bigint;
   readonly mail: MailTransport | undefined;
+  readonly webhookReach: WebhooksGiven['webhookReach'];
   readonly reconcileSchedule: string;
   readonly fullReconcileSchedule: string | undefined;
   readonly scrubPassMs: number;
@@ -54,6 +56,11 @@ export function installationOf(options: InstallationOptions): Installation {
     movePolicy: config.chain.policy,
     feePayerLowLamports: config.chain.feePayerLowLamports,
     mail: mailTransport(config),
+    webhookReach: config.webhooksAllowInsecure
+      ? 'insecure'
+      : config.databaseUrl === undefined
+        ? 'loopback'
+        : 'public',
     reconcileSchedule,
     fullReconcileSchedule,
     scrubPassMs,

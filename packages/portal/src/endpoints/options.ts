@@ -5,6 +5,7 @@ import type { Clock, Environment, SecretBox } from '@coffer/kernel';
 import type { AdminTransaction } from '../adminActions.ts';
 import type { AppDirectory } from '../appDirectory.ts';
 import type { Currency } from '../currencies.ts';
+import type { PortalTokens } from '../portalTokens.ts';
 import type { ReadModelTasks } from '../readModelTasks.ts';
 import type { EventSkips } from '../skips.ts';
 
@@ -34,4 +35,5 @@ export interface PortalOptions {
   readonly skips: Pick<EventSkips, 'skip'>;
   readonly mints: Mints;
   readonly transaction: AdminTransaction;
+  readonly portalTokens: Pick<PortalTokens, 'issue'>;
 }

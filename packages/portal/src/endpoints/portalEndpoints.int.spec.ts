@@ -32,6 +32,7 @@ describe('the admin API', () => {
         mints: { ensure: async ({ code }) => void added.push(code), checkOn: () => undefined, errors: [] },
         readModels: { listConsumers: async () => [], rebuild: unasked },
         skips: { skip: unasked },
+        portalTokens: { issue: unasked },
       }),
       catalog: portalErrors,
       isOperatorToken: (token) => token === TOKEN,

@@ -8,6 +8,7 @@ import type { PortalOptions } from './options.ts';
 import { projectionEndpoints } from './projections.ts';
 import { settingEndpoints } from './settings.ts';
 import { streamEndpoints } from './streams.ts';
+import { tokenEndpoints } from './tokens.ts';
 
 export function portalEndpoints(dependencies: Omit<PortalOptions, 'transaction'>): readonly Endpoint[] {
   const { pool, clock } = dependencies;
@@ -19,5 +20,6 @@ export function portalEndpoints(dependencies: Omit<PortalOptions, 'transaction'>
     ...settingEndpoints(options),
     ...streamEndpoints(options),
     ...projectionEndpoints(options),
+    ...tokenEndpoints(options),
   ];
 }

@@ -65,7 +65,8 @@ create table records.webhook_deliveries (
   next_attempt_at timestamptz not null,
   primary key (subscription_id, sequence)
 );
-create index webhook_deliveries_due on records.webhook_deliveries (subscription_id, (attempts > 0), next_attempt_at)
+-- First attempts apart from retries.
+create index webhook_deliveries_due on records.webhook_deliveries (subscription_id, least(attempts, 1), next_attempt_at)
   where state = 'pending';
 create index webhook_deliveries_failed on records.webhook_deliveries (subscription_id, sequence)
   where state = 'failed';

@@ -10,7 +10,7 @@ import {
 } from './endpointUrl.ts';
 
 /** Why there was no answer, as far as the owner of the endpoint may know. */
-const POST_ERRORS = [
+export const POST_ERRORS = [
   'url_not_allowed',
   'host_not_found',
   'connection_refused',
@@ -29,7 +29,7 @@ export interface Posting {
   readonly body: Uint8Array;
 }
 
-interface PostOutcome {
+export interface PostOutcome {
   /** Null if there was no whole answer. */
   readonly status: number | null;
   /** Null if there was an answer, whatever it says. */
@@ -55,10 +55,14 @@ interface PosterOptions {
 }
 
 /** Source: spec, Limits. */
-const TIMEOUT_MS = 10_000;
+export const TIMEOUT_MS = 10_000;
 /** Enough for an error page, too little to be worth sending: what follows is not read. */
 const MAX_ANSWER_BYTES = 16 * 1024;
 const ANSWER_HEAD_BYTES = 1_024;
+
+/** Source: spec, Delivery and retry. */
+export const isDelivered = ({ status }: Pick<PostOutcome, 'status'>): boolean =>
+  status !== null && status >= 200 && status < 300;
 
 class UrlNotAllowed extends Error {}
 class TimedOut extends Error {}

@@ -2,7 +2,7 @@
 import type { Writable } from 'node:stream';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type AdminApi, createAdminApi, type TaskOptions } from './adminApi.ts';
-import { findConnection, type Variables } from './connection.ts';
+import { type Connection, findConnection, type Variables } from './connection.ts';
 import { CommandFailure, EXIT } from './failure.ts';
 import { tableOf, write } from './output.ts';
 import { displayProgress, type ProgressDisplay } from './progress.ts';
@@ -17,6 +17,7 @@ export interface CliSurroundings {
 
 export interface Cli {
   readonly api: AdminApi;
+  readonly connect: () => Promise<Connection>;
   readonly stdout: Writable;
   /** Prints the answer as JSON with `--json`, otherwise as a table. */
   readonly print: (command: Command, answer: unknown, table?: (answer: unknown) => string) => Promise<void>;
@@ -34,12 +35,14 @@ export interface Cli {
 }
 
 export function createCli({ variables, workingFolder, stdout, stderr }: CliSurroundings): Cli {
-  const api = createAdminApi(() => findConnection(variables, workingFolder));
+  const connect = () => findConnection(variables, workingFolder);
+  const api = createAdminApi(connect);
   const print: Cli['print'] = (command, answer, table = tableOf) =>
     write(stdout, `${wantsJson(command) ? JSON.stringify(answer, null, 2) : table(answer)}\n`);
 
   return {
     api,
+    connect,
     stdout,
     print,
     progress: () => displayProgress(stderr),

@@ -139,6 +139,11 @@ describe('the command line', () => {
         'POST /app/app_1/test/pools/round-1/refund',
         { reason: 'rained out' },
       ],
+      [
+        'portal token --app app_1 --role viewer --ttl 60',
+        'POST /app/app_1/token',
+        { role: 'viewer', ttlSeconds: 60 },
+      ],
       ['streams list --env test', 'GET /streams?environment=test'],
       ['streams show playSession-test.a/b', 'GET /streams/playSession-test.a%2Fb'],
       ['streams verify --env live --app app_1', 'GET /log/verification?environment=live&app=app_1'],

@@ -20,6 +20,7 @@ import { registerSigningKeys } from './commands/signingKeys.ts';
 import { registerStreams } from './commands/streams.ts';
 import { registerUsers } from './commands/users.ts';
 import { registerWallets } from './commands/wallets.ts';
+import { registerPortal, registerWebhooks } from './commands/webhooks.ts';
 import { CommandFailure, EXIT } from './failure.ts';
 import { write } from './output.ts';
 import { runHelp } from './runHelp.ts';
@@ -93,6 +94,8 @@ export function buildProgram(surroundings: CliSurroundings, runService: RunServi
   registerAccounts(program, cli);
   registerSessions(program, cli);
   registerPools(program, cli);
+  registerPortal(program, cli);
+  registerWebhooks(program, cli);
   registerSigningKeys(program, cli);
   registerStreams(program, cli);
   registerReconcile(program, cli);

@@ -12,6 +12,7 @@ const ROLES = {
   projector: 'fills the read models, and extends the hash chain',
   'process-manager': 'finishes flows that touch two streams',
   'chain-worker': 'signs and sends transfers on the chain until they are final',
+  'webhook-sender': 'delivers webhooks',
   reconciler: 'compares books, rows and chain on a schedule',
 } satisfies Record<Role, string>;
 
@@ -57,6 +58,7 @@ const VARIABLES = {
   COFFER_STORE_GATEWAY_PASSWORD: "the password of the gateway's user",
   COFFER_STORE_GATEWAY_WRITABLE: "1: the gateway's clients may append",
   COFFER_STORE_GATEWAY_TLS: '0: the gateway speaks plain text, on loopback and for reading only',
+  COFFER_WEBHOOKS_ALLOW_INSECURE: '1: webhooks may use http, and reach this machine',
   COFFER_FAIL_POINT: 'for tests only: where the process dies',
 } satisfies Record<VariableName, string>;
 

@@ -1,0 +1,172 @@
+/** What became of the deliveries of a subscription, and sending them again. Newest first. */
+import { given, type Queryable, rowsOf, sql } from '@coffer/database';
+import type { EventType } from './domain/eventTypes.ts';
+
+export interface LogFilter {
+  readonly type?: EventType | undefined;
+  readonly objectId?: string | undefined;
+  readonly state?: 'pending' | 'delivered' | 'failed' | undefined;
+  /** When the event happened. */
+  readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
+  /** Only those with a lower number. */
+  readonly before?: bigint | undefined;
+  readonly limit: number;
+}
+
+interface Attempt {
+  readonly number: number;
+  readonly startedAt: Date;
+  readonly durationMs: number | null;
+  readonly status: number | null;
+  /** `unknown`: it is under way, or its sender died. */
+  readonly error: string | null;
+  readonly answerHead: string | null;
+}
+
+interface Delivery {
+  readonly sequence: string;
+  readonly eventId: string;
+  readonly type: EventType;
+  readonly objectId: string;
+  readonly createdAt: Date;
+  readonly state: 'pending' | 'delivered' | 'failed';
+  readonly nextAttemptAt: Date | null;
+}
+
+export async function deliveriesOf(
+  db: Queryable,
+  appId: string,
+  subscriptionId: string,
+  { type, objectId, state, since, until, before, limit }: LogFilter,
+): Promise<readonly (Delivery & { readonly attempts: readonly Attempt[] })[]> {
+  const query = sql('records.webhook_deliveries as d')
+    .join('records.webhook_events as e', (on) => on.on('e.app_id', 'd.app_id').on('e.sequence', 'd.sequence'))
+    .select(
+      sql.raw(`d.sequence, e.event_id as "eventId", e.type, e.object_id as "objectId", e.created_at as "createdAt",
+        d.state, case when d.state = 'pending' then d.next_attempt_at end as "nextAttemptAt"`),
+    )
+    .where(
+      given({
+        'd.subscription_id': subscriptionId,
+        'd.app_id': appId,
+        'e.type': type,
+        'e.object_id': objectId,
+        'd.state': state,
+      }),
+    )
+    .orderBy('d.sequence', 'desc')
+    .limit(limit);
+  if (since) query.where('e.created_at', '>=', since);
+  if (until) query.where('e.created_at', '<', until);
+  if (before !== undefined) query.where('d.sequence', '<', String(before));
+  const deliveries = await rowsOf<Delivery>(db, query);
+  const attempts = await attemptsOf(
+    db,
+    subscriptionId,
+    deliveries.map(({ sequence }) => sequence),
+  );
+  return deliveries.map((delivery) => ({
+    ...delivery,
+    attempts: attempts.filter(({ sequence }) => sequence === delivery.sequence).map(withoutSequence),
+  }));
+}
+
+const withoutSequence = ({ sequence: _, ...attempt }: Attempt & { readonly sequence: string }): Attempt =>
+  attempt;
+
+async function attemptsOf(db: Queryable, subscriptionId: string, sequences: readonly string[]) {
+  const { rows } = await db.query<Attempt & { readonly sequence: string }>(
+    `select sequence, number, started_at as "startedAt", duration_ms as "durationMs", status,
+       case when duration_ms is null then 'unknown' else error end as error, answer_head as "answerHead"
+     from records.webhook_attempts where subscription_id = $1 and sequence = any($2::bigint[])
+     order by sequence, number`,
+    [subscriptionId, sequences],
+  );
+  return rows;
+}
+
+/** So many at once that nobody waits. */
+export const RESENT_AT_ONCE = 1_000;
+
+interface Recipient {
+  readonly id: string;
+  readonly events: readonly EventType[] | null;
+  readonly environment: string | null;
+}
+
+/**
+ * The events of these numbers that are for the subscription are delivered once more, with all attempts ahead of them;
+ * also those from before it was made. Returns how many.
+ */
+export async function resendRange(
+  db: Queryable,
+  appId: string,
+  { id, events, environment }: Recipient,
+  { from, to }: { readonly from: bigint; readonly to: bigint },
+  now: Date,
+): Promise<number> {
+  const { rowCount } = await db.query(
+    `insert into records.webhook_deliveries as d
+       (subscription_id, sequence, app_id, previous_sequence, next_attempt_at)
+     select $2, e.sequence, e.app_id,
+       greatest(lag(e.sequence) over (order by e.sequence),
+         (select max(b.sequence) from records.webhook_deliveries b
+          where b.subscription_id = $2 and b.sequence < e.sequence)),
+       $7
+     from records.webhook_events e
+     where e.app_id = $1 and e.sequence between $3 and $4
+       and ($5::text[] is null or e.type = any($5)) and ($6::text is null or e.environment = $6)
+     on conflict (subscription_id, sequence) do update
+     set state = 'pending', failures = 0, first_attempt_at = null, next_attempt_at = excluded.next_attempt_at
+     where d.state <> 'pending'`,
+    [appId, id, String(from), String(to), events, environment, now],
+  );
+  return rowCount ?? 0;
+}
+
+/** Those that were given up since, the oldest first. Returns how many; more may remain if it is `RESENT_AT_ONCE`. */
+export async function resendFailed(
+  db: Queryable,
+  appId: string,
+  subscriptionId: string,
+  since: Date,
+  now: Date,
+): Promise<number> {
+  const { rowCount } = await db.query(
+    `update records.webhook_deliveries d
+     set state = 'pending', failures = 0, first_attempt_at = null, next_attempt_at = $4
+     from (select d.sequence from records.webhook_deliveries d
+       join records.webhook_events e on e.app_id = d.app_id and e.sequence = d.sequence
+       where d.subscription_id = $2 and d.app_id = $1 and d.state = 'failed' and e.created_at >= $3
+       order by d.sequence limit ${RESENT_AT_ONCE} for update of d) as failed
+     where d.subscription_id = $2 and d.sequence = failed.sequence`,
+    [appId, subscriptionId, since, now],
+  );
+  return rowCount ?? 0;
+}
+
+/** Of the last day, but for what waits now. */
+export async function statisticsOf(db: Queryable, subscriptionId: string, now: Date) {
+  const since = new Date(now.getTime() - 24 * 60 * 60_000);
+  const { rows } = await db.query<{
+    pending: number;
+    attempts: number;
+    succeeded: number;
+    p50DurationMs: number | null;
+    p99DurationMs: number | null;
+  }>(
+    `select
+       (select count(*)::integer from records.webhook_deliveries
+        where subscription_id = $1 and state = 'pending') as pending,
+       count(*)::integer as attempts,
+       count(*) filter (where status between 200 and 299)::integer as succeeded,
+       percentile_disc(0.5) within group (order by duration_ms) as "p50DurationMs",
+       percentile_disc(0.99) within group (order by duration_ms) as "p99DurationMs"
+     from records.webhook_attempts where subscription_id = $1 and started_at >= $2 and duration_ms is not null`,
+    [subscriptionId, since],
+  );
+  const [row] = rows;
+  if (!row) throw new Error('An aggregate without a row.');
+  return row;
+}

@@ -1,0 +1,146 @@
+/**
+ * Delivers what is due. One loop writes what ended and claims what begins, in statements for all lanes together; the
+ * attempts themselves run beside it.
+ */
+import type { Pool } from '@coffer/database';
+import type { Clock } from '@coffer/kernel';
+import { envelopeBytes } from '../domain/envelope.ts';
+import { type Claimed, claimDue, type EndedAttempt, recordEnded, sweepDeleted } from './deliveries.ts';
+import { createLanes } from './lanes.ts';
+import { isDelivered, type Poster } from './post.ts';
+import { signedHeaders } from './signature.ts';
+import type { Target, Targets } from './targets.ts';
+
+export interface Sender {
+  /** Something may be due. */
+  readonly wake: () => void;
+  /** Waits a moment for the attempts under way; what they have not ended by then is attempted again. */
+  readonly stop: () => Promise<void>;
+}
+
+interface SenderOptions {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly poster: Poster;
+  readonly targets: Targets;
+  readonly onTrouble: (error: unknown) => void;
+  /** How often to look for what another process made due. Default 200. */
+  readonly pollMs?: number;
+  /** How long a stop waits for attempts under way. Default 3,000. */
+  readonly stopGraceMs?: number;
+}
+
+const TROUBLE_PAUSE_MS = 1_000;
+const SWEEP_INTERVAL_MS = 10_000;
+
+export function startSender({
+  pool,
+  clock,
+  poster,
+  targets,
+  onTrouble,
+  pollMs = 200,
+  stopGraceMs = 3_000,
+}: SenderOptions): Sender {
+  const lanes = createLanes();
+  const underWay = new Set<Promise<void>>();
+  let ended: EndedAttempt[] = [];
+  let isStopping = false;
+  let wake: () => void = () => undefined;
+  let isAwake = false;
+  let sweptAtMs = Number.NEGATIVE_INFINITY;
+
+  async function run(): Promise<void> {
+    while (!isStopping) {
+      isAwake = false;
+      try {
+        await recordWhatEnded();
+        await sweepNowAndThen();
+        await begin(await claimDue(pool, lanes.bounds(), clock()));
+        await pause(pollMs);
+      } catch (error) {
+        onTrouble(error);
+        isAwake = false;
+        await pause(TROUBLE_PAUSE_MS);
+      }
+    }
+  }
+
+  async function begin(claimed: readonly Claimed[]): Promise<void> {
+    if (claimed.length === 0) return;
+    const found = await targets.of(claimed);
+    for (const one of claimed) {
+      const target = found.get(one.subscriptionId);
+      // Changed or deleted this very moment: what is left of it counts as broken off, and is claimed again if need be.
+      if (!target) continue;
+      lanes.begin(one.subscriptionId);
+      const attempt = attemptOf(one, target).finally(() => underWay.delete(attempt));
+      underWay.add(attempt);
+    }
+  }
+
+  async function attemptOf(
+    { subscriptionId, sequence, number, previousSequence, eventId: id, type, body: text }: Claimed,
+    { url, reach, secretsAt }: Target,
+  ): Promise<void> {
+    const at = clock();
+    const body = envelopeBytes(text, previousSequence === null ? null : Number(previousSequence));
+    const headers = signedHeaders({ id, type, body }, secretsAt(at), at);
+    const outcome = await poster.post({ url, reach, headers, body });
+    const succeeded = isDelivered(outcome);
+    lanes.end(subscriptionId, succeeded);
+    ended.push({ subscriptionId, sequence, number, succeeded, ...outcome });
+    rouse();
+  }
+
+  async function recordWhatEnded(): Promise<void> {
+    const some = ended;
+    if (some.length === 0) return;
+    ended = [];
+    try {
+      await recordEnded(pool, some, clock());
+    } catch (error) {
+      ended = [...some, ...ended];
+      throw error;
+    }
+  }
+
+  async function sweepNowAndThen(): Promise<void> {
+    if (performance.now() - sweptAtMs < SWEEP_INTERVAL_MS) return;
+    sweptAtMs = performance.now();
+    await sweepDeleted(pool);
+  }
+
+  function rouse(): void {
+    isAwake = true;
+    wake();
+  }
+
+  async function pause(ms: number): Promise<void> {
+    if (isAwake || isStopping) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  const running = run();
+  return {
+    wake: rouse,
+    async stop() {
+      isStopping = true;
+      wake();
+      await running;
+      const grace = AbortSignal.timeout(stopGraceMs);
+      const timeUp = new Promise<void>((resolve) => grace.addEventListener('abort', () => resolve()));
+      await Promise.race([Promise.all(underWay), timeUp]);
+      const inTime = ended;
+      ended = [];
+      await poster.close();
+      if (inTime.length > 0) await recordEnded(pool, inTime, clock()).catch(onTrouble);
+    },
+  };
+}

@@ -1,0 +1,123 @@
+import { type Command, Option } from 'commander';
+import { z } from 'zod';
+import { type AdminApi, createAdminApi, pathOf } from '../adminApi.ts';
+import { appOption, type Cli, environmentOption, wholeNumber } from '../cli.ts';
+import { isRow, rowsTable } from '../output.ts';
+
+interface WebhookOptions {
+  readonly app: string;
+  readonly webhook: string;
+}
+
+const webhookOption = () => new Option('--webhook <id>', 'the subscription').makeOptionMandatory();
+const issued = z.object({ token: z.string() });
+
+export function registerPortal(program: Command, { api, print }: Cli): void {
+  program
+    .command('portal')
+    .description('sessions of the portal')
+    .command('token')
+    .description('issue a portal session token for an app')
+    .addOption(appOption())
+    .addOption(new Option('--role <role>', 'what it may do').choices(['viewer', 'admin']))
+    .option('--ttl <seconds>', 'how long it is valid', wholeNumber)
+    .action(async ({ app, role, ttl }: { app: string; role?: string; ttl?: number }, command: Command) => {
+      await print(command, await api.post(pathOf('app', app, 'token'), { role, ttlSeconds: ttl }));
+    });
+}
+
+export function registerWebhooks(program: Command, { api, connect, print }: Cli): void {
+  const webhooks = program.command('webhooks').description('endpoints that are told what happens in an app');
+
+  /** As the portal of the app: each command has a session of its own. */
+  const portalOf = (app: string): AdminApi =>
+    createAdminApi(async () => {
+      const { baseUrl } = await connect();
+      const { token } = issued.parse(await api.post(pathOf('app', app, 'token'), { ttlSeconds: 60 }));
+      return { baseUrl, token };
+    });
+  const path = (app: string, ...rest: readonly string[]) => pathOf('app', app, 'webhooks', ...rest);
+  const ofOne = (name: string) => webhooks.command(name).addOption(appOption()).addOption(webhookOption());
+
+  webhooks
+    .command('list')
+    .description('list the subscriptions of an app')
+    .addOption(appOption())
+    .action(async ({ app }: { app: string }, command: Command) => {
+      await print(command, await portalOf(app).get(path(app)), (found) =>
+        rowsTable(Array.isArray(found) ? found.filter(isRow) : []),
+      );
+    });
+
+  webhooks
+    .command('create')
+    .description('subscribe an endpoint; its secret is printed once')
+    .addOption(appOption())
+    .requiredOption('--url <url>', 'where events are sent')
+    .option('--events <types>', 'their types, separated by commas; by default all')
+    .addOption(environmentOption())
+    .action(
+      async (
+        { app, url, events, env }: { app: string; url: string; events?: string; env?: string },
+        command: Command,
+      ) => {
+        const body = { url, events: events?.split(',').map((type) => type.trim()), environment: env };
+        await print(command, await portalOf(app).post(path(app), body));
+      },
+    );
+
+  ofOne('rotate')
+    .description('replace the secret; both sign for 24 hours')
+    .action(async ({ app, webhook }: WebhookOptions, command: Command) => {
+      await print(command, await portalOf(app).post(path(app, webhook, 'rotate'), {}));
+    });
+
+  ofOne('test')
+    .description('send a test event, and print what came back')
+    .option('--type <type>', 'the type of the event')
+    .action(async ({ app, webhook, type }: WebhookOptions & { type?: string }, command: Command) => {
+      await print(command, await portalOf(app).post(path(app, webhook, 'test'), { type }));
+    });
+
+  ofOne('log')
+    .description('list deliveries with their attempts, the newest first')
+    .addOption(new Option('--state <state>', 'only these').choices(['pending', 'delivered', 'failed']))
+    .option('--type <type>', 'only events of this type')
+    .option('--object <id>', 'only events about this user, wallet or move')
+    .option('--limit <number>', 'how many', wholeNumber)
+    .action(
+      async (
+        {
+          app,
+          webhook,
+          state,
+          type,
+          object,
+          limit,
+        }: WebhookOptions & { state?: string; type?: string; object?: string; limit?: number },
+        command: Command,
+      ) => {
+        const query = {
+          state,
+          type,
+          objectId: object,
+          limit: limit === undefined ? undefined : String(limit),
+        };
+        await print(command, await portalOf(app).get(path(app, webhook, 'deliveries'), query));
+      },
+    );
+
+  ofOne('resend')
+    .description('deliver events again: by number, or what failed since a time')
+    .option('--from <sequence>', 'the first one', wholeNumber)
+    .option('--to <sequence>', 'the last one', wholeNumber)
+    .option('--failed-since <time>', 'what was given up, of events since then')
+    .action(
+      async (
+        { app, webhook, ...which }: WebhookOptions & { from?: number; to?: number; failedSince?: string },
+        command: Command,
+      ) => {
+        await print(command, await portalOf(app).post(path(app, webhook, 'resend'), which));
+      },
+    );
+}
