@@ -2,7 +2,7 @@
  * Texts that callers choose, found again by the 128 bits that stand for them, with a few words about each: in blocks of
  * memory that the garbage collector does not walk.
  */
-import { createHash, randomInt } from 'node:crypto';
+import { hash, randomInt } from 'node:crypto';
 
 /** Four words of 32 bits. */
 export type KeyWords = Uint32Array;
@@ -14,15 +14,20 @@ const UUID_LENGTH = 36;
 const SEED = randomInt(2 ** 32);
 
 const scratch = new Uint32Array(WORDS);
+/** Whose words these are. */
+let scratchText: string | undefined;
 
 /**
  * A UUID in its canonical form is its own key; any other text has the first half of its SHA-256. The words are
  * overwritten by the next call.
  */
 export function keyWordsOf(text: string): KeyWords {
+  // A decider looks for a key and then adds it.
+  if (text === scratchText) return scratch;
+  scratchText = text;
   if (text.length === UUID_LENGTH && readUuid(text)) return scratch;
-  const hash = createHash('sha256').update(text).digest();
-  for (let word = 0; word < WORDS; word++) scratch[word] = hash.readUInt32LE(word * 4);
+  const digest = hash('sha256', text, 'buffer');
+  for (let word = 0; word < WORDS; word++) scratch[word] = digest.readUInt32LE(word * 4);
   return scratch;
 }
 
