@@ -32,7 +32,8 @@ interface SettlementFigures {
 const CONNECTIONS = 256;
 const BETS_BESIDE_CONNECTIONS = 64;
 const PLAYERS = 500;
-const LOCKS_PER_TURN = 4_000;
+/** So many that opening the connections does not count. */
+const LOCKS_PER_TURN = 12_000;
 const SPREAD_POOLS = 1_000;
 /** The most that a pool takes. */
 const FULL_POOL = 20_000;
