@@ -4,6 +4,7 @@
  */
 import { type RecordedEvent, StoreAbsentError } from '@coffer/event-store';
 import { expect } from 'chai';
+import { manyAtATime } from './credits.ts';
 import {
   CHIP,
   createPoolWorld,
@@ -173,34 +174,23 @@ describe('a process that dies', () => {
     });
   }
 
-  it('in the middle of 20,000 credits leaves the others to the next, and each is made once', async () => {
+  it('in the middle of the credits of 20,000 players leaves the others to the next, and each is made once', async () => {
     const world = await createPoolWorld();
     const [node] = world.nodes;
-    const players = await Promise.all(Array.from({ length: 100 }, () => world.newPlayer(200n)));
-    const stakes = players.flatMap((userId, player) =>
-      Array.from({ length: 200 }, (_, bet) => ({ userId, betId: `b-${player}-${bet}` })),
-    );
     const { place } = world;
-    for (let from = 0; from < stakes.length; from += 2_000) {
-      await Promise.all(
-        stakes.slice(from, from + 2_000).map(async ({ userId, betId }) => {
-          await node.pools.lock(
-            place,
-            { poolId: POOL, betId, userId, currency: CHIP, amount: 1n },
-            world.context(),
-          );
-          await node.pools.confirm(place, { poolId: POOL, betId }, world.context());
-        }),
-      );
-    }
+    const stakes: { readonly userId: string; readonly betId: string }[] = [];
+    await manyAtATime([...Array(20_000).keys()], async (bet) => {
+      const stake = { userId: await world.newPlayer(3n), betId: `b${bet}` };
+      const { betId } = stake;
+      stakes.push(stake);
+      await node.pools.lock(place, { poolId: POOL, ...stake, currency: CHIP, amount: 3n }, world.context());
+      await node.pools.confirm(place, { poolId: POOL, betId }, world.context());
+    });
+    // Every other one wins, and the house keeps the sixth part.
+    const payouts = stakes.flatMap((stake, index) => (index % 2 ? [{ ...stake, payout: 5n }] : []));
     const { answer } = await node.pools.settle(
       place,
-      {
-        poolId: POOL,
-        currency: CHIP,
-        rake: 0n,
-        payouts: stakes.map(({ betId, userId }) => ({ betId, userId, payout: 1n })),
-      },
+      { poolId: POOL, currency: CHIP, rake: 10_000n, payouts },
       world.context(),
     );
     expect(answer.credits).to.equal(20_000);
@@ -212,7 +202,7 @@ describe('a process that dies', () => {
       if (!(error instanceof Died)) throw error;
     });
     expect(await closed()).to.be.within(9_000, 19_000);
-    const dying = world.startNode(mortalStore(world.store, { appends: 40, dies: 'after' }));
+    const dying = world.startNode(mortalStore(world.store, { appends: 5_000, dies: 'after' }));
     await world.finish(dying).catch((error: unknown) => {
       if (!(error instanceof Died)) throw error;
     });
