@@ -2,13 +2,13 @@
 import type { Queryable } from '@coffer/database';
 import type { Environment } from '@coffer/kernel';
 
-/** The tables, each with its key columns. Every table has `app_id` and `environment`. */
+/** The tables, each with the columns that name a row to people. Every table has `app_id` and `environment`. */
 export const READ_TABLES: Readonly<Record<string, readonly string[]>> = {
   accounts: ['stream'],
   holds: ['stream', 'hold_id'],
   moves: ['move_id'],
   play_sessions: ['session_id'],
-  pool_stakes: ['stream', 'number'],
+  pool_stakes: ['stream', 'bet_id'],
   pools: ['stream'],
   postings: ['stream', 'revision', 'number'],
   trial_balances: ['book'],

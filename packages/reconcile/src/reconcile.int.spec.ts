@@ -1,11 +1,11 @@
 /** What a reconciliation proves, and what it finds. Source: contract, Ledger, GET /ledger/reconcile. */
-import { randomUUID } from 'node:crypto';
 import type { Pool } from '@coffer/database';
 import { type AppPlace, requireStatus, setUpApp, textOf, verdict } from '@coffer/host/testing';
 import { useLedger } from '@coffer/ledger/testing';
 import { eventually, itLogTable } from '@coffer/testing';
 import { expect } from 'chai';
 import { RECONCILED_CONTEXTS } from './testing/reconciledContexts.ts';
+import { whileTampered } from './testing/whileTampered.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -40,21 +40,6 @@ describe('Reconciling', () => {
       const { json } = await ledger.client.get('/portal/audit/head');
       return json.lagEvents === 0 || undefined;
     });
-
-  /** Runs the statement as someone with the database's password might, and reverts it afterwards. */
-  async function whileTampered(table: string, tamper: string, look: () => Promise<void>): Promise<void> {
-    const kept = `kept_${randomUUID().replaceAll('-', '')}`;
-    await pool.query(`create table ${kept} as table ${table}`);
-    try {
-      const { rowCount } = await pool.query(tamper);
-      expect(rowCount, tamper).to.equal(1);
-      await look();
-    } finally {
-      await pool.query(
-        `delete from ${table}; insert into ${table} select * from ${kept}; drop table ${kept}`,
-      );
-    }
-  }
 
   /** A settled session that was won, an open one, a rolled back bet and a late rollback. */
   async function play(
@@ -227,7 +212,7 @@ describe('Reconciling', () => {
     for (const [what, table, tamper, found] of cases) {
       it(what, async () => {
         const before = requireStatus(await reconcile(), 200);
-        await whileTampered(`${SCHEMA}.${table}`, tamper(), async () => {
+        await whileTampered(pool, `${SCHEMA}.${table}`, tamper(), async () => {
           const answer = await reconcile();
           expect(verdict(answer), answer.text).to.equal('409 ledger/integrity_failed');
           const [discrepancy, ...others] = discrepanciesOf(answer.json.details);
@@ -248,7 +233,7 @@ describe('Reconciling', () => {
     itLogTable(ALTERED, 'an event that its stream does not allow, in a full run', async () => {
       const tamper = `update log.events set data = replace(data, '"amount":"100"', '"amount":"90"')
                        where stream = '${stream()}' and revision = 0`;
-      await whileTampered('log.events', tamper, async () => {
+      await whileTampered(pool, 'log.events', tamper, async () => {
         const told = await operator(true);
         expect(told).to.include({ ok: false, code: 'ledger/integrity_failed' });
         expect(discrepanciesOf(told)[0]).to.include({ check: 'log', subject: `${stream()} 0` });
@@ -270,7 +255,7 @@ describe('Reconciling', () => {
         const account = `account-test.${ledger.app.appId}.${userId}.2`;
         const tamper = `update log.events set data = replace(data, '"payout":"100"', '"payout":"99"')
                        where stream = '${account}' and type = 'HoldClosed'`;
-        await whileTampered('log.events', tamper, async () => {
+        await whileTampered(pool, 'log.events', tamper, async () => {
           for (const isFull of [true, false, true]) {
             const told = await operator(isFull);
             expect(told, JSON.stringify(told)).to.include({ ok: false, code: 'ledger/integrity_failed' });
@@ -296,7 +281,7 @@ describe('Reconciling', () => {
         // Consistent in itself: only the following hold of 100 exceeds what there would be.
         const tamper = `update log.events set data = replace(data, '"100"', '"90"')
                        where stream = '${account}' and revision = 0`;
-        await whileTampered('log.events', tamper, async () => {
+        await whileTampered(pool, 'log.events', tamper, async () => {
           const told = await operator(true);
           expect(discrepanciesOf(told).map(({ check, subject }) => `${check} ${subject}`)).to.deep.equal([
             `log ${account} 0`,
@@ -308,7 +293,7 @@ describe('Reconciling', () => {
 
     it('a checkpoint of the read models that counts other events', async () => {
       const tamper = `update ${SCHEMA}.consumers set ordinal = ordinal + 1 where name = 'readModels'`;
-      await whileTampered(`${SCHEMA}.consumers`, tamper, async () => {
+      await whileTampered(pool, `${SCHEMA}.consumers`, tamper, async () => {
         const answer = await reconcile();
         expect(verdict(answer), answer.text).to.equal('409 ledger/integrity_failed');
         expect(discrepanciesOf(answer.json.details)[0]).to.include({
