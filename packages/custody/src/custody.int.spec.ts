@@ -2,17 +2,20 @@
 import { randomUUID } from 'node:crypto';
 import { createCommandHandler, ourLog } from '@coffer/event-store';
 import { type Answer, type Fields, requireStatus, verdict } from '@coffer/host/testing';
-import { systemClock } from '@coffer/kernel';
+import { encodeMetadata, systemClock } from '@coffer/kernel';
 import { patiently } from '@coffer/testing';
 import { createUsers } from '@coffer/users';
 import { expect } from 'chai';
+import { type PoolEvent, poolEvents } from './domain/pool.events.ts';
+import { poolStream } from './domain/pool.ts';
 import { CHIP, useCustody } from './testing/useCustody.ts';
 
 const CONFLICT = '409 custody/idempotency_conflict';
 const MOST = (2n ** 64n - 1n).toString();
 
 describe('Pools', () => {
-  const custody = useCustody();
+  let nowMs = Date.now();
+  const custody = useCustody({ clock: () => new Date(nowMs) });
   const { lock, confirm, settle, refund, refused, replays, stake, orphan } = custody;
   let poolId: string;
   beforeEach(() => {
@@ -331,7 +334,7 @@ describe('Pools', () => {
   describe('of an app without pool escrow', () => {
     before(() => custody.set({ 'live.poolEscrowEnabled': false }));
 
-    const calls = ['lock', 'confirm', 'settle', 'refund'];
+    const calls = ['lock', 'confirm', 'settle', 'refund', 'reconcile'];
     it('are not there, which is said after route, credential and kind, and before anything else', async () => {
       const { client } = custody.world;
       const { live } = custody.app;
@@ -349,7 +352,7 @@ describe('Pools', () => {
         });
         expect(verdict(answer)).to.equal('404 custody/not_found');
         // The other environment of the app has it.
-        await refused(() => custody.test.post(path, {}), '400 request/invalid');
+        await refused(() => custody.test.post(path, { x: 1 }), '400 request/invalid');
       }
     });
   });
@@ -404,6 +407,51 @@ describe('Pools', () => {
         await refused(() => refund({ poolId, reason }), INVALID);
     });
 
+    it('is refused if a payout is for no confirmed stake of the pool, or one unit is too many', async () => {
+      const player = await stake(poolId, 'b1', '10');
+      await stake(`${poolId}-other`, 'b2', '10');
+      const released = await orphan(poolId, 'b3', '10');
+      const pays = (betId: string, to: string, payout: string) => () =>
+        settle({ poolId, payouts: [{ betId, userId: to, payout }] });
+      await refused(pays('b2', player, '10'), '409 custody/unknown_bet', { betId: 'b2' });
+      await refused(pays('__proto__', player, '10'), '409 custody/unknown_bet', { betId: '__proto__' });
+      await refused(pays('b1', player, '11'), '409 custody/conservation_violated', {
+        staked: '10',
+        rake: '0',
+        paid: '11',
+      });
+      nowMs += 900_000;
+      const swept = requireStatus(await custody.test.post('/custody/reconcile', {}), 200);
+      expect(swept.json.released).to.deep.include({ poolId, betId: 'b3', userId: released, amount: '10' });
+      await refused(pays('b3', released, '10'), '409 custody/bet_not_confirmed', { betId: 'b3' });
+    });
+
+    it('is refused in a full pool, and holds nothing', async () => {
+      const { environment, appId } = custody.test;
+      const confirmBy = new Date(nowMs + 86_400_000).toISOString();
+      await stakesWritten(
+        poolStream(environment, appId, poolId),
+        Array.from({ length: 20_000 }, (_, index) => ({
+          type: 'StakeLocked',
+          data: {
+            stake: index + 1,
+            betId: `full-${index}`,
+            userId,
+            currencyId: CHIP,
+            amount: BigInt(MOST),
+            lockedAt: new Date(nowMs).toISOString(),
+            confirmBy,
+          },
+        })),
+      );
+      const player = await custody.test.newPlayer('10');
+      await refused(
+        () => lock({ poolId, betId: 'b1', userId: player, amount: '10' }),
+        '409 custody/pool_full',
+      );
+      expect(await funds(player)).to.deep.equal({ available: '10', held: '0' });
+    });
+
     it('is refused by its size: settle takes 4 MiB, the others 64 KiB', async () => {
       const padded = (bytes: number) => JSON.stringify({ poolId, pad: 'x'.repeat(bytes) });
       const post = (call: string, bytes: number) => () =>
@@ -415,6 +463,20 @@ describe('Pools', () => {
       }
     });
   });
+
+  async function stakesWritten(stream: string, events: readonly PoolEvent[]): Promise<void> {
+    const metadata = { correlationId: 'spec', actor: 'service', occurredAt: new Date(nowMs).toISOString() };
+    for (let from = 0; from < events.length; from += 1_000) {
+      await custody.world.store.append({
+        stream,
+        expectedRevision: from === 0 ? 'noStream' : from - 1,
+        events: events.slice(from, from + 1_000).map((event) => {
+          const { schemaVersion, ...stored } = poolEvents.encode(event);
+          return { id: randomUUID(), ...stored, metadata: encodeMetadata(metadata, schemaVersion) };
+        }),
+      });
+    }
+  }
 
   async function setStanding(userId: string, change: 'suspend' | 'reinstate'): Promise<void> {
     const store = ourLog(custody.world.store);
