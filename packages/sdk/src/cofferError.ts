@@ -7,6 +7,7 @@ export const sdkErrors = {
   'sdk/not_signed_in': 'There is no session here, or it has ended: sign in again.',
   'sdk/not_settled': 'The move was still under way when the deadline came.',
   'sdk/not_credited': 'The pool was open, or its credits were still under way, when the deadline came.',
+  'sdk/webhook_not_verified': 'The webhook is not by the service, or not of this moment.',
 } as const;
 
 export type SdkErrorCode = keyof typeof sdkErrors;

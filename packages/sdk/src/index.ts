@@ -16,3 +16,11 @@ export { memoryTokenStore, type TokenStore, type Tokens } from './tokens.ts';
 export type { SettledMove, TreasuryClient } from './treasury.ts';
 export type { ServerWalletsClient, WalletsClient } from './wallets.ts';
 export type * from './walletTypes.ts';
+export {
+  type FetchRequest,
+  type RawRequest,
+  type VerifyOptions,
+  type WebhookEvent,
+  type WebhookHeaders,
+  webhooks,
+} from './webhooks.ts';
