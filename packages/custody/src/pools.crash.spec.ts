@@ -3,6 +3,7 @@
  * process alone, finishes what was begun, exactly once. Source: contract, Custody; ADR 0006.
  */
 import { type RecordedEvent, StoreAbsentError } from '@coffer/event-store';
+import { failureOf } from '@coffer/testing';
 import { expect } from 'chai';
 import { manyAtATime } from './credits.ts';
 import {
@@ -173,6 +174,23 @@ describe('a process that dies', () => {
       await world.requireWhole();
     });
   }
+
+  it('at lock.held of a pool that is refunded meanwhile gets its hold back in full, also after a repeat', async () => {
+    const { world, players, lock } = await startedPool();
+    const [node, other] = world.nodes;
+    const [userId] = players;
+    world.dieAt('lock.held');
+    expect(await failureOf(lock(node, 5, userId))).to.be.instanceOf(Died);
+    await other.pools.refund(world.place, { poolId: POOL }, world.context());
+    const closed = { code: 'custody/pool_closed', details: { status: 'refunded' } };
+    expect(await failureOf(lock(other, 5, userId))).to.deep.include(closed);
+    expect(await world.figures(userId)).to.include({ available: 90n, held: 10n });
+    expect(await world.finish()).to.equal(1);
+    expect(await world.figures(userId)).to.include({ available: 100n, held: 0n });
+    expect(await failureOf(lock(other, 5, userId))).to.deep.include(closed);
+    expect(await world.finish(), 'owed for ever').to.equal(0);
+    await world.requireWhole();
+  });
 
   it('in the middle of the credits of 20,000 players leaves the others to the next, and each is made once', async () => {
     const world = await createPoolWorld();
