@@ -44,7 +44,14 @@ const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
 const KEPT_OUTPUT_CHARACTERS = 4_000;
 const STOP_LIMIT_MS = 10_000;
 /** The service's own settings hold secrets that the chain has no use for. */
-const ENVIRONMENT: readonly string[] = ['HOME', 'LANG', 'LD_LIBRARY_PATH', 'PATH', 'TMPDIR'];
+const ENVIRONMENT: readonly string[] = [
+  'HOME',
+  'LANG',
+  'LD_LIBRARY_PATH',
+  'NODE_COMPILE_CACHE',
+  'PATH',
+  'TMPDIR',
+];
 
 export class EmbeddedChainError extends Error {
   override readonly name = 'EmbeddedChainError';
