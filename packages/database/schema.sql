@@ -329,6 +329,9 @@ table read_v1.pools
   column rake numeric
   column credits integer not null
   column last_credit text collate "C"
+  column credits_done integer not null
+  column credits_done_at bigint not null
+  column ended_by text collate "C"
   column opened_at timestamp with time zone not null
   column closed_at timestamp with time zone
   constraint pools_ordinal_key UNIQUE (ordinal)
@@ -891,7 +894,7 @@ table records.webhook_events
 table records.webhook_sequences
   column app_id text collate "C" not null
   column last bigint not null default 0
-  column since_position text collate "C"
+  column since_ordinal bigint not null
   constraint webhook_sequences_app_id_fkey FOREIGN KEY (app_id) REFERENCES records.apps(app_id)
   constraint webhook_sequences_last_check CHECK ((last >= 0))
   constraint webhook_sequences_pkey PRIMARY KEY (app_id)

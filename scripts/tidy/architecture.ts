@@ -39,10 +39,11 @@ const BASE_ARROWS: readonly string[] = [
 
 const CONTEXT_ARROWS: readonly string[] = [...BASE_ARROWS, ...BASE];
 
-/** What contexts that move money on the chain may import in addition. */
+/** What contexts may import in addition that move money on the chain, or tell of it. */
 const CHAIN_ARROWS: Readonly<Record<string, readonly string[]>> = {
   treasury: ['moves', 'solana'],
   wallets: ['moves', 'solana'],
+  webhooks: ['moves', 'wallets'],
 };
 
 /** What each package that is not a context may import. `testing` may import all packages. */

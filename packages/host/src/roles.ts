@@ -4,6 +4,7 @@ export const roles = [
   'projector',
   'process-manager',
   'chain-worker',
+  'webhook-emitter',
   'webhook-sender',
   'reconciler',
 ] as const;

@@ -1,4 +1,5 @@
 export { usersContext } from './context.ts';
+export { type UserEvent, userEvents } from './domain/user.events.ts';
 export type {
   KnownUser,
   Standing,

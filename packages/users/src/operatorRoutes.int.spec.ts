@@ -49,6 +49,27 @@ describe('users, as an operator registers and sees them,', () => {
     expect((await register('test', first.json, 'once')).json).to.deep.equal(first.json);
   });
 
+  it('have compliance decisions on their stream, and keep their standing', async () => {
+    const userId = textOf(await register('test', {}), 'userId');
+    const path = `/portal/app/${appId}/test/users/${userId}/compliance`;
+    const review = { decision: 'review_required', reason: 'source of funds' };
+    const answers = [await client.post(path, review), await client.post(path, review)];
+    for (const { status, json } of answers) {
+      expect([status, json]).to.deep.equal([200, { userId, status: 'active', ...review }]);
+    }
+    await client.post(path, { decision: 'passed', reason: 'papers seen' });
+    const { rows } = await world.pool.query<{ data: string }>(
+      `select data from log.events where type = 'ComplianceDecided' order by position`,
+    );
+    expect(rows.map(({ data }) => JSON.parse(data))).to.deep.equal([
+      review,
+      { decision: 'passed', reason: 'papers seen' },
+    ]);
+    for (const body of [{ decision: 'maybe', reason: 'x' }, { decision: 'passed' }]) {
+      expect((await client.post(path, body)).json.code).to.equal('request/invalid');
+    }
+  });
+
   it('that do not exist are refused in the order app, environment, user', async () => {
     const rows: readonly [path: string, code: string][] = [
       [`/portal/app/${newId('app')}/prod/users/usr_1`, 'portal/app_not_found'],

@@ -1,8 +1,9 @@
 /** How an operator registers and sees users. Source: contract, The command line. */
 import { differentKeys, type Endpoint, endpoint, idempotencyKeyOf } from '@coffer/http';
-import { idFromParts, idText, isId, longCallerId } from '@coffer/kernel';
+import { idFromParts, idText, isId, longCallerId, trimmedText } from '@coffer/kernel';
 import { type AppDirectory, PLACE_ERRORS, placeOf } from '@coffer/portal';
 import { z } from 'zod';
+import { complianceDecision } from './domain/user.events.ts';
 import type { Users } from './users.ts';
 
 const status = z.enum(['active', 'suspended', 'erased']);
@@ -87,6 +88,27 @@ export const operatorUserEndpoints = ({
       const place = { environment, scopeId, userId: params.userId };
       const { userId, appId, registeredAt, status: standing } = await users.show(place, context);
       return { status: 200, body: { userId, status: standing, appId, registeredAt } };
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/portal/app/:appId/:environment/users/:userId/compliance',
+    credential: 'operator',
+    summary: 'Record what a compliance check has found',
+    description:
+      'Every app of the scope is told by a webhook. The standing does not change: suspend the user if the finding calls for it. The same decision for the same reason again changes nothing. Write no personal data into the reason.',
+    body: z.strictObject({ decision: complianceDecision, reason: trimmedText(200) }),
+    success: {
+      status: 200,
+      schema: standingBody.extend({ decision: complianceDecision, reason: z.string() }),
+    },
+    errors: [...USER_ERRORS, 'users/erased'],
+    handle: async ({ params, body, context }) => {
+      const { scopeId, environment } = await placeOf(directory, params);
+      const { decision, reason } = body;
+      const place = { environment, scopeId, userId: params.userId };
+      const { answer } = await users.decideCompliance({ ...place, decision, reason }, context);
+      return { status: 200, body: { userId: answer.userId, status: answer.status, decision, reason } };
     },
   }),
 ];

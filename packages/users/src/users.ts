@@ -18,6 +18,7 @@ import {
 import { type Clock, type Environment, isId, newId, parseStreamName, type UserPlace } from '@coffer/kernel';
 import { userEvents } from './domain/user.events.ts';
 import {
+  type Compliance,
   type Erasure,
   type KnownUser,
   type LinkedIdentity,
@@ -63,6 +64,8 @@ export interface Users {
   ): Promise<Outcome<RegisteredUser>>;
   /** Reinstating an active user changes nothing. Throws `users/not_found`, `users/erased`. */
   reinstate(place: UserPlace, context: Requester): Promise<Outcome<RegisteredUser>>;
+  /** Changes nothing about the standing. Throws `users/not_found`, `users/erased`. */
+  decideCompliance(place: UserPlace & Compliance, context: Requester): Promise<Outcome<RegisteredUser>>;
   /** Ends the user's standing for good; a repeat gets the first answer. Throws `users/not_found`. */
   erase(place: UserPlace, context: CommandContext): Promise<ErasedUser>;
   /** The user, even an erased one, from a confirmed current state. Throws `users/not_found`. */
@@ -116,6 +119,9 @@ export function createUsers({
     },
     async reinstate(place, context) {
       return execute(place, { type: 'ReinstateUser' }, context);
+    },
+    async decideCompliance({ decision, reason, ...place }, context) {
+      return execute(place, { type: 'DecideCompliance', decision, reason }, context);
     },
     async erase(place, context) {
       const stream = streamOf(place);

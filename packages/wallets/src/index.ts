@@ -1,4 +1,5 @@
 export { walletsContext } from './context.ts';
+export { type WalletEvent, walletEvents } from './domain/wallet.events.ts';
 export { type WalletPlace, walletIdOf, walletStreamName } from './domain/walletIds.ts';
 export {
   createMasterKeys,

@@ -1,5 +1,6 @@
 /** Webhooks: facts of the log, numbered per app, signed and delivered to the endpoints of its owner. */
 import { defineContext, type Platform } from '@coffer/host';
+import { startEmitter } from './emitter.ts';
 import { webhookErrors } from './errors.ts';
 import { managementEndpoints } from './managementRoutes.ts';
 import { webhookMigrations } from './migrations.ts';
@@ -19,13 +20,14 @@ export const webhooksContext = defineContext({
   name: 'webhooks',
   errors: webhookErrors,
   migrations: [webhookMigrations],
-  create({ pool, clock, secretBox, logger, webhookReach }: Platform & WebhooksGiven) {
+  create({ pool, clock, secretBox, logger, whole, webhookReach }: Platform & WebhooksGiven) {
     const reachOf: ReachOf = (environment) =>
       environment === 'live' && webhookReach === 'loopback' ? 'public' : webhookReach;
     const targets = createTargets({ pool, secretBox, reachOf });
     const subscriptions = createSubscriptions({ secretBox, reachOf });
     const testPoster = createPoster();
     let sender: Sender | undefined;
+    const messages: Readonly<Record<string, { readonly message: string }>> = whole.catalog;
     return {
       endpoints: managementEndpoints({
         pool,
@@ -37,6 +39,17 @@ export const webhooksContext = defineContext({
       }),
       workers: [
         { start: () => ({ stop: () => testPoster.close() }) },
+        {
+          role: 'webhook-emitter',
+          start(shared) {
+            const emitter = startEmitter({
+              ...shared,
+              messageOf: (code) => messages[code]?.message,
+              onEmitted: () => sender?.wake(),
+            });
+            return { consumers: [emitter], stop: emitter.stop };
+          },
+        },
         {
           role: 'webhook-sender',
           start() {

@@ -5,6 +5,9 @@
 import { type EventIn, eventCodec } from '@coffer/kernel';
 import { z } from 'zod';
 
+export const complianceDecision = z.enum(['passed', 'failed', 'review_required']);
+export type ComplianceDecision = z.infer<typeof complianceDecision>;
+
 export const userEvents = eventCodec({
   UserRegistered: {
     data: z.object({
@@ -26,6 +29,10 @@ export const userEvents = eventCodec({
   },
   UserSuspended: { data: z.object({ reason: z.string().optional() }) },
   UserReinstated: { data: z.object({}) },
+  /** What a check of the user has found. It does not change the standing: that is up to whoever reads it. */
+  ComplianceDecided: {
+    data: z.object({ decision: complianceDecision, reason: z.string().optional() }),
+  },
   /** The last event of a user. What is known of the person is destroyed, and the identities become free. */
   UserErased: {
     data: z.object({

@@ -16,6 +16,13 @@ const registered: UserEvent = {
 const suspended: UserEvent = { type: 'UserSuspended', data: { reason: 'chargeback' } };
 const reinstated: UserEvent = { type: 'UserReinstated', data: {} };
 
+const decide: UserCommand = { type: 'DecideCompliance', decision: 'failed', reason: 'sanctions list' };
+const decided: UserEvent = {
+  type: 'ComplianceDecided',
+  data: { decision: 'failed', reason: 'sanctions list' },
+};
+const passed: UserEvent = { type: 'ComplianceDecided', data: { decision: 'passed', reason: 'appeal' } };
+
 const identity = { identityId: 'idn_1', type: 'email', identityHash: 'ab12' } as const;
 const linked: UserEvent = { type: 'IdentityLinked', data: { ...identity, linkedAt: AT.toISOString() } };
 const erase: UserCommand = { type: 'EraseUser', at: AT };
@@ -66,6 +73,9 @@ describe('a user', () => {
       [registered, linked],
       'active',
     ],
+    ['has a compliance decision, and stays active', [registered], decide, [decided], 'active'],
+    ['has another decision', [registered, decided, passed], decide, [decided], 'active'],
+    ['is checked while suspended', [registered, suspended], decide, [decided], 'suspended'],
     ['is suspended again', [registered, suspended, reinstated], suspend, [suspended], 'suspended'],
   ];
   for (const [rule, history, command, events, status] of rows) {
@@ -91,7 +101,7 @@ describe('a user', () => {
         status: 'erased',
         erasure: { ...event.data, revision: history.length },
       });
-      for (const command of [suspend, reinstate]) {
+      for (const command of [suspend, reinstate, decide]) {
         expect(refusalOf([...history, event], command).code).to.equal('users/erased');
       }
     }
@@ -114,6 +124,7 @@ describe('a user', () => {
   it('must be registered before it is suspended, reinstated or erased', () => {
     expect(refusalOf([], suspend).code).to.equal('users/not_found');
     expect(refusalOf([], reinstate).code).to.equal('users/not_found');
+    expect(refusalOf([], decide).code).to.equal('users/not_found');
     expect(refusalOf([], erase).code).to.equal('users/not_found');
   });
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { type Decision, type Environment, type StreamType, streamName } from '@coffer/kernel';
 import { reject } from '../errors.ts';
-import { type UserEvent, userEvents } from './user.events.ts';
+import { type ComplianceDecision, type UserEvent, userEvents } from './user.events.ts';
 
 export const userStreamName = (environment: Environment, scopeId: string, userId: string): string =>
   streamName('user', environment, scopeId, userId);
@@ -35,10 +35,17 @@ export interface Erasure {
   readonly revision: number;
 }
 
+export interface Compliance {
+  readonly decision: ComplianceDecision;
+  readonly reason?: string | undefined;
+}
+
 export interface KnownUser extends RegisteredUser {
   /** In the order they were linked, the primary one first. Empty for a user registered without sign-in. */
   readonly identities: readonly LinkedIdentity[];
   readonly erasure?: Erasure;
+  /** The latest. */
+  readonly compliance?: Compliance;
   /** The revision of the last event. */
   readonly revision: number;
 }
@@ -62,6 +69,7 @@ export type UserCommand =
     }
   | { readonly type: 'SuspendUser'; readonly reason?: string | undefined }
   | { readonly type: 'ReinstateUser' }
+  | ({ readonly type: 'DecideCompliance' } & Compliance)
   | { readonly type: 'EraseUser'; readonly at: Date };
 
 function decide(state: UserState, command: UserCommand): Decision<UserEvent, UserAnswer> {
@@ -69,6 +77,8 @@ function decide(state: UserState, command: UserCommand): Decision<UserEvent, Use
   if (!state) throw reject('users/not_found');
   if (command.type === 'EraseUser') return erase(state, command.at);
   if (state.status === 'erased') throw reject('users/erased');
+
+  if (command.type === 'DecideCompliance') return decideCompliance(state, command);
 
   const status = command.type === 'SuspendUser' ? 'suspended' : 'active';
   const answer = answerOf(state, status);
@@ -94,6 +104,18 @@ function register(
     ? [registered, { type: 'IdentityLinked', data: { ...identity, linkedAt: registeredAt } }]
     : [registered];
   return { events, answer: { userId, appId, registeredAt, status: 'active' } };
+}
+
+/** The same decision for the same reason again is the same decision. */
+function decideCompliance(
+  state: KnownUser,
+  { decision, reason }: Compliance,
+): Decision<UserEvent, UserAnswer> {
+  const answer = answerOf(state, state.status);
+  const { compliance: latest } = state;
+  if (latest?.decision === decision && latest.reason === reason) return { events: [], answer };
+  const data = reason === undefined ? { decision } : { decision, reason };
+  return { events: [{ type: 'ComplianceDecided', data }], answer };
 }
 
 function erase(state: KnownUser, at: Date): Decision<UserEvent, UserAnswer> {
@@ -141,6 +163,8 @@ function evolve(state: UserState, event: UserEvent): UserState {
     case 'UserReinstated':
       assert(state.status === 'suspended', 'only a suspended user is reinstated');
       return { ...state, status: 'active', revision };
+    case 'ComplianceDecided':
+      return { ...state, compliance: event.data, revision };
     case 'UserErased':
       return { ...state, status: 'erased', erasure: { ...event.data, revision }, revision };
   }
@@ -148,7 +172,7 @@ function evolve(state: UserState, event: UserEvent): UserState {
 
 export const user: StreamType<UserCommand, UserEvent, UserState, UserAnswer> = {
   category: 'user',
-  version: 2,
+  version: 3,
   codec: userEvents,
   initialState: undefined,
   decide,

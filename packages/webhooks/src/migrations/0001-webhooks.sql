@@ -3,8 +3,8 @@
 create table records.webhook_sequences (
   app_id text collate "C" primary key references records.apps,
   last bigint not null default 0 check (last >= 0),
-  -- The place in the log from which the app's facts are numbered: fixed once, so that a replay numbers alike.
-  since_position text collate "C"
+  -- How many events the log had where numbering began for the app: fixed once, so that a replay numbers alike.
+  since_ordinal bigint not null
 );
 
 create table records.webhook_events (

@@ -12,6 +12,7 @@ const ROLES = {
   projector: 'fills the read models, and extends the hash chain',
   'process-manager': 'finishes flows that touch two streams',
   'chain-worker': 'signs and sends transfers on the chain until they are final',
+  'webhook-emitter': 'numbers what apps are told by webhooks',
   'webhook-sender': 'delivers webhooks',
   reconciler: 'compares books, rows and chain on a schedule',
 } satisfies Record<Role, string>;

@@ -16,6 +16,10 @@ interface UserOptions {
   readonly reason?: string;
 }
 
+interface ComplianceOptions extends UserOptions {
+  readonly decision: string;
+}
+
 export function registerUsers(program: Command, { api, print }: Cli): void {
   const users = program.command('users').description('users, without sign-in');
   const userCommand = (name: string) =>
@@ -52,6 +56,16 @@ export function registerUsers(program: Command, { api, print }: Cli): void {
     .action(async ({ app, env, user }: UserOptions, command: Command) => {
       const path = pathOf('app', app, env, 'users', user, 'reinstate');
       await print(command, await api.post(path, {}));
+    });
+
+  userCommand('compliance')
+    .description('record what a compliance check has found')
+    .addOption(userOption().makeOptionMandatory())
+    .requiredOption('--decision <decision>', 'passed, failed or review_required')
+    .requiredOption('--reason <text>', 'why, without personal data: it is kept for ever')
+    .action(async ({ app, env, user, decision, reason }: ComplianceOptions, command: Command) => {
+      const path = pathOf('app', app, env, 'users', user, 'compliance');
+      await print(command, await api.post(path, { decision, reason }));
     });
 
   userCommand('erase')
