@@ -32,21 +32,24 @@ export async function claimDue(
   bounds: readonly LaneBound[],
   now: Date,
 ): Promise<readonly Claimed[]> {
-  const { rows } = await db.query<Claimed>({
-    name: 'webhooks-claim',
-    text: CLAIM,
-    values: [
-      bounds.map(({ subscriptionId }) => subscriptionId),
-      bounds.map(({ bound }) => bound),
-      bounds.map(({ inFlight }) => inFlight),
-      MOST_IN_FLIGHT,
-      now,
-      new Date(now.getTime() - GIVE_UP_AFTER_MS),
-      new Date(now.getTime() + ATTEMPT_LOST_AFTER_MS),
-    ],
-  });
+  const { rows } = await db.query<Claimed>(claimQuery(bounds, now));
   return rows;
 }
+
+/** For a spec that looks at its plan. */
+export const claimQuery = (bounds: readonly LaneBound[], now: Date) => ({
+  name: 'webhooks-claim',
+  text: CLAIM,
+  values: [
+    bounds.map(({ subscriptionId }) => subscriptionId),
+    bounds.map(({ bound }) => bound),
+    bounds.map(({ inFlight }) => inFlight),
+    MOST_IN_FLIGHT,
+    now,
+    new Date(now.getTime() - GIVE_UP_AFTER_MS),
+    new Date(now.getTime() + ATTEMPT_LOST_AFTER_MS),
+  ],
+});
 
 // `for update` with `skip locked` on each arm: a delivery that another sender is claiming is not waited for.
 const due = (retries: 0 | 1) => `select sequence from (
