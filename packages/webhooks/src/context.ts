@@ -2,6 +2,8 @@
 import { defineContext, type Platform } from '@coffer/host';
 import { startEmitter } from './emitter.ts';
 import { webhookErrors } from './errors.ts';
+import { createFeed } from './feed.ts';
+import { feedEndpoints } from './feedRoutes.ts';
 import { managementEndpoints } from './managementRoutes.ts';
 import { webhookMigrations } from './migrations.ts';
 import type { Reach } from './sending/endpointUrl.ts';
@@ -26,19 +28,23 @@ export const webhooksContext = defineContext({
     const targets = createTargets({ pool, secretBox, reachOf });
     const subscriptions = createSubscriptions({ secretBox, reachOf });
     const testPoster = createPoster();
+    const feed = createFeed(pool);
     let sender: Sender | undefined;
     const messages: Readonly<Record<string, { readonly message: string }>> = whole.catalog;
     return {
-      endpoints: managementEndpoints({
-        pool,
-        clock,
-        subscriptions,
-        targets,
-        poster: testPoster,
-        wakeSender: () => sender?.wake(),
-      }),
+      endpoints: [
+        ...feedEndpoints(feed),
+        ...managementEndpoints({
+          pool,
+          clock,
+          subscriptions,
+          targets,
+          poster: testPoster,
+          wakeSender: () => sender?.wake(),
+        }),
+      ],
       workers: [
-        { start: () => ({ stop: () => testPoster.close() }) },
+        { start: () => ({ interrupt: feed.close, stop: () => testPoster.close() }) },
         {
           role: 'webhook-emitter',
           start(shared) {

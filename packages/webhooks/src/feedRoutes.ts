@@ -1,0 +1,102 @@
+/** The pull feed, for a game server and for the portal. */
+import { type Endpoint, endpoint } from '@coffer/http';
+import { environment, idText, pageSize } from '@coffer/kernel';
+import { portalAppOf } from '@coffer/portal';
+import { z } from 'zod';
+import { EVENT_TYPES, type EventType } from './domain/eventTypes.ts';
+import type { Feed } from './feed.ts';
+
+const MOST_WAIT_SECONDS = 30;
+/** A request that waits to the end must still be answered in time. */
+const TIMEOUT_MS = (MOST_WAIT_SECONDS + 10) * 1_000;
+
+const isType = (text: string): text is EventType => EVENT_TYPES.some((type) => type === text);
+
+const feedQuery = z.strictObject({
+  after: z
+    .string()
+    .regex(/^(?:0|[1-9]\d{0,14})$/, 'must be a sequence, or 0 for the start')
+    .transform(Number)
+    .default(0)
+    .meta({ wire: { type: 'integer', minimum: 0, default: 0 } }),
+  limit: pageSize,
+  types: z
+    .string()
+    .transform((text) => text.split(','))
+    .refine((types) => types.every(isType), 'must be types of events, separated by commas')
+    .transform((types) => types.filter(isType))
+    .optional()
+    .meta({ wire: { type: 'string' }, description: 'Separated by commas. Without it: all of them.' }),
+  wait: z
+    .string()
+    .regex(/^(?:[12]?\d|30)$/, `must be a whole number of seconds from 0 to ${MOST_WAIT_SECONDS}`)
+    .transform(Number)
+    .default(0)
+    .meta({ wire: { type: 'integer', minimum: 0, maximum: MOST_WAIT_SECONDS, default: 0 } }),
+});
+
+const feedPage = z.object({
+  items: z.array(
+    z.object({
+      id: idText('evt'),
+      type: z.enum(EVENT_TYPES),
+      createdAt: z.iso.datetime(),
+      appId: idText('app'),
+      environment,
+      sequence: z.int(),
+      data: z.record(z.string(), z.unknown()),
+      previousSequence: z.int().nullable(),
+    }),
+  ),
+  nextAfter: z.int(),
+  hasMore: z.boolean(),
+});
+
+const DESCRIPTION =
+  'In order. previousSequence is the number before it that matches the same filter: whoever has that one too has missed nothing. Ask again with after=nextAfter; with wait, an empty answer comes only after so many seconds.';
+
+const requestIn = ({ wait, ...query }: z.output<typeof feedQuery>) => ({ ...query, waitMs: wait * 1_000 });
+
+export const feedEndpoints = (feed: Feed): readonly Endpoint[] => [
+  endpoint({
+    method: 'GET',
+    path: '/events',
+    credential: 'sk',
+    summary: "Read the environment's events",
+    description: DESCRIPTION,
+    query: feedQuery,
+    timeoutMs: TIMEOUT_MS,
+    links: { 'GET /events': { after: '$response.body#/nextAfter' } },
+    success: { status: 200, schema: feedPage },
+    errors: [],
+    handle: async ({ caller, query }) => ({
+      status: 200,
+      body: await feed.read({
+        appId: caller.appId,
+        environment: caller.environment,
+        ...requestIn(query),
+      }),
+    }),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/portal/app/:appId/events',
+    credential: 'portal',
+    summary: "Read the app's events of both environments",
+    description: DESCRIPTION,
+    query: feedQuery,
+    timeoutMs: TIMEOUT_MS,
+    links: {
+      'GET /portal/app/:appId/events': {
+        appId: '$request.path.appId',
+        after: '$response.body#/nextAfter',
+      },
+    },
+    success: { status: 200, schema: feedPage },
+    errors: ['portal/app_not_found'],
+    handle: async ({ caller, params, query }) => {
+      const appId = portalAppOf(caller, params);
+      return { status: 200, body: await feed.read({ appId, ...requestIn(query) }) };
+    },
+  }),
+];
