@@ -13,8 +13,8 @@ import { CommandFailure, EXIT } from './cli/failure.ts';
 import { offline } from './database.ts';
 import { startFailure } from './startFailure.ts';
 
-/** Each finishes what the log shows as unfinished, by idempotent acts. */
-const PROCESSES = ['holds', 'identities', CHAIN_WORKER].map(
+/** Each finishes what the log shows as unfinished, by idempotent acts; what webhooks have told keeps its number. */
+const PROCESSES = ['holds', 'identities', CHAIN_WORKER, 'webhooks'].map(
   (name): ConsumerKey => ({ schema: 'records', name }),
 );
 
