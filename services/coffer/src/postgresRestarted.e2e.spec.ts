@@ -47,6 +47,7 @@ describe('a service whose Postgres is killed and restarted under load', () => {
       holds: 0,
       identities: 0,
       chainWorker: 0,
+      webhooks: 0,
       chain: 0,
     });
   });
