@@ -57,10 +57,11 @@ describe('the feed of events', () => {
       }),
       200,
     );
-  const feed = async (query: string, environment: 'test' | 'live' = 'test') => {
-    const { json } = requireStatus(await app[environment].get(`/events?${query}`), 200);
-    return json as unknown as { items: readonly Item[]; nextAfter: number; hasMore: boolean };
-  };
+  const feed = async (
+    query: string,
+    environment: 'test' | 'live' = 'test',
+  ): Promise<{ items: readonly Item[]; nextAfter: number; hasMore: boolean }> =>
+    JSON.parse(requireStatus(await app[environment].get(`/events?${query}`), 200).text);
   const portalFeed = async (query: string, ofApp = app.appId) =>
     world.client.get(`/portal/app/${ofApp}/events?${query}`, { key: token });
   const numbersOf = (items: readonly Item[]) =>
