@@ -18,7 +18,13 @@ import { fold } from '@coffer/kernel';
 import type { EntryReason, HoldOrder } from './domain/account.events.ts';
 import type { OpenHold } from './domain/account.state.ts';
 import { type AccountKey, account, accountStreamOf } from './domain/account.ts';
-import { adjustmentEntryId, depositEntryId, type EntryId, type HoldId } from './domain/accountIds.ts';
+import {
+  adjustmentEntryId,
+  depositEntryId,
+  type EntryId,
+  earningsEntryId,
+  type HoldId,
+} from './domain/accountIds.ts';
 import type { accountsErrors } from './errors.ts';
 
 /** Base units. */
@@ -188,6 +194,17 @@ export function createAccounts(dependencies: {
       deadlineMs: number,
     ): Promise<void> {
       const entry = { entryId: depositEntryId(ref), amount, reason: 'deposit' } as const;
+      await creditFrom(cause, key, entry, deadlineMs);
+    },
+
+    /** Referral earnings withdrawn: they become available. */
+    async creditEarnings(
+      key: AccountKey,
+      { idemKey, amount }: { readonly idemKey: string; readonly amount: bigint },
+      cause: StreamEvent,
+      deadlineMs: number,
+    ): Promise<void> {
+      const entry = { entryId: earningsEntryId(idemKey), amount, reason: 'earnings' } as const;
       await creditFrom(cause, key, entry, deadlineMs);
     },
   };

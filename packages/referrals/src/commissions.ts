@@ -1,0 +1,248 @@
+/**
+ * Commissions across their streams: the key's stream decides, the earnings of each beneficiary follow; a withdrawal is
+ * set aside from the earnings first, then takes its key, then reaches the player's available funds. Every later event
+ * follows from the one before it, so the request and the process that finishes it after a crash do the same. Source:
+ * contract, Referrals; ADR 0006.
+ */
+import assert from 'node:assert/strict';
+import type { Accounts } from '@coffer/accounts';
+import {
+  afterFirstAppend,
+  type CommandHandler,
+  causedBy,
+  type Deadline,
+  type EventStore,
+  type Outcome,
+  type Requester,
+  readEvent,
+  requestedBy,
+  type StreamEvent,
+} from '@coffer/event-store';
+import { type AppPlace, type Clock, type FailPoint, isoTimeOf, Rejection } from '@coffer/kernel';
+import type { Users } from '@coffer/users';
+import { commissionEvents } from './domain/commission.events.ts';
+import {
+  type Accrual,
+  accrualsOf,
+  type CommissionRequest,
+  commission,
+  commissionPlaceOf,
+  commissionStreamOf,
+  type Distribution,
+  firstDifference,
+  type Payout,
+  type Withdrawal,
+} from './domain/commission.ts';
+import { earningsEvents } from './domain/earnings.events.ts';
+import { balanceOf } from './domain/earnings.state.ts';
+import { type EarningsAnswer, earnings, earningsStreamOf, parseEarningsStream } from './domain/earnings.ts';
+import { type ChainLink, type Part, remainderOf } from './domain/splitByLevels.ts';
+import { reject } from './errors.ts';
+
+export interface CommissionDependencies {
+  readonly handler: Pick<CommandHandler, 'execute' | 'load'>;
+  readonly store: Pick<EventStore, 'readStream'>;
+  readonly clock: Clock;
+  readonly failPoint: FailPoint;
+  readonly accounts: Pick<Accounts, 'creditEarnings'>;
+  readonly users: Pick<Users, 'show' | 'requireActive'>;
+  /** The user's referrers from the direct one up, at most so many. */
+  readonly chainOf: (
+    place: AppPlace,
+    userId: string,
+    depth: number,
+    context: Requester,
+  ) => Promise<readonly ChainLink[]>;
+}
+
+export interface EarningsFigures {
+  readonly accrued: bigint;
+  readonly withdrawn: bigint;
+  readonly balance: bigint;
+}
+
+export interface DistributionAnswer {
+  readonly distributed: readonly Part[];
+  readonly withheld: readonly Part[];
+  readonly remainder: bigint;
+}
+
+export type Commissions = ReturnType<typeof createCommissions>;
+
+export function createCommissions(dependencies: CommissionDependencies) {
+  const { handler, store, clock, failPoint, accounts, users, chainOf } = dependencies;
+  return {
+    replayOf,
+    payOut,
+    distribute,
+    withdraw,
+    figures,
+    carryOut: { accrue: accrueAll, withdraw: finishWithdrawal },
+  };
+
+  /** Whether the key was used for this. Throws `referrals/idempotency_conflict` if it was for something else. */
+  async function replayOf(place: AppPlace, request: CommissionRequest, deadline: Deadline): Promise<boolean> {
+    const known = await handler.load(commission, streamOf(place, request.idemKey), deadline);
+    if (!known) return false;
+    const field = firstDifference(known, request);
+    if (field !== undefined) throw reject('referrals/idempotency_conflict', { key: request.idemKey, field });
+    return true;
+  }
+
+  /** To one beneficiary; answers what that user can withdraw after it. */
+  async function payOut(
+    place: AppPlace,
+    request: Payout,
+    context: Requester,
+  ): Promise<Outcome<EarningsAnswer>> {
+    const command = { type: 'DecidePayout', ...request } as const;
+    if (!(await replayOf(place, command, context))) {
+      await requireUser(place, request.userId, context);
+      if (request.sourceUserId !== undefined) await requireUser(place, request.sourceUserId, context);
+    }
+    failPoint('payout.beforeDecision');
+    const { cause, replayed } = await decided(place, command, context);
+    failPoint('payout.decided');
+    const answer = await afterFirstAppend(() => accrueAll(cause, context.deadlineMs));
+    assert(answer, 'a payout accrues once');
+    failPoint('payout.accrued');
+    return { answer, replayed, appended: [] };
+  }
+
+  /** Over the levels of the user's chain, as it is when the decision is made. */
+  async function distribute(
+    place: AppPlace,
+    request: Distribution,
+    context: Requester,
+  ): Promise<Outcome<DistributionAnswer>> {
+    const chain = await chainOf(place, request.userId, request.levels.length, context);
+    failPoint('distribute.beforeDecision');
+    const { cause, answer, replayed } = await decided(
+      place,
+      { type: 'DecideDistribution', ...request, chain },
+      context,
+    );
+    assert(answer.type === 'DistributionDecided');
+    failPoint('distribute.decided');
+    await afterFirstAppend(() => accrueAll(cause, context.deadlineMs));
+    failPoint('distribute.accrued');
+    const { amount, distributed, withheld } = answer.data;
+    return {
+      answer: { distributed, withheld, remainder: remainderOf(amount, distributed) },
+      replayed,
+      appended: [],
+    };
+  }
+
+  /** Throws `users/not_found`, also for an erased user. */
+  async function requireUser(place: AppPlace, userId: string, context: Requester): Promise<void> {
+    const { environment, scopeId } = place;
+    const { status } = await users.show({ environment, scopeId, userId }, context);
+    if (status === 'erased') throw new Rejection('users/not_found');
+  }
+
+  async function decided(
+    place: AppPlace,
+    command: Parameters<typeof commission.decide>[1],
+    context: Requester,
+  ) {
+    const stream = streamOf(place, command.idemKey);
+    const by = requestedBy(context, isoTimeOf(clock));
+    const { answer, appended, replayed } = await handler.execute(commission, stream, command, by);
+    return { cause: appended[0] ?? (await readEvent(store, stream, 0)), answer, replayed };
+  }
+
+  /**
+   * What follows from a payout or a distribution: each part is accrued by its beneficiary, all but the last at once, so
+   * that the last shows that nothing is missing.
+   */
+  async function accrueAll(cause: StreamEvent, deadlineMs: number): Promise<EarningsAnswer | undefined> {
+    const { environment, appId } = commissionPlaceOf(cause.stream);
+    const decision = commissionEvents.decode(cause);
+    const accrueOne = async ({ userId, ...content }: Accrual): Promise<EarningsAnswer> => {
+      const { idemKey, currencyId } = decision.data;
+      const stream = earningsStreamOf({ environment, appId, userId, currencyId });
+      const command = { type: 'Accrue', idemKey, ...content } as const;
+      return (await handler.execute(earnings, stream, command, causedBy(cause, stream, deadlineMs))).answer;
+    };
+    const accruals = accrualsOf(decision);
+    await Promise.all(accruals.slice(0, -1).map(accrueOne));
+    const last = accruals.at(-1);
+    return last && accrueOne({ ...last, isLast: true });
+  }
+
+  /** To the player's available funds. */
+  async function withdraw(
+    place: AppPlace,
+    request: Withdrawal,
+    context: Requester,
+  ): Promise<Outcome<EarningsAnswer>> {
+    const { environment, appId, scopeId } = place;
+    const { idemKey, userId, currencyId, requested } = request;
+    if (!(await replayOf(place, { type: 'DecideWithdrawal', ...request }, context))) {
+      await users.requireActive({ environment, scopeId, userId }, context);
+    }
+    failPoint('withdraw.beforeEarnings');
+    const stream = earningsStreamOf({ environment, appId, userId, currencyId });
+    const outcome = await handler.execute(
+      earnings,
+      stream,
+      { type: 'Withdraw', idemKey, requested },
+      requestedBy(context, isoTimeOf(clock)),
+    );
+    failPoint('withdraw.setAside');
+    await afterFirstAppend(async () => {
+      const cause = outcome.appended[0] ?? (await readEvent(store, stream, outcome.answer.revision));
+      const conflict = await finishWithdrawal(cause, context.deadlineMs);
+      if (conflict) throw conflict;
+    });
+    failPoint('withdraw.credited');
+    return outcome;
+  }
+
+  /**
+   * What follows from earnings set aside: the key is this withdrawal's and the player is credited, or the key is
+   * another operation's and the earnings come back. Answers the conflict in that case.
+   */
+  async function finishWithdrawal(cause: StreamEvent, deadlineMs: number): Promise<Rejection | undefined> {
+    const event = earningsEvents.decode(cause);
+    assert(event.type === 'EarningsWithdrawn');
+    const owner = parseEarningsStream(cause.stream);
+    assert(owner, `${cause.stream} holds nobody's earnings`);
+    const { idemKey, requested, amount, balance } = event.data;
+    const { userId, currencyId } = owner;
+    const key = commissionStreamOf({ ...owner, idemKey });
+    try {
+      const asked = requested === undefined ? {} : { requested };
+      await handler.execute(
+        commission,
+        key,
+        { type: 'DecideWithdrawal', idemKey, userId, currencyId, ...asked, amount, balance },
+        causedBy(cause, key, deadlineMs),
+      );
+    } catch (error) {
+      if (!(error instanceof Rejection)) throw error;
+      const context = causedBy(cause, cause.stream, deadlineMs);
+      await handler.execute(earnings, cause.stream, { type: 'ReturnWithdrawal', idemKey }, context);
+      return error;
+    }
+    failPoint('withdraw.decided');
+    await accounts.creditEarnings(owner, { idemKey, amount }, cause, deadlineMs);
+    return undefined;
+  }
+
+  /** From a confirmed current state. */
+  async function figures(
+    place: AppPlace,
+    { userId, currencyId }: { readonly userId: string; readonly currencyId: number },
+    deadline: Deadline,
+  ): Promise<EarningsFigures> {
+    const { environment, appId } = place;
+    const stream = earningsStreamOf({ environment, appId, userId, currencyId });
+    const state = await handler.load(earnings, stream, deadline);
+    return { accrued: state.accrued, withdrawn: state.withdrawn, balance: balanceOf(state) };
+  }
+}
+
+const streamOf = ({ environment, appId }: AppPlace, idemKey: string): string =>
+  commissionStreamOf({ environment, appId, idemKey });

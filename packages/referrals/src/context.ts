@@ -1,0 +1,62 @@
+/** Who brought whom, and what that earns. */
+import type { Accounts } from '@coffer/accounts';
+import { defineContext, type Platform, someStream } from '@coffer/host';
+import type { AppDirectory } from '@coffer/portal';
+import type { Users } from '@coffer/users';
+import { createAttributions } from './attributions.ts';
+import { createChains } from './chains.ts';
+import { createCodes } from './codes.ts';
+import { createCommissions } from './commissions.ts';
+import { commission } from './domain/commission.ts';
+import { earnings } from './domain/earnings.ts';
+import { referral } from './domain/referral.ts';
+import { referralCode } from './domain/referralCode.ts';
+import { referralsErrors } from './errors.ts';
+import { makeCode } from './makeCode.ts';
+import {
+  accruesCommissions,
+  finishesAttributions,
+  finishesWithdrawals,
+  issuesCodes,
+} from './referral.reactions.ts';
+import { referralEndpoints } from './routes.ts';
+
+export interface ReferralsNeeds extends Platform {
+  readonly directory: AppDirectory;
+  readonly users: Users;
+  readonly accounts: Accounts;
+}
+
+export const referralsContext = defineContext({
+  name: 'referrals',
+  errors: referralsErrors,
+  streams: [someStream(referralCode), someStream(referral), someStream(commission), someStream(earnings)],
+  create({ handler, store, clock, failPoint, directory, users, accounts }: ReferralsNeeds) {
+    const codes = createCodes({ handler, store, clock, failPoint, makeCode });
+    const attributions = createAttributions({
+      handler,
+      clock,
+      failPoint,
+      async referrerOf({ appId, environment, scopeId }, code, context) {
+        const owner = await codes.ownerOf({ appId, environment }, code, context);
+        if (!owner) return undefined;
+        const standing = await users.standing({ environment, scopeId, userId: owner.userId }, context);
+        return standing === 'erased' ? undefined : owner;
+      },
+    });
+    const chains = createChains({ handler, users, clock });
+    const { chainOf } = chains;
+    const commissions = createCommissions({ handler, store, clock, failPoint, accounts, users, chainOf });
+    return {
+      endpoints: referralEndpoints({ directory, users, codes, attributions, chains, commissions }),
+      reactions: {
+        holds: [
+          issuesCodes(codes),
+          finishesAttributions(attributions),
+          accruesCommissions(commissions),
+          finishesWithdrawals(commissions),
+        ],
+      },
+    };
+  },
+});

@@ -1,0 +1,1 @@
+export { referralsContext } from './context.ts';
