@@ -10,6 +10,7 @@ import { chainContext, movesContext } from '@coffer/moves';
 import { portalContext } from '@coffer/portal';
 import { reconcileContext } from '@coffer/reconcile';
 import { reconcilerContext } from '@coffer/reconciler';
+import { referralsContext } from '@coffer/referrals';
 import { treasuryContext } from '@coffer/treasury';
 import { usersContext } from '@coffer/users';
 import { walletsContext } from '@coffer/wallets';
@@ -29,6 +30,7 @@ export const CONTEXTS = contexts<Installation>()
   .with(treasuryContext)
   .with(ledgerContext)
   .with(custodyContext)
+  .with(referralsContext)
   .with(webhooksContext)
   .with(reconcileContext)
   .with(chainWorkerContext)
