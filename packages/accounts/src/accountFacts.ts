@@ -1,7 +1,9 @@
 /** What account events mean to the contexts whose acts follow from them. */
+
 import type { StreamEvent } from '@coffer/event-store';
+import type { AccountKey } from '@coffer/kernel';
 import { accountEvents, type HoldOrder } from './domain/account.events.ts';
-import { type AccountKey, parseAccountStream } from './domain/account.ts';
+import { parseAccountStream } from './domain/account.ts';
 import { type HoldId, type HoldPurpose, purposeOf } from './domain/accountIds.ts';
 
 /** A hold as recorded in the event that opened it. */

@@ -1,10 +1,10 @@
 import { createCommandHandler, type StreamEvent } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
-import { encodeMetadata, newId } from '@coffer/kernel';
+import { type AccountKey, encodeMetadata, newId } from '@coffer/kernel';
 import { patiently } from '@coffer/testing';
 import { expect } from 'chai';
 import { createAccounts } from './accounts.ts';
-import type { AccountKey } from './domain/account.ts';
+
 import { cashOutHoldId, depositEntryId } from './domain/accountIds.ts';
 
 const AT = '2026-01-31T12:00:00.000Z';

@@ -14,17 +14,12 @@ import {
   readEvent,
   type StreamEvent,
 } from '@coffer/event-store';
-import { fold } from '@coffer/kernel';
-import type { EntryReason, HoldOrder } from './domain/account.events.ts';
+import { type AccountKey, fold } from '@coffer/kernel';
+import { createAccountCredits } from './accountCredits.ts';
+import type { HoldOrder } from './domain/account.events.ts';
 import type { OpenHold } from './domain/account.state.ts';
-import { type AccountKey, account, accountStreamOf } from './domain/account.ts';
-import {
-  adjustmentEntryId,
-  depositEntryId,
-  type EntryId,
-  earningsEntryId,
-  type HoldId,
-} from './domain/accountIds.ts';
+import { account, accountStreamOf } from './domain/account.ts';
+import { adjustmentEntryId, type EntryId, type HoldId } from './domain/accountIds.ts';
 import type { accountsErrors } from './errors.ts';
 
 /** Base units. */
@@ -176,49 +171,8 @@ export function createAccounts(dependencies: {
       await handler.execute(account, stream, { type: 'CloseHold', ...close }, context);
     },
 
-    /** A stake given back after its session was settled: the house pays it into the available funds. */
-    async creditLateRollback(
-      key: AccountKey,
-      entry: { readonly entryId: EntryId; readonly amount: bigint },
-      cause: StreamEvent,
-      deadlineMs: number,
-    ): Promise<void> {
-      await creditFrom(cause, key, { ...entry, reason: 'rollback' }, deadlineMs);
-    },
-
-    /** A deposit confirmed by the chain: it becomes available. */
-    async creditDeposit(
-      key: AccountKey,
-      { ref, amount }: { readonly ref: string; readonly amount: bigint },
-      cause: StreamEvent,
-      deadlineMs: number,
-    ): Promise<void> {
-      const entry = { entryId: depositEntryId(ref), amount, reason: 'deposit' } as const;
-      await creditFrom(cause, key, entry, deadlineMs);
-    },
-
-    /** Referral earnings withdrawn: they become available. */
-    async creditEarnings(
-      key: AccountKey,
-      { idemKey, amount }: { readonly idemKey: string; readonly amount: bigint },
-      cause: StreamEvent,
-      deadlineMs: number,
-    ): Promise<void> {
-      const entry = { entryId: earningsEntryId(idemKey), amount, reason: 'earnings' } as const;
-      await creditFrom(cause, key, entry, deadlineMs);
-    },
+    ...createAccountCredits(handler),
   };
-
-  async function creditFrom(
-    cause: StreamEvent,
-    key: AccountKey,
-    entry: { readonly entryId: EntryId; readonly amount: bigint; readonly reason: EntryReason },
-    deadlineMs: number,
-  ): Promise<void> {
-    const stream = accountStreamOf(key);
-    const context = causedBy(cause, stream, deadlineMs);
-    await handler.execute(account, stream, { type: 'CreditAccount', ...entry }, context);
-  }
 
   async function adjust(
     key: AccountKey,

@@ -7,7 +7,6 @@ export type { Account } from './domain/account.state.ts';
 export {
   type AccountAnswer,
   type AccountCommand,
-  type AccountKey,
   account,
   accountStreamOf,
   parseAccountStream,

@@ -2,6 +2,7 @@
 import { type Deadline, type EventStore, requestedBy } from '@coffer/event-store';
 import { type Endpoint, endpoint } from '@coffer/http';
 import {
+  type AccountKey,
   type AppPlace,
   type Clock,
   currencyCode,
@@ -24,7 +25,6 @@ import {
 } from '@coffer/portal';
 import { z } from 'zod';
 import { type Accounts, ADJUSTMENT_ERRORS } from './accounts.ts';
-import type { AccountKey } from './domain/account.ts';
 
 export interface OperatorAccountDependencies {
   readonly directory: AppDirectory;

@@ -1,3 +1,4 @@
+export * from './accountKey.ts';
 export * from './amounts.ts';
 export * from './base58.ts';
 export * from './batchingLookup.ts';

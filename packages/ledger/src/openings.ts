@@ -4,7 +4,7 @@
  * crash write the same bytes. Source: contract, Ledger; ADR 0006.
  */
 import assert from 'node:assert/strict';
-import { type AccountKey, type Accounts, holdOpenedBy, sessionHoldId } from '@coffer/accounts';
+import { type Accounts, holdOpenedBy, sessionHoldId } from '@coffer/accounts';
 import {
   afterFirstAppend,
   type CommandHandler,
@@ -16,6 +16,7 @@ import {
   type StreamEvent,
 } from '@coffer/event-store';
 import {
+  type AccountKey,
   type AppPlace,
   type Clock,
   type FailPoint,

@@ -33,14 +33,17 @@ export interface ReadModelProjections {
   readonly pools?: PoolsProjection;
   /** What the books hold of pools. */
   readonly poolPostings?: OtherPostings;
+  /** What the books hold of referral earnings. */
+  readonly earningsPostings?: OtherPostings;
 }
 
 export function readModelsOf(
   schema: string,
-  { books, playSessions, moves, pools, poolPostings }: ReadModelProjections,
+  { books, playSessions, moves, pools, poolPostings, earningsPostings }: ReadModelProjections,
 ): readonly Projection[] {
+  const otherPostings = [poolPostings, earningsPostings].filter((postings) => postings !== undefined);
   return [
-    ...(books ? [projectBooks(schema, books, poolPostings ? [poolPostings] : [])] : []),
+    ...(books ? [projectBooks(schema, books, otherPostings)] : []),
     ...(playSessions ? [projectRows(schema, playSessionTable, playSessions)] : []),
     ...(moves ? [projectRows(schema, moveTable, moves)] : []),
     ...(pools ? [projectPools(schema, pools)] : []),

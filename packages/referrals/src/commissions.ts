@@ -1,11 +1,9 @@
 /**
- * Commissions across their streams: the key's stream decides, the earnings of each beneficiary follow; a withdrawal is
- * set aside from the earnings first, then takes its key, then reaches the player's available funds. Every later event
- * follows from the one before it, so the request and the process that finishes it after a crash do the same. Source:
+ * Commissions across their streams: the key's stream decides, the earnings of each beneficiary follow. The accruals
+ * follow from the decision alone, so the request and the process that finishes it after a crash do the same. Source:
  * contract, Referrals; ADR 0006.
  */
 import assert from 'node:assert/strict';
-import type { Accounts } from '@coffer/accounts';
 import {
   afterFirstAppend,
   type CommandHandler,
@@ -31,11 +29,9 @@ import {
   type Distribution,
   firstDifference,
   type Payout,
-  type Withdrawal,
 } from './domain/commission.ts';
-import { earningsEvents } from './domain/earnings.events.ts';
 import { balanceOf } from './domain/earnings.state.ts';
-import { type EarningsAnswer, earnings, earningsStreamOf, parseEarningsStream } from './domain/earnings.ts';
+import { type EarningsAnswer, earnings, earningsStreamOf } from './domain/earnings.ts';
 import { type ChainLink, type Part, remainderOf } from './domain/splitByLevels.ts';
 import { reject } from './errors.ts';
 
@@ -44,8 +40,7 @@ export interface CommissionDependencies {
   readonly store: Pick<EventStore, 'readStream'>;
   readonly clock: Clock;
   readonly failPoint: FailPoint;
-  readonly accounts: Pick<Accounts, 'creditEarnings'>;
-  readonly users: Pick<Users, 'show' | 'requireActive'>;
+  readonly users: Pick<Users, 'show'>;
   /** The user's referrers from the direct one up, at most so many. */
   readonly chainOf: (
     place: AppPlace,
@@ -70,15 +65,8 @@ export interface DistributionAnswer {
 export type Commissions = ReturnType<typeof createCommissions>;
 
 export function createCommissions(dependencies: CommissionDependencies) {
-  const { handler, store, clock, failPoint, accounts, users, chainOf } = dependencies;
-  return {
-    replayOf,
-    payOut,
-    distribute,
-    withdraw,
-    figures,
-    carryOut: { accrue: accrueAll, withdraw: finishWithdrawal },
-  };
+  const { handler, store, clock, failPoint, users, chainOf } = dependencies;
+  return { replayOf, payOut, distribute, accrueAll, figures };
 
   /** Whether the key was used for this. Throws `referrals/idempotency_conflict` if it was for something else. */
   async function replayOf(place: AppPlace, request: CommissionRequest, deadline: Deadline): Promise<boolean> {
@@ -169,66 +157,6 @@ export function createCommissions(dependencies: CommissionDependencies) {
     await Promise.all(accruals.slice(0, -1).map(accrueOne));
     const last = accruals.at(-1);
     return last && accrueOne({ ...last, isLast: true });
-  }
-
-  /** To the player's available funds. */
-  async function withdraw(
-    place: AppPlace,
-    request: Withdrawal,
-    context: Requester,
-  ): Promise<Outcome<EarningsAnswer>> {
-    const { environment, appId, scopeId } = place;
-    const { idemKey, userId, currencyId, requested } = request;
-    if (!(await replayOf(place, { type: 'DecideWithdrawal', ...request }, context))) {
-      await users.requireActive({ environment, scopeId, userId }, context);
-    }
-    failPoint('withdraw.beforeEarnings');
-    const stream = earningsStreamOf({ environment, appId, userId, currencyId });
-    const outcome = await handler.execute(
-      earnings,
-      stream,
-      { type: 'Withdraw', idemKey, requested },
-      requestedBy(context, isoTimeOf(clock)),
-    );
-    failPoint('withdraw.setAside');
-    await afterFirstAppend(async () => {
-      const cause = outcome.appended[0] ?? (await readEvent(store, stream, outcome.answer.revision));
-      const conflict = await finishWithdrawal(cause, context.deadlineMs);
-      if (conflict) throw conflict;
-    });
-    failPoint('withdraw.credited');
-    return outcome;
-  }
-
-  /**
-   * What follows from earnings set aside: the key is this withdrawal's and the player is credited, or the key is
-   * another operation's and the earnings come back. Answers the conflict in that case.
-   */
-  async function finishWithdrawal(cause: StreamEvent, deadlineMs: number): Promise<Rejection | undefined> {
-    const event = earningsEvents.decode(cause);
-    assert(event.type === 'EarningsWithdrawn');
-    const owner = parseEarningsStream(cause.stream);
-    assert(owner, `${cause.stream} holds nobody's earnings`);
-    const { idemKey, requested, amount, balance } = event.data;
-    const { userId, currencyId } = owner;
-    const key = commissionStreamOf({ ...owner, idemKey });
-    try {
-      const asked = requested === undefined ? {} : { requested };
-      await handler.execute(
-        commission,
-        key,
-        { type: 'DecideWithdrawal', idemKey, userId, currencyId, ...asked, amount, balance },
-        causedBy(cause, key, deadlineMs),
-      );
-    } catch (error) {
-      if (!(error instanceof Rejection)) throw error;
-      const context = causedBy(cause, cause.stream, deadlineMs);
-      await handler.execute(earnings, cause.stream, { type: 'ReturnWithdrawal', idemKey }, context);
-      return error;
-    }
-    failPoint('withdraw.decided');
-    await accounts.creditEarnings(owner, { idemKey, amount }, cause, deadlineMs);
-    return undefined;
   }
 
   /** From a confirmed current state. */

@@ -3,23 +3,28 @@ import type { Accounts } from '@coffer/accounts';
 import { defineContext, type Platform, someStream } from '@coffer/host';
 import type { AppDirectory } from '@coffer/portal';
 import type { Users } from '@coffer/users';
+import { attributionEndpoints } from './attributionRoutes.ts';
 import { createAttributions } from './attributions.ts';
 import { createChains } from './chains.ts';
 import { createCodes } from './codes.ts';
+import { commissionEndpoints } from './commissionRoutes.ts';
 import { createCommissions } from './commissions.ts';
 import { commission } from './domain/commission.ts';
 import { earnings } from './domain/earnings.ts';
 import { referral } from './domain/referral.ts';
 import { referralCode } from './domain/referralCode.ts';
+import { earningsPostings } from './earnings.postings.ts';
 import { referralsErrors } from './errors.ts';
 import { makeCode } from './makeCode.ts';
+import { playerReferralEndpoints } from './playerRoutes.ts';
 import {
   accruesCommissions,
   finishesAttributions,
   finishesWithdrawals,
   issuesCodes,
 } from './referral.reactions.ts';
-import { referralEndpoints } from './routes.ts';
+import { createSubjects } from './subjects.ts';
+import { createWithdrawals } from './withdrawals.ts';
 
 export interface ReferralsNeeds extends Platform {
   readonly directory: AppDirectory;
@@ -31,6 +36,7 @@ export const referralsContext = defineContext({
   name: 'referrals',
   errors: referralsErrors,
   streams: [someStream(referralCode), someStream(referral), someStream(commission), someStream(earnings)],
+  projections: { earningsPostings },
   create({ handler, store, clock, failPoint, directory, users, accounts }: ReferralsNeeds) {
     const codes = createCodes({ handler, store, clock, failPoint, makeCode });
     const attributions = createAttributions({
@@ -46,15 +52,21 @@ export const referralsContext = defineContext({
     });
     const chains = createChains({ handler, users, clock });
     const { chainOf } = chains;
-    const commissions = createCommissions({ handler, store, clock, failPoint, accounts, users, chainOf });
+    const commissions = createCommissions({ handler, store, clock, failPoint, users, chainOf });
+    const withdrawals = createWithdrawals({ handler, store, clock, failPoint, accounts, users, commissions });
+    const subjects = createSubjects({ directory, users, commissions });
     return {
-      endpoints: referralEndpoints({ directory, users, codes, attributions, chains, commissions }),
+      endpoints: [
+        ...playerReferralEndpoints({ directory, codes, attributions, chains, subjects }),
+        ...attributionEndpoints({ codes, attributions, chains, subjects }),
+        ...commissionEndpoints({ commissions, withdrawals, subjects }),
+      ],
       reactions: {
         holds: [
           issuesCodes(codes),
           finishesAttributions(attributions),
           accruesCommissions(commissions),
-          finishesWithdrawals(commissions),
+          finishesWithdrawals(withdrawals),
         ],
       },
     };

@@ -2,15 +2,11 @@
  * What must follow from the first step of a referral operation even if its request has died. Source: architecture,
  * Processes.
  */
-import {
-  type AccountKey,
-  accountEvents,
-  accountStreamOf,
-  earningsEntryId,
-  parseAccountStream,
-} from '@coffer/accounts';
+
+import { accountEvents, accountStreamOf, earningsEntryId, parseAccountStream } from '@coffer/accounts';
 import { actDeadlineMs, type Reaction } from '@coffer/consumers';
 import type { RecordedEvent } from '@coffer/event-store';
+import type { AccountKey } from '@coffer/kernel';
 import type { Attributions } from './attributions.ts';
 import type { Codes } from './codes.ts';
 import type { Commissions } from './commissions.ts';
@@ -22,6 +18,7 @@ import { referralEvents } from './domain/referral.events.ts';
 import { parseReferralStream } from './domain/referral.ts';
 import { referralCodeEvents } from './domain/referralCode.events.ts';
 import { referralCodeStreamOf } from './domain/referralCode.ts';
+import type { Withdrawals } from './withdrawals.ts';
 
 /** A code that was claimed is issued to its user, or given up. */
 export function issuesCodes({ issue }: Pick<Codes, 'issue'>): Reaction {
@@ -63,7 +60,7 @@ export function finishesAttributions({ finish }: Pick<Attributions, 'finish'>): 
 }
 
 /** A payout or a distribution is accrued by all its beneficiaries. */
-export function accruesCommissions({ carryOut }: Pick<Commissions, 'carryOut'>): Reaction {
+export function accruesCommissions({ accrueAll }: Pick<Commissions, 'accrueAll'>): Reaction {
   return {
     name: 'accrueCommission',
     causeOf(event) {
@@ -79,13 +76,13 @@ export function accruesCommissions({ carryOut }: Pick<Commissions, 'carryOut'>):
       return commissionStreamOf({ ...owner, idemKey: accrued.data.idemKey });
     },
     async act(cause) {
-      await carryOut.accrue(cause, actDeadlineMs());
+      await accrueAll(cause, actDeadlineMs());
     },
   };
 }
 
 /** Earnings that were set aside reach the player's account, or come back. */
-export function finishesWithdrawals({ carryOut }: Pick<Commissions, 'carryOut'>): Reaction {
+export function finishesWithdrawals({ finishWithdrawal }: Pick<Withdrawals, 'finishWithdrawal'>): Reaction {
   return {
     name: 'finishWithdrawal',
     causeOf(event) {
@@ -102,7 +99,7 @@ export function finishesWithdrawals({ carryOut }: Pick<Commissions, 'carryOut'>)
       return keyOf(account, credited.data.entryId);
     },
     async act(cause) {
-      await carryOut.withdraw(cause, actDeadlineMs());
+      await finishWithdrawal(cause, actDeadlineMs());
     },
   };
 }

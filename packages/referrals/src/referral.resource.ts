@@ -14,7 +14,7 @@ const moved = positiveAmount.meta({ description: 'Base units, as a decimal strin
 const MAX_CODE_LENGTH = 64;
 /** Any text may be looked up; only a code of the right form is ever found. */
 const someCode = z.string().min(1).max(MAX_CODE_LENGTH).meta({ example: 'QUOKKA77' });
-export const CODE_FORM = /^[A-Za-z0-9][A-Za-z0-9_-]{2,31}$/;
+const CODE_FORM = /^[A-Za-z0-9][A-Za-z0-9_-]{2,31}$/;
 const chosenCode = z
   .string()
   .regex(CODE_FORM, 'must be 3 to 32 letters, digits, "_" or "-", and begin with a letter or a digit')
@@ -23,7 +23,7 @@ const chosenCode = z
 const code = z.string().meta({ example: 'QUOKKA77' });
 
 const bps = z.int().min(1).max(10_000);
-export const MAX_DEPTH = 10;
+const MAX_DEPTH = 10;
 
 export const codeRequest = z.strictObject({ userId: z.string(), code: chosenCode.optional() });
 export const codeAnswer = z.object({ userId, code });

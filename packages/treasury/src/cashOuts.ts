@@ -4,7 +4,7 @@
  * the same bytes. Source: ADR 0006.
  */
 import assert from 'node:assert/strict';
-import { type AccountKey, type Accounts, cashOutHoldId, holdOpenedBy } from '@coffer/accounts';
+import { type Accounts, cashOutHoldId, holdOpenedBy } from '@coffer/accounts';
 import {
   afterFirstAppend,
   causedBy,
@@ -12,7 +12,7 @@ import {
   type Requester,
   type StreamEvent,
 } from '@coffer/event-store';
-import { type AppPlace, type FailPoint, isoTimeOf, Rejection } from '@coffer/kernel';
+import { type AccountKey, type AppPlace, type FailPoint, isoTimeOf, Rejection } from '@coffer/kernel';
 import {
   type MoveState,
   moveStreamName,

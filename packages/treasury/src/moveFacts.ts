@@ -1,7 +1,8 @@
 /** What the events of moves mean for players' accounts. */
+
 import assert from 'node:assert/strict';
-import type { AccountKey } from '@coffer/accounts';
 import type { StreamEvent } from '@coffer/event-store';
+import type { AccountKey } from '@coffer/kernel';
 import { type MoveEvent, moveEvents, parseMoveStream } from '@coffer/moves';
 
 /** A move between a user's wallet and the treasury. */

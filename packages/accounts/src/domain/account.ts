@@ -4,13 +4,12 @@
  */
 import assert from 'node:assert/strict';
 import {
+  type AccountKey,
+  accountKeyedStream,
   type Decision,
-  type Environment,
-  parseStreamName,
+  parseAccountKeyed,
   type StreamType,
-  streamName,
 } from '@coffer/kernel';
-import { z } from 'zod';
 import { reject } from '../errors.ts';
 import { type AccountEvent, accountEvents, type EntryReason, type HoldOrder } from './account.events.ts';
 import { decodeAccount, encodeAccount } from './account.snapshot.ts';
@@ -21,29 +20,11 @@ import { callerKeyOf, type EntryId, type HoldId, purposeOf } from './accountIds.
 
 const CATEGORY = 'account';
 
-/** One player's funds in one currency. */
-export interface AccountKey {
-  readonly environment: Environment;
-  readonly appId: string;
-  readonly userId: string;
-  readonly currencyId: number;
-}
-
-export const accountStreamOf = ({ environment, appId, userId, currencyId }: AccountKey): string =>
-  streamName(CATEGORY, environment, appId, `${userId}.${currencyId}`);
-
-const currencyIdSchema = z.int();
-const ACCOUNT_ID = /^(usr_[0-9a-z]{26})\.(0|[1-9][0-9]*)$/;
+export const accountStreamOf = (key: AccountKey): string => accountKeyedStream(CATEGORY, key);
 
 /** Whose account a stream is, or undefined for any other stream. */
-export function parseAccountStream(stream: string): AccountKey | undefined {
-  const parts = parseStreamName(stream);
-  const match = parts?.category === CATEGORY ? ACCOUNT_ID.exec(parts.id) : null;
-  if (!parts || !match) return undefined;
-  const [, userId = '', digits = ''] = match;
-  const currencyId = currencyIdSchema.parse(JSON.parse(digits));
-  return { environment: parts.environment, appId: parts.owner, userId, currencyId };
-}
+export const parseAccountStream = (stream: string): AccountKey | undefined =>
+  parseAccountKeyed(CATEGORY, stream);
 
 // Commands and answers
 

@@ -2,18 +2,11 @@
  * Two nodes on one log in memory, with real accounts, users and pools, for specs. A node can be killed before or after
  * any of its appends: from then on it neither writes nor reads.
  */
-import {
-  type AccountKey,
-  accountEvents,
-  createAccounts,
-  createHoldActs,
-  postingsOf,
-  settlesDue,
-} from '@coffer/accounts';
+import { accountEvents, createAccounts, createHoldActs, postingsOf, settlesDue } from '@coffer/accounts';
 import type { Reaction } from '@coffer/consumers';
 import { createCommandHandler, type EventStore, type RecordedEvent } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
-import { type Environment, type FailPoint, type FailPointName, newId } from '@coffer/kernel';
+import { type AccountKey, type Environment, type FailPoint, type FailPointName, newId } from '@coffer/kernel';
 import { patiently } from '@coffer/testing';
 import { createUsers } from '@coffer/users';
 import { expect } from 'chai';

@@ -4,14 +4,13 @@
  */
 import assert from 'node:assert/strict';
 import {
+  type AccountKey,
+  accountKeyedStream,
   type Decision,
-  type Environment,
   MAX_AMOUNT,
-  parseStreamName,
+  parseAccountKeyed,
   type StreamType,
-  streamName,
 } from '@coffer/kernel';
-import { z } from 'zod';
 import { reject } from '../errors.ts';
 import { type EarningsEvent, earningsEvents } from './earnings.events.ts';
 import { decodeEarnings, encodeEarnings } from './earnings.snapshot.ts';
@@ -26,27 +25,11 @@ import {
 
 const CATEGORY = 'earnings';
 
-export interface EarningsPlace {
-  readonly environment: Environment;
-  readonly appId: string;
-  readonly userId: string;
-  readonly currencyId: number;
-}
-
-export const earningsStreamOf = ({ environment, appId, userId, currencyId }: EarningsPlace): string =>
-  streamName(CATEGORY, environment, appId, `${userId}.${currencyId}`);
-
-const EARNINGS_ID = /^(usr_[0-9a-z]{26})\.(0|[1-9][0-9]*)$/;
+export const earningsStreamOf = (key: AccountKey): string => accountKeyedStream(CATEGORY, key);
 
 /** Whose earnings a stream holds, or undefined for any other stream. */
-export function parseEarningsStream(stream: string): EarningsPlace | undefined {
-  const parts = parseStreamName(stream);
-  const match = parts?.category === CATEGORY ? EARNINGS_ID.exec(parts.id) : null;
-  if (!parts || !match) return undefined;
-  const [, userId = '', digits = ''] = match;
-  const currencyId = z.int().parse(JSON.parse(digits));
-  return { environment: parts.environment, appId: parts.owner, userId, currencyId };
-}
+export const parseEarningsStream = (stream: string): AccountKey | undefined =>
+  parseAccountKeyed(CATEGORY, stream);
 
 type AccruedData = Extract<EarningsEvent, { type: 'EarningsAccrued' }>['data'];
 

@@ -37,7 +37,7 @@ export function parseReferralStream(stream: string): ReferralPlace | undefined {
   return { environment: parts.environment, appId: parts.owner, userId: parts.id };
 }
 
-export interface Link {
+interface Link {
   readonly referrerUserId: string;
   readonly code: string;
 }

@@ -17,7 +17,7 @@ export const referralCodeStreamOf = (place: {
 /** Two codes with the same folded form are the same code. */
 export const foldedCode = (code: string): string => code.toLowerCase();
 
-export interface CodeClaim {
+interface CodeClaim {
   /** As its owner wrote it. */
   readonly code: string;
   readonly userId: string;

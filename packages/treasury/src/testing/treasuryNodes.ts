@@ -4,11 +4,18 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { type AccountKey, createAccounts, createHoldActs, settlesDue } from '@coffer/accounts';
+import { createAccounts, createHoldActs, settlesDue } from '@coffer/accounts';
 import type { Reaction } from '@coffer/consumers';
 import { createCommandHandler, type EventStore, type RecordedEvent } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
-import { type Environment, encodeMetadata, type FailPoint, type FailPointName, newId } from '@coffer/kernel';
+import {
+  type AccountKey,
+  type Environment,
+  encodeMetadata,
+  type FailPoint,
+  type FailPointName,
+  newId,
+} from '@coffer/kernel';
 import {
   type MoveEvent,
   moveEvents,
