@@ -200,6 +200,25 @@ table read_v1.accounts
   CREATE UNIQUE INDEX accounts_ordinal_key ON read_v1.accounts USING btree (ordinal)
   CREATE UNIQUE INDEX accounts_pkey ON read_v1.accounts USING btree (stream)
 
+table read_v1.commissions
+  column stream text collate "C" not null
+  column ordinal bigint not null
+  column revision integer not null
+  column app_id text not null
+  column environment text not null
+  column idem_key text collate "C" not null
+  column kind text not null
+  column user_id text not null
+  column currency_id integer not null
+  column amount numeric not null
+  column accruals integer not null
+  constraint commissions_kind_check CHECK ((kind = ANY (ARRAY['payout'::text, 'distribution'::text, 'withdrawal'::text])))
+  constraint commissions_ordinal_key UNIQUE (ordinal)
+  constraint commissions_pkey PRIMARY KEY (stream)
+  CREATE INDEX commissions_of_app ON read_v1.commissions USING btree (app_id, environment)
+  CREATE UNIQUE INDEX commissions_ordinal_key ON read_v1.commissions USING btree (ordinal)
+  CREATE UNIQUE INDEX commissions_pkey ON read_v1.commissions USING btree (stream)
+
 table read_v1.consumers
   column name text not null
   column "position" text
@@ -212,6 +231,47 @@ table read_v1.consumers
   constraint consumers_check CHECK (((("position" IS NULL) = (event_id IS NULL)) AND (("position" IS NULL) = (ordinal IS NULL))))
   constraint consumers_pkey PRIMARY KEY (name)
   CREATE UNIQUE INDEX consumers_pkey ON read_v1.consumers USING btree (name)
+
+table read_v1.earnings
+  column stream text collate "C" not null
+  column ordinal bigint not null
+  column revision integer not null
+  column app_id text not null
+  column environment text not null
+  column user_id text not null
+  column currency_id integer not null
+  column accrued numeric not null
+  column withdrawn numeric not null
+  constraint earnings_check CHECK (((withdrawn >= (0)::numeric) AND (withdrawn <= accrued)))
+  constraint earnings_ordinal_key UNIQUE (ordinal)
+  constraint earnings_pkey PRIMARY KEY (stream)
+  CREATE INDEX earnings_of_user ON read_v1.earnings USING btree (app_id, environment, user_id)
+  CREATE UNIQUE INDEX earnings_ordinal_key ON read_v1.earnings USING btree (ordinal)
+  CREATE UNIQUE INDEX earnings_pkey ON read_v1.earnings USING btree (stream)
+
+table read_v1.earnings_entries
+  column entry text collate "C" not null
+  column ordinal bigint not null
+  column stream text collate "C" not null
+  column app_id text not null
+  column environment text not null
+  column user_id text not null
+  column currency_id integer not null
+  column kind text not null
+  column idem_key text collate "C" not null
+  column amount numeric not null
+  column level integer
+  column source_user_id text
+  column memo text
+  column status text not null
+  column occurred_at timestamp with time zone not null
+  constraint earnings_entries_kind_check CHECK ((kind = ANY (ARRAY['payout'::text, 'distribution'::text, 'withdrawal'::text])))
+  constraint earnings_entries_ordinal_key UNIQUE (ordinal)
+  constraint earnings_entries_pkey PRIMARY KEY (entry)
+  constraint earnings_entries_status_check CHECK ((status = ANY (ARRAY['booked'::text, 'returned'::text])))
+  CREATE INDEX earnings_entries_of_user ON read_v1.earnings_entries USING btree (app_id, environment, user_id, ordinal)
+  CREATE UNIQUE INDEX earnings_entries_ordinal_key ON read_v1.earnings_entries USING btree (ordinal)
+  CREATE UNIQUE INDEX earnings_entries_pkey ON read_v1.earnings_entries USING btree (entry)
 
 table read_v1.holds
   column stream text collate "C" not null
@@ -362,6 +422,20 @@ table read_v1.postings
   CREATE INDEX postings_of_book ON read_v1.postings USING btree (app_id, environment, currency_id, account, log_ordinal)
   CREATE INDEX postings_of_stream ON read_v1.postings USING btree (stream, revision)
   CREATE UNIQUE INDEX postings_pkey ON read_v1.postings USING btree (log_ordinal, number)
+
+table read_v1.referees
+  column stream text collate "C" not null
+  column ordinal bigint not null
+  column app_id text not null
+  column environment text not null
+  column user_id text not null
+  column referrer_user_id text not null
+  column attributed_at timestamp with time zone not null
+  constraint referees_ordinal_key UNIQUE (ordinal)
+  constraint referees_pkey PRIMARY KEY (stream)
+  CREATE INDEX referees_of_referrer ON read_v1.referees USING btree (app_id, environment, referrer_user_id, ordinal)
+  CREATE UNIQUE INDEX referees_ordinal_key ON read_v1.referees USING btree (ordinal)
+  CREATE UNIQUE INDEX referees_pkey ON read_v1.referees USING btree (stream)
 
 table read_v1.trial_balances
   column book text collate "C" not null

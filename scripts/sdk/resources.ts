@@ -34,6 +34,30 @@ export const RESOURCES: Readonly<Record<string, readonly [component: string, ...
   ReleasedStake: ['postCustodyReconcileResponse', 'released'],
   Pool: ['getCustodyPoolsPoolIdResponse'],
   Stake: ['getCustodyPoolsPoolIdStakesResponse', 'items'],
+  CodeRequest: ['postReferralsCodeRequest'],
+  ReferralCode: ['postReferralsCodeResponse'],
+  AttributeRequest: ['postReferralsAttributeRequest'],
+  Attribution: ['postReferralsAttributeResponse'],
+  ChainRequest: ['postReferralsChainRequest'],
+  Chain: ['postReferralsChainResponse'],
+  Referrer: ['postReferralsChainResponse', 'chain'],
+  CommissionRequest: ['postReferralsPayoutRequest'],
+  DistributionRequest: ['postReferralsDistributeRequest'],
+  Distribution: ['postReferralsDistributeResponse'],
+  CommissionPart: ['postReferralsDistributeResponse', 'distributed'],
+  EarningsRequest: ['postReferralsBalanceRequest'],
+  Earnings: ['postReferralsBalanceResponse'],
+  EarningsWithdrawalRequest: ['postReferralsWithdrawRequest'],
+  BookedEarnings: ['postReferralsWithdrawResponse'],
+  UserReferrals: ['getReferralsUsersUserIdResponse'],
+  DirectReferrer: ['getReferralsUsersUserIdResponse', 'referrer'],
+  Referee: ['getReferralsUsersUserIdResponse', 'referees'],
+  ReferralBalance: ['getReferralsUsersUserIdResponse', 'balances'],
+  HistoryRequest: ['postReferralsHistoryRequest'],
+  EarningsEntry: ['postReferralsHistoryResponse', 'items'],
+  OwnReferrals: ['getReferralsMeResponse'],
+  OwnAttribution: ['postReferralsAttributeSelfResponse'],
+  ShareLinks: ['getReferralsShareLinksResponse'],
   TransferRequest: ['postTreasuryDepositRequest'],
   TreasuryBalanceRequest: ['postTreasuryBalanceRequest'],
   TreasuryMove: ['postTreasuryStatusResponse'],
@@ -61,7 +85,7 @@ export const RESOURCES: Readonly<Record<string, readonly [component: string, ...
 };
 
 /** Made by the SDK if the caller gives none. */
-export const MADE = ['transactionUuid', 'ref', 'idempotencyKey'];
+export const MADE = ['transactionUuid', 'ref', 'idempotencyKey', 'idemKey'];
 
 /** Base64 in the API and bytes in the SDK. */
 export const BYTES = ['transaction', 'signedTransaction'];

@@ -116,7 +116,7 @@ function mapping(components: Schema, names: ReadonlyMap<string, string>) {
     if (inner) return `{ nullable: ${shape(inner, of, field)} }`;
     if (schema.type === 'array') {
       const item = shape(itemOf(schema), of, field);
-      return item === "'text'" ? "'texts'" : `{ list: ${item} }`;
+      return item === "'text'" || item === "'number'" ? item.replace(/'$/, "s'") : `{ list: ${item} }`;
     }
     const words = wordsOf(schema);
     if (words && !isOpen(of, field)) return `[${words.map((word) => `'${word}'`).join(', ')}]`;

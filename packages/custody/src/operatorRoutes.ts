@@ -36,8 +36,8 @@ export const operatorPoolEndpoints = ({
     },
     success: { status: 200, schema: schemas.poolPage },
     errors: [...PLACE_ERRORS, 'custody/unknown_currency'],
-    handle: async ({ params, query }) => {
-      return { status: 200, body: await reads.list(await placeOf(directory, params), query) };
+    handle: async ({ params, query, context }) => {
+      return { status: 200, body: await reads.list(await placeOf(directory, params), query, context) };
     },
   }),
   endpoint({

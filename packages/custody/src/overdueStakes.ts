@@ -7,7 +7,7 @@ import type { EventStore, Requester } from '@coffer/event-store';
 import { sweepEveryMinute } from '@coffer/host';
 import type { Logger } from '@coffer/http';
 import { type Clock, isoTimeOf } from '@coffer/kernel';
-import { poolsWithOverdueStakes, readModelsReached } from '@coffer/read-models';
+import { poolsWithOverdueStakes, rowsAsNow } from '@coffer/read-models';
 import { manyAtATime } from './credits.ts';
 import type { ReleasedStake } from './domain/pool.answers.ts';
 import type { PoolPlace } from './poolStreams.ts';
@@ -29,8 +29,6 @@ export type OverdueStakes = ReturnType<typeof createOverdueStakes>;
 
 /** In one request or sweep; the rest is for the next one. */
 const MOST_POOLS = 1_000;
-/** Rows are 0.1 s behind. */
-const ROWS_WITHIN_MS = 2_000;
 /** Before the end of a request nothing more is begun. */
 const ANSWER_WITHIN_MS = 1_000;
 const SWEEP_WITHIN_MS = 50_000;
@@ -47,8 +45,7 @@ export function createOverdueStakes({ db, store, clock, pools }: OverdueDependen
     olderThanSeconds: number,
     context: Requester,
   ): Promise<readonly ReleasedFromPool[]> {
-    const untilMs = Math.min(performance.now() + ROWS_WITHIN_MS, context.deadlineMs);
-    await readModelsReached(db, store, await store.head(), { untilMs });
+    await rowsAsNow(db, store, context);
     return release(place, olderThanSeconds, context);
   }
 

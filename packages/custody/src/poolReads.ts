@@ -5,15 +5,8 @@
 import { type Accounts, stakeHoldId } from '@coffer/accounts';
 import type { Pool as Database } from '@coffer/database';
 import type { CommandHandler, Deadline, EventStore } from '@coffer/event-store';
-import { callerId, encoderOf, Rejection } from '@coffer/kernel';
-import {
-  creditsDone,
-  decodeCursor,
-  encodeCursor,
-  InvalidCursorError,
-  listPools,
-  readModelsReached,
-} from '@coffer/read-models';
+import { callerId, encoderOf } from '@coffer/kernel';
+import { creditsDone, decodeCursor, encodeCursor, listPools, rowsAsNow } from '@coffer/read-models';
 import { lastCredited } from './domain/pool.answers.ts';
 import * as resource from './domain/pool.resource.ts';
 import type { KnownPool } from './domain/pool.state.ts';
@@ -32,9 +25,6 @@ export interface PoolReadDependencies {
 
 export type PoolReads = ReturnType<typeof createPoolReads>;
 
-/** Rows are 0.1 s behind; a list does not wait for a projector that has stopped. */
-const ROWS_WITHIN_MS = 2_000;
-
 const poolBody = encoderOf(resource.shownPool);
 const poolPageBody = encoderOf(resource.poolPage);
 const stakePageBody = encoderOf(resource.stakePage);
@@ -43,15 +33,14 @@ export function createPoolReads({ db, store, handler, accounts, hasCurrency }: P
   return { list, show, stakes };
 
   /** Newest first. Throws `custody/unknown_currency`, and `request/invalid` for a cursor of another list. */
-  async function list(place: PoolPlace, query: resource.PoolsQuery) {
+  async function list(place: PoolPlace, query: resource.PoolsQuery, deadline: Deadline) {
     const { currency: currencyId, ...rest } = query;
     if (currencyId !== undefined && !(await hasCurrency(place.appId, currencyId))) {
       throw reject('custody/unknown_currency');
     }
-    const untilMs = performance.now() + ROWS_WITHIN_MS;
-    await readModelsReached(db, store, await store.head(), { untilMs });
+    await rowsAsNow(db, store, deadline);
     const { appId, environment } = place;
-    const page = await ofThisList(() => listPools(db, { ...rest, currencyId, appId, environment }));
+    const page = await listPools(db, { ...rest, currencyId, appId, environment });
     return poolPageBody({
       items: page.items.map(
         ({ poolId, currencyId: currency, status, locked, confirmed, credits, creditsDone: done }) => ({
@@ -81,8 +70,7 @@ export function createPoolReads({ db, store, handler, accounts, hasCurrency }: P
     const known = await load(place, poolId, deadline);
     const { status, limit, cursor } = query;
     const filter = { stream: streamOf(place, poolId), status };
-    const after =
-      cursor === undefined ? 0 : Number(await ofThisList(async () => decodeCursor(STAKES, filter, cursor)));
+    const after = cursor === undefined ? 0 : Number(decodeCursor(STAKES, filter, cursor));
     // One more tells whether there is a next page.
     const found = stakeViews(known, { after, status, limit: limit + 1 });
     const items = found.slice(0, limit);
@@ -117,12 +105,3 @@ export function createPoolReads({ db, store, handler, accounts, hasCurrency }: P
 }
 
 const STAKES = 'stakes';
-
-async function ofThisList<Result>(read: () => Promise<Result>): Promise<Result> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!(error instanceof InvalidCursorError)) throw error;
-    throw new Rejection('request/invalid', { issues: [{ path: 'cursor', message: error.message }] });
-  }
-}

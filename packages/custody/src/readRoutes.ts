@@ -25,7 +25,10 @@ export function poolReadEndpoints({
       },
       success: { status: 200, schema: schemas.poolPage },
       errors: ['custody/not_found', 'custody/unknown_currency'],
-      handle: async ({ caller, query }) => ({ status: 200, body: await reads.list(caller, query) }),
+      handle: async ({ caller, query, context }) => ({
+        status: 200,
+        body: await reads.list(caller, query, context),
+      }),
     }),
     endpoint({
       method: 'GET',

@@ -68,3 +68,10 @@ export const callerId = callerIdOf(64);
 
 /** `ref`, `idemKey`, `idempotencyKey`. */
 export const longCallerId = callerIdOf(128);
+
+/** The id of a currency as a query parameter, so it arrives as text. */
+export const currencyQuery = z
+  .string()
+  .regex(/^(0|[1-9][0-9]{0,8})$/, "must be the id of one of the app's currencies")
+  .transform(Number)
+  .meta({ wire: { type: 'integer', minimum: 0 } });

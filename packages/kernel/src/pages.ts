@@ -1,8 +1,8 @@
 /** Pages of lists: the query parameters that ask for them. */
 import { z } from 'zod';
 
-const MAX_PAGE_SIZE = 200;
-const DEFAULT_PAGE_SIZE = 50;
+export const MAX_PAGE_SIZE = 200;
+export const DEFAULT_PAGE_SIZE = 50;
 
 /** A query parameter, so it arrives as text. */
 export const pageSize = z

@@ -20,3 +20,8 @@ export const trimmedText = (maximum: number) =>
     .trim()
     .refine((text) => text !== '' && lengthOf(text) <= maximum, `must have 1 to ${maximum} characters`)
     .meta({ pattern: `^\\s*\\S(?:[\\s\\S]{0,${maximum - 2}}\\S)?\\s*$`, example: 'As agreed' });
+
+/** An answer's time. */
+export const timestamp = z.iso
+  .datetime({ precision: 3 })
+  .meta({ description: 'ISO 8601 UTC with milliseconds.' });

@@ -5,12 +5,16 @@ import type { Environment } from '@coffer/kernel';
 /** The tables, each with the columns that name a row to people. Every table has `app_id` and `environment`. */
 export const READ_TABLES: Readonly<Record<string, readonly string[]>> = {
   accounts: ['stream'],
+  commissions: ['stream'],
+  earnings: ['stream'],
+  earnings_entries: ['entry'],
   holds: ['stream', 'hold_id'],
   moves: ['move_id'],
   play_sessions: ['session_id'],
   pool_stakes: ['stream', 'bet_id'],
   pools: ['stream'],
   postings: ['stream', 'revision', 'number'],
+  referees: ['stream'],
   trial_balances: ['book'],
 };
 

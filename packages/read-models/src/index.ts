@@ -7,7 +7,7 @@ export {
   type MoveRow,
   movesUnderWayOfWallet,
 } from './moves.ts';
-export { decodeCursor, encodeCursor, InvalidCursorError } from './pages.ts';
+export { decodeCursor, encodeCursor } from './pages.ts';
 export {
   listPlaySessions,
   type PlaySessionRow,
@@ -19,7 +19,7 @@ export {
   type PoolsProjection,
   poolsWithOverdueStakes,
 } from './pools.ts';
-export { readModelsReached } from './reached.ts';
+export { readModelsReached, rowsAsNow } from './reached.ts';
 export {
   areOfThisLog,
   caughtUpSince,
@@ -29,6 +29,16 @@ export {
   readModelsWork,
 } from './readModels.ts';
 export * from './rebuild.ts';
+export {
+  type CommissionRow,
+  type EarningsEntryRow,
+  type EarningsRow,
+  listDescendants,
+  listEarningsEntries,
+  listReferees,
+  type RefereeRow,
+  type ReferralsProjection,
+} from './referrals.ts';
 export { foldRow, type RowProjection } from './rowProjection.ts';
 export {
   createReadModels,

@@ -3,7 +3,7 @@ import { decodeCursor, encodeCursor, type Filter, type Page, type PageRequest } 
 import type { RowTable } from './rowTable.ts';
 import { liveReadSchema } from './schema.ts';
 
-/** One page of a table's rows that match the filter, by ordinal. Throws `InvalidCursorError`. */
+/** One page of a table's rows that match the filter, by ordinal. Throws `request/invalid` for a cursor of another list. */
 export async function listRows<Row>(
   db: Queryable,
   table: RowTable<Row>,

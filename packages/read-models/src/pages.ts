@@ -1,5 +1,6 @@
 /** Lists in pages: a cursor stands for the last row given, so later rows never shift a page. */
 import { createHash } from 'node:crypto';
+import { Rejection } from '@coffer/kernel';
 
 export interface Page<Item> {
   readonly items: readonly Item[];
@@ -12,11 +13,6 @@ export interface PageRequest {
   readonly cursor?: string | undefined;
 }
 
-/** This list never issued the cursor for this filter. */
-export class InvalidCursorError extends Error {
-  override readonly name = 'InvalidCursorError';
-}
-
 /** Which rows a list shows: column names with the required values; undefined does not restrict. */
 export type Filter = Readonly<Record<string, string | undefined>>;
 
@@ -24,12 +20,13 @@ export function encodeCursor(list: string, filter: Filter, ordinal: bigint): str
   return Buffer.from(`${digestOf(list, filter)}.${ordinal}`).toString('base64url');
 }
 
-/** The ordinal of the last row given. Throws `InvalidCursorError`, also for the cursor of another filter. */
+/** The ordinal of the last row given. Throws `request/invalid`, also for the cursor of another filter. */
 export function decodeCursor(list: string, filter: Filter, cursor: string): bigint {
   const match = /^([0-9a-f]{16})\.(0|[1-9][0-9]{0,17})$/.exec(Buffer.from(cursor, 'base64url').toString());
   const [, digest, ordinal = ''] = match ?? [];
   if (digest !== digestOf(list, filter)) {
-    throw new InvalidCursorError('The cursor does not belong to this list with this filter.');
+    const message = 'The cursor does not belong to this list with this filter.';
+    throw new Rejection('request/invalid', { issues: [{ path: 'cursor', message }] });
   }
   return BigInt(ordinal);
 }

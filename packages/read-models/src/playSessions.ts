@@ -45,7 +45,7 @@ export interface PlaySessionQuery extends PageRequest {
 
 /**
  * Newest first. Pages do not shift while sessions are opened; a session that leaves the filter meanwhile (by its status)
- * no longer appears. Throws `InvalidCursorError`.
+ * no longer appears. Throws `request/invalid` for a cursor of another list.
  */
 export function listPlaySessions(db: Queryable, query: PlaySessionQuery): Promise<Page<PlaySessionRow>> {
   const { appId, environment, userId, status } = query;

@@ -249,7 +249,7 @@ export interface PoolQuery extends PageRequest {
   readonly currencyId?: number | undefined;
 }
 
-/** Newest first. Throws `InvalidCursorError`. */
+/** Newest first. Throws `request/invalid` for a cursor of another list. */
 export async function listPools(db: Queryable, query: PoolQuery): Promise<Page<PoolRow>> {
   const { appId, environment, status, currencyId } = query;
   const filter = { app_id: appId, environment, status, currency_id: currencyId?.toString() };

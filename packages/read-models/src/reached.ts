@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Checkpoint, hasReached, readCheckpoint } from '@coffer/consumers';
 import type { Queryable } from '@coffer/database';
-import type { EventStore, LogPlace } from '@coffer/event-store';
+import type { Deadline, EventStore, LogPlace } from '@coffer/event-store';
 import { READ_MODELS_CONSUMER } from './readModels.ts';
 import { liveReadSchema } from './schema.ts';
 
@@ -35,4 +35,17 @@ export async function readModelsReached(
     if (isReached || performance.now() > untilMs) return { isReached, checkpoint };
     await delay(POLL_MS, undefined, { signal });
   }
+}
+
+/** Rows are 0.1 s behind; a list does not wait for a projector that has stopped. */
+const ROWS_WITHIN_MS = 2_000;
+
+/** Waits until the rows show what is in the log now, so that a list shows what was just written. */
+export async function rowsAsNow(
+  db: Queryable,
+  store: Pick<EventStore, 'head' | 'comparePositions'>,
+  { deadlineMs }: Deadline,
+): Promise<void> {
+  const untilMs = Math.min(performance.now() + ROWS_WITHIN_MS, deadlineMs);
+  await readModelsReached(db, store, await store.head(), { untilMs });
 }

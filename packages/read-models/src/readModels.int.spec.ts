@@ -1,11 +1,11 @@
 import { createConsumersTable, type Session } from '@coffer/consumers';
 import { type Pool, withPool, withTransaction } from '@coffer/database';
 import type { LogPlace, Position, RecordedEvent } from '@coffer/event-store';
+import { Rejection } from '@coffer/kernel';
 import { createTestDatabase, failureOf, recordedEvent, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import type { BooksProjection } from './books.ts';
 import type { MoveRow } from './moves.ts';
-import { InvalidCursorError } from './pages.ts';
 import { listPlaySessions, type PlaySessionRow } from './playSessions.ts';
 import { caughtUpSince, READ_MODELS_CONSUMER, readModelsWork } from './readModels.ts';
 import type { RowProjection } from './rowProjection.ts';
@@ -152,7 +152,7 @@ describe('the read models', () => {
         { environment: 'live' as const, cursor },
         { cursor: 'x' },
       ]) {
-        expect(await failureOf(sessionsOf(query))).to.be.instanceOf(InvalidCursorError);
+        expect(await failureOf(sessionsOf(query))).to.be.instanceOf(Rejection);
       }
     });
   });

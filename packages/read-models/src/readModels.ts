@@ -20,6 +20,7 @@ import { type BooksProjection, type OtherPostings, projectBooks } from './books.
 import { type MoveRow, moveTable } from './moves.ts';
 import { type PlaySessionRow, playSessionTable } from './playSessions.ts';
 import { type PoolsProjection, projectPools } from './pools.ts';
+import { projectReferrals, type ReferralsProjection } from './referrals.ts';
 import { projectRows, type RowProjection } from './rowProjection.ts';
 import { liveReadSchema } from './schema.ts';
 
@@ -33,13 +34,14 @@ export interface ReadModelProjections {
   readonly pools?: PoolsProjection;
   /** What the books hold of pools. */
   readonly poolPostings?: OtherPostings;
+  readonly referrals?: ReferralsProjection;
   /** What the books hold of referral earnings. */
   readonly earningsPostings?: OtherPostings;
 }
 
 export function readModelsOf(
   schema: string,
-  { books, playSessions, moves, pools, poolPostings, earningsPostings }: ReadModelProjections,
+  { books, playSessions, moves, pools, poolPostings, referrals, earningsPostings }: ReadModelProjections,
 ): readonly Projection[] {
   const otherPostings = [poolPostings, earningsPostings].filter((postings) => postings !== undefined);
   return [
@@ -47,6 +49,7 @@ export function readModelsOf(
     ...(playSessions ? [projectRows(schema, playSessionTable, playSessions)] : []),
     ...(moves ? [projectRows(schema, moveTable, moves)] : []),
     ...(pools ? [projectPools(schema, pools)] : []),
+    ...(referrals ? projectReferrals(schema, referrals) : []),
   ];
 }
 

@@ -64,12 +64,16 @@ describe('a rebuild', () => {
     const result = await rebuild();
     const examined = {
       accounts: 5,
+      commissions: 0,
+      earnings: 0,
+      earnings_entries: 0,
       holds: 10,
       moves: 5,
       play_sessions: 10,
       pool_stakes: 0,
       pools: 0,
       postings: 45,
+      referees: 0,
       trial_balances: 4,
     };
     expect(result).to.deep.equal({

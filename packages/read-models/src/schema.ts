@@ -8,7 +8,7 @@ import { consumersTableSql } from '@coffer/consumers';
 import { type Client, type Migrations, type Pool, type Queryable, withTransaction } from '@coffer/database';
 
 /** Raised with every change of the tables below; this release reads no other shape. */
-export const READ_SHAPE = 5;
+export const READ_SHAPE = 6;
 
 /** The pointer's table. */
 export const readModelMigrations: Migrations = {
@@ -327,4 +327,64 @@ create table if not exists ${schema}.pool_stakes (
 create index if not exists pool_stakes_locked
   on ${schema}.pool_stakes (confirm_by) where status = 'locked';
 create index if not exists pool_stakes_of_app on ${schema}.pool_stakes (app_id, environment);
+
+create table if not exists ${schema}.referees (
+  stream text collate "C" primary key,
+  ordinal bigint not null unique,
+  app_id text not null,
+  environment text not null,
+  user_id text not null,
+  referrer_user_id text not null,
+  attributed_at timestamptz not null
+);
+create index if not exists referees_of_referrer
+  on ${schema}.referees (app_id, environment, referrer_user_id, ordinal);
+
+create table if not exists ${schema}.commissions (
+  stream text collate "C" primary key,
+  ordinal bigint not null unique,
+  revision integer not null,
+  app_id text not null,
+  environment text not null,
+  idem_key text collate "C" not null,
+  kind text not null check (kind in ('payout', 'distribution', 'withdrawal')),
+  user_id text not null,
+  currency_id integer not null,
+  amount numeric not null,
+  accruals integer not null
+);
+create index if not exists commissions_of_app on ${schema}.commissions (app_id, environment);
+
+create table if not exists ${schema}.earnings (
+  stream text collate "C" primary key,
+  ordinal bigint not null unique,
+  revision integer not null,
+  app_id text not null,
+  environment text not null,
+  user_id text not null,
+  currency_id integer not null,
+  accrued numeric not null,
+  withdrawn numeric not null check (withdrawn between 0 and accrued)
+) with (fillfactor = 50);
+create index if not exists earnings_of_user on ${schema}.earnings (app_id, environment, user_id);
+
+create table if not exists ${schema}.earnings_entries (
+  entry text collate "C" primary key,
+  ordinal bigint not null unique,
+  stream text collate "C" not null,
+  app_id text not null,
+  environment text not null,
+  user_id text not null,
+  currency_id integer not null,
+  kind text not null check (kind in ('payout', 'distribution', 'withdrawal')),
+  idem_key text collate "C" not null,
+  amount numeric not null,
+  level integer,
+  source_user_id text,
+  memo text,
+  status text not null check (status in ('booked', 'returned')),
+  occurred_at timestamptz not null
+);
+create index if not exists earnings_entries_of_user
+  on ${schema}.earnings_entries (app_id, environment, user_id, ordinal);
 `;

@@ -76,6 +76,10 @@ describe('the checks between rows of different kinds', () => {
       pools: 0,
       pool_rakes: 0,
       pools_balance: 0,
+      commissions: 0,
+      earnings: 0,
+      earnings_withdrawn: 0,
+      referrals_balance: 0,
     });
   });
 

@@ -6,6 +6,7 @@ import type { Queryable } from '@coffer/database';
 import { type CrossCheck, PLACE } from './crossCheck.ts';
 import { type CheckResult, type Finding, findingCheck } from './discrepancies.ts';
 import { POOL_CHECKS } from './poolChecks.ts';
+import { REFERRAL_CHECKS } from './referralChecks.ts';
 import type { BooksPlace } from './report.ts';
 
 /** Listing more of one kind adds nothing. */
@@ -148,6 +149,7 @@ const CROSS_CHECKS: readonly CrossCheck[] = [
                    and other.operation <> 'withdraw')))`,
   },
   ...POOL_CHECKS,
+  ...REFERRAL_CHECKS,
 ];
 
 /** `inFlight` holds the subjects of what is in flight. */

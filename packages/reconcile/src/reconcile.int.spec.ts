@@ -84,12 +84,16 @@ describe('Reconciling', () => {
     expect(named).to.deep.equal([
       'log',
       'accounts_rows',
+      'commissions_rows',
+      'earnings_rows',
+      'earnings_entries_rows',
       'holds_rows',
       'moves_rows',
       'play_sessions_rows',
       'pool_stakes_rows',
       'pools_rows',
       'postings_rows',
+      'referees_rows',
       'trial_balances_rows',
       'postings_balance',
       'account_postings',
@@ -105,11 +109,15 @@ describe('Reconciling', () => {
       'pools',
       'pool_rakes',
       'pools_balance',
+      'commissions',
+      'earnings',
+      'earnings_withdrawn',
+      'referrals_balance',
     ]);
     for (const check of checks as readonly Row[]) {
       expect(check.ok, String(check.name)).to.equal(true);
-      // Nothing was moved on a chain here, nor staked in a pool.
-      const isOfOthers = /^(moves_rows|deposits|cash_outs)$|pool|stakes/.test(String(check.name));
+      // Nothing was moved on a chain here, staked in a pool, or earned by referrals.
+      const isOfOthers = /^(moves_rows|deposits|cash_outs)$|pool|stakes|commissions|earnings|refer/.test(String(check.name));
       if (!isOfOthers) expect(check.examined, String(check.name)).to.be.greaterThan(0);
     }
   });

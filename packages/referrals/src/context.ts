@@ -16,13 +16,17 @@ import { referralCode } from './domain/referralCode.ts';
 import { earningsPostings } from './earnings.postings.ts';
 import { referralsErrors } from './errors.ts';
 import { makeCode } from './makeCode.ts';
+import { operatorReferralEndpoints } from './operatorRoutes.ts';
 import { playerReferralEndpoints } from './playerRoutes.ts';
+import { referralReadEndpoints } from './readRoutes.ts';
 import {
   accruesCommissions,
   finishesAttributions,
   finishesWithdrawals,
   issuesCodes,
 } from './referral.reactions.ts';
+import { createReferralReads } from './referralReads.ts';
+import { referralsProjection } from './referrals.projection.ts';
 import { createSubjects } from './subjects.ts';
 import { createWithdrawals } from './withdrawals.ts';
 
@@ -36,8 +40,8 @@ export const referralsContext = defineContext({
   name: 'referrals',
   errors: referralsErrors,
   streams: [someStream(referralCode), someStream(referral), someStream(commission), someStream(earnings)],
-  projections: { earningsPostings },
-  create({ handler, store, clock, failPoint, directory, users, accounts }: ReferralsNeeds) {
+  projections: { referrals: referralsProjection, earningsPostings },
+  create({ pool: db, handler, store, clock, failPoint, directory, users, accounts }: ReferralsNeeds) {
     const codes = createCodes({ handler, store, clock, failPoint, makeCode });
     const attributions = createAttributions({
       handler,
@@ -55,10 +59,13 @@ export const referralsContext = defineContext({
     const commissions = createCommissions({ handler, store, clock, failPoint, users, chainOf });
     const withdrawals = createWithdrawals({ handler, store, clock, failPoint, accounts, users, commissions });
     const subjects = createSubjects({ directory, users, commissions });
+    const reads = createReferralReads({ db, store, users, chains, subjects });
     return {
       endpoints: [
         ...playerReferralEndpoints({ directory, codes, attributions, chains, subjects }),
         ...attributionEndpoints({ codes, attributions, chains, subjects }),
+        ...referralReadEndpoints(reads),
+        ...operatorReferralEndpoints({ directory, reads }),
         ...commissionEndpoints({ commissions, withdrawals, subjects }),
       ],
       reactions: {

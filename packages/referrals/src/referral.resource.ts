@@ -1,5 +1,19 @@
 /** Requests and answers of the referrals group: money is bigint here and text outside. Source: docs/api.md, Referrals. */
-import { amount, boundedText, encoderOf, figure, idText, longCallerId, positiveAmount } from '@coffer/kernel';
+import {
+  amount,
+  boundedText,
+  currencyQuery,
+  DEFAULT_PAGE_SIZE,
+  encoderOf,
+  figure,
+  idText,
+  longCallerId,
+  MAX_PAGE_SIZE,
+  pageCursor,
+  pageSize,
+  positiveAmount,
+  timestamp,
+} from '@coffer/kernel';
 import { z } from 'zod';
 
 const userId = idText('usr').meta({ description: 'The player.' });
@@ -56,11 +70,13 @@ export const balanceRequest = z.strictObject({ userId: z.string(), currency });
 export const balance = z.object({ userId, currency, ...figures });
 export const balanceBody = encoderOf(balance);
 
-export const ownReferrals = z.object({
-  code,
-  referrer: z.object({ userId, code: code.nullable() }).nullable(),
-  balances: z.array(z.object({ currency, ...figures })),
-});
+const referrer = z
+  .object({ userId, code: code.nullable().meta({ description: 'Null for a user who was erased.' }) })
+  .nullable();
+const balances = z
+  .array(z.object({ currency, ...figures }))
+  .meta({ description: 'In the currencies in which the user has ever earned something.' });
+export const ownReferrals = z.object({ code, referrer, balances });
 export const ownReferralsBody = encoderOf(ownReferrals);
 
 export const shareLinks = z.object({
@@ -107,3 +123,66 @@ export const distribution = z.object({
   withheld: z.array(part).meta({ description: 'Of users who were erased; within the remainder.' }),
 });
 export const distributionBody = encoderOf(distribution);
+
+const nextCursor = z.string().nullable();
+export const refereesQuery = z.strictObject({ limit: pageSize, cursor: pageCursor.optional() });
+export type RefereesQuery = Readonly<z.output<typeof refereesQuery>>;
+export const userReferrals = z.object({
+  userId,
+  code: code.nullable().meta({ description: 'Null for a user without one, and one who was erased.' }),
+  referrer,
+  attributedAt: timestamp.nullable(),
+  referees: z
+    .array(z.object({ userId, attributedAt: timestamp }))
+    .meta({ description: 'Whom the user brought; the last one comes first.' }),
+  nextCursor,
+  balances,
+});
+export const userReferralsBody = encoderOf(userReferrals);
+
+export const ownHistoryQuery = z.strictObject({
+  currency: currencyQuery.optional(),
+  limit: pageSize,
+  cursor: pageCursor.optional(),
+});
+export const historyRequest = z.strictObject({
+  userId: z.string(),
+  currency: currency.optional(),
+  limit: z.int().min(1).max(MAX_PAGE_SIZE).default(DEFAULT_PAGE_SIZE),
+  cursor: pageCursor.optional(),
+});
+export type HistoryQuery = Readonly<Omit<z.output<typeof historyRequest>, 'userId'>>;
+export const history = z.object({
+  items: z.array(
+    z.object({
+      kind: z.enum(['payout', 'distribution', 'withdrawal']),
+      idemKey,
+      currency,
+      amount,
+      level: z.int().optional().meta({ description: 'Of a distribution; 1 is the direct referrer.' }),
+      sourceUserId: userId.optional().meta({ description: 'Whose play earned it.' }),
+      memo: z.string().optional(),
+      at: timestamp,
+    }),
+  ),
+  nextCursor,
+});
+export const historyBody = encoderOf(history);
+
+export const treeQuery = z.strictObject({
+  depth: z
+    .string()
+    .regex(/^([1-9]|10)$/, 'must be a whole number from 1 to 10')
+    .transform(Number)
+    .default(MAX_DEPTH)
+    .meta({ wire: { type: 'integer', minimum: 1, maximum: MAX_DEPTH, default: MAX_DEPTH } }),
+  limit: pageSize,
+});
+export type TreeQuery = Readonly<z.output<typeof treeQuery>>;
+export const tree = z.object({
+  userId,
+  items: z
+    .array(z.object({ level: z.int(), userId, referrerUserId: userId, attributedAt: timestamp }))
+    .meta({ description: 'Level by level, each in the order in which they came.' }),
+  isComplete: z.boolean().meta({ description: 'False if the limit left some out.' }),
+});

@@ -19,6 +19,7 @@ export type Shape =
   | 'signedFigure'
   | 'bytes'
   | 'texts'
+  | 'numbers'
   | 'textsByName'
   | readonly string[]
   | { readonly nullable: Shape }
@@ -52,6 +53,7 @@ export interface Fields {
   readonly object: (name: string) => Fields;
   readonly list: <Item>(name: string, read: (item: Fields) => Item) => readonly Item[];
   readonly texts: (name: string) => readonly string[];
+  readonly numbers: (name: string) => readonly number[];
   /** The object of text values under the name; values of other kinds are left out. */
   readonly textsByName: (name: string) => Readonly<Record<string, string>>;
   readonly raw: Readonly<Record<string, unknown>>;
@@ -71,6 +73,11 @@ export function fieldsOf(value: unknown, path = ''): Fields {
     };
   }
   const array = reader((found): readonly unknown[] | undefined => (Array.isArray(found) ? found : undefined));
+  function all<Item>(name: string, isItem: (item: unknown) => item is Item): readonly Item[] {
+    const items = array(name);
+    if (!items.every(isItem)) throw unexpected(at(name));
+    return items;
+  }
   const text = reader((found) => (typeof found === 'string' ? found : undefined));
 
   return {
@@ -85,11 +92,8 @@ export function fieldsOf(value: unknown, path = ''): Fields {
     nullable: (name, read) => (record[name] === null ? null : read(name)),
     object: (name) => fieldsOf(record[name], at(name)),
     list: (name, read) => array(name).map((item, index) => read(fieldsOf(item, `${at(name)}[${index}]`))),
-    texts: (name) =>
-      array(name).map((item) => {
-        if (typeof item !== 'string') throw unexpected(at(name));
-        return item;
-      }),
+    texts: (name) => all(name, isText),
+    numbers: (name) => all(name, isNumber),
     textsByName: (name) =>
       Object.fromEntries(
         Object.entries(fieldsOf(record[name], at(name)).raw).filter(
@@ -115,6 +119,9 @@ function readBy(shape: Shape, name: string, answer: Fields): unknown {
   if (!('optional' in shape)) return answer.oneOf(name, shape);
   return answer.raw[name] === undefined ? undefined : readBy(shape.optional, name, answer);
 }
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isNumber = (value: unknown): value is number => typeof value === 'number';
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

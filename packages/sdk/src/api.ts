@@ -39,6 +39,30 @@ export interface Resources {
   readonly ReleasedStake: ReleasedStake;
   readonly Pool: Pool;
   readonly Stake: Stake;
+  readonly CodeRequest: CodeRequest;
+  readonly ReferralCode: ReferralCode;
+  readonly AttributeRequest: AttributeRequest;
+  readonly Attribution: Attribution;
+  readonly ChainRequest: ChainRequest;
+  readonly Chain: Chain;
+  readonly Referrer: Referrer;
+  readonly CommissionRequest: CommissionRequest;
+  readonly DistributionRequest: DistributionRequest;
+  readonly Distribution: Distribution;
+  readonly CommissionPart: CommissionPart;
+  readonly EarningsRequest: EarningsRequest;
+  readonly Earnings: Earnings;
+  readonly EarningsWithdrawalRequest: EarningsWithdrawalRequest;
+  readonly BookedEarnings: BookedEarnings;
+  readonly UserReferrals: UserReferrals;
+  readonly DirectReferrer: DirectReferrer;
+  readonly Referee: Referee;
+  readonly ReferralBalance: ReferralBalance;
+  readonly HistoryRequest: HistoryRequest;
+  readonly EarningsEntry: EarningsEntry;
+  readonly OwnReferrals: OwnReferrals;
+  readonly OwnAttribution: OwnAttribution;
+  readonly ShareLinks: ShareLinks;
   readonly TransferRequest: TransferRequest;
   readonly TreasuryBalanceRequest: TreasuryBalanceRequest;
   readonly TreasuryMove: TreasuryMove;
@@ -419,6 +443,195 @@ export interface Stake {
   /** When it was locked. */
   readonly at: string;
 }
+export interface CodeRequest {
+  readonly userId: string;
+  readonly code?: string;
+}
+export interface ReferralCode {
+  /** The player. */
+  readonly userId: string;
+  readonly code: string;
+}
+export interface AttributeRequest {
+  readonly userId: string;
+  readonly code: string;
+}
+export interface Attribution {
+  readonly attributed: boolean;
+  /** The player. */
+  readonly referrerUserId?: string;
+  readonly reason?: 'unknown_code' | 'self' | 'already_attributed' | 'cycle';
+}
+export interface ChainRequest {
+  readonly userId: string;
+  readonly depth?: number;
+}
+export interface Chain {
+  /** The player. */
+  readonly userId: string;
+  readonly chain: readonly Referrer[];
+}
+export interface Referrer {
+  /** 1 is the direct referrer. */
+  readonly level: number;
+  /** The player. */
+  readonly userId: string;
+  /** Null for a user who was erased. */
+  readonly code: string | null;
+}
+export interface CommissionRequest {
+  /** Your id for this operation, unique across payouts, distributions and withdrawals. A repeat gets the same answer; other content under the same id is refused. Generated if absent, once for all attempts of the call. */
+  readonly idemKey?: string;
+  /** The beneficiary. */
+  readonly userId: string;
+  /** The id of one of the app's currencies. */
+  readonly currency: number;
+  /** Base units, at least 1. */
+  readonly amount: bigint;
+  /** Whose play earned it. */
+  readonly sourceUserId?: string;
+  readonly memo?: string;
+}
+export interface DistributionRequest {
+  /** Your id for this operation, unique across payouts, distributions and withdrawals. A repeat gets the same answer; other content under the same id is refused. Generated if absent, once for all attempts of the call. */
+  readonly idemKey?: string;
+  /** Whose play earned it: level 1 is the referrer of this player. */
+  readonly userId: string;
+  /** The id of one of the app's currencies. */
+  readonly currency: number;
+  /** Base units, at least 1. */
+  readonly amount: bigint;
+  /** The share of each level, in hundredths of a percent. */
+  readonly levels: readonly number[];
+}
+export interface Distribution {
+  /** Your id for this operation, unique across payouts, distributions and withdrawals. A repeat gets the same answer; other content under the same id is refused. */
+  readonly idemKey: string;
+  readonly distributed: readonly CommissionPart[];
+  /** Stays with the house. */
+  readonly remainder: bigint;
+  /** Of users who were erased; within the remainder. */
+  readonly withheld: readonly CommissionPart[];
+}
+export interface CommissionPart {
+  readonly level: number;
+  /** The player. */
+  readonly userId: string;
+  readonly bps: number;
+  readonly amount: bigint;
+}
+export interface EarningsRequest {
+  readonly userId: string;
+  /** The id of one of the app's currencies. */
+  readonly currency: number;
+}
+export interface Earnings {
+  /** The player. */
+  readonly userId: string;
+  /** The id of one of the app's currencies. */
+  readonly currency: number;
+  /** Base units. */
+  readonly accrued: bigint;
+  /** Base units. */
+  readonly withdrawn: bigint;
+  /** Base units. */
+  readonly balance: bigint;
+}
+export interface EarningsWithdrawalRequest {
+  readonly userId: string;
+  /** The id of one of the app's currencies. */
+  readonly currency: number;
+  /** Everything there is if left out. */
+  readonly amount?: bigint;
+  /** Your id for this operation, unique across payouts, distributions and withdrawals. A repeat gets the same answer; other content under the same id is refused. Generated if absent, once for all attempts of the call. */
+  readonly idemKey?: string;
+}
+export interface BookedEarnings {
+  /** Your id for this operation, unique across payouts, distributions and withdrawals. A repeat gets the same answer; other content under the same id is refused. */
+  readonly idemKey: string;
+  /** The player. */
+  readonly userId: string;
+  /** The id of one of the app's currencies. */
+  readonly currency: number;
+  readonly amount: bigint;
+  /** Base units. */
+  readonly balance: bigint;
+}
+export interface UserReferrals {
+  /** The player. */
+  readonly userId: string;
+  /** Null for a user without one, and one who was erased. */
+  readonly code: string | null;
+  readonly referrer: DirectReferrer | null;
+  readonly attributedAt: string | null;
+  /** Whom the user brought; the last one comes first. */
+  readonly referees: readonly Referee[];
+  readonly nextCursor: string | null;
+  /** In the currencies in which the user has ever earned something. */
+  readonly balances: readonly ReferralBalance[];
+}
+export interface DirectReferrer {
+  /** The player. */
+  readonly userId: string;
+  /** Null for a user who was erased. */
+  readonly code: string | null;
+}
+export interface Referee {
+  /** The player. */
+  readonly userId: string;
+  /** ISO 8601 UTC with milliseconds. */
+  readonly attributedAt: string;
+}
+export interface ReferralBalance {
+  /** The id of one of the app's currencies. */
+  readonly currency: number;
+  /** Base units. */
+  readonly accrued: bigint;
+  /** Base units. */
+  readonly withdrawn: bigint;
+  /** Base units. */
+  readonly balance: bigint;
+}
+export interface HistoryRequest {
+  readonly userId: string;
+  /** The id of one of the app's currencies. */
+  readonly currency?: number;
+  readonly limit?: number;
+  /** The `nextCursor` of the page before. */
+  readonly cursor?: string;
+}
+export interface EarningsEntry {
+  readonly kind: 'payout' | 'distribution' | 'withdrawal';
+  /** Your id for this operation, unique across payouts, distributions and withdrawals. A repeat gets the same answer; other content under the same id is refused. */
+  readonly idemKey: string;
+  /** The id of one of the app's currencies. */
+  readonly currency: number;
+  readonly amount: bigint;
+  /** Of a distribution; 1 is the direct referrer. */
+  readonly level?: number;
+  /** Whose play earned it. */
+  readonly sourceUserId?: string;
+  readonly memo?: string;
+  /** ISO 8601 UTC with milliseconds. */
+  readonly at: string;
+}
+export interface OwnReferrals {
+  readonly code: string;
+  readonly referrer: DirectReferrer | null;
+  /** In the currencies in which the user has ever earned something. */
+  readonly balances: readonly ReferralBalance[];
+}
+export interface OwnAttribution {
+  readonly attributed: boolean;
+  /** The player. */
+  readonly referrerUserId?: string;
+  readonly reason?: 'unknown_code' | 'self' | 'already_attributed' | 'cycle';
+}
+export interface ShareLinks {
+  readonly code: string;
+  /** By platform. */
+  readonly links: Readonly<Record<string, string>>;
+}
 export interface TransferRequest {
   /** The player. */
   readonly userId: string;
@@ -679,6 +892,30 @@ export const shapes: ShapesOf<Resources> = {
   ReleasedStake: { fields: { poolId: 'text', betId: 'text', userId: 'text', amount: 'figure' } },
   Pool: { fields: { poolId: 'text', currency: 'number', status: ['open', 'settled', 'refunded'], staked: 'figure', confirmed: 'figure', locked: 'figure', credits: { fields: { done: 'number', of: 'number' } } } },
   Stake: { fields: { betId: 'text', userId: 'text', amount: 'figure', status: ['locked', 'confirmed', 'released', 'settled', 'refunded'], payout: { nullable: 'figure' }, at: 'text' } },
+  CodeRequest: { fields: { userId: 'text', code: { optional: 'text' } } },
+  ReferralCode: { fields: { userId: 'text', code: 'text' } },
+  AttributeRequest: { fields: { userId: 'text', code: 'text' } },
+  Attribution: { fields: { attributed: 'boolean', referrerUserId: { optional: 'text' }, reason: { optional: ['unknown_code', 'self', 'already_attributed', 'cycle'] } } },
+  ChainRequest: { fields: { userId: 'text', depth: { optional: 'number' } } },
+  Chain: { fields: { userId: 'text', chain: { list: () => shapes.Referrer } } },
+  Referrer: { fields: { level: 'number', userId: 'text', code: { nullable: 'text' } } },
+  CommissionRequest: { fields: { idemKey: { optional: 'text' }, userId: 'text', currency: 'number', amount: 'figure', sourceUserId: { optional: 'text' }, memo: { optional: 'text' } } },
+  DistributionRequest: { fields: { idemKey: { optional: 'text' }, userId: 'text', currency: 'number', amount: 'figure', levels: 'numbers' } },
+  Distribution: { fields: { idemKey: 'text', distributed: { list: () => shapes.CommissionPart }, remainder: 'figure', withheld: { list: () => shapes.CommissionPart } } },
+  CommissionPart: { fields: { level: 'number', userId: 'text', bps: 'number', amount: 'figure' } },
+  EarningsRequest: { fields: { userId: 'text', currency: 'number' } },
+  Earnings: { fields: { userId: 'text', currency: 'number', accrued: 'figure', withdrawn: 'figure', balance: 'figure' } },
+  EarningsWithdrawalRequest: { fields: { userId: 'text', currency: 'number', amount: { optional: 'figure' }, idemKey: { optional: 'text' } } },
+  BookedEarnings: { fields: { idemKey: 'text', userId: 'text', currency: 'number', amount: 'figure', balance: 'figure' } },
+  UserReferrals: { fields: { userId: 'text', code: { nullable: 'text' }, referrer: { nullable: () => shapes.DirectReferrer }, attributedAt: { nullable: 'text' }, referees: { list: () => shapes.Referee }, nextCursor: { nullable: 'text' }, balances: { list: () => shapes.ReferralBalance } } },
+  DirectReferrer: { fields: { userId: 'text', code: { nullable: 'text' } } },
+  Referee: { fields: { userId: 'text', attributedAt: 'text' } },
+  ReferralBalance: { fields: { currency: 'number', accrued: 'figure', withdrawn: 'figure', balance: 'figure' } },
+  HistoryRequest: { fields: { userId: 'text', currency: { optional: 'number' }, limit: { optional: 'number' }, cursor: { optional: 'text' } } },
+  EarningsEntry: { fields: { kind: ['payout', 'distribution', 'withdrawal'], idemKey: 'text', currency: 'number', amount: 'figure', level: { optional: 'number' }, sourceUserId: { optional: 'text' }, memo: { optional: 'text' }, at: 'text' } },
+  OwnReferrals: { fields: { code: 'text', referrer: { nullable: () => shapes.DirectReferrer }, balances: { list: () => shapes.ReferralBalance } } },
+  OwnAttribution: { fields: { attributed: 'boolean', referrerUserId: { optional: 'text' }, reason: { optional: ['unknown_code', 'self', 'already_attributed', 'cycle'] } } },
+  ShareLinks: { fields: { code: 'text', links: 'textsByName' } },
   TransferRequest: { fields: { userId: 'text', currency: 'number', amount: 'figure', ref: { optional: 'text' } } },
   TreasuryBalanceRequest: { fields: { userId: 'text', currency: 'number' } },
   TreasuryMove: { fields: { ref: 'text', moveId: 'text', kind: ['deposit', 'withdraw'], userId: 'text', currency: { nullable: 'number' }, amount: 'figure', toAddress: 'text', status: ['pending', 'submitted', 'confirmed', 'failed'], signature: { nullable: 'text' }, slot: { nullable: 'number' }, error: { nullable: () => shapes.MoveError }, createdAt: 'text', updatedAt: 'text' } },

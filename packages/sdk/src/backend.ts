@@ -3,6 +3,7 @@ import type { Account, VerifiedSession } from './api.ts';
 import { type CustodyClient, createCustodyClient } from './custody.ts';
 import { createLedgerClient, type LedgerClient } from './ledger.ts';
 import type { Fetch } from './platform.ts';
+import { createReferralsClient, type ReferralsClient } from './referrals.ts';
 import { readerOf } from './resources.ts';
 import { type CallOptions, type RetryOptions, retryPolicyOf, type Timing } from './retry.ts';
 import { type Call, createTransport, readBody, segment } from './transport.ts';
@@ -32,6 +33,7 @@ export interface BackendClient {
   readonly ledger: LedgerClient;
   readonly treasury: TreasuryClient;
   readonly custody: CustodyClient;
+  readonly referrals: ReferralsClient;
   readonly wallets: ServerWalletsClient;
   readonly users: {
     readonly accounts: (userId: string, options?: CallOptions) => Promise<readonly Account[]>;
@@ -63,6 +65,7 @@ export function createBackendClient(client: BackendClientOptions): BackendClient
     ledger: createLedgerClient(call),
     treasury: createTreasuryClient(call, policy.timing),
     custody: createCustodyClient(call, policy.timing),
+    referrals: createReferralsClient(call),
     wallets: createServerWalletsClient(call),
     users: {
       accounts: async (userId, options) => {

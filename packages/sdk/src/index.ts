@@ -10,6 +10,7 @@ export type * from './ledgerTypes.ts';
 export type { Fetch, FetchAnswer, FetchInit, Signal } from './platform.ts';
 export * from './player.ts';
 export type { PollOptions } from './polling.ts';
+export type { HistoryQuery, OwnReferralsClient, ReferralsClient } from './referrals.ts';
 export type { CallOptions, RetryOptions, Timing } from './retry.ts';
 export { type PoolRake, type PoolSplit, type PoolStake, splitPool } from './splitPool.ts';
 export { memoryTokenStore, type TokenStore, type Tokens } from './tokens.ts';

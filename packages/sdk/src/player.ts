@@ -4,6 +4,7 @@ import type { EmailInitiated, Me, Session, SiwsChallenge } from './api.ts';
 import { encodeBase64 } from './base64.ts';
 import { CofferError, sdkError } from './cofferError.ts';
 import type { Fetch } from './platform.ts';
+import { createOwnReferralsClient, type OwnReferralsClient } from './referrals.ts';
 import { readerOf } from './resources.ts';
 import { type CallOptions, type RetryOptions, retryPolicyOf, type Timing } from './retry.ts';
 import { memoryTokenStore, type TokenStore, type Tokens } from './tokens.ts';
@@ -90,6 +91,7 @@ export interface PlayerClient {
   readonly accessToken: () => Promise<string>;
   readonly me: (options?: CallOptions) => Promise<Me>;
   readonly wallets: WalletsClient;
+  readonly referrals: OwnReferralsClient;
   /** Forgets the tokens, then revokes them. Even if that rejects, the player is signed out here. */
   readonly logout: (options?: CallOptions) => Promise<void>;
 }
@@ -219,6 +221,7 @@ export function createPlayerClient(client: PlayerClientOptions): PlayerClient {
     accessToken,
     me: async (options) => readBody(await asPlayer({ method: 'GET', path: '/me' }, options), readMe),
     wallets: createWalletsClient(asPlayer),
+    referrals: createOwnReferralsClient(asPlayer),
     logout: async (options) => {
       const kept = await tokens.load();
       if (!kept) return;

@@ -19,7 +19,7 @@ import { freshRows } from './testing/readModels.ts';
 import { startWorld, type World } from './testing/world.ts';
 
 /** The log below is three of its pages, the last one not full. */
-const PAGE_SIZE = 12;
+const PAGE_SIZE = 16;
 const SCHEMA = 'doomed_read_models';
 
 describe('the consumer of the read models, killed at any statement', () => {
@@ -48,6 +48,15 @@ describe('the consumer of the read models, killed at any statement', () => {
     const payouts = [{ betId: 'bet-1', userId, payout: '4' }];
     const end = { poolId: 'round-1', currency: 2, rake: '1', payouts };
     requireStatus(await test.post('/custody/settle', end), 200);
+    const below = await test.newPlayer('1');
+    const { code } = requireStatus(await test.post('/referrals/code', { userId }), 200).json;
+    requireStatus(await test.post('/referrals/attribute', { userId: below, code }), 200);
+    const commission = { currency: 2, amount: '100', levels: [1000] };
+    requireStatus(
+      await test.post('/referrals/distribute', { idemKey: 'd1', userId: below, ...commission }),
+      200,
+    );
+    requireStatus(await test.post('/referrals/withdraw', { idemKey: 'w1', userId, currency: 2 }), 200);
     pool = world.pool;
     store = inFullPages(await openStoreOf(world.databaseUrl));
     const moves = createMoves({ handler: createCommandHandler({ store }), store });

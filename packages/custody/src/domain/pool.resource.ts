@@ -5,11 +5,13 @@
 import {
   amount,
   callerId,
+  currencyQuery,
   figure,
   idText,
   pageCursor,
   pageSize,
   positiveAmount,
+  timestamp,
   trimmedText,
 } from '@coffer/kernel';
 import { z } from 'zod';
@@ -36,13 +38,6 @@ const rake = amount.meta({
   description: 'What the house keeps. Base units, as a decimal string; "0" is allowed.',
   example: '15000',
 });
-/** A query parameter, so it arrives as text. */
-const wholeQuery = z
-  .string()
-  .regex(/^(0|[1-9][0-9]{0,8})$/, "must be the id of one of the app's currencies")
-  .transform(Number)
-  .meta({ wire: { type: 'integer', minimum: 0 } });
-const timestamp = z.iso.datetime({ precision: 3 }).meta({ description: 'ISO 8601 UTC with milliseconds.' });
 
 // Requests
 
@@ -89,7 +84,7 @@ export type StakeStatus = z.output<typeof stakeStatus>;
 const paged = { limit: pageSize, cursor: pageCursor.optional() };
 export const poolsQuery = z.strictObject({
   status: poolStatus.optional(),
-  currency: wholeQuery.optional(),
+  currency: currencyQuery.optional(),
   ...paged,
 });
 export type PoolsQuery = Readonly<z.output<typeof poolsQuery>>;

@@ -14,6 +14,7 @@ import {
   pageCursor,
   pageSize,
   signedFigure,
+  timestamp,
 } from '@coffer/kernel';
 import { z } from 'zod';
 
@@ -34,7 +35,6 @@ const stake = amount.meta({
   description: 'Base units, as a decimal string; "0" is allowed.',
   example: '100000',
 });
-const timestamp = z.iso.datetime({ precision: 3 }).meta({ description: 'ISO 8601 UTC with milliseconds.' });
 const currency = currencyCode.meta({ description: "The app's currency code." });
 const status = z.enum(['open', 'settled']);
 

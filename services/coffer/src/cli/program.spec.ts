@@ -135,6 +135,18 @@ describe('the command line', () => {
         'GET /app/app_1/test/pools/round-1/stakes?status=confirmed',
       ],
       [
+        'referrals show --app app_1 --env test --user usr_1 --limit 10 --cursor abc',
+        'GET /app/app_1/test/referrals/users/usr_1?limit=10&cursor=abc',
+      ],
+      [
+        'referrals tree --app app_1 --env live --user usr_1 --depth 2',
+        'GET /app/app_1/live/referrals/users/usr_1/tree?depth=2',
+      ],
+      [
+        'referrals history --app app_1 --env test --user usr_1 --currency 2',
+        'GET /app/app_1/test/referrals/users/usr_1/history?currency=2',
+      ],
+      [
         'pools refund --app app_1 --env test --pool round-1 --reason "rained out"',
         'POST /app/app_1/test/pools/round-1/refund',
         { reason: 'rained out' },

@@ -14,6 +14,7 @@ import { registerMasterKeys } from './commands/masterKeys.ts';
 import { registerPools } from './commands/pools.ts';
 import { registerProjections } from './commands/projections.ts';
 import { registerReconcile } from './commands/reconcile.ts';
+import { registerReferrals } from './commands/referrals.ts';
 import { registerSessions } from './commands/sessions.ts';
 import { registerSettings } from './commands/settings.ts';
 import { registerSigningKeys } from './commands/signingKeys.ts';
@@ -94,6 +95,7 @@ export function buildProgram(surroundings: CliSurroundings, runService: RunServi
   registerAccounts(program, cli);
   registerSessions(program, cli);
   registerPools(program, cli);
+  registerReferrals(program, cli);
   registerPortal(program, cli);
   registerWebhooks(program, cli);
   registerSigningKeys(program, cli);
