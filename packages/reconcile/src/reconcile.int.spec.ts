@@ -117,7 +117,9 @@ describe('Reconciling', () => {
     for (const check of checks as readonly Row[]) {
       expect(check.ok, String(check.name)).to.equal(true);
       // Nothing was moved on a chain here, staked in a pool, or earned by referrals.
-      const isOfOthers = /^(moves_rows|deposits|cash_outs)$|pool|stakes|commissions|earnings|refer/.test(String(check.name));
+      const isOfOthers = /^(moves_rows|deposits|cash_outs)$|pool|stakes|commissions|earnings|refer/.test(
+        String(check.name),
+      );
       if (!isOfOthers) expect(check.examined, String(check.name)).to.be.greaterThan(0);
     }
   });
